@@ -1,7 +1,7 @@
 // The ledger: one mailbox for everything that is written, committed in groups; nobody is answered before the commit.
 import { type Actor, createActor, setup } from "xstate";
-import type { Clock } from "../src/clock.ts";
-import { type Deed, type DeedOutcome, type OutcomeOf, StoreFull } from "../src/deeds.ts";
+import type { Clock } from "../src/domain/clock.ts";
+import { type Deed, type DeedOutcome, type OutcomeOf, StoreFull } from "../src/store/mutations.ts";
 
 /**
  * The ledger's own chart. A transition costs as much as writing a few deeds, so it follows the stretches of writing and not each

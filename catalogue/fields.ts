@@ -1,5 +1,5 @@
 // The input fields of the API (§2.6, §2.7): their names in the order of checking, what each holds, and its widest bounds.
-import type { MediaKind } from "../src/terms.ts";
+import type { MediaKind } from "../src/domain/types.ts";
 
 /** Every input field. Fields are checked, listed and refused in this order. */
 export const FIELD_NAMES = [

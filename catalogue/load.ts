@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
 import { BUILT_IN_MODELS } from "./built-in.ts";
-import { modelFaults } from "./faults.ts";
 import { FIELD_NAMES, type FieldName } from "./fields.ts";
 import { type Model, ModelSchema, type Rate, type Route } from "./schema.ts";
+import { modelFaults } from "./validate-model.ts";
 
 export type Catalogue = {
   /** In the order of their files' names. */

@@ -1,5 +1,5 @@
 // Decimal USD rates as integers, and which row of a rate table a request falls under.
-import { once } from "../src/once.ts";
+import { once } from "../src/collections/memoize.ts";
 import type { Rate } from "./schema.ts";
 
 /** Micro-USD of a decimal USD string with at most six decimals: `"0.15"` is 150,000. A whole number made of whole numbers. */

@@ -1,7 +1,7 @@
 // The shape of a model file: what a model takes, what it costs and who runs it; `catalogue.schema.json` is printed from here.
 import { Type } from "@sinclair/typebox";
-import type { JsonObject } from "../src/terms.ts";
-import { type Delivers, DeliversSchema } from "./delivers.ts";
+import type { JsonObject } from "../src/domain/types.ts";
+import { type Delivers, DeliversSchema } from "./delivery-rules.ts";
 import {
   BOUNDS,
   CLIP_FIELDS,
@@ -13,7 +13,7 @@ import {
   PRICED_FIELDS,
   type PricedField,
 } from "./fields.ts";
-import { closed, count, type Field, FieldsSchema, fieldName, oneOf, type Scalar, scalar, seconds } from "./shapes.ts";
+import { closed, count, type Field, FieldsSchema, fieldName, oneOf, type Scalar, scalar, seconds } from "./schema-types.ts";
 
 export const MODEL_KINDS = ["image", "video", "audio"] as const;
 export const TASKS = [

@@ -19,92 +19,116 @@ type Long = {
 };
 const LONG: readonly Long[] = [
   {
-    ...{ name: "simulate", folders: ["proof/simulation"], unit: "seeds", total: 200_000, part: 5_000 },
-    words: (count, seed) => ["proof/simulation/programme.ts", "--seed", String(seed), "--seeds", String(count)],
+    ...{ name: "simulate", folders: ["src/torture/simulation"], unit: "seeds", total: 200_000, part: 5_000 },
+    words: (count, seed) => ["src/torture/simulation/main.ts", "--seed", String(seed), "--seeds", String(count)],
   },
   {
     ...{ name: "properties", folders: ["test/properties"], unit: "runs", total: 200_000, part: 20_000 },
-    words: (count, seed) => ["test/properties/programme.ts", "--runs", String(count), "--seed", String(seed)],
-  },
-  {
-    ...{ name: "mutants", folders: ["proof/simulation", "test/mutants", "test/properties"], unit: "rounds", total: 1, part: 1 },
-    words: () => ["test/mutants/programme.ts"],
-  },
-  {
-    ...{ name: "crash", folders: ["proof/crash", "test/crash"], unit: "cycles", total: 2_000, part: 100 },
-    words: (count, seed) => ["test/crash/programme.ts", "--only", "random", "--cycles", String(count), "--seed", String(seed)],
-  },
-  {
-    ...{ name: "cluster", folders: ["proof/crash", "test/cluster", "test/postgres"], unit: "cycles", total: 1_000, part: 50 },
-    words: (count, seed) => ["test/cluster/programme.ts", "--cycles", String(count), "--seed", String(seed)],
+    words: (count, seed) => ["test/properties/main.ts", "--runs", String(count), "--seed", String(seed)],
   },
   {
     ...{
-      name: "outages",
-      folders: ["proof/crash", "test/outages", "test/cluster", "test/faults", "test/postgres"],
+      name: "mutants",
+      folders: ["src/torture/simulation", "test/mutants", "test/properties"],
       unit: "rounds",
       total: 1,
       part: 1,
     },
-    words: (_, seed) => ["test/outages/programme.ts", "--long", "--seed", String(seed)],
+    words: () => ["test/mutants/main.ts"],
+  },
+  {
+    ...{ name: "crash", folders: ["src/torture/crash", "test/crash"], unit: "cycles", total: 2_000, part: 100 },
+    words: (count, seed) => ["test/crash/main.ts", "--only", "random", "--cycles", String(count), "--seed", String(seed)],
+  },
+  {
+    ...{
+      name: "cluster",
+      folders: ["src/torture/crash", "test/cluster", "test/postgres"],
+      unit: "cycles",
+      total: 1_000,
+      part: 50,
+    },
+    words: (count, seed) => ["test/cluster/main.ts", "--cycles", String(count), "--seed", String(seed)],
+  },
+  {
+    ...{
+      name: "outages",
+      folders: ["src/torture/crash", "test/outages", "test/cluster", "test/disk-faults", "test/postgres"],
+      unit: "rounds",
+      total: 1,
+      part: 1,
+    },
+    words: (_, seed) => ["test/outages/main.ts", "--long", "--seed", String(seed)],
   },
   {
     ...{
       name: "move",
-      folders: ["test/move", "test/bench", "test/postgres"],
+      folders: ["test/store-migration", "test/bench", "test/postgres"],
       unit: "generations",
       total: 1_000_000,
       part: 1_000_000,
     },
-    words: (count) => ["test/move/programme.ts", "--generations", String(count)],
+    words: (count) => ["test/store-migration/main.ts", "--generations", String(count)],
   },
   {
-    ...{ name: "power", folders: ["proof/crash", "test/power", "test/shim"], unit: "cuts", total: 500, part: 50 },
-    words: (count, seed) => ["test/power/programme.ts", "--cuts", String(count), "--seed", String(seed)],
+    ...{
+      name: "power",
+      folders: ["src/torture/crash", "test/power-loss", "test/fault-injection"],
+      unit: "cuts",
+      total: 500,
+      part: 50,
+    },
+    words: (count, seed) => ["test/power-loss/main.ts", "--cuts", String(count), "--seed", String(seed)],
   },
   {
     ...{ name: "fuzz", folders: ["test/fuzz"], unit: "cases", total: 300_000, part: 30_000 },
-    words: (count, seed) => ["test/fuzz/programme.ts", "--cases", String(count), "--seed", String(seed)],
+    words: (count, seed) => ["test/fuzz/main.ts", "--cases", String(count), "--seed", String(seed)],
   },
   {
-    ...{ name: "faults", folders: ["proof/crash", "test/faults", "test/shim"], unit: "indices", total: 500, part: 500 },
-    words: (count) => ["test/faults/programme.ts", "--sweep", String(count)],
+    ...{
+      name: "faults",
+      folders: ["src/torture/crash", "test/disk-faults", "test/fault-injection"],
+      unit: "indices",
+      total: 500,
+      part: 500,
+    },
+    words: (count) => ["test/disk-faults/main.ts", "--sweep", String(count)],
   },
   {
     ...{
       name: "fuzz-media",
-      folders: ["test/fuzz", "test/bombs", "test/media", "proof/crash"],
+      folders: ["test/fuzz", "test/bombs", "test/media", "src/torture/crash"],
       unit: "files",
       total: 20_000,
       part: 2_000,
     },
-    words: (count, seed) => ["test/fuzz/programme.ts", "--media", String(count), "--seed", String(seed)],
+    words: (count, seed) => ["test/fuzz/main.ts", "--media", String(count), "--seed", String(seed)],
   },
   {
-    ...{ name: "bombs", folders: ["test/bombs", "proof/crash"], unit: "seconds", total: 60, part: 60 },
-    words: (count, seed) => ["test/bombs/programme.ts", "--seconds", String(count), "--seed", String(seed)],
+    ...{ name: "bombs", folders: ["test/bombs", "src/torture/crash"], unit: "seconds", total: 60, part: 60 },
+    words: (count, seed) => ["test/bombs/main.ts", "--seconds", String(count), "--seed", String(seed)],
   },
   {
     ...{
       name: "two-faced",
-      folders: ["test/two-faced", "test/bombs", "test/media", "proof/crash"],
+      folders: ["test/two-faced", "test/bombs", "test/media", "src/torture/crash"],
       unit: "orders",
       total: 100,
       part: 100,
     },
-    words: (count, seed) => ["test/two-faced/programme.ts", "--cases", String(count), "--seed", String(seed)],
+    words: (count, seed) => ["test/two-faced/main.ts", "--cases", String(count), "--seed", String(seed)],
   },
   {
     ...{ name: "deliveries", folders: ["test/deliveries"], unit: "wrong ones", total: 500, part: 500 },
     words: (count, seed) => [
-      "test/deliveries/programme.ts",
+      "test/deliveries/main.ts",
       ...["--wrong", String(count), "--right", String(10 * count), "--seed", String(seed)],
     ],
   },
   {
     // After the kill its memory is watched for half an hour, the last twenty minutes of which are judged.
-    ...{ name: "soak", folders: ["proof/crash", "test/soak"], unit: "minutes", total: 40, part: 40 },
-    words: (count, seed) => ["test/soak/programme.ts", "--minutes", String(count), "--kill-at", "10", "--seed", String(seed)],
+    ...{ name: "soak", folders: ["src/torture/crash", "test/soak"], unit: "minutes", total: 40, part: 40 },
+    words: (count, seed) => ["test/soak/main.ts", "--minutes", String(count), "--kill-at", "10", "--seed", String(seed)],
   },
 ];
 
@@ -123,7 +147,7 @@ export type Part = {
   code: string;
 };
 
-const HELP = `The long setting of every programme, in parts of some minutes. What is done is kept in test/long/<product>.jsonl and not done again.
+const HELP = `The long setting of every programme, in parts of some minutes. What is done is kept in test/long-runs/<product>.jsonl and not done again.
 <product> stands for every file of the service: a change there begins everything anew, a change of a programme's own folders
 only that programme, and a change of a text or of a test nothing.
 
@@ -162,7 +186,7 @@ const NO_CODE = /\.(md|svg)$|\.test\.ts$|\ttest\/(long|regressions)\//;
 const head = () => git("rev-parse", "--short=12", "HEAD");
 const commit = head();
 const isClean = () =>
-  git("status", "--porcelain", "--untracked-files=no", "--", ...PRODUCT, "proof", "test", ":!test/long") === "";
+  git("status", "--porcelain", "--untracked-files=no", "--", ...PRODUCT, "test", ":!test/long-runs") === "";
 if (!isClean()) {
   say("there are changes that are not committed: figures belong to a commit");
   process.exit(2);

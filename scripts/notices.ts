@@ -88,7 +88,7 @@ const termsOf = ({ name, path, license }: Package): string => {
 
 /** What was copied into this repository brings its terms along: a file LICENSE, or NAME.LICENSE, beside it. */
 const vendored = (): string[] =>
-  ["src", "catalogue", "actors", "proof", "web"]
+  ["src", "catalogue", "actors", "web"]
     .flatMap((room) =>
       readdirSync(join(root, room), { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile() && /(^|\.)LICEN[CS]E(\.\w+)?$/.test(entry.name))

@@ -8,7 +8,7 @@ import { runtimeOf } from "./runtimes.mjs";
 
 /** What a build reads, the packages apart. */
 const SOURCES = [
-  ...["src", "actors", "catalogue", "proof", "scripts", "deploy", "web"],
+  ...["src", "actors", "catalogue", "scripts", "deploy", "web"],
   ...["package.json", "package-lock.json", "tsconfig.json", "bunfig.toml", ".npmrc", "LICENSE", "THIRD_PARTY_NOTICES.txt"],
 ];
 /** A time that no file of the checkout has. */

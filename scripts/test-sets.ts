@@ -12,7 +12,7 @@ const root = resolve(import.meta.dir, "..");
 export const NEEDS = {
   browser: ["test/browser/chromium.ts"],
   postgres: ["test/postgres/server.ts"],
-  crashes: ["proof/crash/random.ts", "src/cli/commands/torture.ts"],
+  crashes: ["src/torture/crash/random.ts", "src/cli/commands/torture.ts"],
 } as const satisfies Record<string, readonly string[]>;
 const MODULES: readonly string[] = Object.values(NEEDS).flat();
 export type Need = keyof typeof NEEDS;

@@ -24,7 +24,7 @@ const CHECKS: [string, string[]][] = [
   ["format and lint", [bin("biome"), "check", "."]],
   [
     "floating promises",
-    [bin("oxlint"), "--type-aware", "-c", ".oxlintrc.json", "src", "actors", "catalogue", "test", "proof", "scripts", "web"],
+    [bin("oxlint"), "--type-aware", "-c", ".oxlintrc.json", "src", "actors", "catalogue", "test", "scripts", "web"],
   ],
   ["dead code", [process.execPath, "--bun", bin("knip")]],
 ];

@@ -1,6 +1,7 @@
 // The entry of the binary and of `bun src/main.ts`: one command line, one exit code.
-import { beginChild, CONFINED } from "./media/sandbox/begin.ts";
+
 import { CHILD_WORD, programWords } from "./media/sandbox/command.ts";
+import { beginChild, CONFINED } from "./media/sandbox/entry.ts";
 import { raiseRequestLimit } from "./providers/request-limit.ts";
 
 // The service talks to many providers at a time; the runtime's bound on requests can only be set before anything else. The

@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Glob } from "bun";
-import { BINARY, FROM_SOURCES, type Genrouter, start } from "../proof/crash/processes.ts";
+import { BINARY, FROM_SOURCES, type Genrouter, start } from "../src/torture/crash/processes.ts";
 
 const root = join(import.meta.dir, "..");
 const SOURCES = [

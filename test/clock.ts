@@ -1,5 +1,5 @@
 // A clock for tests: it runs many times faster than life, and can be moved on by hand.
-import type { Clock } from "../src/clock.ts";
+import type { Clock } from "../src/domain/clock.ts";
 
 export type TestClock = Clock & {
   /** Lets `ms` pass: what falls due on the way fires in order, each at its time. */

@@ -8,7 +8,7 @@ const home = mkdtempSync(join(tmpdir(), "flags-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 const start = (programme: string, words: readonly string[], TMPDIR = home) =>
-  Bun.spawn([process.execPath, join(import.meta.dir, programme, "programme.ts"), ...words], {
+  Bun.spawn([process.execPath, join(import.meta.dir, programme, "main.ts"), ...words], {
     env: { ...process.env, TMPDIR },
     stdout: "pipe",
     stderr: "pipe",

@@ -1,7 +1,7 @@
 // The least that a model takes, with sample media where it insists on some.
 import type { FieldName } from "../catalogue/fields.ts";
 import type { Model } from "../catalogue/schema.ts";
-import type { JsonObject } from "../src/terms.ts";
+import type { JsonObject } from "../src/domain/types.ts";
 
 /** @param samples where the simulator has its sample media. */
 export const leastInput = (model: Model, samples: string): JsonObject => {

@@ -2,7 +2,7 @@
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { type BrotliOptions, brotliCompress, constants, gzip as gzipCompress, type ZlibOptions } from "node:zlib";
-import type { PageName, Web, WebFile, WebPage } from "../src/http/pages/web-files.ts";
+import type { PageName, Web, WebFile, WebPage } from "../src/http/pages/asset-manifest.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   js: "text/javascript; charset=utf-8",

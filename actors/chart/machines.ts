@@ -1,7 +1,8 @@
 // Every statechart of the service by its name, the very objects that run: whatever draws, prints or plays one takes it from here.
-import { generationMachine } from "../generation.ts";
+
+import { routeHealthMachine } from "../circuit-breaker/machine.ts";
+import { generationMachine } from "../generation/machine.ts";
 import { ledgerMachine } from "../ledger.ts";
-import { routeHealthMachine } from "../route-health.ts";
 import type { AnyMachine } from "./chart.ts";
 
 export const MACHINE_NAMES = ["generation", "route-health", "ledger"] as const;

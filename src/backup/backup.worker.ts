@@ -2,9 +2,9 @@
 import { setPriority } from "node:os";
 import { checkBackup } from "./check.ts";
 import { createBackup } from "./create.ts";
-import { BackupFault, type Going, textOf } from "./faults.ts";
+import { BackupFault, type Going, textOf } from "./errors.ts";
 import { restoreBackup } from "./restore.ts";
-import type { Asked, FromThread, ToThread } from "./thread.ts";
+import type { Asked, FromThread, ToThread } from "./worker-client.ts";
 
 declare const self: Worker;
 

@@ -2,11 +2,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
-import { figuresOf, overStill } from "../store/sqlite/still/figures.ts";
-import { judgeStill } from "../store/sqlite/still/judge.ts";
-import { hashFile, sizeOf, walk } from "./disk.ts";
-import { BackupFault, codeOf, type Going, textOf } from "./faults.ts";
-import { type Entry, MANIFEST_FILE, type Manifest, type Noted, readManifest } from "./form.ts";
+import { figuresOf, overStill } from "../store/sqlite/snapshot-copy/stats.ts";
+import { judgeStill } from "../store/sqlite/snapshot-copy/verify-copy.ts";
+import { hashFile, sizeOf, walk } from "./durable-fs.ts";
+import { BackupFault, codeOf, type Going, textOf } from "./errors.ts";
+import { type Entry, MANIFEST_FILE, type Manifest, type Noted, readManifest } from "./manifest.ts";
 
 export type Checked = {
   manifest: Manifest;

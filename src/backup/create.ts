@@ -1,13 +1,15 @@
 // Makes a backup: the database at one moment, the files that it names, a manifest; checked completely before it has its name.
 import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { syncPath } from "../store/sqlite/fsync.ts";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
-import { bytesToCopy, copyDatabase, dropSides } from "../store/sqlite/still/copy.ts";
-import { figuresOf, overStill } from "../store/sqlite/still/figures.ts";
-import { syncPath } from "../store/sqlite/sync-path.ts";
+import { bytesToCopy, copyDatabase, dropSides } from "../store/sqlite/snapshot-copy/copy.ts";
+import { figuresOf, overStill } from "../store/sqlite/snapshot-copy/stats.ts";
+import { dropLeftovers, newestOf, prune, takeTurnIn } from "./backup-directory.ts";
 import { type Checked, checkBackup } from "./check.ts";
-import { copyFile, hashFile, insistOnRoom, remove, sizeOf, walk, writeFile } from "./disk.ts";
-import { BackupFault, type Going, tellingDisk, textOf } from "./faults.ts";
+import { mendFile, type Placed, type Placing, placeFiles } from "./copy-files.ts";
+import { copyFile, hashFile, insistOnRoom, remove, sizeOf, walk, writeFile } from "./durable-fs.ts";
+import { BackupFault, type Going, tellingDisk, textOf } from "./errors.ts";
 import {
   BUCKET_FILE,
   backupName,
@@ -19,9 +21,7 @@ import {
   type Manifest,
   type Noted,
   printManifest,
-} from "./form.ts";
-import { mendFile, type Placed, type Placing, placeFiles } from "./place.ts";
-import { dropLeftovers, newestOf, prune, takeTurnIn } from "./shelf.ts";
+} from "./manifest.ts";
 
 export type CreateAsk = {
   dataDir: string;

@@ -1,11 +1,12 @@
 // The nightly backup of a running service: once a day at its time, one at a time, and again each hour as long as it cannot be made.
-import type { Clock } from "../clock.ts";
-import type { Settings } from "../config.ts";
-import type { Log } from "../events.ts";
+
+import type { Settings } from "../config/schema.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Log } from "../logging/events.ts";
+import { newestVerifiedMs } from "./backup-directory.ts";
 import type { Made } from "./create.ts";
-import { BackupFault, textOf } from "./faults.ts";
-import { newestVerifiedMs } from "./shelf.ts";
-import { makeBackup, type Work } from "./thread.ts";
+import { BackupFault, textOf } from "./errors.ts";
+import { makeBackup, type Work } from "./worker-client.ts";
 
 export type Nightly = {
   /** Ends a backup under way at its next step, and waits for that, but no longer than `longestMs`. */

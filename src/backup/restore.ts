@@ -1,9 +1,12 @@
 // Puts a backup into a new data directory, checked before and after; a start on it works at once, and knows that it is old.
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { claimDirectory } from "../store/sqlite/directory-lock.ts";
+import { syncPath } from "../store/sqlite/fsync.ts";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
-import { claimDirectory } from "../store/sqlite/owner.ts";
-import { dropSides, markCopy, putPlaceholder } from "../store/sqlite/still/copy.ts";
+import { dropSides, markCopy, putPlaceholder } from "../store/sqlite/snapshot-copy/copy.ts";
+import { type Loss, lossOf } from "../store/sqlite/snapshot-copy/diff.ts";
+import { takeTurn } from "../store/sqlite/snapshot-copy/directory-mutex.ts";
 import {
   figuresOf,
   overLive,
@@ -11,14 +14,11 @@ import {
   type StillFigures,
   type UnfinishedRow,
   unfinishedRows,
-} from "../store/sqlite/still/figures.ts";
-import { type Loss, lossOf } from "../store/sqlite/still/loss.ts";
-import { takeTurn } from "../store/sqlite/still/turn.ts";
-import { syncPath } from "../store/sqlite/sync-path.ts";
+} from "../store/sqlite/snapshot-copy/stats.ts";
 import { checkBackup } from "./check.ts";
-import { copyFile, hashFile, insistOnRoom, makeDirectory, walk } from "./disk.ts";
-import { BackupFault, codeOf, type Going, tellingDisk, textOf } from "./faults.ts";
-import { type Entry, MASTER_KEY_FILE, type Manifest } from "./form.ts";
+import { copyFile, hashFile, insistOnRoom, makeDirectory, walk } from "./durable-fs.ts";
+import { BackupFault, codeOf, type Going, tellingDisk, textOf } from "./errors.ts";
+import { type Entry, MASTER_KEY_FILE, type Manifest } from "./manifest.ts";
 
 export type RestoreAsk = { path: string; to: string; dryRun: boolean; networkDisk: boolean };
 export type Restored = {

@@ -1,5 +1,5 @@
 // Work on backups as a command sees it: progress on the terminal, and a Ctrl-C that lets it clean up first.
-import type { Work } from "../backup/thread.ts";
+import type { Work } from "../backup/worker-client.ts";
 import { interruptible, type Session } from "./session.ts";
 
 /** Waits for work in its thread; Ctrl-C ends it, and it cleans up first. */

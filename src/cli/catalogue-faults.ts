@@ -1,6 +1,6 @@
 // Faults of a catalogue and of dialects, each as one line with the file and the line it is in.
 import { CatalogueFault } from "../../catalogue/load.ts";
-import { withLine } from "../fault-lines.ts";
+import { withLine } from "../config/json-locations.ts";
 import { DialectsFault } from "../providers/dialect/load.ts";
 
 /** The lines of a fault of somebody's files, and whether a later start may read them; undefined for any other fault. */

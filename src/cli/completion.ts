@@ -1,6 +1,6 @@
 // Completion scripts for bash, zsh and fish: static text with every command, flag and choice, printed from the tree of commands.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the shells' own variables.
-import { allOf, type Flag, type Node, type Value } from "./tree.ts";
+import { allOf, type Flag, type Node, type Value } from "./command-tree.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];

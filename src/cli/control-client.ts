@@ -1,11 +1,11 @@
 // The other end of the control socket: the office as a command sees it when the service runs.
 
-import type { Settings } from "../config.ts";
-import type { Ask, Figures } from "../figures.ts";
-import type { Office } from "../office/office.ts";
-import { actorToHeader, BY_HEADER, commandActor } from "./actor.ts";
+import type { Office } from "../admin/admin-service.ts";
+import type { Ask, Figures } from "../app/runtime-stats.ts";
+import type { Settings } from "../config/schema.ts";
 import type { About, ControlAnswer } from "./control.ts";
-import { CommandFault, EXITS, type Exit } from "./exits.ts";
+import { CommandFault, EXITS, type Exit } from "./exit-codes.ts";
+import { actorToHeader, BY_HEADER, commandActor } from "./principal.ts";
 import { findSocketPath } from "./socket-path.ts";
 
 const LONGEST_ANSWER_MS = 30_000;

@@ -2,18 +2,18 @@
 import { chmodSync, rmSync } from "node:fs";
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import type { Settings } from "../config.ts";
-import { DECISIONS } from "../decision.ts";
-import type { Actor } from "../deeds.ts";
-import type { Log } from "../events.ts";
-import type { Ask, Figures } from "../figures.ts";
+import type { Office } from "../admin/admin-service.ts";
+import { LONGEST_OVERLAP_MS } from "../admin/keys.ts";
+import type { Ask, Figures } from "../app/runtime-stats.ts";
+import type { Settings } from "../config/schema.ts";
+import { DECISIONS } from "../domain/operator-decision.ts";
+import type { Json, JsonObject } from "../domain/types.ts";
 import type { IssueToken } from "../inspector/inspector.ts";
-import { LONGEST_OVERLAP_MS } from "../office/keys.ts";
-import type { Office } from "../office/office.ts";
-import type { Json, JsonObject } from "../terms.ts";
-import { actorOfHeader, BY_HEADER } from "./actor.ts";
-import { controlFields } from "./control-line.ts";
-import { CommandFault, EXITS, tell } from "./exits.ts";
+import type { Log } from "../logging/events.ts";
+import type { Actor } from "../store/mutations.ts";
+import { controlFields } from "./control-log.ts";
+import { CommandFault, EXITS, tell } from "./exit-codes.ts";
+import { actorOfHeader, BY_HEADER } from "./principal.ts";
 import { dropSocketPath, makeSocketPath } from "./socket-path.ts";
 
 /** What a running service says of itself to commands in its data directory. */

@@ -1,10 +1,10 @@
 // The demo account of a simulator directory: made at its first start with 100 USD; its key is kept so that later starts print it again.
 import { chmodSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { StoreFull } from "../deeds.ts";
-import { hashApiKey } from "../ids.ts";
-import type { Office } from "../office/office.ts";
-import { newReference } from "../office/reference.ts";
+import type { Office } from "../admin/admin-service.ts";
+import { newReference } from "../admin/request-reference.ts";
+import { hashApiKey } from "../domain/ids.ts";
+import { StoreFull } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import { DEMO_KEY_FILE } from "./session.ts";
 

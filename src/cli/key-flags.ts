@@ -1,9 +1,9 @@
 // The flags that say what a key may, and its row as it is printed.
 import type { Command } from "commander";
-import { type KeyChange, type ListedKey, LONGEST_OVERLAP_MS } from "../office/keys.ts";
-import { KEY_WINDOWS, type KeyLimits } from "../terms.ts";
-import { CommandFault, EXITS } from "./exits.ts";
-import { spanMs, untilMs } from "./since.ts";
+import { type KeyChange, type ListedKey, LONGEST_OVERLAP_MS } from "../admin/keys.ts";
+import { KEY_WINDOWS, type KeyLimits } from "../domain/types.ts";
+import { CommandFault, EXITS } from "./exit-codes.ts";
+import { spanMs, untilMs } from "./parse-time.ts";
 import { table } from "./terminal.ts";
 import { parseUsd, showUsd, usdNumber } from "./usd.ts";
 

@@ -1,8 +1,8 @@
 // The manual page: what `--help` says of every command, the settings, the files and the exit codes, as roff for man(1).
-import { SettingsSchema } from "../config.ts";
-import { INTERFACE_VERSION } from "../terms.ts";
-import { EXIT_TABLE } from "./exits.ts";
-import { allOf, type Flag, type Node } from "./tree.ts";
+import { SettingsSchema } from "../config/schema.ts";
+import { INTERFACE_VERSION } from "../domain/types.ts";
+import { allOf, type Flag, type Node } from "./command-tree.ts";
+import { EXIT_TABLE } from "./exit-codes.ts";
 import { VERSION } from "./version.ts";
 
 /** Text as roff takes it literally: no escapes, no accent of a quote, and no line that is a request. */

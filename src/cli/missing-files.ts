@@ -1,8 +1,8 @@
 // Looks for result files that the books name and that are neither on disk nor in the bucket.
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "../clock.ts";
-import type { Settings } from "../config.ts";
+import type { Settings } from "../config/schema.ts";
+import { systemClock } from "../domain/clock.ts";
 import { placeOf } from "../files/local.ts";
 import type { KeptOutput } from "../store/file-reads.ts";
 import type { StoreReads } from "../store/store.ts";
@@ -25,8 +25,8 @@ const ANSWER_MS = 10_000;
 const bucketOf = async (settings: Settings): Promise<InBucket | null> => {
   if (settings.s3.bucket === "") return null;
   const [{ openBucket }, { placeOf: inBucket }] = await Promise.all([
-    import("../files/s3/bucket.ts"),
-    import("../files/s3/place.ts"),
+    import("../files/s3/s3-client.ts"),
+    import("../files/s3/bucket-config.ts"),
   ]);
   const [bucket, place] = [openBucket(settings.s3, systemClock()), inBucket(settings.s3)];
   return async (id, { n, object, bytes }) =>

@@ -2,9 +2,9 @@
 import { chartOf } from "../../actors/chart/chart.ts";
 import { mermaidOf } from "../../actors/chart/mermaid.ts";
 import { svgOf } from "../../actors/chart/svg.ts";
-import { generationMachine } from "../../actors/generation.ts";
-import { marksAt, type ReplayStep, replay, wayOf } from "../../actors/replay.ts";
-import type { Life } from "../inspector/life.ts";
+import { generationMachine } from "../../actors/generation/machine.ts";
+import { marksAt, type ReplayStep, replay, wayOf } from "../../actors/replay/replay.ts";
+import type { Life } from "../inspector/generation-history.ts";
 import { showUsd } from "./usd.ts";
 
 const two = (number: number) => String(number).padStart(2, "0");

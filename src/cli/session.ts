@@ -1,11 +1,11 @@
 // One run of the command line: its terminal, environment, and what every command does the same way.
 import type { Command } from "commander";
 import { type Client, createClient } from "../../client/src/client.ts";
-import type { Settings } from "../config.ts";
-import { ignoredLine } from "../service-variables.ts";
-import { type Flags, type ReadSettings, readAll } from "../settings.ts";
-import { findSettingsFile } from "../settings-file.ts";
-import { CommandFault, EXITS, type Exit } from "./exits.ts";
+import { ignoredLine } from "../config/kubernetes-variables.ts";
+import { type Flags, type ReadSettings, readAll } from "../config/load.ts";
+import type { Settings } from "../config/schema.ts";
+import { findSettingsFile } from "../config/toml-file.ts";
+import { CommandFault, EXITS, type Exit } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
 export type Session = {

@@ -1,6 +1,6 @@
 // US dollars at the terminal: read exactly into whole credits, written back without a float in between.
-import type { Credits } from "../terms.ts";
-import { CommandFault, EXITS } from "./exits.ts";
+import type { Credits } from "../domain/types.ts";
+import { CommandFault, EXITS } from "./exit-codes.ts";
 
 /** Highest amount of one command: the balance's own bound, 10^9 credits. */
 const MOST_CREDITS = 1_000_000_000;

@@ -1,6 +1,6 @@
 // What this build is: its version, the interface it speaks, the commit it was built from, and what it runs on.
 import packageJson from "../../package.json" with { type: "json" };
-import { INTERFACE_VERSION } from "../terms.ts";
+import { INTERFACE_VERSION } from "../domain/types.ts";
 
 /** Put in by the build (scripts/compile.mjs); not there when it runs from its sources. */
 declare const BUILD_REVISION: string;

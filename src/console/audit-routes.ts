@@ -1,8 +1,9 @@
 // The audit log in the console's API: who changed what, newest first, by person, kind of change, thing and time.
-import type { AuditFilters } from "../store/people.ts";
+
 import type { StoreReads } from "../store/store.ts";
-import { ConsoleRefused, type ConsoleRoute } from "./ask.ts";
-import type { AuditView } from "./people-wire.ts";
+import type { AuditFilters } from "../store/user-reads.ts";
+import { ConsoleRefused, type ConsoleRoute } from "./request-context.ts";
+import type { AuditView } from "./users-dto.ts";
 
 const PAGE = 50;
 const TEXTS = ["actor", "action", "target"] as const;

@@ -1,16 +1,17 @@
 // The console as the rest of the house sees it: one way in, whose tables of paths are loaded and joined by the first request.
-import type { Clock } from "../clock.ts";
-import type { Settings } from "../config.ts";
-import type { Deed, OutcomeOf } from "../deeds.ts";
-import type { Log } from "../events.ts";
+
+import type { Office } from "../admin/admin-service.ts";
+import type { Till } from "../billing/checkout.ts";
+import type { Settings } from "../config/schema.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { IsAtHome } from "../inspector/access.ts";
 import type { IssueToken } from "../inspector/inspector.ts";
-import type { IsAtHome } from "../inspector/pass.ts";
-import type { Office } from "../office/office.ts";
-import type { Till } from "../payments/till.ts";
+import type { Log } from "../logging/events.ts";
+import type { Deed, OutcomeOf } from "../store/mutations.ts";
 import type { Store } from "../store/store.ts";
-import type { ConsoleRoute } from "./ask.ts";
-import type { MakingService } from "./making.ts";
-import type { Operating } from "./operator/parts.ts";
+import type { MakingService } from "./generations-api.ts";
+import type { Operating } from "./operator/deps.ts";
+import type { ConsoleRoute } from "./request-context.ts";
 import type { AnswerConsole } from "./router.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -42,13 +43,13 @@ export const tablesOf = async (parts: ConsoleParts): Promise<ConsoleRoute[]> => 
   const { creditRoutes } = await import("./credit-routes.ts");
   const { operatorRoutes } = await import("./operator/routes.ts");
   const { inspectorRoutes } = await import("./inspector-routes.ts");
-  const { openDevices } = await import("./devices.ts");
-  const { peopleRoutes } = await import("./people-routes.ts");
+  const { openDevices } = await import("./known-devices.ts");
+  const { peopleRoutes } = await import("./user-routes.ts");
   const { auditRoutes } = await import("./audit-routes.ts");
-  const { makingRoutes } = await import("./making.ts");
-  const { newReference } = await import("../office/reference.ts");
-  const { forbid } = await import("./ask.ts");
-  const { openForeignLooks } = await import("./foreign-looks.ts");
+  const { makingRoutes } = await import("./generations-api.ts");
+  const { newReference } = await import("../admin/request-reference.ts");
+  const { forbid } = await import("./request-context.ts");
+  const { openForeignLooks } = await import("./access-audit.ts");
   const office = await parts.office();
   const { sessions, post } = parts;
   const looks = openForeignLooks(parts);

@@ -1,8 +1,8 @@
 // The paths of credits, purchases and the ledger in the console's API.
 import { Type } from "@sinclair/typebox";
-import type { ConsoleRoute } from "./ask.ts";
 import { type CreditsParts, openCredits } from "./credits.ts";
 import { openPurchases, type PurchaseParts } from "./purchases.ts";
+import type { ConsoleRoute } from "./request-context.ts";
 
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
 

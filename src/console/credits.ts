@@ -1,17 +1,18 @@
 // The console's answers about credits: the balance, the mark of a low one, the ledger in pages and as CSV.
-import type { Clock } from "../clock.ts";
-import type { Settings } from "../config.ts";
-import type { Deed, OutcomeOf } from "../deeds.ts";
-import { TillRefused } from "../payments/refused.ts";
-import type { Till } from "../payments/till.ts";
-import { LEAST_USD, MOST_USD, PACKS_USD } from "../purchase.ts";
+
+import { TillRefused } from "../billing/billing-error.ts";
+import type { Till } from "../billing/checkout.ts";
+import type { Settings } from "../config/schema.ts";
+import type { Clock } from "../domain/clock.ts";
+import { MOVEMENT_KINDS, type MovementKind } from "../domain/types.ts";
+import type { Deed, OutcomeOf } from "../store/mutations.ts";
+import { LEAST_USD, MOST_USD, PACKS_USD } from "../store/purchase-mutations.ts";
 import type { AccountRow, StoreReads } from "../store/store.ts";
-import { MOVEMENT_KINDS, type MovementKind } from "../terms.ts";
-import { actorOf } from "./ask.ts";
-import type { CreditsView, LedgerPage } from "./credits-wire.ts";
+import { accountOf, type CreditsAsk, ownAccountId } from "./account-scope.ts";
+import type { CreditsView, LedgerPage } from "./credits-dto.ts";
 import { csvFile } from "./csv.ts";
 import { type LedgerAsk, ledgerCsv, ledgerPage } from "./ledger.ts";
-import { accountOf, type CreditsAsk, ownAccountId } from "./whose.ts";
+import { actorOf } from "./request-context.ts";
 
 export type CreditsParts = {
   settings: Pick<Settings, "credits">;

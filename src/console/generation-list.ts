@@ -1,7 +1,8 @@
 // The list of generations with its filters: what the query says, and steps through the store until a page is full or enough was looked at.
+
+import { GENERATION_STATUSES, type GenerationStatus, type MediaKind } from "../domain/types.ts";
 import type { GenerationsAsk, ListedGeneration, StoreReads } from "../store/store.ts";
-import { GENERATION_STATUSES, type GenerationStatus, type MediaKind } from "../terms.ts";
-import { ConsoleRefused } from "./ask.ts";
+import { ConsoleRefused } from "./request-context.ts";
 
 const PAGE = 50;
 /** Rows looked at without letting anything else go on (a few ms), and for one page: what is rare is looked for further on demand. */

@@ -1,20 +1,20 @@
 // The paths of generations in the console's API: making one, the list, one by itself, and its files.
 
 import { Type } from "@sinclair/typebox";
-import { answerFile, type Shelf } from "../http/content.ts";
-import { idempotencyKeyOf, keptRequest, readEnvelope } from "../http/envelope.ts";
+import { refuse } from "../domain/api-errors.ts";
+import type { Caller, Json, JsonObject } from "../domain/types.ts";
+import type { Submit } from "../generations/submit.ts";
+import { answerFile, type Shelf } from "../http/endpoints/content.ts";
+import { idempotencyKeyOf, keptRequest, readEnvelope } from "../http/parse-submission.ts";
 import type { Thumbnail } from "../media/thumbnail.ts";
-import { refuse } from "../refusal.ts";
 import type { ListedGeneration, StoreReads } from "../store/store.ts";
-import type { Submit } from "../submit.ts";
-import type { Caller, Json, JsonObject } from "../terms.ts";
-import { type ConsoleAsk, ConsoleRefused, type ConsoleRoute } from "./ask.ts";
-import { attemptsTold } from "./attempts-told.ts";
-import type { ForeignLooks } from "./foreign-looks.ts";
+import type { ForeignLooks } from "./access-audit.ts";
+import { attemptsTold } from "./attempt-view.ts";
 import { filtersOf, listPage } from "./generation-list.ts";
-import { generationTold, type Telling } from "./generation-told.ts";
-import type { GenerationDetail, GenerationsPage, GenerationTold } from "./making-wire.ts";
-import { openThumbs } from "./thumbs.ts";
+import { generationTold, type Telling } from "./generation-view.ts";
+import type { GenerationDetail, GenerationsPage, GenerationTold } from "./generations-dto.ts";
+import { type ConsoleAsk, ConsoleRefused, type ConsoleRoute } from "./request-context.ts";
+import { openThumbs } from "./thumbnails.ts";
 
 export type GenerationRoutesParts = {
   reads: Pick<

@@ -1,12 +1,12 @@
 // The inspector's paths beside its sockets: a generation to be replayed, and tokens for programs that cannot sign in.
-import type { Settings } from "../config.ts";
+import type { Settings } from "../config/schema.ts";
+import type { IsAtHome } from "../inspector/access.ts";
+import { audienceOf } from "../inspector/field-allowlist.ts";
 import type { IssueToken } from "../inspector/inspector.ts";
-import type { IsAtHome } from "../inspector/pass.ts";
-import { type Asker, replayOf } from "../inspector/replays.ts";
-import { audienceOf } from "../inspector/shown.ts";
+import { type Asker, replayOf } from "../inspector/replay-api.ts";
 import type { StoreReads } from "../store/store.ts";
-import { actorOf, ConsoleRefused, type ConsoleRoute, type OpenAsk } from "./ask.ts";
-import type { ForeignLooks } from "./foreign-looks.ts";
+import type { ForeignLooks } from "./access-audit.ts";
+import { actorOf, ConsoleRefused, type ConsoleRoute, type OpenAsk } from "./request-context.ts";
 import type { SessionDesk } from "./router.ts";
 
 type Parts = {

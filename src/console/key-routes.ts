@@ -1,11 +1,11 @@
 // The paths of keys and usage in the console's API: what each takes, and whom it answers.
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
-import type { Actor } from "../deeds.ts";
-import { refuse } from "../refusal.ts";
+import { refuse } from "../domain/api-errors.ts";
+import type { Actor } from "../store/mutations.ts";
 import { USAGE_BY, type UsageBy } from "../store/store.ts";
-import { actorOf, type ConsoleAsk, type ConsoleRoute } from "./ask.ts";
 import { csvFile } from "./csv.ts";
-import { type KeyDeskParts, openKeyDesk } from "./key-desk.ts";
+import { type KeyDeskParts, openKeyDesk } from "./key-service.ts";
+import { actorOf, type ConsoleAsk, type ConsoleRoute } from "./request-context.ts";
 import { usageCsv } from "./usage.ts";
 
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });

@@ -1,8 +1,8 @@
 // Keys as people see them: their state, their limits with what is used of each, and what they may.
-import { windowEndsAtMs } from "../days.ts";
+import { windowEndsAtMs } from "../domain/calendar.ts";
+import type { KeyWindow } from "../domain/types.ts";
 import type { KeyRow, KeySpend } from "../store/store.ts";
-import type { KeyWindow } from "../terms.ts";
-import type { KeyState, KeyView, LimitView } from "./keys-wire.ts";
+import type { KeyState, KeyView, LimitView } from "./keys-dto.ts";
 
 type Listed = KeyRow & { spend: KeySpend };
 

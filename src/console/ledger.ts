@@ -1,7 +1,8 @@
 // The ledger as people see it: every movement with what it did to the balance and what it belongs to, in pages or as CSV.
+
+import type { MovementKind } from "../domain/types.ts";
 import type { MovementRow, StoreReads } from "../store/store.ts";
-import type { MovementKind } from "../terms.ts";
-import type { LedgerLine, LedgerPage } from "./credits-wire.ts";
+import type { LedgerLine, LedgerPage } from "./credits-dto.ts";
 import { csvRow } from "./csv.ts";
 
 /** Which movements: of one account, of one kind or all, from a time (included) up to one (not included), ms since 1970. */

@@ -1,6 +1,6 @@
 // Passwords: hashed slowly, few at a time, so that whoever tries many takes nothing from the generations that run beside.
-import { LEAST_PASSWORD_CHARS, MOST_PASSWORD_CHARS } from "../people-deeds.ts";
-import { ConsoleRefused } from "./ask.ts";
+import { LEAST_PASSWORD_CHARS, MOST_PASSWORD_CHARS } from "../store/user-mutations.ts";
+import { ConsoleRefused } from "./request-context.ts";
 
 /** Argon2id at OWASP's least: 19 MiB and two passes, about 25 ms of one core. */
 const COST = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;

@@ -1,9 +1,9 @@
 // As who the playground makes generations of an account: its hidden key, so that usage tells them apart, which nobody holds and nothing opens.
-import type { Clock } from "../clock.ts";
-import type { Deed, OutcomeOf } from "../deeds.ts";
-import { newId } from "../ids.ts";
+import type { Clock } from "../domain/clock.ts";
+import { newId } from "../domain/ids.ts";
+import type { Caller } from "../domain/types.ts";
+import type { Deed, OutcomeOf } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { Caller } from "../terms.ts";
 
 export type PlaygroundKeyParts = {
   reads: Pick<StoreReads, "account" | "consoleCaller">;

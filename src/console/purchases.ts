@@ -1,11 +1,11 @@
 // The console's answers about purchases: buying, the checkout of a simulated service, what was bought, and receipts.
-import { TillRefused } from "../payments/refused.ts";
-import type { Till } from "../payments/till.ts";
-import type { PurchaseRow } from "../purchase.ts";
+import { TillRefused } from "../billing/billing-error.ts";
+import type { Till } from "../billing/checkout.ts";
+import type { PurchaseRow } from "../store/purchase-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
-import { actorOf } from "./ask.ts";
-import type { Bought, PurchasesPage, PurchaseView } from "./credits-wire.ts";
-import { accountOf, type CreditsAsk, ownAccountId, seesAll } from "./whose.ts";
+import { accountOf, type CreditsAsk, ownAccountId, seesAll } from "./account-scope.ts";
+import type { Bought, PurchasesPage, PurchaseView } from "./credits-dto.ts";
+import { actorOf } from "./request-context.ts";
 
 export type PurchaseParts = { till: Till; reads: Pick<StoreReads, "account" | "purchase" | "purchases"> };
 

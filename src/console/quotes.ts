@@ -1,10 +1,11 @@
 // What a request would cost, told to a form while it is filled in: routes without their names for members, a refusal as a value.
-import { readEnvelope } from "../http/envelope.ts";
+
+import { Refusal } from "../domain/api-errors.ts";
+import type { Json } from "../domain/types.ts";
+import type { Quote } from "../generations/preview.ts";
+import { readEnvelope } from "../http/parse-submission.ts";
 import type { ConsideredRoute } from "../quote/plan.ts";
-import type { Quote } from "../quoting.ts";
-import { Refusal } from "../refusal.ts";
-import type { Json } from "../terms.ts";
-import type { QuoteTold, RefusalTold } from "./making-wire.ts";
+import type { QuoteTold, RefusalTold } from "./generations-dto.ts";
 
 /** The field that a refusal begins with, as `input.duration: …` does. */
 export const refusalTold = ({ code, message }: Refusal): RefusalTold => {

@@ -1,16 +1,17 @@
 // The way of a request to the console's API: its path, its session, its role, its origin, its body; then its answer, or a no in one shape.
 import { Value } from "@sinclair/typebox/value";
-import type { Clock } from "../clock.ts";
-import { StoreFull } from "../deeds.ts";
-import type { Log } from "../events.ts";
+import { OfficeFault, type OfficeFaultKind } from "../admin/admin-error.ts";
+import { TillRefused } from "../billing/billing-error.ts";
+import { Refusal } from "../domain/api-errors.ts";
+import type { Clock } from "../domain/clock.ts";
+import { jsonAnswer } from "../http/accept-encoding.ts";
 import { DEPTH_AT_MOST, isTooDeep, isTooWide, MEMBERS_AT_MOST, readBody } from "../http/body.ts";
-import { jsonAnswer } from "../http/coding.ts";
+import { urlOf } from "../http/client-address.ts";
 import { answerFault } from "../http/errors.ts";
-import { urlOf } from "../http/peer.ts";
-import { isSameSecret } from "../http/same-secret.ts";
-import { OfficeFault, type OfficeFaultKind } from "../office/fault.ts";
-import { TillRefused } from "../payments/refused.ts";
-import { Refusal } from "../refusal.ts";
+import { isSameSecret } from "../http/timing-safe-equal.ts";
+import type { Log } from "../logging/events.ts";
+import { StoreFull } from "../store/mutations.ts";
+import { NEEDS_HTTPS } from "./needs-https.ts";
 import {
   CONSOLE_CODES,
   type ConsoleAsk,
@@ -19,9 +20,8 @@ import {
   type OpenAsk,
   type Role,
   type SignedIn,
-} from "./ask.ts";
-import { NEEDS_HTTPS } from "./needs-https.ts";
-import { openThrottle } from "./throttle.ts";
+} from "./request-context.ts";
+import { openThrottle } from "./token-bucket.ts";
 
 /** What the router needs of sessions. */
 export type SessionDesk = {

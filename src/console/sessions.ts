@@ -1,12 +1,12 @@
 // Sessions: the cookie, who is behind it, how long it is good for, and what proves that a request comes from its own pages.
 import { createHmac } from "node:crypto";
-import type { Clock } from "../clock.ts";
-import type { OfficeDeed, OfficeOutcome } from "../deeds.ts";
-import { hashToken, newId, newToken } from "../ids.ts";
-import type { NewSession } from "../people-deeds.ts";
-import type { SessionFacts } from "../store/people.ts";
+import type { Clock } from "../domain/clock.ts";
+import { hashToken, newId, newToken } from "../domain/ids.ts";
+import type { OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { SignedIn } from "./ask.ts";
+import type { NewSession } from "../store/user-mutations.ts";
+import type { SessionFacts } from "../store/user-reads.ts";
+import type { SignedIn } from "./request-context.ts";
 import type { SessionDesk } from "./router.ts";
 
 /** The prefix makes browsers insist: this host alone, its whole path, and only where nobody can listen in (or on this machine). */

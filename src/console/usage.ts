@@ -1,8 +1,8 @@
 // Usage as people see it: by day, model, account or key, with names, success and median wait; and the same as CSV.
-import { DAY_MS, medianWaitMs } from "../days.ts";
+import { DAY_MS, medianWaitMs } from "../domain/calendar.ts";
 import type { StoreReads, UsageBy, UsageRow } from "../store/store.ts";
 import { csvRow } from "./csv.ts";
-import type { UsageLine, UsageView } from "./keys-wire.ts";
+import type { UsageLine, UsageView } from "./keys-dto.ts";
 
 /** Days from one to another, both included, counted from 1970, UTC. */
 export type UsageAsk = { fromDay: number; toDay: number; accountId: string | null; by: UsageBy };

@@ -1,7 +1,7 @@
 // Result files on local disk: written aside, made durable, then moved into place in one step.
 import { access, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { onDisk, syncDirectory } from "./disk.ts";
+import { onDisk, syncDirectory } from "./durable-write.ts";
 import { type Files, type Incoming, StorageRefused } from "./port.ts";
 
 /** The only names that become part of a path; §4.2 lets a caller ask for any word, which never reaches this room. */

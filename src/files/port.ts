@@ -1,6 +1,6 @@
 // The port to result files: where a generation's files are written once, read many times and deleted.
 
-import type { StoredFile } from "../terms.ts";
+import type { StoredFile } from "../domain/types.ts";
 
 /** A file being received; nothing is visible until `keep`. */
 export interface Incoming {

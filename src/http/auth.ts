@@ -1,14 +1,15 @@
 // Who is calling: the bearer key of §5, looked up by its hash, then the account's pause, the key's scope and the burst guard.
-import type { Clock } from "../clock.ts";
-import { API_KEY_CHARS, hashApiKey, isWellFormedApiKey } from "../ids.ts";
-import { type KeyNetwork, MOST_KEY_NETWORKS, networkOf } from "../networks.ts";
-import { Recent } from "../recent.ts";
-import { KEY_EXPIRED, refuse } from "../refusal.ts";
+
+import { Recent } from "../collections/clock-cache.ts";
+import { type KeyNetwork, MOST_KEY_NETWORKS, networkOf } from "../config/cidr-list.ts";
+import { KEY_EXPIRED, refuse } from "../domain/api-errors.ts";
+import type { Clock } from "../domain/clock.ts";
+import { API_KEY_CHARS, hashApiKey, isWellFormedApiKey } from "../domain/ids.ts";
+import type { Caller } from "../domain/types.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { Caller } from "../terms.ts";
-import type { Answer, PathParams } from "./answer.ts";
-import type { BurstGuard } from "./burst.ts";
-import { addTrail } from "./trail.ts";
+import type { BurstGuard } from "./rate-limit.ts";
+import { addTrail } from "./request-log-context.ts";
+import type { Answer, PathParams } from "./response.ts";
 
 /** Anchored and without a comma: two headers arrive joined by one, and are nobody's key. The scheme's case is free. */
 const BEARER = /^bearer +([\w.~+/-]{1,256}={0,2})$/i;

@@ -1,6 +1,6 @@
 // Reads the bytes of a request: never more than 1 MiB of them, and JSON that is not nested too deep to be worked on.
-import { refuse } from "../refusal.ts";
-import type { Json } from "../terms.ts";
+import { refuse } from "../domain/api-errors.ts";
+import type { Json } from "../domain/types.ts";
 
 /** §8: exactly so many bytes pass. */
 export const BODY_AT_MOST_BYTES = 1_048_576;

@@ -1,8 +1,9 @@
 // Every no as it leaves: refusals, framework faults and defects become the error body of §2.3.
-import type { Log } from "../events.ts";
-import { REFUSALS, Refusal, type RefusalCode } from "../refusal.ts";
-import { DatabaseAway } from "../store/faults.ts";
-import { answerJson } from "./answer.ts";
+
+import { REFUSALS, Refusal, type RefusalCode } from "../domain/api-errors.ts";
+import type { Log } from "../logging/events.ts";
+import { DatabaseAway } from "../store/errors.ts";
+import { answerJson } from "./response.ts";
 
 /** The error body of §2.3 as JSON. */
 export const errorJson = (code: RefusalCode, message: string): string =>

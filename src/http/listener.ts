@@ -1,5 +1,5 @@
 // The listening socket: opened, closed, and closed for a while when the process runs out of file descriptors.
-import type { DescriptorWatch } from "./descriptors.ts";
+import type { DescriptorWatch } from "./file-descriptors.ts";
 
 type Server = Bun.Server<unknown>;
 

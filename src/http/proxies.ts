@@ -1,9 +1,9 @@
 // Proxies in front of the service: which of them are believed about whom they ask for, and what is said where they are not named.
 import { isIP } from "node:net";
-import type { Settings } from "../config.ts";
-import type { Log } from "../events.ts";
-import { type IsWithin, networksIn } from "../networks.ts";
-import { isLoopback, machineOf } from "./peer.ts";
+import { type IsWithin, networksIn } from "../config/cidr-list.ts";
+import type { Settings } from "../config/schema.ts";
+import type { Log } from "../logging/events.ts";
+import { isLoopback, machineOf } from "./client-address.ts";
 
 type Server = Pick<Settings["server"], "public_url" | "trusted_proxies">;
 

@@ -1,5 +1,5 @@
 // From the record to the resource of §2.1 and §2.2: the one place where credits become USD and files become links.
-import type { Credits, GenerationRecord, Output } from "../terms.ts";
+import type { Credits, GenerationRecord, Output } from "../domain/types.ts";
 
 /** Makes the absolute link of file `n` of a generation. */
 export type LinkTo = (generationId: string, n: number) => string;

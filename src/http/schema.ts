@@ -1,7 +1,7 @@
 // The shapes that cross the wire, as schemas: what a submission must be, and what every answer is.
 import { type TSchema, Type } from "@sinclair/typebox";
-import { REFUSALS } from "../refusal.ts";
-import { GENERATION_ERROR_CODES, GENERATION_STATUSES } from "../terms.ts";
+import { REFUSALS } from "../domain/api-errors.ts";
+import { GENERATION_ERROR_CODES, GENERATION_STATUSES } from "../domain/types.ts";
 
 const oneOf = (values: readonly string[], description: string) =>
   Type.Union(

@@ -1,8 +1,9 @@
 // The definitions of our own machines as the open protocol sends them: their configuration as JSON, actions and guards by name.
-import { generationMachine } from "../../actors/generation.ts";
+
+import { routeHealthMachine } from "../../actors/circuit-breaker/machine.ts";
+import { generationMachine } from "../../actors/generation/machine.ts";
 import { ledgerMachine } from "../../actors/ledger.ts";
-import { routeHealthMachine } from "../../actors/route-health.ts";
-import type { Json } from "../terms.ts";
+import type { Json } from "../domain/types.ts";
 
 const printed = (config: unknown): string =>
   JSON.stringify(config, (_, value: unknown) => (typeof value === "function" ? { type: value.name } : value));

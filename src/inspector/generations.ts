@@ -1,14 +1,15 @@
 // The generations on stage: what had not ended is read when somebody begins to look on, and every commit is followed from then on.
-import type { Watch } from "../committed.ts";
-import type { AdmitDeed, StepDeed } from "../deeds.ts";
+
+import type { GenerationRecord, Json, PlannedRoute } from "../domain/types.ts";
+import type { Watch } from "../generations/post-commit.ts";
+import type { AdmitDeed, StepDeed } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { GenerationRecord, Json, PlannedRoute } from "../terms.ts";
-import type { Cast, Happened, Known } from "./cast.ts";
+import type { Cast, Happened, Known } from "./actor-registry.ts";
 import { definitionOf, pathOf } from "./definitions.ts";
-import { type Elsewhere, type ElsewhereParts, openElsewhere } from "./elsewhere.ts";
-import { readWriters } from "./life.ts";
-import { lookOf, memoryOf } from "./looks.ts";
-import type { ActorRow } from "./wire.ts";
+import type { ActorRow } from "./dto.ts";
+import { readWriters } from "./generation-history.ts";
+import { type Elsewhere, type ElsewhereParts, openElsewhere } from "./remote-actors.ts";
+import { lookOf, memoryOf } from "./snapshot-view.ts";
 
 export type GenerationParts = {
   reads: Pick<StoreReads, "unfinished" | "openGenerations" | "findGeneration" | "account" | "journalOf" | "nodes">;

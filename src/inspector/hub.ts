@@ -1,11 +1,11 @@
 // The hub: brings the actors on stage when somebody begins to look on, lets them go with the last, and sends what happened twenty times a second.
-import type { Socket, SocketLife } from "../http/sockets.ts";
-import { openCast } from "./cast.ts";
+import type { Socket, SocketLife } from "../http/websocket-upgrade.ts";
+import type { Admitted } from "./access.ts";
+import { openCast } from "./actor-registry.ts";
+import { type Guest, openGuests } from "./external-actors.ts";
+import { audienceOf } from "./field-allowlist.ts";
 import { type GenerationParts, openGenerations } from "./generations.ts";
-import { type Guest, openGuests } from "./guests.ts";
-import { type MachineryParts, openMachinery } from "./machinery.ts";
-import type { Admitted } from "./pass.ts";
-import { audienceOf } from "./shown.ts";
+import { type MachineryParts, openMachinery } from "./system-actors.ts";
 import { openFrameViewer, openPageViewer, type Viewer } from "./viewers.ts";
 
 /** Codes of a WebSocket that is closed. */

@@ -1,8 +1,9 @@
 // The inspector as the rest of the house sees it: two paths that take sockets and the way to a token; what is behind is loaded by the first viewer.
-import type { Actor, OfficeDeed, OfficeOutcome } from "../deeds.ts";
-import type { Admit } from "../http/sockets.ts";
+
+import type { Admit } from "../http/websocket-upgrade.ts";
+import type { Actor, OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+import { type IsAtHome, type IsStillIn, isEnabled, openPass, type PassParts, type Role } from "./access.ts";
 import type { Hub, HubParts } from "./hub.ts";
-import { type IsAtHome, type IsStillIn, isEnabled, openPass, type PassParts, type Role } from "./pass.ts";
 
 export type InspectorParts = Omit<HubParts, "prompts"> &
   PassParts & {

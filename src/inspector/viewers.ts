@@ -1,9 +1,9 @@
 // Whoever looks on: each has a place in the ring of what happened and is sent what came since, as fast as it reads and never faster.
-import type { Socket } from "../http/sockets.ts";
-import type { Cast, Change, Happened, Known } from "./cast.ts";
-import { actorFrame, leftOutFrame, stepFrames } from "./open-frames.ts";
-import { type Audience, shownEvent } from "./shown.ts";
-import type { ActorRow, ChosenActor, LiveBatch, SeenEvent, Totals } from "./wire.ts";
+import type { Socket } from "../http/websocket-upgrade.ts";
+import type { Cast, Change, Happened, Known } from "./actor-registry.ts";
+import type { ActorRow, ChosenActor, LiveBatch, SeenEvent, Totals } from "./dto.ts";
+import { type Audience, shownEvent } from "./field-allowlist.ts";
+import { actorFrame, leftOutFrame, stepFrames } from "./stately-protocol.ts";
 
 export type Viewer = {
   /** Sends what there is to send, unless the other side has not taken what was sent before. @returns whether more waits */

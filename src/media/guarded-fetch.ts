@@ -1,6 +1,6 @@
 // The only way out of this room: a GET whose every hop is vetted and which connects to the very address that was vetted.
-import type { AllowsHost } from "./allow.ts";
-import { literalAddress, type Resolve, systemResolve, type Vetted, vetAddresses, vetUrl } from "./guard.ts";
+import type { AllowsHost } from "./host-allowlist.ts";
+import { literalAddress, type Resolve, systemResolve, type Vetted, vetAddresses, vetUrl } from "./ssrf-guard.ts";
 
 export type FetchOptions = {
   headers?: Record<string, string>;

@@ -1,18 +1,18 @@
 // Opens the room: one measure and one collect with their guard, budgets and places.
 
-import type { Copies } from "../files/copies.ts";
+import type { Spool } from "../files/inline-spool.ts";
+import type { Copies } from "../files/input-copies.ts";
 import type { Files } from "../files/port.ts";
-import type { Spool } from "../files/spool.ts";
-import type { AllowsHost } from "./allow.ts";
-import { openCollect } from "./collect.ts";
-import type { Resolve } from "./guard.ts";
-import { inlinePieces, startOf } from "./inline.ts";
-import { openPin } from "./pin.ts";
+import { openCollect } from "./download-results.ts";
+import type { AllowsHost } from "./host-allowlist.ts";
+import { inlinePieces, startOf } from "./inline-files.ts";
+import { openPin } from "./pin-input.ts";
 import type { Media } from "./port.ts";
 import { openProbe } from "./probe.ts";
-import { READ_BUDGET, type ReadBudget } from "./remote.ts";
+import { READ_BUDGET, type ReadBudget } from "./range-reader.ts";
 import { lookAt } from "./result-kinds.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
+import type { Resolve } from "./ssrf-guard.ts";
 
 export type MediaOptions = {
   files: Pick<Files, "receive" | "objectOf">;

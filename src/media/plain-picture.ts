@@ -1,8 +1,9 @@
 // Reads a small still picture of a plain kind in the main thread: its size, and whether all of it is there, in a fixed bound of steps.
+
+import { motionOf } from "./formats/animated-pictures.ts";
 import type { Cursor } from "./formats/cursor.ts";
+import { formatOf } from "./formats/detect-format.ts";
 import type { Inspection } from "./formats/inspection.ts";
-import { formatOf } from "./formats/kinds.ts";
-import { motionOf } from "./formats/motion.ts";
 import { pictureEnds } from "./formats/picture-end.ts";
 import { openPictureHeader } from "./formats/picture-header.ts";
 

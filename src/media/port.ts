@@ -1,6 +1,6 @@
 // The port to media: measuring what a request links to, and collecting what a provider delivers.
-import type { Mismatch, Odd, Ordered } from "../ordered.ts";
-import type { Measured, MediaKind, MediaLink, Output, PinAsked, PinnedCopy, ResultFile } from "../terms.ts";
+import type { Mismatch, Odd, Ordered } from "../domain/delivery-check.ts";
+import type { Measured, MediaKind, MediaLink, Output, PinAsked, PinnedCopy, ResultFile } from "../domain/types.ts";
 
 export type CollectOutcome =
   /** `lost`: what is wrong with the announced files that were given up; those that are good are in `output`. */

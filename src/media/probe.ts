@@ -1,16 +1,17 @@
 // Opens and measures the media that a request links to, before anything is priced (§2.5: media that cannot be read is refused).
+
+import { refuse } from "../domain/api-errors.ts";
+import type { Measured, MediaKind, MediaLink } from "../domain/types.ts";
 import { type Files, StorageRefused } from "../files/port.ts";
-import { refuse } from "../refusal.ts";
-import type { Measured, MediaKind, MediaLink } from "../terms.ts";
-import { Unreadable } from "./bytes.ts";
+import { Unreadable } from "./byte-source.ts";
 import type { Inspection } from "./formats/inspect.ts";
 import { openPictureHeader, type PictureSize, readPictureHeader } from "./formats/picture-header.ts";
 import type { FetchOptions } from "./guarded-fetch.ts";
 import { guardedFetch } from "./guarded-fetch.ts";
-import { openReadingClock, type ReadingClock } from "./reading-clock.ts";
-import { Missing, openRemote, type ReadBudget, type Remote } from "./remote.ts";
+import { Missing, openRemote, type ReadBudget, type Remote } from "./range-reader.ts";
+import { openReadingClock, type ReadingClock } from "./read-deadline.ts";
 import { lookAt } from "./result-kinds.ts";
-import { openFairLine, type Who } from "./sandbox/fair-line.ts";
+import { openFairLine, type Who } from "./sandbox/fair-queue.ts";
 import { Busy, type Sandbox } from "./sandbox/sandbox.ts";
 import { sniff } from "./sniff.ts";
 

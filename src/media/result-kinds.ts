@@ -1,7 +1,7 @@
 // Which files count as a delivery: named by their first bytes, with the orders that each may answer.
-import type { MediaKind } from "../terms.ts";
-import { latin1 } from "./bytes.ts";
-import { WAVE64_ID } from "./formats/kinds.ts";
+import type { MediaKind } from "../domain/types.ts";
+import { latin1 } from "./byte-source.ts";
+import { WAVE64_ID } from "./formats/detect-format.ts";
 import { OGG_PICTURES } from "./formats/ogg-pictures.ts";
 import { sniff } from "./sniff.ts";
 

@@ -1,5 +1,5 @@
 // What a file is by its first bytes, whatever its name or its server says.
-import { latin1 } from "./bytes.ts";
+import { latin1 } from "./byte-source.ts";
 
 /** `movie`: ISO media files and QuickTime; `matroska`: WebM too. Whether these hold pictures or only sound, their tracks say. */
 export type Container = "picture" | "movie" | "matroska" | "sound";

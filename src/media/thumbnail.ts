@@ -1,6 +1,6 @@
 // Small pictures of large ones, made where strangers' bytes are looked at.
-import { refuse } from "../refusal.ts";
-import { Unreadable } from "./bytes.ts";
+import { refuse } from "../domain/api-errors.ts";
+import { Unreadable } from "./byte-source.ts";
 import { Busy, inMemory, type Sandbox } from "./sandbox/sandbox.ts";
 
 /** Makes a WebP of a picture that fits into a square. @throws Refusal */

@@ -1,8 +1,8 @@
 // The error types of fal, and how each is treated: as the model reports them (detail[].type) and the platform (error_type).
 import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import type { FailureClass } from "../terms.ts";
-import type { ProviderResponse } from "./provider.ts";
+import type { FailureClass } from "../domain/types.ts";
+import type { ProviderResponse } from "./port.ts";
 
 const modelErrors = TypeCompiler.Compile(
   Type.Object({

@@ -1,13 +1,13 @@
 // The dialect of fal's queue: submit, status and result at the addresses it gives, and its list of requests per endpoint.
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import type { Job, ResultFile } from "../terms.ts";
-import { detailOf, GivenUrl, JobId, readNoJob, retryAfterMs, timeOf } from "./answer.ts";
-import { withBill } from "./dialect/beside-files.ts";
+import type { Job, ResultFile } from "../domain/types.ts";
+import { withBill } from "./dialect/result-metadata.ts";
 import { readFalError } from "./fal-errors.ts";
-import { endpointOf, inputOf, markerOf } from "./fields.ts";
-import { earliestOf, matchInput } from "./listing.ts";
-import type { Adapter, AdapterContext, Candidate, PollOutcome, ProviderRequest, ProviderResponse } from "./provider.ts";
+import { earliestOf, matchInput } from "./list-match.ts";
+import { endpointOf, inputOf, markerOf } from "./map-input.ts";
+import { detailOf, GivenUrl, JobId, readNoJob, retryAfterMs, timeOf } from "./parse-response.ts";
+import type { Adapter, AdapterContext, Candidate, PollOutcome, ProviderRequest, ProviderResponse } from "./port.ts";
 
 /** The public queue; the list of requests lives on another host there, but below the same base where a base URL is set. */
 export const FAL_BASE_URL = "https://queue.fal.run";

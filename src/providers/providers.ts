@@ -1,21 +1,21 @@
 // The providers as the service knows them: composes, sends, polls, looks up and cancels, whatever the dialect.
 import { ok } from "node:assert/strict";
-import type { Job } from "../terms.ts";
-import { detailOf } from "./answer.ts";
-import type { CallProvider } from "./call.ts";
-import { checkKey, isOfAccount, setUpFaultOf } from "./check.ts";
-import { openClaims } from "./claims.ts";
-import { type CopyOf, givenInput, wholeRequest } from "./composed.ts";
-import { type Desk, openDesk, type Slots } from "./desk.ts";
+import type { Job } from "../domain/types.ts";
+import { checkKey, isOfAccount, setUpFaultOf } from "./credential-check.ts";
+import { keyOf, openKeyring } from "./credential-source.ts";
 import { type Dialects, readDialects } from "./dialect/load.ts";
 import { FAL_BASE_URL, FAL_KNOWN, FAL_ORIGINS, fal } from "./fal.ts";
-import { keyOf, openKeyring } from "./keys.ts";
-import { lookUp } from "./lookup.ts";
-import type { Adapter, AdapterContext, FindOutcome, PollOutcome, Providers, ProviderTraits, Work } from "./provider.ts";
+import type { CallProvider } from "./http-call.ts";
+import { openClaims } from "./job-claims.ts";
+import { lookUp } from "./job-lookup.ts";
+import { readWholeLists } from "./list-all-pages.ts";
+import { detailOf } from "./parse-response.ts";
+import type { Adapter, AdapterContext, FindOutcome, PollOutcome, Providers, ProviderTraits, Work } from "./port.ts";
+import { type CopyOf, givenInput, wholeRequest } from "./prepared-request.ts";
+import { type Desk, openDesk, type Slots } from "./provider-client.ts";
 import { REPLICATE_BASE_URL, REPLICATE_KNOWN, replicate } from "./replicate.ts";
 import { requestLimit } from "./request-limit.ts";
 import { placeOf, uploadTo } from "./uploads.ts";
-import { readWholeLists } from "./whole-lists.ts";
 
 /** Total time per call, ms. A look-up has its time for all its pages together. */
 export type CallTimes = { submitMs: number; pollMs: number; findMs: number; cancelMs: number; uploadMs: number };

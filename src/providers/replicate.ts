@@ -1,11 +1,11 @@
 // The dialect of Replicate: predictions by model or version, their statuses, refusals told as text, and its list of predictions.
 import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import type { FailureClass, ResultFile } from "../terms.ts";
-import { detailOf, GivenUrl, JobId, readNoJob, retryAfterMs, timeOf } from "./answer.ts";
-import { endpointOf, inputOf } from "./fields.ts";
-import { earliestOf, matchInput } from "./listing.ts";
-import type { Adapter, AdapterContext, Candidate, PollOutcome, ProviderRequest, ProviderResponse } from "./provider.ts";
+import type { FailureClass, ResultFile } from "../domain/types.ts";
+import { earliestOf, matchInput } from "./list-match.ts";
+import { endpointOf, inputOf } from "./map-input.ts";
+import { detailOf, GivenUrl, JobId, readNoJob, retryAfterMs, timeOf } from "./parse-response.ts";
+import type { Adapter, AdapterContext, Candidate, PollOutcome, ProviderRequest, ProviderResponse } from "./port.ts";
 
 export const REPLICATE_BASE_URL = "https://api.replicate.com/v1";
 

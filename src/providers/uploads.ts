@@ -1,10 +1,10 @@
 // Files for a provider: sent to its own storage before a submission, or put inside the request as it is sent.
-import type { Failure, Json, PinnedCopy } from "../terms.ts";
-import { readNoJob } from "./answer.ts";
-import type { Called } from "./call.ts";
-import { isOfAccount } from "./check.ts";
-import type { Desk } from "./desk.ts";
-import type { ProviderRequest } from "./provider.ts";
+import type { Failure, Json, PinnedCopy } from "../domain/types.ts";
+import { isOfAccount } from "./credential-check.ts";
+import type { Called } from "./http-call.ts";
+import { readNoJob } from "./parse-response.ts";
+import type { ProviderRequest } from "./port.ts";
+import type { Desk } from "./provider-client.ts";
 
 /** A file as a provider's storage is given it. */
 export type UploadFile = { file: Blob; mime: string; name: string };

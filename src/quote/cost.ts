@@ -2,7 +2,7 @@
 import { CLIP_FIELDS } from "../../catalogue/fields.ts";
 import { microUsdFor, rateTable } from "../../catalogue/rates.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import type { Credits, JsonObject } from "../terms.ts";
+import type { Credits, JsonObject } from "../domain/types.ts";
 import { billedUnits, picturesIn } from "./price.ts";
 
 const MICRO_USD_PER_CREDIT = 10_000;

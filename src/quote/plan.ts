@@ -1,13 +1,13 @@
 // Chooses the routes that a request may run on, in order, and what to reserve; or says which filter left none.
 import { ok } from "node:assert/strict";
-import { fieldsOf, isLink, routeField } from "../../catalogue/reach.ts";
+import { fieldsOf, isLink, routeField } from "../../catalogue/capabilities.ts";
 import type { Model, Route } from "../../catalogue/schema.ts";
-import { billedFields } from "../inputs/links.ts";
-import { once } from "../once.ts";
-import { Refusal, type RefusalCode } from "../refusal.ts";
-import type { Credits, Measured, PlannedRoute } from "../terms.ts";
-import { clipFault, fieldFault, measuredOf } from "./field.ts";
-import type { CheckedInput } from "./input.ts";
+import { once } from "../collections/memoize.ts";
+import { Refusal, type RefusalCode } from "../domain/api-errors.ts";
+import type { Credits, Measured, PlannedRoute } from "../domain/types.ts";
+import { billedFields } from "../inputs/pinned-links.ts";
+import { clipFault, fieldFault, measuredOf } from "./check-field.ts";
+import type { CheckedInput } from "./check-input.ts";
 import type { RoutePrice } from "./price.ts";
 
 /** `down`: by its health or a fault; `unconfigured`: no key, or switched off by the operator. */

@@ -1,10 +1,10 @@
 // Plans request after request: one that differs from the last of its model in nothing that a plan depends on has the same plan and order.
-import { fieldsOf, isChoice, isLink, isRange } from "../../catalogue/reach.ts";
+import { fieldsOf, isChoice, isLink, isRange } from "../../catalogue/capabilities.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { once } from "../once.ts";
-import type { Ordered } from "../ordered.ts";
-import type { Credits, Json, JsonObject } from "../terms.ts";
-import { orderedOf } from "./ordered.ts";
+import { once } from "../collections/memoize.ts";
+import type { Ordered } from "../domain/delivery-check.ts";
+import type { Credits, Json, JsonObject } from "../domain/types.ts";
+import { orderedOf } from "./expected-delivery.ts";
 import { makePlan, type Plan, type PlanRequest, type RouteState } from "./plan.ts";
 import { priceRoutes } from "./price.ts";
 

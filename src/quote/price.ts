@@ -2,11 +2,11 @@
 import { CLIP_FIELDS, PICTURE_FIELDS } from "../../catalogue/fields.ts";
 import { microUsdFor, type RateTable, rateTable } from "../../catalogue/rates.ts";
 import type { ClipBilling, Model } from "../../catalogue/schema.ts";
-import { once } from "../once.ts";
-import type { Credits, Measured } from "../terms.ts";
-import { measuredOf } from "./field.ts";
-import type { CheckedInput } from "./input.ts";
-import { countCodePoints } from "./words.ts";
+import { once } from "../collections/memoize.ts";
+import type { Credits, Measured } from "../domain/types.ts";
+import { measuredOf } from "./check-field.ts";
+import type { CheckedInput } from "./check-input.ts";
+import { countCodePoints } from "./describe-values.ts";
 
 export type RoutePrice = { routeId: string; credits: Credits };
 

@@ -12,7 +12,7 @@ import {
 } from "mediabunny";
 import { type Colour, frameWriter } from "./h264.ts";
 import { hue } from "./picture.ts";
-import type { Size } from "./sizes.ts";
+import type { Size } from "./resolutions.ts";
 import { AAC, AAC_FRAME_S, aacFrame } from "./sound.ts";
 
 const FRAMES_PER_S = 24;

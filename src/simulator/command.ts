@@ -1,7 +1,7 @@
 // `genrouter simulator`: runs the simulator by itself and says how to point a service at it.
 import { parseArgs } from "node:util";
+import { anyKeys, settingsLeadingTo } from "./dialect-registry.ts";
 import { openSimulator, type SimulatorOptions } from "./simulator.ts";
-import { anyKeys, settingsLeadingTo } from "./speakers.ts";
 
 const HELP = `Usage: genrouter simulator [--port N] [--host H] [--speed X] [--seed N] [--log FILE]
 

@@ -1,9 +1,9 @@
 // The fal listing of requests by endpoint: pages of finished requests, the last to end first, with their inputs when asked.
-import type { JsonObject } from "../terms.ts";
-import { type Answer, type Ask, json } from "./door.ts";
+import type { JsonObject } from "../domain/types.ts";
+import type { Bench } from "./accept-job.ts";
 import { falFailure, falResult } from "./fal-result.ts";
 import { isFault, numberOf } from "./faults.ts";
-import type { Bench } from "./intake.ts";
+import { type Answer, type Ask, json } from "./http-server.ts";
 import { endsAtMs, type Job } from "./jobs.ts";
 
 const DAY_MS = 86_400_000;

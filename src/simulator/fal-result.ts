@@ -1,10 +1,10 @@
 // What fal's models and queue answer when a request has ended: results in the shape of their kind, and documented errors.
-import type { Json, JsonObject } from "../terms.ts";
-import { json, page, type Reply } from "./door.ts";
+import type { Json, JsonObject } from "../domain/types.ts";
+import type { Bench, Problem } from "./accept-job.ts";
 import { type Fault, isFault, numberOf } from "./faults.ts";
-import type { Bench, Problem } from "./intake.ts";
+import { json, page, type Reply } from "./http-server.ts";
+import type { Announced } from "./job-results.ts";
 import type { Job } from "./jobs.ts";
-import type { Announced } from "./workshop.ts";
 
 const docs = (type: string) => `https://docs.fal.ai/errors/#${type}`;
 

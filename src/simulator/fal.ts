@@ -1,10 +1,11 @@
 // The fal dialect as documented: queue submission, status, result and cancel, with its traps left in.
-import { type Answer, type Ask, bodyObject, json, page } from "./door.ts";
+
+import { type Bench, cancelJob, credentialOf, noteOnce, takeIn, troubleOf, type Words } from "./accept-job.ts";
 import { listFal } from "./fal-list.ts";
 import { isNoPath } from "./fal-paths.ts";
 import { falResult, invalid, refused, requestError } from "./fal-result.ts";
 import { isFault, makeFault, numberOf } from "./faults.ts";
-import { type Bench, cancelJob, credentialOf, noteOnce, takeIn, troubleOf, type Words } from "./intake.ts";
+import { type Answer, type Ask, bodyObject, json, page } from "./http-server.ts";
 import { endsAtMs, type Job, RESULT_KEPT_MS } from "./jobs.ts";
 
 /** Status and result addresses carry owner and app only, never the rest of the endpoint. */

@@ -1,6 +1,6 @@
 // Everything that can be made to go wrong, by name: when it strikes, whether a job exists after it, and its numbers.
-import type { Json, JsonObject } from "../terms.ts";
-import { OTHER_KINDS, type OtherKind } from "./other-kinds.ts";
+import type { Json, JsonObject } from "../domain/types.ts";
+import { OTHER_KINDS, type OtherKind } from "./rare-formats.ts";
 
 /**
  * `submit` faults spoil the answer to a submission, `run` the work, `poll` the answers about it, `file` the result, `list` the listing.

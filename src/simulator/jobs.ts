@@ -1,10 +1,10 @@
 // The jobs a simulator has accepted: what each is doing follows from the time alone, so a restart changes nothing.
-import type { Clock } from "../clock.ts";
-import type { JsonObject, MediaKind } from "../terms.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { JsonObject, MediaKind } from "../domain/types.ts";
+import { chance } from "./fault-script.ts";
 import { type Faults, isFault, numberOf } from "./faults.ts";
+import type { Received } from "./input-files.ts";
 import type { LogLine } from "./log.ts";
-import { chance } from "./rules.ts";
-import type { Received } from "./source.ts";
 
 /** A dialect by its id, e.g. `fal`. */
 export type Provider = string;

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, truncateSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { JsonObject } from "../terms.ts";
+import type { JsonObject } from "../domain/types.ts";
 import type { Faults } from "./faults.ts";
 
 /** A submission as it arrived. `at` is ISO 8601; hashes are lower-case hex. */

@@ -1,6 +1,6 @@
 // Draws the simulated pictures: striped in two colours, as PNG, JPEG or WebP of exactly the size asked for.
 import { deflateSync } from "node:zlib";
-import type { Size } from "./sizes.ts";
+import type { Size } from "./resolutions.ts";
 
 export type PictureFormat = "png" | "jpeg" | "webp";
 

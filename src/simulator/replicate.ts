@@ -1,9 +1,9 @@
 // The Replicate dialect as documented: predictions by model, polling, cancel and the listing, newest first.
 import { randomBytes } from "node:crypto";
-import type { Json, JsonObject } from "../terms.ts";
-import { type Answer, type Ask, bodyObject, json, page, type Reply } from "./door.ts";
+import type { Json, JsonObject } from "../domain/types.ts";
+import { type Bench, cancelJob, credentialOf, noteOnce, type Problem, takeIn, troubleOf, type Words } from "./accept-job.ts";
 import { type Fault, isFault, makeFault, numberOf } from "./faults.ts";
-import { type Bench, cancelJob, credentialOf, noteOnce, type Problem, takeIn, troubleOf, type Words } from "./intake.ts";
+import { type Answer, type Ask, bodyObject, json, page, type Reply } from "./http-server.ts";
 import { endsAtMs, type Job, RESULT_KEPT_MS } from "./jobs.ts";
 
 const PER_PAGE = 100;

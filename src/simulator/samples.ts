@@ -1,8 +1,8 @@
 // Sample media to point requests at: clips, pictures and voices of any size and length, made on the spot.
-import type { Answer, Ask } from "./door.ts";
-import { ranged, text } from "./door.ts";
-import { type FileFormat, MIME } from "./stamp.ts";
-import type { Studio } from "./studio.ts";
+import type { Answer, Ask } from "./http-server.ts";
+import { ranged, text } from "./http-server.ts";
+import type { Studio } from "./media-factory.ts";
+import { type FileFormat, MIME } from "./watermark.ts";
 
 const FORMATS: Readonly<Record<string, FileFormat>> = {
   mp4: "mp4",

@@ -1,22 +1,22 @@
 // The simulator of providers: a separate HTTP server that speaks the providers' dialects and delivers real files.
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "../domain/clock.ts";
 import { openSandbox, type Sandbox } from "../media/sandbox/sandbox.ts";
-import { openDepot } from "./depot.ts";
-import { type Answer, type Ask, json, openDoor, text } from "./door.ts";
+import { type Bench, noteOnce } from "./accept-job.ts";
+import { baseUrlsAt, SPEAKERS } from "./dialect-registry.ts";
+import { type ActiveRule, openScript, type Rule, readRule } from "./fault-script.ts";
 import { FAULTS } from "./faults.ts";
-import { type Bench, noteOnce } from "./intake.ts";
+import { type Answer, type Ask, json, openDoor, text } from "./http-server.ts";
+import { openWorkshop } from "./job-results.ts";
 import { endsAtMs, type Job, type JobState, openJobs } from "./jobs.ts";
 import { openLog, type Submission } from "./log.ts";
-import { type ActiveRule, openScript, type Rule, readRule } from "./rules.ts";
+import { openStudio } from "./media-factory.ts";
+import { type KindOf, kindByName, type UnsaidOf } from "./parse-request.ts";
 import { answerSample } from "./samples.ts";
-import { baseUrlsAt, SPEAKERS } from "./speakers.ts";
-import { openStudio } from "./studio.ts";
-import { type KindOf, kindByName, type UnsaidOf } from "./wish.ts";
-import { openWorkshop } from "./workshop.ts";
+import { openDepot } from "./upload-storage.ts";
 
+export type { ActiveRule, Rule } from "./fault-script.ts";
 export type { Submission } from "./log.ts";
-export type { ActiveRule, Rule } from "./rules.ts";
-export type { KindOf } from "./wish.ts";
+export type { KindOf } from "./parse-request.ts";
 
 export type SimulatorOptions = {
   host?: string;

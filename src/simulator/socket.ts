@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Answer } from "./door.ts";
+import type { Answer } from "./http-server.ts";
 
 /** What RFC 6455 adds to a key before it is hashed. */
 const MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";

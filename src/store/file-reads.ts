@@ -1,5 +1,5 @@
 // What the store tells of files: those that are kept, those past their retention, and the copies of pinned inputs.
-import type { Pin, StoredFile } from "../terms.ts";
+import type { Pin, StoredFile } from "../domain/types.ts";
 
 /** A generation and the result files that are kept of it. */
 export type KeptOutput = { seq: number; id: string; files: StoredFile[] };

@@ -1,6 +1,7 @@
 // What may be read of purchases: part of the store port.
-import type { PurchaseRow, UndecidedReversal } from "../purchase.ts";
-import type { Credits } from "../terms.ts";
+
+import type { Credits } from "../domain/types.ts";
+import type { PurchaseRow, UndecidedReversal } from "./purchase-mutations.ts";
 
 export interface PurchaseReads {
   purchase(id: string): Promise<PurchaseRow | undefined>;

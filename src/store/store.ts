@@ -1,7 +1,7 @@
 // The store port: deeds in, facts out; each deed is all or nothing, and every driver passes one conformance suite.
-import type { Deed, DeedOutcome, Unfinished } from "../deeds.ts";
-import type { KeptRequest } from "../idempotency.ts";
-import type { Ordered } from "../ordered.ts";
+
+import type { Ordered } from "../domain/delivery-check.ts";
+import type { KeptRequest } from "../domain/idempotency.ts";
 import type {
   Attempt,
   AttemptState,
@@ -18,11 +18,12 @@ import type {
   LedgerSide,
   MovementKind,
   PlannedRoute,
-} from "../terms.ts";
+} from "../domain/types.ts";
+import type { Node, NodeReads } from "./cluster-port.ts";
 import type { FileReads } from "./file-reads.ts";
-import type { Node, NodeReads } from "./node.ts";
-import type { PeopleReads } from "./people.ts";
+import type { Deed, DeedOutcome, Unfinished } from "./mutations.ts";
 import type { PurchaseReads } from "./purchase-reads.ts";
+import type { PeopleReads } from "./user-reads.ts";
 /** What a store was made for: the simulator (`test`) or money (`live`). */
 export type Mode = "test" | "live";
 
@@ -65,7 +66,7 @@ export type KeySpend = {
 /** What a sum of usage is told for. */
 export const USAGE_BY = ["day", "model", "account", "key"] as const;
 export type UsageBy = (typeof USAGE_BY)[number];
-/** Generations of a day, model, account or key that ended after waiting times of one bucket (src/days.ts). */
+/** Generations of a day, model, account or key that ended after waiting times of one bucket (src/domain/calendar.ts). */
 export type UsageRow = {
   /** The day since 1970, a model, or the id of an account or a key. */
   of: string | number;

@@ -1,9 +1,9 @@
 // Fills the gauges when somebody looks: every state of the service that is told, asked for at that moment.
 
-import { SET_UP_FAULTS } from "../terms.ts";
-import { type Books, openBooks } from "./books.ts";
+import { SET_UP_FAULTS } from "../domain/types.ts";
+import type { RouteStanding, Standing } from "./gauge-readings.ts";
+import { type Books, openBooks } from "./ledger-gauges.ts";
 import type { Registered } from "./registry.ts";
-import type { RouteStanding, Standing } from "./standing.ts";
 
 /** What is running. */
 export type About = { version: string; revision: string; bunVersion: string; interfaceVersion: string };

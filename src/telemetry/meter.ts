@@ -1,9 +1,9 @@
 // The meter: counts what passes through the log and at the door, and tells it to Prometheus; a start does not load what it takes.
-import type { EventFields, EventName } from "../events.ts";
-import { type CountEvent, isCounted, openCounting } from "./counting.ts";
+import type { EventFields, EventName } from "../logging/events.ts";
+import { type CountEvent, isCounted, openCounting } from "./event-counters.ts";
+import type { Standing } from "./gauge-readings.ts";
 import { type About, openGauges } from "./gauges.ts";
 import { type CountRequest, openRequests } from "./requests.ts";
-import type { Standing } from "./standing.ts";
 
 export type Meter = {
   count: CountEvent;

@@ -10,7 +10,7 @@ import {
   type SpanExporter,
   TraceIdRatioBasedSampler,
 } from "@opentelemetry/sdk-trace";
-import type { Log } from "../events.ts";
+import type { Log } from "../logging/events.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,6 +1,6 @@
 // The registry of prom-client with every metric of the list; loaded after the start, when something is to be counted or shown.
 import { Counter, Gauge, Histogram, type MetricObjectWithValues, type MetricValueWithName, Registry } from "prom-client";
-import { METRICS, type Metric, type MetricName, REQUEST_BUCKETS } from "./list.ts";
+import { METRICS, type Metric, type MetricName, REQUEST_BUCKETS } from "./metrics.ts";
 import { addProcessMetrics } from "./process.ts";
 import type { Requests, Tally } from "./requests.ts";
 

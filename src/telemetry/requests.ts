@@ -1,5 +1,5 @@
 // Counts the requests that were answered: into plain arrays, because polls are most of them and cost hardly more than this may.
-import { REQUEST_BUCKETS } from "./list.ts";
+import { REQUEST_BUCKETS } from "./metrics.ts";
 
 /** Methods that are told apart; the conventions of OpenTelemetry have `_OTHER` for the rest. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);

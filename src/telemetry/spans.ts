@@ -16,8 +16,8 @@ import {
   SamplingDecision,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import type { EventFields, Log } from "../events.ts";
-import { Recent } from "../recent.ts";
+import { Recent } from "../collections/clock-cache.ts";
+import type { EventFields, Log } from "../logging/events.ts";
 import { openExporter, resourceOf, samplersOf } from "./otlp.ts";
 import { parentIn, partOf, traceOf } from "./trace-ids.ts";
 import type { Answered } from "./traces.ts";

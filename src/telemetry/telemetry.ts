@@ -1,8 +1,8 @@
 // Telemetry: what passes through the log is counted and traced, and what the door answers is timed; rooms know of neither.
-import type { Log } from "../events.ts";
+import type { Log } from "../logging/events.ts";
+import type { Standing } from "./gauge-readings.ts";
 import type { About } from "./gauges.ts";
 import { openMeter } from "./meter.ts";
-import type { Standing } from "./standing.ts";
 import { traceOf } from "./trace-ids.ts";
 import { areTracesWanted, openTraces } from "./traces.ts";
 

@@ -1,5 +1,5 @@
 // Traces, where the standard settings of OpenTelemetry name a place for them: told what happens, loaded only then.
-import type { EventFields, EventName, Log } from "../events.ts";
+import type { EventFields, EventName, Log } from "../logging/events.ts";
 import type { Spans } from "./spans.ts";
 
 /** What is known of an answered request once it has left. */

@@ -1,9 +1,9 @@
 // Promises of the containers for what lives long: shelves are a map, a long list is an array, what was used lately is remembered.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { LongList } from "../../src/long-list.ts";
-import { Recent } from "../../src/recent.ts";
-import { Shelves } from "../../src/shelves.ts";
+import { LongList } from "../../src/collections/chunked-array.ts";
+import { Shelves } from "../../src/collections/chunked-map.ts";
+import { Recent } from "../../src/collections/clock-cache.ts";
 
 const SEED = Number(process.env.SEED ?? 20_261_122);
 

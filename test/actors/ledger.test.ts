@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { setImmediate } from "node:timers";
 import { openLedger } from "../../actors/ledger.ts";
-import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../src/deeds.ts";
+import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
 import { testClock } from "../clock.ts";
 
 const beat = (atMs: number): Deed => ({ deed: "beat", atMs });

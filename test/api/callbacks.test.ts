@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import type { FaultName } from "../../src/simulator/faults.ts";
-import type { House, HouseOptions } from "../house.ts";
-import { openAsked } from "../nodes/asked.ts";
+import { openAsked } from "../api-multi-node/request.ts";
+import type { House, HouseOptions } from "../harness.ts";
 
 const PUBLIC = "https://genrouter.example";
 const CATALOGUE = builtInCatalogue();

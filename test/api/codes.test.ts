@@ -1,8 +1,8 @@
 // Every code of §7 from its real cause: keys, accounts, bodies, balances, limits, files and defects; load is in load.test.ts.
 import { afterEach, describe, expect, test } from "bun:test";
-import { REFUSALS, type RefusalCode } from "../../src/refusal.ts";
-import type { Answered, House, HouseOptions, Tenant } from "../house.ts";
-import { codeOf, messageOf, openApiHouse } from "./house.ts";
+import { REFUSALS, type RefusalCode } from "../../src/domain/api-errors.ts";
+import type { Answered, House, HouseOptions, Tenant } from "../harness.ts";
+import { codeOf, messageOf, openApiHouse } from "./harness.ts";
 
 let house: House;
 const open = async (options: HouseOptions = {}) => {

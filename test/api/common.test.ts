@@ -1,7 +1,7 @@
 // A row for every line of §2.7, the input of every other model, of §2.8, and of §8 where it bounds them.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Json, JsonObject } from "../../src/terms.ts";
-import { openStillHouse, type Row, type StillHouse, WIDEST, wideCatalogue } from "./house.ts";
+import type { Json, JsonObject } from "../../src/domain/types.ts";
+import { openStillHouse, type Row, type StillHouse, WIDEST, wideCatalogue } from "./harness.ts";
 import { NO_LINKS, NO_TEXT, type Samples, samplesOf, URL_AT_MOST } from "./samples.ts";
 
 let house: StillHouse;

@@ -1,9 +1,9 @@
 // The check that holds every answer of these tests against the interface description finds what a description leaves out.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { openApiDocument } from "../../src/http/openapi.ts";
-import type { JsonObject } from "../../src/terms.ts";
-import type { Heard, House } from "../house.ts";
-import { openAsked } from "../nodes/asked.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { openApiDocument } from "../../src/http/openapi/document.ts";
+import { openAsked } from "../api-multi-node/request.ts";
+import type { Heard, House } from "../harness.ts";
 import { undescribed } from "./described.ts";
 
 let house: House;

@@ -1,10 +1,10 @@
 // Holds one answer of the service against the interface description: its path, status, code, headers and body.
 import { FormatRegistry, type TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { openApiDocument } from "../../src/http/openapi.ts";
+import type { Json, JsonObject } from "../../src/domain/types.ts";
+import { openApiDocument } from "../../src/http/openapi/document.ts";
 import { ErrorBody, Generation, ModelList } from "../../src/http/schema.ts";
-import type { Json, JsonObject } from "../../src/terms.ts";
-import type { Heard } from "../house.ts";
+import type { Heard } from "../harness.ts";
 
 FormatRegistry.Set(
   "date-time",

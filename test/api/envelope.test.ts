@@ -1,6 +1,6 @@
 // A row for every line of §2.5 and §4.1, and of §8 where it bounds the envelope: both sides of each boundary.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { DEAR, openStillHouse, type Row, type StillHouse, wideCatalogue } from "./house.ts";
+import { DEAR, openStillHouse, type Row, type StillHouse, wideCatalogue } from "./harness.ts";
 
 let house: StillHouse;
 beforeAll(async () => {

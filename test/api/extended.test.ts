@@ -1,7 +1,7 @@
 // A row for every line of §2.6, the input of `vidmodel-2.5`, and of §8 where it bounds it: both sides of each boundary.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Json, JsonObject } from "../../src/terms.ts";
-import { openStillHouse, type Row, type StillHouse } from "./house.ts";
+import type { Json, JsonObject } from "../../src/domain/types.ts";
+import { openStillHouse, type Row, type StillHouse } from "./harness.ts";
 import { NO_LINKS, NO_TEXT, type Samples, samplesOf, URL_AT_MOST } from "./samples.ts";
 
 let house: StillHouse;

@@ -1,8 +1,8 @@
 // A generation whose first route fails, and one that outlives its waiting time: what is shown and what is paid at every poll.
 import { afterEach, describe, expect, test } from "bun:test";
 import { MOVING_MS } from "../eventually.ts";
-import type { House, Shown } from "../house.ts";
-import { openApiHouse } from "./house.ts";
+import type { House, Shown } from "../harness.ts";
+import { openApiHouse } from "./harness.ts";
 
 let house: House;
 const open = async () => {

@@ -1,8 +1,8 @@
 // Rows for §4.2 to §4.5: polling, downloading by position, and the model list, with the states a generation passes through.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { JsonObject } from "../../src/terms.ts";
-import type { House, Shown } from "../house.ts";
-import { codeOf, KEYLESS, openApiHouse, wideCatalogue } from "./house.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import type { House, Shown } from "../harness.ts";
+import { codeOf, KEYLESS, openApiHouse, wideCatalogue } from "./harness.ts";
 
 let house: House;
 /** One generation in each state. */

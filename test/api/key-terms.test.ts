@@ -1,9 +1,9 @@
 // Keys are held to their terms over HTTP: limits that a race cannot break, models, expiry; and when they were last used is noted.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
-import type { KeyTerms } from "../../src/terms.ts";
-import type { Answered, House, Tenant } from "../house.ts";
-import { codeOf, messageOf, openApiHouse } from "./house.ts";
+import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
+import type { KeyTerms } from "../../src/domain/types.ts";
+import type { Answered, House, Tenant } from "../harness.ts";
+import { codeOf, messageOf, openApiHouse } from "./harness.ts";
 
 const ORDER = { model: "vidmodel-2.0-mini", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
 /** What the order reserves: the dearest of its routes. */

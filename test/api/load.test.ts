@@ -1,10 +1,10 @@
 // The 503 of §7 from their real causes: a start, a drain, a full queue, a slow commit, a full disk, breakers that opened.
 import { afterEach, describe, expect, test } from "bun:test";
-import type { JsonObject } from "../../src/terms.ts";
-import type { Answered, House, HouseOptions } from "../house.ts";
-import { nodesAsked } from "../nodes/asked.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { nodesAsked } from "../api-multi-node/request.ts";
+import type { Answered, House, HouseOptions } from "../harness.ts";
 import { openGate } from "./gate.ts";
-import { codeOf, openApiHouse } from "./house.ts";
+import { codeOf, openApiHouse } from "./harness.ts";
 
 let house: House;
 const open = async (options: HouseOptions = {}) => {

@@ -1,11 +1,11 @@
 // Of two causes at once the one of higher precedence is answered: every pair, each cause real, in the order of the decisions.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
-import type { RefusalCode } from "../../src/refusal.ts";
-import type { JsonObject } from "../../src/terms.ts";
-import type { House, Shown, Tenant } from "../house.ts";
+import type { RefusalCode } from "../../src/domain/api-errors.ts";
+import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import type { House, Shown, Tenant } from "../harness.ts";
 import { openGate } from "./gate.ts";
-import { codeOf, openApiHouse } from "./house.ts";
+import { codeOf, openApiHouse } from "./harness.ts";
 
 const MODEL = "vidmodel-2.0-mini";
 /** Its breakers are open from the beginning. */

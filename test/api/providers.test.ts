@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import { builtInProviders, spokenProviders } from "../../src/providers/providers.ts";
-import { SPOKEN } from "../../src/simulator/spoken.ts";
-import type { House } from "../house.ts";
+import { SPOKEN } from "../../src/simulator/dialect-ids.ts";
+import type { House } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
-import { openApiHouse } from "./house.ts";
+import { openApiHouse } from "./harness.ts";
 
 const CATALOGUE = builtInCatalogue();
 const modelsAt = (provider: string) =>

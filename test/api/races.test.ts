@@ -1,7 +1,7 @@
 // Many at once: one key makes one generation, a balance for ten accepts ten, and the limit in progress is exact.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Answered, House, Tenant } from "../house.ts";
-import { codeOf, openApiHouse } from "./house.ts";
+import type { Answered, House, Tenant } from "../harness.ts";
+import { codeOf, openApiHouse } from "./harness.ts";
 
 const AT_ONCE = 50;
 const ORDER = { model: "vidmodel-2.0-mini", input: { prompt: "a kite", resolution: "480p", duration: 4 } };

@@ -1,5 +1,5 @@
 // Media that rows point at: files of the simulator, of any length and size, under addresses that are allowed or forbidden.
-import type { House } from "../house.ts";
+import type { House } from "../harness.ts";
 
 /** §8: every URL field takes so many characters. */
 export const URL_AT_MOST = 4096;

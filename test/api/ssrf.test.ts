@@ -1,8 +1,8 @@
 // Media URLs that lead to forbidden addresses: 422 naming the field, and the listener there sees nobody; without the guard it does.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { JsonObject } from "../../src/terms.ts";
-import type { Answered, House } from "../house.ts";
-import { codeOf, messageOf, openApiHouse } from "./house.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import type { Answered, House } from "../harness.ts";
+import { codeOf, messageOf, openApiHouse } from "./harness.ts";
 
 /** Names that answer with an address nobody may be sent to, or with a public one and such a one. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {

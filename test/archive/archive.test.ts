@@ -2,7 +2,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openDirectory } from "../../src/store/archive/depot.ts";
+import { openDirectory } from "../../src/store/archive/archive-storage.ts";
+import { checkJoin } from "../../src/store/archive/continuity-check.ts";
 import {
   type Manifest,
   manifestName,
@@ -11,11 +12,10 @@ import {
   SEGMENTS,
   segmentName,
   sha256Of,
-} from "../../src/store/archive/form.ts";
-import { checkJoin } from "../../src/store/archive/join.ts";
+} from "../../src/store/archive/format.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { BEFORE_MS, type Books, fileBooks, LATER_BEFORE_MS } from "./fixture.ts";
 import { archive, checkOf, faultsOf, joinOf, keepsBooks } from "./kept-books.ts";
-import { BEFORE_MS, type Books, fileBooks, LATER_BEFORE_MS } from "./scene.ts";
 
 afterAll(dropDirs);
 describe("SQLite", () => keepsBooks(fileBooks));

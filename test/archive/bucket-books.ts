@@ -2,18 +2,18 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Clock, systemClock } from "../../src/clock.ts";
-import { type Holdings, openHoldings } from "../../src/files/s3/holdings.ts";
-import type { BucketSettings } from "../../src/files/s3/place.ts";
-import { lineageAt } from "../../src/store/archive/books.ts";
+import { type Clock, systemClock } from "../../src/domain/clock.ts";
+import { type Holdings, openHoldings } from "../../src/files/s3/archive-objects.ts";
+import type { BucketSettings } from "../../src/files/s3/bucket-config.ts";
+import { type Depot, openDirectory } from "../../src/store/archive/archive-storage.ts";
 import { checkArchive } from "../../src/store/archive/check.ts";
-import { type Depot, openDirectory } from "../../src/store/archive/depot.ts";
-import { manifestName, manifestsIn, SEGMENTS } from "../../src/store/archive/form.ts";
-import { checkJoin } from "../../src/store/archive/join.ts";
+import { checkJoin } from "../../src/store/archive/continuity-check.ts";
+import { manifestName, manifestsIn, SEGMENTS } from "../../src/store/archive/format.ts";
+import { lineageAt } from "../../src/store/archive/source.ts";
 import { archive } from "../../src/store/archive/write.ts";
 import { freshDir } from "../cli/fresh-dir.ts";
 import { type Asked, openTestBucket, type TestBucket } from "../files/s3/bucket.ts";
-import { BEFORE_MS, type Books, FIRST, LATER_BEFORE_MS, succeedAt } from "./scene.ts";
+import { BEFORE_MS, type Books, FIRST, LATER_BEFORE_MS, succeedAt } from "./fixture.ts";
 
 export const PREFIX = "Küche 1/";
 /** The bucket of the test that runs. */

@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
+import { openSpool } from "../../src/files/inline-spool.ts";
 import { openLocalFiles } from "../../src/files/local.ts";
-import { openBucketFiles } from "../../src/files/s3/files.ts";
-import type { Holdings } from "../../src/files/s3/holdings.ts";
-import { openSpool } from "../../src/files/spool.ts";
+import type { Holdings } from "../../src/files/s3/archive-objects.ts";
+import { openBucketFiles } from "../../src/files/s3/s3-storage.ts";
 import { checkArchive } from "../../src/store/archive/check.ts";
-import { ArchiveFault, manifestName, SEGMENTS } from "../../src/store/archive/form.ts";
+import { ArchiveFault, manifestName, SEGMENTS } from "../../src/store/archive/format.ts";
 import { archive } from "../../src/store/archive/write.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import {
@@ -24,7 +24,7 @@ import {
   settingsOf,
   useBucket,
 } from "./bucket-books.ts";
-import { BEFORE_MS, type Books, fileBooks, LATER_BEFORE_MS } from "./scene.ts";
+import { BEFORE_MS, type Books, fileBooks, LATER_BEFORE_MS } from "./fixture.ts";
 
 afterAll(dropDirs);
 useBucket();

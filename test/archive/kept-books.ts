@@ -2,14 +2,14 @@
 import { afterEach, expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { BooksPlace } from "../../src/store/archive/books.ts";
+import { openDirectory } from "../../src/store/archive/archive-storage.ts";
 import { checkArchive } from "../../src/store/archive/check.ts";
-import { openDirectory } from "../../src/store/archive/depot.ts";
-import { ArchiveFault, manifestName, manifestsIn, rowsIn, SEGMENTS } from "../../src/store/archive/form.ts";
-import { checkJoin } from "../../src/store/archive/join.ts";
+import { checkJoin } from "../../src/store/archive/continuity-check.ts";
+import { ArchiveFault, manifestName, manifestsIn, rowsIn, SEGMENTS } from "../../src/store/archive/format.ts";
+import type { BooksPlace } from "../../src/store/archive/source.ts";
 import { archive as archiveIn } from "../../src/store/archive/write.ts";
 import { freshDir } from "../cli/fresh-dir.ts";
-import { BEFORE_MS, type Books, FIRST, keepAt, LATER_BEFORE_MS, succeedAt, sweepAt } from "./scene.ts";
+import { BEFORE_MS, type Books, FIRST, keepAt, LATER_BEFORE_MS, succeedAt, sweepAt } from "./fixture.ts";
 
 export const archive = (place: BooksPlace, dir: string, beforeMs: number, madeAtMs: number) =>
   archiveIn(place, openDirectory(dir), beforeMs, madeAtMs);

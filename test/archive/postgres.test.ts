@@ -4,8 +4,8 @@ import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { dropDirs } from "../cli/fresh-dir.ts";
 import { freshDatabase, onPostgres } from "../postgres/databases.ts";
 import { keepsBooksInBucket, useBucket } from "./bucket-books.ts";
+import { type Books, fill } from "./fixture.ts";
 import { keepsBooks } from "./kept-books.ts";
-import { type Books, fill } from "./scene.ts";
 
 afterAll(dropDirs);
 const sharedBooks = async (): Promise<Books> => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { checkBackup } from "../../src/backup/check.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { backUp, filesBelow, namesIn, openOn, play, quiet } from "./scene.ts";
+import { backUp, filesBelow, namesIn, openOn, play, quiet } from "./fixture.ts";
 
 let data: string;
 let place: string;
@@ -164,7 +164,7 @@ test("books that do not hold are copied as they are, told, and never printed as 
 
 test("two at a time in one directory: the second one waits for nobody and says so", async () => {
   backUp(data, place);
-  const { takeTurn } = await import("../../src/store/sqlite/still/turn.ts");
+  const { takeTurn } = await import("../../src/store/sqlite/snapshot-copy/directory-mutex.ts");
   const giveBack = takeTurn(join(place, ".genrouter-backup.lock"));
   const { exit, err } = await runHere(["backup", "create", place, "--data", data]);
   giveBack?.();

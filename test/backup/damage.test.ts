@@ -4,7 +4,7 @@ import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, symlinkSync, 
 import { join } from "node:path";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { backUp, filesBelow, play } from "./scene.ts";
+import { backUp, filesBelow, play } from "./fixture.ts";
 
 let sound: string;
 let file: string;
@@ -70,7 +70,7 @@ test.each(DAMAGES)("%s", async (_, damage, path) => {
 });
 
 test("each byte of the manifest counts", async () => {
-  const { readManifest } = await import("../../src/backup/form.ts");
+  const { readManifest } = await import("../../src/backup/manifest.ts");
   const bytes = readFileSync(join(sound, "manifest.json"));
   expect(readManifest(bytes, sound).form).toBe(1);
   for (let at = 0; at < bytes.length; at += 1) {
@@ -81,14 +81,14 @@ test("each byte of the manifest counts", async () => {
 });
 
 test("a backup of a newer form is not read for an older one", async () => {
-  const { printManifest, readManifest } = await import("../../src/backup/form.ts");
+  const { printManifest, readManifest } = await import("../../src/backup/manifest.ts");
   const manifest = readManifest(readFileSync(join(sound, "manifest.json")), sound);
   const newer = Buffer.from(printManifest({ ...manifest, form: 2 as 1 }));
   expect(() => readManifest(newer, sound)).toThrow(/its form is 2 and this release knows 1; use the newer release/);
 });
 
 test("a manifest never leads out of its backup", async () => {
-  const { printManifest, readManifest } = await import("../../src/backup/form.ts");
+  const { printManifest, readManifest } = await import("../../src/backup/manifest.ts");
   const manifest = readManifest(readFileSync(join(sound, "manifest.json")), sound);
   for (const path of ["../x", "/etc/passwd", "files/../../x", "files/./x", ""]) {
     const entries = [{ path, bytes: 1, sha256: "0".repeat(64) }];

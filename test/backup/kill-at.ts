@@ -1,7 +1,7 @@
 // A process that makes or restores a backup and kills itself with SIGKILL at the first line of progress that fits.
 import { createBackup } from "../../src/backup/create.ts";
 import { restoreBackup } from "../../src/backup/restore.ts";
-import { askFor } from "./scene.ts";
+import { askFor } from "./fixture.ts";
 
 const [what = "", from = "", to = "", pattern = ""] = process.argv.slice(2);
 const at = new RegExp(pattern);

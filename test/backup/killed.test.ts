@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { entry, freePort, run, until } from "../../proof/crash/processes.ts";
+import { shelfOf } from "../../src/backup/backup-directory.ts";
+import type { UnfinishedRow } from "../../src/store/sqlite/snapshot-copy/stats.ts";
+import { entry, freePort, run, until } from "../../src/torture/crash/processes.ts";
 import {
   ask,
   endow,
@@ -11,14 +13,12 @@ import {
   startService,
   startSimulator,
   type Tenant,
-} from "../../proof/crash/world.ts";
-import { shelfOf } from "../../src/backup/shelf.ts";
-import type { UnfinishedRow } from "../../src/store/sqlite/still/figures.ts";
+} from "../../src/torture/crash/world.ts";
 import { PROGRAM } from "../built.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { mountSmallDisk } from "../faults/disks.ts";
-import { filesBelow, namesIn } from "./scene.ts";
+import { mountSmallDisk } from "../disk-faults/disks.ts";
+import { filesBelow, namesIn } from "./fixture.ts";
 
 const SPEED = 500;
 /** Far above what one client sends while a backup is made. */
@@ -184,7 +184,7 @@ test("a disk that fills while the backup is made: told in one line, and nothing 
   if (typeof full === "string") return void process.stderr.write(`not tested here: ${full}\n`);
   try {
     const { createBackup } = await import("../../src/backup/create.ts");
-    const { askFor } = await import("./scene.ts");
+    const { askFor } = await import("./fixture.ts");
     // Somebody else takes the room that was there when it began.
     const fill = (line: string) => {
       if (line.startsWith("copying"))

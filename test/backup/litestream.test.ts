@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { checkBackup } from "../../src/backup/check.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { backUp, openOn, quiet } from "./scene.ts";
+import { backUp, openOn, quiet } from "./fixture.ts";
 
 afterAll(dropDirs);
 

@@ -4,11 +4,11 @@ import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { manifestOf } from "../../src/backup/check.ts";
 import type { Made } from "../../src/backup/create.ts";
-import { makeBackup } from "../../src/backup/thread.ts";
+import { makeBackup } from "../../src/backup/worker-client.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import type { House } from "../house.ts";
-import { askFor, openOn } from "./scene.ts";
+import type { House } from "../harness.ts";
+import { askFor, openOn } from "./fixture.ts";
 
 afterAll(dropDirs, 60_000);
 

@@ -2,15 +2,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { shelfOf } from "../../src/backup/backup-directory.ts";
 import { type Nightly, nextAt, openNightly } from "../../src/backup/nightly.ts";
-import { shelfOf } from "../../src/backup/shelf.ts";
-import type { EventFields, EventName } from "../../src/events.ts";
-import { readSettings } from "../../src/settings.ts";
-import { figuresOf, overLive } from "../../src/store/sqlite/still/figures.ts";
-import { takeTurn } from "../../src/store/sqlite/still/turn.ts";
+import { readSettings } from "../../src/config/load.ts";
+import type { EventFields, EventName } from "../../src/logging/events.ts";
+import { takeTurn } from "../../src/store/sqlite/snapshot-copy/directory-mutex.ts";
+import { figuresOf, overLive } from "../../src/store/sqlite/snapshot-copy/stats.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type TestClock, testClock } from "../clock.ts";
-import { backUp, namesIn, play } from "./scene.ts";
+import { backUp, namesIn, play } from "./fixture.ts";
 
 const data = freshDir();
 const NOON_MS = Date.UTC(2026, 9, 19, 12);

@@ -4,14 +4,14 @@ import { afterAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { restoreBackup } from "../../src/backup/restore.ts";
+import { claimDirectory } from "../../src/store/sqlite/directory-lock.ts";
 import { MIGRATIONS, migrate } from "../../src/store/sqlite/migrate.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
-import { claimDirectory } from "../../src/store/sqlite/owner.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { openDirectory } from "../store/opened.ts";
-import { openAccount, topUp } from "../store/scene.ts";
-import { backUp, filesBelow, namesIn, openOn, play } from "./scene.ts";
+import { openAccount, topUp } from "../store/fixture.ts";
+import { openDirectory } from "../store/open-store.ts";
+import { backUp, filesBelow, namesIn, openOn, play } from "./fixture.ts";
 
 let data: string;
 let path: string;
@@ -112,7 +112,7 @@ test("while it is restored nobody can start on it, and half of it is never taken
 });
 
 test("one that is killed half way leaves a directory that no start takes for a whole one", async () => {
-  const { putPlaceholder } = await import("../../src/store/sqlite/still/copy.ts");
+  const { putPlaceholder } = await import("../../src/store/sqlite/snapshot-copy/copy.ts");
   mkdirSync(to);
   putPlaceholder(to);
   const { err, exit } = await runHere(["accounts", "list", "--data", to]);
@@ -188,7 +188,7 @@ test("a dry run against nothing, against the same, and against another service's
 test("keys of providers without their master key are told, with what to do", async () => {
   const live = freshDir();
   await runHere(["accounts", "create", "--name", "a", "--data", live]);
-  const { openVault } = await import("../../src/vault.ts");
+  const { openVault } = await import("../../src/providers/vault.ts");
   const db = openWriter(join(live, "genrouter.db"));
   const { id, sealed } = openVault(live).seal("fal", "canary-key", []);
   db.run("INSERT INTO provider_key VALUES ('fal', ?, ?, 1)", [id, sealed]);

@@ -1,9 +1,9 @@
 // The trials of money and of who keeps others waiting: bombs, places, debts, payments, and words that are no proof.
 import { createServer } from "node:http";
+import { deliver, type Event, type openStripe } from "../billing/stripe-server.ts";
 import { BOMBS, piecesOf } from "../bombs/all.ts";
 import { sizeOf, slice } from "../bombs/bytes.ts";
 import { mp4, png } from "../media/made.ts";
-import { deliver, type Event, type openStripe } from "../payments/stripe-server.ts";
 import { ranged, type Seen, type Shown, type Trial, type World, whole } from "./trial.ts";
 
 const MIB = 1024 * 1024;

@@ -2,7 +2,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { type Genrouter, run, start } from "../../proof/crash/processes.ts";
+import { type Genrouter, run, start } from "../../src/torture/crash/processes.ts";
 import { makeScratch } from "../scratch.ts";
 import type { Seen, Trial, World } from "./trial.ts";
 

@@ -1,7 +1,7 @@
 // What a trial is, and the world it is made in: one build of the service, its providers, and a server whose files a trial decides.
 import { gzipSync } from "node:zlib";
+import type { Account, Place } from "../bombs/fixture.ts";
 import { type Answer, post } from "../bombs/load.ts";
-import type { Account, Place } from "../bombs/place.ts";
 
 /** What was seen, and whether it is what is right. */
 export type Seen = { isRight: boolean; seen: string };

@@ -1,8 +1,8 @@
 // The service beside a build of before: submissions, polls, memory, and whole lives of pictures, clips and sounds.
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { BINARY, type Genrouter } from "../../proof/crash/processes.ts";
-import { accountOf } from "../bombs/place.ts";
+import { BINARY, type Genrouter } from "../../src/torture/crash/processes.ts";
+import { accountOf } from "../bombs/fixture.ts";
 import { childrenOf } from "../bombs/resident.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { type Bench, closely, type Env, hold, type Result, spreadOf } from "./bench.ts";

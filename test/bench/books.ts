@@ -1,6 +1,6 @@
 // The books of a stocked directory: chains what moves the credits of copies behind what their accounts have.
 import type { Database } from "bun:sqlite";
-import { chain, chainStart, type Head, type Link, linkHash, type Move } from "../../src/store/sql/money.ts";
+import { chain, chainStart, type Head, type Link, linkHash, type Move } from "../../src/store/sql/ledger.ts";
 
 type Account = Omit<Head, "chainHash"> & { seq: number; id: string; charged: number; hash: string | null };
 type Book = Head & { charged: number };

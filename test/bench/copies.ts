@@ -1,7 +1,7 @@
 // Copies of a stocked generation: the rows that the store's writer made of one, written again under other names and at other times.
 import type { Database } from "bun:sqlite";
-import { generationId, newGenerationSeq } from "../../src/ids.ts";
-import type { Link, Move } from "../../src/store/sql/money.ts";
+import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
+import type { Link, Move } from "../../src/store/sql/ledger.ts";
 import { openBooks } from "./books.ts";
 import type { Tenant } from "./service.ts";
 import type { Stocked } from "./stock.ts";

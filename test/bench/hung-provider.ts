@@ -1,6 +1,6 @@
 // A provider that hangs: generations on one provider while another takes every connection and never answers, against the other absent.
 
-import { until } from "../../proof/crash/processes.ts";
+import { until } from "../../src/torture/crash/processes.ts";
 import { type Bench, closely, hold, type Result } from "./bench.ts";
 import { seatedOn } from "./provided.ts";
 import { beside } from "./rounds.ts";

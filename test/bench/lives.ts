@@ -1,16 +1,16 @@
 // The lives that a stocked directory is filled with: each is what the product's own corridor and machine make of its events.
 import { type Actor, createActor } from "xstate";
-import { generationMachine } from "../../actors/generation.ts";
-import type { GenerationEvent, Saying } from "../../actors/generation-words.ts";
-import { makeStep } from "../../actors/step.ts";
-import type { StepDeed } from "../../src/deeds.ts";
-import { generationId, newGenerationSeq } from "../../src/ids.ts";
+import { makeStep } from "../../actors/generation/apply-event.ts";
+import { generationMachine } from "../../actors/generation/machine.ts";
+import type { GenerationEvent, Saying } from "../../actors/generation/types.ts";
+import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
+import type { Attempt, JsonObject, Output, StoredFile } from "../../src/domain/types.ts";
 import { openProviders } from "../../src/providers/providers.ts";
-import { checkInput } from "../../src/quote/input.ts";
+import { checkInput } from "../../src/quote/check-input.ts";
 import { makePlan } from "../../src/quote/plan.ts";
 import { priceRoutes } from "../../src/quote/price.ts";
-import { type PackedAdmit, type PackedDeed, pack } from "../../src/store/sql/packed.ts";
-import type { Attempt, JsonObject, Output, StoredFile } from "../../src/terms.ts";
+import type { StepDeed } from "../../src/store/mutations.ts";
+import { type PackedAdmit, type PackedDeed, pack } from "../../src/store/sql/serialized-mutations.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 import type { Tenant } from "./service.ts";
 

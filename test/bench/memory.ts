@@ -2,10 +2,10 @@
 
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { until } from "../../proof/crash/processes.ts";
+import type { Figures } from "../../src/app/runtime-stats.ts";
 import { askFigures } from "../../src/cli/control-client.ts";
-import type { Figures } from "../../src/figures.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
+import { until } from "../../src/torture/crash/processes.ts";
 import { writeSample } from "../sample/catalogue.ts";
 import { makeScratch } from "../scratch.ts";
 import { type Bench, type Env, hold, type Result, spreadOf } from "./bench.ts";

@@ -1,8 +1,8 @@
 // What the page of the benches prints: their list, the table of the last long run, and the capacity that follows from it.
 
 import { join } from "node:path";
+import { readSettings } from "../../src/config/load.ts";
 import { slotsWithin } from "../../src/providers/providers.ts";
-import { readSettings } from "../../src/settings.ts";
 import { BENCHES } from "./all.ts";
 import type { Result } from "./bench.ts";
 import { readTold, type Told } from "./kept.ts";

@@ -2,7 +2,7 @@
 import { chmodSync, chownSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { SQL } from "bun";
-import { freePort, run } from "../../proof/crash/processes.ts";
+import { freePort, run } from "../../src/torture/crash/processes.ts";
 import { AS, binary, postgresReason } from "../postgres/binaries.ts";
 import { makeScratch } from "../scratch.ts";
 import { NoPeer } from "./bench.ts";

@@ -1,9 +1,9 @@
 // A restart with 100,000 in flight: how soon polls are answered, and how soon every deadline is in the heap.
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { freePort } from "../../proof/crash/processes.ts";
 import { askFigures } from "../../src/cli/control-client.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
+import { freePort } from "../../src/torture/crash/processes.ts";
 import { type Bench, hold, spreadOf } from "./bench.ts";
 import { onServerCore } from "./machine.ts";
 import { RESTING } from "./provided.ts";

@@ -1,9 +1,9 @@
 // The real service as a side of a bench: the compiled binary on the core of what is measured, over a directory with thousands of accounts.
 import { mkdirSync } from "node:fs";
-import { BINARY, freePort, type Genrouter, run } from "../../proof/crash/processes.ts";
-import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
+import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
 import { openSqliteStore } from "../../src/store/sqlite/client.ts";
 import type { Store } from "../../src/store/store.ts";
+import { BINARY, freePort, type Genrouter, run } from "../../src/torture/crash/processes.ts";
 import { killAtTheEnd } from "../scratch.ts";
 import { onBothCores, onServerCore, residentBytes } from "./machine.ts";
 

@@ -1,7 +1,7 @@
 // Nodes of the service over one PostgreSQL and one bucket: each side has a database of its own with as many stored as every other.
 import { join } from "node:path";
 import { SQL } from "bun";
-import { BINARY, run } from "../../proof/crash/processes.ts";
+import { BINARY, run } from "../../src/torture/crash/processes.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { spawnHeard } from "./child.ts";
 import { onBothCores, onLoadCore, onServerCore, spreadOut } from "./machine.ts";

@@ -1,6 +1,6 @@
 // The start: the binary from exec to its first answer, against a bare compiled Bun.serve, with little and with a million stored.
 import { join } from "node:path";
-import { freePort, run } from "../../proof/crash/processes.ts";
+import { freePort, run } from "../../src/torture/crash/processes.ts";
 import { dropScratch, killAtTheEnd, makeScratch } from "../scratch.ts";
 import { type Bench, hold, spreadOf } from "./bench.ts";
 import { onServerCore } from "./machine.ts";

@@ -2,11 +2,11 @@
 import type { Database } from "bun:sqlite";
 import { closeSync, cpSync, fsyncSync, openSync, statfsSync } from "node:fs";
 import { join } from "node:path";
+import type { StoredFile } from "../../src/domain/types.ts";
 import { openLocalFiles } from "../../src/files/local.ts";
 import { openBatch } from "../../src/store/sqlite/batch.ts";
-import { ownDatabase } from "../../src/store/sqlite/birth.ts";
+import { ownDatabase } from "../../src/store/sqlite/initialize.ts";
 import { DATABASE_FILE, DEFAULT_PRAGMAS, openWriter } from "../../src/store/sqlite/open.ts";
-import type { StoredFile } from "../../src/terms.ts";
 import { dropScratch, killAtTheEnd, makeScratch } from "../scratch.ts";
 import { Skipped } from "./bench.ts";
 import { writeCopies } from "./copies.ts";

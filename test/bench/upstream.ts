@@ -6,9 +6,9 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
 import { placeOf } from "../../src/files/local.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
-import type { JsonObject } from "../../src/terms.ts";
 import { makeScratch } from "../scratch.ts";
 import { spawnHeard, stopAllHeard } from "./child.ts";
 import { onLoadCore, onServerCore } from "./machine.ts";

@@ -1,7 +1,7 @@
 // The ceiling held against another's: a ladder in a directory that the caller names, whose rung `bestk` does the same job.
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePort } from "../../proof/crash/processes.ts";
+import { freePort } from "../../src/torture/crash/processes.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { spawnHeard } from "./child.ts";
 import { onServerCore } from "./machine.ts";

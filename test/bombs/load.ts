@@ -2,7 +2,7 @@
 
 import { BOMBS, type Throw } from "./all.ts";
 import type { Bomb } from "./bomb.ts";
-import type { Account, Place } from "./place.ts";
+import type { Account, Place } from "./fixture.ts";
 import { pathOf } from "./server.ts";
 
 const PATIENCE_MS = 45_000;

@@ -1,7 +1,7 @@
 // One run: bombs are thrown one way for so long, others work meanwhile, and what they and the machine noticed is judged.
 import type { Throw } from "./all.ts";
+import type { Place } from "./fixture.ts";
 import { deliveringBomb, endsOf, type Thrown, throwBombs, withBomb, workHonestly } from "./load.ts";
-import type { Place } from "./place.ts";
 import type { Polled } from "./polling.ts";
 import { watchResident } from "./resident.ts";
 

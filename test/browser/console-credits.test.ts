@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { type TestClock, testClock } from "../clock.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse, type Tenant } from "../house.ts";
+import { type House, openHouse, type Tenant } from "../harness.ts";
 import { openBrowser } from "./chromium.ts";
 import { LOOKS, watch } from "./watched.ts";
 

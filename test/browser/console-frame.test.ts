@@ -4,7 +4,7 @@ import { brotliDecompressSync } from "node:zlib";
 import type { Browser, BrowserContextOptions, Response as Loaded } from "playwright-core";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 import { openBrowser } from "./chromium.ts";
 import { PAGES, watch } from "./watched.ts";
 

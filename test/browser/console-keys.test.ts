@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { type TestClock, testClock } from "../clock.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 import { openBrowser } from "./chromium.ts";
 import { watch } from "./watched.ts";
 

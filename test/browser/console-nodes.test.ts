@@ -1,11 +1,11 @@
 // Several nodes in a real browser: the list of them on the service's page, and pages of one node that follow what another one does.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions } from "playwright-core";
-import type { NodeLine, ServiceView } from "../../src/console/operator-wire.ts";
+import type { NodeLine, ServiceView } from "../../src/console/operator-dto.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
 import { eventually } from "../eventually.ts";
-import type { House, Shown } from "../house.ts";
-import { type HouseOfNodes, openHouseOfNodes } from "../house-of-nodes.ts";
+import type { House, Shown } from "../harness.ts";
+import { type HouseOfNodes, openHouseOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { openBrowser } from "./chromium.ts";
 import { LOOKS, watch } from "./watched.ts";

@@ -1,11 +1,11 @@
 // The operator's pages in a real browser: credit, pause, switch a route, keep a key, run the proof; by keyboard, on a phone, in the dark.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions } from "playwright-core";
-import type { Role } from "../../src/console/ask.ts";
+import type { Role } from "../../src/console/request-context.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type Operators, openOperators } from "../console/operators.ts";
 import { openVisitor } from "../console/signed-in.ts";
-import { type House, openHouse, type Tenant } from "../house.ts";
+import { type House, openHouse, type Tenant } from "../harness.ts";
 import { openBrowser } from "./chromium.ts";
 import { watch } from "./watched.ts";
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import type { Browser } from "playwright-core";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 import { openBrowser } from "./chromium.ts";
 import { PAGES, watch } from "./watched.ts";
 

@@ -1,7 +1,7 @@
 // Pages of the inspector as tests look at them: opened for an operator of the house, and where their chart stands.
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { openVisitor } from "../console/signed-in.ts";
-import type { House } from "../house.ts";
+import type { House } from "../harness.ts";
 import { type Watched, watch } from "./watched.ts";
 
 /** Opens a page and waits until it shows a text. */

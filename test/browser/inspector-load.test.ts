@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { openVisitor } from "../console/signed-in.ts";
-import { openScene } from "../life/scene.ts";
+import { openScene } from "../generation/fixture.ts";
 import { openBrowser } from "./chromium.ts";
 
 const opened = await openBrowser();

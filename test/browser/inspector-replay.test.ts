@@ -2,8 +2,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Browser, Page } from "playwright-core";
-import { eventful } from "../life/eventful.ts";
-import { openScene } from "../life/scene.ts";
+import { eventful } from "../generation/eventful.ts";
+import { openScene } from "../generation/fixture.ts";
 import { openBrowser } from "./chromium.ts";
 import { activeState, inspect } from "./inspected.ts";
 import { LOOKS } from "./watched.ts";

@@ -5,9 +5,9 @@ import { dirname, join } from "node:path";
 import { createWebSocketInspector } from "@statelyai/inspect";
 import { createActor, createMachine } from "xstate";
 import packageJson from "../../package.json" with { type: "json" };
-import { start } from "../../proof/crash/processes.ts";
+import { start } from "../../src/torture/crash/processes.ts";
 import { builtBinary } from "../built.ts";
-import { lookOn } from "../inspector/onlooker.ts";
+import { lookOn } from "../inspector/viewer.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 
 const BUILD_MS = 180_000;

@@ -1,13 +1,13 @@
 // What a commit costs by the number of deeds in it: whole lives of generations are written in batches of each size, through the store itself.
 import { readFileSync } from "node:fs";
 import type { Batched } from "../../src/cli/capacity/measured.ts";
-import type { Deed } from "../../src/deeds.ts";
-import type { PackedDeed } from "../../src/store/sql/packed.ts";
-import type { StoredFile } from "../../src/terms.ts";
+import type { StoredFile } from "../../src/domain/types.ts";
+import type { Deed } from "../../src/store/mutations.ts";
+import type { PackedDeed } from "../../src/store/sql/serialized-mutations.ts";
 import { openLives, PICTURES } from "../bench/lives.ts";
 import { openCpu } from "../bench/machine.ts";
 import { endowIn, type Tenant } from "../bench/service.ts";
-import type { Bed } from "./beds.ts";
+import type { Bed } from "./fixtures.ts";
 
 const ACCOUNTS = 200;
 const FILES: StoredFile[] = [{ n: 1, sha256: "0".repeat(64), bytes: 100_000, mime: "image/png" }];

@@ -5,7 +5,7 @@ import { type Costs, costsOf, fit, MEASURED } from "../../src/cli/capacity/costs
 import { groupCommits } from "../../src/cli/capacity/group-commit.ts";
 import type { StoreName } from "../../src/cli/capacity/measured.ts";
 import { type Ask, type Load, loadOn, nodesNeeded, saturations } from "../../src/cli/capacity/plan.ts";
-import { openSqliteBed } from "./beds.ts";
+import { openSqliteBed } from "./fixtures.ts";
 import { expectRowsAsMeasured, hasProcessorTimes } from "./rows.ts";
 import { type Seen, simulate, type World } from "./simulation.ts";
 

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { leastSeqAt } from "../../src/ids.ts";
-import { type Connection, connect } from "../../src/store/postgres/connect.ts";
+import { leastSeqAt } from "../../src/domain/ids.ts";
+import { type Connection, connect } from "../../src/store/postgres/connections.ts";
 import { type Database, freshDatabase, onPostgres } from "../postgres/databases.ts";
 
 const page = readFileSync(join(import.meta.dir, "../../docs/GROWTH.md"), "utf8");

@@ -1,7 +1,7 @@
 // The capacity calculator is held against the service over PostgreSQL: rows, bytes and deeds of its generations.
 import { setDefaultTimeout, test } from "bun:test";
 import { postgresReason } from "../postgres/binaries.ts";
-import { openPostgresBed } from "./postgres-bed.ts";
+import { openPostgresBed } from "./postgres-fixture.ts";
 import { expectRowsAsMeasured, hasProcessorTimes } from "./rows.ts";
 
 setDefaultTimeout(240_000);

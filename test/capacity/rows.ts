@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import { costsOf, MEASURED } from "../../src/cli/capacity/costs.ts";
 import type { StoreName } from "../../src/cli/capacity/measured.ts";
-import type { Bed } from "./beds.ts";
+import type { Bed } from "./fixtures.ts";
 import { measureRows } from "./whole.ts";
 
 const rowsOn = async (bed: Bed) => {

@@ -1,6 +1,7 @@
 // Generations as they queue for what there is, in virtual time and from a seed: what the calculator says in formulas is counted here one by one.
-import { type Dice, openDice } from "../../proof/simulation/dice.ts";
+
 import { type Costs, linearAt } from "../../src/cli/capacity/costs.ts";
+import { type Dice, openDice } from "../../src/torture/simulation/rng.ts";
 import { openAgenda, openLevel, openLine } from "./queue.ts";
 
 export type World = {

@@ -1,12 +1,12 @@
 // What a whole generation costs: the real service as a process of its own, a provider and a bucket beside it, submissions at a steady pace.
 import { mkdirSync } from "node:fs";
-import { FROM_SOURCES } from "../../proof/crash/processes.ts";
 import type { Lives, MeasuredStore, Polls, Tables } from "../../src/cli/capacity/measured.ts";
+import { FROM_SOURCES } from "../../src/torture/crash/processes.ts";
 import { openCpu } from "../bench/machine.ts";
 import { seatedOn } from "../bench/provided.ts";
 import { endowIn, startService, type Tenant } from "../bench/service.ts";
 import { bodyOf, ON_FAL, type Provider, withProvider } from "../bench/upstream.ts";
-import type { Bed } from "./beds.ts";
+import type { Bed } from "./fixtures.ts";
 
 const ACCOUNTS = 50;
 const LOOK_MS = 50;

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { modelEntry } from "../../catalogue/entry.ts";
 import { INPUT_FIELDS } from "../../catalogue/fields.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";
+import { modelEntry } from "../../catalogue/public-model.ts";
 import { microUsd } from "../../catalogue/rates.ts";
 
 const catalogue = builtInCatalogue();

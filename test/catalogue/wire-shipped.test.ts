@@ -1,13 +1,13 @@
 // What routes of the shipped catalogue send and cost where vendors' own pages said otherwise than it did.
 import { describe, expect, test } from "bun:test";
-import { endingRoutes } from "../../catalogue/ends.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { marginOf } from "../../catalogue/margin.ts";
 import { rateFor } from "../../catalogue/rates.ts";
-import { endpointOf, inputOf } from "../../src/providers/fields.ts";
+import { endingRoutes } from "../../catalogue/route-end-dates.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { endpointOf, inputOf } from "../../src/providers/map-input.ts";
 import { makePlan } from "../../src/quote/plan.ts";
 import { priceRoutes } from "../../src/quote/price.ts";
-import type { JsonObject } from "../../src/terms.ts";
 import { check, lengthsFor } from "../quote/inputs.ts";
 
 const catalogue = builtInCatalogue();

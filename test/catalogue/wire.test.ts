@@ -1,10 +1,10 @@
 // What shipped routes send: the adapters of their providers take their options, for every input that they can do.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { modelEntry } from "../../catalogue/entry.ts";
+import { modelEntry } from "../../catalogue/public-model.ts";
 import type { Route } from "../../catalogue/schema.ts";
-import { endpointOf, inputOf, optionsFault } from "../../src/providers/fields.ts";
-import type { JsonObject } from "../../src/terms.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { endpointOf, inputOf, optionsFault } from "../../src/providers/map-input.ts";
 import { catalogue, check, inputsFrom, runs, shipped } from "../quote/inputs.ts";
 
 const A = "https://media.example/a";

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { start } from "../../proof/crash/processes.ts";
-import { BEFORE_MS, FIRST, fileBooks, LATER_BEFORE_MS } from "../archive/scene.ts";
+import { start } from "../../src/torture/crash/processes.ts";
+import { BEFORE_MS, FIRST, fileBooks, LATER_BEFORE_MS } from "../archive/fixture.ts";
 import { PROGRAM } from "../built.ts";
 import { type BucketServer, startBucket } from "../cluster/bucket.ts";
 import { type Asked, openTestBucket, type TestBucket } from "../files/s3/bucket.ts";

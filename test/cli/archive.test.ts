@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BEFORE_MS, FIRST, fileBooks } from "../archive/scene.ts";
+import { BEFORE_MS, FIRST, fileBooks } from "../archive/fixture.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 

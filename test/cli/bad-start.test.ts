@@ -2,10 +2,10 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { closeSync, openSync, symlinkSync, truncateSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { tell } from "../../src/cli/exits.ts";
-import { StoreFull } from "../../src/deeds.ts";
+import { tell } from "../../src/cli/exit-codes.ts";
 import { StorageRefused } from "../../src/files/port.ts";
-import { openDirectory } from "../store/opened.ts";
+import { StoreFull } from "../../src/store/mutations.ts";
+import { openDirectory } from "../store/open-store.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 

@@ -1,5 +1,5 @@
 // A terminal that keeps what is written, to run command lines inside the test's own process.
-import type { Exit } from "../../src/cli/exits.ts";
+import type { Exit } from "../../src/cli/exit-codes.ts";
 import { run } from "../../src/cli/program.ts";
 import { openTerminal } from "../../src/cli/terminal.ts";
 

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Change } from "../../catalogue/difference.ts";
+import type { Change } from "../../catalogue/diff.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
@@ -10,7 +10,7 @@ afterAll(dropDirs);
 
 const root = join(import.meta.dir, "../..");
 const WRITTEN = readFileSync(join(root, "catalogue/models/sim-image-1.json"), "utf8");
-const DIALECT = readFileSync(join(root, "src/providers/dialects/bfl.json"), "utf8");
+const DIALECT = readFileSync(join(root, "catalogue/dialects/bfl.json"), "utf8");
 
 /** A directory with one model, and what is said of others. */
 const folder = (model: string, more: Record<string, string> = {}): string => {

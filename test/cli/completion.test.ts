@@ -3,9 +3,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listParts, NOTICES, printNotices, productionPackages } from "../../scripts/notices.ts";
+import { allOf, treeOf } from "../../src/cli/command-tree.ts";
 import { buildProgram } from "../../src/cli/program.ts";
 import { openTerminal } from "../../src/cli/terminal.ts";
-import { allOf, treeOf } from "../../src/cli/tree.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 

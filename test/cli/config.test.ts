@@ -2,11 +2,11 @@
 import { afterAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BadSetting } from "../../src/config.ts";
+import { readSettings } from "../../src/config/load.ts";
+import { BadSetting } from "../../src/config/schema.ts";
+import { WELL_KNOWN_KEYS } from "../../src/config/well-known-variables.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import { spokenProviders } from "../../src/providers/providers.ts";
-import { readSettings } from "../../src/settings.ts";
-import { WELL_KNOWN_KEYS } from "../../src/well-known-keys.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 

@@ -1,8 +1,8 @@
 // The doctor on payments: what is set up by half, or of the wrong mode, is found.
 import { afterAll, test } from "bun:test";
-import { openDirectory } from "../store/opened.ts";
+import { openAccount } from "../store/fixture.ts";
+import { openDirectory } from "../store/open-store.ts";
 import { openPurchaseDeed, payDeed } from "../store/purchases.ts";
-import { openAccount } from "../store/scene.ts";
 import { doctor, has, KEYED } from "./diagnosis.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 

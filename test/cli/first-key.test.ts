@@ -2,11 +2,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openService } from "../../src/hall.ts";
-import { readSettings } from "../../src/settings.ts";
-import { openVault } from "../../src/vault.ts";
-import { openDirectory } from "../store/opened.ts";
-import { testTelemetry } from "../telemetry/opened.ts";
+import { openService } from "../../src/app/server.ts";
+import { readSettings } from "../../src/config/load.ts";
+import { openVault } from "../../src/providers/vault.ts";
+import { openDirectory } from "../store/open-store.ts";
+import { testTelemetry } from "../telemetry/open-telemetry.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 

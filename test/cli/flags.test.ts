@@ -3,10 +3,10 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
-import { inputOf, withFields } from "../../src/cli/fields.ts";
+import { inputOf, withFields } from "../../src/cli/input-flags.ts";
 import { buildProgram } from "../../src/cli/program.ts";
 import { openTerminal, wantsColour } from "../../src/cli/terminal.ts";
-import { readSettings } from "../../src/settings.ts";
+import { readSettings } from "../../src/config/load.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 

@@ -1,10 +1,10 @@
 // The commands that end what does not end by itself: listed with the reason, decided by the service that runs, refused without one.
 import { afterAll, expect, test } from "bun:test";
-import { parkingOf } from "../../actors/parking.ts";
+import { parkingOf } from "../../actors/supervisor/park.ts";
+import { openFigures } from "../../src/app/runtime-stats.ts";
 import { openControl } from "../../src/cli/control.ts";
-import { openFigures } from "../../src/figures.ts";
-import { FAL } from "../life/catalogue.ts";
-import { openScene } from "../life/scene.ts";
+import { FAL } from "../generation/catalogue.ts";
+import { openScene } from "../generation/fixture.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 

@@ -1,9 +1,9 @@
 // Whether a service lives and is ready, as a container asks it, and as the doctor tells it.
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { serviceFindings } from "../../src/cli/doctor/running.ts";
-import { openHouse } from "../house.ts";
-import { openDirectory } from "../store/opened.ts";
+import { serviceFindings } from "../../src/cli/doctor/process.ts";
+import { openHouse } from "../harness.ts";
+import { openDirectory } from "../store/open-store.ts";
 import { runHere } from "./captured.ts";
 import { doctor, has } from "./diagnosis.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";

@@ -1,6 +1,6 @@
 // Terms of keys from the command line: what is asked for is what is kept, and what cannot be is refused in a sentence.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { JsonObject } from "../../src/terms.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 

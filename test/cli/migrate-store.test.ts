@@ -4,10 +4,10 @@ import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
-import { makeDatabase, type TestDatabase } from "../move/database.ts";
-import { makeFullWorld } from "../move/world.ts";
 import { postgresReason } from "../postgres/binaries.ts";
-import { openDirectory } from "../store/opened.ts";
+import { openDirectory } from "../store/open-store.ts";
+import { makeDatabase, type TestDatabase } from "../store-migration/database.ts";
+import { makeFullWorld } from "../store-migration/fixture.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 

@@ -1,9 +1,8 @@
 // The command that lists what may have been paid for nothing: which attempts, in which order, with what to do, and the total.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { linesOf } from "../../src/cli/commands/orphans-table.ts";
+import type { AttemptState, Failure } from "../../src/domain/types.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { AttemptState, Failure } from "../../src/terms.ts";
-import { openDirectory } from "../store/opened.ts";
 import {
   type Account,
   admit,
@@ -14,7 +13,8 @@ import {
   releasedDeed,
   startedDeed,
   stepDeed,
-} from "../store/scene.ts";
+} from "../store/fixture.ts";
+import { openDirectory } from "../store/open-store.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 

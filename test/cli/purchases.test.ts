@@ -1,8 +1,8 @@
 // `genrouter purchases list`: what was bought, by account and state, for people and for scripts.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { openDirectory } from "../store/opened.ts";
+import { type Account, openAccount } from "../store/fixture.ts";
+import { openDirectory } from "../store/open-store.ts";
 import { buy, foreignDeed, openPurchaseDeed, payDeed, reversalDeed } from "../store/purchases.ts";
-import { type Account, openAccount } from "../store/scene.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 

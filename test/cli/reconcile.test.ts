@@ -1,11 +1,11 @@
 // Reconciling: a provider's own list beside our attempts, in a running service, and what is said of each that only one of the two has.
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Child, start } from "../../proof/crash/processes.ts";
-import type { ListedJob } from "../../src/providers/provider.ts";
-import { EDGE_MS, reconcile, unpricedOf } from "../../src/reconcile.ts";
-import { markRestored } from "../../src/store/sqlite/restored.ts";
+import type { ListedJob } from "../../src/providers/port.ts";
+import { EDGE_MS, reconcile, unpricedOf } from "../../src/providers/reconcile.ts";
+import { markRestored } from "../../src/store/sqlite/mark-restored.ts";
 import type { SentRow } from "../../src/store/store.ts";
+import { type Child, start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";

@@ -2,13 +2,13 @@
 import { afterAll, describe, expect, onTestFinished, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openService, type Service } from "../../src/hall.ts";
-import { readSettings } from "../../src/settings.ts";
+import { openService, type Service } from "../../src/app/server.ts";
+import { readSettings } from "../../src/config/load.ts";
 import { openSimulator } from "../../src/simulator/simulator.ts";
 import { PROGRAM } from "../built.ts";
 import { testClock } from "../clock.ts";
 import { writeSample } from "../sample/catalogue.ts";
-import { testTelemetry } from "../telemetry/opened.ts";
+import { testTelemetry } from "../telemetry/open-telemetry.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 

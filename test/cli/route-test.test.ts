@@ -1,8 +1,8 @@
 // Trying a route: for nothing where its provider can be asked, by one generation where it cannot, and what is said of either.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Child, start } from "../../proof/crash/processes.ts";
+import { settingsLeadingTo } from "../../src/simulator/dialect-registry.ts";
 import { openSimulator, type Simulator } from "../../src/simulator/simulator.ts";
-import { settingsLeadingTo } from "../../src/simulator/speakers.ts";
+import { type Child, start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";

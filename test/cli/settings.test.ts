@@ -2,9 +2,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BadSetting, SettingsSchema } from "../../src/config.ts";
-import { examine, readAll, readSettings } from "../../src/settings.ts";
-import { findSettingsFile } from "../../src/settings-file.ts";
+import { examine, readAll, readSettings } from "../../src/config/load.ts";
+import { BadSetting, SettingsSchema } from "../../src/config/schema.ts";
+import { findSettingsFile } from "../../src/config/toml-file.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 

@@ -2,15 +2,15 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { offendingOf } from "../../proof/crash/peace.ts";
 import { torture } from "../../src/cli/commands/torture.ts";
 import { openTerminal } from "../../src/cli/terminal.ts";
+import { offendingOf } from "../../src/torture/crash/quiesce.ts";
 import { PROGRAM } from "../built.ts";
-import { mountSmallDisk, type SmallDisk } from "../faults/disks.ts";
+import { mountSmallDisk, type SmallDisk } from "../disk-faults/disks.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
-const FORGETFUL = join(import.meta.dir, "../crash/forgetful.ts");
+const FORGETFUL = join(import.meta.dir, "../crash/skip-fsync.ts");
 /** Services, simulators and clients start many times over, on whatever machine this is. */
 const LONG_MS = 150_000;
 /** More than a torture needs to begin. */

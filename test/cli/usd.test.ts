@@ -1,7 +1,7 @@
 // Amounts at the terminal are read digit by digit and written back the same.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { CommandFault } from "../../src/cli/exits.ts";
+import { CommandFault } from "../../src/cli/exit-codes.ts";
 import { parseUsd, showUsd, usdNumber } from "../../src/cli/usd.ts";
 
 describe("an amount in USD", () => {

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { run } from "../../src/cli/program.ts";
 import { openTerminal } from "../../src/cli/terminal.ts";
 import type { Store } from "../../src/store/store.ts";
-import { openDirectory } from "../store/opened.ts";
-import { openAccount, succeed } from "../store/scene.ts";
+import { openAccount, succeed } from "../store/fixture.ts";
+import { openDirectory } from "../store/open-store.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 

@@ -1,8 +1,8 @@
 // The judge of answers that nobody can ask for: it finds one that was dropped or bought again too soon, and excuses what a harm explains.
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import type { Stored } from "../../proof/crash/stored.ts";
 import type { Submission } from "../../src/simulator/log.ts";
+import type { Stored } from "../../src/torture/crash/read-store.ts";
 import { judgeAtOnce } from "./at-once.ts";
 
 const AT_MS = Date.parse("2026-11-28T12:00:00.000Z");
@@ -34,13 +34,14 @@ const faultsOf = (
   submissions: readonly Submission[],
   one: Stored[],
   harmedAtMs = Number.POSITIVE_INFINITY,
-  killedMs: readonly number[] = [],
+  announcedMs: number | null = AT_MS + 100,
 ) =>
   judgeAtOnce({
     evidence: { submissions, stored: one },
     sent: [1, 2].map((n) => ({ id: "gen_1", n, endedMs: AT_MS + 60_000, pid: PID })),
     lives: [{ pid: PID, fromMs: AT_MS - 1000, toMs: harmedAtMs }],
-    ...{ killedMs, confirmMs: 1000 },
+    announcedAtMs: new Map(announcedMs === null ? [] : [["job-1", announcedMs]]),
+    confirmMs: 1000,
   }).checks.map(({ faults }) => faults.length);
 
 const ANSWERED = submission("together", "job-1", AT_MS);
@@ -58,10 +59,8 @@ test("a harm of who sent it, while it was answered or just after, explains that 
 
 test("an answer that never left is no answer", () => {
   const lost = stored(attempt(1, "together", null));
-  expect(faultsOf([ANSWERED], lost, undefined, [AT_MS + 50])).toEqual([0, 0]);
-  expect(faultsOf([ANSWERED], lost, undefined, [AT_MS + 500])).toEqual([1, 0]);
-  const slow = { ...ANSWERED, faults: { submit: { name: "slow-answer", ms: 700 } } } as Submission;
-  expect(faultsOf([slow], lost, undefined, [AT_MS + 500])).toEqual([0, 0]);
+  expect(faultsOf([ANSWERED], lost, undefined, null)).toEqual([0, 0]);
+  expect(faultsOf([ANSWERED], lost, AT_MS + 3000, AT_MS + 2500)).toEqual([0, 0]);
   expect(faultsOf([submission("together", "job-1", AT_MS, "drop")], stored(attempt(1, "together", null)))).toEqual([0, 0]);
 });
 

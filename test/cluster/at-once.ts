@@ -1,8 +1,8 @@
 // Judges what became of the answers of a provider that answers with the result and cannot be asked: none that came to a process in order is
 // dropped, and nothing is bought again before the wait for a lost one is over.
-import { type Check, type Evidence, matched } from "../../proof/crash/audit.ts";
-import { AT_ONCE } from "../../proof/crash/catalogue.ts";
-import type { Submission } from "../../src/simulator/log.ts";
+
+import { type Check, type Evidence, matched } from "../../src/torture/crash/audit.ts";
+import { AT_ONCE } from "../../src/torture/crash/catalogue.ts";
 import type { Life } from "./take-over.ts";
 import type { Sent } from "./watch.ts";
 
@@ -10,25 +10,19 @@ export type AtOnce = {
   evidence: Pick<Evidence, "submissions" | "stored">;
   sent: readonly Sent[];
   lives: readonly Life[];
-  /** When the provider was killed. */
-  killedMs: readonly number[];
+  /** When the result of each job was sent, by job id; no entry: the provider ended before. */
+  announcedAtMs: ReadonlyMap<string, number>;
   /** How long a lost answer is waited for, from its sending. */
   confirmMs: number;
 };
 
 /** An answer is on its node's disk, or in the store, within this time. */
 const KEPT_WITHIN_MS = 1000;
-/** An answer has left its provider so long after it was due. */
-const LEAVES_WITHIN_MS = 100;
-
-const answeredMs = ({ at, plan, faults: { submit } }: Submission): number =>
-  Date.parse(at) + (submit?.name === "slow-answer" ? Number(submit.ms) : (plan?.total_ms ?? 0));
-
 export const judgeAtOnce = ({
   evidence,
   sent,
   lives,
-  killedMs,
+  announcedAtMs,
   confirmMs,
 }: AtOnce): { checks: Check[]; answers: number; boughtAgain: number } => {
   const pids = new Map(sent.map(({ id, n, pid }) => [`${id} ${n}`, pid]));
@@ -43,12 +37,11 @@ export const judgeAtOnce = ({
       sentMs: Math.min(Date.parse(one.line.at), one.attempt.sentAtMs ?? Infinity),
     }));
   const atOnce = bought.filter(({ line }) => line.provider === AT_ONCE && line.answer === 200);
-  const hasLeft = (line: Submission): boolean =>
-    !killedMs.some((atMs) => atMs >= Date.parse(line.at) && atMs <= answeredMs(line) + LEAVES_WITHIN_MS);
-  const dropped = atOnce.filter(
-    ({ line, attempt, name, sentMs }) =>
-      attempt.job?.jobId !== line.job_id && hasLeft(line) && wasLeftAlone(name, sentMs, answeredMs(line) + KEPT_WITHIN_MS),
-  );
+  const dropped = atOnce.filter(({ line, attempt, name, sentMs }) => {
+    const announcedMs = announcedAtMs.get(line.job_id ?? "");
+    if (attempt.job?.jobId === line.job_id || announcedMs === undefined) return false;
+    return wasLeftAlone(name, sentMs, announcedMs + KEPT_WITHIN_MS);
+  });
   const again = atOnce.flatMap(({ line, one, name, sentMs }) => {
     const next = bought.find((other) => other.one.id === one.id && other.line.job_id !== line.job_id && other.sentMs > sentMs);
     return next === undefined ? [] : [{ name, sentMs, afterMs: next.sentMs - sentMs }];

@@ -1,10 +1,10 @@
 // The bucket of a cluster: a server of S3 from a package, as a process of its own, and what has to be in it at the end.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Check } from "../../proof/crash/audit.ts";
-import { inParallel } from "../../proof/crash/peace.ts";
-import { type Child, freePort, start } from "../../proof/crash/processes.ts";
-import type { Stored } from "../../proof/crash/stored.ts";
+import type { Check } from "../../src/torture/crash/audit.ts";
+import { type Child, freePort, start } from "../../src/torture/crash/processes.ts";
+import { inParallel } from "../../src/torture/crash/quiesce.ts";
+import type { Stored } from "../../src/torture/crash/read-store.ts";
 
 const BUCKET = "results";
 /** It is a program for Node. */

@@ -1,8 +1,8 @@
 // The control of the cluster programme: nodes that do not mind having been ended. Their damage must be found, or the audits are blind.
 import { join } from "node:path";
-import { startClient, startTroubled } from "../../proof/crash/load.ts";
-import { entry } from "../../proof/crash/processes.ts";
-import type { End } from "../../proof/crash/tally.ts";
+import { startClient, startTroubled } from "../../src/torture/crash/load.ts";
+import type { End } from "../../src/torture/crash/merge-reports.ts";
+import { entry } from "../../src/torture/crash/processes.ts";
 import { openWorld, type RoundPlan } from "./round.ts";
 
 /** So often a node stands still past its lease and goes on as if nothing had happened; one or two turns are enough. */

@@ -1,5 +1,5 @@
 // The one database of a cluster: a real server that is crashed, restarted and cut off, with a note of when it was not there.
-import { connect } from "../../src/store/postgres/connect.ts";
+import { connect } from "../../src/store/postgres/connections.ts";
 import { openServer, type Server } from "../postgres/server.ts";
 import type { Span } from "./take-over.ts";
 

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { openDoors } from "../../proof/crash/doors.ts";
+import { openDoors } from "../../src/torture/crash/node-selection.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openRecord, seedOf } from "./record.ts";
 

@@ -1,7 +1,7 @@
 // The record of a long run of rounds: a line for each that was finished and audited, so that whoever ends the programme loses one at most.
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
-import type { Check } from "../../proof/crash/audit.ts";
-import { type End, mergeEnds } from "../../proof/crash/tally.ts";
+import type { Check } from "../../src/torture/crash/audit.ts";
+import { type End, mergeEnds } from "../../src/torture/crash/merge-reports.ts";
 
 /** `base`: the seed of the first round; those of the others follow from it. */
 export type Round = { base: number; n: number; checks: Check[]; figures: Record<string, number> };

@@ -1,22 +1,22 @@
 // One round of a cluster from an empty database: three nodes under load and harms, then peace, and an audit of everything that was left.
 import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { auditAll, type Check, type Evidence, matched } from "../../proof/crash/audit.ts";
-import { CONFIRM_S, writeCatalogue } from "../../proof/crash/catalogue.ts";
-import type { ClientPlan } from "../../proof/crash/client.ts";
-import { startClient, startTroubled, TENANTS } from "../../proof/crash/load.ts";
-import { makePeace, showAll } from "../../proof/crash/peace.ts";
-import { freePort, type Genrouter } from "../../proof/crash/processes.ts";
-import type { Stored } from "../../proof/crash/stored.ts";
-import { openSubmissions } from "../../proof/crash/submissions.ts";
-import { type End, figuresOf } from "../../proof/crash/tally.ts";
-import { endow, type ServicePlace, type SimulatorPlace } from "../../proof/crash/world.ts";
-import { chance } from "../../src/simulator/rules.ts";
+import { chance } from "../../src/simulator/fault-script.ts";
+import { auditAll, type Check, type Evidence, matched } from "../../src/torture/crash/audit.ts";
+import { CONFIRM_S, writeCatalogue } from "../../src/torture/crash/catalogue.ts";
+import type { ClientPlan } from "../../src/torture/crash/client.ts";
+import { startClient, startTroubled, TENANTS } from "../../src/torture/crash/load.ts";
+import { type End, figuresOf } from "../../src/torture/crash/merge-reports.ts";
+import { freePort, type Genrouter } from "../../src/torture/crash/processes.ts";
+import { openSubmissions } from "../../src/torture/crash/provider-log.ts";
+import { makePeace, showAll } from "../../src/torture/crash/quiesce.ts";
+import type { Stored } from "../../src/torture/crash/read-store.ts";
+import { endow, type ServicePlace, type SimulatorPlace } from "../../src/torture/crash/world.ts";
 import { openProxy } from "../postgres/proxy.ts";
 import { judgeAtOnce } from "./at-once.ts";
 import { type BucketServer, checkFiles } from "./bucket.ts";
 import type { ClusterServer } from "./database.ts";
-import { noHarms, openHarms, type Scene } from "./harms.ts";
+import { noHarms, openHarms, type Scene } from "./faults.ts";
 import { type ClusterNode, type OwnEnd, openNode, untilWell } from "./node.ts";
 import { judgeTakeOvers, type Span } from "./take-over.ts";
 import { openWatch, type Sent, type Watch } from "./watch.ts";
@@ -204,7 +204,6 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
   const scene: Scene = {
     ...{ genrouter, nodes, server, watch, simulatorPlace, roll, leaseMs: LEASE_MS, background: world.background },
     bucket: plan.bucket.child,
-    simulatorKilledMs: [],
     simulator: await startTroubled(genrouter, simulatorPlace),
   };
   await Promise.all(nodes.map((node) => node.begin()));
@@ -248,7 +247,13 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
   for (const line of failedStarts) say(`a start failed: ${line}`);
   const sent = await watch.sentBy();
   const lives = nodes.flatMap((node) => node.lives);
-  const atOnce = judgeAtOnce({ evidence, sent, lives, killedMs: scene.simulatorKilledMs, confirmMs: (CONFIRM_S * 1000) / SPEED });
+  const atOnce = judgeAtOnce({
+    evidence,
+    sent,
+    lives,
+    announcedAtMs: submissions.announcedAtMs(),
+    confirmMs: (CONFIRM_S * 1000) / SPEED,
+  });
   const checks = [...owners.checks, ...atOnce.checks, ...auditAll(evidence), ...peace.checks];
   await world.close();
   if (checks.every(({ faults }) => faults.length === 0)) await server.drop(plan.name);

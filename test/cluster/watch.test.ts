@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "bun:test";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import type { Store } from "../../src/store/store.ts";
 import { freshDatabase, onPostgres } from "../postgres/databases.ts";
-import { type Account, admit, openAccount, startedDeed, stepDeed } from "../store/scene.ts";
+import { type Account, admit, openAccount, startedDeed, stepDeed } from "../store/fixture.ts";
 import { openWatch, type Watch } from "./watch.ts";
 
 const LEASE_MS = 700;

@@ -1,6 +1,6 @@
 // What the database itself says of its nodes: it notes when leases end and owners write, so that nobody has to be believed but its clock.
-import { connect, openPool } from "../../src/store/postgres/connect.ts";
-import { ownerOf } from "../../src/store/postgres/owner-of.ts";
+import { connect, openPool } from "../../src/store/postgres/connections.ts";
+import { ownerOf } from "../../src/store/postgres/ownership.ts";
 
 /** An owner that has ended. `diedMs`: the last moment at which it was heard of by its lease; its own farewell, if it took leave. */
 export type Death = { epoch: number; pid: number; endedMs: number; isFenced: boolean; diedMs: number };

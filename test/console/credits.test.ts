@@ -1,7 +1,7 @@
 // The console's answers about credits: one's own books and no others', buying within the limits, and what a purchase comes to.
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import type { Bought, CreditsView, LedgerPage, PurchaseView } from "../../src/console/credits-wire.ts";
-import { type House, openHouse, type Tenant } from "../house.ts";
+import type { Bought, CreditsView, LedgerPage, PurchaseView } from "../../src/console/credits-dto.ts";
+import { type House, openHouse, type Tenant } from "../harness.ts";
 import { openVisitor, type Reply, type Visitor } from "./signed-in.ts";
 
 let house: House;

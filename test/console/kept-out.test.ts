@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { openProxies } from "../../src/http/proxies.ts";
 import { dropDirs } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 import { join, PASSWORD, setUp, tokenOf, visit } from "./visitor.ts";
 
 const houses: House[] = [];

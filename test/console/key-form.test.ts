@@ -1,6 +1,6 @@
 // The form of a key: amounts without floats, days in UTC, and what is wrong told at its field.
 import { describe, expect, test } from "bun:test";
-import type { KeyView } from "../../src/console/keys-wire.ts";
+import type { KeyView } from "../../src/console/keys-dto.ts";
 import { askOf, creditsOf, EMPTY_FORM, formOf } from "../../web/console/key-form.ts";
 
 const NOW_MS = Date.UTC(2026, 8, 21, 14);

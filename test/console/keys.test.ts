@@ -1,7 +1,7 @@
 // Keys and usage in the console's API: members see their own account and nothing of others, viewers change nothing, operators any.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { JsonObject } from "../../src/terms.ts";
-import { type House, openHouse, type Tenant } from "../house.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { type House, openHouse, type Tenant } from "../harness.ts";
 import { askConsole, openVisitor, type Reply, type Visitor } from "./signed-in.ts";
 
 let house: House;

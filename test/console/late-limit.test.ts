@@ -1,7 +1,7 @@
 // A first limit on a key in use counts what was spent before, and the writer is not held up by it: what has ended is added up beforehand.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Store } from "../../src/store/store.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 import { openVisitor, type Visitor } from "./signed-in.ts";
 
 let house: House;

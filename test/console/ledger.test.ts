@@ -1,10 +1,10 @@
 // The ledger as people see it: all of it, in order, with a running balance; filtered, in pages, and as CSV that no spreadsheet computes.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { LedgerPage } from "../../src/console/credits-wire.ts";
+import type { LedgerPage } from "../../src/console/credits-dto.ts";
 import { csvRow } from "../../src/console/csv.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
+import { type Account, NOW_MS, openAccount, succeed } from "../store/fixture.ts";
 import { buy } from "../store/purchases.ts";
-import { type Account, NOW_MS, openAccount, succeed } from "../store/scene.ts";
 import { openVisitor, type Visitor } from "./signed-in.ts";
 
 let house: House;

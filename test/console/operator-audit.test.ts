@@ -1,7 +1,7 @@
 // What an operator does in the console is written into the audit log with who did it, once, in the transaction that does it; refusals are not.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { JsonObject } from "../../src/terms.ts";
-import { type House, openHouse } from "../house.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { type House, openHouse } from "../harness.ts";
 import { join, setUp, type Visitor } from "./visitor.ts";
 
 let house: House;

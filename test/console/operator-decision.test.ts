@@ -1,9 +1,9 @@
 // Parked generations on the service's page: an operator decides, with a reason; a viewer sees them and may not.
 import { expect, test } from "bun:test";
-import type { DecidedView, ServiceView } from "../../src/console/operator-wire.ts";
-import { FAL } from "../life/catalogue.ts";
-import { isParked, refusing } from "../life/refusing.ts";
-import { openScene } from "../life/scene.ts";
+import type { DecidedView, ServiceView } from "../../src/console/operator-dto.ts";
+import { FAL } from "../generation/catalogue.ts";
+import { openScene } from "../generation/fixture.ts";
+import { isParked, refusing } from "../generation/refusing.ts";
 import { openOperators } from "./operators.ts";
 
 test("a parked generation is shown with its reason, decided by an operator alone, and then gone from the list", async () => {

@@ -1,8 +1,8 @@
 // The operator's API over a real service: each wish is done once, viewers change nothing, keys never come back, what is off is not tried.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { JsonObject } from "../../src/terms.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 import { buy, foreignDeed } from "../store/purchases.ts";
 import { type Operators, openOperators } from "./operators.ts";
 import { openVisitor } from "./signed-in.ts";

@@ -1,6 +1,6 @@
 // A member, a viewer and an operator of a house, who ask the operator's paths of its console.
-import type { Role } from "../../src/console/ask.ts";
-import type { House } from "../house.ts";
+import type { Role } from "../../src/console/request-context.ts";
+import type { House } from "../harness.ts";
 import { openVisitor, type Reply, type Visitor } from "./signed-in.ts";
 
 export type Operators = Record<Role, Visitor> & {

@@ -1,11 +1,11 @@
 // Roles over the whole table of the console's paths: each keeps out whoever has less than it asks for.
 import { afterAll, expect, test } from "bun:test";
+import { readSettings } from "../../src/config/load.ts";
 import { tablesOf } from "../../src/console/console.ts";
 import { openSessions } from "../../src/console/sessions.ts";
-import { readSettings } from "../../src/settings.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../house.ts";
-import { officeOf } from "../house-office.ts";
+import { type House, openHouse } from "../harness.ts";
+import { officeOf } from "../harness-admin.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 import { join, setUp, visit } from "./visitor.ts";
 

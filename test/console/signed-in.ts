@@ -1,8 +1,8 @@
 // Somebody who is signed in to a house's console: asks its API as a browser does, and lends a real browser the session.
-import { hashToken, newId, newToken } from "../../src/ids.ts";
-import type { PersonRole } from "../../src/people-deeds.ts";
-import type { JsonObject } from "../../src/terms.ts";
-import type { House } from "../house.ts";
+import { hashToken, newId, newToken } from "../../src/domain/ids.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import type { PersonRole } from "../../src/store/user-mutations.ts";
+import type { House } from "../harness.ts";
 
 const COOKIE = "__Host-genrouter";
 const DAY_MS = 86_400_000;

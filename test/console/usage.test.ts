@@ -1,12 +1,12 @@
 // Usage and keys as the console tells them: every day of a range, names, the dearest first, and CSV that adds up.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { KeyView, UsageView } from "../../src/console/keys-wire.ts";
+import type { KeyView, UsageView } from "../../src/console/keys-dto.ts";
 import { dayOfText, dayText } from "../../src/console/usage.ts";
-import { DAY_MS, dayOf } from "../../src/days.ts";
-import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
+import { DAY_MS, dayOf } from "../../src/domain/calendar.ts";
+import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
 import { testClock } from "../clock.ts";
-import { type House, openHouse } from "../house.ts";
-import { type Account, admit, NOW_MS, openAccount, releasedDeed, submittedAt, succeed } from "../store/scene.ts";
+import { type House, openHouse } from "../harness.ts";
+import { type Account, admit, NOW_MS, openAccount, releasedDeed, submittedAt, succeed } from "../store/fixture.ts";
 import { openVisitor, type Visitor } from "./signed-in.ts";
 
 let house: House;

@@ -1,8 +1,8 @@
 // A visitor of the console: asks its API over HTTP as a page does, and keeps the cookie and what proves where a request comes from.
 import { expect } from "bun:test";
-import { hashToken, newId } from "../../src/ids.ts";
-import type { PersonRole } from "../../src/people-deeds.ts";
-import type { House } from "../house.ts";
+import { hashToken, newId } from "../../src/domain/ids.ts";
+import type { PersonRole } from "../../src/store/user-mutations.ts";
+import type { House } from "../harness.ts";
 
 export const PASSWORD = "correct horse battery";
 

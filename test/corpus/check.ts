@@ -1,5 +1,5 @@
 // Holds an inspection against the definition of length and size; and gives files to it whole or in ranges.
-import { Unreadable } from "../../src/media/bytes.ts";
+import { Unreadable } from "../../src/media/byte-source.ts";
 import { type Inspection, inspect } from "../../src/media/formats/inspect.ts";
 import { counted } from "../media/formats/reader.ts";
 import type { Recipe } from "./recipe.ts";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { builtInCatalogue, catalogueOver } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { type House, openHouse, type Tenant } from "../house.ts";
+import { type House, openHouse, type Tenant } from "../harness.ts";
 import { isPicture, KEPT, keptBytes } from "./all.ts";
 import { lengthOf } from "./check.ts";
 import { readExpected } from "./expected.ts";

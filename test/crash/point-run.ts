@@ -2,7 +2,10 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { type Genrouter, until } from "../../proof/crash/processes.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { MIGRATIONS } from "../../src/store/sqlite/migrate.ts";
+import type { StoreReads } from "../../src/store/store.ts";
+import { type Genrouter, until } from "../../src/torture/crash/processes.ts";
 import {
   ask,
   endow,
@@ -12,10 +15,7 @@ import {
   type SimulatorProcess,
   startService,
   type Tenant,
-} from "../../proof/crash/world.ts";
-import { MIGRATIONS } from "../../src/store/sqlite/migrate.ts";
-import type { StoreReads } from "../../src/store/store.ts";
-import type { JsonObject } from "../../src/terms.ts";
+} from "../../src/torture/crash/world.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { spawnHooked, startHooked } from "./hooked.ts";
 import type { Found, Point } from "./points.ts";

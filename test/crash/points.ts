@@ -1,5 +1,5 @@
 // The named points of a crash: for each, where the process dies, what must be on disk then, and how it all ends.
-import type { Attempt, AttemptState, GenerationStatus } from "../../src/terms.ts";
+import type { Attempt, AttemptState, GenerationStatus } from "../../src/domain/types.ts";
 
 /** What is found on disk after the last kill. `null`: there is no generation. */
 export type Found = {

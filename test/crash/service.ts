@@ -2,13 +2,13 @@
 import { Database } from "bun:sqlite";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Deed } from "../../src/deeds.ts";
-import { openService } from "../../src/hall.ts";
-import { openLog } from "../../src/log.ts";
-import { readSettings } from "../../src/settings.ts";
+import { openService } from "../../src/app/server.ts";
+import { readSettings } from "../../src/config/load.ts";
+import { openLog } from "../../src/logging/logger.ts";
+import type { Deed } from "../../src/store/mutations.ts";
 import { MIGRATIONS, type Migration } from "../../src/store/sqlite/migrate.ts";
 import type { Store } from "../../src/store/store.ts";
-import { testTelemetry } from "../telemetry/opened.ts";
+import { testTelemetry } from "../telemetry/open-telemetry.ts";
 
 /** `before:step/slotTaken`, `after:admit`, `inside:step/collected`, `read:unfinished`, `migration:user_version`. */
 const [when = "", what = ""] = (process.env.CRASH_AT ?? "").split(":");

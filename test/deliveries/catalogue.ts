@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Catalogue, loadCatalogue } from "../../catalogue/load.ts";
-import type { JsonObject } from "../../src/terms.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
 
 type Sold = { tasks: string[]; kind: string; fields: JsonObject; price: JsonObject; files?: number; delivers?: JsonObject };
 

@@ -1,5 +1,5 @@
 // Orders with what is delivered for them: some wrong in one thing that was ordered, some right in spite of everything that differs.
-import type { JsonObject } from "../../src/terms.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
 import type { Model } from "./catalogue.ts";
 
 /** `word`: what the simulator makes of it; `null`: what was asked for. `what`: the member of a mismatch. */

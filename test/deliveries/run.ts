@@ -1,7 +1,8 @@
 // Plays orders through the whole service and the simulator, and judges what was charged for each by the ledger alone.
-import { chance } from "../../src/simulator/rules.ts";
-import type { JsonObject } from "../../src/terms.ts";
-import { type House, openHouse } from "../house.ts";
+
+import type { JsonObject } from "../../src/domain/types.ts";
+import { chance } from "../../src/simulator/fault-script.ts";
+import { type House, openHouse } from "../harness.ts";
 import { copyOf, deliveriesCatalogue } from "./catalogue.ts";
 import { type Dice, drawOrder, type Order, RIGHT, WRONG } from "./orders.ts";
 

@@ -1,11 +1,11 @@
 // Every model that is shipped: what its first route makes as it was asked to is never taken for something else.
 import { expect, test } from "bun:test";
+import { isChoice, isRange } from "../../catalogue/capabilities.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";
-import { isChoice, isRange } from "../../catalogue/reach.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { SPOKEN } from "../../src/simulator/spoken.ts";
-import type { JsonObject } from "../../src/terms.ts";
-import { openHouse } from "../house.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { SPOKEN } from "../../src/simulator/dialect-ids.ts";
+import { openHouse } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 
 /** The least that it takes, and with the first and the last of each choice that decides on size, shape and sound. */

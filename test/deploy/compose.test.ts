@@ -3,8 +3,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { join } from "node:path";
-import { readSettings } from "../../src/settings.ts";
-import { startChecks } from "../../src/start-checks.ts";
+import { startChecks } from "../../src/app/preflight-checks.ts";
+import { readSettings } from "../../src/config/load.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 
 const COMPOSE = join(import.meta.dir, "../../deploy/compose");

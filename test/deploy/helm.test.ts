@@ -3,9 +3,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { SettingsSchema } from "../../src/config.ts";
-import { readSettings } from "../../src/settings.ts";
-import { startChecks } from "../../src/start-checks.ts";
+import { startChecks } from "../../src/app/preflight-checks.ts";
+import { readSettings } from "../../src/config/load.ts";
+import { SettingsSchema } from "../../src/config/schema.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 
 const CHART = join(import.meta.dir, "../../deploy/helm/genrouter");

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { eventually } from "../eventually.ts";
-import { openHouse } from "../house.ts";
+import { openHouse } from "../harness.ts";
 
 afterAll(dropDirs);
 

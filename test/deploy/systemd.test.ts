@@ -14,10 +14,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { parse } from "smol-toml";
-import { EXITS } from "../../src/cli/exits.ts";
+import { EXITS } from "../../src/cli/exit-codes.ts";
 import { partsOf, unitFor } from "../../src/cli/systemd.ts";
-import { SettingsSchema } from "../../src/config.ts";
-import { readAll } from "../../src/settings.ts";
+import { readAll } from "../../src/config/load.ts";
+import { SettingsSchema } from "../../src/config/schema.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 

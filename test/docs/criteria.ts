@@ -5,7 +5,7 @@ export type Criterion = { name: string; promise: string; held: readonly Held[] }
 
 const SERVICE = "cli/service.test.ts";
 const PAGES = "browser/pages.test.ts";
-const MAKING = "browser/console-making.test.ts";
+const MAKING = "browser/console-generations.test.ts";
 const REPLAY = "browser/inspector-replay.test.ts";
 const WALK: Held = [
   "browser/walk.test.ts",
@@ -73,7 +73,7 @@ export const CRITERIA: readonly Criterion[] = [
   {
     name: "A9",
     promise: "killed in the middle of a generation: it succeeds after the next start, charged once",
-    held: [["life/restart.test.ts", "dead ${death.at} ${death.event}"]],
+    held: [["generation/restart.test.ts", "dead ${death.at} ${death.event}"]],
   },
   {
     name: "A10",
@@ -93,7 +93,7 @@ export const CRITERIA: readonly Criterion[] = [
       [REPLAY, "it says that journal, machine and ledger agree, and shows each line of the journal and the money beside it"],
       [REPLAY, "at every step the chart is in the state of the journal, the last way is marked"],
       [REPLAY, "arrow keys go from step to step, on the page and on the slider; the slider goes by time"],
-      ["inspector/told.test.ts", "prompts and what providers say only where that is switched on"],
+      ["inspector/redaction.test.ts", "prompts and what providers say only where that is switched on"],
     ],
   },
   {
@@ -103,7 +103,7 @@ export const CRITERIA: readonly Criterion[] = [
       [PAGES, "$path on $look.viewport.width pixels, $look.colorScheme: no serious fault of access"],
       [PAGES, "the catalogue is read by keyboard"],
       ["browser/console-frame.test.ts", "by keyboard: past the navigation in one step, and each page begins at its heading"],
-      ["browser/console-people.test.ts", "%o: every page fits, and is sound to axe"],
+      ["browser/console-users.test.ts", "%o: every page fits, and is sound to axe"],
       ["browser/console-keys.test.ts", "has no serious fault of access on %s, nor have its dialogs"],
       ["browser/console-credits.test.ts", "on $viewport.width pixels, $colorScheme: no serious fault of access"],
       [MAKING, "everything is reached and chosen by keyboard alone, and fits a phone"],
@@ -127,7 +127,7 @@ export const CRITERIA: readonly Criterion[] = [
     promise: "SIGTERM drains: nothing is lost, exit 0",
     held: [
       [SERVICE, "SIGTERM drains and ends with 0"],
-      ["cli/stopping.test.ts", "one signal drains"],
+      ["cli/signals.test.ts", "one signal drains"],
     ],
   },
   {
@@ -173,9 +173,9 @@ export const CRITERIA: readonly Criterion[] = [
       ["console/credits.test.ts", "the balance with what is held, the packs, and how credits are bought"],
       ["console/credits.test.ts", "%d USD are bought: credited once, with a receipt"],
       ["console/credits.test.ts", "%d USD are not bought"],
-      ["payments/payments.test.ts", "replayed three times credits once"],
-      ["payments/payments.test.ts", "%s is answered 400 and credits nothing"],
-      ["payments/payments.test.ts", "is asked for with the purchase's own key, an invoice, and addresses of this service"],
+      ["billing/payments.test.ts", "replayed three times credits once"],
+      ["billing/payments.test.ts", "%s is answered 400 and credits nothing"],
+      ["billing/payments.test.ts", "is asked for with the purchase's own key, an invoice, and addresses of this service"],
     ],
   },
   {
@@ -183,7 +183,7 @@ export const CRITERIA: readonly Criterion[] = [
     promise: "/metrics is right for promtool, needs the token or this machine, and names nobody",
     held: [
       ["telemetry/metrics.test.ts", "promtool has nothing to say against it"],
-      ["telemetry/door.test.ts", "with a token it answers who sends it"],
+      ["telemetry/requests.test.ts", "with a token it answers who sends it"],
       ["telemetry/metrics.test.ts", "no label holds a generation, an account, a key, a request or a prompt"],
     ],
   },

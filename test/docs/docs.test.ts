@@ -11,7 +11,7 @@ const PAGES = [
   "actors/README.md",
   "catalogue/README.md",
   "catalogue/ROUTES.md",
-  "proof/README.md",
+  "src/torture/README.md",
   "test/README.md",
   "test/bench/README.md",
   "CHANGELOG.md",

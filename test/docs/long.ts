@@ -49,7 +49,7 @@ const ofNewestCode = (parts: readonly Part[]): Part[] => {
 
 /** A row per programme. What is counted as run found nothing; what was found is counted beside it. */
 export const longTable = (root = resolve(import.meta.dir, "../..")): string[][] => {
-  const files = [...new Glob("test/long/*.jsonl").scanSync({ cwd: root })].sort();
+  const files = [...new Glob("test/long-runs/*.jsonl").scanSync({ cwd: root })].sort();
   const parts = files.flatMap((file) =>
     readFileSync(join(root, file), "utf8")
       .split("\n")

@@ -1,23 +1,20 @@
-// Prints from the code what the pages say of it: rooms, statecharts, refusals, settings, models and the glossary.
+// Prints from the code what the documents say of it: statecharts, refusals, settings, models, events and metrics.
 
-import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
 import type { TObject, TSchema } from "@sinclair/typebox";
-import { Glob } from "bun";
 import { type AnyMachine, chartOf } from "../../actors/chart/chart.ts";
 import { mermaidOf } from "../../actors/chart/mermaid.ts";
-import { generationMachine, STANDING } from "../../actors/generation.ts";
+import { routeHealthMachine } from "../../actors/circuit-breaker/machine.ts";
+import { generationMachine, STANDING } from "../../actors/generation/machine.ts";
 import { ledgerMachine } from "../../actors/ledger.ts";
-import { routeHealthMachine } from "../../actors/route-health.ts";
-import { modelEntry } from "../../catalogue/entry.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";
-import { FAULTS } from "../../proof/simulation/faults.ts";
-import { CROSSINGS } from "../../proof/simulation/node-life.ts";
-import { EXITS } from "../../src/cli/exits.ts";
-import { SettingsSchema } from "../../src/config.ts";
-import { EVENTS } from "../../src/events.ts";
-import { REFUSALS } from "../../src/refusal.ts";
-import { METRICS, type Metric } from "../../src/telemetry/list.ts";
+import { modelEntry } from "../../catalogue/public-model.ts";
+import { EXITS } from "../../src/cli/exit-codes.ts";
+import { SettingsSchema } from "../../src/config/schema.ts";
+import { REFUSALS } from "../../src/domain/api-errors.ts";
+import { EVENTS } from "../../src/logging/events.ts";
+import { METRICS, type Metric } from "../../src/telemetry/metrics.ts";
+import { FAULTS } from "../../src/torture/simulation/faults.ts";
+import { CROSSINGS } from "../../src/torture/simulation/node-life.ts";
 import { benchList, benchNodes, benchResults, capacity } from "../bench/pages.ts";
 import { CRITERIA } from "./criteria.ts";
 import { growthCheck, growthCosts, growthRates, growthTables, growthWhen } from "./growth.ts";
@@ -25,23 +22,10 @@ import { longTable } from "./long.ts";
 import { providerTable } from "./providers.ts";
 import { routePages } from "./routes.ts";
 
-const root = resolve(import.meta.dir, "../..");
 const table = (head: string[], rows: string[][]) =>
   [head, head.map(() => "---"), ...rows]
     .map((row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`)
     .join("\n");
-
-/** Every file with its first sentence, by room. */
-const rooms = (pattern: string): string => {
-  const files = [...new Glob(pattern).scanSync({ cwd: root })].filter((path) => !path.endsWith(".d.ts")).sort();
-  const row = (path: string) => {
-    const [first = "", second = ""] = readFileSync(join(root, path), "utf8").split("\n");
-    const more = second.startsWith("// ") ? ` ${second.slice(3)}` : "";
-    const link = /^(src|proof)\//.test(path) ? path.slice(path.indexOf("/") + 1) : `../${path}`;
-    return [`[${path}](${link})`, first.replace(/^\/\/ /, "") + more];
-  };
-  return table(["file", "what it is for"], files.map(row));
-};
 
 /** A statechart as a Mermaid state diagram, drawn from the machine itself. */
 const diagram = (machine: AnyMachine): string => ["```mermaid", mermaidOf(chartOf(machine)), "```"].join("\n");
@@ -138,24 +122,10 @@ const exits = (): string =>
     [...Object.entries(EXITS), ["the outcome of a write is not known", 70] as const].map(([name, code]) => [String(code), name]),
   );
 
-/** The words of src/terms.ts that are types or constants, with the first sentence of what is said of each. */
-const glossary = (): string => {
-  const text = readFileSync(join(root, "src/terms.ts"), "utf8");
-  const rows = [...text.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\nexport (?:type|const) (\w+)/g)].map((match) => {
-    const said = (match[1] ?? "").replace(/\n \*/g, " ").replace(/\s+/g, " ").trim();
-    return [`\`${match[2]}\``, said];
-  });
-  return table(["word", "meaning"], rows);
-};
-
 /** What a page can have printed into it, by the name in its `<!-- printed: name -->` mark. */
 export const PRINTED: Readonly<Record<string, () => string>> = {
-  "rooms src": () => rooms("src/**/*.ts"),
-  "rooms actors": () => rooms("actors/**/*.ts"),
-  "rooms catalogue": () => rooms("catalogue/*.ts"),
   routes: routePages,
   providers: providerTable,
-  "rooms proof": () => rooms("proof/**/*.ts"),
   faults: () =>
     table(
       ["fault", "what it means"],
@@ -175,7 +145,6 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
   events,
   metrics,
   exits,
-  glossary,
   benches: benchList,
   "bench results": benchResults,
   "bench of nodes": benchNodes,

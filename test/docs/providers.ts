@@ -1,9 +1,9 @@
 // Prints what the service knows of every provider: how it answers, how a lost submission is settled, for how long, and what nobody has tried.
-import { providerSetting } from "../../src/config.ts";
+import { providerSetting } from "../../src/config/schema.ts";
+import { WELL_KNOWN_KEYS } from "../../src/config/well-known-variables.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
-import type { Adapter, Recovery } from "../../src/providers/provider.ts";
+import type { Adapter, Recovery } from "../../src/providers/port.ts";
 import { spokenDialects } from "../../src/providers/providers.ts";
-import { WELL_KNOWN_KEYS } from "../../src/well-known-keys.ts";
 
 const SETTLED: Readonly<Record<Recovery, string>> = {
   key: "sent again with the same key",

@@ -2,15 +2,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { start } from "../../proof/crash/processes.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
-import type { Work } from "../../src/providers/provider.ts";
+import type { Work } from "../../src/providers/port.ts";
 import { openProviders } from "../../src/providers/providers.ts";
 import { openSimulator } from "../../src/simulator/simulator.ts";
+import { start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { runHere } from "../cli/captured.ts";
-import type { Shown } from "../house.ts";
-import { errandFor } from "../providers/errand.ts";
+import type { Shown } from "../harness.ts";
+import { errandFor } from "../providers/task.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { type Kite, openKite } from "./kite.ts";
 

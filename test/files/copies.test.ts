@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openCopies } from "../../src/files/copies.ts";
+import { openCopies } from "../../src/files/input-copies.ts";
 import { type LocalFiles, openLocalFiles } from "../../src/files/local.ts";
 
 let dir = "";

@@ -1,6 +1,6 @@
 // Links to result files: they open one file until a moment, and nothing else by any change to them.
 import { describe, expect, test } from "bun:test";
-import { type LinkOptions, openLinks } from "../../src/files/links.ts";
+import { type LinkOptions, openLinks } from "../../src/files/signed-links.ts";
 
 const SECRET = "a1".repeat(32);
 const OTHER = "b2".repeat(32);

@@ -1,6 +1,6 @@
 // Submissions that the model list promises to accept, built from each model's published options and nothing else.
 import fc from "fast-check";
-import type { EntryOption, ModelEntry } from "../../catalogue/entry.ts";
+import type { EntryOption, ModelEntry } from "../../catalogue/public-model.ts";
 import { MEDIA, PROMPT_CANARY, textOf } from "./values.ts";
 
 /** A JSON object as its members' names and texts, so that a member may be given twice, be `__proto__`, or hold `1e999`. */

@@ -1,7 +1,7 @@
 // Cases that once failed, kept as JSON in test/regressions, to be played before any new one.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { JsonObject } from "../../src/terms.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
 import type { Case } from "./case.ts";
 
 /** Where they are; others keep theirs beside them under other names. */

@@ -1,8 +1,8 @@
 // Plays the life of one generation and holds every answer against what must be true of it, the balance to the credit included.
 import type { Life } from "./case.ts";
+import { fill, type Lane } from "./fixture.ts";
 import type { Answer } from "./oracle.ts";
 import { sendCall } from "./send.ts";
-import { fill, type Lane } from "./world.ts";
 
 type Resource = {
   id: string;

@@ -1,6 +1,6 @@
 // Stateful cases: the life of one generation from submission to its files, with a model of what each answer must be.
 import fc from "fast-check";
-import type { ModelEntry } from "../../catalogue/entry.ts";
+import type { ModelEntry } from "../../catalogue/public-model.ts";
 import type { Life } from "./case.ts";
 import { draftOf, type Members, write } from "./inputs.ts";
 

@@ -13,7 +13,7 @@ import {
   type OutputFormat,
   WebMOutputFormat,
 } from "mediabunny";
-import { openStudio } from "../../src/simulator/studio.ts";
+import { openStudio } from "../../src/simulator/media-factory.ts";
 import { BOMBS, piecesOf } from "../bombs/all.ts";
 import { sizeOf, slice } from "../bombs/bytes.ts";
 import { bmp, jpeg, mp3, mp4, png, wav, webp } from "../media/made.ts";

@@ -1,14 +1,14 @@
 // Fuzzes media: changed files go to the service's own confined children, and as inputs to a whole service; what they may not do is a finding.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { FROM_SOURCES } from "../../proof/crash/processes.ts";
-import { type Children, openChildren } from "../../src/media/sandbox/children.ts";
+import { type Children, openChildren } from "../../src/media/sandbox/child-pool.ts";
+import type { Ending } from "../../src/media/sandbox/child-process.ts";
 import type { JobReply } from "../../src/media/sandbox/jobs.ts";
-import type { Ending } from "../../src/media/sandbox/kept-child.ts";
 import { inMemory } from "../../src/media/sandbox/sandbox.ts";
+import { FROM_SOURCES } from "../../src/torture/crash/processes.ts";
 import { diceOf } from "../bombs/all.ts";
+import { openPlace, type Place } from "../bombs/fixture.ts";
 import { post } from "../bombs/load.ts";
-import { openPlace, type Place } from "../bombs/place.ts";
 import { watchResident } from "../bombs/resident.ts";
 import { keepScratch, makeScratch } from "../scratch.ts";
 import { type MediaFile, mediaFiles } from "./media-files.ts";

@@ -1,6 +1,6 @@
 // One thing about a submission made wrong, or strange: each mutation says whether it must be refused.
 import fc from "fast-check";
-import type { EntryOption } from "../../catalogue/entry.ts";
+import type { EntryOption } from "../../catalogue/public-model.ts";
 import { type Draft, type Members, write, writeDraft } from "./inputs.ts";
 
 /** `mustRefuse` is null where the text may be allowed after all. */

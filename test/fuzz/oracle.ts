@@ -1,6 +1,6 @@
 // What every answer must be, by the interface description alone: status, type, headers, body and code, and what it must not tell.
 import Ajv2020, { type ValidateFunction } from "ajv/dist/2020";
-import type { Json, JsonObject } from "../../src/terms.ts";
+import type { Json, JsonObject } from "../../src/domain/types.ts";
 
 /** An answer and what it was the answer to. */
 export type Answer = { method: string; path: string; status: number; headers: Headers; text: string };

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { JsonObject } from "../../src/terms.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { openWorld, type World } from "./fixture.ts";
 import { keptCases } from "./kept.ts";
 import { playKept, runCases } from "./run.ts";
 import { openServed, type Served } from "./served.ts";
-import { openWorld, type World } from "./world.ts";
 
 type Passing = { request: Request; body: string | undefined; answer: Response; text: string };
 /** What the front does with an exchange; undefined lets it pass. */

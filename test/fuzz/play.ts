@@ -3,10 +3,10 @@ import { METHODS } from "node:http";
 import { moneyFaults } from "./books.ts";
 import type { Bytes, Call, Case } from "./case.ts";
 import { curlOf, printfOf } from "./case.ts";
+import { fill, type Lane } from "./fixture.ts";
 import { playLife } from "./life.ts";
 import { type Answer, OF_RUNTIME } from "./oracle.ts";
 import { sendBytes, sendCall } from "./send.ts";
-import { fill, type Lane } from "./world.ts";
 
 /** A whole request on a connection that is to close is waited for; what nobody can finish is given up soon. */
 const FRAMED_MS = 20_000;

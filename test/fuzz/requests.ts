@@ -1,7 +1,7 @@
 // Calls of every operation of the interface description: valid by its schemas, or with one part of the request made wrong.
 import fc from "fast-check";
-import type { ModelEntry } from "../../catalogue/entry.ts";
-import type { Json, JsonObject } from "../../src/terms.ts";
+import type { ModelEntry } from "../../catalogue/public-model.ts";
+import type { Json, JsonObject } from "../../src/domain/types.ts";
 import type { Call } from "./case.ts";
 import { draftOf, writeDraft } from "./inputs.ts";
 import { mutated } from "./mutations.ts";

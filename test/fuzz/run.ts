@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { rawRequests } from "./bytes.ts";
 import type { Case } from "./case.ts";
+import { type Lane, openLane, type World } from "./fixture.ts";
 import { lives } from "./lives.ts";
 import { lineOf, play } from "./play.ts";
 import { mutatedCalls, validCalls } from "./requests.ts";
-import { type Lane, openLane, type World } from "./world.ts";
 
 export type Finding = { seed: number; path: string; faults: string[]; case: Case; line: string };
 

@@ -1,7 +1,7 @@
 // Sends requests and hears answers: through the runtime's client, and byte by byte over a plain socket.
 import { connect } from "node:net";
+import type { World } from "./fixture.ts";
 import type { Answer } from "./oracle.ts";
-import type { World } from "./world.ts";
 
 /** Far longer than any answer may take on a machine that does other things beside. */
 const PATIENCE_MS = 30_000;

@@ -1,10 +1,10 @@
 // The service that is fuzzed: the whole of it in a process of its own, its store on disk behind the writer's thread, time that runs fast.
 import { join } from "node:path";
-import { kindsOf } from "../../src/embedded-simulator.ts";
+import type { KeyScope } from "../../src/domain/types.ts";
+import { settingsLeadingTo } from "../../src/simulator/dialect-registry.ts";
+import { kindsOf } from "../../src/simulator/embedded.ts";
 import { openSimulator } from "../../src/simulator/simulator.ts";
-import { settingsLeadingTo } from "../../src/simulator/speakers.ts";
-import type { KeyScope } from "../../src/terms.ts";
-import { type House, openHouse, type Tenant } from "../house.ts";
+import { type House, openHouse, type Tenant } from "../harness.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 import { killAtTheEnd } from "../scratch.ts";
 
@@ -116,26 +116,23 @@ export const spawnServed = async (dir: string, fell: (code: number | null) => vo
   };
   const opened = expect(0);
   const simulator = await openOutside();
-  const child = Bun.spawn(
-    [process.execPath, join(import.meta.dir, "programme.ts"), "--serve", dir, "--simulator", simulator.url],
-    {
-      stdin: "ignore",
-      stdout: "inherit",
-      stderr: "inherit",
-      serialization: "json",
-      ipc: (message) => {
-        const { n, answer, fault } = message as Told;
-        const promise = waiting.get(n);
-        waiting.delete(n);
-        if (fault === undefined) promise?.resolve(answer);
-        else promise?.reject(new Error(fault));
-      },
-      onExit: (_child, code) => {
-        for (const promise of waiting.values()) promise.reject(new Error(`the service ended with ${code}`));
-        if (!isClosing) fell(code);
-      },
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "main.ts"), "--serve", dir, "--simulator", simulator.url], {
+    stdin: "ignore",
+    stdout: "inherit",
+    stderr: "inherit",
+    serialization: "json",
+    ipc: (message) => {
+      const { n, answer, fault } = message as Told;
+      const promise = waiting.get(n);
+      waiting.delete(n);
+      if (fault === undefined) promise?.resolve(answer);
+      else promise?.reject(new Error(fault));
     },
-  );
+    onExit: (_child, code) => {
+      for (const promise of waiting.values()) promise.reject(new Error(`the service ended with ${code}`));
+      if (!isClosing) fell(code);
+    },
+  });
   killAtTheEnd(() => child.kill("SIGKILL"));
   const ask = async <T>(verb: Ask["verb"], ...words: unknown[]): Promise<T> => {
     asked += 1;

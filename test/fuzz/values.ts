@@ -1,6 +1,6 @@
 // Values by a JSON schema: whatever the interface description allows, with its bounds drawn more often than what lies between.
 import fc from "fast-check";
-import type { Json, JsonObject } from "../../src/terms.ts";
+import type { Json, JsonObject } from "../../src/domain/types.ts";
 
 /** Stands in every text that must never come back in an error, a log or a header. */
 export const PROMPT_CANARY = "prompt-canary-7f3a";

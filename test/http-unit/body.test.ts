@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { BODY_AT_MOST_BYTES } from "../../src/http/body.ts";
-import { errorOf, type House, openHouse } from "./house.ts";
+import { errorOf, type House, openHouse } from "./harness.ts";
 import { talk } from "./raw.ts";
 
 let house: House;

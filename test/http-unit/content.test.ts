@@ -1,7 +1,7 @@
 // Promises of downloads (§4.3, §4.4, decisions "Content") and of signed links: which no comes first, and what a yes carries.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { GenerationRecord, Output } from "../../src/terms.ts";
-import { errorOf, type House, keepFile, openHouse } from "./house.ts";
+import type { GenerationRecord, Output } from "../../src/domain/types.ts";
+import { errorOf, type House, keepFile, openHouse } from "./harness.ts";
 
 let house: House;
 let done: GenerationRecord;

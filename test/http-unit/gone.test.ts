@@ -1,8 +1,8 @@
 // Promises about connections that the runtime ends while a submission is worked on: no charge where that can be known.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Presence } from "../../src/submit.ts";
-import { openHouse as openService, type House as Service } from "../house.ts";
-import { openHouse } from "./house.ts";
+import type { Presence } from "../../src/generations/submit.ts";
+import { openHouse as openService, type House as Service } from "../harness.ts";
+import { openHouse } from "./harness.ts";
 import { talk } from "./raw.ts";
 
 let service: Service;

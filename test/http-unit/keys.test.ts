@@ -1,9 +1,9 @@
 // Promises of the keyed door (§5, §8): who is let in, in which order the noes come, and how bursts are held back.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { BurstGuard } from "../../src/http/burst.ts";
-import { newApiKey } from "../../src/ids.ts";
-import type { Caller } from "../../src/terms.ts";
-import { errorOf, type House, openHouse } from "./house.ts";
+import { newApiKey } from "../../src/domain/ids.ts";
+import type { Caller } from "../../src/domain/types.ts";
+import { BurstGuard } from "../../src/http/rate-limit.ts";
+import { errorOf, type House, openHouse } from "./harness.ts";
 
 let house: House;
 beforeAll(async () => {

@@ -4,11 +4,11 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FormatRegistry } from "@sinclair/typebox";
-import { type openHttp, type Route, routesOf } from "../../src/http/app.ts";
-import { openApiDocument } from "../../src/http/openapi.ts";
-import { REFUSALS } from "../../src/refusal.ts";
-import type { JsonObject } from "../../src/terms.ts";
-import { type House, keepFile, openHouse } from "./house.ts";
+import { REFUSALS } from "../../src/domain/api-errors.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { openApiDocument } from "../../src/http/openapi/document.ts";
+import { type openHttp, type Route, routesOf } from "../../src/http/server.ts";
+import { type House, keepFile, openHouse } from "./harness.ts";
 
 FormatRegistry.Set("uri", (text) => URL.canParse(text));
 const ROOT = join(import.meta.dir, "../..");

@@ -1,10 +1,10 @@
 // Promises of the pages for people: whole, closed to other hosts, current with the codes, and kept by browsers for as long as they may be.
 import { expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
+import { REFUSALS } from "../../src/domain/api-errors.ts";
+import { GENERATION_ERROR_CODES } from "../../src/domain/types.ts";
 import origin from "../../src/http/pages/assets/scalar.json";
-import { REFUSALS } from "../../src/refusal.ts";
-import { GENERATION_ERROR_CODES } from "../../src/terms.ts";
-import { openHouse } from "./house.ts";
+import { openHouse } from "./harness.ts";
 
 const PAGES = ["/docs", "/docs/errors"] as const;
 const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");

@@ -1,9 +1,9 @@
 // Promises of the public paths and of every answer: the model list, health, methods, request ids, faults of the framework.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { ModelEntry } from "../../catalogue/entry.ts";
-import { StoreFull } from "../../src/deeds.ts";
-import { REFUSALS, Refusal } from "../../src/refusal.ts";
-import { errorOf, type House, openHouse } from "./house.ts";
+import type { ModelEntry } from "../../catalogue/public-model.ts";
+import { REFUSALS, Refusal } from "../../src/domain/api-errors.ts";
+import { StoreFull } from "../../src/store/mutations.ts";
+import { errorOf, type House, openHouse } from "./harness.ts";
 
 let house: House;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 // Promises against requests that no client sends: smuggling is refused and the connection closed, headers have a bound.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, openHouse } from "./house.ts";
+import { type House, openHouse } from "./harness.ts";
 import { talk } from "./raw.ts";
 
 let house: House;

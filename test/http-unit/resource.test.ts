@@ -3,9 +3,9 @@ import { describe, expect, test } from "bun:test";
 import { FormatRegistry } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import fc from "fast-check";
+import type { GenerationRecord, Output } from "../../src/domain/types.ts";
 import { resourceJson, usd } from "../../src/http/resource.ts";
 import { Generation } from "../../src/http/schema.ts";
-import type { GenerationRecord, Output } from "../../src/terms.ts";
 
 FormatRegistry.Set("uri", (text) => URL.canParse(text));
 FormatRegistry.Set("date-time", (text) => new Date(text).toISOString() === text);

@@ -1,7 +1,8 @@
 // Whether two bodies under one Idempotency-Key are the same request, as both ways of comparing say it.
-import { keptRequest } from "../../src/http/envelope.ts";
-import { isSameRequest } from "../../src/idempotency.ts";
-import type { JsonObject } from "../../src/terms.ts";
+
+import { isSameRequest } from "../../src/domain/idempotency.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { keptRequest } from "../../src/http/parse-submission.ts";
 
 /** As since fingerprints are kept. */
 export const isSame = (one: string, other: string): boolean => {

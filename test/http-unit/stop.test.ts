@@ -1,6 +1,6 @@
 // Promises of listening and stopping: the port is nobody else's, and who is being answered is answered to the end.
 import { describe, expect, test } from "bun:test";
-import { keepFile, openHouse } from "./house.ts";
+import { keepFile, openHouse } from "./harness.ts";
 
 describe("stopping", () => {
   test("lets answers under way finish and refuses new connections", async () => {

@@ -1,8 +1,8 @@
 // Who may look on: nobody where the inspector is off, no page of another address, no stranger without a token.
 import { expect, test } from "bun:test";
 import { setUp } from "../console/visitor.ts";
-import { type House, openHouse } from "../house.ts";
-import { lookOn, tokenOf } from "./onlooker.ts";
+import { type House, openHouse } from "../harness.ts";
+import { lookOn, tokenOf } from "./viewer.ts";
 
 const PATHS = ["/inspector/ws", "/inspector/api/live"];
 

@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createWebSocketInspector } from "@statelyai/inspect";
 import { createActor, createMachine } from "xstate";
-import { type Child, start } from "../../proof/crash/processes.ts";
+import { type Child, start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
-import { lookOn } from "./onlooker.ts";
+import { lookOn } from "./viewer.ts";
 
 const [on, off] = [makeScratch("inspector-"), makeScratch("inspector-")];
 let services: Child[] = [];

@@ -1,8 +1,8 @@
 // Who may replay: whoever is signed in, and with the simulator this machine, by the same rule as it looks on live; where it is off, nobody.
 import { expect, test } from "bun:test";
-import type { LifeTold } from "../../src/inspector/life-wire.ts";
+import type { LifeTold } from "../../src/inspector/generation-history-dto.ts";
 import { askConsole, openVisitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 
 const PROMPT = "canary-12";
 /** A house with a generation that has ended. */

@@ -1,9 +1,9 @@
 // Looking on at a running service: every actor is there, every step is told once it is on disk, and nobody is shown a prompt.
 import { expect, test } from "bun:test";
-import type { DeedOutcome } from "../../src/deeds.ts";
+import type { DeedOutcome } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
-import { openHouse } from "../house.ts";
-import { lookOn } from "./onlooker.ts";
+import { openHouse } from "../harness.ts";
+import { lookOn } from "./viewer.ts";
 
 const CANARY = "canary-4711";
 

@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { createWebSocketInspector, createWebSocketReceiver, type StatelyInspectionEvent } from "@statelyai/inspect";
 import { createActor, createMachine, fromPromise } from "xstate";
-import { type House, openHouse } from "../house.ts";
-import { lookOn, socketUrl } from "./onlooker.ts";
+import { type House, openHouse } from "../harness.ts";
+import { lookOn, socketUrl } from "./viewer.ts";
 
 const lamp = createMachine({
   id: "lamp",

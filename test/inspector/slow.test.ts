@@ -1,8 +1,8 @@
 // A viewer that does not read: nothing is made for it, others see everything, and when it reads again it is told what it missed.
 import { expect, test } from "bun:test";
-import { openHouse } from "../house.ts";
-import { lookOn, socketUrl } from "./onlooker.ts";
+import { openHouse } from "../harness.ts";
 import { openRawViewer } from "./raw-viewer.ts";
+import { lookOn, socketUrl } from "./viewer.ts";
 
 /** A program that tells of one machine; `told` so many times, with a memory of some thousand characters each time. */
 const openProgram = async (url: string) => {

@@ -1,11 +1,11 @@
 // A generation that this node has taken over: its steps wait on stage until what the node before it wrote has been read.
 import { beforeEach, expect, test } from "bun:test";
-import type { Watch } from "../../src/committed.ts";
-import type { DeedOutcome, StepDeed } from "../../src/deeds.ts";
-import { openCast } from "../../src/inspector/cast.ts";
+import type { ChangeElsewhere, Follower } from "../../src/cluster/remote-changes.ts";
+import type { GenerationRecord } from "../../src/domain/types.ts";
+import type { Watch } from "../../src/generations/post-commit.ts";
+import { openCast } from "../../src/inspector/actor-registry.ts";
 import { openGenerations } from "../../src/inspector/generations.ts";
-import type { ChangeElsewhere, Follower } from "../../src/neighbours.ts";
-import type { GenerationRecord } from "../../src/terms.ts";
+import type { DeedOutcome, StepDeed } from "../../src/store/mutations.ts";
 
 const [DEAD, OWN] = ["far/1/2", "here/0/1"];
 const PLAN = [{ routeId: "m/fal", priceCredits: 5, expectedMs: 1000 }] as unknown as ChangeElsewhere["plan"];

@@ -1,8 +1,8 @@
 // What the log tells of a request: who, what came of it, and the request id on every line, to the ledger and the provider's call; no prompts.
 import { expect, onTestFinished, test } from "bun:test";
-import type { EventFields } from "../../src/events.ts";
+import type { EventFields } from "../../src/logging/events.ts";
 import { openTelemetry } from "../../src/telemetry/telemetry.ts";
-import { type House, type HouseOptions, openHouse } from "../house.ts";
+import { type House, type HouseOptions, openHouse } from "../harness.ts";
 
 const CANARY = "a canary sings";
 

@@ -1,9 +1,9 @@
 // The log: JSON lines for programs, lines for people on a terminal, each line whole and none lost at the end.
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { prettyLine } from "../../src/log-pretty.ts";
+import { prettyLine } from "../../src/logging/pretty.ts";
 
-const LOG = join(import.meta.dir, "../../src/log.ts");
+const LOG = join(import.meta.dir, "../../src/logging/logger.ts");
 
 /** What a process writes that logs two lines and ends at once. */
 const linesOf = (settings: object, place: object): string[] => {

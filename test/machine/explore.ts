@@ -1,9 +1,9 @@
 // Finds every situation the generation machine can be in, and what each event does there, by walking it breadth first.
 import { createActor, transition } from "xstate";
-import { generationMachine } from "../../actors/generation.ts";
-import { deadlineOf, type GenerationSnapshot, isStaleDeadline, leafOf } from "../../actors/generation-snapshot.ts";
-import type { GenerationEvent, GenerationEventType } from "../../actors/generation-words.ts";
-import type { Failure, PlannedRoute } from "../../src/terms.ts";
+import { generationMachine } from "../../actors/generation/machine.ts";
+import { deadlineOf, type GenerationSnapshot, isStaleDeadline, leafOf } from "../../actors/generation/snapshot.ts";
+import type { GenerationEvent, GenerationEventType } from "../../actors/generation/types.ts";
+import type { Failure, PlannedRoute } from "../../src/domain/types.ts";
 
 export const STARTED_AT_MS = Date.UTC(2026, 9, 19, 12);
 export const WAIT_MS = 1_000_000;

@@ -3,8 +3,8 @@ import { expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createActor } from "xstate";
-import { generationMachine, STANDING } from "../../actors/generation.ts";
-import { deadlineOf, freeze, leafOf, SNAPSHOT_VERSION, standingAsks, thaw } from "../../actors/generation-snapshot.ts";
+import { generationMachine, STANDING } from "../../actors/generation/machine.ts";
+import { deadlineOf, freeze, leafOf, SNAPSHOT_VERSION, standingAsks, thaw } from "../../actors/generation/snapshot.ts";
 import { explore, PLANS } from "./explore.ts";
 
 /** What was frozen, and what a restored generation must wait for. */
@@ -58,9 +58,14 @@ test("a snapshot of an unknown version or state is refused, not guessed at", () 
 
 test("the statecharts are whole in a browser: they bundle without anything of node or Bun", async () => {
   const built = await Bun.build({
-    entrypoints: ["generation-snapshot", "supervisor", "replay", "play", "chart/machines", "chart/svg"].map((name) =>
-      join(import.meta.dir, `../../actors/${name}.ts`),
-    ),
+    entrypoints: [
+      "generation/snapshot",
+      "supervisor/supervisor",
+      "replay/replay",
+      "replay/playground",
+      "chart/machines",
+      "chart/svg",
+    ].map((name) => join(import.meta.dir, `../../actors/${name}.ts`)),
     target: "browser",
   });
   expect(built.success).toBe(true);

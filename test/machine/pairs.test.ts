@@ -1,14 +1,14 @@
 // Every reachable pair of situation and event, run through the real host and the real store, the money checked after each step.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { STANDING } from "../../actors/generation.ts";
-import { leafOf } from "../../actors/generation-snapshot.ts";
-import type { Ask, GenerationEvent } from "../../actors/generation-words.ts";
-import { Host, type HostParts, type Resting } from "../../actors/host.ts";
-import type { StepOutcome } from "../../src/deeds.ts";
-import { generationId, newGenerationSeq } from "../../src/ids.ts";
+import { STANDING } from "../../actors/generation/machine.ts";
+import { leafOf } from "../../actors/generation/snapshot.ts";
+import type { Ask, GenerationEvent } from "../../actors/generation/types.ts";
+import { Host, type HostParts, type Resting } from "../../actors/supervisor/actor-host.ts";
+import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
+import type { GenerationRecord, PlannedRoute } from "../../src/domain/types.ts";
+import type { StepOutcome } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { GenerationRecord, PlannedRoute } from "../../src/terms.ts";
-import { openHere } from "../store/opened.ts";
+import { openHere } from "../store/open-store.ts";
 import {
   after,
   COLLECT_MS,

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { chartOf } from "../../actors/chart/chart.ts";
 import { MACHINE_NAMES, MACHINES, type MachineName } from "../../actors/chart/machines.ts";
-import { newGame, offersOf, play, type Standing, stateOf, wait } from "../../actors/play.ts";
+import { newGame, offersOf, play, type Standing, stateOf, wait } from "../../actors/replay/playground.ts";
 import { situationOf } from "./explore.ts";
 
 /** Longer than anything waits in a sample. */

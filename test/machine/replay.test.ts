@@ -1,13 +1,13 @@
 // Replaying a generation: the real machine over a real journal says what was written, line by line, and a journal that was changed is told.
 import { expect, test } from "bun:test";
 import { chartOf } from "../../actors/chart/chart.ts";
-import { generationMachine } from "../../actors/generation.ts";
-import { leafOf } from "../../actors/generation-snapshot.ts";
-import { type Replayed, replay, type WrittenStep, wayOf } from "../../actors/replay.ts";
-import { makeStep } from "../../actors/step.ts";
-import { beginning, tryEvent } from "../../actors/trying.ts";
+import { makeStep } from "../../actors/generation/apply-event.ts";
+import { generationMachine } from "../../actors/generation/machine.ts";
+import { leafOf } from "../../actors/generation/snapshot.ts";
+import { beginning, tryEvent } from "../../actors/replay/dry-run.ts";
+import { type Replayed, replay, type WrittenStep, wayOf } from "../../actors/replay/replay.ts";
 import type { Store } from "../../src/store/store.ts";
-import { eventful } from "../life/eventful.ts";
+import { eventful } from "../generation/eventful.ts";
 import { COLLECT_MS, eventFor, explore, PLANS, STARTED_AT_MS, WAIT_MS } from "./explore.ts";
 
 const stored = async (store: Store, id: string): Promise<Replayed & { seq: number }> => {

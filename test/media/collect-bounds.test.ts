@@ -2,11 +2,11 @@
 import { describe, expect, test } from "bun:test";
 import { openSync } from "node:fs";
 import { open } from "node:fs/promises";
+import type { MediaKind } from "../../src/domain/types.ts";
 import { type Files, StorageRefused } from "../../src/files/port.ts";
 import type { CollectOutcome } from "../../src/media/port.ts";
-import type { MediaKind } from "../../src/terms.ts";
+import { inScene, rangeless, type Scene, streaming } from "./fixture.ts";
 import { mp4, png } from "./made.ts";
-import { inScene, rangeless, type Scene, streaming } from "./scene.ts";
 
 const ID = "gen_1abc";
 

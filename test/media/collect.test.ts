@@ -1,9 +1,9 @@
 // Bringing results home: every outcome, what is measured, and that nothing half-done is ever seen.
 import { describe, expect, test } from "bun:test";
+import type { MediaKind, Output } from "../../src/domain/types.ts";
 import type { CollectOutcome } from "../../src/media/port.ts";
-import type { MediaKind, Output } from "../../src/terms.ts";
+import { type Answer, honest, inScene, rangeless, type Scene, streaming } from "./fixture.ts";
 import { jpeg, mp3, mp4, noted, png, wav, webp } from "./made.ts";
-import { type Answer, honest, inScene, rangeless, type Scene, streaming } from "./scene.ts";
 
 const ID = "gen_1abc";
 const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");

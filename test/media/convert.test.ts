@@ -1,11 +1,11 @@
 // Results that are brought into another kind: the same pictures and sound, and what cannot be without loss stays as it is.
 import { expect, test } from "bun:test";
 import { ALL_FORMATS, BufferSource, EncodedPacketSink, Input } from "mediabunny";
-import { oddFile } from "../../src/simulator/odd-files.ts";
-import { OTHER_KINDS } from "../../src/simulator/other-kinds.ts";
-import type { MediaKind } from "../../src/terms.ts";
+import type { MediaKind } from "../../src/domain/types.ts";
+import { oddFile } from "../../src/simulator/prebuilt-files.ts";
+import { OTHER_KINDS } from "../../src/simulator/rare-formats.ts";
+import { honest, inScene, type Scene } from "./fixture.ts";
 import { bmp, mp4 } from "./made.ts";
-import { honest, inScene, type Scene } from "./scene.ts";
 
 const ID = "gen_1abc";
 const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");

@@ -1,6 +1,6 @@
 // Clips made to hurt a parser: a few bytes that ask for endless work or for somebody else's addresses end in a refusal, at once.
 import { describe, expect, test } from "bun:test";
-import { Unreadable } from "../../src/media/bytes.ts";
+import { Unreadable } from "../../src/media/byte-source.ts";
 import { inspect } from "../../src/media/formats/inspect.ts";
 import { inMemory } from "./formats/reader.ts";
 import { mp4 } from "./made.ts";

@@ -1,9 +1,9 @@
 // Measuring what a request links to: every kind, every way a server can be unhelpful, and bounds in bytes, requests and time.
 import { describe, expect, test } from "bun:test";
-import { Refusal } from "../../src/refusal.ts";
-import type { Measured, MediaKind, MediaLink } from "../../src/terms.ts";
+import { Refusal } from "../../src/domain/api-errors.ts";
+import type { Measured, MediaKind, MediaLink } from "../../src/domain/types.ts";
+import { type Answer, honest, inScene, rangeless, type Scene, streaming } from "./fixture.ts";
 import { bmp, jpeg, mp3, mp4, png, wav, webp } from "./made.ts";
-import { type Answer, honest, inScene, rangeless, type Scene, streaming } from "./scene.ts";
 
 /** The refusal of measuring one link, as `code message`; or what was measured. */
 const measureOne = async (scene: Scene, kind: MediaKind, url: string, field = "input.video_url") => {

@@ -1,7 +1,7 @@
 // A pinned connection still proves the name: the certificate is checked against the host of the URL, not against the address.
 import { expect, test } from "bun:test";
-import { readAllowed } from "../../src/media/allow.ts";
 import { guardedFetch } from "../../src/media/guarded-fetch.ts";
+import { readAllowed } from "../../src/media/host-allowlist.ts";
 import { AUTHORITY, CERTIFICATE, KEY } from "./certificates.ts";
 
 const visit = async (name: string, ca?: string) => {

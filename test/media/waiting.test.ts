@@ -1,10 +1,10 @@
 // Standing in line to be read: each account on places of its own, on time of its own, and never the fault of the media.
 import { expect, test } from "bun:test";
+import { Refusal } from "../../src/domain/api-errors.ts";
+import type { MediaLink } from "../../src/domain/types.ts";
 import { openSandbox } from "../../src/media/sandbox/sandbox.ts";
-import { Refusal } from "../../src/refusal.ts";
-import type { MediaLink } from "../../src/terms.ts";
+import { honest, inScene, type Scene } from "./fixture.ts";
 import { mp4, png, wav } from "./made.ts";
-import { honest, inScene, type Scene } from "./scene.ts";
 
 const links = (scene: Scene, name: string, count: number): MediaLink[] =>
   Array.from({ length: count }, (_, n) => ({

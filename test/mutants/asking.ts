@@ -1,11 +1,11 @@
 // Mutants of the effects: when a request leaves, and what a provider's answers are taken for.
 import type { Mutant } from "./mutant.ts";
 
-const ASKING = "src/effects/asking.ts";
-const FINDING = "src/effects/finding.ts";
-const SUBMITTING = "src/effects/submitting.ts";
-const LOOKUP = "src/providers/lookup.ts";
-const RECORDS = "src/records.ts";
+const ASKING = "src/effects/poll.ts";
+const FINDING = "src/effects/job-lookup.ts";
+const SUBMITTING = "src/effects/submit.ts";
+const LOOKUP = "src/providers/job-lookup.ts";
+const RECORDS = "src/generations/record-cache.ts";
 
 export const ASKING_MUTANTS: readonly Mutant[] = [
   {

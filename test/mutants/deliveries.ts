@@ -1,11 +1,11 @@
 // Mutants of deliveries: what is held against an order before the charge, and what becomes of an attempt that delivered something else.
 import type { Mutant } from "./mutant.ts";
 
-const ORDERED = "src/ordered.ts";
-const QUOTED = "src/quote/ordered.ts";
-const COLLECTING = "src/effects/collecting.ts";
-const RULES = "actors/generation-rules.ts";
-const ACTIONS = "actors/generation-actions.ts";
+const ORDERED = "src/domain/delivery-check.ts";
+const QUOTED = "src/quote/expected-delivery.ts";
+const COLLECTING = "src/effects/collect.ts";
+const RULES = "actors/generation/guards.ts";
+const ACTIONS = "actors/generation/actions.ts";
 const S4 = "S4: a route that delivered something else was charged in full";
 const HELD = "of right deliveries at most one in a thousand is held back";
 
@@ -21,7 +21,7 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
     name: "order-not-frozen",
     breaks: "What is ordered is not kept with the generation, so that nothing can be held against it.",
     standsFor: S4,
-    patches: [{ file: "src/store/sqlite/admit.ts", find: "      deed.orderedJson,\n", put: "      null,\n" }],
+    patches: [{ file: "src/store/sqlite/admit-generation.ts", find: "      deed.orderedJson,\n", put: "      null,\n" }],
     killer: "simulation",
   },
   {
@@ -185,7 +185,9 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
     name: "mismatch-is-a-failure",
     breaks: "An attempt that delivered something else ends as failed: what was paid for nothing is on no list.",
     standsFor: "a mismatch is listed in orphans",
-    patches: [{ file: "actors/generation.ts", find: 'act.closeAttempt("mismatched")', put: 'act.closeAttempt("failed")' }],
+    patches: [
+      { file: "actors/generation/machine.ts", find: 'act.closeAttempt("mismatched")', put: 'act.closeAttempt("failed")' },
+    ],
     killer: "simulation",
   },
   {
@@ -194,7 +196,7 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
     standsFor: "a mismatch is listed in orphans",
     patches: [
       {
-        file: "src/store/sql/read/orphans.ts",
+        file: "src/store/sql/queries/orphans.ts",
         find: "       a.state IN ('late', 'mismatched')",
         put: "       a.state IN ('late')",
       },

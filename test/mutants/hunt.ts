@@ -11,26 +11,17 @@ export type Hunt = { found: boolean; runs: number; ms: number; said: string };
 /** Of each kind of wrong delivery a few, and of each kind of right one. */
 const deliveriesOf = (seed: number, count: string): string[] => {
   const wrong = Math.min(Number(count), 60);
-  return [
-    "test/deliveries/programme.ts",
-    "--wrong",
-    String(wrong),
-    "--right",
-    String(2 * wrong),
-    "--seed",
-    String(seed),
-    "--first",
-  ];
+  return ["test/deliveries/main.ts", "--wrong", String(wrong), "--right", String(2 * wrong), "--seed", String(seed), "--first"];
 };
 
 const programmeOf = (killer: Killer, seed: number, count: string): string[] => {
   if (killer === "deliveries") return deliveriesOf(seed, count);
   return isSimulated(killer)
     ? [
-        ...["proof/simulation/programme.ts", "--seed", String(seed), "--seeds", count, "--cores", "1"],
+        ...["src/torture/simulation/main.ts", "--seed", String(seed), "--seeds", count, "--cores", "1"],
         ...(killer === "nodes" ? ["--nodes", "3"] : []),
       ]
-    : ["test/properties/programme.ts", "--only", killer, "--seed", String(seed), "--runs", count, "--jobs", "1"];
+    : ["test/properties/main.ts", "--only", killer, "--seed", String(seed), "--runs", count, "--jobs", "1"];
 };
 
 /** Runs or seeds until the finding, from its line: `(fail) seed 12` or `(fail) ledger: … (5 runs, 7/s)`. */

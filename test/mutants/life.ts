@@ -1,13 +1,13 @@
 // Mutants of a generation's life: the chart, its deadlines, and what a restart takes up.
 import type { Mutant } from "./mutant.ts";
 
-const CHART = "actors/generation.ts";
-const ACTIONS = "actors/generation-actions.ts";
-const RULES = "actors/generation-rules.ts";
-const SNAPSHOT = "actors/generation-snapshot.ts";
-const RESTORE = "actors/restore.ts";
-const HOST = "actors/host.ts";
-const RESUMING = "actors/resuming.ts";
+const CHART = "actors/generation/machine.ts";
+const ACTIONS = "actors/generation/actions.ts";
+const RULES = "actors/generation/guards.ts";
+const SNAPSHOT = "actors/generation/snapshot.ts";
+const RESTORE = "actors/supervisor/restore.ts";
+const HOST = "actors/supervisor/actor-host.ts";
+const RESUMING = "actors/supervisor/resume-queue.ts";
 
 export const LIFE_MUTANTS: readonly Mutant[] = [
   {
@@ -60,7 +60,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     standsFor: "failure model 2.6, 3.2: quote_at_settle",
     patches: [
       {
-        file: "src/engine.ts",
+        file: "src/app/core.ts",
         find: "  const { post } = ledger;\n",
         put: `  const post: Ledger["post"] = async (deed) => {
     if (deed.deed !== "step" || deed.settlement?.kind !== "capture") return await ledger.post(deed);

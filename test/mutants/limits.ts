@@ -10,7 +10,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     standsFor: RACE,
     patches: [
       {
-        file: "src/store/sqlite/admit.ts",
+        file: "src/store/sqlite/admit-generation.ts",
         find: "    limits.admitted(deed.keySeq, deed.createdAtMs, deed.reservedCredits);\n",
         put: "",
       },
@@ -23,7 +23,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     standsFor: "a failed generation costs nothing",
     patches: [
       {
-        file: "src/store/sqlite/step.ts",
+        file: "src/store/sqlite/apply-transition.ts",
         find: "      limits.settled(seq, record.createdAtMs, record.reservedCredits - (record.costCredits ?? 0));\n",
         put: "",
       },
@@ -35,7 +35,11 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     breaks: "The last credit of a limit cannot be spent.",
     standsFor: RACE,
     patches: [
-      { file: "src/store/sql/bounds.ts", find: "if (leftCredits < reservedCredits)", put: "if (leftCredits <= reservedCredits)" },
+      {
+        file: "src/store/sql/key-policy.ts",
+        find: "if (leftCredits < reservedCredits)",
+        put: "if (leftCredits <= reservedCredits)",
+      },
     ],
     killer: "ledger",
   },
@@ -92,7 +96,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     standsFor: "the sums of days and the postings after them meet without an overlap",
     patches: [
       {
-        file: "src/store/sqlite/asked.ts",
+        file: "src/store/sqlite/shared-mutations.ts",
         find: "notAddedUp: `p.seq > coalesce(",
         put: "notAddedUp: `p.seq > 0 * coalesce(",
       },
@@ -116,7 +120,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     name: "limit-of-weeks-from-sunday",
     breaks: "A week of a limit begins on a Sunday.",
     standsFor: "windows are days, weeks from Monday and months of UTC",
-    patches: [{ file: "src/days.ts", find: "day - ((day + 3) % 7)", put: "day - ((day + 4) % 7)" }],
+    patches: [{ file: "src/domain/calendar.ts", find: "day - ((day + 3) % 7)", put: "day - ((day + 4) % 7)" }],
     killer: "limits",
   },
 ];

@@ -1,14 +1,14 @@
 // Mutants of the books: how credits are held, charged and given back, and what a commit that failed is taken for.
 import type { Mutant } from "./mutant.ts";
 
-const STEP = "src/store/sqlite/step.ts";
-const ADMIT = "src/store/sqlite/admit.ts";
-const ADMISSION = "src/store/sql/admission.ts";
-const ENDING = "src/store/sql/ending.ts";
+const STEP = "src/store/sqlite/apply-transition.ts";
+const ADMIT = "src/store/sqlite/admit-generation.ts";
+const ADMISSION = "src/store/sql/admission-rules.ts";
+const ENDING = "src/store/sql/settlement.ts";
 const BATCH = "src/store/sqlite/batch.ts";
-const MONEY = "src/store/sqlite/money.ts";
-const CREDIT = "src/store/sql/credit.ts";
-const SUBMIT = "src/submit.ts";
+const MONEY = "src/store/sqlite/ledger.ts";
+const CREDIT = "src/store/sql/balance-adjustments.ts";
+const SUBMIT = "src/generations/submit.ts";
 
 export const MONEY_MUTANTS: readonly Mutant[] = [
   {
@@ -163,8 +163,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
       },
       {
         file: "actors/ledger.ts",
-        find: 'import type { Clock } from "../src/clock.ts";',
-        put: 'import type { Clock } from "../src/clock.ts";\nimport { admittedRecord } from "../src/store/sql/packed.ts";',
+        find: 'import type { Clock } from "../src/domain/clock.ts";',
+        put: 'import type { Clock } from "../src/domain/clock.ts";\nimport { admittedRecord } from "../src/store/sql/serialized-mutations.ts";',
       },
     ],
     killer: "last-credit",

@@ -27,7 +27,7 @@ describe("every patch still fits the source it is for, once, and changes it", ()
 test("a mutant whose source has changed says so", () => {
   const [mutant] = MUTANTS;
   if (!mutant) throw new Error("there is no mutant");
-  const file = "src/clock.ts";
+  const file = "src/domain/clock.ts";
   expect(() => planted({ ...mutant, patches: [{ file, find: "nowhere to be found", put: "" }] }, file)).toThrow("is stale");
   expect(() => planted({ ...mutant, patches: [{ file, find: "nowMs", put: "" }] }, file)).toThrow("is stale");
 });

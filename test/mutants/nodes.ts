@@ -2,12 +2,12 @@
 import type { Mutant } from "./mutant.ts";
 
 /** The rules of the PostgreSQL driver as the simulated store mirrors them; the driver's own are controlled by the crash programme. */
-const DATABASE = "proof/simulation/shared-database.ts";
-const MEMBERSHIP = "src/membership.ts";
-const RECORDS = "src/records.ts";
-const SHARING = "src/sharing.ts";
-const SUBMITTING = "src/effects/submitting.ts";
-const TENURE = "src/tenure.ts";
+const DATABASE = "src/torture/simulation/shared-database.ts";
+const MEMBERSHIP = "src/cluster/membership.ts";
+const RECORDS = "src/generations/record-cache.ts";
+const SHARING = "src/cluster/takeover.ts";
+const SUBMITTING = "src/effects/submit.ts";
+const TENURE = "src/cluster/lease-keeper.ts";
 
 export const NODE_MUTANTS: readonly Mutant[] = [
   {

@@ -1,14 +1,14 @@
 // Mutants of what operators decide, and of answers that are in hand while a node cannot reach its store.
 import type { Mutant } from "./mutant.ts";
 
-const CHART = "actors/generation.ts";
-const ACTIONS = "actors/generation-actions.ts";
-const OFFICE = "src/office/generations.ts";
-const SHARING = "src/sharing.ts";
-const IN_HAND = "src/effects/in-hand.ts";
-const SUBMITTING = "src/effects/submitting.ts";
-const FINDING = "src/effects/finding.ts";
-const RECOVERY = "src/recovery.ts";
+const CHART = "actors/generation/machine.ts";
+const ACTIONS = "actors/generation/actions.ts";
+const OFFICE = "src/admin/generations.ts";
+const SHARING = "src/cluster/takeover.ts";
+const IN_HAND = "src/effects/pending-outcomes.ts";
+const SUBMITTING = "src/effects/submit.ts";
+const FINDING = "src/effects/job-lookup.ts";
+const RECOVERY = "src/app/recovery.ts";
 
 export const OPERATED_MUTANTS: readonly Mutant[] = [
   {
@@ -25,7 +25,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
     standsFor: "a decision that races with the end: nothing may change after it",
     patches: [
       { file: OFFICE, find: "if (record.completedAtMs !== null) throw", put: "if (record.completedAtMs === -1) throw" },
-      { file: "src/store/sql/office.ts", find: "if (found?.at !== null) throw", put: "if (found?.at === -1) throw" },
+      { file: "src/store/sql/admin-mutations.ts", find: "if (found?.at !== null) throw", put: "if (found?.at === -1) throw" },
     ],
     killer: "simulation",
   },

@@ -1,9 +1,9 @@
 // Mutants of pinned inputs: when a clip is fetched, what its copy is held against, and what its provider is given.
 import type { Mutant } from "./mutant.ts";
 
-const SUPERVISOR = "actors/supervisor.ts";
-const PIN = "src/media/pin.ts";
-const PINNING = "src/effects/pinning.ts";
+const SUPERVISOR = "actors/supervisor/supervisor.ts";
+const PIN = "src/media/pin-input.ts";
+const PINNING = "src/effects/pin-inputs.ts";
 const S2 = "S2: the clip that is billed is not the clip that the provider gets";
 
 export const PIN_MUTANTS: readonly Mutant[] = [

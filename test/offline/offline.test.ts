@@ -1,7 +1,7 @@
 // The service works on a machine without any network: in a namespace that has a loopback and no route to anywhere.
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { FROM_SOURCES } from "../../proof/crash/processes.ts";
+import { FROM_SOURCES } from "../../src/torture/crash/processes.ts";
 
 const entry = (name: string) => [process.execPath, join(import.meta.dir, name)];
 /** A user namespace of one's own makes a network namespace possible without being root. */

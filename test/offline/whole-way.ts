@@ -2,7 +2,7 @@
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { createClient } from "../../client/src/client.ts";
-import { start } from "../../proof/crash/processes.ts";
+import { start } from "../../src/torture/crash/processes.ts";
 import { makeScratch } from "../scratch.ts";
 
 const command = process.argv.slice(2);

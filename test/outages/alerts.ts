@@ -1,7 +1,7 @@
 // The shipped alerts over the nodes of all trials: by a real Prometheus, or by the gauges alone where there is none.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePort, start, until } from "../../proof/crash/processes.ts";
+import { freePort, start, until } from "../../src/torture/crash/processes.ts";
 import { prometheusPath } from "../promtool.ts";
 import { watchGauges } from "./gauges.ts";
 

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
-import type { JsonObject } from "../../src/terms.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
 
 /** A provider that answers with the picture: what it made is in the answer and nowhere else, and nobody can ask for it. */
 export const AT_ONCE = "together";

@@ -1,16 +1,17 @@
 // What has to hold at the end of a trial: for callers, for who pays providers, for nodes, and for whoever watches the alerts.
-import { auditAll, type Check, type Evidence } from "../../proof/crash/audit.ts";
-import { balancesOf, offendingOf, showAll } from "../../proof/crash/peace.ts";
-import { run } from "../../proof/crash/processes.ts";
-import { readStored, type Stored } from "../../proof/crash/stored.ts";
-import { reading } from "../../proof/crash/world.ts";
+
 import type { Submission } from "../../src/simulator/log.ts";
+import { auditAll, type Check, type Evidence } from "../../src/torture/crash/audit.ts";
+import { run } from "../../src/torture/crash/processes.ts";
+import { balancesOf, offendingOf, showAll } from "../../src/torture/crash/quiesce.ts";
+import { readStored, type Stored } from "../../src/torture/crash/read-store.ts";
+import { reading } from "../../src/torture/crash/world.ts";
 import { checkFiles } from "../cluster/bucket.ts";
+import type { Span, World } from "./fixture.ts";
 import type { SupervisedNode } from "./node.ts";
 import { spansWithout } from "./probe.ts";
 import { answeredMs, boughtTwice, droppedOf, isClear, type Purchases } from "./purchases.ts";
 import type { Trial } from "./trials.ts";
-import type { Span, World } from "./world.ts";
 
 /** From the start of a process to its first answer. */
 const BOOT_MS = 8000;

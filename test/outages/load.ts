@@ -1,9 +1,10 @@
 // Callers of the trials: each submits, with its key again until it is answered, and polls its generation to the end before the next.
-import type { ClientLine } from "../../proof/crash/client-log.ts";
-import { withoutLinks } from "../../proof/crash/client-log.ts";
-import { hashOf, type Order } from "../../proof/crash/orders.ts";
-import { ask, type Tenant } from "../../proof/crash/world.ts";
-import { chance } from "../../src/simulator/rules.ts";
+
+import { chance } from "../../src/simulator/fault-script.ts";
+import type { ClientLine } from "../../src/torture/crash/client-log.ts";
+import { withoutLinks } from "../../src/torture/crash/client-log.ts";
+import { hashOf, type Order } from "../../src/torture/crash/workload.ts";
+import { ask, type Tenant } from "../../src/torture/crash/world.ts";
 import { MODELS } from "./catalogue.ts";
 
 export type LoadPlan = {

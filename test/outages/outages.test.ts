@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Stored } from "../../proof/crash/stored.ts";
 import type { Submission } from "../../src/simulator/log.ts";
+import type { Stored } from "../../src/torture/crash/read-store.ts";
 import { hasten } from "./alerts.ts";
 import { boughtTwice, droppedOf, type Purchases } from "./purchases.ts";
 import { restartsOf } from "./unit.ts";

@@ -1,10 +1,10 @@
 // Plays one trial from an empty world to the verdict.
-import type { Check } from "../../proof/crash/audit.ts";
-import type { End } from "../../proof/crash/tally.ts";
+import type { Check } from "../../src/torture/crash/audit.ts";
+import type { End } from "../../src/torture/crash/merge-reports.ts";
 import type { Alerts, Firing } from "./alerts.ts";
+import { openWorld, type World, type WorldPlan } from "./fixture.ts";
 import { judge } from "./judge.ts";
 import type { Trial } from "./trials.ts";
-import { openWorld, type World, type WorldPlan } from "./world.ts";
 
 /** After the end of an outage everything that waited has ended after so long, beside the time of its route. */
 const SETTLE_MS = 60_000;

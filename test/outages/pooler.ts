@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePort, start } from "../../proof/crash/processes.ts";
+import { freePort, start } from "../../src/torture/crash/processes.ts";
 import { AS } from "../postgres/binaries.ts";
 
 const program = Bun.which("pgbouncer", { PATH: `${process.env.PATH ?? ""}:/usr/sbin` });

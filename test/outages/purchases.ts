@@ -1,7 +1,8 @@
 // What a trial cost at the providers: answers that nothing came of, and jobs of one generation beside the first.
-import { type Evidence, matched } from "../../proof/crash/audit.ts";
-import type { Stored } from "../../proof/crash/stored.ts";
+
 import type { Submission } from "../../src/simulator/log.ts";
+import { type Evidence, matched } from "../../src/torture/crash/audit.ts";
+import type { Stored } from "../../src/torture/crash/read-store.ts";
 import { ASKABLE, AT_ONCE } from "./catalogue.ts";
 
 /** What callers, providers and the books say of the money of a trial. */

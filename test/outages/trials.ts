@@ -2,11 +2,11 @@
 import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { until } from "../../proof/crash/processes.ts";
+import { until } from "../../src/torture/crash/processes.ts";
 import type { Alert } from "./alerts.ts";
 import { ASKABLE, AT_ONCE, type RouteTimes } from "./catalogue.ts";
+import type { World } from "./fixture.ts";
 import { poolerReason } from "./pooler.ts";
-import type { World } from "./world.ts";
 
 export type Trial = {
   name: string;

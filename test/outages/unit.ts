@@ -1,5 +1,5 @@
 // What systemd makes of the shipped unit when the service ends: whether it is started again, after how long, and how often.
-import type { Ended } from "../../proof/crash/processes.ts";
+import type { Ended } from "../../src/torture/crash/processes.ts";
 
 export type Restarts = {
   /** Whether an end that nobody asked for brings a start. */

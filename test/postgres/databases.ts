@@ -1,6 +1,6 @@
 // Databases for tests, each with our schema and nothing else in it, on one server for all tests of a file, which ends with them.
 import { afterAll, beforeAll, describe } from "bun:test";
-import { type Connection, connect } from "../../src/store/postgres/connect.ts";
+import { type Connection, connect } from "../../src/store/postgres/connections.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";
 import { postgresReason } from "./binaries.ts";
 import { openServer, type Server } from "./server.ts";

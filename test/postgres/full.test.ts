@@ -4,11 +4,11 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { chownSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Deed, StoreFull } from "../../src/deeds.ts";
+import { type Deed, StoreFull } from "../../src/store/mutations.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
-import { connect } from "../../src/store/postgres/connect.ts";
-import { mountSmallDisk } from "../faults/disks.ts";
-import { admitDeed, openAccount, PRICES, violations } from "../store/scene.ts";
+import { connect } from "../../src/store/postgres/connections.ts";
+import { mountSmallDisk } from "../disk-faults/disks.ts";
+import { admitDeed, openAccount, PRICES, violations } from "../store/fixture.ts";
 import { AS, postgresReason } from "./binaries.ts";
 import { openServer } from "./server.ts";
 

@@ -1,8 +1,8 @@
 // A node that says nothing is ended by another, which takes over what it left, once; whoever was ended writes nothing any more.
 import { expect, test } from "bun:test";
-import { StoreUnknown } from "../../src/deeds.ts";
-import { connect } from "../../src/store/postgres/connect.ts";
-import { Fenced } from "../../src/store/postgres/writer.ts";
+import { StoreUnknown } from "../../src/store/mutations.ts";
+import { connect } from "../../src/store/postgres/connections.ts";
+import { Fenced } from "../../src/store/postgres/fenced-transactions.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
   type Account,
@@ -14,7 +14,7 @@ import {
   PRICES,
   startedDeed,
   stepDeed,
-} from "../store/scene.ts";
+} from "../store/fixture.ts";
 import { onPostgres } from "./databases.ts";
 import { checkNodes, openNodes } from "./nodes.ts";
 

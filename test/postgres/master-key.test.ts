@@ -2,18 +2,18 @@
 import { afterAll, beforeEach, expect, onTestFinished, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BadSetting } from "../../src/config.ts";
-import { openService } from "../../src/hall.ts";
-import { openKeyring } from "../../src/provider-keys.ts";
-import { readSettings } from "../../src/settings.ts";
+import { openService } from "../../src/app/server.ts";
+import { readSettings } from "../../src/config/load.ts";
+import { BadSetting } from "../../src/config/schema.ts";
+import { openKeyring } from "../../src/providers/credentials.ts";
+import { openVault } from "../../src/providers/vault.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
-import { openPostgresReads } from "../../src/store/postgres/reading.ts";
-import { openVault } from "../../src/vault.ts";
+import { openPostgresReads } from "../../src/store/postgres/read-only-client.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { eventually } from "../eventually.ts";
 import { openTestBucket } from "../files/s3/bucket.ts";
-import { testTelemetry } from "../telemetry/opened.ts";
+import { testTelemetry } from "../telemetry/open-telemetry.ts";
 import { freshDatabase, onPostgres } from "./databases.ts";
 
 afterAll(dropDirs);

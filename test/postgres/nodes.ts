@@ -2,7 +2,7 @@
 import { afterEach, expect } from "bun:test";
 import { openPostgresStore, type PostgresOptions } from "../../src/store/postgres/client.ts";
 import type { Store } from "../../src/store/store.ts";
-import { violations } from "../store/scene.ts";
+import { violations } from "../store/fixture.ts";
 import { type Database, freshDatabase } from "./databases.ts";
 
 type Opened = { database: Database; stores: Store[] };

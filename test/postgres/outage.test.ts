@@ -1,11 +1,11 @@
 // A database that was away for longer than a lease costs no node: only who could reach it all along ends others.
 import { afterAll, expect, test } from "bun:test";
-import { connect } from "../../src/store/postgres/connect.ts";
-import { noteFormer } from "../../src/store/postgres/former.ts";
-import { attend, openStreak } from "../../src/store/postgres/owner.ts";
+import { connect } from "../../src/store/postgres/connections.ts";
+import { attend, openStreak } from "../../src/store/postgres/node-lease.ts";
+import { noteFormer } from "../../src/store/postgres/previous-lease.ts";
 import type { Store } from "../../src/store/store.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { admit, openAccount } from "../store/scene.ts";
+import { admit, openAccount } from "../store/fixture.ts";
 import { onPostgres } from "./databases.ts";
 import { checkNodes, openNodes } from "./nodes.ts";
 

@@ -1,8 +1,8 @@
 // Purchases beside submissions at several nodes: balances are locked in the order of their accounts, whatever kind of deed wants them.
 import { expect, test } from "bun:test";
-import { connect } from "../../src/store/postgres/connect.ts";
+import { connect } from "../../src/store/postgres/connections.ts";
+import { admitDeed, openAccount } from "../store/fixture.ts";
 import { openPurchaseDeed, payDeed } from "../store/purchases.ts";
-import { admitDeed, openAccount } from "../store/scene.ts";
 import { onPostgres } from "./databases.ts";
 import { checkNodes, openNodes } from "./nodes.ts";
 

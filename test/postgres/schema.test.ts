@@ -1,7 +1,7 @@
 // What the schema over PostgreSQL refuses by itself: the same as over SQLite, and every guard has a case.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
-import { type Connection, connect } from "../../src/store/postgres/connect.ts";
+import { type Connection, connect } from "../../src/store/postgres/connections.ts";
 import { guards, makeRows } from "../store/guards.ts";
 import { freshDatabase, onPostgres } from "./databases.ts";
 

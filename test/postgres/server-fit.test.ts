@@ -1,10 +1,10 @@
 // A PostgreSQL server that is too old, keeps texts with a loss or is not there: the start says so in one line, and where it is.
 import { expect, test } from "bun:test";
-import { tell } from "../../src/cli/exits.ts";
-import { adoptDatabase } from "../../src/store/postgres/adopt.ts";
+import { tell } from "../../src/cli/exit-codes.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
-import { openPostgresReads } from "../../src/store/postgres/reading.ts";
-import { awayOf } from "../../src/store/postgres/server.ts";
+import { adoptDatabase } from "../../src/store/postgres/mark-restored.ts";
+import { openPostgresReads } from "../../src/store/postgres/read-only-client.ts";
+import { awayOf } from "../../src/store/postgres/server-requirements.ts";
 import { freshDatabase, onPostgres } from "./databases.ts";
 
 const faultOf = (work: Promise<unknown>): Promise<Error> =>

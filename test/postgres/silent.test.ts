@@ -1,10 +1,10 @@
 // Connections that are gone without a word: reads on them are given up after a while and sent again over new ones, and none waits for ever.
 import { expect, test } from "bun:test";
-import { DatabaseAway } from "../../src/store/faults.ts";
+import { DatabaseAway } from "../../src/store/errors.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
-import { openPool } from "../../src/store/postgres/connect.ts";
-import { isCollision, isLost } from "../../src/store/postgres/faults.ts";
-import { openAccount } from "../store/scene.ts";
+import { openPool } from "../../src/store/postgres/connections.ts";
+import { isCollision, isLost } from "../../src/store/postgres/errors.ts";
+import { openAccount } from "../store/fixture.ts";
 import { freshDatabase, onPostgres } from "./databases.ts";
 import { openProxy } from "./proxy.ts";
 

@@ -1,11 +1,11 @@
 // Steps of the schema over PostgreSQL: run once however many nodes start, and nodes of the release before go on beside a step that only adds.
 import { expect, test } from "bun:test";
-import { WrongSchema } from "../../src/store/faults.ts";
+import { WrongSchema } from "../../src/store/errors.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
-import { connect } from "../../src/store/postgres/connect.ts";
+import { connect } from "../../src/store/postgres/connections.ts";
 import { LOCK_OPENING, MIGRATIONS, type Migration, migrate } from "../../src/store/postgres/migrate.ts";
-import { openPostgresReads } from "../../src/store/postgres/reading.ts";
-import { violations } from "../store/scene.ts";
+import { openPostgresReads } from "../../src/store/postgres/read-only-client.ts";
+import { violations } from "../store/fixture.ts";
 import { onPostgres, ownDatabase } from "./databases.ts";
 
 const NEWEST = MIGRATIONS.at(-1)?.n ?? 0;

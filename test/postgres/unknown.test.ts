@@ -1,7 +1,7 @@
 // A commit whose answer was lost: the store finds out what became of it, and whatever that is, it is written once.
 import { afterEach, describe, expect, test } from "bun:test";
-import { type AdmitDeed, StoreUnknown } from "../../src/deeds.ts";
-import { DatabaseAway } from "../../src/store/faults.ts";
+import { DatabaseAway } from "../../src/store/errors.ts";
+import { type AdmitDeed, StoreUnknown } from "../../src/store/mutations.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
@@ -14,7 +14,7 @@ import {
   PRICES,
   startedDeed,
   violations,
-} from "../store/scene.ts";
+} from "../store/fixture.ts";
 import { type Database, freshDatabase, onPostgres } from "./databases.ts";
 import { checkNodes, openNodes } from "./nodes.ts";
 import { openProxy, type Wire } from "./proxy.ts";

@@ -1,14 +1,14 @@
 // The checker over PostgreSQL: every violation that is found over SQLite is found here, and those of what only PostgreSQL has.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
-import { type Connection, connect } from "../../src/store/postgres/connect.ts";
+import { type Connection, connect } from "../../src/store/postgres/connections.ts";
 import { CHECKS, verifyOn } from "../../src/store/postgres/verify.ts";
-import { type Plant, plant } from "../store/plant.ts";
-import { ENDED, FAILED, PLANTS_OF_MONEY, QUEUED } from "../store/plants.ts";
-import { PLANTS_OF_DELIVERIES } from "../store/plants-of-deliveries.ts";
-import { PLANTS_OF_LIFE } from "../store/plants-of-life.ts";
-import { admit, capturedDeed, NOW_MS, openAccount, PRICES, startedDeed } from "../store/scene.ts";
-import { makeWorldOver } from "../store/world.ts";
+import { makeWorldOver } from "../store/every-row-fixture.ts";
+import { admit, capturedDeed, NOW_MS, openAccount, PRICES, startedDeed } from "../store/fixture.ts";
+import { type Plant, plant } from "../store/violation.ts";
+import { ENDED, FAILED, PLANTS_OF_MONEY, QUEUED } from "../store/violations.ts";
+import { PLANTS_OF_DELIVERIES } from "../store/violations-deliveries.ts";
+import { PLANTS_OF_LIFE } from "../store/violations-lifecycle.ts";
 import { freshDatabase, onPostgres } from "./databases.ts";
 import { openServer } from "./server.ts";
 

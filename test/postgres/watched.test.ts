@@ -2,7 +2,7 @@
 // left for its owner is found by whoever is there.
 import { expect, test } from "bun:test";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
-import { admit, capturedDeed, NOW_MS, openAccount, PRICES, startedDeed, stepDeed, violations } from "../store/scene.ts";
+import { admit, capturedDeed, NOW_MS, openAccount, PRICES, startedDeed, stepDeed, violations } from "../store/fixture.ts";
 import { postgresReason } from "./binaries.ts";
 import { freshDatabase } from "./databases.ts";
 

@@ -1,13 +1,14 @@
 // The properties, the long ones first.
-import { askingProperty } from "./asking.ts";
+
 import { lastCreditProperty } from "./last-credit.ts";
 import { ledgerProperty } from "./ledger.ts";
 import { limitsProperty } from "./limits.ts";
 import { lookUpProperty } from "./look-up.ts";
 import { machineProperty } from "./machine.ts";
+import { askingProperty } from "./poll.ts";
 import { priceProperty } from "./prices.ts";
 import { checkProperty, type Outcome } from "./property.ts";
-import { resumingProperty } from "./resuming.ts";
+import { resumingProperty } from "./resume-queue.ts";
 import { wireProperty } from "./wire.ts";
 
 type Asked = { runs: number; seed: number; keeps: boolean };

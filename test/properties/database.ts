@@ -1,9 +1,9 @@
 // The real store over one connection in memory, opened from an image, with commits that can be made to fail at any statement.
 import { Database, type SQLQueryBindings } from "bun:sqlite";
-import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../src/deeds.ts";
-import { pack } from "../../src/store/sql/packed.ts";
+import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
+import { pack } from "../../src/store/sql/serialized-mutations.ts";
 import { type Batch, openBatch } from "../../src/store/sqlite/batch.ts";
-import { ownDatabase } from "../../src/store/sqlite/birth.ts";
+import { ownDatabase } from "../../src/store/sqlite/initialize.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
 import { verifyAll } from "../../src/store/sqlite/verify/all.ts";
 import type { CheckResult } from "../../src/store/store.ts";

@@ -1,16 +1,16 @@
 // The race for the last credit: submissions at once through the real corridor and ledger, every wait between them scheduled.
 import fc from "fast-check";
 import { openLedger } from "../../actors/ledger.ts";
-import { fingerprintOf } from "../../src/idempotency.ts";
-import { newGeneration, newId } from "../../src/ids.ts";
-import { Refusal } from "../../src/refusal.ts";
+import { Refusal } from "../../src/domain/api-errors.ts";
+import { fingerprintOf } from "../../src/domain/idempotency.ts";
+import { newGeneration, newId } from "../../src/domain/ids.ts";
+import type { Caller } from "../../src/domain/types.ts";
+import { type Accepted, openCorridor } from "../../src/generations/submit.ts";
 import type { Store } from "../../src/store/store.ts";
-import { type Accepted, openCorridor } from "../../src/submit.ts";
-import type { Caller } from "../../src/terms.ts";
 import { testClock } from "../clock.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
-import { openHere } from "../store/opened.ts";
-import { NOW_MS, openAccount, topUp, violations } from "../store/scene.ts";
+import { NOW_MS, openAccount, topUp, violations } from "../store/fixture.ts";
+import { openHere } from "../store/open-store.ts";
 import type { Property } from "./property.ts";
 
 type Race = {

@@ -1,7 +1,8 @@
 // A model of the books: two maps and big integers. It says what the store must answer to a move, and what is then in the tables.
-import type { Deed } from "../../src/deeds.ts";
-import type { AttemptState } from "../../src/terms.ts";
-import { capturedDeed, NOW_MS, PRICES, releasedDeed, startedDeed, stepDeed } from "../store/scene.ts";
+
+import type { AttemptState } from "../../src/domain/types.ts";
+import type { Deed } from "../../src/store/mutations.ts";
+import { capturedDeed, NOW_MS, PRICES, releasedDeed, startedDeed, stepDeed } from "../store/fixture.ts";
 import { type AccountModel, NEW_ACCOUNT, settleDebt } from "./ledger-account.ts";
 import { MOST_CREDITS, type Move } from "./ledger-moves.ts";
 import { accountsOf, submissionOf } from "./ledger-scene.ts";

@@ -1,9 +1,10 @@
 // What the ledger's property is played on: an image with accounts for several rounds, and the deeds that submissions become.
-import type { AdmitDeed } from "../../src/deeds.ts";
-import { fingerprintOf } from "../../src/idempotency.ts";
-import { generationId, newGenerationSeq } from "../../src/ids.ts";
-import type { JsonObject } from "../../src/terms.ts";
-import { NOW_MS, PRICES } from "../store/scene.ts";
+
+import { fingerprintOf } from "../../src/domain/idempotency.ts";
+import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import type { AdmitDeed } from "../../src/store/mutations.ts";
+import { NOW_MS, PRICES } from "../store/fixture.ts";
 import { prepareImage } from "./database.ts";
 
 /** Lives played on one database, each with two accounts of its own: opening one costs as much as a hundred moves. */

@@ -1,9 +1,8 @@
 // The limits' property: whenever a limit is set, it counts what its line of keys held and cost before, in days, weeks and months of UTC.
 import fc from "fast-check";
-import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
+import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
+import type { Credits, KeyWindow } from "../../src/domain/types.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Credits, KeyWindow } from "../../src/terms.ts";
-import { openHere } from "../store/opened.ts";
 import {
   type Account,
   admitDeed,
@@ -16,7 +15,8 @@ import {
   startedDeed,
   submittedAt,
   violations,
-} from "../store/scene.ts";
+} from "../store/fixture.ts";
+import { openHere } from "../store/open-store.ts";
 import type { Property } from "./property.ts";
 
 /** `key` picks one of the keys made so far, `at` one of the generations. `pass`: time goes on to a boundary, before it or past it. */

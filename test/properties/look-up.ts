@@ -1,10 +1,10 @@
 // The property of the look-up: of a list that comes in pages, by clocks that may differ, only what is sure is found or absent.
 import fc from "fast-check";
-import { openClaims } from "../../src/providers/claims.ts";
-import type { Desk } from "../../src/providers/desk.ts";
-import { CLOCK_SLACK_MS } from "../../src/providers/listing.ts";
-import { lookUp } from "../../src/providers/lookup.ts";
-import type { FindOutcome } from "../../src/providers/provider.ts";
+import { openClaims } from "../../src/providers/job-claims.ts";
+import { lookUp } from "../../src/providers/job-lookup.ts";
+import { CLOCK_SLACK_MS } from "../../src/providers/list-match.ts";
+import type { FindOutcome } from "../../src/providers/port.ts";
+import type { Desk } from "../../src/providers/provider-client.ts";
 import type { Property } from "./property.ts";
 
 type Entry = { match: "certain" | "equal" | "possible"; isAnothers: boolean };

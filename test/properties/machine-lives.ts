@@ -1,10 +1,10 @@
 // The lives of the machine's property: events in any order, told twice, late or about the wrong attempt, and crashes between them.
 import fc from "fast-check";
 import { transition } from "xstate";
-import { generationMachine } from "../../actors/generation.ts";
-import type { GenerationSnapshot } from "../../actors/generation-snapshot.ts";
-import type { GenerationEvent } from "../../actors/generation-words.ts";
-import type { PlannedRoute } from "../../src/terms.ts";
+import { generationMachine } from "../../actors/generation/machine.ts";
+import type { GenerationSnapshot } from "../../actors/generation/snapshot.ts";
+import type { GenerationEvent } from "../../actors/generation/types.ts";
+import type { PlannedRoute } from "../../src/domain/types.ts";
 import { eventFor, situationOf, PLANS as TWO_ROUTES, VARIANTS, type Variant, WAIT_MS } from "../machine/explore.ts";
 
 /** The plans of the exhaustive walk, and one with more routes than it could afford. */

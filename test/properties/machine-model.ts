@@ -1,5 +1,5 @@
 // What must hold of a generation after every event, said without the machine: its money, its attempts, its one deadline.
-import type { Command, GenerationRecord, PlannedRoute } from "../../src/terms.ts";
+import type { Command, GenerationRecord, PlannedRoute } from "../../src/domain/types.ts";
 import { COLLECT_MS, STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
 
 export const CREDITS = 10_000;

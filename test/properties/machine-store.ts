@@ -1,11 +1,11 @@
 // The store of the machine's property: an account for each life, and everything of a generation read in one go.
 
-import type { StepDeed, StepOutcome, Unfinished } from "../../src/deeds.ts";
-import { attemptReads } from "../../src/store/sql/read/attempts.ts";
-import { generationReads } from "../../src/store/sql/read/generations.ts";
-import { recoveryReads } from "../../src/store/sql/read/recovery.ts";
-import { openQuery, SQLITE } from "../../src/store/sqlite/asking.ts";
-import type { Command, PlannedRoute } from "../../src/terms.ts";
+import type { Command, PlannedRoute } from "../../src/domain/types.ts";
+import type { StepDeed, StepOutcome, Unfinished } from "../../src/store/mutations.ts";
+import { attemptReads } from "../../src/store/sql/queries/attempts.ts";
+import { generationReads } from "../../src/store/sql/queries/generations.ts";
+import { recoveryReads } from "../../src/store/sql/queries/recovery.ts";
+import { openQuery, SQLITE } from "../../src/store/sqlite/sql-program.ts";
 import { STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
 import { PropertyStore, prepareImage } from "./database.ts";
 import { CREDITS, type Seen } from "./machine-model.ts";

@@ -1,6 +1,7 @@
 // The machine's property: whatever it is told, through the real host and store, its books, history and deadline stay lawful.
 import { type Actor, createActor } from "xstate";
-import { generationMachine } from "../../actors/generation.ts";
+import { makeStep } from "../../actors/generation/apply-event.ts";
+import { generationMachine } from "../../actors/generation/machine.ts";
 import {
   deadlineOf,
   eventOf,
@@ -10,16 +11,15 @@ import {
   leafOf,
   standingAsks,
   thaw,
-} from "../../actors/generation-snapshot.ts";
-import type { GenerationEvent, Saying } from "../../actors/generation-words.ts";
-import { Host, type HostParts } from "../../actors/host.ts";
-import { takeUp } from "../../actors/restore.ts";
-import { makeStep } from "../../actors/step.ts";
-import { openAttempts } from "../../src/attempts.ts";
-import { type StepDeed, StoreFull, StoreUnknown, type Unfinished } from "../../src/deeds.ts";
-import { generationId, newGenerationSeq } from "../../src/ids.ts";
-import { MAY_HAVE_DELIVERED } from "../../src/office/generations.ts";
-import type { PlannedRoute } from "../../src/terms.ts";
+} from "../../actors/generation/snapshot.ts";
+import type { GenerationEvent, Saying } from "../../actors/generation/types.ts";
+import { Host, type HostParts } from "../../actors/supervisor/actor-host.ts";
+import { takeUp } from "../../actors/supervisor/restore.ts";
+import { MAY_HAVE_DELIVERED } from "../../src/admin/generations.ts";
+import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
+import type { PlannedRoute } from "../../src/domain/types.ts";
+import { openAttempts } from "../../src/generations/attempt-cache.ts";
+import { type StepDeed, StoreFull, StoreUnknown, type Unfinished } from "../../src/store/mutations.ts";
 import { COLLECT_MS, STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
 import { type CommitEnd, eventOfMove, type MachineLife, type MachineMove, machineLives, PLANS } from "./machine-lives.ts";
 import { openMachineModel } from "./machine-model.ts";

@@ -1,12 +1,12 @@
 // The property of prices: whatever is asked of any model of the catalogue, whole credits, quoted the least and reserved the most.
 import fc from "fast-check";
-import { modelEntry } from "../../catalogue/entry.ts";
+import { modelEntry } from "../../catalogue/public-model.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { checkMeasured } from "../../src/quote/input.ts";
+import { Refusal } from "../../src/domain/api-errors.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { checkMeasured } from "../../src/quote/check-input.ts";
 import { makePlan, type RouteState } from "../../src/quote/plan.ts";
 import { priceRoutes } from "../../src/quote/price.ts";
-import { Refusal } from "../../src/refusal.ts";
-import type { JsonObject } from "../../src/terms.ts";
 import { catalogue, check, inputsFrom, lengthsFor, shipped } from "../quote/inputs.ts";
 import type { Property } from "./property.ts";
 

@@ -1,19 +1,19 @@
 // The property of what crosses a wire: what is printed is read back the same, and the hash of a body is that of its meaning.
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import { modelEntry } from "../../catalogue/entry.ts";
-import type { AdmitDeed, Deed } from "../../src/deeds.ts";
+import { modelEntry } from "../../catalogue/public-model.ts";
+import { REFUSALS, type RefusalCode } from "../../src/domain/api-errors.ts";
+import { isSameRequest } from "../../src/domain/idempotency.ts";
+import { generationId, seqOfGenerationId } from "../../src/domain/ids.ts";
+import type { Caller, Json, JsonObject } from "../../src/domain/types.ts";
 import { readBody } from "../../src/http/body.ts";
-import { keptRequest, readOrder } from "../../src/http/envelope.ts";
 import { errorJson } from "../../src/http/errors.ts";
-import { isSameRequest } from "../../src/idempotency.ts";
-import { generationId, seqOfGenerationId } from "../../src/ids.ts";
-import { REFUSALS, type RefusalCode } from "../../src/refusal.ts";
-import { pack } from "../../src/store/sql/packed.ts";
-import { fromLines, outcomesFromText, outcomesToText, toLines } from "../../src/store/sqlite/pack.ts";
-import type { Caller, Json, JsonObject } from "../../src/terms.ts";
+import { keptRequest, readOrder } from "../../src/http/parse-submission.ts";
+import type { AdmitDeed, Deed } from "../../src/store/mutations.ts";
+import { pack } from "../../src/store/sql/serialized-mutations.ts";
+import { fromLines, outcomesFromText, outcomesToText, toLines } from "../../src/store/sqlite/worker-protocol.ts";
 import { catalogue } from "../quote/inputs.ts";
-import { admitDeed, stepDeed } from "../store/scene.ts";
+import { admitDeed, stepDeed } from "../store/fixture.ts";
 import type { Property } from "./property.ts";
 
 /** Text that JSON can carry and that has a canonical form. */

@@ -1,7 +1,7 @@
 // One provider that hangs beside a healthy one: whatever it holds, the others are served, within the runtime's own bound.
 import { expect, test } from "bun:test";
 import { openProviders, slotsWithin } from "../../src/providers/providers.ts";
-import { errandFor } from "./errand.ts";
+import { errandFor } from "./task.ts";
 import { answerOf, openWire } from "./wire.ts";
 
 const KEY = "s3cr3t-0123456789";

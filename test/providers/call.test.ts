@@ -1,7 +1,7 @@
 // What a call proves: every way in which a connection can end, against servers that end it so, byte by byte.
 import { describe, expect, test } from "bun:test";
-import { type Called, type CallRules, callProvider, provesNotSent, readJson } from "../../src/providers/call.ts";
-import type { ProviderRequest } from "../../src/providers/provider.ts";
+import { type Called, type CallRules, callProvider, provesNotSent, readJson } from "../../src/providers/http-call.ts";
+import type { ProviderRequest } from "../../src/providers/port.ts";
 import { SELF_SIGNED } from "./certificate.ts";
 import { answerOf, closedPort, openWire } from "./wire.ts";
 

@@ -1,8 +1,8 @@
 // A look-up asks for jobs since a time: where the provider's clock is far from ours, only our own mark on a job says anything.
 import { expect, test } from "bun:test";
-import type { FindOutcome } from "../../src/providers/provider.ts";
+import type { FindOutcome } from "../../src/providers/port.ts";
 import { openProviders } from "../../src/providers/providers.ts";
-import { errandFor, SENT_AT_MS } from "./errand.ts";
+import { errandFor, SENT_AT_MS } from "./task.ts";
 import { answerOf, openWire } from "./wire.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,8 +1,8 @@
 // The credential: it goes to the provider and to nobody else, whatever an answer, a redirect or a setting says.
 import { describe, expect, test } from "bun:test";
 import { openProviders } from "../../src/providers/providers.ts";
-import { errandFor } from "./errand.ts";
-import { KEY, never, open, ready } from "./opened.ts";
+import { KEY, never, open, ready } from "./open-providers.ts";
+import { errandFor } from "./task.ts";
 import { answerOf, openHealthy, openWire } from "./wire.ts";
 
 const nobodys = () => Promise.resolve(false);

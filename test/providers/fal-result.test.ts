@@ -1,9 +1,9 @@
 // fal's results and its list of requests: one row per line of its error tables, and what makes a listed request ours.
 import { describe, expect, test } from "bun:test";
+import type { FailureClass, Job, JsonObject } from "../../src/domain/types.ts";
 import { FAL_BASE_URL, fal } from "../../src/providers/fal.ts";
-import type { AdapterContext, ProviderResponse } from "../../src/providers/provider.ts";
-import type { FailureClass, Job, JsonObject } from "../../src/terms.ts";
-import { answer, errandFor, FAL_OPTIONS, INPUT, SENT_AT_MS } from "./errand.ts";
+import type { AdapterContext, ProviderResponse } from "../../src/providers/port.ts";
+import { answer, errandFor, FAL_OPTIONS, INPUT, SENT_AT_MS } from "./task.ts";
 
 const context = (filled = INPUT, options = FAL_OPTIONS): AdapterContext => {
   const { attempt } = errandFor();

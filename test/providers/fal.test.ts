@@ -1,9 +1,9 @@
 // fal's documented bodies and the outcomes they mean, one row per line of its error tables, and every trap.
 import { describe, expect, test } from "bun:test";
+import type { FailureClass, Job } from "../../src/domain/types.ts";
 import { FAL_BASE_URL, fal } from "../../src/providers/fal.ts";
-import type { AdapterContext, ProviderResponse } from "../../src/providers/provider.ts";
-import type { FailureClass, Job } from "../../src/terms.ts";
-import { answer, errandFor, FAL_OPTIONS, INPUT } from "./errand.ts";
+import type { AdapterContext, ProviderResponse } from "../../src/providers/port.ts";
+import { answer, errandFor, FAL_OPTIONS, INPUT } from "./task.ts";
 
 const context = (filled = INPUT, options = FAL_OPTIONS): AdapterContext => {
   const { attempt } = errandFor();

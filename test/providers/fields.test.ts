@@ -1,10 +1,10 @@
 // The route options of the catalogue: which field goes where, under which name, in which form.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { endpointOf, inputOf, optionsFault } from "../../src/providers/fields.ts";
-import type { AdapterContext } from "../../src/providers/provider.ts";
-import type { JsonObject } from "../../src/terms.ts";
-import { FAL_OPTIONS } from "./errand.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { endpointOf, inputOf, optionsFault } from "../../src/providers/map-input.ts";
+import type { AdapterContext } from "../../src/providers/port.ts";
+import { FAL_OPTIONS } from "./task.ts";
 
 const contextOf = (options: JsonObject, filled: JsonObject): AdapterContext => ({
   ref: "0k3v9x2m-1",

@@ -1,8 +1,8 @@
 // A lost submission to a provider that knows our keys: the same request again, and what its answers prove.
 import { describe, expect, test } from "bun:test";
 import { openProviders } from "../../src/providers/providers.ts";
-import { errandFor, SENT_AT_MS } from "./errand.ts";
-import { KEY, never } from "./opened.ts";
+import { KEY, never } from "./open-providers.ts";
+import { errandFor, SENT_AT_MS } from "./task.ts";
 import { answerOf, openWire } from "./wire.ts";
 
 const HOUR_MS = 3_600_000;

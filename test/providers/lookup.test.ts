@@ -1,7 +1,7 @@
 // Looking a lost submission up: all pages or nothing, nobody else's job, and no guess between two.
 import { describe, expect, test } from "bun:test";
 import { openProviders } from "../../src/providers/providers.ts";
-import { errandFor } from "./errand.ts";
+import { errandFor } from "./task.ts";
 import { answerOf, openWire } from "./wire.ts";
 
 const never = new AbortController().signal;

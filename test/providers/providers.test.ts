@@ -1,10 +1,10 @@
 // The providers over real sockets: what is composed, sent, read back, polled and cancelled.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import type { JsonObject } from "../../src/domain/types.ts";
 import { openProviders } from "../../src/providers/providers.ts";
-import type { JsonObject } from "../../src/terms.ts";
-import { errandFor, INPUT } from "./errand.ts";
-import { KEY, never, open, ready } from "./opened.ts";
+import { KEY, never, open, ready } from "./open-providers.ts";
+import { errandFor, INPUT } from "./task.ts";
 import { answerOf, closedPort, openHealthy, openWire } from "./wire.ts";
 
 const nobodys = () => Promise.resolve(false);

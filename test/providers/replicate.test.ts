@@ -1,9 +1,9 @@
 // Replicate's documented bodies and the outcomes they mean, one row per status and error.
 import { describe, expect, test } from "bun:test";
-import type { AdapterContext, ProviderResponse } from "../../src/providers/provider.ts";
+import type { FailureClass } from "../../src/domain/types.ts";
+import type { AdapterContext, ProviderResponse } from "../../src/providers/port.ts";
 import { REPLICATE_BASE_URL, replicate } from "../../src/providers/replicate.ts";
-import type { FailureClass } from "../../src/terms.ts";
-import { answer, errandFor, INPUT, REPLICATE_OPTIONS, SENT_AT_MS } from "./errand.ts";
+import { answer, errandFor, INPUT, REPLICATE_OPTIONS, SENT_AT_MS } from "./task.ts";
 
 const { attempt } = errandFor({ provider: "replicate" });
 const C: AdapterContext = {

@@ -1,8 +1,8 @@
 // The adapters against the simulator, over HTTP: each fault of a submission, a run and a poll, as the service will see it.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { FindOutcome, PollOutcome, Providers, Work } from "../../src/providers/provider.ts";
+import type { FindOutcome, PollOutcome, Providers, Work } from "../../src/providers/port.ts";
 import { openSimulator, type Simulator } from "../../src/simulator/simulator.ts";
-import { never, open, ready } from "./opened.ts";
+import { never, open, ready } from "./open-providers.ts";
 
 const PROVIDERS = ["fal", "replicate"] as const;
 const ENDPOINT = "sim/image-1";

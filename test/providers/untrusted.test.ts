@@ -1,14 +1,14 @@
 // Nothing that a provider can answer breaks the reading of it, and only its own hosts are ever its own.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { detailOf } from "../../src/providers/answer.ts";
-import { readJson } from "../../src/providers/call.ts";
-import { openDesk } from "../../src/providers/desk.ts";
 import { FAL_BASE_URL, FAL_ORIGINS, fal } from "../../src/providers/fal.ts";
-import { matchInput } from "../../src/providers/listing.ts";
-import type { Adapter, AdapterContext } from "../../src/providers/provider.ts";
+import { readJson } from "../../src/providers/http-call.ts";
+import { matchInput } from "../../src/providers/list-match.ts";
+import { detailOf } from "../../src/providers/parse-response.ts";
+import type { Adapter, AdapterContext } from "../../src/providers/port.ts";
+import { openDesk } from "../../src/providers/provider-client.ts";
 import { REPLICATE_BASE_URL, replicate } from "../../src/providers/replicate.ts";
-import { errandFor, SENT_AT_MS } from "./errand.ts";
+import { errandFor, SENT_AT_MS } from "./task.ts";
 
 const deskFor = (adapter: Adapter, base_url?: string) =>
   openDesk({

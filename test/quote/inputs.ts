@@ -1,11 +1,11 @@
 // What the tests of the quote share: shipped models, inputs generated from published options, a seed that can be set.
 import fc from "fast-check";
-import type { EntryOption, ModelEntry } from "../../catalogue/entry.ts";
 import { FIELD_NAMES, type FieldName, isMediaField, MEDIA_FIELDS } from "../../catalogue/fields.ts";
+import type { EntryOption, ModelEntry } from "../../catalogue/public-model.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { type CheckedInput, checkInput } from "../../src/quote/input.ts";
-import { Refusal } from "../../src/refusal.ts";
-import type { Json, JsonObject, Measured } from "../../src/terms.ts";
+import { Refusal } from "../../src/domain/api-errors.ts";
+import type { Json, JsonObject, Measured } from "../../src/domain/types.ts";
+import { type CheckedInput, checkInput } from "../../src/quote/check-input.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 
 export const catalogue = sampleCatalogue();

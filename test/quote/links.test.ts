@@ -1,6 +1,6 @@
 // How media URLs may be written: https, port 443, no user info, nothing that parsing would rewrite; allowed hosts are freer.
 import { describe, expect, test } from "bun:test";
-import { linkFault } from "../../src/quote/links.ts";
+import { linkFault } from "../../src/quote/check-links.ts";
 
 const noHost = () => false;
 

@@ -1,7 +1,7 @@
 // Measured lengths against the limits of clips, with their tolerance of 0.1 s: both sides of 4 s, 30 s and 30 s in all (§2.6, §8).
 import { describe, expect, test } from "bun:test";
-import { checkMeasured } from "../../src/quote/input.ts";
-import type { Measured } from "../../src/terms.ts";
+import type { Measured } from "../../src/domain/types.ts";
+import { checkMeasured } from "../../src/quote/check-input.ts";
 import { answerOf, check, lengthsFor, shipped } from "./inputs.ts";
 
 const clip = (n: number) => `https://media.example/${n}.mp4`;

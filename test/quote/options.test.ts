@@ -1,7 +1,7 @@
 // Published options suffice to build a request, and nothing else than a request built from them gets through by accident.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { modelEntry } from "../../catalogue/entry.ts";
+import { modelEntry } from "../../catalogue/public-model.ts";
 import { answerOf, catalogue, check, inputsFrom, runs, shipped } from "./inputs.ts";
 
 describe("the published options alone suffice to build an input that is taken", () => {

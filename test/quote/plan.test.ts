@@ -1,10 +1,10 @@
 // Which routes are planned, in which order, and which refusal answers when a filter leaves none.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { modelEntry } from "../../catalogue/entry.ts";
+import { modelEntry } from "../../catalogue/public-model.ts";
+import { Refusal } from "../../src/domain/api-errors.ts";
 import { explainPlan, makePlan, type PlanRequest, type RouteState } from "../../src/quote/plan.ts";
 import { priceRoutes } from "../../src/quote/price.ts";
-import { Refusal } from "../../src/refusal.ts";
 import { answerOf, catalogue, check, inputsFrom, lengthsFor, runs, shipped } from "./inputs.ts";
 
 type Changes = Omit<Partial<PlanRequest>, "routeState" | "expectedMs"> & {

@@ -1,13 +1,13 @@
 // Plans that are made again and plans that are remembered: whatever was asked before, a request has the plan or the refusal that it would have alone.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { modelEntry } from "../../catalogue/entry.ts";
+import { modelEntry } from "../../catalogue/public-model.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { orderedOf } from "../../src/quote/ordered.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { orderedOf } from "../../src/quote/expected-delivery.ts";
 import { makePlan, type PlanRequest, type RouteState } from "../../src/quote/plan.ts";
 import { openPlanner } from "../../src/quote/planner.ts";
 import { priceRoutes } from "../../src/quote/price.ts";
-import type { JsonObject } from "../../src/terms.ts";
 import { answerOf, catalogue, check, inputsFrom, lengthsFor, runs, shipped } from "./inputs.ts";
 
 type Step = {

@@ -1,11 +1,11 @@
 // Prices: the published tables, clips at their rates, and integers that agree with exact arithmetic for every input.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { modelEntry } from "../../catalogue/entry.ts";
+import { modelEntry } from "../../catalogue/public-model.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { checkMeasured } from "../../src/quote/input.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { checkMeasured } from "../../src/quote/check-input.ts";
 import { priceRoutes } from "../../src/quote/price.ts";
-import type { JsonObject } from "../../src/terms.ts";
 import { catalogue, check, inputsFrom, lengthsFor, runs, shipped } from "./inputs.ts";
 
 const CLIP = "https://media.example/a.mp4";

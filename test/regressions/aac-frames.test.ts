@@ -1,6 +1,6 @@
 // A frame of AAC is as long as its configuration says, by the kind of AAC.
 import { expect, test } from "bun:test";
-import { aacFrame } from "../../src/media/formats/mp4-codes.ts";
+import { aacFrame } from "../../src/media/formats/mp4-sample-descriptions.ts";
 
 const configOf = (bits: string) => {
   const padding = bits.padEnd(Math.ceil(bits.length / 8) * 8, "0");

@@ -1,9 +1,9 @@
 // Fault A3: results of other kinds cost the provider's price and minutes of repeats; good files were lost for a bad one.
 import { expect, test } from "bun:test";
 import * as zlib from "node:zlib";
-import type { MediaKind } from "../../src/terms.ts";
-import { FAL, REPLICATE } from "../life/catalogue.ts";
-import { openScene } from "../life/scene.ts";
+import type { MediaKind } from "../../src/domain/types.ts";
+import { FAL, REPLICATE } from "../generation/catalogue.ts";
+import { openScene } from "../generation/fixture.ts";
 import { mp3, png } from "../media/made.ts";
 import { openDelivery, whole } from "./delivery.ts";
 

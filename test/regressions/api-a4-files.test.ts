@@ -1,9 +1,9 @@
 // Fault A4, result files: servers that compress although `identity` was asked for.
 import { expect, test } from "bun:test";
 import * as zlib from "node:zlib";
-import type { MediaKind } from "../../src/terms.ts";
+import type { MediaKind } from "../../src/domain/types.ts";
+import { streaming } from "../media/fixture.ts";
 import { mp3, mp4, png, wav } from "../media/made.ts";
-import { streaming } from "../media/scene.ts";
 import { openDelivery, whole } from "./delivery.ts";
 
 const SVG = new TextEncoder().encode(

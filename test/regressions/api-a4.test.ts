@@ -2,10 +2,10 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import * as zlib from "node:zlib";
 import { builtInCatalogue } from "../../catalogue/load.ts";
-import { providerSetting } from "../../src/config.ts";
+import { providerSetting } from "../../src/config/schema.ts";
 import { openSimulator } from "../../src/simulator/simulator.ts";
 import { testClock } from "../clock.ts";
-import { openHouse } from "../house.ts";
+import { openHouse } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 import { openFront } from "./front.ts";
 

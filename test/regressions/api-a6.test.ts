@@ -1,8 +1,8 @@
 // Fault A6: a request pipelined behind a POST closes the connection without an answer.
 import { expect, test } from "bun:test";
 import { connect } from "node:net";
-import { INPUT, MODEL } from "../life/catalogue.ts";
-import { openScene } from "../life/scene.ts";
+import { INPUT, MODEL } from "../generation/catalogue.ts";
+import { openScene } from "../generation/fixture.ts";
 
 /** Sends everything at once and reads until the connection is closed, or so many answers have come. */
 const exchange = (url: string, text: string, answers: number): Promise<string> =>

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
-import { openHouse } from "../house.ts";
+import { openHouse } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
-import { answer } from "../providers/errand.ts";
+import { answer } from "../providers/task.ts";
 
 const CATALOGUE = builtInCatalogue();
 

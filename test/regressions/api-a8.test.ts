@@ -1,7 +1,7 @@
 // Fault A8: refusals of media did not say what is taken.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { JsonObject } from "../../src/terms.ts";
-import { type House, openHouse } from "../house.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { type House, openHouse } from "../harness.ts";
 import { mp3, mp4, png } from "../media/made.ts";
 
 const FILES: Record<string, () => Promise<Uint8Array> | Uint8Array> = {

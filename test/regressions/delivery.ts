@@ -1,9 +1,9 @@
 // A provider whose files are served as a test says: what a customer gets of them, what it costs, and how often they were fetched.
 import { onTestFinished } from "bun:test";
-import type { MediaKind } from "../../src/terms.ts";
-import type { Shown } from "../house.ts";
-import { FAL, REPLICATE } from "../life/catalogue.ts";
-import { openScene, type Scene, type SceneOptions } from "../life/scene.ts";
+import type { MediaKind } from "../../src/domain/types.ts";
+import { FAL, REPLICATE } from "../generation/catalogue.ts";
+import { openScene, type Scene, type SceneOptions } from "../generation/fixture.ts";
+import type { Shown } from "../harness.ts";
 
 /** Answers a fetch; `nth` counts from 1 over all fetches. */
 export type FileServer = (request: Request, nth: number) => Response | Promise<Response>;

@@ -1,6 +1,6 @@
 // A provider that repeats a prompt in each of its answers: whatever stands in it, reading it holds up nobody.
 import { expect, test } from "bun:test";
-import { openHouse } from "../house.ts";
+import { openHouse } from "../harness.ts";
 
 /** As many characters as a prompt may have, of which most have a meaning in JSON. */
 const PROMPTS: [string, string][] = [

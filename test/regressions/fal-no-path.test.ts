@@ -1,8 +1,8 @@
 // Finding 2 of the checked dialects: fal's queue takes any path below an app that it knows, and only the result says that there is none.
 import { expect, test } from "bun:test";
 import { openSimulator } from "../../src/simulator/simulator.ts";
-import { FAL, REPLICATE } from "../life/catalogue.ts";
-import { expectEnd, openScene } from "../life/scene.ts";
+import { FAL, REPLICATE } from "../generation/catalogue.ts";
+import { expectEnd, openScene } from "../generation/fixture.ts";
 
 test("a path that there is not puts its route out of use at once: the next one delivers, and nothing may have been paid", async () => {
   const scene = await openScene({ routes: [FAL, REPLICATE] });

@@ -1,7 +1,7 @@
 // A Matroska file is as long as a decoder plays it, which goes on with the next cluster wherever the elements lead nowhere.
 import { expect, onTestFinished, test } from "bun:test";
 import { makeClip } from "../../src/simulator/clip.ts";
-import { openHouse } from "../house.ts";
+import { openHouse } from "../harness.ts";
 import { answerBytes, openTwoFaced } from "./two-faced.ts";
 
 const CLUSTER = Buffer.of(0x1f, 0x43, 0xb6, 0x75);

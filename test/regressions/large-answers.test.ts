@@ -3,9 +3,9 @@ import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { builtInCatalogue } from "../../catalogue/load.ts";
-import { providerSetting } from "../../src/config.ts";
-import { openStudio } from "../../src/simulator/studio.ts";
-import { openHouse } from "../house.ts";
+import { providerSetting } from "../../src/config/schema.ts";
+import { openStudio } from "../../src/simulator/media-factory.ts";
+import { openHouse } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 

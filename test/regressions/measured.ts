@@ -1,8 +1,8 @@
 // Links of the kinds that were measured wrongly: served with ranges and without, and what a request with one of them is answered.
 import { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Mp4OutputFormat, Output, WebMOutputFormat } from "mediabunny";
-import { oddFile } from "../../src/simulator/odd-files.ts";
-import type { JsonObject } from "../../src/terms.ts";
-import { type House, openHouse } from "../house.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { oddFile } from "../../src/simulator/prebuilt-files.ts";
+import { type House, openHouse } from "../harness.ts";
 
 /** Coded sound, MPEG-1 layer III of 44.1 kHz: so many frames of so many kilobits a second, one after the other, without any header. */
 export const mp3Of = (...parts: (readonly [kbps: number, frames: number])[]): Uint8Array => {

@@ -7,7 +7,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { PROGRAM } from "../built.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 import { runAs } from "./as-user.ts";
 
 /** What a pipe holds. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { openBrowser } from "../browser/chromium.ts";
 import { PASSWORD, setUpToken } from "../console/visitor.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 
 const opened = await openBrowser(["--host-resolver-rules=MAP genrouter.lan 127.0.0.1"]);
 if (typeof opened === "string") process.stdout.write(`skipped: the console over plain http (${opened})\n`);

@@ -1,7 +1,7 @@
 // The console over plain http on a LAN address: a browser would keep nobody signed in, so it says what is needed before anything is spent.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { PASSWORD, setUpToken, tokenOf, visit } from "../console/visitor.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 
 let house: House;
 beforeAll(async () => {

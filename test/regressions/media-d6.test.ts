@@ -2,8 +2,8 @@
 import { expect, spyOn, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readSettings } from "../../src/settings.ts";
-import { openHouse } from "../house.ts";
+import { readSettings } from "../../src/config/load.ts";
+import { openHouse } from "../harness.ts";
 
 const PROXIES = join(import.meta.dir, "../../deploy/proxies");
 const recipe = (name: string) => readFileSync(join(PROXIES, name), "utf8");

@@ -1,8 +1,8 @@
 // media.md D7: a service whose clients take all file descriptors says so, refuses new connections, answers the others, and recovers.
 import { afterAll, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { start } from "../../proof/crash/processes.ts";
-import { descriptorLimit, lowDescriptors } from "../../src/http/descriptors.ts";
+import { descriptorLimit, lowDescriptors } from "../../src/http/file-descriptors.ts";
+import { start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { doctor, has } from "../cli/diagnosis.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";

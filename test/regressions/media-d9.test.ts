@@ -1,7 +1,7 @@
 // media.md D9: addresses of PostgreSQL as vendors print them are taken, or refused by a sentence that says what to encode or drop.
 import { expect, test } from "bun:test";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
-import { connect } from "../../src/store/postgres/connect.ts";
+import { connect } from "../../src/store/postgres/connections.ts";
 import { runHere } from "../cli/captured.ts";
 import { freshDatabase, onPostgres } from "../postgres/databases.ts";
 

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { builtInCatalogue, catalogueOver } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { SPOKEN } from "../../src/simulator/spoken.ts";
-import { type House, openHouse } from "../house.ts";
+import { SPOKEN } from "../../src/simulator/dialect-ids.ts";
+import { type House, openHouse } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 
 /** It makes sound, and has no word for a filter of what it made. */

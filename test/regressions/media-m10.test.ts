@@ -1,9 +1,9 @@
 // Fault M10 (and A3): results of kinds that the specification does not list were paid for and thrown away.
 import { expect, test } from "bun:test";
+import type { MediaKind } from "../../src/domain/types.ts";
 import { inspect } from "../../src/media/formats/inspect.ts";
-import { oddFile } from "../../src/simulator/odd-files.ts";
-import { OTHER_KINDS } from "../../src/simulator/other-kinds.ts";
-import type { MediaKind } from "../../src/terms.ts";
+import { oddFile } from "../../src/simulator/prebuilt-files.ts";
+import { OTHER_KINDS } from "../../src/simulator/rare-formats.ts";
 import { inMemory } from "../media/formats/reader.ts";
 import { bmp, mp3, mp4, png, wav } from "../media/made.ts";
 import { openDelivery, whole } from "./delivery.ts";

@@ -1,7 +1,7 @@
 // M2: a picture model that thinks in drafts: the drafts are no result.
 import { expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
-import { openHouse } from "../house.ts";
+import { openHouse } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 
 test("M2: an answer with thoughts in words and pictures before the picture delivers one file, the picture", async () => {

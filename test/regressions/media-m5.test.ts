@@ -1,6 +1,6 @@
 // Faults M5 and M6: pictures of many pixels, or with much written before them, were "not a picture that opens", paid as they were.
 import { expect, test } from "bun:test";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 import { jpeg } from "../media/made.ts";
 import { openDelivery, whole } from "./delivery.ts";
 import { largePng, notedJpeg } from "./pictures.ts";

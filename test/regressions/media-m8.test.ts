@@ -1,6 +1,6 @@
 // Faults M8 and A2: files over 256 KiB were refused by servers with ranges and accepted by those without.
 import { expect, test } from "bun:test";
-import { oddFile } from "../../src/simulator/odd-files.ts";
+import { oddFile } from "../../src/simulator/prebuilt-files.ts";
 import { mp4 } from "../media/made.ts";
 import { clipFrom, mp3Of, submitBoth } from "./measured.ts";
 

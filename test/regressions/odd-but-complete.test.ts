@@ -2,11 +2,11 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { examine } from "../../src/media/examine.ts";
+import type { MediaKind } from "../../src/domain/types.ts";
+import { examine } from "../../src/media/check-result.ts";
 import { inspect } from "../../src/media/formats/inspect.ts";
 import { readPlainPicture } from "../../src/media/plain-picture.ts";
 import { lookAt } from "../../src/media/result-kinds.ts";
-import type { MediaKind } from "../../src/terms.ts";
 import { inMemory } from "../media/formats/reader.ts";
 import { jpeg } from "../media/made.ts";
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { connect, createServer, type Server as Door } from "node:net";
 import { join } from "node:path";
-import { freePort, start } from "../../proof/crash/processes.ts";
+import { freePort, start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { startBucket } from "../cluster/bucket.ts";

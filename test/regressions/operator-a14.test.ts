@@ -1,11 +1,11 @@
 // A key that a provider does not take, or an empty balance, closes every route of that account at once; a key that it takes opens them again.
 import { afterEach, expect, test } from "bun:test";
-import type { CallProvider } from "../../src/providers/call.ts";
+import type { CallProvider } from "../../src/providers/http-call.ts";
 import { openProviders } from "../../src/providers/providers.ts";
 import type { FaultName } from "../../src/simulator/faults.ts";
-import type { House } from "../house.ts";
-import { openHouse } from "../house.ts";
-import { answer } from "../providers/errand.ts";
+import type { House } from "../harness.ts";
+import { openHouse } from "../harness.ts";
+import { answer } from "../providers/task.ts";
 
 let house: House;
 afterEach(() => house.close());

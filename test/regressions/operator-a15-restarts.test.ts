@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { EXITS } from "../../src/cli/exits.ts";
+import { EXITS } from "../../src/cli/exit-codes.ts";
 import { runAs } from "./as-user.ts";
 
 const unit = readFileSync(join(import.meta.dir, "../../deploy/systemd/genrouter.service"), "utf8");

@@ -2,13 +2,13 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { start } from "../../proof/crash/processes.ts";
-import type { Migrated } from "../../src/store/migrated.ts";
+import type { Migrated } from "../../src/store/migration-report.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
-import { connect } from "../../src/store/postgres/connect.ts";
+import { connect } from "../../src/store/postgres/connections.ts";
 import { migrate as migratePostgres, MIGRATIONS as OF_POSTGRES } from "../../src/store/postgres/migrate.ts";
 import { MIGRATIONS, migrate } from "../../src/store/sqlite/migrate.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
+import { start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { doctor, has } from "../cli/diagnosis.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";

@@ -1,12 +1,12 @@
 // A node that was killed and starts again in its own directory goes on with its generations at once: it knows that its former process is dead.
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { run } from "../../proof/crash/processes.ts";
+import { run } from "../../src/torture/crash/processes.ts";
+import { serveSimulating } from "../api-multi-node/simulating.ts";
 import { PROGRAM } from "../built.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { startBucket } from "../cluster/bucket.ts";
 import { eventually } from "../eventually.ts";
-import { serveSimulating } from "../nodes/simulating.ts";
 import { openServer } from "../postgres/server.ts";
 
 afterAll(dropDirs);

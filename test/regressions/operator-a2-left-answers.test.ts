@@ -2,11 +2,11 @@
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { runSeed } from "../../proof/simulation/run.ts";
-import { openInHand } from "../../src/effects/in-hand.ts";
-import { type Outcome, openOutcomeSpool } from "../../src/effects/outcome-spool.ts";
-import { generationId } from "../../src/ids.ts";
-import { openRecovery } from "../../src/recovery.ts";
+import { openRecovery } from "../../src/app/recovery.ts";
+import { generationId } from "../../src/domain/ids.ts";
+import { openInHand } from "../../src/effects/pending-outcomes.ts";
+import { type Outcome, openOutcomeSpool } from "../../src/files/outcome-spool.ts";
+import { runSeed } from "../../src/torture/simulation/run.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { testClock } from "../clock.ts";
 import { eventually } from "../eventually.ts";

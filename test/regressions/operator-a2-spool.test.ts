@@ -2,12 +2,12 @@
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { run } from "../../proof/crash/processes.ts";
+import { run } from "../../src/torture/crash/processes.ts";
+import { serveSimulating } from "../api-multi-node/simulating.ts";
 import { PROGRAM } from "../built.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type BucketServer, startBucket } from "../cluster/bucket.ts";
 import { eventually } from "../eventually.ts";
-import { serveSimulating } from "../nodes/simulating.ts";
 import { openServer, type Server } from "../postgres/server.ts";
 
 afterAll(dropDirs);

@@ -1,13 +1,13 @@
 // A provider's answer that is in hand is not dropped when the database is away: it waits, and counts when the database is back.
 import { expect, test } from "bun:test";
-import type { GenerationEvent } from "../../actors/generation-words.ts";
-import { openTimeline } from "../../proof/simulation/timeline.ts";
-import { openEffects } from "../../src/effects/effects.ts";
-import type { EffectsParts } from "../../src/effects/parts.ts";
-import type { CallProvider } from "../../src/providers/call.ts";
+import type { GenerationEvent } from "../../actors/generation/types.ts";
+import type { EffectsParts } from "../../src/effects/deps.ts";
+import { openEffects } from "../../src/effects/dispatcher.ts";
+import type { CallProvider } from "../../src/providers/http-call.ts";
 import { openProviders } from "../../src/providers/providers.ts";
-import { DatabaseAway } from "../../src/store/faults.ts";
-import { answer, errandFor } from "../providers/errand.ts";
+import { DatabaseAway } from "../../src/store/errors.ts";
+import { openTimeline } from "../../src/torture/simulation/timeline.ts";
+import { answer, errandFor } from "../providers/task.ts";
 
 const LONGEST_MS = 300_000;
 

@@ -2,18 +2,18 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { openFigures } from "../../src/app/runtime-stats.ts";
 import { openControl } from "../../src/cli/control.ts";
-import type { Settings } from "../../src/config.ts";
-import { openFigures } from "../../src/figures.ts";
-import { readSettings } from "../../src/settings.ts";
-import { markMoved } from "../../src/store/sqlite/moved.ts";
+import { readSettings } from "../../src/config/load.ts";
+import type { Settings } from "../../src/config/schema.ts";
+import { markMoved } from "../../src/store/sqlite/migrated-marker.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
 import { runHere } from "../cli/captured.ts";
 import { doctor, has, KEYED } from "../cli/diagnosis.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openTestBucket } from "../files/s3/bucket.ts";
-import { openHouse } from "../house.ts";
-import { openHouseOfNodes } from "../house-of-nodes.ts";
+import { openHouse } from "../harness.ts";
+import { openHouseOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { openServer } from "../postgres/server.ts";
 

@@ -1,7 +1,7 @@
 // A provider that answers submissions and questions with 503 alone holds a generation up for a bounded time, and is told at once.
 import { afterEach, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 
 let house: House;
 afterEach(() => house.close());

@@ -1,12 +1,12 @@
 // Lines of the log say what is so: which generation, which fault, which clock; and a database that is away is told once, by itself.
 import { expect, test } from "bun:test";
-import { openClockWatch } from "../../src/clock-watch.ts";
-import { openEffects } from "../../src/effects/effects.ts";
-import type { EffectsParts } from "../../src/effects/parts.ts";
-import type { EventFields, EventName } from "../../src/events.ts";
-import { onDisk } from "../../src/files/disk.ts";
+import { openClockWatch } from "../../src/app/clock-monitor.ts";
+import type { EffectsParts } from "../../src/effects/deps.ts";
+import { openEffects } from "../../src/effects/dispatcher.ts";
+import { onDisk } from "../../src/files/durable-write.ts";
 import { answerFault } from "../../src/http/errors.ts";
-import { DatabaseAway } from "../../src/store/faults.ts";
+import type { EventFields, EventName } from "../../src/logging/events.ts";
+import { DatabaseAway } from "../../src/store/errors.ts";
 import { testClock } from "../clock.ts";
 import { eventually } from "../eventually.ts";
 

@@ -3,10 +3,10 @@ import { afterEach, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDiskRoom } from "../../src/disk-room.ts";
+import { openDiskRoom } from "../../src/files/disk-space.ts";
+import type { Spool } from "../../src/files/inline-spool.ts";
 import type { Files } from "../../src/files/port.ts";
 import { StorageAway, StorageRefused } from "../../src/files/port.ts";
-import type { Spool } from "../../src/files/spool.ts";
 import { testClock } from "../clock.ts";
 import { eventually } from "../eventually.ts";
 

@@ -1,11 +1,11 @@
 // operator.md B, debugging in bulk: lines of the log say which route and provider, whose account, from where, and who moved how much.
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { openFigures } from "../../src/app/runtime-stats.ts";
 import { openControl } from "../../src/cli/control.ts";
-import type { EventFields, EventName } from "../../src/events.ts";
-import { openFigures } from "../../src/figures.ts";
+import type { EventFields, EventName } from "../../src/logging/events.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 
 afterAll(dropDirs);
 

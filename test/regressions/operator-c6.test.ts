@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { examine, readAll } from "../../src/settings.ts";
+import { examine, readAll } from "../../src/config/load.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 
 afterAll(dropDirs);

@@ -1,14 +1,14 @@
 // The operator's path: log, metrics and the console's page name what is wrong and what mends it, and all of it is gone when that was done.
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { ServiceView } from "../../src/console/operator-wire.ts";
-import { backUp, openOn, play } from "../backup/scene.ts";
+import type { ServiceView } from "../../src/console/operator-dto.ts";
+import { backUp, openOn, play } from "../backup/fixture.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openOperators } from "../console/operators.ts";
 import { openVisitor } from "../console/signed-in.ts";
 import { type Nodes, openNodes } from "../files/s3/nodes.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 import { scraped } from "../telemetry/scraped.ts";
 
 const closing: (() => Promise<unknown>)[] = [];

@@ -1,11 +1,11 @@
 // A parked generation (operator.md, security.md 5): an operator settles, fails or retries it with a reason, and books, journal and replay agree.
 import { expect, test } from "bun:test";
-import { replay } from "../../actors/replay.ts";
-import type { Decision } from "../../src/decision.ts";
-import { FAL, REPLICATE } from "../life/catalogue.ts";
-import { openLasting } from "../life/lasting.ts";
-import { isParked, refusing } from "../life/refusing.ts";
-import { expectEnd, openScene, type Scene } from "../life/scene.ts";
+import { replay } from "../../actors/replay/replay.ts";
+import type { Decision } from "../../src/domain/operator-decision.ts";
+import { FAL, REPLICATE } from "../generation/catalogue.ts";
+import { expectEnd, openScene, type Scene } from "../generation/fixture.ts";
+import { openLasting } from "../generation/lasting.ts";
+import { isParked, refusing } from "../generation/refusing.ts";
 
 const BY = { kind: "person", id: "per_1", name: "Ada" } as const;
 const WHY = "seen at the provider";

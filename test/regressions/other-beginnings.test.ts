@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { MediaKind } from "../../src/terms.ts";
+import type { MediaKind } from "../../src/domain/types.ts";
 import { openDelivery, whole } from "./delivery.ts";
 
 const kept = (name: string) => readFileSync(join(import.meta.dir, "../corpus/files", name));

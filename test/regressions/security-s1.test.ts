@@ -1,6 +1,6 @@
 // S1: files made to hurt a parser are read where they hurt nobody, and not at all for whom the ledger would refuse anyway.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, openHouse, type Tenant } from "../house.ts";
+import { type House, openHouse, type Tenant } from "../harness.ts";
 import { mp4, png } from "../media/made.ts";
 import { stall } from "../stall/harness.ts";
 

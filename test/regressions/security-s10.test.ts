@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import origin from "../../src/http/pages/assets/scalar.json";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 
 const houses: House[] = [];
 const open = async (env: Record<string, string> = {}): Promise<House> => {

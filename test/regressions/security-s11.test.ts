@@ -1,8 +1,8 @@
 // S11: a debt takes what a failed generation gives back, and while anything is owed nothing is held.
 import { afterEach, expect, test } from "bun:test";
-import { codeOf, messageOf } from "../api/house.ts";
-import { type House, openHouse, type Shown } from "../house.ts";
-import { deliver, openStripe, type StripeServer } from "../payments/stripe-server.ts";
+import { codeOf, messageOf } from "../api/harness.ts";
+import { deliver, openStripe, type StripeServer } from "../billing/stripe-server.ts";
+import { type House, openHouse, type Shown } from "../harness.ts";
 import { BUYER } from "../store/purchases.ts";
 
 let stripe: StripeServer;

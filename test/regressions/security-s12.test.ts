@@ -3,13 +3,13 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { builtInCatalogue, catalogueOver } from "../../catalogue/load.ts";
-import { providerSetting } from "../../src/config.ts";
+import { providerSetting } from "../../src/config/schema.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import { openSimulator } from "../../src/simulator/simulator.ts";
 import { testClock } from "../clock.ts";
-import { openHouse } from "../house.ts";
+import { openHouse } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
-import { answer, errandFor } from "../providers/errand.ts";
+import { answer, errandFor } from "../providers/task.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { openFront } from "./front.ts";
 

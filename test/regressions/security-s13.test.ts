@@ -1,8 +1,8 @@
 // security.md 13, what is left of it here: one Host, none in HTTP/1.0, files that no cache keeps, and an address that clouds keep to themselves.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { isPublicAddress } from "../../src/media/guard.ts";
+import { isPublicAddress } from "../../src/media/ssrf-guard.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 import { talk } from "../http-unit/raw.ts";
 
 let house: House;

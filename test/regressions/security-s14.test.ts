@@ -1,7 +1,7 @@
 // S14: refunds and disputes in another currency wait for an operator, and a dispute that was won may still be lost.
 import { expect, test } from "bun:test";
-import { openBed } from "../payments/bed.ts";
-import type { Event } from "../payments/stripe-server.ts";
+import { openBed } from "../billing/fixture.ts";
+import type { Event } from "../billing/stripe-server.ts";
 import { decideDeed } from "../store/purchases.ts";
 
 const bed = openBed();

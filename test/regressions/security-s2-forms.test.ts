@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { builtInCatalogue, type Catalogue, catalogueOver } from "../../catalogue/load.ts";
 import type { Route } from "../../catalogue/schema.ts";
 import { makeClip } from "../../src/simulator/clip.ts";
-import { backUp, filesBelow, openOn } from "../backup/scene.ts";
+import { backUp, filesBelow, openOn } from "../backup/fixture.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 import { answerBytes, openTwoFaced, type TwoFaced } from "./two-faced.ts";
 
 const MODEL = "vidmodel-2.0-fast";

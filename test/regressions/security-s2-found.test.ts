@@ -1,7 +1,7 @@
 // S2: with links of our own in the requests, a submission whose answer was lost is still found by its input, and never sent twice.
 import { expect, test } from "bun:test";
-import { matchInput, unknownCopy } from "../../src/providers/listing.ts";
-import { openHouse } from "../house.ts";
+import { matchInput, unknownCopy } from "../../src/providers/list-match.ts";
+import { openHouse } from "../harness.ts";
 
 const link = (ref: string, n: number, exp = 1) => `https://us.example/inputs/${ref}/${n}?exp=${exp}&sig=${"s".repeat(43)}`;
 

@@ -1,7 +1,7 @@
 // S2: the clip that is measured and billed is the clip that the provider gets, whatever its server shows to whom.
 import { afterEach, describe, expect, test } from "bun:test";
 import { makeClip } from "../../src/simulator/clip.ts";
-import { type House, type HouseOptions, openHouse } from "../house.ts";
+import { type House, type HouseOptions, openHouse } from "../harness.ts";
 import { mp4 } from "../media/made.ts";
 import { answerBytes, openTwoFaced, type TwoFaced } from "./two-faced.ts";
 

@@ -1,6 +1,6 @@
 // S3: links that are not answered keep the places of the account that named them, and nobody else's.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 import { png } from "../media/made.ts";
 
 let house: House;

@@ -2,10 +2,10 @@
 import { expect, onTestFinished, test } from "bun:test";
 import { builtInCatalogue, catalogueOver } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import type { Deed } from "../../src/deeds.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import type { Deed } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { JsonObject } from "../../src/terms.ts";
-import { type House, type HouseOptions, openHouse } from "../house.ts";
+import { type House, type HouseOptions, openHouse } from "../harness.ts";
 import { mp4 } from "../media/made.ts";
 
 const BUILT_IN = builtInCatalogue();

@@ -1,13 +1,13 @@
 // Signing in while strangers try passwords (security.md 6 and 7): nobody is kept out, few hashes run at a time, and every try leaves a trace.
 import { afterAll, describe, expect, spyOn, test } from "bun:test";
-import { openDevices } from "../../src/console/devices.ts";
-import { openGuesses } from "../../src/console/guesses.ts";
+import { openDevices } from "../../src/console/known-devices.ts";
 import { openPasswords } from "../../src/console/passwords.ts";
-import { openThrottle } from "../../src/console/throttle.ts";
-import type { EventFields } from "../../src/events.ts";
+import { openGuesses } from "../../src/console/sign-in-throttle.ts";
+import { openThrottle } from "../../src/console/token-bucket.ts";
+import type { EventFields } from "../../src/logging/events.ts";
 import { testClock } from "../clock.ts";
 import { join, PASSWORD, setUp, visit } from "../console/visitor.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 
 const houses: House[] = [];
 const open = async (env: Record<string, string> = {}): Promise<House> => {

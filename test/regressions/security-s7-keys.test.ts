@@ -1,8 +1,8 @@
 // security.md 7: the first use of an API key from another network is in the audit log and in the log of the service.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { hashApiKey } from "../../src/ids.ts";
-import { MOST_KEY_NETWORKS } from "../../src/networks.ts";
-import { type House, openHouse } from "../house.ts";
+import { MOST_KEY_NETWORKS } from "../../src/config/cidr-list.ts";
+import { hashApiKey } from "../../src/domain/ids.ts";
+import { type House, openHouse } from "../harness.ts";
 
 let house: House;
 beforeEach(async () => {

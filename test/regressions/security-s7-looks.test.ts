@@ -1,7 +1,7 @@
 // security.md 7: who looked at other people's prompts and files, and who made a token for the inspector, is in the audit log.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 
 let house: House;
 let operator: Visitor;

@@ -1,7 +1,7 @@
 // security.md 7: whoever is signed in and guesses the password that belongs to the session leaves the same traces as who guesses outside.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 
 let house: House;
 let visitor: Visitor;

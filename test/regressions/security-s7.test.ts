@@ -1,9 +1,9 @@
 // Proxies in front of the service (security.md 7): none is believed that is not named, and none that keeps callers apart badly goes untold.
 import { describe, expect, test } from "bun:test";
 import { signInFindings } from "../../src/cli/doctor/sign-in.ts";
-import type { EventFields } from "../../src/events.ts";
+import { readSettings } from "../../src/config/load.ts";
 import { openProxies, unnamedProxy } from "../../src/http/proxies.ts";
-import { readSettings } from "../../src/settings.ts";
+import type { EventFields } from "../../src/logging/events.ts";
 
 describe("a proxy that is not named", () => {
   const PUBLIC = { public_url: "https://genrouter.example.com", trusted_proxies: "" };

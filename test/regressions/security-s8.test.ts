@@ -1,7 +1,7 @@
 // The way to the database (security.md 8): what leaves this machine is proved, or the operator has said that nobody listens.
 import { afterAll, describe, expect, test } from "bun:test";
-import { clientAddress, databaseFault } from "../../src/database-url.ts";
-import { examine, readSettings } from "../../src/settings.ts";
+import { clientAddress, databaseFault } from "../../src/config/database-url.ts";
+import { examine, readSettings } from "../../src/config/load.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 

@@ -1,9 +1,9 @@
 // Bodies of very many members (security.md 9a): refused before they are parsed, also under a used Idempotency-Key, and the loop goes on.
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { JsonObject } from "../../src/domain/types.ts";
 import { isTooWide } from "../../src/http/body.ts";
-import { keptRequest } from "../../src/http/envelope.ts";
-import type { JsonObject } from "../../src/terms.ts";
-import { type House, openHouse } from "../house.ts";
+import { keptRequest } from "../../src/http/parse-submission.ts";
+import { type House, openHouse } from "../harness.ts";
 import { isSame, isSameAsEarlier } from "../http-unit/same.ts";
 import { stall } from "../stall/harness.ts";
 

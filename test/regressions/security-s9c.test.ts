@@ -1,7 +1,7 @@
 // Keys (security.md 9c): an account has a hundred that are good, a person of the console changes things at a pace, and one key is read by its id.
 import { afterAll, describe, expect, test } from "bun:test";
 import { join, setUp } from "../console/visitor.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 
 const houses: House[] = [];
 const open = async (): Promise<House> => {

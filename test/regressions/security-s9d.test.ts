@@ -3,9 +3,9 @@ import { describe, expect, test } from "bun:test";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import { patternOf } from "../../src/providers/dialect/patterns.ts";
 import { fal } from "../../src/providers/fal.ts";
-import type { Adapter } from "../../src/providers/provider.ts";
+import type { Adapter } from "../../src/providers/port.ts";
 import { replicate } from "../../src/providers/replicate.ts";
-import { answer } from "../providers/errand.ts";
+import { answer } from "../providers/task.ts";
 
 const LENGTH = 1_048_576;
 /** For all the words of a provider: its old patterns took two minutes for one of them. */

@@ -1,7 +1,7 @@
 // Programs that flood the inspector (security.md 9e): what is read of all of them is bounded, too much of one ends it, and the loop goes on.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type House, openHouse } from "../house.ts";
-import { socketUrl } from "../inspector/onlooker.ts";
+import { type House, openHouse } from "../harness.ts";
+import { socketUrl } from "../inspector/viewer.ts";
 
 let house: House;
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "bun:test";
 import { inspect } from "../../src/media/formats/inspect.ts";
 import { makeClip } from "../../src/simulator/clip.ts";
 import { be32, box } from "../corpus/recipe.ts";
-import { openHouse } from "../house.ts";
+import { openHouse } from "../harness.ts";
 import { inMemory } from "../media/formats/reader.ts";
 import { mp4 } from "../media/made.ts";
 import { zeros } from "./mp4-file.ts";

@@ -1,7 +1,7 @@
 // An MP4 whose index says a thing twice is longer to some decoders than to others: it is not measured by one of the two.
 import { expect, onTestFinished, test } from "bun:test";
 import { inspect } from "../../src/media/formats/inspect.ts";
-import { openHouse } from "../house.ts";
+import { openHouse } from "../harness.ts";
 import { mp4 } from "../media/made.ts";
 import { answerBytes, openTwoFaced } from "./two-faced.ts";
 

@@ -1,8 +1,8 @@
 // A service for real providers starts without a key of any, says how to set one, and its routes come up with the first key, without a restart.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { type Child, start } from "../../proof/crash/processes.ts";
 import { openSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import { type Child, start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../house.ts";
+import { type House, openHouse } from "../harness.ts";
 
 let house: House;
 let visitor: Visitor;

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runHere } from "../cli/captured.ts";
-import { type Heard, type House, openHouse } from "../house.ts";
+import { type Heard, type House, openHouse } from "../harness.ts";
 import { runAs } from "./as-user.ts";
 
 let house: House;

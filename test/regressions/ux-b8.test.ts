@@ -9,7 +9,7 @@ import { doctor, has } from "../cli/diagnosis.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { testClock } from "../clock.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse, type Shown } from "../house.ts";
+import { type House, openHouse, type Shown } from "../harness.ts";
 
 let dir: string;
 let house: House;

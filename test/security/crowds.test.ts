@@ -2,8 +2,8 @@
 import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { newApiKey } from "../../src/ids.ts";
-import { openHouse } from "../http-unit/house.ts";
+import { newApiKey } from "../../src/domain/ids.ts";
+import { openHouse } from "../http-unit/harness.ts";
 
 const CROWD = 2_000;
 

@@ -4,7 +4,7 @@ import type { Line } from "./table.ts";
 const KEYS = "http-unit/keys.test.ts";
 const RAW = "http-unit/raw.test.ts";
 const CONTENT = "http-unit/content.test.ts";
-const ENVELOPE = "http-unit/envelope.test.ts";
+const ENVELOPE = "http-unit/parse-submission.test.ts";
 const BODY = "http-unit/body.test.ts";
 const CODES = "api/codes.test.ts";
 const LINKS = "files/links.test.ts";

@@ -1,6 +1,7 @@
 // A provider that cannot keep a secret: the simulator behind a front that puts the caller's credential into everything it says.
+
+import type { Json } from "../../src/domain/types.ts";
 import { openSimulator } from "../../src/simulator/simulator.ts";
-import type { Json } from "../../src/terms.ts";
 
 export type Echo = {
   /** Its origin. */

@@ -6,7 +6,7 @@ const RAW = "http-unit/raw.test.ts";
 const CONTENT = "http-unit/content.test.ts";
 const CODES = "api/codes.test.ts";
 const SSRF = "api/ssrf.test.ts";
-const GUARD = "media/guard.test.ts";
+const GUARD = "media/ssrf-guard.test.ts";
 const HOSTILE = "media/hostile.test.ts";
 const LINKS = "files/links.test.ts";
 /** Cases that two tests run, one over each database. */
@@ -18,7 +18,7 @@ const SCHEMAS = [
 const CANARY = "security/canary.test.ts";
 const PUBLIC = "security/public.test.ts";
 const CROWDS = "security/crowds.test.ts";
-const FUZZ = "fuzz/parts.ts";
+const FUZZ = "fuzz/generators.ts";
 
 export const INNER_LINES: readonly Line[] = [
   {
@@ -144,14 +144,14 @@ export const INNER_LINES: readonly Line[] = [
     line: "a negative, fractional or huge top-up is refused",
     instead: "there are no webhooks yet: the deed itself refuses",
     held: [
-      ["store/promises/office.ts", "a top-up of %d is refused"],
+      ["store/contract/office.ts", "a top-up of %d is refused"],
       ["cli/usd.test.ts", "is refused by name of the flag"],
     ],
   },
   {
     area: "money",
     line: "the same payment twice is credited once",
-    held: [["store/promises/office.ts", "a payment with a reference is credited once"]],
+    held: [["store/contract/office.ts", "a payment with a reference is credited once"]],
   },
   {
     area: "money",

@@ -1,9 +1,9 @@
 // What is another's cannot be told from what there is not: in the answer, in the way it is looked up, and whatever is tried.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { generationId, newGenerationSeq } from "../../src/ids.ts";
+import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
 import type { Store } from "../../src/store/store.ts";
-import { openApiHouse } from "../api/house.ts";
-import type { House, Tenant } from "../house.ts";
+import { openApiHouse } from "../api/harness.ts";
+import type { House, Tenant } from "../harness.ts";
 
 /** Reads of generations that the store was asked for, in order. */
 const asked: string[] = [];

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Glob } from "bun";
-import { isWellFormedApiKey, newApiKey } from "../../src/ids.ts";
-import { codeOf, openApiHouse } from "../api/house.ts";
-import type { House } from "../house.ts";
+import { isWellFormedApiKey, newApiKey } from "../../src/domain/ids.ts";
+import { codeOf, openApiHouse } from "../api/harness.ts";
+import type { House } from "../harness.ts";
 
 let house: House;
 beforeAll(async () => {

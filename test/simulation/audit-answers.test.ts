@@ -1,12 +1,12 @@
 // The auditor of answers in hand notices one that was dropped, and excuses what a process took with it; silent providers are asked for so long.
 import { expect, test } from "bun:test";
-import type { Answer } from "../../proof/simulation/answers.ts";
-import { auditAnswers } from "../../proof/simulation/audit-answers.ts";
-import type { NodeLife } from "../../proof/simulation/node-life.ts";
-import { openQuestions } from "../../proof/simulation/questions.ts";
-import { openSituations, SITUATIONS, unseen } from "../../proof/simulation/situations.ts";
-import { openTimeline } from "../../proof/simulation/timeline.ts";
-import type { Attempt } from "../../src/terms.ts";
+import type { Attempt } from "../../src/domain/types.ts";
+import { auditAnswers } from "../../src/torture/simulation/audit-answers.ts";
+import { openQuestions } from "../../src/torture/simulation/confirm-bound.ts";
+import { openSituations, SITUATIONS, unseen } from "../../src/torture/simulation/coverage-counters.ts";
+import type { NodeLife } from "../../src/torture/simulation/node-life.ts";
+import { openTimeline } from "../../src/torture/simulation/timeline.ts";
+import type { Answer } from "../../src/torture/simulation/unsaved-outcomes.ts";
 
 /** @param livedMs how long its process lived on */
 const answer = (livedMs: number, more: Partial<Answer> = {}): Answer => ({

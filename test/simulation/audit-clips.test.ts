@@ -1,11 +1,11 @@
 // What providers were given is held against what was measured: the auditor passes what is right and finds what is not.
 import { expect, test } from "bun:test";
-import { auditClip } from "../../proof/simulation/audit-clips.ts";
+import { auditClip } from "../../src/torture/simulation/audit-clips.ts";
 
 const urlOf = (fetched: number, stuck = 0) => `https://clips.example.com/w1?measured=5000&fetched=${fetched}&stuck=${stuck}`;
 const DONE = { id: "gen_a", status: "succeeded", attempts: 1, error: null } as const;
 const REFUSED = { id: "gen_a", status: "failed", attempts: 0, error: { code: "input_refused", message: "" } } as const;
-const SENT_MS = 1000;
+const COMPOSED_MS = 1000;
 const audit = (
   clip: string | null,
   end: Parameters<typeof auditClip>[1],
@@ -14,7 +14,7 @@ const audit = (
 ) =>
   auditClip({ clip }, end, {
     upstream: {
-      jobs: given.map((givenMs, at) => ({ ref: `a-${at + 1}`, jobId: `j${at + 1}`, givenMs, sentAtMs: SENT_MS })) as never,
+      jobs: given.map((givenMs, at) => ({ ref: `a-${at + 1}`, jobId: `j${at + 1}`, givenMs, composedAtMs: COMPOSED_MS })) as never,
     },
     clips: { copies: new Map(), refused: new Set(refused ? ["gen_a"] : []), lostAtMs: new Map([["gen_a", lostAtMs]]) },
   });
@@ -44,13 +44,13 @@ test("a clip that was as it was measured is refused only where it could not be h
   expect(audit(urlOf(5041), REFUSED, [], { refused: true })).toEqual([]);
 });
 
-test("a copy that is lost after its link has left leaves the provider without one, and never with another", () => {
-  const lost = { lostAtMs: SENT_MS + 1 };
+test("a copy that is lost after its link was written leaves the provider without one, and never with another", () => {
+  const lost = { lostAtMs: COMPOSED_MS + 1 };
   expect(audit(urlOf(5000), DONE, [undefined, 5000], lost)).toEqual([]);
   expect(audit(urlOf(5000), DONE, [99_000], lost)).toHaveLength(1);
   expect(audit(urlOf(5000), DONE, [null], lost)).toHaveLength(1);
 });
 
-test("a link that leaves after its copy was lost is found", () => {
-  expect(audit(urlOf(5000), DONE, [undefined], { lostAtMs: SENT_MS })).toHaveLength(1);
+test("a link that was written after its copy was lost is found", () => {
+  expect(audit(urlOf(5000), DONE, [undefined], { lostAtMs: COMPOSED_MS })).toHaveLength(1);
 });

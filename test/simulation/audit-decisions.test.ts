@@ -1,13 +1,13 @@
 // The auditor of operators' decisions notices each way in which one could be lost, counted twice, or charged for nothing.
 import { expect, test } from "bun:test";
-import { auditDecisions, type DecisionEvidence } from "../../proof/simulation/audit-decisions.ts";
-import { OPERATOR, type Order } from "../../proof/simulation/operator.ts";
-import { openSituations } from "../../proof/simulation/situations.ts";
-import type { UpstreamJob } from "../../proof/simulation/upstream.ts";
-import type { Decided } from "../../src/office/generations.ts";
-import type { AuditRow } from "../../src/store/people.ts";
+import type { Decided } from "../../src/admin/generations.ts";
+import type { Attempt, GenerationRecord } from "../../src/domain/types.ts";
 import type { JournalLine } from "../../src/store/store.ts";
-import type { Attempt, GenerationRecord } from "../../src/terms.ts";
+import type { AuditRow } from "../../src/store/user-reads.ts";
+import { auditDecisions, type DecisionEvidence } from "../../src/torture/simulation/audit-decisions.ts";
+import { openSituations } from "../../src/torture/simulation/coverage-counters.ts";
+import { OPERATOR, type Order } from "../../src/torture/simulation/operator.ts";
+import type { UpstreamJob } from "../../src/torture/simulation/upstream.ts";
 
 const ID = "gen_1";
 const ENDED_MS = 3_600_000;

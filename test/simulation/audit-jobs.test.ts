@@ -1,11 +1,11 @@
 // The auditor of jobs tells jobs that changed places from one that was bought for nothing.
 import { expect, test } from "bun:test";
-import { auditJobs, type JobEvidence } from "../../proof/simulation/audit-jobs.ts";
-import type { Wrong } from "../../proof/simulation/deliveries.ts";
-import { PROVIDERS } from "../../proof/simulation/market.ts";
-import type { UpstreamJob } from "../../proof/simulation/upstream.ts";
+import type { Attempt, AttemptState } from "../../src/domain/types.ts";
 import type { OrphanRow } from "../../src/store/store.ts";
-import type { Attempt, AttemptState } from "../../src/terms.ts";
+import { auditJobs, type JobEvidence } from "../../src/torture/simulation/audit-jobs.ts";
+import type { Wrong } from "../../src/torture/simulation/deliveries.ts";
+import { PROVIDERS } from "../../src/torture/simulation/market.ts";
+import type { UpstreamJob } from "../../src/torture/simulation/upstream.ts";
 
 const withRecovery = (wanted: string): string => {
   const found = Object.entries(PROVIDERS).find(([, { recovery }]) => recovery === wanted);

@@ -1,11 +1,11 @@
 // The auditor of the simulation notices every kind of tampering with what clients, providers and the database say.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { audit, type Evidence } from "../../proof/simulation/audit.ts";
-import { runSeed } from "../../proof/simulation/run.ts";
-import { fileNameOf } from "../../proof/simulation/shelf.ts";
-import type { UpstreamJob } from "../../proof/simulation/upstream.ts";
+import type { GenerationRecord } from "../../src/domain/types.ts";
 import type { StoreReads } from "../../src/store/store.ts";
-import type { GenerationRecord } from "../../src/terms.ts";
+import { audit, type Evidence } from "../../src/torture/simulation/audit.ts";
+import { fileNameOf } from "../../src/torture/simulation/media.ts";
+import { runSeed } from "../../src/torture/simulation/run.ts";
+import type { UpstreamJob } from "../../src/torture/simulation/upstream.ts";
 
 setDefaultTimeout(60_000);
 

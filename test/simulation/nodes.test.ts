@@ -1,19 +1,19 @@
 // Worlds of several nodes over one store are held to account: what befalls them does happen, the store keeps its rules, the book notices.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { openDice } from "../../proof/simulation/dice.ts";
-import { FAULT_NAMES } from "../../proof/simulation/faults.ts";
-import { drawNodes } from "../../proof/simulation/fleet.ts";
-import { beginLife } from "../../proof/simulation/node-life.ts";
-import { openOwnerBook } from "../../proof/simulation/owner-book.ts";
-import { runSeed, runSeeds } from "../../proof/simulation/run.ts";
-import { openSharedDatabase } from "../../proof/simulation/shared-database.ts";
-import { replayCommand } from "../../proof/simulation/shrink.ts";
-import { openTimeline } from "../../proof/simulation/timeline.ts";
-import { borrowDatabase } from "../../proof/simulation/world-database.ts";
-import type { Deed, DeedOutcome } from "../../src/deeds.ts";
-import { generationId } from "../../src/ids.ts";
-import { Fenced } from "../../src/store/postgres/writer.ts";
+import { generationId } from "../../src/domain/ids.ts";
+import type { Deed, DeedOutcome } from "../../src/store/mutations.ts";
+import { Fenced } from "../../src/store/postgres/fenced-transactions.ts";
 import { readsOver } from "../../src/store/sqlite/reads.ts";
+import { drawNodes } from "../../src/torture/simulation/cluster.ts";
+import { FAULT_NAMES } from "../../src/torture/simulation/faults.ts";
+import { beginLife } from "../../src/torture/simulation/node-life.ts";
+import { openOwnerBook } from "../../src/torture/simulation/ownership-oracle.ts";
+import { openDice } from "../../src/torture/simulation/rng.ts";
+import { runSeed, runSeeds } from "../../src/torture/simulation/run.ts";
+import { openSharedDatabase } from "../../src/torture/simulation/shared-database.ts";
+import { replayCommand } from "../../src/torture/simulation/shrink.ts";
+import { openTimeline } from "../../src/torture/simulation/timeline.ts";
+import { borrowDatabase } from "../../src/torture/simulation/world-database.ts";
 
 setDefaultTimeout(120_000);
 

@@ -1,10 +1,10 @@
 // The simulation itself is held to account: the same seed is the same world, its auditor is not easily pleased, its faults do happen.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { openDice } from "../../proof/simulation/dice.ts";
-import { drawFaults, FAULT_NAMES } from "../../proof/simulation/faults.ts";
-import { runSeed, runSeeds } from "../../proof/simulation/run.ts";
-import { replayCommand } from "../../proof/simulation/shrink.ts";
-import { openTimeline } from "../../proof/simulation/timeline.ts";
+import { drawFaults, FAULT_NAMES } from "../../src/torture/simulation/faults.ts";
+import { openDice } from "../../src/torture/simulation/rng.ts";
+import { runSeed, runSeeds } from "../../src/torture/simulation/run.ts";
+import { replayCommand } from "../../src/torture/simulation/shrink.ts";
+import { openTimeline } from "../../src/torture/simulation/timeline.ts";
 
 setDefaultTimeout(60_000);
 

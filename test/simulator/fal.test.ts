@@ -1,6 +1,6 @@
 // The fal dialect answers as its documentation says, traps included.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Bed, call, openBed, START_MS } from "./bed.ts";
+import { type Bed, call, openBed, START_MS } from "./fixture.ts";
 
 const ENDPOINT = "bytedance/seedance-2.0/text-to-video";
 let bed: Bed;

@@ -1,7 +1,7 @@
 // Faults of submission, work and polling do what their names say, seen by a client that looks at the bytes.
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import type { FaultName } from "../../src/simulator/faults.ts";
-import { type Bed, type Body, call, type Ending, namesOf, openBed, raw } from "./bed.ts";
+import { type Bed, type Body, call, type Ending, namesOf, openBed, raw } from "./fixture.ts";
 
 const MODEL = "maker/video";
 let bed: Bed;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { BufferSource, Input, MP3, MP4, WAVE } from "mediabunny";
-import { type Bed, type Body, FILE_TYPES, openBed } from "./bed.ts";
+import { type Bed, type Body, FILE_TYPES, openBed } from "./fixture.ts";
 
 let bed: Bed;
 beforeAll(async () => {

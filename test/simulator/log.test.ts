@@ -4,10 +4,10 @@ import { createHash } from "node:crypto";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { SPOKEN } from "../../src/simulator/dialect-ids.ts";
 import { openLog, type Submission } from "../../src/simulator/log.ts";
 import { openSimulator } from "../../src/simulator/simulator.ts";
-import { SPOKEN } from "../../src/simulator/spoken.ts";
-import { call, movableClock } from "./bed.ts";
+import { call, movableClock } from "./fixture.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "simulator-"));
 let files = 0;

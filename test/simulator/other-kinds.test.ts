@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import * as zlib from "node:zlib";
 import { FAULTS, type FaultName } from "../../src/simulator/faults.ts";
-import { OTHER_KINDS, type OtherKind } from "../../src/simulator/other-kinds.ts";
-import { type Bed, namesOf, openBed, raw } from "./bed.ts";
+import { OTHER_KINDS, type OtherKind } from "../../src/simulator/rare-formats.ts";
+import { type Bed, namesOf, openBed, raw } from "./fixture.ts";
 
 let bed: Bed;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { makeClip } from "../../src/simulator/clip.ts";
 import { BOMBS, piecesOf } from "../bombs/all.ts";
 import { sizeOf, slice } from "../bombs/bytes.ts";
 import { eventually } from "../eventually.ts";
-import { type Bed, openBed } from "./bed.ts";
+import { type Bed, openBed } from "./fixture.ts";
 
 const MIB = 1024 * 1024;
 /** A clip with 60 MiB behind it that nobody needs. */

@@ -1,7 +1,7 @@
 // Keys and names that a caller chooses: sent again they make nothing new, and another request may not have them.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openSimulator, type Simulator } from "../../src/simulator/simulator.ts";
-import { movableClock } from "./bed.ts";
+import { movableClock } from "./fixture.ts";
 
 let simulator: Simulator;
 beforeAll(async () => {

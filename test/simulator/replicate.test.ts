@@ -1,6 +1,6 @@
 // The Replicate dialect answers as its documentation says.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Bed, call, openBed } from "./bed.ts";
+import { type Bed, call, openBed } from "./fixture.ts";
 
 const MODEL = "bytedance/seedance-2.0";
 let bed: Bed;

@@ -1,9 +1,9 @@
 // Faults of files and listings do what their names say, seen in the bytes that arrive.
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import type { FaultName } from "../../src/simulator/faults.ts";
-import { openSources } from "../../src/simulator/source.ts";
+import { openSources } from "../../src/simulator/input-files.ts";
 import { testSandbox } from "../sandbox.ts";
-import { type Bed, type Body, call, namesOf, openBed, raw, typeOf } from "./bed.ts";
+import { type Bed, type Body, call, namesOf, openBed, raw, typeOf } from "./fixture.ts";
 
 const MODEL = "maker/video";
 const INPUT = { prompt: "p", image_url: "https://pictures.example/a.png", duration: 5 };

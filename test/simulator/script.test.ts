@@ -1,7 +1,7 @@
 // Rules and magic words choose which requests go wrong, repeatably.
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { openSimulator } from "../../src/simulator/simulator.ts";
-import { type Bed, call, openBed } from "./bed.ts";
+import { type Bed, call, openBed } from "./fixture.ts";
 
 let bed: Bed;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 // Traps of Runway, Kling, Luma and Black Forest Labs that no promise of a dialect leads into: what they refuse, and what they forget.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { bearerToken } from "../../src/providers/tokens.ts";
-import { type Bed, openBed } from "./bed.ts";
+import { bearerToken } from "../../src/providers/jwt.ts";
+import { type Bed, openBed } from "./fixture.ts";
 
 let bed: Bed;
 beforeAll(async () => {

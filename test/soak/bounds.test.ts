@@ -3,11 +3,11 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newGeneration } from "../../src/ids.ts";
-import { openClaims } from "../../src/providers/claims.ts";
-import { openRecords } from "../../src/records.ts";
+import { newGeneration } from "../../src/domain/ids.ts";
+import type { GenerationRecord } from "../../src/domain/types.ts";
+import { openRecords } from "../../src/generations/record-cache.ts";
+import { openClaims } from "../../src/providers/job-claims.ts";
 import { openReader, openWriter, pragma } from "../../src/store/sqlite/open.ts";
-import type { GenerationRecord } from "../../src/terms.ts";
 
 /** Submissions of ten minutes at 20 per second. */
 const TEN_MINUTES = 12_000;

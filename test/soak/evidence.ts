@@ -2,8 +2,8 @@
 import { Database } from "bun:sqlite";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { run } from "../../proof/crash/processes.ts";
 import type { Submission } from "../../src/simulator/log.ts";
+import { run } from "../../src/torture/crash/processes.ts";
 import type { Acknowledged } from "./load.ts";
 
 /** `genrouter verify`, as an operator would run it. */

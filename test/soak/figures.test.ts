@@ -3,10 +3,10 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Office } from "../../src/admin/admin-service.ts";
+import { openFigures } from "../../src/app/runtime-stats.ts";
 import { openControl } from "../../src/cli/control.ts";
 import { askFigures } from "../../src/cli/control-client.ts";
-import { openFigures } from "../../src/figures.ts";
-import type { Office } from "../../src/office/office.ts";
 
 const ABOUT = { url: "http://127.0.0.1:1", mode: "test", version: "0.0.0", pid: process.pid } as const;
 const COUNTS = { queued: 1, running: 7, awake: 6, deadlines: 8, errands: 5, writes: 0 };

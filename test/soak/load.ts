@@ -1,8 +1,8 @@
 // The load of a soak: submissions at a steady rate that are sent again until they are answered, and clients that poll.
 
-import type { Tenant } from "../../proof/crash/world.ts";
-import { chance } from "../../src/simulator/rules.ts";
-import type { JsonObject } from "../../src/terms.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { chance } from "../../src/simulator/fault-script.ts";
+import type { Tenant } from "../../src/torture/crash/world.ts";
 import type { RunTimes } from "./times.ts";
 
 export type LoadPlan = {

@@ -3,7 +3,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, start } from "../../proof/crash/processes.ts";
+import { freePort, start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 
 const STARTS = 3;

@@ -1,5 +1,5 @@
 // How long the jobs of a soak run: a log-normal with a long tail, and how much of it is left of jobs caught at any moment.
-import { chance } from "../../src/simulator/rules.ts";
+import { chance } from "../../src/simulator/fault-script.ts";
 
 /** Nothing runs longer: an attempt ends at 40 minutes, and a job at the edge would be a matter of luck. */
 const LONGEST_S = 2_300;

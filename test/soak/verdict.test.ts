@@ -1,6 +1,6 @@
 // The verdict of a soak sees what it is there for: a leak, files left open, machines nobody needs; and passes what only trembles.
 import { expect, test } from "bun:test";
-import { chance } from "../../src/simulator/rules.ts";
+import { chance } from "../../src/simulator/fault-script.ts";
 import type { Sample } from "./sample.ts";
 import { openRunTimes } from "./times.ts";
 import { type Facts, fitLine, verdictOf } from "./verdict.ts";

@@ -1,6 +1,6 @@
 // A test file that the meter fails: a house whose service blocks the loop. Run by stall.test.ts, which says for how long and how.
 import { test } from "bun:test";
-import { openHouse } from "../house.ts";
+import { openHouse } from "../harness.ts";
 import { compute } from "./compute.ts";
 import { stall } from "./harness.ts";
 

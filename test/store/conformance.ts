@@ -1,16 +1,16 @@
 // What every store promises: one suite, run over each driver.
 import { afterEach, beforeEach, describe, expect } from "bun:test";
 import type { Store } from "../../src/store/store.ts";
-import { admissionPromises } from "./promises/admission.ts";
-import { attemptPromises } from "./promises/attempts.ts";
-import { debtPromises } from "./promises/debts.ts";
-import { keyPromises } from "./promises/keys.ts";
-import { officePromises } from "./promises/office.ts";
-import { peoplePromises } from "./promises/people.ts";
-import { purchasePromises } from "./promises/purchases.ts";
-import { stepPromises } from "./promises/steps.ts";
-import { usagePromises } from "./promises/usage.ts";
-import { type Account, openAccount, violations } from "./scene.ts";
+import { admissionPromises } from "./contract/admission.ts";
+import { attemptPromises } from "./contract/attempts.ts";
+import { debtPromises } from "./contract/debts.ts";
+import { keyPromises } from "./contract/keys.ts";
+import { officePromises } from "./contract/office.ts";
+import { peoplePromises } from "./contract/people.ts";
+import { purchasePromises } from "./contract/purchases.ts";
+import { stepPromises } from "./contract/steps.ts";
+import { usagePromises } from "./contract/usage.ts";
+import { type Account, openAccount, violations } from "./fixture.ts";
 
 /** What each test finds: a store of its own with one account of 1,000 credits. Taken apart inside a test, never before. */
 export interface Stage {

@@ -3,10 +3,10 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { closeSync, cpSync, existsSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { StoreDamaged } from "../../src/store/sqlite/faults.ts";
+import { StoreDamaged } from "../../src/store/sqlite/errors.ts";
 import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
-import { openDirectory } from "./opened.ts";
-import { admit, openAccount } from "./scene.ts";
+import { admit, openAccount } from "./fixture.ts";
+import { openDirectory } from "./open-store.ts";
 
 let base: string;
 const dir = () => join(base, "data");

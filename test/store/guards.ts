@@ -1,7 +1,7 @@
 // What a schema refuses by itself: a scene with every kind of row, and SQL on it that would break an invariant, in words of all drivers.
 import type { Store } from "../../src/store/store.ts";
+import { admit, COPY, openAccount, PIN, pinnedDeed, startedDeed, succeed } from "./fixture.ts";
 import { buy, foreignDeed, openPurchaseDeed, reversalDeed } from "./purchases.ts";
-import { admit, COPY, openAccount, PIN, pinnedDeed, startedDeed, succeed } from "./scene.ts";
 
 /** What a driver says by itself, and how a guard is taken away. */
 export type Words = {

@@ -3,10 +3,10 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { StoreUnknown } from "../../src/deeds.ts";
+import { StoreUnknown } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
-import { openDirectory } from "./opened.ts";
-import { NOW_MS, openAccount } from "./scene.ts";
+import { NOW_MS, openAccount } from "./fixture.ts";
+import { openDirectory } from "./open-store.ts";
 
 let dir: string;
 let store: Store;

@@ -5,8 +5,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Glob } from "bun";
-import { openDirectory, openHere } from "./opened.ts";
-import { openAccount } from "./scene.ts";
+import { openAccount } from "./fixture.ts";
+import { openDirectory, openHere } from "./open-store.ts";
 
 const root = resolve(import.meta.dir, "../..");
 const dir = mkdtempSync(join(tmpdir(), "store-"));
@@ -17,11 +17,11 @@ test("no test opens a store that is not verified when it is closed", () => {
   // Not those in texts: scripts that run in processes of their own, which end by a kill or a full disk.
   // Nor benches: they fill a directory for the service, and have the command verify it when the service has ended. Nor what costs are measured
   // on, which is a programme, too: it verifies its books itself, before they go.
-  const others = ["test/bench/", "test/capacity/beds.ts"];
+  const others = ["test/bench/", "test/capacity/fixtures.ts"];
   for (const path of new Glob("test/**/*.ts").scanSync({ cwd: root }))
     for (const line of readFileSync(join(root, path), "utf8").split("\n"))
       if (!others.some((one) => path.startsWith(one)) && /^import .*\bopenSqlite(Store|Here)\b/.test(line)) openers.push(path);
-  expect([...new Set(openers)]).toEqual(["test/store/opened.ts"]);
+  expect([...new Set(openers)]).toEqual(["test/store/open-store.ts"]);
 });
 
 test.each(["a file", "a directory"])("a store on %s whose books are wrong fails its test at the end", async (where) => {

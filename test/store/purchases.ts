@@ -1,14 +1,15 @@
 // Purchases in one line each, for tests of the store.
-import type { Actor, DecideReversalDeed } from "../../src/deeds.ts";
+
+import type { Actor, DecideReversalDeed } from "../../src/store/mutations.ts";
 import type {
   NoteForeignReversalDeed,
   NoteReversalDeed,
   OpenPurchaseDeed,
   PayPurchaseDeed,
   PurchaseOutcome,
-} from "../../src/purchase.ts";
+} from "../../src/store/purchase-mutations.ts";
 import type { Store } from "../../src/store/store.ts";
-import { commitOne, NOW_MS } from "./scene.ts";
+import { commitOne, NOW_MS } from "./fixture.ts";
 
 /** Whoever buys, and who tells of payments. */
 export const BUYER: Actor = { kind: "person", id: "per_1", name: "ada@example.com" };

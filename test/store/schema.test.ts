@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openWriter } from "../../src/store/sqlite/open.ts";
 import { guards, makeRows } from "./guards.ts";
-import { openHere } from "./opened.ts";
+import { openHere } from "./open-store.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "store-"));
 const path = join(dir, "genrouter.db");

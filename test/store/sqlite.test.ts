@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { conformance } from "./conformance.ts";
-import { openDirectory, openHere } from "./opened.ts";
+import { openDirectory, openHere } from "./open-store.ts";
 
 conformance("SQLite in memory", () => openHere({ path: ":memory:", mode: "test" }));
 

@@ -7,8 +7,8 @@ import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
 import { CLAUSES } from "../../src/store/sqlite/verify/all.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { openDirectory } from "./opened.ts";
-import { openAccount, succeed } from "./scene.ts";
+import { openAccount, succeed } from "./fixture.ts";
+import { openDirectory } from "./open-store.ts";
 
 afterAll(dropDirs);
 

@@ -3,13 +3,13 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { copyBefore } from "../../src/store/sqlite/copy.ts";
 import { MIGRATIONS, migrate } from "../../src/store/sqlite/migrate.ts";
 import { openWriter, pragma } from "../../src/store/sqlite/open.ts";
+import { copyBefore } from "../../src/store/sqlite/pre-migration-copy.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { openDirectory, openHere } from "./opened.ts";
-import { admit, NOW_MS, openAccount, startedDeed, succeed } from "./scene.ts";
+import { admit, NOW_MS, openAccount, startedDeed, succeed } from "./fixture.ts";
+import { openDirectory, openHere } from "./open-store.ts";
 
 afterAll(dropDirs);
 

@@ -4,17 +4,17 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Value } from "../../src/store/sql/asking.ts";
+import type { Value } from "../../src/store/sql/sql-program.ts";
 import { checksOf } from "../../src/store/sql/verify/checks.ts";
-import { chains, runnable, type Seen, verifyOver } from "../../src/store/sql/verify/over.ts";
-import { SQLITE } from "../../src/store/sqlite/asking.ts";
+import { chains, runnable, type Seen, verifyOver } from "../../src/store/sql/verify/run-async.ts";
+import { SQLITE } from "../../src/store/sqlite/sql-program.ts";
 import { verifyAll } from "../../src/store/sqlite/verify/all.ts";
 import type { CheckResult } from "../../src/store/store.ts";
-import { PLANTS_OF_MONEY } from "./plants.ts";
-import { PLANTS_OF_DELIVERIES } from "./plants-of-deliveries.ts";
-import { PLANTS_OF_LIFE } from "./plants-of-life.ts";
-import { NOW_MS } from "./scene.ts";
-import { makeWorld } from "./world.ts";
+import { makeWorld } from "./every-row-fixture.ts";
+import { NOW_MS } from "./fixture.ts";
+import { PLANTS_OF_MONEY } from "./violations.ts";
+import { PLANTS_OF_DELIVERIES } from "./violations-deliveries.ts";
+import { PLANTS_OF_LIFE } from "./violations-lifecycle.ts";
 
 /** What invariant 12 asks of a file is SQLite's own. */
 const PLANTS = [...PLANTS_OF_MONEY, ...PLANTS_OF_LIFE, ...PLANTS_OF_DELIVERIES].filter(({ invariant }) => invariant < 12);

@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { openWriter } from "../../src/store/sqlite/open.ts";
 import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
 import { CHECKS, verifyAll } from "../../src/store/sqlite/verify/all.ts";
-import { PLANTS_OF_MONEY } from "./plants.ts";
-import { PLANTS_OF_DELIVERIES } from "./plants-of-deliveries.ts";
-import { PLANTS_OF_LIFE } from "./plants-of-life.ts";
-import { NOW_MS, violations } from "./scene.ts";
-import { makeWorld } from "./world.ts";
+import { makeWorld } from "./every-row-fixture.ts";
+import { NOW_MS, violations } from "./fixture.ts";
+import { PLANTS_OF_MONEY } from "./violations.ts";
+import { PLANTS_OF_DELIVERIES } from "./violations-deliveries.ts";
+import { PLANTS_OF_LIFE } from "./violations-lifecycle.ts";
 
 const PLANTS = [...PLANTS_OF_MONEY, ...PLANTS_OF_LIFE, ...PLANTS_OF_DELIVERIES];
 const dir = mkdtempSync(join(tmpdir(), "store-"));

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { METRICS } from "../../src/telemetry/list.ts";
-import { backUp } from "../backup/scene.ts";
-import { type House, openHouse } from "../house.ts";
+import { METRICS } from "../../src/telemetry/metrics.ts";
+import { backUp } from "../backup/fixture.ts";
+import { type House, openHouse } from "../harness.ts";
 import { hasPromtool, promtool } from "../promtool.ts";
 import { type Scraped, scraped, typesIn } from "./scraped.ts";
 

@@ -1,6 +1,6 @@
 // What is ordered with a link that has two faces: every way in which a file's length is billed, and files of several lengths and kinds.
 import { type ClipContainer, makeClip } from "../../src/simulator/clip.ts";
-import { chance } from "../../src/simulator/rules.ts";
+import { chance } from "../../src/simulator/fault-script.ts";
 import { makeWav } from "../../src/simulator/sound.ts";
 import { png } from "../media/made.ts";
 import type { Faces } from "./faces.ts";

@@ -1,6 +1,7 @@
 // Plays orders whose links have two faces, and holds what was billed against what the provider says it received.
+
+import type { Place } from "../bombs/fixture.ts";
 import { post } from "../bombs/load.ts";
-import type { Place } from "../bombs/place.ts";
 import { drawFace, type Faces, KINDS_OF_FACES } from "./faces.ts";
 import { FRAME_MS, LENGTHS_MS, ORDERS, type Order, rollOf } from "./orders.ts";
 

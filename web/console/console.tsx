@@ -4,13 +4,13 @@ import { signal } from "@preact/signals";
 import { type ComponentProps, render, type VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { Redirect, useLocation, useSearch } from "wouter-preact";
-import { learnMe, me, told } from "../parts/api.ts";
-import { Frame, type Place } from "../parts/frame.tsx";
-import { CreditsNotice } from "./credits/low.tsx";
-import { Balance, OwnCredits, useOwnCredits } from "./credits/own.tsx";
+import { learnMe, me, told } from "../components/api.ts";
+import { Frame, type Place } from "../components/layout.tsx";
+import { Whose } from "./account-scope.tsx";
+import { CreditsNotice } from "./credits/low-balance-alert.tsx";
+import { Balance, OwnCredits, useOwnCredits } from "./credits/use-balance.tsx";
 import { Insecure } from "./insecure.tsx";
 import { OPEN_PAGES, PAGES, type PageOf } from "./pages.tsx";
-import { Whose } from "./whose.tsx";
 
 const unreachable = signal<string | null>(null);
 

@@ -1,12 +1,12 @@
 // The dialogs of the keys page: made and shown once, changed, rotated with an overlap, revoked after a second thought.
 import type { ComponentChildren, VNode } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
-import type { KeysPage, KeyView, MadeKey } from "../../src/console/keys-wire.ts";
-import { Modal } from "../parts/modal.tsx";
-import { timeText } from "../parts/words.ts";
+import type { KeysPage, KeyView, MadeKey } from "../../src/console/keys-dto.ts";
+import { timeText } from "../components/format.ts";
+import { Modal } from "../components/modal.tsx";
+import { awayFrom } from "./format.ts";
 import { KeyFields } from "./key-fields.tsx";
 import { askOf, EMPTY_FORM, type FormFaults, formOf, type KeyForm } from "./key-form.ts";
-import { awayFrom } from "./words.ts";
 
 export type KeyAction =
   | { kind: "make" }

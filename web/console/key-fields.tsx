@@ -1,8 +1,8 @@
 // The fields that say what a key is for: name, scope, expiry, limits and models.
 import type { ComponentChildren, VNode } from "preact";
 import { useId, useState } from "preact/hooks";
-import type { KeysPage } from "../../src/console/keys-wire.ts";
-import { KEY_WINDOWS } from "../../src/terms.ts";
+import type { KeysPage } from "../../src/console/keys-dto.ts";
+import { KEY_WINDOWS } from "../../src/domain/types.ts";
 import { type Expiry, type FormFaults, type KeyForm, WINDOW_NAMES } from "./key-form.ts";
 
 type Parts = { form: KeyForm; set: (change: Partial<KeyForm>) => void; faults: FormFaults };

@@ -1,6 +1,6 @@
 // What a person typed about a key, made into what the server is asked; amounts are read as digits, never as floats.
-import type { KeyAsk, KeyView } from "../../src/console/keys-wire.ts";
-import { KEY_WINDOWS, type KeyLimits, type KeyScope, type KeyWindow } from "../../src/terms.ts";
+import type { KeyAsk, KeyView } from "../../src/console/keys-dto.ts";
+import { KEY_WINDOWS, type KeyLimits, type KeyScope, type KeyWindow } from "../../src/domain/types.ts";
 
 export type Expiry = "never" | "30" | "90" | "365" | "date";
 export type KeyForm = {

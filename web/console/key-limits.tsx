@@ -1,9 +1,9 @@
 // The limits of a key, each with how much of it is used as a bar and in words.
 
 import type { VNode } from "preact";
-import type { KeyView } from "../../src/console/keys-wire.ts";
-import { KEY_WINDOWS, type KeyWindow } from "../../src/terms.ts";
-import { timeText, usd } from "../parts/words.ts";
+import type { KeyView } from "../../src/console/keys-dto.ts";
+import { KEY_WINDOWS, type KeyWindow } from "../../src/domain/types.ts";
+import { timeText, usd } from "../components/format.ts";
 
 const WORDS: Record<KeyWindow, string> = { day: "today", week: "this week", month: "this month" };
 /** From here on a bar is a warning. */

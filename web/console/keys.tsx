@@ -2,11 +2,11 @@
 
 import type { VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { KeyView, KeysPage as Told } from "../../src/console/keys-wire.ts";
-import { usd } from "../parts/words.ts";
+import type { KeyView, KeysPage as Told } from "../../src/console/keys-dto.ts";
+import { usd } from "../components/format.ts";
+import { awayFrom } from "./format.ts";
 import { type KeyAction, KeyDialog, type Send } from "./key-dialogs.tsx";
 import { KeyLimitBars } from "./key-limits.tsx";
-import { awayFrom } from "./words.ts";
 
 const stateOf = ({ state, expiresAtMs }: KeyView, nowMs: number): string => {
   if (state !== "active") return state;

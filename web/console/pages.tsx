@@ -1,7 +1,7 @@
 // Every page of the console: its path, its place in the navigation, whom it is for, and how it is loaded.
 import type { ComponentType } from "preact";
-import { call, me } from "../parts/api.ts";
-import { later } from "../parts/later.tsx";
+import { call, me } from "../components/api.ts";
+import { later } from "../components/lazy-page.tsx";
 
 /** `params`: parts of the path; `account`: whose page, where an operator looks at another's. */
 export type ViewProps = { params: Readonly<Record<string, string>>; account: string | null };
@@ -22,20 +22,20 @@ const LINK_TITLES = { setup: "Set up this service", join: "Join", reset: "Set a 
 export const OPEN_PAGES: readonly PageOf[] = [
   {
     ...{ path: "/console/sign-in", title: "Sign in", who: "person" },
-    View: later(async () => (await import("./people/sign-in.tsx")).SignInPage),
+    View: later(async () => (await import("./users/sign-in.tsx")).SignInPage),
   },
   {
     ...{ path: "/console/sign-up", title: "Sign up", who: "person" },
-    View: later(async () => (await import("./people/sign-in.tsx")).SignUpPage),
+    View: later(async () => (await import("./users/sign-in.tsx")).SignUpPage),
   },
   {
     ...{ path: "/console/forgotten", title: "Forgotten password", who: "person" },
-    View: later(async () => (await import("./people/sign-in.tsx")).ForgottenPage),
+    View: later(async () => (await import("./users/sign-in.tsx")).ForgottenPage),
   },
   ...(["setup", "join", "reset"] as const).map(
     (kind): PageOf => ({
       ...{ path: `/console/${kind}`, title: LINK_TITLES[kind], who: "person" },
-      View: later(async () => (await import("./people/link.tsx")).LinkPage),
+      View: later(async () => (await import("./users/link.tsx")).LinkPage),
     }),
   ),
 ];
@@ -44,16 +44,16 @@ export const PAGES: readonly PageOf[] = [
   {
     ...{ path: "/console/generations", title: "Generations", who: "person", place: { says: "Generations", group: "" } },
     shows: "accounts",
-    View: later(async () => (await import("./making/generations.tsx")).GenerationsPage),
+    View: later(async () => (await import("./generations/generations.tsx")).GenerationsPage),
   },
   {
     ...{ path: "/console/playground", title: "Playground", who: "person", place: { says: "Playground", group: "" } },
-    View: later(async () => (await import("./making/playground.tsx")).PlaygroundPage),
+    View: later(async () => (await import("./generations/playground.tsx")).PlaygroundPage),
   },
   {
     ...{ path: "/console/generations/:id", title: "Generation", who: "person" },
     View: later(async () => {
-      const { GenerationPage } = await import("./making/generation.tsx");
+      const { GenerationPage } = await import("./generations/generation.tsx");
       return ({ params }: ViewProps) => <GenerationPage id={params.id ?? ""} />;
     }),
   },
@@ -134,7 +134,7 @@ export const PAGES: readonly PageOf[] = [
       who: "viewer",
       place: { says: "Ledger proof", group: "Operator" },
     },
-    View: later(async () => (await import("./operator/proof.tsx")).ProofPage),
+    View: later(async () => (await import("./operator/ledger-verification.tsx")).ProofPage),
   },
   {
     ...{ path: "/console/operator/service", title: "Service", who: "viewer", place: { says: "Service", group: "Operator" } },
@@ -142,14 +142,14 @@ export const PAGES: readonly PageOf[] = [
   },
   {
     ...{ path: "/console/profile", title: "Profile and sessions", who: "person", place: { says: "Profile", group: "" } },
-    View: later(async () => (await import("./people/profile.tsx")).ProfilePage),
+    View: later(async () => (await import("./users/profile.tsx")).ProfilePage),
   },
   {
     ...{ path: "/console/operator/people", title: "People", who: "viewer", place: { says: "People", group: "Operator" } },
-    View: later(async () => (await import("./people/people.tsx")).PeoplePage),
+    View: later(async () => (await import("./users/users.tsx")).PeoplePage),
   },
   {
     ...{ path: "/console/operator/audit", title: "Audit log", who: "viewer", place: { says: "Audit log", group: "Operator" } },
-    View: later(async () => (await import("./people/audit.tsx")).AuditPage),
+    View: later(async () => (await import("./users/audit.tsx")).AuditPage),
   },
 ];

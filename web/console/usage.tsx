@@ -2,11 +2,11 @@
 
 import type { VNode } from "preact";
 import { useEffect, useId, useMemo, useState } from "preact/hooks";
-import type { UsageView as Told, UsageLine } from "../../src/console/keys-wire.ts";
-import { dayText, usd } from "../parts/words.ts";
+import type { UsageView as Told, UsageLine } from "../../src/console/keys-dto.ts";
+import { dayText, usd } from "../components/format.ts";
+import { waited } from "./format.ts";
 import type { Send } from "./key-dialogs.tsx";
 import { type Figure, UsageChart } from "./usage-chart.tsx";
-import { waited } from "./words.ts";
 
 const DAY_MS = 86_400_000;
 const SPANS: readonly (readonly [days: number, says: string])[] = [

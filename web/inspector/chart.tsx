@@ -5,7 +5,7 @@ import { type Chart as ChartOf, withAncestors } from "../../actors/chart/chart.t
 import { type Drawn, drawingOf, type Marks } from "../../actors/chart/drawing.ts";
 import { type Layout, layoutOf } from "../../actors/chart/layout.ts";
 import { ChartCounts } from "./chart-counts.tsx";
-import { bringIntoSight, panBy } from "./panning.ts";
+import { bringIntoSight, panBy } from "./pan-zoom.ts";
 import { Scrolling } from "./scrolling.tsx";
 import { StateList } from "./state-list.tsx";
 

@@ -1,5 +1,5 @@
 // What of a machine's memory a step has changed: flat, so that it can be read as a table.
-import type { Json } from "../../src/terms.ts";
+import type { Json } from "../../src/domain/types.ts";
 
 /** A member of the memory by its path (`current.sends`); null where it was not, or is no more. */
 export type Difference = { path: string; before: string | null; after: string | null; isChanged: boolean };

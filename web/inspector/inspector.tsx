@@ -2,10 +2,10 @@
 import { render, type VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { useLocation } from "wouter-preact";
-import type { LifeTold } from "../../src/inspector/life-wire.ts";
-import { call, learnMe, me } from "../parts/api.ts";
-import { Frame, type Place } from "../parts/frame.tsx";
-import { later } from "../parts/later.tsx";
+import type { LifeTold } from "../../src/inspector/generation-history-dto.ts";
+import { call, learnMe, me } from "../components/api.ts";
+import { Frame, type Place } from "../components/layout.tsx";
+import { later } from "../components/lazy-page.tsx";
 
 const PLACES: readonly Place[] = [
   { href: "/inspector", says: "Live", group: "Inspector" },

@@ -1,7 +1,7 @@
 // The live feed in the page: keeps what the service tells over its socket, and shows it a few times a second, or not while it is paused.
 import { signal } from "@preact/signals";
-import type { ActorRow, ChosenActor, LiveAsk, LiveBatch, SeenEvent, StateCounts, Totals } from "../../src/inspector/wire.ts";
-import { type Connection, troubleOf } from "./live-trouble.tsx";
+import type { ActorRow, ChosenActor, LiveAsk, LiveBatch, SeenEvent, StateCounts, Totals } from "../../src/inspector/dto.ts";
+import { type Connection, troubleOf } from "./connection-status.tsx";
 
 /** What the page shows: made anew a few times a second, never changed. */
 export type Shown = {

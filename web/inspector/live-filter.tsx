@@ -1,6 +1,6 @@
 // What of the live list is looked for: a kind, an account, a model, a route, a state, or a part of an id.
 import type { VNode } from "preact";
-import type { ActorRow } from "../../src/inspector/wire.ts";
+import type { ActorRow } from "../../src/inspector/dto.ts";
 
 export type Filter = { kind: string; account: string; model: string; route: string; state: string; node: string; text: string };
 export const NO_FILTER: Filter = { kind: "", account: "", model: "", route: "", state: "", node: "", text: "" };

@@ -1,7 +1,7 @@
 // The actors that are on stage, newest first: a row each, as many as can be read, and how many more there are.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { ActorRow } from "../../src/inspector/wire.ts";
+import type { ActorRow } from "../../src/inspector/dto.ts";
 
 /** Rows drawn at first, and with each press of the button. */
 const PAGE = 100;

@@ -1,6 +1,6 @@
 // The event log: what happened, newest first, each with its time and the states it led from and to.
 import type { VNode } from "preact";
-import type { SeenEvent } from "../../src/inspector/wire.ts";
+import type { SeenEvent } from "../../src/inspector/dto.ts";
 import { Scrolling } from "./scrolling.tsx";
 
 const DRAWN = 100;

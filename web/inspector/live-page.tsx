@@ -2,15 +2,15 @@
 import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
-import type { ActorKind } from "../../src/inspector/wire.ts";
+import type { ActorKind } from "../../src/inspector/dto.ts";
 import { type AskToken, Connect } from "./connect.tsx";
-import { Chosen } from "./live-chosen.tsx";
+import { ConnectionBar } from "./connection-status.tsx";
+import { LiveMemory } from "./context-panel.tsx";
 import { eventsOf, type LiveFeed, openLiveFeed } from "./live-feed.ts";
 import { FilterBar, isWanted, NO_FILTER } from "./live-filter.tsx";
 import { ActorList } from "./live-list.tsx";
 import { EventLog } from "./live-log.tsx";
-import { LiveMemory } from "./live-memory.tsx";
-import { ConnectionBar } from "./live-trouble.tsx";
+import { Chosen } from "./selected-actor.tsx";
 
 /** `liveUrl`: the socket of this page; `openUrl`: that of other programs. */
 export type LiveProps = { liveUrl: string; openUrl: string; askToken: AskToken };

@@ -7,13 +7,22 @@ import { coveredOf } from "../../actors/chart/coverage.ts";
 import { MACHINE_NAMES, MACHINES, type MachineName } from "../../actors/chart/machines.ts";
 import { mermaidOf } from "../../actors/chart/mermaid.ts";
 import { svgOf } from "../../actors/chart/svg.ts";
-import type { Ask, Saying } from "../../actors/generation-words.ts";
-import { newGame, type Offered, offersOf, type PlayedStep, play, type Standing, stateOf, wait } from "../../actors/play.ts";
-import { usd } from "../parts/words.ts";
+import type { Ask, Saying } from "../../actors/generation/types.ts";
+import {
+  newGame,
+  type Offered,
+  offersOf,
+  type PlayedStep,
+  play,
+  type Standing,
+  stateOf,
+  wait,
+} from "../../actors/replay/playground.ts";
+import { usd } from "../components/format.ts";
 import { Chart } from "./chart.tsx";
 import { Exports } from "./exports.tsx";
+import { elapsed, tellAsk } from "./format.ts";
 import { Guards, Memory } from "./step-detail.tsx";
-import { elapsed, tellAsk } from "./words.ts";
 
 const MINUTE_MS = 60_000;
 const WAITS: readonly [label: string, ms: number][] = [

@@ -1,8 +1,8 @@
 // Fetches the generation that is to be replayed, and says in one sentence why there is none to be seen.
 import type { VNode } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
-import type { LifeTold } from "../../src/inspector/life-wire.ts";
-import { Fault, told } from "../parts/api.ts";
+import type { LifeTold } from "../../src/inspector/generation-history-dto.ts";
+import { Fault, told } from "../components/api.ts";
 import { ReplayView } from "./replay-page.tsx";
 
 type Loaded = { told: LifeTold } | { fault: string; isSignedOut: boolean } | null;

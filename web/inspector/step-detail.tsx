@@ -2,12 +2,12 @@
 
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { Moved, ReplayStep } from "../../actors/replay.ts";
-import type { Considered } from "../../actors/trying.ts";
-import { usd } from "../parts/words.ts";
+import type { Considered } from "../../actors/replay/dry-run.ts";
+import type { Moved, ReplayStep } from "../../actors/replay/replay.ts";
+import { usd } from "../components/format.ts";
 import { differences } from "./context-diff.ts";
+import { tellAsk } from "./format.ts";
 import { Scrolling } from "./scrolling.tsx";
-import { tellAsk } from "./words.ts";
 
 const Part = ({ title, children }: { title: string; children: ComponentChildren }): VNode => (
   <section class="step-part">

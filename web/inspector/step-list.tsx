@@ -1,9 +1,9 @@
 // The steps of a replay one below the other: each event with its time, the states it led from and to, and the money it moved.
 
 import type { VNode } from "preact";
-import type { ReplayStep } from "../../actors/replay.ts";
-import { usd } from "../parts/words.ts";
-import { elapsed } from "./words.ts";
+import type { ReplayStep } from "../../actors/replay/replay.ts";
+import { usd } from "../components/format.ts";
+import { elapsed } from "./format.ts";
 
 type Props = { steps: readonly ReplayStep[]; at: number; go: (at: number) => void };
 

@@ -1,8 +1,8 @@
 // The time of a generation as a slider with a mark for each step; arrow keys go from step to step, however close they are in time.
 import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { ReplayStep } from "../../actors/replay.ts";
-import { elapsed } from "./words.ts";
+import type { ReplayStep } from "../../actors/replay/replay.ts";
+import { elapsed } from "./format.ts";
 
 /** A step, or where a step leads from the one that is shown by then: keys come faster than pages are drawn. */
 export type Go = (to: number | ((at: number) => number)) => void;

@@ -1,5 +1,5 @@
 // The whole answer to a rate: which store, how many of what, what is kept, where it ends and what then has to be done.
-import { SLOTS } from "../../ids.ts";
+import { SLOTS } from "../../domain/ids.ts";
 import { costsOf, MEASURED } from "./costs.ts";
 import type { Measured, StoreName } from "./measured.ts";
 import {

@@ -2,7 +2,7 @@
 
 /** Run times vary: their logarithm does so by this much. A tenth of all runs takes more than twice as long as the tenth that is fastest … slowest. */
 export const RUN_SPREAD = 0.5;
-/** First and longest pause between looks at a provider, s, and how a pause grows (src/effects/parts.ts, src/providers). */
+/** First and longest pause between looks at a provider, s, and how a pause grows (src/effects/deps.ts, src/providers). */
 const [FIRST_LOOK_S, LONGEST_LOOK_S, GROWS] = [2, 5, 1.5];
 
 /** Looks that find a run of so many seconds done, and how long it has been over by then, s. */

@@ -1,5 +1,5 @@
 // The capacity calculator: from a rate of generations to what nodes, database, log and bucket have to carry, and where it ends.
-import { SLOTS } from "../../ids.ts";
+import { SLOTS } from "../../domain/ids.ts";
 import { type Costs, linearAt } from "./costs.ts";
 import { type Grouped, groupCommits, MOST_IN_A_COMMIT } from "./group-commit.ts";
 import { type Run, runsOf, seldomMore } from "./in-flight.ts";

@@ -1,9 +1,9 @@
 // `genrouter accounts`: make, list, pause and limit the accounts that keys and credits belong to.
 import type { Command } from "commander";
-import { newReference } from "../../office/reference.ts";
+import { newReference } from "../../admin/request-reference.ts";
 import type { AccountRow } from "../../store/store.ts";
-import { withOffice } from "../desk.ts";
-import { CommandFault, EXITS } from "../exits.ts";
+import { withOffice } from "../admin-connection.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
 import {
   type DirFlag,
   type JsonFlag,

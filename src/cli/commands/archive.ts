@@ -1,11 +1,11 @@
 // `genrouter archive`: what is old and settled goes into files beside the books, in a directory or the bucket, and is checked; the books keep all of it.
 import type { Command } from "commander";
-import type { Manifest } from "../../store/archive/form.ts";
-import { type ArchivePlace, archivePlaceOf, tellingArchive } from "../archive-place.ts";
-import { CommandFault, EXITS } from "../exits.ts";
-import { booksOf, placeOf } from "../reads.ts";
+import type { Manifest } from "../../store/archive/format.ts";
+import { type ArchivePlace, archivePlaceOf, tellingArchive } from "../archive-location.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
+import { sinceMs } from "../parse-time.ts";
+import { booksOf, placeOf } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
-import { sinceMs } from "../since.ts";
 import { showUsd, usdNumber } from "../usd.ts";
 import { checkLines } from "./verify.ts";
 

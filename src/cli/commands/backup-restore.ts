@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { Restored } from "../../backup/restore.ts";
 import { ageText, comparisonLines, counted, sizeText, unfinishedLines } from "../backup-text.ts";
 import { awaitWork } from "../backup-work.ts";
-import { CommandFault, EXITS } from "../exits.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
 import { directoryOf, type JsonFlag, type Session, withExamples, withJson } from "../session.ts";
 
 type Flags = JsonFlag & { to: string; dryRun?: true; yes?: true };
@@ -63,7 +63,7 @@ export const addRestore = (backup: Command, session: Session): void => {
     .option("--dry-run", "only tell what is in it, and what would be lost of what the directory holds now")
     .option("--yes", "do not ask")
     .action(async (path: string, flags: Flags) => {
-      const { bringBack } = await import("../../backup/thread.ts");
+      const { bringBack } = await import("../../backup/worker-client.ts");
       const { network_disk: networkDisk } = directoryOf(session, {});
       const run = (dryRun: boolean) => awaitWork(session, (say) => bringBack({ path, to: flags.to, dryRun, networkDisk }, say));
       const dir = resolve(flags.to);

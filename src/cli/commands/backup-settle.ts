@@ -1,6 +1,6 @@
 // `genrouter backup settle`: an operator says that what a restored backup knows nothing of was looked after.
 import type { Command } from "commander";
-import { withOffice } from "../desk.ts";
+import { withOffice } from "../admin-connection.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 
 export const addSettle = (backup: Command, session: Session): void => {

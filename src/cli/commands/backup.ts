@@ -1,14 +1,14 @@
 // `genrouter backup`: make, check and list backups, and bring one back.
 import type { Command } from "commander";
+import type { Shelved } from "../../backup/backup-directory.ts";
 import type { Made } from "../../backup/create.ts";
-import type { Shelved } from "../../backup/shelf.ts";
 import { ageText, counted, sizeText } from "../backup-text.ts";
 import { awaitWork } from "../backup-work.ts";
-import { CommandFault, EXITS } from "../exits.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 import { VERSION } from "../version.ts";
-import { addAdopt } from "./backup-adopt.ts";
+import { addAdopt } from "./backup-mark-restored.ts";
 import { addRestore } from "./backup-restore.ts";
 import { addSettle } from "./backup-settle.ts";
 
@@ -79,7 +79,7 @@ export const addBackup = (program: Command, session: Session): void => {
     .action(async (dir: string | undefined, flags: Flags & { withMasterKey?: true }) => {
       const place = placeOf(session, dir, flags);
       const { data, files } = settingsOf(session, flags);
-      const { makeBackup } = await import("../../backup/thread.ts");
+      const { makeBackup } = await import("../../backup/worker-client.ts");
       const made = await awaitWork(session, (tell) =>
         makeBackup(
           {
@@ -108,7 +108,7 @@ export const addBackup = (program: Command, session: Session): void => {
     .command("verify <path>")
     .description("read every byte of a backup: files and manifest, and the books in its database; exit 1 when something is wrong")
     .action(async (path: string, flags: JsonFlag) => {
-      const { verifyBackup } = await import("../../backup/thread.ts");
+      const { verifyBackup } = await import("../../backup/worker-client.ts");
       const { manifest, faults, books } = await awaitWork(session, (tell) => verifyBackup(path, tell));
       const wrong = [...faults, ...books];
       if (wrong.length > 0 || manifest.faults.length > 0) session.exit = EXITS.failure;
@@ -137,7 +137,7 @@ export const addBackup = (program: Command, session: Session): void => {
     .description("the backups of a directory, newest first")
     .action(async (dir: string | undefined, flags: Flags) => {
       const place = placeOf(session, dir, flags);
-      const { shelfOf } = await import("../../backup/shelf.ts");
+      const { shelfOf } = await import("../../backup/backup-directory.ts");
       const shelf = shelfOf(place);
       const nowMs = Date.now();
       if (flags.json) return terminal.print(JSON.stringify(shelf.map((one) => shelvedJson(one, nowMs))));

@@ -1,7 +1,7 @@
 // `genrouter capacity`: what so many generations a second need, from what one was measured to cost; it asks no service and no database.
 import type { Command } from "commander";
 import type { Ask } from "../capacity/plan.ts";
-import { CommandFault, EXITS } from "../exits.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
 import { type JsonFlag, parseWhole, type Session, settingsOf, withExamples, withJson } from "../session.ts";
 
 type Flags = JsonFlag & {

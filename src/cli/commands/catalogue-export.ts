@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { counted } from "../backup-text.ts";
-import { CommandFault, EXITS } from "../exits.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
 import { type JsonFlag, type Session, withExamples, withJson } from "../session.ts";
 
 /** Of models in files: a start, the doctor and the log count those that real providers run. Where all are the simulator's, it is what runs them. */

@@ -2,11 +2,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import type { Change } from "../../../catalogue/difference.ts";
-import { endingRoutes, endingText } from "../../../catalogue/ends.ts";
+import type { Change } from "../../../catalogue/diff.ts";
+import { endingRoutes, endingText } from "../../../catalogue/route-end-dates.ts";
 import type { Model } from "../../../catalogue/schema.ts";
 import { askAbout, officeOverSocket } from "../control-client.ts";
-import { CommandFault, EXITS } from "../exits.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { addExport, modelsText } from "./catalogue-export.ts";
 
@@ -24,7 +24,7 @@ type Read = { models: readonly Model[]; dialects: number };
 /** Reads a directory as a start would. @returns the faults instead where there are any. */
 const readFolder = async (dir: string): Promise<Read | { faults: string[] }> => {
   const [{ wholeCatalogue, dialectsOf }, { fileFaults }] = await Promise.all([
-    import("../../offer.ts"),
+    import("../../routing/load-catalogue.ts"),
     import("../catalogue-faults.ts"),
   ]);
   const attempt = <T>(work: () => T): { value: T } | { faults: string[] } => {
@@ -98,7 +98,7 @@ export const addCatalogue = (program: Command, session: Session): void => {
       const read = await readFolder(folderOf(session, named, flags));
       if (tellFaults(session, read)) return;
       const [{ changesBetween }, { builtInCatalogue }] = await Promise.all([
-        import("../../../catalogue/difference.ts"),
+        import("../../../catalogue/diff.ts"),
         import("../../../catalogue/load.ts"),
       ]);
       const running = existsSync(dataDir) ? await askAbout(dataDir) : undefined;

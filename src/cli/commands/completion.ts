@@ -1,8 +1,8 @@
 // `genrouter completion` and `genrouter man`: what shells and man(1) know of the commands, printed from the commands themselves.
 import { Argument, type Command } from "commander";
+import { treeOf } from "../command-tree.ts";
 import { SHELLS, type Shell } from "../completion.ts";
 import { type Session, withExamples } from "../session.ts";
-import { treeOf } from "../tree.ts";
 
 export const addCompletion = (program: Command, session: Session): void => {
   const { terminal } = session;

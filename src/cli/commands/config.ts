@@ -2,14 +2,14 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { MASTER_KEY_FILE } from "../../backup/form.ts";
-import { BadSetting, SettingsSchema } from "../../config.ts";
-import { NO_KEY } from "../../provider-keys.ts";
-import { ignoredLine } from "../../service-variables.ts";
-import { examine, isSecret, listeningFault, type ReadSettings } from "../../settings.ts";
-import { findSettingsFile, type SettingsFile } from "../../settings-file.ts";
-import type { Json } from "../../terms.ts";
-import { CommandFault, EXITS, tell } from "../exits.ts";
+import { MASTER_KEY_FILE } from "../../backup/manifest.ts";
+import { ignoredLine } from "../../config/kubernetes-variables.ts";
+import { examine, isSecret, listeningFault, type ReadSettings } from "../../config/load.ts";
+import { BadSetting, SettingsSchema } from "../../config/schema.ts";
+import { findSettingsFile, type SettingsFile } from "../../config/toml-file.ts";
+import type { Json } from "../../domain/types.ts";
+import { NO_KEY } from "../../providers/credentials.ts";
+import { CommandFault, EXITS, tell } from "../exit-codes.ts";
 import {
   DEMO_KEY_FILE,
   type DirFlag,
@@ -77,7 +77,7 @@ const asToml = (lines: readonly Line[]): string[] => {
 
 /** What stops a start although each setting is right by itself. */
 const deeperFaults = async ({ settings, origins }: ReadSettings): Promise<string[]> => {
-  const { startChecks } = await import("../../start-checks.ts");
+  const { startChecks } = await import("../../app/preflight-checks.ts");
   const faults: string[] = [];
   for (const check of startChecks(settings, null, origins))
     try {
@@ -92,9 +92,9 @@ const deeperFaults = async ({ settings, origins }: ReadSettings): Promise<string
 
 /** Keys of providers that a start would refuse, and files of keys that cannot be read. */
 const keyFaults = async ({ settings, origins }: ReadSettings): Promise<string[]> => {
-  const { withKeys } = await import("../../provider-keys.ts");
-  const { usableKey } = await import("../../providers/desk.ts");
-  const { openVault } = await import("../../vault.ts");
+  const { withKeys } = await import("../../providers/credentials.ts");
+  const { usableKey } = await import("../../providers/provider-client.ts");
+  const { openVault } = await import("../../providers/vault.ts");
   const vault = openVault(settings.data.dir, settings.store.url !== "");
   return Object.entries(settings.providers).flatMap(([id, section]) => {
     try {

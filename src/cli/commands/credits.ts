@@ -1,7 +1,7 @@
 // `genrouter credits`: add, take back and show the prepaid credits of an account.
 import type { Command } from "commander";
 import type { MovementRow } from "../../store/store.ts";
-import { withOffice } from "../desk.ts";
+import { withOffice } from "../admin-connection.ts";
 import {
   type DirFlag,
   type JsonFlag,

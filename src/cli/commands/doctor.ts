@@ -1,8 +1,8 @@
 // `genrouter doctor`: a look at everything that a service needs, and for each fault what mends it.
 import type { Command } from "commander";
-import { BadSetting } from "../../config.ts";
+import { BadSetting } from "../../config/schema.ts";
 import { type Finding, fault } from "../doctor/finding.ts";
-import { EXITS } from "../exits.ts";
+import { EXITS } from "../exit-codes.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 
 type Flags = DirFlag & JsonFlag & { deep?: true };

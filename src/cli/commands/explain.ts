@@ -3,20 +3,20 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { openHealthDesk } from "../../../actors/health-desk.ts";
-import { systemClock } from "../../clock.ts";
-import type { Settings } from "../../config.ts";
-import type { Giving } from "../../inputs/giving.ts";
-import { billedFields } from "../../inputs/links.ts";
-import { checkInput, checkMeasured } from "../../quote/input.ts";
+import { openHealthDesk } from "../../../actors/circuit-breaker/registry.ts";
+import type { Settings } from "../../config/schema.ts";
+import { systemClock } from "../../domain/clock.ts";
+import type { GivenAs, JsonObject, Measured, MediaLink } from "../../domain/types.ts";
+import { billedFields } from "../../inputs/pinned-links.ts";
+import type { Giving } from "../../inputs/provider-inputs.ts";
+import { checkInput, checkMeasured } from "../../quote/check-input.ts";
 import { type ConsideredRoute, type Explanation, explainPlan } from "../../quote/plan.ts";
 import { priceRoutes } from "../../quote/price.ts";
-import { DELIVERIES_KEPT, openRoutes } from "../../routes.ts";
+import { DELIVERIES_KEPT, openRoutes } from "../../routing/route-table.ts";
 import type { ProviderKeyRow } from "../../store/store.ts";
-import type { GivenAs, JsonObject, Measured, MediaLink } from "../../terms.ts";
-import { CommandFault, EXITS, exitOfStatus } from "../exits.ts";
-import { inputOf, parseObject, withFields } from "../fields.ts";
-import { withReads } from "../reads.ts";
+import { CommandFault, EXITS, exitOfStatus } from "../exit-codes.ts";
+import { inputOf, parseObject, withFields } from "../input-flags.ts";
+import { withReads } from "../read-only-store.ts";
 import {
   type DirFlag,
   type JsonFlag,
@@ -62,8 +62,8 @@ const knownOf = async (dir: string): Promise<Known> => {
 /** The providers that there is a key of, the simulator's where it stands in: with no key at all, as `serve --simulate` would. */
 const keyed = async (settings: Settings, known: Known) => {
   const [{ NOTHING_KEPT, openMarket }, { catalogueOf, dialectsOf }, { providerFacts }] = await Promise.all([
-    import("../../market.ts"),
-    import("../../offer.ts"),
+    import("../../routing/inventory.ts"),
+    import("../../routing/load-catalogue.ts"),
     import("../../providers/providers.ts"),
   ]);
   const reads = { ...NOTHING_KEPT, providerKeys: async () => known.keys };
@@ -81,9 +81,9 @@ const keyed = async (settings: Settings, known: Known) => {
 const givingOf = async (settings: Settings, simulated: boolean): Promise<Giving | null> => {
   if (settings.media.unpinned === "trust") return null;
   const [{ openGiving }, { spokenDialects }, { dialectsOf }] = await Promise.all([
-    import("../../inputs/giving.ts"),
+    import("../../inputs/provider-inputs.ts"),
     import("../../providers/providers.ts"),
-    import("../../offer.ts"),
+    import("../../routing/load-catalogue.ts"),
   ]);
   const spoken = new Map(spokenDialects(dialectsOf(settings)));
   const { host, port, public_url: publicUrl } = settings.server;
@@ -103,9 +103,9 @@ const measure = async (settings: Settings, links: readonly MediaLink[]): Promise
   const [{ openMedia }, { openSandbox }, { readAllowed }, { openLocalFiles }, { openSpool }] = await Promise.all([
     import("../../media/media.ts"),
     import("../../media/sandbox/sandbox.ts"),
-    import("../../media/allow.ts"),
+    import("../../media/host-allowlist.ts"),
     import("../../files/local.ts"),
-    import("../../files/spool.ts"),
+    import("../../files/inline-spool.ts"),
   ]);
   const spool = mkdtempSync(join(tmpdir(), "genrouter-explain-"));
   const sandbox = openSandbox({ workers: settings.media.workers });
@@ -142,7 +142,7 @@ const explain = async (
       fix: `it has ${catalogue.models.map(({ id }) => id).join(", ")}`,
       code: "model_not_available",
     });
-  const { readAllowed } = await import("../../media/allow.ts");
+  const { readAllowed } = await import("../../media/host-allowlist.ts");
   const checked = checkInput(model, input, readAllowed(settings.media.allow));
   const measured = await measure(settings, checked.links);
   checkMeasured(model, checked, measured);

@@ -8,9 +8,9 @@ import {
   type Order,
   type SavedFile,
 } from "../../../client/src/client.ts";
-import { CommandFault, EXITS } from "../exits.ts";
-import { inputOf, withFields } from "../fields.ts";
-import { checkOutput, namesOf, OUTPUT_HELP, placeOf, takesStdout, tellFiles } from "../output.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
+import { inputOf, withFields } from "../input-flags.ts";
+import { checkOutput, namesOf, OUTPUT_HELP, placeOf, takesStdout, tellFiles } from "../output-paths.ts";
 import {
   type ClientFlags,
   clientOf,
@@ -22,7 +22,7 @@ import {
   withExamples,
   withJson,
 } from "../session.ts";
-import { waitForEnd } from "../watch.ts";
+import { waitForEnd } from "../wait-for-generation.ts";
 
 /** A person who waits is told within seconds that nobody answers. */
 const SUBMIT_TRIES = 4;

@@ -1,11 +1,11 @@
 // `genrouter generations`: what waits for an operator, and the three ways to end it.
 import type { Command } from "commander";
-import type { Decision } from "../../decision.ts";
-import type { Decided } from "../../office/generations.ts";
+import type { Decided } from "../../admin/generations.ts";
+import type { Decision } from "../../domain/operator-decision.ts";
 import type { ParkedRow } from "../../store/store.ts";
-import { withOffice } from "../desk.ts";
-import { EXITS } from "../exits.ts";
-import { placeOf, withReads } from "../reads.ts";
+import { withOffice } from "../admin-connection.ts";
+import { EXITS } from "../exit-codes.ts";
+import { placeOf, withReads } from "../read-only-store.ts";
 import {
   type DirFlag,
   type JsonFlag,

@@ -1,8 +1,8 @@
 // `genrouter healthcheck`: one question to the service and one line back, for containers and supervisors.
 import type { Command } from "commander";
 import { askAbout } from "../control-client.ts";
-import { askHealth } from "../doctor/running.ts";
-import { EXITS } from "../exits.ts";
+import { askHealth } from "../doctor/process.ts";
+import { EXITS } from "../exit-codes.ts";
 import { type DirFlag, dirOf, type JsonFlag, parseWhole, type Session, withDir, withExamples, withJson } from "../session.ts";
 
 type Flags = DirFlag & JsonFlag & { ready?: true; url?: string; timeout: string };

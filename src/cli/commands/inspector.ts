@@ -1,7 +1,7 @@
 // `genrouter inspector`: a token for programs that connect to the inspector of a running service, and the address to give them.
 import type { Command } from "commander";
 import { askAbout, askInspectorToken } from "../control-client.ts";
-import { CommandFault, EXITS } from "../exits.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
 import { type DirFlag, dirOf, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 
 type Flags = DirFlag & JsonFlag;

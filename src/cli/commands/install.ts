@@ -2,7 +2,7 @@
 import { closeSync, fchmodSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
-import { CommandFault, EXITS } from "../exits.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
 import { type Session, withExamples } from "../session.ts";
 import type { Part } from "../systemd.ts";
 

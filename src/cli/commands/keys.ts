@@ -1,9 +1,9 @@
 // `genrouter keys`: make, list, change, rotate and revoke API keys; a key is shown once, when it is made.
 import { type Command, Option } from "commander";
-import { newReference } from "../../office/reference.ts";
-import type { KeyScope } from "../../terms.ts";
-import { withOffice } from "../desk.ts";
-import { CommandFault, EXITS } from "../exits.ts";
+import { newReference } from "../../admin/request-reference.ts";
+import type { KeyScope } from "../../domain/types.ts";
+import { withOffice } from "../admin-connection.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
 import { keyJson, keyLines, overlapOf, type TermFlags, termsOf, withTerms } from "../key-flags.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 

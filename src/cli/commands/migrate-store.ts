@@ -1,12 +1,12 @@
 // `genrouter migrate-store`: everything of a data directory into a PostgreSQL database, and its result files into the bucket.
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
-import type { Settings } from "../../config.ts";
-import { databaseFault } from "../../database-url.ts";
-import type { KeptFiles, MoveAsk, Outcome } from "../../store/move/move.ts";
-import { CommandFault, EXITS } from "../exits.ts";
-import { handOver } from "../hand-over.ts";
-import { type Going, openGoing, outcomeLines } from "../move-text.ts";
+import { databaseFault } from "../../config/database-url.ts";
+import type { Settings } from "../../config/schema.ts";
+import type { KeptFiles, MoveAsk, Outcome } from "../../store/migrate-to-postgres/migrate.ts";
+import { handOver } from "../chown-files.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
+import { type Going, openGoing, outcomeLines } from "../migration-text.ts";
 import {
   type DirFlag,
   interruptible,
@@ -37,9 +37,9 @@ const bringing =
   (settings: Settings, signal: AbortSignal, tell: (going: Going) => void): NonNullable<MoveAsk["bringFiles"]> =>
   async ({ before, of, next, brought }: KeptFiles) => {
     const [{ bringFiles }, { BucketFault }, { systemClock }] = await Promise.all([
-      import("../../files/s3/bring.ts"),
-      import("../../files/s3/fault.ts"),
-      import("../../clock.ts"),
+      import("../../files/s3/bulk-upload.ts"),
+      import("../../files/s3/errors.ts"),
+      import("../../domain/clock.ts"),
     ]);
     try {
       return await bringFiles({
@@ -71,8 +71,8 @@ export const addMigrateStore = (program: Command, session: Session): void => {
 
   const move = async (flags: Flags, settings: Settings, signal: AbortSignal): Promise<void> => {
     const [{ moveStore }, { insistOnBucket }] = await Promise.all([
-      import("../../store/move/move.ts"),
-      import("../../kept-files.ts"),
+      import("../../store/migrate-to-postgres/migrate.ts"),
+      import("../../files/create-storage.ts"),
     ]);
     await insistOnBucket(settings);
     const { dir, network_disk: networkDisk } = settings.data;
@@ -90,7 +90,7 @@ export const addMigrateStore = (program: Command, session: Session): void => {
   };
 
   const undo = async (flags: Flags, settings: Settings, signal: AbortSignal): Promise<void> => {
-    const { undoMove } = await import("../../store/move/move.ts");
+    const { undoMove } = await import("../../store/migrate-to-postgres/migrate.ts");
     const { dir, network_disk: networkDisk } = settings.data;
     await undoMove({ dir, networkDisk, url: addressOf(flags, settings), signal });
     handOver(dir);

@@ -1,10 +1,10 @@
 // `genrouter models --all`: every model of the catalogue, whether it can run or not, with its routes and why one cannot be used.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type ModelEntry, modelEntry } from "../../../catalogue/entry.ts";
-import type { Settings } from "../../config.ts";
-import { type MarketParts, NOTHING_KEPT, openMarket, type RouteRow } from "../../market.ts";
-import { withReads } from "../reads.ts";
+import { type ModelEntry, modelEntry } from "../../../catalogue/public-model.ts";
+import type { Settings } from "../../config/schema.ts";
+import { type MarketParts, NOTHING_KEPT, openMarket, type RouteRow } from "../../routing/inventory.ts";
+import { withReads } from "../read-only-store.ts";
 
 /** `reason` is null for a route that can be used. */
 export type ListedRoute = { id: string; provider: string; available: boolean; reason: string | null };
@@ -28,7 +28,7 @@ const reasonOf = ({ state, reason, untilMs }: RouteRow): string | null => {
 /** What the catalogue of these settings has; a data directory adds what the operator and the routes' health say. */
 export const listAll = async (settings: Settings): Promise<ListedModel[]> => {
   const [{ catalogueOf, dialectsOf, wholeCatalogue }, { providerFacts }, { DATABASE_FILE }] = await Promise.all([
-    import("../../offer.ts"),
+    import("../../routing/load-catalogue.ts"),
     import("../../providers/providers.ts"),
     import("../../store/sqlite/open.ts"),
   ]);

@@ -1,7 +1,7 @@
 // `genrouter nodes`: which nodes share the database, what each has under way, which have ended lately, and who went on for them.
 import type { Command } from "commander";
-import { type NodeRow, nodeName } from "../../store/node.ts";
-import { placeOf, withReads } from "../reads.ts";
+import { type NodeRow, nodeName } from "../../store/cluster-port.ts";
+import { placeOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 

@@ -1,5 +1,5 @@
 // How orphans are shown to a person: a row for each, as wide as the terminal allows, and below them once for each kind what to do.
-import { adviceOf } from "../../office/orphan-advice.ts";
+import { adviceOf } from "../../admin/orphan-advice.ts";
 import type { OrphanRow } from "../../store/store.ts";
 import { table } from "../terminal.ts";
 import { showUsd } from "../usd.ts";

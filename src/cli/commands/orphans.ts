@@ -1,12 +1,12 @@
 // `genrouter orphans`: attempts that may have been paid and that nobody was charged for, with what is known and what to do.
 import type { Command } from "commander";
-import { adviceOf } from "../../office/orphan-advice.ts";
+import { adviceOf } from "../../admin/orphan-advice.ts";
+import type { Credits } from "../../domain/types.ts";
 import type { OrphanRow } from "../../store/store.ts";
-import type { Credits } from "../../terms.ts";
-import { CommandFault, EXITS } from "../exits.ts";
-import { placeOf, withReads } from "../reads.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
+import { sinceMs } from "../parse-time.ts";
+import { placeOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
-import { sinceMs } from "../since.ts";
 import { showUsd, usdNumber } from "../usd.ts";
 import { linesOf } from "./orphans-table.ts";
 

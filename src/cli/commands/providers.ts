@@ -1,9 +1,9 @@
 // `genrouter providers`: which providers there are, whose key there is, and keys that are kept sealed in the data directory.
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import type { ProviderRow } from "../../market.ts";
-import { withOffice } from "../desk.ts";
-import { CommandFault, EXITS } from "../exits.ts";
+import type { ProviderRow } from "../../routing/inventory.ts";
+import { withOffice } from "../admin-connection.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 

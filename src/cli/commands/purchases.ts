@@ -1,11 +1,11 @@
 // `genrouter purchases`: what was bought, with what an operator needs to find a payment at Stripe.
 import type { Command } from "commander";
-import { PURCHASE_STATES, type PurchaseRow, type PurchaseState, type UndecidedReversal } from "../../purchase.ts";
+import type { Credits } from "../../domain/types.ts";
+import { PURCHASE_STATES, type PurchaseRow, type PurchaseState, type UndecidedReversal } from "../../store/purchase-mutations.ts";
 import type { StoreReads } from "../../store/store.ts";
-import type { Credits } from "../../terms.ts";
-import { withOffice } from "../desk.ts";
-import { CommandFault, EXITS } from "../exits.ts";
-import { placeOf, withReads } from "../reads.ts";
+import { withOffice } from "../admin-connection.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
+import { placeOf, withReads } from "../read-only-store.ts";
 import {
   type DirFlag,
   type JsonFlag,

@@ -1,13 +1,13 @@
 // `genrouter reconcile`: a provider's own list of jobs beside our attempts, and what only one of the two has, with amounts.
 import type { Command } from "commander";
-import { EDGE_MS, type Reconciled, reconcile, type Stranger, unpricedOf } from "../../reconcile.ts";
+import type { Credits } from "../../domain/types.ts";
+import { EDGE_MS, type Reconciled, reconcile, type Stranger, unpricedOf } from "../../providers/reconcile.ts";
 import type { SentRow } from "../../store/store.ts";
-import type { Credits } from "../../terms.ts";
-import { withOffice } from "../desk.ts";
-import { EXITS } from "../exits.ts";
-import { placeOf, withReads } from "../reads.ts";
+import { withOffice } from "../admin-connection.ts";
+import { EXITS } from "../exit-codes.ts";
+import { sinceMs } from "../parse-time.ts";
+import { placeOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
-import { sinceMs } from "../since.ts";
 import { table } from "../terminal.ts";
 import { showUsd, usdNumber } from "../usd.ts";
 

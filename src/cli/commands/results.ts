@@ -1,6 +1,6 @@
 // `genrouter get` and `genrouter download`: look at a generation, or wait for it and save its files.
 import type { Command } from "commander";
-import { OUTPUT_HELP } from "../output.ts";
+import { OUTPUT_HELP } from "../output-paths.ts";
 import {
   type ClientFlags,
   clientOf,
@@ -11,7 +11,7 @@ import {
   withExamples,
   withJson,
 } from "../session.ts";
-import { progressLine } from "../watch.ts";
+import { progressLine } from "../wait-for-generation.ts";
 import { explainResume, finish, waitOf } from "./generate.ts";
 
 type Flags = ClientFlags & JsonFlag;

@@ -1,11 +1,11 @@
 // `genrouter routes test`: whether a route works, found out for nothing where it can be, and by buying one generation where it is wanted.
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
-import type { CheckedRoute } from "../../office/providers.ts";
-import type { Trial } from "../../office/route-trial.ts";
-import { withOffice } from "../desk.ts";
-import { EXITS } from "../exits.ts";
-import { parseObject } from "../fields.ts";
+import type { CheckedRoute } from "../../admin/providers.ts";
+import type { Trial } from "../../admin/route-trial.ts";
+import { withOffice } from "../admin-connection.ts";
+import { EXITS } from "../exit-codes.ts";
+import { parseObject } from "../input-flags.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { showUsd, usdNumber } from "../usd.ts";
 

@@ -1,9 +1,9 @@
 // `genrouter routes`: every route with its state, and the operator's switch for each.
 import type { Command } from "commander";
 import { marginText } from "../../../catalogue/margin.ts";
-import type { RouteRow } from "../../market.ts";
-import { withOffice } from "../desk.ts";
-import { EXITS } from "../exits.ts";
+import type { RouteRow } from "../../routing/inventory.ts";
+import { withOffice } from "../admin-connection.ts";
+import { EXITS } from "../exit-codes.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 import { addRouteTest } from "./route-test.ts";

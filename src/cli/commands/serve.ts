@@ -3,28 +3,28 @@ import { randomBytes } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { systemClock } from "../../clock.ts";
-import { BadSetting, type Settings } from "../../config.ts";
-import { StoreFull } from "../../deeds.ts";
-import type { Log } from "../../events.ts";
-import type { Service } from "../../hall.ts";
-import { lowDescriptors } from "../../http/descriptors.ts";
+import { OfficeFault } from "../../admin/admin-error.ts";
+import { type Office, openOffice } from "../../admin/admin-service.ts";
+import type { Service } from "../../app/server.ts";
+import { listeningFault, type ReadSettings } from "../../config/load.ts";
+import { BadSetting, type Settings } from "../../config/schema.ts";
+import { systemClock } from "../../domain/clock.ts";
+import { INTERFACE_VERSION } from "../../domain/types.ts";
+import { lowDescriptors } from "../../http/file-descriptors.ts";
 import { unnamedProxy } from "../../http/proxies.ts";
-import { openLog } from "../../log.ts";
-import type { Market } from "../../market.ts";
-import { OfficeFault } from "../../office/fault.ts";
-import { type Office, openOffice } from "../../office/office.ts";
-import { NO_KEY } from "../../provider-keys.ts";
-import { listeningFault, type ReadSettings } from "../../settings.ts";
-import { DatabaseAway } from "../../store/faults.ts";
+import type { Log } from "../../logging/events.ts";
+import { openLog } from "../../logging/logger.ts";
+import { NO_KEY } from "../../providers/credentials.ts";
+import type { Market } from "../../routing/inventory.ts";
+import { DatabaseAway } from "../../store/errors.ts";
+import { StoreFull } from "../../store/mutations.ts";
 import { openTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
-import { INTERFACE_VERSION } from "../../terms.ts";
 import { openControl } from "../control.ts";
 import { demoKey } from "../demo.ts";
-import { CommandFault, EXITS, type Exit, tell } from "../exits.ts";
+import { CommandFault, EXITS, type Exit, tell } from "../exit-codes.ts";
 import { dirFlags, parseWhole, type Session, settingsWith, withDir, withExamples } from "../session.ts";
-import { openStartingServer, type StartingServer } from "../starting.ts";
-import { firstSignal, type StopSignal } from "../stopping.ts";
+import { firstSignal, type StopSignal } from "../signals.ts";
+import { openStartingServer, type StartingServer } from "../startup-listener.ts";
 import type { Terminal } from "../terminal.ts";
 import { REVISION, VERSION, versionLine } from "../version.ts";
 
@@ -94,7 +94,7 @@ const openStarting = async (settings: Settings): Promise<StartingServer> => {
  * it is not ready.
  */
 const open = async ({ settings, origins }: ReadSettings, simulate: boolean, telemetry: Telemetry): Promise<Service> => {
-  const { openService } = await import("../../hall.ts");
+  const { openService } = await import("../../app/server.ts");
   const { log } = telemetry;
   let starting: StartingServer | undefined = await openStarting(settings);
   const stopStarting = async () => {

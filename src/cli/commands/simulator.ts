@@ -1,6 +1,6 @@
 // `genrouter simulator`: the simulator of upstream providers by itself, for services and tests elsewhere.
 import type { Command } from "commander";
-import type { Exit } from "../exits.ts";
+import type { Exit } from "../exit-codes.ts";
 import { type Session, withExamples } from "../session.ts";
 
 type Flags = { port: string; host: string; speed: string; seed: string; log?: string; catalogue?: string };
@@ -8,8 +8,8 @@ type Flags = { port: string; host: string; speed: string; seed: string; log?: st
 /** What each endpoint of a catalogue makes, so that the simulator need not guess it from names. */
 const endpointsIn = async (dir: string | undefined) => {
   const [{ wholeCatalogue }, { kindsOf, unsaidOf }] = await Promise.all([
-    import("../../offer.ts"),
-    import("../../embedded-simulator.ts"),
+    import("../../routing/load-catalogue.ts"),
+    import("../../simulator/embedded.ts"),
   ]);
   const catalogue = wholeCatalogue({ catalogue: { dir: dir ?? "" } });
   return { kindOf: kindsOf(() => catalogue), unsaid: unsaidOf(() => catalogue) };

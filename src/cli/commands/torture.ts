@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
-import type { Progress, Unjudged } from "../../../proof/torture/torture.ts";
-import { CommandFault, EXITS, type Exit } from "../exits.ts";
+import type { Progress, Unjudged } from "../../torture/torture.ts";
+import { CommandFault, EXITS, type Exit } from "../exit-codes.ts";
 import { dirOf, type JsonFlag, parseWhole, type Session, withExamples, withJson } from "../session.ts";
-import { firstSignal, type StopSignal } from "../stopping.ts";
+import { firstSignal, type StopSignal } from "../signals.ts";
 
 export type TortureFlags = JsonFlag & { minutes: string; dir?: string; seed?: string };
 
@@ -108,10 +108,10 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
   const seed = flags.seed === undefined ? Date.now() % 1_000_000 : parseWhole(flags.seed, "--seed", 0, MOST_SEED);
   const place = placeOf(session, flags);
   const [{ torture: run }, { progressLine, verdictLines }, { killAll, SELF }, room] = await Promise.all([
-    import("../../../proof/torture/torture.ts"),
-    import("../../../proof/torture/verdict.ts"),
-    import("../../../proof/crash/processes.ts"),
-    import("../../../proof/torture/space.ts"),
+    import("../../torture/torture.ts"),
+    import("../../torture/verdict.ts"),
+    import("../../torture/crash/processes.ts"),
+    import("../../torture/disk-space.ts"),
   ]);
   checkRoom(place, room.freeBytesOf(place), room.LEAST_FREE_BYTES);
   const scratch = makeScratch(place);
@@ -222,7 +222,7 @@ export const addTorture = (program: Command, session: Session): void => {
     .description("the load of the torture, as a process of its own")
     .argument("<plan>", "file with its plan")
     .action(async (plan: string) => {
-      const { runClient } = await import("../../../proof/crash/client.ts");
+      const { runClient } = await import("../../torture/crash/client.ts");
       await runClient(plan);
       session.exit = EXITS.ok;
     });

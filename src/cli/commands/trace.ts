@@ -1,10 +1,10 @@
 // `genrouter trace`: the life of one generation from its journal and ledger, one line per event, in the order of time.
 import type { Command } from "commander";
-import { readWriters, tellable } from "../../inspector/life.ts";
+import type { Attempt, JsonObject } from "../../domain/types.ts";
+import { readWriters, tellable } from "../../inspector/generation-history.ts";
 import type { JournalLine, MovementRow, StoreReads } from "../../store/store.ts";
-import type { Attempt, JsonObject } from "../../terms.ts";
-import { CommandFault, EXITS } from "../exits.ts";
-import { placeOf, withReads } from "../reads.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
+import { placeOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { showUsd, usdNumber } from "../usd.ts";
 

@@ -1,11 +1,11 @@
 // `genrouter verify`: the thirteen invariants, checked on a live or a copied data directory.
 import type { Command } from "commander";
 import type { CheckResult } from "../../store/store.ts";
-import { archivePlaceOf, tellingArchive } from "../archive-place.ts";
+import { archivePlaceOf, tellingArchive } from "../archive-location.ts";
 import { askSettings } from "../control-client.ts";
-import { CommandFault, EXITS, tell } from "../exits.ts";
+import { CommandFault, EXITS, tell } from "../exit-codes.ts";
 import { type FileSearch, findMissingFiles } from "../missing-files.ts";
-import { booksOf, placeOf, withReads } from "../reads.ts";
+import { booksOf, placeOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -46,7 +46,7 @@ const withFiles = (checks: readonly CheckResult[], { missing, note }: Pick<FileS
 const verifyArchive = async (session: Session, flags: Flags, text: string): Promise<CheckResult[]> => {
   const [{ checkArchive }, { checkJoin }] = await Promise.all([
     import("../../store/archive/check.ts"),
-    import("../../store/archive/join.ts"),
+    import("../../store/archive/continuity-check.ts"),
   ]);
   return tellingArchive("run the same command again when it can be had", async () => {
     const { depot } = await archivePlaceOf(session, flags, { flag: "--archive", text, byBooks: flags.alone === undefined });

@@ -1,7 +1,8 @@
 // The doctor on the result files: whether they are there, what the settings of the bucket say, and whether it answers.
-import { systemClock } from "../../clock.ts";
-import type { Settings } from "../../config.ts";
-import { insistOnBucket } from "../../kept-files.ts";
+
+import type { Settings } from "../../config/schema.ts";
+import { systemClock } from "../../domain/clock.ts";
+import { insistOnBucket } from "../../files/create-storage.ts";
 import { counted } from "../backup-text.ts";
 import { type FileReads, findMissingFiles } from "../missing-files.ts";
 import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
@@ -12,8 +13,8 @@ const NOBODY = "gen_doctor";
 
 const askBucket = async (s3: Settings["s3"]): Promise<Finding> => {
   const [{ openBucket }, { BucketFault }] = await Promise.all([
-    import("../../files/s3/bucket.ts"),
-    import("../../files/s3/fault.ts"),
+    import("../../files/s3/s3-client.ts"),
+    import("../../files/s3/errors.ts"),
   ]);
   try {
     await openBucket(s3, systemClock()).list(NOBODY, AbortSignal.timeout(PATIENCE_MS));

@@ -1,6 +1,6 @@
 // The doctor on file descriptors: whether the limit of the process allows as many connections as its settings.
-import type { Settings } from "../../config.ts";
-import { descriptorLimitOf, lowDescriptors } from "../../http/descriptors.ts";
+import type { Settings } from "../../config/schema.ts";
+import { descriptorLimitOf, lowDescriptors } from "../../http/file-descriptors.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 
 /** @param pid of the service that runs; without one the next start is judged, which has the limit of this process. */

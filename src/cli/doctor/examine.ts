@@ -1,21 +1,21 @@
 // The whole examination, in the order of what rests on what; a part that cannot be looked into is a finding, too.
 
 import { existsSync } from "node:fs";
-import type { Settings } from "../../config.ts";
-import { Moved } from "../../store/faults.ts";
+import type { Settings } from "../../config/schema.ts";
+import { Moved } from "../../store/errors.ts";
+import { LINEAGE, lineageFrom } from "../../store/sqlite/database-id.ts";
 import type { DatabaseHealth } from "../../store/sqlite/health.ts";
-import { LINEAGE, lineageFrom } from "../../store/sqlite/lineage.ts";
 import type { CheckResult, StoreReads } from "../../store/store.ts";
 import { askAbout, askSettings } from "../control-client.ts";
-import { backupFindings, bookFindings, orphanFindings } from "./books.ts";
 import { bucketFindings, keptFilesFinding } from "./bucket.ts";
+import { backupFindings, bookFindings, orphanFindings } from "./database.ts";
 import { descriptorFindings } from "./descriptors.ts";
 import { type Finding, fault, ok, type Stored, textOf } from "./finding.ts";
-import { marketFindings } from "./market.ts";
+import { clockFindings, copyFindings, directoryFindings, diskFindings } from "./host.ts";
 import { mediaFindings } from "./media.ts";
 import { paymentFindings, purchaseFindings } from "./payments.ts";
-import { clockFindings, copyFindings, directoryFindings, diskFindings } from "./place.ts";
-import { serviceFindings } from "./running.ts";
+import { serviceFindings } from "./process.ts";
+import { marketFindings } from "./providers.ts";
 import { examineShared } from "./shared.ts";
 import { signInFindings } from "./sign-in.ts";
 

@@ -1,6 +1,7 @@
 // The doctor on payments: whether Stripe is set up whole, and in the mode of the data directory.
-import type { Settings } from "../../config.ts";
-import { insistOnStripe, isLiveKey, isStripeSet } from "../../payments/setting.ts";
+
+import { insistOnStripe, isLiveKey, isStripeSet } from "../../billing/validate-config.ts";
+import type { Settings } from "../../config/schema.ts";
 import type { StoreReads } from "../../store/store.ts";
 import { counted } from "../backup-text.ts";
 import { type Finding, fault, ok, textOf, warning } from "./finding.ts";

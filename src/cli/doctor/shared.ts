@@ -1,13 +1,13 @@
 // The doctor on a database that several nodes share: whether it answers, what its books say, and which nodes are alive.
-import type { Settings } from "../../config.ts";
-import { DatabaseEmpty } from "../../store/faults.ts";
-import { type NodeReads, nodeName } from "../../store/node.ts";
+import type { Settings } from "../../config/schema.ts";
+import { type NodeReads, nodeName } from "../../store/cluster-port.ts";
+import { DatabaseEmpty } from "../../store/errors.ts";
 import { counted } from "../backup-text.ts";
-import { ledgerFindings, orphanFindings, parkedFinding, restoredFindings } from "./books.ts";
 import { keptFilesFinding } from "./bucket.ts";
+import { ledgerFindings, orphanFindings, parkedFinding, restoredFindings } from "./database.ts";
 import { type Finding, fault, ok, type Stored, textOf, warning } from "./finding.ts";
-import { marketFindings } from "./market.ts";
 import { purchaseFindings } from "./payments.ts";
+import { marketFindings } from "./providers.ts";
 
 /** Nodes that have ended are of no interest here. */
 const NONE_ENDED = 0;
@@ -37,7 +37,7 @@ const nodeFindings = async (nodes: NodeReads | null): Promise<Finding[]> => {
 
 /** @param settings those of the running service, where one runs */
 export const examineShared = async (settings: Settings, isDeep: boolean, nowMs: number): Promise<Stored> => {
-  const { openPostgresReads } = await import("../../store/postgres/reading.ts");
+  const { openPostgresReads } = await import("../../store/postgres/read-only-client.ts");
   const { url, prepared: prepare } = settings.store;
   let reads: Awaited<ReturnType<typeof openPostgresReads>> | null = null;
   try {

@@ -1,5 +1,5 @@
 // The doctor on signing in to the console: whether callers can be told apart where strangers try passwords.
-import type { Settings } from "../../config.ts";
+import type { Settings } from "../../config/schema.ts";
 import { unnamedProxy } from "../../http/proxies.ts";
 import { type Finding, warning } from "./finding.ts";
 

@@ -1,8 +1,8 @@
 // Accounts as the operator sees and changes them: searched in pages, made, paused, limited, credited, taken back from.
-import type { UndecidedReversal } from "../../purchase.ts";
+
+import type { Credits } from "../../domain/types.ts";
+import type { UndecidedReversal } from "../../store/purchase-mutations.ts";
 import type { AccountRow, MovementRow } from "../../store/store.ts";
-import type { Credits } from "../../terms.ts";
-import { type ConsoleAsk, ConsoleRefused } from "../ask.ts";
 import {
   ACCOUNT_STANDINGS,
   type AccountLine,
@@ -12,8 +12,9 @@ import {
   type AccountView,
   type CreditsMoved,
   type UndecidedLine,
-} from "../operator-wire.ts";
-import { named, type OperatorParts, signed } from "./parts.ts";
+} from "../operator-dto.ts";
+import { type ConsoleAsk, ConsoleRefused } from "../request-context.ts";
+import { named, type OperatorParts, signed } from "./deps.ts";
 
 const PAGE = 50;
 const LAST_MOVEMENTS = 20;

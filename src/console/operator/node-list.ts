@@ -1,6 +1,6 @@
 // The nodes that share the store, as operators see them: what each has under way, and what became of those that have ended.
-import { type NodeReads, type NodeRow, nodeName } from "../../store/node.ts";
-import type { NodeLine } from "../operator-wire.ts";
+import { type NodeReads, type NodeRow, nodeName } from "../../store/cluster-port.ts";
+import type { NodeLine } from "../operator-dto.ts";
 
 /** Nodes that have ended, at most. */
 const MOST_ENDED = 20;

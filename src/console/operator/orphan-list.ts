@@ -1,9 +1,9 @@
 // Orphans as the operator sees them: what is known of each, what it may have cost, and what is to be done, kind by kind.
-import { adviceOf } from "../../office/orphan-advice.ts";
+import { adviceOf } from "../../admin/orphan-advice.ts";
 import type { OrphanRow } from "../../store/store.ts";
-import { type ConsoleAsk, ConsoleRefused } from "../ask.ts";
-import type { OrphanKind, OrphanLine, OrphansPage } from "../operator-wire.ts";
-import type { OperatorParts } from "./parts.ts";
+import type { OrphanKind, OrphanLine, OrphansPage } from "../operator-dto.ts";
+import { type ConsoleAsk, ConsoleRefused } from "../request-context.ts";
+import type { OperatorParts } from "./deps.ts";
 
 const HOUR_MS = 3_600_000;
 const SINCE_MS: Readonly<Record<string, number>> = { "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS };

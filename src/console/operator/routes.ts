@@ -1,14 +1,14 @@
 // The paths of the operator's pages in the console's API: what each takes, and whom it answers.
 import { Type } from "@sinclair/typebox";
-import { DECISIONS } from "../../decision.ts";
-import type { ConsoleAsk, ConsoleRoute } from "../ask.ts";
+import { DECISIONS } from "../../domain/operator-decision.ts";
+import type { ConsoleAsk, ConsoleRoute } from "../request-context.ts";
 import { openAccounts } from "./accounts.ts";
+import type { OperatorParts } from "./deps.ts";
+import { openProof } from "./ledger-verification.ts";
 import { openOrphans } from "./orphan-list.ts";
-import type { OperatorParts } from "./parts.ts";
-import { openProof } from "./proof.ts";
-import { openProviderDesk } from "./provider-desk.ts";
-import { openRouteDesk } from "./route-desk.ts";
-import { openServicePage } from "./service-desk.ts";
+import { openProviderDesk } from "./provider-service.ts";
+import { openRouteDesk } from "./route-service.ts";
+import { openServicePage } from "./service-status.ts";
 
 const MOST_CREDITS = 1_000_000_000;
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });

@@ -1,7 +1,7 @@
 // Brings one file into the bucket: in one request or in parts, hashed as it is read, and looked at afterwards.
 import { open } from "node:fs/promises";
-import type { Bucket, ObjectHead, ObjectWords, Part } from "./bucket.ts";
-import { BucketFault } from "./fault.ts";
+import { BucketFault } from "./errors.ts";
+import type { Bucket, ObjectHead, ObjectWords, Part } from "./s3-client.ts";
 
 /** An object and what is written down of it. */
 type Written = { name: string; bytes: number; sha256: string; words: ObjectWords };

@@ -1,9 +1,9 @@
 // What the pages load beside themselves: styles, two small scripts and Scalar, each under a name that changes with what is in it.
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
-import { Refusal } from "../../refusal.ts";
-import { signAnswer } from "../answer.ts";
-import { takes } from "../coding.ts";
+import { Refusal } from "../../domain/api-errors.ts";
+import { takes } from "../accept-encoding.ts";
+import { signAnswer } from "../response.ts";
 import before from "./assets/before.js" with { type: "text" };
 import errorsCss from "./assets/errors.css" with { type: "text" };
 import referenceCss from "./assets/reference.css" with { type: "text" };

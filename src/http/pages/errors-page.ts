@@ -1,9 +1,9 @@
 // The error catalogue /docs/errors: every code with when it comes and what to do, one anchor each, as a page without any script.
-import { REFUSALS, type RefusalCode } from "../../refusal.ts";
-import { GENERATION_ERROR_CODES } from "../../terms.ts";
+import { REFUSALS, type RefusalCode } from "../../domain/api-errors.ts";
+import { GENERATION_ERROR_CODES } from "../../domain/types.ts";
 import { assetPath } from "./assets.ts";
+import { FAILURES, REMEDIES } from "./error-remedies.ts";
 import { answerPage, escaped, htmlDocument } from "./page.ts";
-import { FAILURES, REMEDIES } from "./remedies.ts";
 
 /** Plain sentences with names in backticks, as HTML. */
 const prose = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>");

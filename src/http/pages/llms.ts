@@ -1,9 +1,9 @@
 // `/llms.txt`: what the API is and how to use it, short and plain, for language models and for people in a hurry.
-import { REFUSALS } from "../../refusal.ts";
-import { GENERATION_ERROR_CODES, GENERATION_STATUSES, INTERFACE_VERSION, type JsonObject } from "../../terms.ts";
-import { signAnswer } from "../answer.ts";
-import { openApiPaths } from "../openapi-paths.ts";
-import { FAILURES, REMEDIES } from "./remedies.ts";
+import { REFUSALS } from "../../domain/api-errors.ts";
+import { GENERATION_ERROR_CODES, GENERATION_STATUSES, INTERFACE_VERSION, type JsonObject } from "../../domain/types.ts";
+import { openApiPaths } from "../openapi/paths.ts";
+import { signAnswer } from "../response.ts";
+import { FAILURES, REMEDIES } from "./error-remedies.ts";
 
 const endpoints = (): string[] =>
   Object.entries(openApiPaths() as Record<string, Record<string, JsonObject>>).flatMap(([path, item]) =>

@@ -1,5 +1,5 @@
 // What the pages for people have in common: the headers that keep a browser to them, and the frame of a page.
-import { signAnswer } from "../answer.ts";
+import { signAnswer } from "../response.ts";
 
 /** Where a page's parts may come from, by CSP directive; what is not named here may come from nowhere. */
 export type Sources = Readonly<Record<string, string>>;

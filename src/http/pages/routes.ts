@@ -1,12 +1,12 @@
 // The pages for people, outside /v1: their paths. What they show is loaded and printed when the first one asks, so that a start pays nothing.
-import { Refusal } from "../../refusal.ts";
-import type { Answer } from "../answer.ts";
+import { Refusal } from "../../domain/api-errors.ts";
+import type { Answer } from "../response.ts";
 
 const reference = () => import("./reference.ts");
 const catalogue = () => import("./errors-page.ts");
 const assets = () => import("./assets.ts");
 const summary = () => import("./llms.ts");
-const web = () => import("./web.ts");
+const web = () => import("./spa-shell.ts");
 
 /** Whether the caller is a browser that a page can be shown to. */
 const wantsPage = (request: Request): boolean => /\btext\/html\b/i.test(request.headers.get("accept") ?? "");

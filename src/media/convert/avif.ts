@@ -1,8 +1,8 @@
 // Decodes AVIF by libavif as WebAssembly: those that eight bits a channel and PNG can hold without loss.
 import { readFileSync } from "node:fs";
 import decoderFile from "@jsquash/avif/codec/dec/avif_dec.wasm" with { type: "file" };
-import { latin1, Unreadable } from "../bytes.ts";
-import { type Box, boxesIn, boxIn, viewOf } from "../formats/boxes.ts";
+import { latin1, Unreadable } from "../byte-source.ts";
+import { type Box, boxesIn, boxIn, viewOf } from "../formats/mp4-boxes.ts";
 import type { Pixels } from "./png.ts";
 
 const asIs = (why: string): never => {

@@ -1,9 +1,9 @@
 // Brings a result into a kind of the specification where that can be done without loss; what cannot be stays as it is.
-import type { MediaKind } from "../../terms.ts";
-import { Unreadable } from "../bytes.ts";
-import type { Examined } from "../examine.ts";
+import type { MediaKind } from "../../domain/types.ts";
+import { Unreadable } from "../byte-source.ts";
+import type { Examined } from "../check-result.ts";
 import type { Inspection } from "../formats/inspection.ts";
-import type { Sink, Source } from "../sandbox/kept-child.ts";
+import type { Sink, Source } from "../sandbox/child-process.ts";
 import { Busy, type Sandbox } from "../sandbox/sandbox.ts";
 
 export type Target = "image/png" | "video/mp4";

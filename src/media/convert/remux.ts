@@ -17,7 +17,7 @@ import {
   StreamTarget,
   WEBM,
 } from "mediabunny";
-import { type ByteReader, Unreadable } from "../bytes.ts";
+import { type ByteReader, Unreadable } from "../byte-source.ts";
 
 /** What MP4 may hold and players expect in it. */
 const VIDEO_CODECS = ["avc", "hevc", "av1", "vp9"] as const;

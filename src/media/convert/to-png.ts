@@ -1,5 +1,5 @@
 // Makes a PNG of a still picture of a kind that few programs open, without loss.
-import { type ByteReader, Unreadable } from "../bytes.ts";
+import { type ByteReader, Unreadable } from "../byte-source.ts";
 import { readPictureHeader } from "../formats/picture-header.ts";
 import { decodeAvif } from "./avif.ts";
 import { writePng } from "./png.ts";

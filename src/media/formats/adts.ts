@@ -1,11 +1,11 @@
 // Measures AAC without a container by its frames.
-import { Unreadable } from "../bytes.ts";
+import { Unreadable } from "../byte-source.ts";
 import { type AacCore, framesIn } from "./aac-blocks.ts";
+import { mayBeTag, tagBytes } from "./audio-tags.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 import { adtsFrame } from "./mpeg-frame.ts";
-import { isMuch, openStrays } from "./strays.ts";
-import { mayBeTag, tagBytes } from "./tags.ts";
+import { isMuch, openStrays } from "./stray-bytes.ts";
 
 /** How far the first frame is looked for behind garbage, or behind the rest of a frame that was cut. */
 const MOST_GARBAGE_BYTES = 64 * 1024;

@@ -1,5 +1,5 @@
 // A window over a file that is read from front to back in few, growing pieces; looks inside the window need no waiting.
-import { type ByteReader, joined, Unreadable } from "../bytes.ts";
+import { type ByteReader, joined, Unreadable } from "../byte-source.ts";
 
 /** Pieces begin small, since each jump may meet nothing else, and double as long as the reading goes on in sequence. */
 const LEAST_PIECE_BYTES = 64 * 1024;

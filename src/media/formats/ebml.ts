@@ -1,5 +1,5 @@
 // Elements of Matroska: identifiers, sizes and values, as far as the window of a cursor holds them.
-import { Unreadable } from "../bytes.ts";
+import { Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 
 export const ID = {

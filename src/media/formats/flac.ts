@@ -1,5 +1,5 @@
 // Measures FLAC by its frames; the total of its header is only held against the count.
-import { Unreadable } from "../bytes.ts";
+import { Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import { type FlacFrame, flacFrame, isWholeFrame, MOST_HEADER_BYTES } from "./flac-frame.ts";
 import type { Inspection } from "./inspection.ts";

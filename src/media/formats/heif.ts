@@ -1,9 +1,9 @@
 // Reads still pictures in boxes (AVIF, HEIC): size of the primary picture as shown, and whether its parts are all there.
-import { latin1, Unreadable } from "../bytes.ts";
-import { type Box, boxesIn, boxIn, type TopBox, viewOf, walkBoxes } from "./boxes.ts";
+import { latin1, Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 import { readMp4 } from "./mp4.ts";
+import { type Box, boxesIn, boxIn, type TopBox, viewOf, walkBoxes } from "./mp4-boxes.ts";
 
 /** Pictures and their properties; a picture in tiles has hundreds. */
 const MOST_ENTRIES = 20_000;

@@ -1,22 +1,22 @@
 // Inspects a media file: true kind, size of its pictures, length of its tracks, and whether all of it is there.
-import { type ByteReader, Unreadable } from "../bytes.ts";
+import { type ByteReader, Unreadable } from "../byte-source.ts";
 import { lookAt } from "../result-kinds.ts";
 import { findAdts, readAdts } from "./adts.ts";
+import { motionOf } from "./animated-pictures.ts";
+import { afterId3, beforeTail } from "./audio-tags.ts";
 import { type Cursor, openCursor } from "./cursor.ts";
-import { readDrawing } from "./drawing.ts";
+import { type Format, formatOf, SNIFFED_BYTES } from "./detect-format.ts";
 import { readFlac } from "./flac.ts";
 import { readHeif } from "./heif.ts";
 import type { Depth, Inspection } from "./inspection.ts";
 import { readJxl } from "./jxl.ts";
-import { type Format, formatOf, SNIFFED_BYTES } from "./kinds.ts";
 import { readMatroska } from "./matroska.ts";
-import { motionOf } from "./motion.ts";
 import { readMpeg } from "./mp3.ts";
 import { readMp4 } from "./mp4.ts";
 import { readOgg } from "./ogg.ts";
 import { pictureEnds } from "./picture-end.ts";
 import { readPictureHeader } from "./picture-header.ts";
-import { afterId3, beforeTail } from "./tags.ts";
+import { readDrawing } from "./svg.ts";
 import { readTiff } from "./tiff.ts";
 import { readAiff, readWav } from "./wav.ts";
 

@@ -1,5 +1,5 @@
 // What an inspection finds in a media file, whatever its format.
-import type { MediaKind } from "../../terms.ts";
+import type { MediaKind } from "../../domain/types.ts";
 
 /**
  * `shallow`: each read may cost a request to a strange server, and only what decides kind, size and length is read.

@@ -1,8 +1,8 @@
 // Reads the size of a JPEG XL picture, which is packed in bits at the beginning of its code.
-import { Unreadable } from "../bytes.ts";
-import { type TopBox, walkBoxes } from "./boxes.ts";
+import { Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
+import { type TopBox, walkBoxes } from "./mp4-boxes.ts";
 
 /** Most bytes of a size: two numbers of up to 30 bits with their selectors. */
 const SIZE_BYTES = 12;

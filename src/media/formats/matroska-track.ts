@@ -1,9 +1,17 @@
 // One track of a Matroska file: what it is, and how the lengths of its blocks add up.
-import { latin1, Unreadable } from "../bytes.ts";
+import { latin1, Unreadable } from "../byte-source.ts";
 import { elementsIn, floatOf, ID, uintOf, variable } from "./ebml.ts";
-import { aacConfig, aacSound } from "./mp4-codes.ts";
-import { ac3Sound, flacSound, mpegSound, openVorbisTime, opusTime, type PacketSound, type PacketTime } from "./packet-time.ts";
-import { formOf, MPEG_LAYER, PLAIN_CODES, plainBytes, samplesOfBlock } from "./wav-form.ts";
+import { aacConfig, aacSound } from "./mp4-sample-descriptions.ts";
+import {
+  ac3Sound,
+  flacSound,
+  mpegSound,
+  openVorbisTime,
+  opusTime,
+  type PacketSound,
+  type PacketTime,
+} from "./packet-duration.ts";
+import { formOf, MPEG_LAYER, PLAIN_CODES, plainBytes, samplesOfBlock } from "./wav-format.ts";
 
 export type Track = {
   number: number;

@@ -1,10 +1,10 @@
 // Measures Matroska and WebM: pictures by the times of their blocks, sound by its packets, whatever length was written.
-import { latin1, Unreadable } from "../bytes.ts";
+import { latin1, Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import { type Element, elementOf, elementsIn, floatOf, ID, intOf, uintOf } from "./ebml.ts";
 import type { Inspection } from "./inspection.ts";
+import { addBlock, type Clock, endGroup, newTally, type Tally, tallied } from "./matroska-durations.ts";
 import { lastClusterFrom, nextClusterFrom, TABLES } from "./matroska-end.ts";
-import { addBlock, type Clock, endGroup, newTally, type Tally, tallied } from "./matroska-tally.ts";
 import { type Track, trackOf } from "./matroska-track.ts";
 import { clipOf } from "./tracks.ts";
 

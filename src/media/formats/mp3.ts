@@ -1,10 +1,10 @@
 // Measures MPEG sound by its frames, as a decoder plays them: every frame is counted, and a header is only held against the count.
-import { latin1, Unreadable } from "../bytes.ts";
+import { latin1, Unreadable } from "../byte-source.ts";
+import { mayBeTag, tagBytes } from "./audio-tags.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 import { type Frame, isSameStream, mpegFrame } from "./mpeg-frame.ts";
-import { openStrays } from "./strays.ts";
-import { mayBeTag, tagBytes } from "./tags.ts";
+import { openStrays } from "./stray-bytes.ts";
 
 /** How far the first frame is looked for behind garbage. */
 const MOST_GARBAGE_BYTES = 64 * 1024;

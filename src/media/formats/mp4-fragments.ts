@@ -1,6 +1,6 @@
 // The fragments of an MP4: each says for its tracks which samples follow, and when.
-import { Unreadable } from "../bytes.ts";
-import { type Box, boxesIn, boxIn, rowsIn, viewOf } from "./boxes.ts";
+import { Unreadable } from "../byte-source.ts";
+import { type Box, boxesIn, boxIn, rowsIn, viewOf } from "./mp4-boxes.ts";
 import type { Place } from "./mp4-samples.ts";
 
 /** What a track has in fragments, in its own clock. */

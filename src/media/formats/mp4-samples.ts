@@ -1,5 +1,5 @@
 // Where the samples of an MP4 track lie in the file, and how large they are, by its tables.
-import { type Box, rowsIn, viewOf } from "./boxes.ts";
+import { type Box, rowsIn, viewOf } from "./mp4-boxes.ts";
 
 /** Samples that are visited one by one: 32 MiB of index hold no more sizes. */
 const MOST_SAMPLES = 8_000_000;

@@ -1,6 +1,6 @@
 // The times of the samples of an MP4 track, worked out run by run, never sample by sample: a few bytes can claim thousands of millions.
-import { Unreadable } from "../bytes.ts";
-import { type Box, rowsIn, viewOf } from "./boxes.ts";
+import { Unreadable } from "../byte-source.ts";
+import { type Box, rowsIn, viewOf } from "./mp4-boxes.ts";
 
 /** `samples` samples that follow each other by `delta` and are shown `offset` after their place, in the clock of the track. */
 export type Run = { samples: number; delta: number; offset: number };

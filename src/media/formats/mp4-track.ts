@@ -1,10 +1,10 @@
 // One track of an MP4 index: what it is, what is shown of it, and whether the file holds what it promises.
-import { Unreadable } from "../bytes.ts";
-import { type Box, boxesIn, boxIn, rowsIn, viewOf } from "./boxes.ts";
-import { codeOf, entryOf, type TrackCode } from "./mp4-codes.ts";
-import { kindOf, type TrackKind } from "./mp4-kinds.ts";
+import { Unreadable } from "../byte-source.ts";
+import { type Box, boxesIn, boxIn, rowsIn, viewOf } from "./mp4-boxes.ts";
+import { codeOf, entryOf, type TrackCode } from "./mp4-sample-descriptions.ts";
 import { eachSample, type Place, singleSamples, sizesOf } from "./mp4-samples.ts";
 import { type Edit, editsOf, type Run, runsOf, type Shown, shownOf } from "./mp4-times.ts";
+import { kindOf, type TrackKind } from "./mp4-track-kinds.ts";
 
 export type Track = {
   id: number;

@@ -1,8 +1,8 @@
 // Measures MP4 and MOV by their index and fragments: what is shown of each track, wherever the index lies.
-import { Unreadable } from "../bytes.ts";
-import { type Box, boxesIn, boxIn, nameAt, type TopBox, viewOf, walkBoxes } from "./boxes.ts";
+import { Unreadable } from "../byte-source.ts";
 import { type Cursor, MOST_WINDOW_BYTES } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
+import { type Box, boxesIn, boxIn, nameAt, type TopBox, viewOf, walkBoxes } from "./mp4-boxes.ts";
 import {
   insistOnNone,
   insistOnOneFragment,
@@ -10,13 +10,13 @@ import {
   insistOnPlace,
   isUnusedIndex,
   mayHideIndex,
-} from "./mp4-doubles.ts";
+} from "./mp4-duplicate-check.ts";
 import { addFragment, type Defaults, defaultsOf, type Fragmented, noFragments } from "./mp4-fragments.ts";
 import type { Place } from "./mp4-samples.ts";
 import { lengthOf } from "./mp4-times.ts";
 import { MOST_SCALE, readTrack, type Track, trackId } from "./mp4-track.ts";
-import { PACKET_BYTES, type PacketSound } from "./packet-time.ts";
-import { isMuch } from "./strays.ts";
+import { PACKET_BYTES, type PacketSound } from "./packet-duration.ts";
+import { isMuch } from "./stray-bytes.ts";
 import { clipOf, type Heard, type Seen } from "./tracks.ts";
 
 /** Tracks of a clip: pictures, sounds in several languages, text. */

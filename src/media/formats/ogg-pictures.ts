@@ -1,7 +1,7 @@
 // The pictures of a clip in Ogg: of Theora their size and number, of other codes that there are some.
-import { latin1 } from "../bytes.ts";
-import { viewOf } from "./boxes.ts";
+import { latin1 } from "../byte-source.ts";
 import type { Inspection } from "./inspection.ts";
+import { viewOf } from "./mp4-boxes.ts";
 import { clipOf, type Heard } from "./tracks.ts";
 
 /** What the end of a page says of pictures: which is the last one, and how many packets there are so far. */

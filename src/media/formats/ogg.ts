@@ -1,11 +1,11 @@
 // Measures Ogg by the packets of its pages, chained streams one after the other: Opus, Vorbis, FLAC, Speex; and Theora.
-import { latin1, Unreadable } from "../bytes.ts";
-import { nameAt } from "./boxes.ts";
+import { latin1, Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
+import { nameAt } from "./mp4-boxes.ts";
 import { oggClip, type PageEnd, THEORA_HEADERS } from "./ogg-pictures.ts";
 import { pageSum } from "./ogg-sum.ts";
-import { flacTimeAt, openVorbisTime, opusTime, type PacketTime } from "./packet-time.ts";
+import { flacTimeAt, openVorbisTime, opusTime, type PacketTime } from "./packet-duration.ts";
 
 /** Streams of one file: a chain of hundreds is no sound that somebody ordered. */
 const MOST_STREAMS = 1000;

@@ -1,7 +1,7 @@
 // Whether a picture is all there: its chunks, segments or blocks are walked by their lengths to the mark that ends them, and hold a picture.
 
-import { nameAt } from "./boxes.ts";
 import type { Cursor } from "./cursor.ts";
+import { nameAt } from "./mp4-boxes.ts";
 import { hasNoContent } from "./picture-header.ts";
 
 /** Chunks, segments and blocks that are walked; each is a few bytes at least. */

@@ -1,5 +1,5 @@
 // Reads kind and size of a PNG, JPEG, WebP, GIF or BMP from its header, in a fixed bound of steps.
-import { type ByteReader, Unreadable } from "../bytes.ts";
+import { type ByteReader, Unreadable } from "../byte-source.ts";
 
 // Safe in the main thread: each step looks at a few bytes, the steps are counted, and nothing is allocated by what the file says.
 

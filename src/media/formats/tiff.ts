@@ -1,5 +1,5 @@
 // Reads the size of a TIFF picture from its first directory, and whether its strips or tiles are all there.
-import { Unreadable } from "../bytes.ts";
+import { Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 

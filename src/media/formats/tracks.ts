@@ -1,5 +1,5 @@
 // From the lengths of tracks to that of the clip.
-import { Unreadable } from "../bytes.ts";
+import { Unreadable } from "../byte-source.ts";
 import type { Inspection } from "./inspection.ts";
 
 /** A track of pictures: its length by the times of those that are shown, and the mean duration of one. */

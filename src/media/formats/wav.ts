@@ -1,11 +1,11 @@
 // Measures plain sound in chunks (WAV, RF64, Wave64, AIFF): the length comes from the bytes that are there.
-import { Unreadable } from "../bytes.ts";
-import { nameAt } from "./boxes.ts";
-import { beginsCoded } from "./coded-beginning.ts";
+import { Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
+import { beginsCoded } from "./disguised-codec.ts";
 import type { Inspection } from "./inspection.ts";
 import { readMpeg } from "./mp3.ts";
-import { type Form, formOf, MPEG_LAYER, PLAIN_CODES, plainBytes, samplesOfBlock } from "./wav-form.ts";
+import { nameAt } from "./mp4-boxes.ts";
+import { type Form, formOf, MPEG_LAYER, PLAIN_CODES, plainBytes, samplesOfBlock } from "./wav-format.ts";
 
 const MOST_CHUNKS = 10_000;
 /** A header that was written before its length was known says a length like this or more: hours of sound. */

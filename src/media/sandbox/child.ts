@@ -1,6 +1,6 @@
 // The child that looks at strangers' bytes: confines itself, starts over inside its bounds, and does one job after the other.
 import { readSync, writeSync } from "node:fs";
-import { type ByteReader, Unreadable } from "../bytes.ts";
+import { type ByteReader, Unreadable } from "../byte-source.ts";
 import { type Held, NOTHING_HELD } from "./confine.ts";
 import {
   encodePlace,
@@ -14,8 +14,8 @@ import {
   SENTENCE,
   TO_CHILD,
 } from "./frames.ts";
+import type { Output, Work } from "./job-runner.ts";
 import type { JobHead, JobName } from "./jobs.ts";
-import type { Output, Work } from "./work.ts";
 
 const [INPUT, OUTPUT] = [0, 1];
 const text = new TextEncoder();
@@ -144,7 +144,7 @@ const doJob = async (WORK: Work, payload: Uint8Array<ArrayBuffer>): Promise<void
 
 const doJobs = async (held: Held): Promise<never> => {
   // All of it, before anybody waits for an answer.
-  const { WORK } = await import("./work.ts");
+  const { WORK } = await import("./job-runner.ts");
   send(FROM_CHILD.ready, text.encode(JSON.stringify(held)));
   for (;;) {
     const { kind, payload } = receiveFrame();

@@ -1,7 +1,7 @@
 // The bounds that a child puts upon itself before it reads a byte: memory, processor time, files, network, and who it may bother.
 import { dlopen, FFIType, ptr } from "bun:ffi";
 import { writeFileSync } from "node:fs";
-import { filterOf } from "./system-calls.ts";
+import { filterOf } from "./seccomp-filter.ts";
 
 /** What a child is held to. What the system does not grant is left to the watch of the parent. */
 export type Bounds = {

@@ -1,12 +1,12 @@
 // Where strangers' bytes are looked at: asks a confined child, and turns whatever becomes of it into an answer or a refusal.
 import { open } from "node:fs/promises";
-import { joined, rangeOf, Unreadable } from "../bytes.ts";
-import { type ChildrenOptions, openChildren } from "./children.ts";
+import { joined, rangeOf, Unreadable } from "../byte-source.ts";
+import { type ChildrenOptions, openChildren } from "./child-pool.ts";
+import type { Ending, Meter, Sink, Source, Why } from "./child-process.ts";
 import type { Held } from "./confine.ts";
-import type { Who } from "./fair-line.ts";
+import type { Who } from "./fair-queue.ts";
 import { FIRST_BYTES } from "./frames.ts";
 import type { JobName, JobOptions, JobReply } from "./jobs.ts";
-import type { Ending, Meter, Sink, Source, Why } from "./kept-child.ts";
 
 /** Nothing is known of the file: there was no child, or no processor for it, in time. */
 export class Busy extends Error {}

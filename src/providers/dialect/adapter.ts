@@ -1,19 +1,19 @@
 // A dialect file at work: the adapter that its templates, tables and rules make.
-import type { Job, Json } from "../../terms.ts";
-import { endpointOf, inputOf, valuesOf } from "../fields.ts";
-import type { Adapter, AdapterContext, Candidate, FindOutcome } from "../provider.ts";
-import { bearerToken } from "../tokens.ts";
-import { jobNameOf, readAnswerOf } from "./answers.ts";
-import { billedSign, withBill } from "./beside-files.ts";
-import { judgeOf } from "./failures.ts";
-import { findingOf } from "./finding.ts";
+import type { Job, Json } from "../../domain/types.ts";
+import { bearerToken } from "../jwt.ts";
+import { endpointOf, inputOf, valuesOf } from "../map-input.ts";
+import type { Adapter, AdapterContext, Candidate, FindOutcome } from "../port.ts";
+import { judgeOf } from "./error-rules.ts";
+import { findingOf } from "./lookup.ts";
+import { DialectFault, type Scope } from "./placeholders.ts";
 import { seekOf } from "./pointers.ts";
 import { requestOf } from "./requests.ts";
+import { jobNameOf, readAnswerOf } from "./responses.ts";
+import { billedSign, withBill } from "./result-metadata.ts";
 import type { AnswerTemplate, Dialect, UploadTemplate } from "./schema.ts";
 import { submissionOf } from "./submission.ts";
 import { within } from "./template.ts";
 import { uploadOf } from "./upload.ts";
-import { DialectFault, type Scope } from "./words.ts";
 
 const SUBMIT_KNOWN = ["input", "raw", "mapped", "route", "ref", "ref_uuid", "callback_url"];
 const JOB_KNOWN = ["job", "route", "ref", "ref_uuid", "new_uuid"];

@@ -1,8 +1,8 @@
 // Conditions of a dialect file: whether a request has a field, how many of it, and what it is.
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import type { Json } from "../../terms.ts";
-import { DialectFault, type Known, pathReading, type Scope } from "./words.ts";
+import type { Json } from "../../domain/types.ts";
+import { DialectFault, type Known, pathReading, type Scope } from "./placeholders.ts";
 
 const closed = { additionalProperties: false } as const;
 const Scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean()]);

@@ -2,12 +2,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import type { JsonObject } from "../../terms.ts";
-import type { Adapter } from "../provider.ts";
+import type { JsonObject } from "../../domain/types.ts";
+import type { Adapter } from "../port.ts";
 import { adapterOf } from "./adapter.ts";
 import { BUILT_IN_DIALECTS } from "./built-in.ts";
+import { DialectFault } from "./placeholders.ts";
 import { type Dialect, DialectSchema } from "./schema.ts";
-import { DialectFault } from "./words.ts";
 
 /** A provider's dialect, ready to be spoken. */
 export type Spoken = { dialect: Dialect; adapter: Adapter };

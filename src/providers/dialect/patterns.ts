@@ -1,5 +1,5 @@
 // Patterns over words that come from outside: none may take longer than the length of what it reads, and that is bounded too.
-import { DialectFault } from "./words.ts";
+import { DialectFault } from "./placeholders.ts";
 
 /** Of all that a pointer leads to, as much is read as people write of an error. */
 const MOST_READ = 2_000;

@@ -1,6 +1,6 @@
 // Pointers into answers: JSON pointers with `*` for every member, `[type=video]` for those of a list that say so, and `[thought!=true]` for those that do not.
-import type { ProviderResponse } from "../provider.ts";
-import { DialectFault } from "./words.ts";
+import type { ProviderResponse } from "../port.ts";
+import { DialectFault } from "./placeholders.ts";
 
 /** All values that a pointer leads to, in the order of the answer. */
 export type Seek = (r: ProviderResponse) => unknown[];

@@ -1,10 +1,10 @@
 // Requests of a dialect: address, query, headers and body from their templates, the same bytes for the same attempt.
 import { ok } from "node:assert/strict";
-import type { Json } from "../../terms.ts";
-import type { ProviderRequest } from "../provider.ts";
+import type { Json } from "../../domain/types.ts";
+import type { ProviderRequest } from "../port.ts";
+import { DialectFault, type Known, type Reading, type Scope, writtenReading } from "./placeholders.ts";
 import type { RequestTemplate } from "./schema.ts";
 import { templateReading, within } from "./template.ts";
-import { DialectFault, type Known, type Reading, type Scope, writtenReading } from "./words.ts";
 
 /** What may stand in an address: nothing that a customer wrote. */
 const IN_ADDRESSES = ["route", "job", "ref", "ref_uuid", "page"];

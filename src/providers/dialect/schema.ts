@@ -1,7 +1,7 @@
 // The shape of a dialect file: how one provider is asked, how its answers are read, and how a lost submission is found again.
 import { type Static, Type } from "@sinclair/typebox";
-import type { Json } from "../../terms.ts";
-import { FailureRule, Pointer } from "./failures.ts";
+import type { Json } from "../../domain/types.ts";
+import { FailureRule, Pointer } from "./error-rules.ts";
 
 const closed = { additionalProperties: false } as const;
 const seconds = (description: string) => Type.Integer({ minimum: 1, maximum: 7_776_000, description: `seconds: ${description}` });

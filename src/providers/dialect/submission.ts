@@ -1,14 +1,14 @@
 // How a dialect reads the answer to a submission: the job it names, the files it holds, or why there is neither.
-import type { Job } from "../../terms.ts";
-import { isGivenUrl, readNoJob } from "../answer.ts";
-import type { AdapterContext, ProviderResponse, SubmitOutcome } from "../provider.ts";
-import { jobNameOf, readFilesOf } from "./answers.ts";
-import { withheldSign } from "./beside-files.ts";
-import type { Judge } from "./failures.ts";
+import type { Job } from "../../domain/types.ts";
+import { isGivenUrl, readNoJob } from "../parse-response.ts";
+import type { AdapterContext, ProviderResponse, SubmitOutcome } from "../port.ts";
+import type { Judge } from "./error-rules.ts";
+import { DialectFault, type Scope, writtenReading } from "./placeholders.ts";
 import { seekOf, textAt } from "./pointers.ts";
+import { jobNameOf, readFilesOf } from "./responses.ts";
+import { withheldSign } from "./result-metadata.ts";
 import type { Dialect } from "./schema.ts";
 import { within } from "./template.ts";
-import { DialectFault, type Scope, writtenReading } from "./words.ts";
 
 type SubmitTemplate = Dialect["submit"];
 type Accepted = NonNullable<SubmitTemplate["accepted"]>;

@@ -1,7 +1,7 @@
 // Templates of requests: JSON with placeholders and a few operators, from which whatever has no value is left out.
-import type { Json, JsonObject } from "../../terms.ts";
+import type { Json, JsonObject } from "../../domain/types.ts";
 import { conditionReading } from "./conditions.ts";
-import { DialectFault, type Known, pathReading, type Reading, type Scope, valueReading } from "./words.ts";
+import { DialectFault, type Known, pathReading, type Reading, type Scope, valueReading } from "./placeholders.ts";
 
 /**
  * What a template may hold besides plain JSON and texts with placeholders; each is an object whose first member begins with `$`:

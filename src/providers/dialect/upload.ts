@@ -1,6 +1,6 @@
 // How a dialect file brings files to its provider's storage, or into the request itself.
-import { isGivenUrl } from "../answer.ts";
-import type { Upload } from "../provider.ts";
+import { isGivenUrl } from "../parse-response.ts";
+import type { Upload } from "../port.ts";
 import { seekOf, textAt } from "./pointers.ts";
 import type { UploadTemplate } from "./schema.ts";
 

@@ -1,10 +1,10 @@
 // The FLUX service of Black Forest Labs as documented: a path per model, an address of its own to ask at, and moderation as a status.
-import type { Json, JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, bodyObject, json, page, type Reply } from "../door.ts";
+import type { Json, JsonObject } from "../../domain/types.ts";
+import { type Bench, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Bench, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../intake.ts";
+import { type Answer, type Ask, bodyObject, json, page, type Reply } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 
 const MODEL = /^\/(flux-[\w.-]+)$/;
 /** A task lives in one region: only there, at the address that its submission was answered with, is it known. */

@@ -1,11 +1,11 @@
 // ElevenLabs' speech, sound effects and music as documented: each call answers with the sound itself, its errors under `detail`.
 import { randomBytes } from "node:crypto";
-import type { JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, isObject, json, page, type Reply } from "../door.ts";
+import type { JsonObject } from "../../domain/types.ts";
+import { type Bench, type Problem, takeIn, type Words, whenDone } from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
 import { type Fault, isFault, numberOf } from "../faults.ts";
-import { type Bench, type Problem, takeIn, type Words, whenDone } from "../intake.ts";
+import { type Answer, type Ask, isObject, json, page, type Reply } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 
 const SPEECH = /^text-to-speech\/[A-Za-z0-9]+$/;
 const EFFECTS = "sound-generation";

@@ -1,11 +1,11 @@
 // Google's Interactions API for clips as documented: create in the background, get, cancel and delete, with its traps left in.
 import { randomBytes } from "node:crypto";
-import type { JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../door.ts";
+import type { JsonObject } from "../../domain/types.ts";
+import { type Bench, cancelJob, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Bench, cancelJob, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../intake.ts";
+import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 import { googleKeyOf } from "./gemini.ts";
 
 const PROVIDER = "gemini-video";

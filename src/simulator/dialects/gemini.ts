@@ -1,11 +1,11 @@
 // Google's generateContent for pictures as documented: one call that answers with the picture, and refuses inside a 200.
 import { randomBytes } from "node:crypto";
-import type { JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, isObject, json, page, type Reply } from "../door.ts";
+import type { JsonObject } from "../../domain/types.ts";
+import { type Bench, type Problem, takeIn, type Words, whenDone } from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
 import { type Fault, isFault, numberOf } from "../faults.ts";
-import { type Bench, type Problem, takeIn, type Words, whenDone } from "../intake.ts";
+import { type Answer, type Ask, isObject, json, page, type Reply } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 
 const GENERATE = /^\/models\/([\w.-]+):generateContent$/;
 

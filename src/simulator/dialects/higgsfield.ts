@@ -1,11 +1,11 @@
 // Higgsfield as documented: requests by model, their status and their cancelling, and a key under which nothing is made twice.
 import { isDeepStrictEqual } from "node:util";
-import type { JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, json, page, type Reply } from "../door.ts";
+import type { JsonObject } from "../../domain/types.ts";
+import { type Bench, cancelJob, credentialOf, noteOnce, type Problem, troubleOf, type Words } from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Bench, cancelJob, credentialOf, noteOnce, type Problem, troubleOf, type Words } from "../intake.ts";
+import { type Answer, type Ask, json, page, type Reply } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 import { takeInOnce } from "./repeats.ts";
 
 const PROVIDER = "higgsfield";

@@ -1,11 +1,11 @@
 // Kling's video tasks as documented: per kind of work, found by its id or by ours, with codes of its own behind each HTTP status.
 import { randomBytes } from "node:crypto";
-import type { Json, JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../door.ts";
+import type { Json, JsonObject } from "../../domain/types.ts";
+import { type Bench, credentialOf, listTroubleOf, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Bench, credentialOf, listTroubleOf, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../intake.ts";
+import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 
 const PATH = /^\/v1\/(videos\/(?:text2video|image2video|multi-image2video|omni-video|motion-control))(?:\/([^/]+))?$/;
 

@@ -1,7 +1,5 @@
 // Luma's Dream Machine as documented: generations of clips and pictures, by id and as a list that echoes each request.
-import type { Json, JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../door.ts";
-import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
+import type { Json, JsonObject } from "../../domain/types.ts";
 import {
   type Bench,
   cancelJob,
@@ -12,9 +10,11 @@ import {
   takeIn,
   troubleOf,
   type Words,
-} from "../intake.ts";
+} from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
+import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
+import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 
 const CREATE = /^\/generations(?:\/(?:video|image))?$/;
 const ONE = /^\/generations\/([\w-]+)$/;

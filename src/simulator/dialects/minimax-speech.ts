@@ -1,11 +1,11 @@
 // MiniMax's speech (T2A v2) as documented: the sound comes with the answer, and errors come as HTTP 200 with a number in them.
 import { randomBytes } from "node:crypto";
-import type { JsonObject } from "../../terms.ts";
-import { bodyObject, isObject, json, page, type Reply } from "../door.ts";
+import type { JsonObject } from "../../domain/types.ts";
+import { type Bench, credentialOf, type Problem, takeIn, type Words } from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
 import { type Fault, isFault, numberOf } from "../faults.ts";
-import { type Bench, credentialOf, type Problem, takeIn, type Words } from "../intake.ts";
+import { bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 
 const LONGEST_TEXT = 10_000;
 /** Longer than anybody waits for a work that never ends. */

@@ -1,8 +1,6 @@
 // MiniMax's second video interface as documented: create, query, list, and the one request that cancels or deletes.
 import { randomBytes, randomInt } from "node:crypto";
-import type { JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../door.ts";
-import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
+import type { JsonObject } from "../../domain/types.ts";
 import {
   type Bench,
   cancelJob,
@@ -13,9 +11,11 @@ import {
   takeIn,
   troubleOf,
   type Words,
-} from "../intake.ts";
+} from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
+import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
+import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 
 const TASKS = "/v2/video_generation";
 const QUERY = "/v2/query/video_generation";

@@ -1,8 +1,6 @@
 // ModelArk's video tasks as documented, at BytePlus and at Volcengine: create, get, list and delete, with their traps left in.
 import { randomBytes } from "node:crypto";
-import type { JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../door.ts";
-import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
+import type { JsonObject } from "../../domain/types.ts";
 import {
   type Bench,
   cancelJob,
@@ -13,9 +11,11 @@ import {
   takeIn,
   troubleOf,
   type Words,
-} from "../intake.ts";
+} from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
+import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
+import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 
 const TASKS = "/contents/generations/tasks";
 /** Tasks can be asked about and listed for so long. */

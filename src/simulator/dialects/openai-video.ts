@@ -1,12 +1,12 @@
 // The OpenAI-videos dialect as documented, and as gateways still speak it: create, get, list, delete, and the clip's bytes for who has the key.
 import { randomBytes } from "node:crypto";
-import type { JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../door.ts";
+import type { JsonObject } from "../../domain/types.ts";
+import { type Bench, credentialOf, listTroubleOf, noteOnce, takeIn, troubleOf, type Words } from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
 import { isFault, makeFault, numberOf } from "../faults.ts";
-import { formObject } from "../form.ts";
-import { type Bench, credentialOf, listTroubleOf, noteOnce, takeIn, troubleOf, type Words } from "../intake.ts";
+import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
+import { formObject } from "../multipart.ts";
 import {
   invalidForOpenAI,
   isImageReference,

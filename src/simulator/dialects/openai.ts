@@ -1,12 +1,12 @@
 // OpenAI's Images API as documented: pictures in the answer itself, made anew or from others, and its errors that codes tell apart.
 import { randomUUID } from "node:crypto";
-import type { JsonObject } from "../../terms.ts";
-import { type Ask, bodyObject, isObject, json, page, type Reply } from "../door.ts";
+import type { JsonObject } from "../../domain/types.ts";
+import { type Bench, credentialOf, type Problem, takeIn, type Words } from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
 import { type Fault, isFault, numberOf } from "../faults.ts";
-import { formObject } from "../form.ts";
-import { type Bench, credentialOf, type Problem, takeIn, type Words } from "../intake.ts";
+import { type Ask, bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
+import { formObject } from "../multipart.ts";
 
 /** An answer that never comes, as long as a timer can be set. */
 const NEVER_MS = 2_147_483_647;

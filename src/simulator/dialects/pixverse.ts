@@ -1,11 +1,11 @@
 // PixVerse as documented: every answer an HTTP 200 with a code in it, states that are numbers, and trace ids good for one request.
 import { randomInt } from "node:crypto";
-import type { JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, json, page, type Reply, text } from "../door.ts";
+import type { JsonObject } from "../../domain/types.ts";
+import { type Bench, noteOnce, type Problem, troubleOf, type Words } from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Bench, noteOnce, type Problem, troubleOf, type Words } from "../intake.ts";
+import { type Answer, type Ask, json, page, type Reply, text } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 import { takeInOnce } from "./repeats.ts";
 
 const PROVIDER = "pixverse";

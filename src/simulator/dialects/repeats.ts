@@ -1,8 +1,8 @@
 // Submissions that come again under the same key: the first makes the job; the others are told of it, or turned down.
-import type { JsonObject } from "../../terms.ts";
-import type { Answer, Ask, Reply } from "../door.ts";
-import { bodyObject } from "../door.ts";
-import { type Bench, takeIn, type Words } from "../intake.ts";
+import type { JsonObject } from "../../domain/types.ts";
+import { type Bench, takeIn, type Words } from "../accept-job.ts";
+import type { Answer, Ask, Reply } from "../http-server.ts";
+import { bodyObject } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
 
 /** What one simulator knows of keys; jobs are read from its book, so a restart forgets none that was accepted. */

@@ -1,10 +1,10 @@
 // Runware as documented: one address for everything, lists of tasks in and out, and names for tasks that the caller chooses.
-import type { JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, isObject, json, page, type Reply } from "../door.ts";
+import type { JsonObject } from "../../domain/types.ts";
+import { type Bench, credentialOf, noteOnce, type Problem, troubleOf, type Words } from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Bench, credentialOf, noteOnce, type Problem, troubleOf, type Words } from "../intake.ts";
+import { type Answer, type Ask, isObject, json, page, type Reply } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 import { takeInOnce } from "./repeats.ts";
 
 const PROVIDER = "runware";

@@ -1,10 +1,10 @@
 // Runway's tasks as documented: submissions per kind of work, tasks by id with fresh addresses, and a DELETE that stops or forgets.
-import type { Json, JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, isObject, json, page, type Reply } from "../door.ts";
+import type { Json, JsonObject } from "../../domain/types.ts";
+import { type Bench, cancelJob, credentialOf, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Bench, cancelJob, credentialOf, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../intake.ts";
+import { type Answer, type Ask, isObject, json, page, type Reply } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 
 /** The one date that the service knows; without it nothing is answered. */
 const VERSION = "2024-11-06";

@@ -1,12 +1,12 @@
 // Stability's picture generation as documented: a form goes in, the picture comes back at once, as bytes or as base64.
 import { randomBytes } from "node:crypto";
-import type { JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, json, page, type Reply } from "../door.ts";
+import type { JsonObject } from "../../domain/types.ts";
+import { type Bench, credentialOf, type Problem, takeIn, type Words, whenDone } from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
 import { type Fault, isFault, numberOf } from "../faults.ts";
-import { formObject } from "../form.ts";
-import { type Bench, credentialOf, type Problem, takeIn, type Words, whenDone } from "../intake.ts";
+import { type Answer, type Ask, json, page, type Reply } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
+import { formObject } from "../multipart.ts";
 
 const GENERATE = /^\/v2beta\/stable-image\/generate\/(core|sd3|ultra)$/;
 const RATIOS = ["16:9", "1:1", "21:9", "2:3", "3:2", "4:5", "5:4", "9:16", "9:21"];

@@ -1,11 +1,11 @@
 // Together AI's videos as documented: create and get, nothing else; inputs in one object of media, failures told by words.
 import { randomUUID } from "node:crypto";
-import type { JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, bodyObject, isObject, json, type Reply } from "../door.ts";
+import type { JsonObject } from "../../domain/types.ts";
+import { type Bench, credentialOf, noteOnce, takeIn, troubleOf, type Words } from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
 import { isFault, makeFault } from "../faults.ts";
-import { type Bench, credentialOf, noteOnce, takeIn, troubleOf, type Words } from "../intake.ts";
+import { type Answer, type Ask, bodyObject, isObject, json, type Reply } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 import {
   type Check,
   invalidForTogether,

@@ -1,11 +1,11 @@
 // Together AI's images as documented: pictures in the answer, as addresses or as base64, and errors whose words say more than their codes.
 import { randomBytes } from "node:crypto";
-import type { JsonObject } from "../../terms.ts";
-import { bodyObject, json, page, type Reply } from "../door.ts";
+import type { JsonObject } from "../../domain/types.ts";
+import { type Bench, credentialOf, noteOnce, type Problem, takeIn, type Words } from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
 import { type Fault, isFault, numberOf } from "../faults.ts";
-import { type Bench, credentialOf, type Problem, takeIn, type Words } from "../intake.ts";
+import { bodyObject, json, page, type Reply } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 
 const PROVIDER = "together";
 /** An answer that never comes, as long as a timer can be set. */
@@ -137,6 +137,7 @@ const wordsFor = (bench: Bench, body: JsonObject | undefined): Words => {
     accepted: async (job, { origin }) => ({
       ...(failureOf(job) ?? (await picturesOf(bench, job, body?.response_format === "base64", origin))),
       delayMs: job.plan.totalMs ?? NEVER_MS,
+      onSent: () => void noteOnce(bench, job, "announced").catch(() => undefined),
     }),
     withoutId: () => json(200, { object: "list", data: [] }),
     refused: refusedByTogether,

@@ -1,8 +1,6 @@
 // Vidu as documented: one address per kind of clip, tasks by id, their list by pages, and cancelling what has not begun.
 import { randomBytes, randomInt } from "node:crypto";
-import type { Json, JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, bodyObject, json, page, type Reply } from "../door.ts";
-import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
+import type { Json, JsonObject } from "../../domain/types.ts";
 import {
   type Bench,
   cancelJob,
@@ -13,9 +11,11 @@ import {
   takeIn,
   troubleOf,
   type Words,
-} from "../intake.ts";
+} from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
+import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
+import { type Answer, type Ask, bodyObject, json, page, type Reply } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 
 const LISTED_MS = 7 * 86_400_000;
 const KINDS = /^\/ent\/v2\/(text2video|img2video|reference2video|start-end2video)$/;

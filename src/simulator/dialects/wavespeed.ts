@@ -1,11 +1,11 @@
 // WaveSpeedAI as documented: predictions by model, their result, and the list of them, which does not say what was asked for.
 import { randomBytes } from "node:crypto";
-import type { JsonObject } from "../../terms.ts";
-import { type Answer, type Ask, bodyObject, json, page, type Reply } from "../door.ts";
+import type { JsonObject } from "../../domain/types.ts";
+import { type Bench, credentialOf, listTroubleOf, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../accept-job.ts";
+import type { Speak } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Bench, credentialOf, listTroubleOf, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../intake.ts";
+import { type Answer, type Ask, bodyObject, json, page, type Reply } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
-import type { Speak } from "../speakers.ts";
 
 const PROVIDER = "wavespeed";
 const BASE = `/${PROVIDER}/api/v3`;

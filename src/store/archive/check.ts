@@ -1,10 +1,10 @@
 // Checks an archive by itself: its files, the chains of all accounts from their first movement on, and every generation with its money and its history.
-import { chainStart, linkHash } from "../sql/money.ts";
+import { chainStart, linkHash } from "../sql/ledger.ts";
 import type { ChainRow } from "../sql/verify/chain.ts";
 import { CHARGED_OTHERWISE, EARLIER, mismatchFault } from "../sql/verify/deliveries.ts";
-import { openTelling } from "../sql/verify/told.ts";
+import { openTelling } from "../sql/verify/report.ts";
 import type { CheckResult } from "../store.ts";
-import type { Depot } from "./depot.ts";
+import type { Depot } from "./archive-storage.ts";
 import {
   type AccountPiece,
   ArchiveFault,
@@ -16,7 +16,7 @@ import {
   type Row,
   rowsIn,
   type Totals,
-} from "./form.ts";
+} from "./format.ts";
 
 type Offend = (fault: string, row: Record<string, string | number | null>) => void;
 

@@ -1,6 +1,6 @@
 // Makes an archive: segments first, each durable before it has its name, and the manifest last, so that what was interrupted counts for nothing.
-import { type BooksPlace, withBooks } from "./books.ts";
-import type { Depot } from "./depot.ts";
+
+import type { Depot } from "./archive-storage.ts";
 import {
   type AccountPiece,
   ArchiveFault,
@@ -17,8 +17,9 @@ import {
   segmentName,
   sha256Of,
   type Totals,
-} from "./form.ts";
-import { gather } from "./gather.ts";
+} from "./format.ts";
+import { gather } from "./select-rows.ts";
+import { type BooksPlace, withBooks } from "./source.ts";
 
 const SEGMENT_ROWS = 50_000;
 const SEGMENT_CHARS = 32_000_000;

@@ -1,19 +1,20 @@
 // Carries out a batch of deeds in one transaction: those of the hot way in groups, all others one by one; what is refused is undone alone.
-import type { DeedOutcome, OfficeDeed } from "../../deeds.ts";
-import type { PurchaseDeed } from "../../purchase.ts";
-import type { Credits } from "../../terms.ts";
-import type { Asking } from "../sql/asking.ts";
-import type { PackedDeed } from "../sql/packed.ts";
-import { DeedRefused } from "../sql/refused.ts";
-import { carryOut } from "./asking.ts";
-import { type Connection, together } from "./connect.ts";
-import { faultText, isOwn } from "./faults.ts";
-import { type GroupParts, openGroup } from "./group.ts";
-import { LOCK_ALL_BALANCES } from "./heads.ts";
-import { type HotDeed, load } from "./load.ts";
+
+import type { Credits } from "../../domain/types.ts";
+import type { DeedOutcome, OfficeDeed } from "../mutations.ts";
+import type { PurchaseDeed } from "../purchase-mutations.ts";
+import { DeedRefused } from "../sql/mutation-rejected.ts";
+import type { PackedDeed } from "../sql/serialized-mutations.ts";
+import type { Asking } from "../sql/sql-program.ts";
+import { type Connection, together } from "./connections.ts";
+import { type GroupParts, openGroup } from "./decide-batch.ts";
+import { faultText, isOwn } from "./errors.ts";
+import type { Work } from "./fenced-transactions.ts";
+import { sendWrites } from "./flush-batch.ts";
+import { type HotDeed, load } from "./load-batch.ts";
+import { LOCK_ALL_BALANCES } from "./lock-balances.ts";
 import { integers } from "./parameters.ts";
-import type { Work } from "./writer.ts";
-import { sendWrites } from "./writes.ts";
+import { carryOut } from "./sql-program.ts";
 
 export type BatchParts = GroupParts & {
   /** A deed that is not of the hot way. */

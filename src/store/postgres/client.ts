@@ -1,30 +1,31 @@
 // Opens a PostgreSQL database as one of the nodes that share it: deeds go out in transactions of this owner, reads over a pool.
-import { type Deed, type DeedOutcome, StoreUnknown } from "../../deeds.ts";
-import { openNumbers } from "../../ids.ts";
-import { Moved, ServerUnfit, WrongMode, WrongSchema } from "../faults.ts";
-import type { Migrated } from "../migrated.ts";
-import { packedBy } from "../sql/packed.ts";
+
+import { openNumbers } from "../../domain/ids.ts";
+import { Moved, ServerUnfit, WrongMode, WrongSchema } from "../errors.ts";
+import type { Migrated } from "../migration-report.ts";
+import { type Deed, type DeedOutcome, StoreUnknown } from "../mutations.ts";
 import { readsThrough } from "../sql/reads.ts";
-import { claimDirectory } from "../sqlite/owner.ts";
+import { packedBy } from "../sql/serialized-mutations.ts";
+import { claimDirectory } from "../sqlite/directory-lock.ts";
 import type { Mode, Store } from "../store.ts";
-import { POSTGRES } from "./asking.ts";
 import { batchOf } from "./batch.ts";
-import { takeBurst } from "./burst.ts";
-import { type Address, type Connection, connect, openPool, within } from "./connect.ts";
-import { openElsewhere } from "./elsewhere.ts";
-import { faultText, isOwn } from "./faults.ts";
-import { noteFormer, readFormer } from "./former.ts";
-import { DebtInTheWay } from "./group.ts";
-import { openHints } from "./hints.ts";
-import { openNodeReads } from "./nodes.ts";
-import { openOthers, USAGE_BEHIND } from "./others.ts";
-import { attend, claim, longestLookMs, type Opening, openOwner, openStreak, resign } from "./owner.ts";
-import { ownerOf } from "./owner-of.ts";
-import { awayOf, insistOnOwnServer } from "./server.ts";
-import { ledgerSums } from "./sums.ts";
+import { openHints } from "./callback-inbox.ts";
+import { type Address, type Connection, connect, openPool, within } from "./connections.ts";
+import { DebtInTheWay } from "./decide-batch.ts";
+import { faultText, isOwn } from "./errors.ts";
+import { openWriter } from "./fenced-transactions.ts";
+import { readableJson } from "./flush-batch.ts";
+import { attend, claim, longestLookMs, type Opening, openOwner, openStreak, resign } from "./node-lease.ts";
+import { openNodeReads } from "./node-reads.ts";
+import { ownerOf } from "./ownership.ts";
+import { noteFormer, readFormer } from "./previous-lease.ts";
+import { takeBurst } from "./rate-limit.ts";
+import { openElsewhere } from "./remote-generations.ts";
+import { awayOf, insistOnOwnServer } from "./server-requirements.ts";
+import { openOthers, USAGE_BEHIND } from "./shared-mutations.ts";
+import { POSTGRES } from "./sql-program.ts";
+import { ledgerSums } from "./totals.ts";
 import { verifyPostgres } from "./verify.ts";
-import { openWriter } from "./writer.ts";
-import { readableJson } from "./writes.ts";
 
 export type PostgresOptions = Address & {
   mode?: Mode;
@@ -60,7 +61,7 @@ const LONGEST_MS = 10_000;
 /** What waiting does not mend. */
 const UNFIT = [Moved, ServerUnfit, WrongMode, WrongSchema];
 
-/** @throws DatabaseAway (../faults.ts), Moved, ServerUnfit, WrongMode, WrongSchema. */
+/** @throws DatabaseAway (../errors.ts), Moved, ServerUnfit, WrongMode, WrongSchema. */
 const openEpoch = async (
   address: Address,
   as: Parameters<typeof openOwner>[1],
@@ -81,7 +82,7 @@ const openEpoch = async (
 
 /**
  * Opens the database and an epoch in it; its schema is made or brought up to date.
- * @throws DatabaseAway (../faults.ts), Moved, ServerUnfit, WrongMode, WrongSchema.
+ * @throws DatabaseAway (../errors.ts), Moved, ServerUnfit, WrongMode, WrongSchema.
  */
 export const openPostgresStore = async (options: PostgresOptions): Promise<Store> => {
   const { mode, home, nowMs = Date.now(), leaseMs = LEASE_MS, mindsOwners: minds = true } = options;

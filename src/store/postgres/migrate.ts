@@ -1,8 +1,8 @@
 // Brings a database to the newest schema: numbered steps with checksums, all in one transaction, and one node at a time.
 
-import { WrongSchema } from "../faults.ts";
-import type { Migrated } from "../migrated.ts";
-import type { Connection } from "./connect.ts";
+import { WrongSchema } from "../errors.ts";
+import type { Migrated } from "../migration-report.ts";
+import type { Connection } from "./connections.ts";
 import first from "./schema/0001.sql" with { type: "text" };
 import second from "./schema/0002.sql" with { type: "text" };
 import third from "./schema/0003.sql" with { type: "text" };

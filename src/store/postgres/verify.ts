@@ -1,14 +1,14 @@
 // Checks the thirteen invariants over PostgreSQL, all of them on one state of the database, while its nodes go on.
 
-import type { Value } from "../sql/asking.ts";
+import type { Value } from "../sql/sql-program.ts";
 import { type Clause, clause } from "../sql/verify/check.ts";
 import { checksOf } from "../sql/verify/checks.ts";
-import { chains, type Rows, runnable, verifyOver } from "../sql/verify/over.ts";
+import { chains, type Rows, runnable, verifyOver } from "../sql/verify/run-async.ts";
 import type { CheckResult } from "../store.ts";
-import { POSTGRES } from "./asking.ts";
-import { type Address, type Connection, connect } from "./connect.ts";
-import { faultText, isLost } from "./faults.ts";
+import { type Address, type Connection, connect } from "./connections.ts";
+import { faultText, isLost } from "./errors.ts";
 import { MIGRATIONS } from "./migrate.ts";
+import { POSTGRES } from "./sql-program.ts";
 
 /** Before this opening one owner followed another; from it on they write beside each other. */
 const SHARED_FROM = "coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'shared_from_epoch'), 0)";

@@ -1,7 +1,7 @@
 // The audit log of money: purchases, payments, refunds, disputes and marks of a low balance, each once, in the transaction that writes it.
-import type { PurchaseDeed, PurchaseOutcome } from "../../purchase.ts";
-import type { Asking } from "./asking.ts";
+import type { PurchaseDeed, PurchaseOutcome } from "../purchase-mutations.ts";
 import { accountOf, type Target, writeAudit } from "./audit.ts";
+import type { Asking } from "./sql-program.ts";
 
 type Told = { action: string; target: Target; detail: Record<string, unknown> };
 type Purchase = NonNullable<Extract<PurchaseOutcome, { kind: "purchase" }>["purchase"]>;

@@ -1,7 +1,7 @@
 // The audit log: a deed that somebody wanted is written down with who it was, in the transaction that carries it out.
-import type { Actor, OfficeDeed, OfficeOutcome } from "../../deeds.ts";
-import { type Asking, change, first } from "./asking.ts";
-import { DeedRefused } from "./refused.ts";
+import type { Actor, OfficeDeed, OfficeOutcome } from "../mutations.ts";
+import { DeedRefused } from "./mutation-rejected.ts";
+import { type Asking, change, first } from "./sql-program.ts";
 
 /** What is told of a deed: whom or what it concerned, and the members that say what changed. Hashes, passwords and sealed values never. */
 type Told<D> = { target: (deed: D) => Target; tells: readonly (keyof D & string)[] };

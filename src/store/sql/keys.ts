@@ -1,5 +1,9 @@
 // The deeds about keys: made, changed, rotated, revoked, and when they were last used.
-import { DAY_MS, windowFrom } from "../../days.ts";
+
+import { MOST_KEY_NETWORKS } from "../../config/cidr-list.ts";
+import { DAY_MS, windowFrom } from "../../domain/calendar.ts";
+import { leastSeqAt } from "../../domain/ids.ts";
+import type { KeyLimits } from "../../domain/types.ts";
 import type {
   CreateKeyDeed,
   NoteKeyNetworkDeed,
@@ -8,13 +12,10 @@ import type {
   RevokeKeyDeed,
   RotateKeyDeed,
   SetKeyDeed,
-} from "../../deeds.ts";
-import { leastSeqAt } from "../../ids.ts";
-import { MOST_KEY_NETWORKS } from "../../networks.ts";
-import type { KeyLimits } from "../../terms.ts";
-import { type Asking, all, change, first, insert } from "./asking.ts";
+} from "../mutations.ts";
 import type { Dialect } from "./dialect.ts";
-import { DeedRefused } from "./refused.ts";
+import { DeedRefused } from "./mutation-rejected.ts";
+import { type Asking, all, change, first, insert } from "./sql-program.ts";
 
 export type KeyDeed = CreateKeyDeed | SetKeyDeed | RotateKeyDeed | RevokeKeyDeed | NoteKeyUseDeed | NoteKeyNetworkDeed;
 

@@ -1,21 +1,21 @@
 // Everything that may be read and that both databases are asked in the same words.
 import type { StoreReads } from "../store.ts";
-import type { Query } from "./asking.ts";
 import type { Dialect } from "./dialect.ts";
-import { accountReads } from "./read/accounts.ts";
-import { attemptReads } from "./read/attempts.ts";
-import { generationReads } from "./read/generations.ts";
-import { keyReads } from "./read/keys.ts";
-import { listedReads } from "./read/listed.ts";
-import { operatorReads } from "./read/operator.ts";
-import { orphanReads } from "./read/orphans.ts";
-import { peopleReads } from "./read/people.ts";
-import { pinReads } from "./read/pins.ts";
-import { providerReads } from "./read/providers.ts";
-import { purchaseReads } from "./read/purchases.ts";
-import { recoveryReads } from "./read/recovery.ts";
-import { sumReads } from "./read/sums.ts";
-import { usageReads } from "./read/usage.ts";
+import { accountReads } from "./queries/accounts.ts";
+import { attemptReads } from "./queries/attempts.ts";
+import { listedReads } from "./queries/generation-lists.ts";
+import { generationReads } from "./queries/generations.ts";
+import { keyReads } from "./queries/keys.ts";
+import { operatorReads } from "./queries/operator.ts";
+import { orphanReads } from "./queries/orphans.ts";
+import { pinReads } from "./queries/pins.ts";
+import { providerReads } from "./queries/providers.ts";
+import { purchaseReads } from "./queries/purchases.ts";
+import { recoveryReads } from "./queries/recovery.ts";
+import { sumReads } from "./queries/totals.ts";
+import { usageReads } from "./queries/usage.ts";
+import { peopleReads } from "./queries/users.ts";
+import type { Query } from "./sql-program.ts";
 
 export type ReadsParts = {
   /** How to ask for what a step of the schema brought, where a database of before it may be read: it has none of it. */

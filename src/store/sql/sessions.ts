@@ -1,6 +1,6 @@
 // Rows of sessions: opened, noted as used, ended once; those that are long over are cleared away.
-import type { NewSession } from "../../people-deeds.ts";
-import { type Asking, change } from "./asking.ts";
+import type { NewSession } from "../user-mutations.ts";
+import { type Asking, change } from "./sql-program.ts";
 
 /** A session is kept this long after its time, ms. */
 const KEPT_MS = 90 * 86_400_000;

@@ -1,8 +1,8 @@
 // What generations came to by day, account, key and model, and what keys spent: added up behind the postings that ended them, some at a time.
-import { dayOf, waitBucket } from "../../days.ts";
-import type { OfficeOutcome, RollUpUsageDeed } from "../../deeds.ts";
-import { type Asking, all, change, first } from "./asking.ts";
+import { dayOf, waitBucket } from "../../domain/calendar.ts";
+import type { OfficeOutcome, RollUpUsageDeed } from "../mutations.ts";
 import type { Dialect } from "./dialect.ts";
+import { type Asking, all, change, first } from "./sql-program.ts";
 
 type Ended = {
   accountSeq: number;

@@ -1,9 +1,9 @@
 // Writes the rows of attempts.
 import type { Database } from "bun:sqlite";
-import type { AttemptChange } from "../../deeds.ts";
-import type { AttemptState } from "../../terms.ts";
-import { DeedRefused } from "../sql/refused.ts";
-import { prepareInterned } from "./interned.ts";
+import type { AttemptState } from "../../domain/types.ts";
+import type { AttemptChange } from "../mutations.ts";
+import { DeedRefused } from "../sql/mutation-rejected.ts";
+import { prepareInterned } from "./interned-strings.ts";
 
 const UNDER_WAY: ReadonlySet<AttemptState> = new Set(["intent", "sending", "accepted"]);
 

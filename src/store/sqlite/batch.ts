@@ -1,16 +1,16 @@
 // Carries out a batch of deeds in one transaction: all that can be done is done, and what is refused is undone alone.
 import type { Database } from "bun:sqlite";
-import { type DeedOutcome, StoreFull, StoreUnknown } from "../../deeds.ts";
-import type { PackedDeed } from "../sql/packed.ts";
-import { prepareAdmit } from "./admit.ts";
-import { prepareAsked, prepareCrediting } from "./asked.ts";
-import { openAsking } from "./asking.ts";
+import { type DeedOutcome, StoreFull, StoreUnknown } from "../mutations.ts";
+import type { PackedDeed } from "../sql/serialized-mutations.ts";
+import { prepareAdmit } from "./admit-generation.ts";
+import { prepareStep } from "./apply-transition.ts";
 import { prepareAttempts } from "./attempt.ts";
-import { faultCode, faultText } from "./faults.ts";
-import { prepareInterned } from "./interned.ts";
-import { prepareLimits } from "./limits.ts";
-import { prepareMoney } from "./money.ts";
-import { prepareStep } from "./step.ts";
+import { faultCode, faultText } from "./errors.ts";
+import { prepareInterned } from "./interned-strings.ts";
+import { prepareLimits } from "./key-limits.ts";
+import { prepareMoney } from "./ledger.ts";
+import { prepareAsked, prepareCrediting } from "./shared-mutations.ts";
+import { openAsking } from "./sql-program.ts";
 
 /** Carries out deeds in order and answers after the commit. @throws StoreFull, StoreUnknown. */
 export type Batch = (deeds: readonly PackedDeed[]) => DeedOutcome[];

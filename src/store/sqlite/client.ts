@@ -1,19 +1,19 @@
 // Opens a data directory as its owner: reads here, writes in a thread of their own.
 
 import { join } from "node:path";
-import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../deeds.ts";
-import { continueGenerationSeqAfter } from "../../ids.ts";
-import type { Migrated } from "../migrated.ts";
+import { continueGenerationSeqAfter } from "../../domain/ids.ts";
+import type { Migrated } from "../migration-report.ts";
+import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../mutations.ts";
 import type { Mode, Store } from "../store.ts";
-import { ownDatabase } from "./birth.ts";
-import { insistOnSoundness } from "./damage.ts";
-import { tellingDamage } from "./faults.ts";
-import { markLog, missLog, unmarkLog } from "./log-mark.ts";
+import { insistOnSoundness } from "./corruption-check.ts";
+import { claimDirectory, inodeOf } from "./directory-lock.ts";
+import { tellingDamage } from "./errors.ts";
+import { ownDatabase } from "./initialize.ts";
 import { DATABASE_FILE, DEFAULT_PRAGMAS, openReader, openWriter, type Pragmas } from "./open.ts";
-import { claimDirectory, inodeOf } from "./owner.ts";
-import { outcomesFromText, toLines } from "./pack.ts";
 import { readsOver } from "./reads.ts";
+import { markLog, missLog, unmarkLog } from "./wal-sentinel.ts";
 import type { FromWriter, ToWriter } from "./worker.ts";
+import { outcomesFromText, toLines } from "./worker-protocol.ts";
 
 export type StoreOptions = {
   dir: string;
@@ -91,7 +91,7 @@ const beginEpoch = (path: string, { mode, migrated }: StoreOptions, pragmas: Pra
 
 /**
  * Opens a data directory as its one owner, making it where it is new.
- * @throws DirectoryInUse, DirectoryUnusable, StoreDamaged (faults.ts), Moved, WrongMode, WrongSchema (../faults.ts): one line each.
+ * @throws DirectoryInUse, DirectoryUnusable, StoreDamaged (faults.ts), Moved, WrongMode, WrongSchema (../errors.ts): one line each.
  */
 export const openSqliteStore = async (options: StoreOptions): Promise<Store> => {
   const path = join(options.dir, DATABASE_FILE);

@@ -1,12 +1,12 @@
 // A look at a database for whoever asks how it is: its file, its log, its pages, its sums, and what waits for a person.
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { RESTORED_AT, SETTLED_AT, TAKEN_AT } from "../sql/read/recovery.ts";
+import { RESTORED_AT, SETTLED_AT, TAKEN_AT } from "../sql/queries/recovery.ts";
 import type { LedgerSums } from "../store.ts";
-import { isLogMarked, missLog } from "./log-mark.ts";
 import { MIGRATIONS, schemaVersion } from "./migrate.ts";
 import { DATABASE_FILE, openReader } from "./open.ts";
-import { figuresOf } from "./still/figures.ts";
+import { figuresOf } from "./snapshot-copy/stats.ts";
+import { isLogMarked, missLog } from "./wal-sentinel.ts";
 
 export type DatabaseHealth = {
   bytes: number;

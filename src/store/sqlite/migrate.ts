@@ -1,11 +1,11 @@
 // Brings a database to the newest schema: numbered steps with checksums, each in a transaction, a copy first.
 
 import type { Database } from "bun:sqlite";
-import { WrongSchema } from "../faults.ts";
-import type { Migrated } from "../migrated.ts";
-import { copyBefore } from "./copy.ts";
-import { StoreDamaged } from "./faults.ts";
+import { WrongSchema } from "../errors.ts";
+import type { Migrated } from "../migration-report.ts";
+import { StoreDamaged } from "./errors.ts";
 import { pragma } from "./open.ts";
+import { copyBefore } from "./pre-migration-copy.ts";
 import first from "./schema/0001.sql" with { type: "text" };
 import second from "./schema/0002.sql" with { type: "text" };
 import third from "./schema/0003.sql" with { type: "text" };

@@ -2,17 +2,17 @@
 import type { Database } from "bun:sqlite";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Query, Value } from "../sql/asking.ts";
 import { readsThrough } from "../sql/reads.ts";
+import type { Query, Value } from "../sql/sql-program.ts";
 import type { StoreReads } from "../store.ts";
-import { openQuery, SQLITE } from "./asking.ts";
-import { DirectoryUnusable, faultCode, faultText, tellingDamage } from "./faults.ts";
-import { missLog } from "./log-mark.ts";
+import { DirectoryUnusable, faultCode, faultText, tellingDamage } from "./errors.ts";
 import { checkSchema, schemaVersion } from "./migrate.ts";
-import { insistOnHere } from "./moved.ts";
+import { insistOnHere } from "./migrated-marker.ts";
 import { DATABASE_FILE, openReader } from "./open.ts";
+import { openQuery, SQLITE } from "./sql-program.ts";
 import { verifyAll } from "./verify/all.ts";
-import { verifyOnThreads } from "./verify/threads.ts";
+import { verifyOnThreads } from "./verify/parallel.ts";
+import { missLog } from "./wal-sentinel.ts";
 
 const USAGE_BEHIND = `SELECT coalesce((SELECT max(seq) FROM posting), 0)
   - coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'usage_up_to'), 0) AS behind`;

@@ -1,10 +1,10 @@
 // The writing thread: owns the one connection that writes, so that waiting for the disk never blocks the door.
 import type { Database } from "bun:sqlite";
-import { StoreFull } from "../../deeds.ts";
+import { StoreFull } from "../mutations.ts";
 import { type Batch, openBatch } from "./batch.ts";
-import { faultText } from "./faults.ts";
+import { faultText } from "./errors.ts";
 import { openWriter, type Pragmas } from "./open.ts";
-import { fromLines, outcomesToText } from "./pack.ts";
+import { fromLines, outcomesToText } from "./worker-protocol.ts";
 
 /** What the thread is told: to open, to close, or a batch of deeds as lines. */
 export type ToWriter = { open: { path: string; epoch: number; pragmas: Pragmas } } | { close: true } | string;

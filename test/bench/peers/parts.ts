@@ -1,6 +1,6 @@
 // Processes that a peer consists of: on the core of what is measured, heard, counted with their children, gone when the bench is over.
 import { readFileSync } from "node:fs";
-import { type Child, start } from "../../../proof/crash/processes.ts";
+import { type Child, start } from "../../../src/torture/crash/processes.ts";
 import { dropScratch } from "../../scratch.ts";
 import { NoPeer } from "../bench.ts";
 

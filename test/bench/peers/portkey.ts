@@ -1,6 +1,6 @@
 // Portkey's gateway as a stateless router, as its package starts it, and the upstream that it is sent to: a process that answers at once.
 import { join } from "node:path";
-import { freePort } from "../../../proof/crash/processes.ts";
+import { freePort } from "../../../src/torture/crash/processes.ts";
 import { onLoadCore, onServerCore } from "../machine.ts";
 import type { Side } from "../rounds.ts";
 import { packageDir } from "./packages.ts";

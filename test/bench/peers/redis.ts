@@ -1,7 +1,7 @@
 // Redis for BullMQ: every write is in the append-only file and synced before it is answered. Taken from the machine, else fetched by apt.
 import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { freePort, run } from "../../../proof/crash/processes.ts";
+import { freePort, run } from "../../../src/torture/crash/processes.ts";
 import { dropScratch, killAtTheEnd, makeScratch } from "../../scratch.ts";
 import { NoPeer } from "../bench.ts";
 import { onServerCore } from "../machine.ts";

@@ -1,6 +1,6 @@
 // Restate's server with a durable handler: as it is shipped (its log is synced at every write), on ports and in a directory of its own.
 import { join } from "node:path";
-import { freePort } from "../../../proof/crash/processes.ts";
+import { freePort } from "../../../src/torture/crash/processes.ts";
 import { dropScratch, makeScratch } from "../../scratch.ts";
 import { onServerCore } from "../machine.ts";
 import { packageDir } from "./packages.ts";

@@ -1,6 +1,6 @@
 // What happens to a generation of the bare loop, written down as the service does: events, how it goes on, the request, the output.
-import { generationId, newGenerationSeq } from "../../../src/ids.ts";
-import type { JsonObject } from "../../../src/terms.ts";
+import { generationId, newGenerationSeq } from "../../../src/domain/ids.ts";
+import type { JsonObject } from "../../../src/domain/types.ts";
 import type { Common, Rows, Step } from "./rows.ts";
 
 /** What the lives of a loop have in common. */

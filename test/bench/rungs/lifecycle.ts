@@ -1,7 +1,7 @@
 // The bare loop, as a process: the upstream calls, picture, file and commits of a generation with no logic around them; told `begin` and `end` on standard input.
 import { join } from "node:path";
 import { placeOf } from "../../../src/files/local.ts";
-import { ownDatabase } from "../../../src/store/sqlite/birth.ts";
+import { ownDatabase } from "../../../src/store/sqlite/initialize.ts";
 import { DATABASE_FILE, openWriter } from "../../../src/store/sqlite/open.ts";
 import { openKeep } from "./keep.ts";
 import { beginLife, commonOf, type Payer, requestOf, type Terms } from "./life.ts";

@@ -1,6 +1,6 @@
 // What the bare loop writes: the service's own rows into its own schema, by plain statements that look nothing up and decide nothing.
 import type { Database } from "bun:sqlite";
-import { chain, type Head, type Move } from "../../../src/store/sql/money.ts";
+import { chain, type Head, type Move } from "../../../src/store/sql/ledger.ts";
 
 /** How a generation goes on, as a step leaves it. */
 export type Standing = { state: string; snapshot: string; due?: readonly [kind: string, atMs: number] };

@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSimulator } from "../../../src/simulator/simulator.ts";
-import { openApiHouse } from "../../api/house.ts";
+import { openApiHouse } from "../../api/harness.ts";
 import { testClock } from "../../clock.ts";
-import type { House, HouseOptions, Shown } from "../../house.ts";
+import type { House, HouseOptions, Shown } from "../../harness.ts";
 import { openTestBucket } from "./bucket.ts";
 
 export const PICTURE = "sim-image-1";

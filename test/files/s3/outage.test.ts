@@ -4,13 +4,13 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { generationId } from "../../../src/domain/ids.ts";
+import type { GenerationRecord } from "../../../src/domain/types.ts";
+import { openSpool } from "../../../src/files/inline-spool.ts";
 import { openLocalFiles, placeOf } from "../../../src/files/local.ts";
-import { openBucketFiles } from "../../../src/files/s3/files.ts";
-import { openSpool } from "../../../src/files/spool.ts";
-import { generationId } from "../../../src/ids.ts";
-import type { GenerationRecord } from "../../../src/terms.ts";
+import { openBucketFiles } from "../../../src/files/s3/s3-storage.ts";
 import { testClock } from "../../clock.ts";
-import { type House, openHouse } from "../../house.ts";
+import { type House, openHouse } from "../../harness.ts";
 import { type Asked, type Failure, openTestBucket, type TestBucket } from "./bucket.ts";
 
 let dir = "";

@@ -2,8 +2,8 @@
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Child, freePort, start, until } from "../../../proof/crash/processes.ts";
 import { placeOf } from "../../../src/files/local.ts";
+import { type Child, freePort, start, until } from "../../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../../built.ts";
 import { runHere } from "../../cli/captured.ts";
 import { dropDirs, freshDir } from "../../cli/fresh-dir.ts";

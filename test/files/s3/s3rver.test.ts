@@ -4,13 +4,13 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Child, freePort, start } from "../../../proof/crash/processes.ts";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/domain/clock.ts";
+import { generationId, newGenerationSeq } from "../../../src/domain/ids.ts";
+import type { GenerationRecord } from "../../../src/domain/types.ts";
+import { openSpool } from "../../../src/files/inline-spool.ts";
 import { openLocalFiles, placeOf } from "../../../src/files/local.ts";
-import { openBucketFiles } from "../../../src/files/s3/files.ts";
-import { openSpool } from "../../../src/files/spool.ts";
-import { generationId, newGenerationSeq } from "../../../src/ids.ts";
-import type { GenerationRecord } from "../../../src/terms.ts";
+import { openBucketFiles } from "../../../src/files/s3/s3-storage.ts";
+import { type Child, freePort, start } from "../../../src/torture/crash/processes.ts";
 
 /** It is a program for Node. */
 const SERVER = `

@@ -1,6 +1,6 @@
 // Whether a node is sent work by a load balancer while its bucket takes no files, and that it comes back by itself with no work to do.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import type { House } from "../../house.ts";
+import type { House } from "../../harness.ts";
 import { type Nodes, openNodes, PICTURE } from "./nodes.ts";
 
 setDefaultTimeout(60_000);

@@ -2,11 +2,11 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { BadSetting } from "../../../src/config.ts";
-import { serveThrough } from "../../../src/files/through.ts";
-import { openKeptFiles } from "../../../src/kept-files.ts";
-import { readSettings } from "../../../src/settings.ts";
-import { testTelemetry } from "../../telemetry/opened.ts";
+import { readSettings } from "../../../src/config/load.ts";
+import { BadSetting } from "../../../src/config/schema.ts";
+import { openKeptFiles } from "../../../src/files/create-storage.ts";
+import { serveThrough } from "../../../src/files/proxy-download.ts";
+import { testTelemetry } from "../../telemetry/open-telemetry.ts";
 import { type Nodes, openNodes } from "./nodes.ts";
 
 setDefaultTimeout(60_000);

@@ -1,7 +1,7 @@
 // The judge of signatures agrees with the examples that AWS publishes, our signing agrees with the judge, and so does Bun's.
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { openSigner } from "../../../src/files/s3/sign.ts";
+import { openSigner } from "../../../src/files/s3/sigv4.ts";
 import { type Came, refusalOf, signatureOf } from "./sigv4.ts";
 
 const ACCESS_KEY = "AKIAIOSFODNN7EXAMPLE";

@@ -1,5 +1,5 @@
 // Files in memory as parsers read them, plain or with a count of their reads.
-import { type ByteReader, Unreadable } from "../../../src/media/bytes.ts";
+import { type ByteReader, Unreadable } from "../../../src/media/byte-source.ts";
 
 export const inMemory = (bytes: Uint8Array): ByteReader => ({
   sizeBytes: async () => bytes.length,

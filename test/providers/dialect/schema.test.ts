@@ -6,7 +6,7 @@ import { readDialects } from "../../../src/providers/dialect/load.ts";
 import { printedDialectSchema } from "../../../src/providers/dialect/schema.ts";
 import { dropScratch, makeScratch } from "../../scratch.ts";
 
-const DIALECTS = join(import.meta.dir, "../../../src/providers/dialects");
+const DIALECTS = join(import.meta.dir, "../../../catalogue/dialects");
 const PUBLISHED = join(DIALECTS, "dialect.schema.json");
 const shipped = readdirSync(DIALECTS).filter((name) => name !== "dialect.schema.json");
 

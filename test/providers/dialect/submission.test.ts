@@ -1,11 +1,11 @@
 // Submissions as dialect files read them: the job of an answer, the files of one that is made at once, and what proves that nothing was taken.
 import { describe, expect, test } from "bun:test";
-import { judgeOf } from "../../../src/providers/dialect/failures.ts";
+import { judgeOf } from "../../../src/providers/dialect/error-rules.ts";
+import { DialectFault } from "../../../src/providers/dialect/placeholders.ts";
 import type { Dialect } from "../../../src/providers/dialect/schema.ts";
 import { submissionOf } from "../../../src/providers/dialect/submission.ts";
-import { DialectFault } from "../../../src/providers/dialect/words.ts";
-import type { ProviderResponse } from "../../../src/providers/provider.ts";
-import { answer } from "../errand.ts";
+import type { ProviderResponse } from "../../../src/providers/port.ts";
+import { answer } from "../task.ts";
 
 const JUDGE = judgeOf(
   [

@@ -1,8 +1,8 @@
 // Templates of dialect files: what a placeholder, a filter and an operator write, what is left out, and which faults are told where.
 import { describe, expect, test } from "bun:test";
+import type { Json } from "../../../src/domain/types.ts";
+import { DialectFault } from "../../../src/providers/dialect/placeholders.ts";
 import { templateReading } from "../../../src/providers/dialect/template.ts";
-import { DialectFault } from "../../../src/providers/dialect/words.ts";
-import type { Json } from "../../../src/terms.ts";
 
 const KNOWN = ["input", "route", "ref"];
 const SCOPE = {

@@ -1,5 +1,6 @@
 // Every dialect under test.
 import { bfl } from "./bfl.ts";
+import type { DialectCase } from "./contract.ts";
 import { dashscope } from "./dashscope.ts";
 import { elevenlabs } from "./elevenlabs.ts";
 import { gemini } from "./gemini.ts";
@@ -13,7 +14,6 @@ import { modelark } from "./modelark.ts";
 import { openai } from "./openai.ts";
 import { openaiVideo } from "./openai-video.ts";
 import { pixverse } from "./pixverse.ts";
-import type { DialectCase } from "./promises.ts";
 import { runware } from "./runware.ts";
 import { runway } from "./runway.ts";
 import { stability } from "./stability.ts";

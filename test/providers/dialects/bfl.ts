@@ -1,5 +1,5 @@
 // Black Forest Labs: bodies from its pages and its guides, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "f3a1c2d4-5b6e-4f70-8a9b-0c1d2e3f4a5b";
 const POLL = `https://api.us1.bfl.ai/v1/get_result?id=${ID}`;

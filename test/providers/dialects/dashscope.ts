@@ -1,5 +1,5 @@
 // DashScope: bodies from its pages and its SDK's tests, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "0385dc79-5ff8-4d82-bcb6-7d4c1d2b8f01";
 const REQUEST = "4909100c-7b5a-9f92-bfe5-0a3c1d2b8f02";

@@ -1,10 +1,10 @@
 // Every dialect file against the simulator, and against the bodies of the provider's pages.
 import { afterAll, describe, expect, test } from "bun:test";
-import { PROVIDERS } from "../../../proof/simulation/market.ts";
 import { readDialects } from "../../../src/providers/dialect/load.ts";
 import { builtInProviders, openProviders } from "../../../src/providers/providers.ts";
+import { PROVIDERS } from "../../../src/torture/simulation/market.ts";
 import { CASES } from "./all.ts";
-import { promisesOf } from "./promises.ts";
+import { promisesOf } from "./contract.ts";
 
 const dialects = readDialects(null);
 

@@ -1,5 +1,5 @@
 // ElevenLabs' speech and music: bodies from its pages and as others saw them, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const recorded: Recorded[] = [
   {

@@ -1,5 +1,5 @@
 // Google's clips by way of interactions: bodies from its pages and as others saw them, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "v1_ChdXS0l4YWZXTk9xbk0";
 const MP4 = "AAAAIGZ0eXBpc29t";

@@ -1,5 +1,5 @@
 // Google's picture models: bodies from its pages and as others saw them, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUg==";
 const ABOUT = {

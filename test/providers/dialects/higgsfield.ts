@@ -1,5 +1,5 @@
 // Higgsfield: bodies from its pages and its SDKs, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "d7e6c0f3-6699-4f6c-bb45-2ad7fd9158ff";
 const BASE = `https://platform.higgsfield.ai/requests/${ID}`;

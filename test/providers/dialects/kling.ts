@@ -1,5 +1,5 @@
 // Kling: bodies from its API reference, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const REF = "0k3v9x2m-1";
 const ID = "833446756021297176";

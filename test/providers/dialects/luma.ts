@@ -1,5 +1,5 @@
 // Luma: bodies from its SDK and its page of errors, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "123e4567-e89b-12d3-a456-426614174000";
 const OTHER = "d1968551-6113-4b46-b567-09210c2e79b0";

@@ -1,5 +1,5 @@
 // MiniMax's speech: bodies from its pages, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const TRACE = "01b8bf9bb7433cc75c18eee6cfa8fe21";
 

@@ -1,5 +1,5 @@
 // MiniMax's clips: bodies from its pages, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "424010985738629";
 const VIDEO = "https://video-product.cdn.minimax.io/inference_output/rollout/2026-07-28/5fe7ec4a/output.mp4";

@@ -1,5 +1,5 @@
 // ModelArk at BytePlus and at Volcengine: bodies from its pages, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const REF = "0k3v9x2m-1";
 const ID = "cgt-20261121100000-abcde";

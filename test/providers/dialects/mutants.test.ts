@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { readDialects } from "../../../src/providers/dialect/load.ts";
 import { dropScratch, makeScratch } from "../../scratch.ts";
 import { CASES } from "./all.ts";
-import { promisesOf } from "./promises.ts";
+import { promisesOf } from "./contract.ts";
 
-const DIALECTS = join(import.meta.dir, "../../../src/providers/dialects");
+const DIALECTS = join(import.meta.dir, "../../../catalogue/dialects");
 
 type Change = readonly [from: string, to: string, file?: string];
 

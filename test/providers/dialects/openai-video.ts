@@ -1,5 +1,5 @@
 // The OpenAI-videos dialect: bodies from its reference, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "video_68d7512d07848190b3e45da0ecbebcde004da08e1e0678d5";
 const VIDEO = { id: ID, object: "video", model: "sora-2", created_at: 1795000000, seconds: "8", size: "1280x720" };

@@ -1,5 +1,5 @@
 // PixVerse: bodies from its pages, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "318633193768896";
 const VIDEO = "https://media.pixverse.ai/pixverse%2Fmp4%2Fmedia%2Fweb%2F318633193768896.mp4";

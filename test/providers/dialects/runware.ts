@@ -1,5 +1,5 @@
 // Runware: bodies from its pages and its SDKs' tests, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "50836053-a0ee-4cf5-b9d6-ae7c5d140ada";
 /** What the attempt of the recorded bodies is called there. */

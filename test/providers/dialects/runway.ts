@@ -1,5 +1,5 @@
 // Runway: bodies from its SDK, its error pages and its validator, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "17f20503-6c24-4c16-946b-35dbbce2af2f";
 const VIDEO = "https://dnznrvs05pmza.cloudfront.net/seedance2/17f20503/video.mp4?_jwt=x";

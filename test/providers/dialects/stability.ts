@@ -1,5 +1,5 @@
 // Stability's pictures: bodies from its pages and as others saw them, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const PNG = "iVBORw0KGgo=";
 const ID = "21c6b49145908e78f5c3c98d7c0020bb";

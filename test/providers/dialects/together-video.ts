@@ -1,5 +1,5 @@
 // Together AI's videos: bodies from its pages and its SDK, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "019a0068-794a-7213-90f6-cc4eb62e3da7";
 const VIDEO = { id: ID, object: "video", model: "minimax/video-01-director", created_at: 1729407438 };

@@ -1,5 +1,5 @@
 // Together AI's images: bodies from its pages and as others recorded them, and where an answer that is the picture differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "oFuwv7Y-2kFHot-99170ebf9e84e0ce-SJC";
 const MODEL = "black-forest-labs/FLUX.1-schnell";

@@ -1,5 +1,5 @@
 // Vidu: bodies from its pages, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "824361287163904";
 const VIDEO =

@@ -1,5 +1,5 @@
 // WaveSpeedAI: bodies from its pages, and where it differs from most.
-import type { DialectCase, Recorded } from "./promises.ts";
+import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "e6832d4abffb4d79bfbca19783fca133";
 const MODEL = "bytedance/seedance-2.0/text-to-video";

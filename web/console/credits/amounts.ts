@@ -1,5 +1,5 @@
 // How amounts, times and the words of the ledger are written on the pages about credits.
-import type { LedgerLine, PurchaseView } from "../../../src/console/credits-wire.ts";
+import type { LedgerLine, PurchaseView } from "../../../src/console/credits-dto.ts";
 
 /** `$1,234.50`; without cents where `digits` is 0. Below zero with a minus before the sign. */
 export const usdText = (credits: number, digits: 0 | 2 = 2): string =>

@@ -1,7 +1,7 @@
 // Buying credits: the packs, any whole amount between the limits, and the way to the checkout.
 import { useState } from "preact/hooks";
-import type { Bought, CreditsView } from "../../../src/console/credits-wire.ts";
-import { call } from "../../parts/api.ts";
+import type { Bought, CreditsView } from "../../../src/console/credits-dto.ts";
+import { call } from "../../components/api.ts";
 import { usdText } from "./amounts.ts";
 
 const OTHER = "other";

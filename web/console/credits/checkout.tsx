@@ -1,8 +1,8 @@
 // The checkout of a simulated service: looks like one, and no money moves.
 import { useState } from "preact/hooks";
-import type { PurchaseView } from "../../../src/console/credits-wire.ts";
-import { call } from "../../parts/api.ts";
-import { useAsked } from "../../parts/asked.ts";
+import type { PurchaseView } from "../../../src/console/credits-dto.ts";
+import { call } from "../../components/api.ts";
+import { useAsked } from "../../components/use-query.ts";
 import { usdText } from "./amounts.ts";
 
 export const CheckoutPage = ({ id }: { id: string }) => {

@@ -1,14 +1,14 @@
 // The page Credits: the balance, buying, what was bought, and the mark of a low balance.
 import { useCallback, useContext, useState } from "preact/hooks";
 import { useSearch } from "wouter-preact";
-import type { CreditsView } from "../../../src/console/credits-wire.ts";
-import { useNews } from "../making/news.ts";
+import type { CreditsView } from "../../../src/console/credits-dto.ts";
+import { useNews } from "../generations/event-stream.ts";
 import { queryOf, usdText } from "./amounts.ts";
 import { Buying } from "./buying.tsx";
-import { CreditsNotice, LowMark } from "./low.tsx";
-import { OwnCredits, useCredits } from "./own.tsx";
+import { CreditsNotice, LowMark } from "./low-balance-alert.tsx";
 import { Purchases } from "./purchases.tsx";
 import { Returned } from "./returned.tsx";
+import { OwnCredits, useCredits } from "./use-balance.tsx";
 
 const Balance = ({ credits }: { credits: CreditsView }) => (
   <dl class="figures">

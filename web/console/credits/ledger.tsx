@@ -2,9 +2,9 @@
 
 import { useState } from "preact/hooks";
 import { useSearch } from "wouter-preact";
-import type { LedgerLine, LedgerPage as Page } from "../../../src/console/credits-wire.ts";
-import { useAsked } from "../../parts/asked.ts";
-import { timeText } from "../../parts/words.ts";
+import type { LedgerLine, LedgerPage as Page } from "../../../src/console/credits-dto.ts";
+import { timeText } from "../../components/format.ts";
+import { useAsked } from "../../components/use-query.ts";
 import { changeText, dayStartMs, KIND_WORDS, queryOf, usdText } from "./amounts.ts";
 
 const Belongs = ({ line }: { line: LedgerLine }) => {

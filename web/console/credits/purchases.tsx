@@ -1,10 +1,10 @@
 // What was bought: each purchase with how it stands, the way back to an open checkout, and its receipt.
 
 import { useState } from "preact/hooks";
-import type { Bought, PurchasesPage, PurchaseView } from "../../../src/console/credits-wire.ts";
-import { call } from "../../parts/api.ts";
-import { useAsked } from "../../parts/asked.ts";
-import { timeText } from "../../parts/words.ts";
+import type { Bought, PurchasesPage, PurchaseView } from "../../../src/console/credits-dto.ts";
+import { call } from "../../components/api.ts";
+import { timeText } from "../../components/format.ts";
+import { useAsked } from "../../components/use-query.ts";
 import { queryOf, standingOf, usdText } from "./amounts.ts";
 
 const Row = ({ purchase, mayBuy }: { purchase: PurchaseView; mayBuy: boolean }) => {

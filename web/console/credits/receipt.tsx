@@ -1,8 +1,8 @@
 // A receipt to print or keep: what was bought, when and for whom, and what was given back of it since.
-import type { PurchaseView } from "../../../src/console/credits-wire.ts";
-import { useAsked } from "../../parts/asked.ts";
-import { timeText } from "../../parts/words.ts";
-import { Whose } from "../whose.tsx";
+import type { PurchaseView } from "../../../src/console/credits-dto.ts";
+import { timeText } from "../../components/format.ts";
+import { useAsked } from "../../components/use-query.ts";
+import { Whose } from "../account-scope.tsx";
 import { standingOf, usdText } from "./amounts.ts";
 
 const Receipt = ({ purchase }: { purchase: PurchaseView }) => {

@@ -1,7 +1,7 @@
 // What a customer sees who comes back from the checkout: it is asked after until it is known what became of it.
 import { useEffect, useState } from "preact/hooks";
-import type { PurchaseView } from "../../../src/console/credits-wire.ts";
-import { call } from "../../parts/api.ts";
+import type { PurchaseView } from "../../../src/console/credits-dto.ts";
+import { call } from "../../components/api.ts";
 import { usdText } from "./amounts.ts";
 
 const LOOK_MS = 2_500;

@@ -2,12 +2,12 @@
 
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
-import type { AccountView, CreditsMoved } from "../../../src/console/operator-wire.ts";
-import { call } from "../../parts/api.ts";
-import { usd } from "../../parts/words.ts";
+import type { AccountView, CreditsMoved } from "../../../src/console/operator-dto.ts";
+import { call } from "../../components/api.ts";
+import { usd } from "../../components/format.ts";
 import { Asking, TextField } from "./dialog.tsx";
+import { creditsIn, newReference } from "./format.ts";
 import { API } from "./page.tsx";
-import { creditsIn, newReference } from "./words.ts";
 
 export type AccountAction = "grant" | "take" | "pause" | "limits";
 type Props = { of: AccountView; close: () => void; done: (account: AccountView, said: string) => void };

@@ -2,9 +2,9 @@
 
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { AccountView as Account, AccountMovement, OwnLimit } from "../../../src/console/operator-wire.ts";
-import { useAsked } from "../../parts/asked.ts";
-import { timeText, usd } from "../../parts/words.ts";
+import type { AccountView as Account, AccountMovement, OwnLimit } from "../../../src/console/operator-dto.ts";
+import { timeText, usd } from "../../components/format.ts";
+import { useAsked } from "../../components/use-query.ts";
 import { type AccountAction, AccountDialog } from "./account-dialogs.tsx";
 import { API, Awaited, mayChange, Said } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";

@@ -3,15 +3,15 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
-import type { AccountLine, AccountStanding, AccountsPage, AccountView } from "../../../src/console/operator-wire.ts";
-import { call } from "../../parts/api.ts";
-import { useAsked } from "../../parts/asked.ts";
-import { timeText, usd } from "../../parts/words.ts";
+import type { AccountLine, AccountStanding, AccountsPage, AccountView } from "../../../src/console/operator-dto.ts";
+import { call } from "../../components/api.ts";
+import { timeText, usd } from "../../components/format.ts";
+import { useAsked } from "../../components/use-query.ts";
 import { Asking, Labelled, TextField } from "./dialog.tsx";
+import { creditsIn, newReference } from "./format.ts";
 import { API, Awaited, mayChange } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
 import { UndecidedOfAll } from "./undecided.tsx";
-import { creditsIn, newReference } from "./words.ts";
 
 const STANDINGS: Readonly<Record<AccountStanding, string>> = {
   all: "All",

@@ -1,9 +1,9 @@
 // A generation that does not go on by itself: an operator decides how it ends, and says why.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { DecidedView, GenerationDecisionAsk, ServiceView } from "../../../src/console/operator-wire.ts";
-import { call } from "../../parts/api.ts";
-import { usd } from "../../parts/words.ts";
+import type { DecidedView, GenerationDecisionAsk, ServiceView } from "../../../src/console/operator-dto.ts";
+import { call } from "../../components/api.ts";
+import { usd } from "../../components/format.ts";
 import { Asking, Labelled, TextField } from "./dialog.tsx";
 import { API } from "./page.tsx";
 

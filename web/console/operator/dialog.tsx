@@ -1,8 +1,8 @@
 // The dialogs of the operator's pages: they say what will happen, do it once, and tell what the service refuses.
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { told } from "../../parts/api.ts";
-import { Modal } from "../../parts/modal.tsx";
+import { told } from "../../components/api.ts";
+import { Modal } from "../../components/modal.tsx";
 
 type Props = {
   title: string;

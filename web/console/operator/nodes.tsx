@@ -1,9 +1,9 @@
 // The nodes that share the database, on the service's page: those that are alive with what they have under way, and those that ended lately.
 import type { VNode } from "preact";
-import type { NodeLine } from "../../../src/console/operator-wire.ts";
-import { timeText } from "../../parts/words.ts";
+import type { NodeLine } from "../../../src/console/operator-dto.ts";
+import { timeText } from "../../components/format.ts";
+import { away, span } from "./format.ts";
 import { type Column, SortedTable } from "./table.tsx";
-import { away, span } from "./words.ts";
 
 const NameCell = ({ name, isThis, pid }: NodeLine): VNode => (
   <>

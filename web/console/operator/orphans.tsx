@@ -2,13 +2,13 @@
 
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { OrphanLine, OrphansPage } from "../../../src/console/operator-wire.ts";
-import { useAsked } from "../../parts/asked.ts";
-import { usd } from "../../parts/words.ts";
+import type { OrphanLine, OrphansPage } from "../../../src/console/operator-dto.ts";
+import { usd } from "../../components/format.ts";
+import { useAsked } from "../../components/use-query.ts";
 import { Labelled } from "./dialog.tsx";
+import { away, count } from "./format.ts";
 import { API, Awaited } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
-import { away, count } from "./words.ts";
 
 const SINCE = [
   ["24h", "the last 24 hours"],

@@ -1,7 +1,7 @@
 // What the operator's pages have in common: who may change, what was done told politely, and an answer that is awaited.
 import type { ComponentChildren, VNode } from "preact";
-import { me } from "../../parts/api.ts";
-import type { Asked } from "../../parts/asked.ts";
+import { me } from "../../components/api.ts";
+import type { Asked } from "../../components/use-query.ts";
 
 export const API = "/console/api/operator";
 

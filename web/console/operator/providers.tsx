@@ -1,14 +1,14 @@
 // `/console/operator/providers`: each provider's account, where its key comes from, its routes; keys are set here and never shown.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { KeySet, KeySourceView, ProviderAccount, ProvidersPage } from "../../../src/console/operator-wire.ts";
-import { call } from "../../parts/api.ts";
-import { useAsked } from "../../parts/asked.ts";
-import { timeText } from "../../parts/words.ts";
+import type { KeySet, KeySourceView, ProviderAccount, ProvidersPage } from "../../../src/console/operator-dto.ts";
+import { call } from "../../components/api.ts";
+import { timeText } from "../../components/format.ts";
+import { useAsked } from "../../components/use-query.ts";
 import { Asking, TextField } from "./dialog.tsx";
+import { count } from "./format.ts";
 import { API, Awaited, mayChange } from "./page.tsx";
 import { RouteStatus } from "./routes.tsx";
-import { count } from "./words.ts";
 
 type Action = { kind: "set" | "drop"; account: string };
 

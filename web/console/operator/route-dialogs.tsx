@@ -2,12 +2,12 @@
 
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { RouteChecked, RouteLine, TrialView } from "../../../src/console/operator-wire.ts";
-import { call, told } from "../../parts/api.ts";
-import { usd } from "../../parts/words.ts";
+import type { RouteChecked, RouteLine, TrialView } from "../../../src/console/operator-dto.ts";
+import { call, told } from "../../components/api.ts";
+import { usd } from "../../components/format.ts";
 import { Asking, TextField } from "./dialog.tsx";
+import { newReference } from "./format.ts";
 import { API, Said } from "./page.tsx";
-import { newReference } from "./words.ts";
 
 export type RouteAction = { kind: "switch" | "test"; of: RouteLine };
 type Props = { of: RouteLine; close: () => void; done: (said: string) => void };

@@ -1,14 +1,14 @@
 // `/console/operator/routes`: every route with its state, what its last attempts came to, how long it takes, what it leaves; switched and tried.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { RouteLine, RoutesPage } from "../../../src/console/operator-wire.ts";
-import { useAsked } from "../../parts/asked.ts";
-import { LatencyBar, MarginBar } from "./bars.tsx";
+import type { RouteLine, RoutesPage } from "../../../src/console/operator-dto.ts";
+import { useAsked } from "../../components/use-query.ts";
 import { Labelled, TextField } from "./dialog.tsx";
+import { away, percent, span } from "./format.ts";
 import { API, Awaited, mayChange } from "./page.tsx";
 import { type RouteAction, RouteDialog } from "./route-dialogs.tsx";
+import { LatencyBar, MarginBar } from "./sparklines.tsx";
 import { type Column, SortedTable } from "./table.tsx";
-import { away, percent, span } from "./words.ts";
 
 const STATES = ["up", "down", "off", "ended", "no key"] as const;
 const STATE_CLASS: Readonly<Record<RouteLine["state"], string>> = {

@@ -2,14 +2,14 @@
 
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { ServiceView } from "../../../src/console/operator-wire.ts";
-import { useAsked } from "../../parts/asked.ts";
-import { timeText, usd } from "../../parts/words.ts";
+import type { ServiceView } from "../../../src/console/operator-dto.ts";
+import { timeText, usd } from "../../components/format.ts";
+import { useAsked } from "../../components/use-query.ts";
 import { Deciding, type Parked } from "./decision.tsx";
+import { away } from "./format.ts";
 import { Nodes } from "./nodes.tsx";
 import { API, Awaited, mayChange, Said } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
-import { away } from "./words.ts";
 
 const backupText = ({ backup: { isNightly, lastMs } }: ServiceView): string => {
   if (!isNightly) return "none are made: set backup.dir";

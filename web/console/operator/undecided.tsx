@@ -2,12 +2,12 @@
 
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { AccountView, UndecidedLine } from "../../../src/console/operator-wire.ts";
-import { call } from "../../parts/api.ts";
-import { timeText, usd } from "../../parts/words.ts";
+import type { AccountView, UndecidedLine } from "../../../src/console/operator-dto.ts";
+import { call } from "../../components/api.ts";
+import { timeText, usd } from "../../components/format.ts";
 import { Asking, TextField } from "./dialog.tsx";
+import { creditsIn } from "./format.ts";
 import { API, mayChange } from "./page.tsx";
-import { creditsIn } from "./words.ts";
 
 const what = ({ kind, amount, currency }: UndecidedLine): string =>
   `A ${kind} of ${amount} ${currency} (in the smallest unit of the currency)`;

@@ -1,6 +1,6 @@
 // Walks the hash chain of every account from its first movement to the end that the account row names, as the rows arrive.
-import type { LedgerSide, MovementKind } from "../../../terms.ts";
-import { chainStart, linkHash } from "../money.ts";
+import type { LedgerSide, MovementKind } from "../../../domain/types.ts";
+import { chainStart, linkHash } from "../ledger.ts";
 import type { Offender } from "./check.ts";
 
 /** A row of `movement`. */

@@ -1,7 +1,7 @@
 // What a check of an invariant is: a name and its clauses, each a query whose rows offend. A driver runs the clauses its own way.
-import type { JsonObject } from "../../../terms.ts";
-import type { Value } from "../asking.ts";
+import type { JsonObject } from "../../../domain/types.ts";
 import type { Dialect } from "../dialect.ts";
+import type { Value } from "../sql-program.ts";
 
 /** A row that may not be, and the sentence it is told with. */
 export type Offender = JsonObject & { fault: string };

@@ -13,10 +13,10 @@
 //  12  the writer's connection syncs each commit; one process owns what it writes         asserted at opening, the lock
 import type { Check, Clause } from "./check.ts";
 import { DELIVERY_CHECKS } from "./deliveries.ts";
-import { LIFE_CHECKS } from "./life.ts";
-import { MONEY_CHECKS } from "./money.ts";
-import { PROMISE_CHECKS } from "./promises.ts";
-import { SOUND_CHECKS } from "./sound.ts";
+import { PROMISE_CHECKS } from "./exactly-once.ts";
+import { SOUND_CHECKS } from "./integrity.ts";
+import { MONEY_CHECKS } from "./ledger.ts";
+import { LIFE_CHECKS } from "./lifecycle.ts";
 
 /** In the order of their numbers. */
 const SHARED: readonly Check<Clause>[] = [

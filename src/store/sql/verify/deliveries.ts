@@ -1,6 +1,6 @@
 // Invariant 13: what was charged for is what was delivered, as it was ordered; the comparison is the one that stood before the charge.
-import { mismatchOf, type Ordered, tellMismatch } from "../../../ordered.ts";
-import type { JsonObject, Output } from "../../../terms.ts";
+import { mismatchOf, type Ordered, tellMismatch } from "../../../domain/delivery-check.ts";
+import type { JsonObject, Output } from "../../../domain/types.ts";
 import { type Check, type Clause, clause, clauseSince, clauses } from "./check.ts";
 
 /** The step of SQLite's schema that keeps what is pinned. */

@@ -1,13 +1,13 @@
 // Checks the thirteen invariants of a file, clause by clause, each on one state of the database.
 import type { Database } from "bun:sqlite";
-import type { JsonObject } from "../../../terms.ts";
+import type { JsonObject } from "../../../domain/types.ts";
 import { checksOf } from "../../sql/verify/checks.ts";
-import { judge, openTelling } from "../../sql/verify/told.ts";
+import { judge, openTelling } from "../../sql/verify/report.ts";
 import type { CheckResult } from "../../store.ts";
-import { faultCode, faultText } from "../faults.ts";
+import { faultCode, faultText } from "../errors.ts";
 import { chains } from "./chain.ts";
 import { type Runnable, runnable, type Seen } from "./check.ts";
-import { SOUND_FILE } from "./sound.ts";
+import { SOUND_FILE } from "./integrity.ts";
 
 /** In the order of their numbers. */
 export const CHECKS = checksOf(runnable, { 1: [chains], 12: SOUND_FILE });

@@ -1,9 +1,9 @@
 // How SQLite runs a clause: over one connection, row by row, on the state of the database that a transaction sees.
 import type { Database } from "bun:sqlite";
-import type { JsonObject } from "../../../terms.ts";
+import type { JsonObject } from "../../../domain/types.ts";
 import { type Clause, type Offender, offenderOf, statementOf } from "../../sql/verify/check.ts";
-import { SQLITE } from "../asking.ts";
 import { schemaVersion } from "../migrate.ts";
+import { SQLITE } from "../sql-program.ts";
 
 /** `nowMs` null: the service is not running, so what is overdue does not count. */
 export type Seen = { db: Database; nowMs: number | null };

@@ -1,12 +1,12 @@
 // One of the threads that read a large file: over a connection of its own it runs what it is told, one by one.
 import type { Database } from "bun:sqlite";
-import type { JsonObject } from "../../../terms.ts";
-import { orphanReads } from "../../sql/read/orphans.ts";
+import type { JsonObject } from "../../../domain/types.ts";
+import { orphanReads } from "../../sql/queries/orphans.ts";
 import type { LedgerSums, OrphanRow } from "../../store.ts";
-import { openQuery, SQLITE } from "../asking.ts";
-import { faultText } from "../faults.ts";
+import { faultText } from "../errors.ts";
 import { openReader } from "../open.ts";
-import { ledgerOf } from "../still/figures.ts";
+import { ledgerOf } from "../snapshot-copy/stats.ts";
+import { openQuery, SQLITE } from "../sql-program.ts";
 import { CLAUSES, offendersOf } from "./all.ts";
 
 /** The place of a clause among all, and where it is to be held against the rows; or another question that reads every row. */

@@ -1,0 +1,103 @@
+// The health of a route: closed (used), open (down for a while), half open (one more failure and it is down again).
+import { assign, setup } from "xstate";
+import { type FailureClass, SET_UP_FAULTS } from "../../src/domain/types.ts";
+
+/** What an attempt says about its route. A refusal of the input says nothing and is not told. */
+export type RouteVerdict = "delivered" | "failed" | "unclear" | "faulty";
+
+/** Consecutive failures that open a route. */
+const FAILURES_TO_OPEN = 5;
+/** Of answers that say nothing fewer do, for what waits for them asks no more: so many since the last delivery, the first so long ago. */
+const UNCLEAR_TO_OPEN = 3;
+const UNCLEAR_FOR_MS = 60_000;
+const FIRST_PAUSE_MS = 30_000;
+const LONGEST_PAUSE_MS = 600_000;
+
+const FAILURES: ReadonlySet<FailureClass> = new Set([
+  "overloaded",
+  "not_sent",
+  "job_failed",
+  "gone",
+  "result_expired",
+  "result_unreadable",
+  "mismatched",
+]);
+
+/** How a failure counts: null when it says nothing about the route (refused input, rate limit, our capability list). */
+export const verdictOf = (failureClass: FailureClass): RouteVerdict | null => {
+  if (SET_UP_FAULTS.includes(failureClass)) return "faulty";
+  return FAILURES.has(failureClass) ? "failed" : null;
+};
+
+/** `unclear`: submissions since the last delivery whose answer said nothing, and when the first was; absent or null: there is none. */
+type HealthContext = {
+  failures: number;
+  unclear?: { times: number; sinceMs: number } | null;
+  pauseMs: number;
+  openUntilMs: number;
+};
+type HealthEvent = { type: RouteVerdict | "cooled" | "mended"; atMs: number };
+
+export const routeHealthMachine = setup({
+  types: { context: {} as HealthContext, events: {} as HealthEvent },
+  guards: {
+    isLastStraw: ({ context }) => context.failures + 1 >= FAILURES_TO_OPEN,
+    isUnclearForLong: ({ context: { failures, unclear }, event }) =>
+      failures + 1 >= FAILURES_TO_OPEN ||
+      (!!unclear && unclear.times + 1 >= UNCLEAR_TO_OPEN && event.atMs - unclear.sinceMs >= UNCLEAR_FOR_MS),
+    isCool: ({ context, event }) => event.atMs >= context.openUntilMs,
+  },
+  actions: {
+    countFailure: assign({ failures: ({ context }) => context.failures + 1 }),
+    countUnclear: assign(({ context: { failures, unclear }, event }) => ({
+      failures: failures + 1,
+      unclear: { times: (unclear?.times ?? 0) + 1, sinceMs: unclear?.sinceMs ?? event.atMs },
+    })),
+    forget: assign({ failures: 0, unclear: null, pauseMs: FIRST_PAUSE_MS, openUntilMs: 0 }),
+    openForAWhile: assign(({ context, event }) => ({
+      failures: 0,
+      unclear: null,
+      openUntilMs: event.atMs + context.pauseMs,
+      pauseMs: Math.min(LONGEST_PAUSE_MS, context.pauseMs * 2),
+    })),
+    openForLong: assign(({ event }) => ({
+      failures: 0,
+      unclear: null,
+      openUntilMs: event.atMs + LONGEST_PAUSE_MS,
+      pauseMs: LONGEST_PAUSE_MS,
+    })),
+  },
+}).createMachine({
+  id: "route-health",
+  context: { failures: 0, pauseMs: FIRST_PAUSE_MS, openUntilMs: 0 },
+  initial: "closed",
+  states: {
+    closed: {
+      description: "The route is used.",
+      on: {
+        delivered: { actions: "forget" },
+        failed: [{ guard: "isLastStraw", target: "open", actions: "openForAWhile" }, { actions: "countFailure" }],
+        unclear: [{ guard: "isUnclearForLong", target: "open", actions: "openForAWhile" }, { actions: "countUnclear" }],
+        faulty: { target: "open", actions: "openForLong" },
+      },
+    },
+    open: {
+      description:
+        "The route is down: passed over, not listed; after its pause, or when its operator has seen to it, it may be tried again.",
+      on: {
+        cooled: { guard: "isCool", target: "halfOpen" },
+        mended: { target: "halfOpen", actions: "forget" },
+        delivered: { target: "closed", actions: "forget" },
+      },
+    },
+    halfOpen: {
+      description: "The route is used again, on trial: a delivery closes it, a failure opens it for twice as long.",
+      on: {
+        delivered: { target: "closed", actions: "forget" },
+        failed: { target: "open", actions: "openForAWhile" },
+        unclear: { target: "open", actions: "openForAWhile" },
+        faulty: { target: "open", actions: "openForLong" },
+      },
+    },
+  },
+});

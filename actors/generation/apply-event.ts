@@ -1,0 +1,94 @@
+// One event of one generation turned into one deed: what the machine noted, what changed, and what it asked for.
+
+import type { GenerationStatus, Json } from "../../src/domain/types.ts";
+import type { AttemptChange, Settlement, StepDeed } from "../../src/store/mutations.ts";
+import { deadlineOf, freeze, type GenerationSnapshot, isSameCommand, leafOf, messageOf } from "./snapshot.ts";
+import type { Ask, GenerationEvent, Saying } from "./types.ts";
+
+/** A deed ready to be posted, and what to do once it is on disk. */
+export type Step = { deed: StepDeed; asks: Ask[]; hasEnded: boolean };
+
+const statusOf = (snapshot: GenerationSnapshot): GenerationStatus =>
+  typeof snapshot.value === "string" ? (snapshot.value as GenerationStatus) : "running";
+
+/** The exact request and the options of its route are kept with the attempt's row; the journal does not repeat them. */
+const journalForm = (event: GenerationEvent): StepDeed["event"] => {
+  const { atMs: _, ...told } = event;
+  if ("request" in told) {
+    const { request: __, ...rest } = told;
+    return rest;
+  }
+  if (!("spec" in told)) return told as unknown as StepDeed["event"] & Json;
+  const { options: __, ...spec } = told.spec;
+  return { ...told, spec } as unknown as StepDeed["event"] & Json;
+};
+
+/**
+ * Makes the step from `before` to `after`; null when nothing changed and nothing was said: such an event leaves no trace.
+ * @param version the version this step makes. @param keepFilesMs how long the files are kept after success.
+ */
+export const makeStep = (
+  seq: number,
+  version: number,
+  event: GenerationEvent,
+  before: GenerationSnapshot,
+  after: GenerationSnapshot,
+  sayings: readonly Saying[],
+  keepFilesMs: number,
+): Step | null => {
+  if (before === after && sayings.length === 0) return null;
+  const asks: Ask[] = [];
+  const changes = new Map<number, AttemptChange>();
+  let settlement: Settlement | undefined;
+  let pinned: StepDeed["pinned"];
+  for (const saying of sayings) {
+    switch (saying.type) {
+      case "note.attempt":
+        changes.set(saying.change.n, { ...changes.get(saying.change.n), ...saying.change });
+        break;
+      case "note.pinned":
+        pinned = saying.copies;
+        break;
+      case "note.capture":
+        settlement = {
+          kind: "capture",
+          n: saying.n,
+          credits: saying.credits,
+          output: saying.output,
+          filesExpireAtMs: event.atMs + keepFilesMs,
+        };
+        break;
+      case "note.release":
+        settlement = { kind: "release", error: saying.error };
+        break;
+      default:
+        asks.push(saying);
+    }
+  }
+
+  const hasEnded = after.status === "done";
+  const stateAfter = leafOf(after);
+  const message = messageOf(stateAfter);
+  const deadline = deadlineOf(after);
+  const keepsDeadline = isSameCommand(deadline, deadlineOf(before));
+  return {
+    deed: {
+      deed: "step",
+      seq,
+      version,
+      atMs: event.atMs,
+      event: journalForm(event),
+      stateAfter,
+      snapshot: hasEnded ? null : freeze(after),
+      attemptChanges: [...changes.values()],
+      ...(statusOf(before) === statusOf(after) ? {} : { status: statusOf(after) }),
+      ...(messageOf(leafOf(before)) === message ? {} : { message }),
+      ...(before.context.tried === after.context.tried ? {} : { attempts: after.context.tried }),
+      ...(keepsDeadline || hasEnded ? {} : { deadline }),
+      ...(settlement ? { settlement } : {}),
+      ...(pinned ? { pinned } : {}),
+    },
+    asks,
+    hasEnded,
+  };
+};

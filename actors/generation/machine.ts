@@ -1,0 +1,287 @@
+// The life of a generation: the statechart whose four top states are the four statuses of the API (§3).
+import { and } from "xstate";
+import * as act from "./actions.ts";
+import * as rule from "./guards.ts";
+import {
+  collected,
+  failOrMoveOn,
+  moveOn,
+  settled,
+  stalled,
+  toCollecting,
+  toConfirming,
+  toPolling,
+  unlearnt,
+  unsent,
+  waitOver,
+} from "./transitions.ts";
+import type { Ask, GenerationContext } from "./types.ts";
+
+const about = (type: Exclude<Ask["type"], "ask.beginAttempt" | "ask.wake">) => (context: GenerationContext) =>
+  context.current === null ? null : { type, n: context.current.n };
+
+/** What each resting state waits for: asked on entry, and again when a generation is restored. */
+export const STANDING = {
+  queued: () => ({ type: "ask.beginAttempt" }),
+  "running.awaitingSeat": () => ({ type: "ask.beginAttempt" }),
+  "running.submitting.intent": about("ask.submit"),
+  "running.submitting.sending": about("ask.send"),
+  "running.backingOff": ({ current }) =>
+    current === null ? null : { type: "ask.wake", n: current.n, atMs: current.wakeAtMs ?? 0 },
+  "running.confirming.acceptance": about("ask.confirm"),
+  "running.confirming.result": about("ask.collectAgain"),
+  "running.polling": about("ask.poll"),
+  "running.collecting.fetching": about("ask.collect"),
+  "running.collecting.stalled": about("ask.awaitStorage"),
+  "running.parked": () => null,
+} as const satisfies Record<string, (context: GenerationContext) => Ask | null>;
+
+export type Leaf = keyof typeof STANDING | "succeeded" | "failed";
+
+const machine = act.words.extend({
+  guards: {
+    isCurrent: rule.isCurrent,
+    isWatched: rule.isWatched,
+    isArriving: rule.isArriving,
+    isInTime: rule.isInTime,
+    maySend: rule.maySend,
+    mayTryNextRoute: rule.mayTryNextRoute,
+    lateResultArriving: rule.lateResultArriving,
+    inputRefusedForGood: rule.inputRefusedForGood,
+    mayBackOff: rule.mayBackOff,
+    holdsWhenLost: rule.holdsWhenLost,
+    failsWhenLost: rule.failsWhenLost,
+    staysWhenLost: rule.staysWhenLost,
+    hasNoAttempt: rule.hasNoAttempt,
+    isUnsent: rule.isUnsent,
+    isAnnounced: rule.isAnnounced,
+    hasJob: rule.hasJob,
+    mayHaveDelivered: rule.mayHaveDelivered,
+  },
+  actions: {
+    beginAttempt: act.beginAttempt,
+    passAll: act.passAll,
+    beginSending: act.beginSending,
+    keepJob: act.keepJob,
+    beginCollecting: act.beginCollecting,
+    extendCollecting: act.extendCollecting,
+    beginBackingOff: act.beginBackingOff,
+    keepPins: act.keepPins,
+    closeRejected: act.closeAttempt("rejected"),
+    closeAbsent: act.closeAttempt("absent"),
+    closeFailed: act.closeAttempt("failed"),
+    closeLost: act.closeAttempt("lost"),
+    closeCapped: act.closeAttempt("capped"),
+    closeMismatched: act.closeAttempt("mismatched"),
+    closeCancelled: act.closeAttempt("cancelled"),
+    adoptArriving: act.adoptArriving,
+    capture: act.capture,
+    release: act.release(),
+    releaseTimedOut: act.release("timed_out"),
+    releaseRefused: act.release("input_refused"),
+    releaseFailed: act.release("provider_failed"),
+    keepWatchedJob: act.keepWatchedJob,
+    collectWatched: act.collectWatched,
+    awaitStorageForWatched: act.awaitStorageForWatched,
+    dropWatched: act.dropWatched,
+    closeWatchedMismatched: act.closeWatchedMismatched,
+    letGoCurrent: act.letGoCurrent,
+    endByOperator: act.endByOperator,
+    adoptSettled: act.adoptSettled,
+    renewTimes: act.renewTimes,
+  },
+});
+
+export const generationMachine = machine.createMachine({
+  id: "generation",
+  context: ({ input }) => ({ ...input, nextRoute: 0, tried: 0, inputRefusals: 0, current: null, watched: [] }),
+  initial: "queued",
+  states: {
+    queued: {
+      description: "Accepted, its credits held. Links whose length is billed are pinned; then it waits for a seat.",
+      entry: act.askFor(STANDING.queued),
+      on: {
+        pinned: { target: "queued", reenter: true, actions: ["keepPins"] },
+        pinRefused: { target: "failed", actions: ["releaseRefused"] },
+        begun: [
+          { guard: "isInTime", target: "running.submitting", actions: ["beginAttempt"] },
+          { target: "failed", actions: ["releaseTimedOut"] },
+        ],
+        skipped: { target: "failed", actions: ["passAll", "release"] },
+        waitEnded: { target: "failed", actions: ["releaseTimedOut"] },
+        parked: { target: "running.parked" },
+        failedByOperator: { target: "failed", actions: ["endByOperator"] },
+      },
+    },
+    running: {
+      description: "An attempt is under way, or the next one waits for its route.",
+      initial: "awaitingSeat",
+      on: {
+        accepted: { guard: "isWatched", actions: ["keepWatchedJob"] },
+        announced: { guard: "isWatched", actions: ["collectWatched"] },
+        storageReturned: { guard: "isArriving", actions: ["collectWatched"] },
+        storageRefused: { guard: "isArriving", actions: ["awaitStorageForWatched"] },
+        collected: { guard: "isArriving", target: "succeeded", actions: ["capture"] },
+        mismatched: { guard: "isArriving", actions: ["closeWatchedMismatched"] },
+        resultUnreadable: { guard: "isArriving", actions: ["dropWatched"] },
+        resultLost: { guard: "isArriving", actions: ["dropWatched"] },
+        jobFailed: { guard: "isWatched", actions: ["dropWatched"] },
+        rejected: { guard: "isWatched", actions: ["dropWatched"] },
+        provedAbsent: { guard: "isWatched", actions: ["dropWatched"] },
+        meansExhausted: { guard: "isWatched", actions: ["dropWatched"] },
+        parked: { target: ".parked", actions: ["letGoCurrent"] },
+        failedByOperator: { target: "failed", actions: ["endByOperator"] },
+      },
+      states: {
+        awaitingSeat: {
+          description: "The next route is full; the generation keeps its place.",
+          entry: act.askFor(STANDING["running.awaitingSeat"]),
+          on: {
+            begun: [{ guard: "isInTime", target: "submitting", actions: ["beginAttempt"] }, ...waitOver],
+            skipped: [
+              { guard: "lateResultArriving", target: "collecting", actions: ["passAll", "adoptArriving"] },
+              { target: "#generation.failed", actions: ["passAll", "release"] },
+            ],
+            waitEnded: waitOver,
+          },
+        },
+        submitting: {
+          initial: "intent",
+          states: {
+            intent: {
+              description: "The attempt is on disk, not sent. It waits for a connection to its provider.",
+              entry: act.askFor(STANDING["running.submitting.intent"]),
+              on: {
+                slotTaken: [
+                  { guard: and(["isCurrent", "maySend"]), target: "sending", actions: ["beginSending"] },
+                  ...unsent("releaseTimedOut", "isCurrent"),
+                ],
+                unsendable: moveOn("closeCancelled"),
+                pinLost: unsent("releaseRefused", "isCurrent"),
+                attemptTimeEnded: moveOn("closeCancelled"),
+                waitEnded: unsent("releaseTimedOut"),
+              },
+            },
+            sending: {
+              description: "The exact request is on disk and may be out; its answer is not known yet.",
+              entry: act.askFor(STANDING["running.submitting.sending"]),
+              on: {
+                accepted: toPolling,
+                announced: toCollecting,
+                rejected: [
+                  {
+                    guard: and(["isCurrent", "mayBackOff"]),
+                    target: "#generation.running.backingOff",
+                    actions: ["beginBackingOff"],
+                  },
+                  ...failOrMoveOn("closeRejected"),
+                ],
+                answerLost: toConfirming,
+                interrupted: toConfirming,
+                attemptTimeEnded: [unlearnt, ...moveOn("closeLost")],
+              },
+            },
+          },
+        },
+        backingOff: {
+          description: "The provider did not accept; the same attempt is sent again later.",
+          entry: act.askFor(STANDING["running.backingOff"]),
+          on: {
+            woken: { guard: "isCurrent", target: "submitting" },
+            attemptTimeEnded: moveOn("closeRejected"),
+          },
+        },
+        confirming: {
+          initial: "acceptance",
+          on: { settledByOperator: settled },
+          states: {
+            acceptance: {
+              description: "The answer was lost: the provider is asked, by the route's own means, whether it accepted.",
+              entry: act.askFor(STANDING["running.confirming.acceptance"]),
+              on: {
+                accepted: toPolling,
+                announced: toCollecting,
+                provedAbsent: moveOn("closeAbsent"),
+                meansExhausted: [
+                  {
+                    guard: and(["isCurrent", "failsWhenLost"]),
+                    target: "#generation.failed",
+                    actions: ["closeLost", "releaseFailed"],
+                  },
+                  // Nothing more to ask; only the cap ends it.
+                  { guard: and(["isCurrent", "holdsWhenLost"]) },
+                  ...moveOn("closeLost"),
+                ],
+                attemptTimeEnded: [unlearnt, ...moveOn("closeLost")],
+                retriedByOperator: { target: "acceptance", reenter: true, actions: ["renewTimes"] },
+              },
+            },
+            result: {
+              description: "The result could not be read: it is asked for and fetched again.",
+              entry: act.askFor(STANDING["running.confirming.result"]),
+              on: {
+                collected,
+                mismatched: moveOn("closeMismatched"),
+                storageRefused: stalled,
+                resultLost: moveOn("closeFailed"),
+                jobFailed: failOrMoveOn("closeFailed"),
+                collectTimeEnded: moveOn("closeFailed"),
+              },
+            },
+          },
+        },
+        polling: {
+          description: "The provider has the job and is polled. A poll that changes nothing is no event.",
+          entry: act.askFor(STANDING["running.polling"]),
+          on: {
+            announced: toCollecting,
+            jobFailed: failOrMoveOn("closeFailed"),
+            attemptTimeEnded: moveOn("closeCapped"),
+          },
+        },
+        collecting: {
+          initial: "fetching",
+          states: {
+            fetching: {
+              description: "The result files are fetched, checked and kept.",
+              entry: act.askFor(STANDING["running.collecting.fetching"]),
+              on: {
+                collected,
+                mismatched: moveOn("closeMismatched"),
+                resultUnreadable: { guard: "isCurrent", target: "#generation.running.confirming.result" },
+                resultLost: moveOn("closeFailed"),
+                // Of a late result that was adopted: its provider is asked again before each try.
+                jobFailed: failOrMoveOn("closeFailed"),
+                storageRefused: stalled,
+                collectTimeEnded: moveOn("closeFailed"),
+              },
+            },
+            stalled: {
+              description: "Our own storage refuses: wait; the route is not to blame.",
+              entry: act.askFor(STANDING["running.collecting.stalled"]),
+              on: {
+                storageReturned: { guard: "isCurrent", target: "fetching", actions: ["extendCollecting"] },
+                collectTimeEnded: { guard: "isCurrent", actions: ["extendCollecting"] },
+              },
+            },
+          },
+        },
+        parked: {
+          description: "The store refused the settlement: an operator decides, and the hold is kept.",
+          on: {
+            settledByOperator: settled,
+            retriedByOperator: [
+              { guard: "hasNoAttempt", target: "awaitingSeat" },
+              { guard: "isUnsent", target: "submitting" },
+              { guard: "isAnnounced", target: "confirming.result", actions: ["renewTimes"] },
+              { guard: "hasJob", target: "polling", actions: ["renewTimes"] },
+              { target: "confirming.acceptance", actions: ["renewTimes"] },
+            ],
+          },
+        },
+      },
+    },
+    succeeded: { type: "final", description: "Files kept, the delivering route charged, the rest of the hold released." },
+    failed: { type: "final", description: "The whole hold released; nothing was charged." },
+  },
+});

@@ -1,0 +1,194 @@
+// What a generation cost and why, attempt by attempt: read off the steps of its replay, in words that need no knowledge of the machine.
+
+import type { AttemptState, Credits, FailureClass, JsonObject } from "../../src/domain/types.ts";
+import type { AttemptChange } from "../../src/store/mutations.ts";
+import type { Passed } from "../generation/types.ts";
+import { PARKED_MESSAGE } from "../generation/types.ts";
+import type { Moved, ReplayStep } from "./replay.ts";
+
+/** `going`: it may still be charged. `left`: it was of no more use, through no fault of its own. */
+export type BillLook = "going" | "good" | "bad" | "left";
+export type AttemptBill = {
+  n: number;
+  routeId: string;
+  /** In a word or two: `refused`, `delivered`, `lost`. */
+  outcome: string;
+  look: BillLook;
+  /** What happened on its way, beside its outcome. */
+  onTheWay: string[];
+  beganAtMs: number;
+  /** Null while it goes on. */
+  endedAtMs: number | null;
+  priceCredits: Credits;
+  chargedCredits: Credits;
+  /** Why it is charged, or is not. */
+  why: string;
+};
+export type Bill = {
+  heldCredits: Credits;
+  chargedCredits: Credits;
+  releasedCredits: Credits;
+  attempts: AttemptBill[];
+  passed: Passed[];
+  /** Why nothing was charged at all, or nothing is yet; null when something was. */
+  unpaid: string | null;
+};
+
+type Ending = readonly [outcome: string, look: BillLook, why: string];
+const NOT_YET = "nothing is charged before it has delivered";
+const NOT_THEIRS = "what its provider may bill for it is not the customer's";
+const ENDINGS: Readonly<Record<AttemptState, Ending>> = {
+  intent: ["not sent yet", "going", NOT_YET],
+  sending: ["sent, not answered yet", "going", NOT_YET],
+  accepted: ["at work", "going", NOT_YET],
+  delivered: ["delivered", "good", "it delivered, and is charged at its own price; no other attempt is"],
+  rejected: ["refused", "bad", "the provider did not take it"],
+  absent: ["never arrived", "bad", "it is proved that the provider never had it"],
+  failed: ["failed", "bad", "it delivered nothing"],
+  lost: ["lost", "bad", `nobody could learn what became of it; ${NOT_THEIRS}`],
+  capped: ["out of time", "bad", `it had not delivered when its time was over; ${NOT_THEIRS}`],
+  cancelled: ["cancelled", "left", "the provider has nothing of it"],
+  superseded: ["superseded", "left", `another attempt delivered before it; ${NOT_THEIRS}`],
+  mismatched: ["delivered something else", "bad", "it is not what was ordered"],
+  late: ["delivered too late", "left", `the generation had ended; ${NOT_THEIRS}`],
+};
+const FAULTS: Readonly<Record<FailureClass, string>> = {
+  refused_input: "its content rules refuse the input",
+  refused_output: "its content rules refuse what it made",
+  invalid_for_route: "it does not take this input",
+  input_unreachable: "it could not read the media of the input",
+  rate_limited: "it had too many requests",
+  overloaded: "it was overloaded",
+  config_fault: "it is not set up rightly",
+  balance: "the operator's funds there were used up",
+  not_sent: "it could not be reached",
+  job_failed: "the work failed there",
+  gone: "it no longer knows of the work",
+  result_expired: "the result was gone before it could be fetched",
+  result_unreadable: "the result could not be read",
+  mismatched: "it was something else",
+};
+
+/** Where the kind of failure says more than the attempt's state does. */
+const FAULT_ENDINGS: Partial<Record<FailureClass, Ending>> = {
+  refused_input: ["refused", "bad", "the provider refused it"],
+  refused_output: ["refused", "bad", "the provider refused to hand it out"],
+  not_sent: ["not reached", "bad", "the provider never had it"],
+};
+
+const faultOf = (event: JsonObject): string => {
+  const known = (event.failure as { class?: FailureClass } | undefined)?.class ?? "job_failed";
+  return FAULTS[known] ?? known;
+};
+/** Given up, and still asked about: it may deliver after all. */
+const isWatched = (state: AttemptState): boolean => state === "lost" || state === "capped";
+
+type Draft = Pick<AttemptBill, "n" | "routeId" | "priceCredits" | "beganAtMs" | "endedAtMs" | "onTheWay"> & {
+  state: AttemptState;
+  fault: FailureClass | null;
+  sends: number;
+};
+
+/** What is worth telling of an attempt's way that its end does not say; null: nothing. */
+const passing = ({ event, from, to }: ReplayStep, draft: Draft): string | null => {
+  const afterwards = isWatched(draft.state);
+  switch (event?.type) {
+    case "jobFailed":
+    case "resultLost":
+      return afterwards ? `learnt afterwards: ${faultOf(event)}` : null;
+    case "provedAbsent":
+      return afterwards ? "learnt afterwards: the provider never had it" : null;
+    case "answerLost":
+      return "its answer was lost";
+    case "interrupted":
+      return "the service restarted while it may have been out";
+    case "accepted":
+      return from?.startsWith("running.confirming") ? "confirmed: the provider had it" : null;
+    case "rejected":
+      if (afterwards) return `learnt afterwards: ${faultOf(event)}`;
+      return to === "running.backingOff" ? `put off: ${faultOf(event)}` : null;
+    case "mismatched":
+      return afterwards ? "learnt afterwards: what it delivered is not what was ordered" : null;
+    case "resultUnreadable":
+      return "its result could not be read at first";
+    case "storageRefused":
+      return "our own storage refused its files for a while";
+    default:
+      return null;
+  }
+};
+
+const note = (drafts: Map<number, Draft>, change: AttemptChange, atMs: number): void => {
+  const { n, begin, state, failure, endedAtMs } = change;
+  if (begin)
+    drafts.set(n, {
+      ...{ n, routeId: begin.route.routeId, priceCredits: begin.priceCredits, beganAtMs: atMs, endedAtMs: null },
+      ...{ onTheWay: [], state: "intent", fault: null, sends: 0 },
+    });
+  const draft = drafts.get(n);
+  if (!draft) return;
+  if (state === "sending") draft.sends += 1;
+  // One that was given up and delivers after all is at work again.
+  if (state) [draft.state, draft.endedAtMs] = [state, endedAtMs ?? null];
+  if (failure && !isWatched(draft.state)) draft.fault = failure.class;
+};
+
+/** Of an attempt that goes on: what the machine is doing about it says more than its row. */
+const goingNow = (n: number, last: ReplayStep | undefined): Ending | null => {
+  if (last?.context.current?.n !== n) return null;
+  if (last.to.startsWith("running.confirming")) return ["being confirmed", "going", NOT_YET];
+  if (last.to === "running.backingOff") return ["put off, sent again later", "going", NOT_YET];
+  return last.to === "running.parked" ? ["parked", "going", "a person has to look first"] : null;
+};
+
+const sum = (movements: readonly Moved[], kind: Moved["kind"], n?: number): Credits =>
+  movements
+    .filter((moved) => moved.kind === kind && (n === undefined || moved.attemptN === n))
+    .reduce((total, { credits }) => total + credits, 0);
+
+const billOfAttempt = (draft: Draft, last: ReplayStep | undefined, movements: readonly Moved[]): AttemptBill => {
+  const { state, fault, sends, onTheWay, ...rest } = draft;
+  const ending = ENDINGS[state];
+  const more = ending[1] === "going" ? goingNow(rest.n, last) : ending[1] === "bad" && fault !== null && FAULT_ENDINGS[fault];
+  const [outcome, look, why] = more || ending;
+  const chargedCredits = sum(movements, "capture", rest.n);
+  // Customers are told of one class for most; of what was never taken on it says nothing.
+  const isTold = fault !== null && look === "bad" && !(state === "rejected" && fault === "job_failed");
+  const told = isTold ? `${why}: ${FAULTS[fault] ?? fault}` : why;
+  return {
+    ...{ ...rest, outcome, look, chargedCredits },
+    onTheWay: sends > 1 ? [...onTheWay, `sent ${sends} times`] : onTheWay,
+    why:
+      look === "good" && chargedCredits !== rest.priceCredits ? "it delivered, and the ledger has another charge for it" : told,
+  };
+};
+
+const unpaidOf = (steps: readonly ReplayStep[], chargedCredits: Credits): string | null => {
+  const settlement = steps.findLast((step) => step.settlement !== null)?.settlement;
+  if (settlement?.kind === "release") return settlement.error.message;
+  if (settlement || chargedCredits > 0) return null;
+  return steps.at(-1)?.to === "running.parked" ? PARKED_MESSAGE : "It has not ended: its credits are on hold.";
+};
+
+/** @param movements those of the ledger: what was charged is what it says, not what the machine would have charged. */
+export const billOf = (steps: readonly ReplayStep[], movements: readonly Moved[]): Bill => {
+  const drafts = new Map<number, Draft>();
+  const passed: Passed[] = [];
+  for (const step of steps) {
+    for (const change of step.notes) note(drafts, change, step.atMs);
+    const { event } = step;
+    if (Array.isArray(event?.passed)) passed.push(...(event.passed as unknown as Passed[]));
+    const draft = drafts.get(Number(event?.n));
+    const told = draft ? passing(step, draft) : null;
+    if (told !== null) draft?.onTheWay.push(told);
+  }
+  const chargedCredits = sum(movements, "capture");
+  return {
+    heldCredits: sum(movements, "hold"),
+    chargedCredits,
+    releasedCredits: sum(movements, "release"),
+    attempts: [...drafts.values()].map((draft) => billOfAttempt(draft, steps.at(-1), movements)),
+    passed,
+    unpaid: unpaidOf(steps, chargedCredits),
+  };
+};

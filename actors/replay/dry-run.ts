@@ -1,0 +1,85 @@
+// Takes one event to a machine that stands anywhere, and tells what it did: for replaying, playing and testing, not for hosting.
+import { type AnyMachineSnapshot, createActor, type EventObject } from "xstate";
+import { guardName, transitionId } from "../chart/chart.ts";
+import { generationMachine } from "../generation/machine.ts";
+import type { GenerationSnapshot } from "../generation/snapshot.ts";
+import type { GenerationEvent, GenerationInput, Saying } from "../generation/types.ts";
+
+/** A transition that was considered, in the order in which the machine asks; the first whose guard holds is taken. */
+export type Considered = { transition: string; guard: string; holds: boolean };
+export type Tried<S = GenerationSnapshot> = {
+  after: S;
+  sayings: Saying[];
+  /** The transition taken, as the chart names it; null: the machine has no answer to the event where it stands. */
+  transition: string | null;
+  considered: Considered[];
+  /** What the machine threw; it stands where it stood. */
+  fault: string | null;
+};
+
+type Guard = (asked: { context: unknown; event: unknown }, parameters: undefined) => boolean;
+
+const holds = (guard: string, snapshot: AnyMachineSnapshot, event: EventObject): boolean => {
+  const guards = snapshot.machine.implementations.guards as unknown as Readonly<Record<string, Guard>>;
+  const asked = { context: snapshot.context as unknown, event };
+  return guard === "" || guard.split(" and ").every((name) => guards[name]?.(asked, undefined) === true);
+};
+
+/** The transitions that answer to an event, innermost state first, up to the one that is taken. */
+const consider = (snapshot: AnyMachineSnapshot, event: EventObject): Considered[] => {
+  const nodes = [...snapshot._nodes].sort((a, b) => b.path.length - a.path.length);
+  const considered: Considered[] = [];
+  for (const node of nodes)
+    for (const definition of node.transitions.get(event.type) ?? []) {
+      const guard = guardName(definition.guard);
+      const isTaken = holds(guard, snapshot, event);
+      considered.push({ transition: transitionId(definition), guard, holds: isTaken });
+      if (isTaken) return considered;
+    }
+  return considered;
+};
+
+/** A machine at its very beginning, and what it asks for there. */
+export const beginning = (input: GenerationInput): { after: GenerationSnapshot; sayings: Saying[] } => {
+  const actor = createActor(generationMachine, { input });
+  const sayings: Saying[] = [];
+  actor.on("*", (saying) => void sayings.push(saying));
+  actor.start();
+  const after = actor.getSnapshot();
+  actor.stop();
+  return { after, sayings };
+};
+
+/** Brings a machine to a state it did not come to by itself. @throws when there is no such state. */
+export const standAt = (leaf: string, before: GenerationSnapshot): GenerationSnapshot => {
+  const value = leaf.split(".").reduceRight<unknown>((below, key) => (below === null ? key : { [key]: below }), null);
+  return generationMachine.resolveState({ value: value as GenerationSnapshot["value"], context: before.context });
+};
+
+/** Whether a machine answers to an event where it stands, and by which of its transitions. */
+export const answerTo = (snapshot: AnyMachineSnapshot, event: EventObject): string | null => {
+  const [definition] = snapshot.status === "active" ? (snapshot.machine.getTransitionData(snapshot, event) ?? []) : [];
+  return definition ? transitionId(definition) : null;
+};
+
+/** Takes one event to any of the machines where it stands. `before` is not changed. */
+export const tryOn = <S extends AnyMachineSnapshot>(before: S, event: EventObject): Tried<S> => {
+  const transition = answerTo(before, event);
+  const considered = before.status === "active" ? consider(before, event) : [];
+  if (transition === null) return { after: before, sayings: [], transition, considered, fault: null };
+  const sayings: Saying[] = [];
+  const actor = createActor(before.machine, { snapshot: before });
+  // An error nobody listens to would end the process in a timer; it is told below.
+  actor.subscribe({ error: () => undefined });
+  actor.start();
+  actor.on("*", (saying) => void sayings.push(saying as Saying));
+  actor.send(event);
+  const after = actor.getSnapshot() as S;
+  actor.stop();
+  if (after.status !== "error") return { after, sayings, transition, considered, fault: null };
+  const fault: unknown = after.error;
+  return { after: before, sayings: [], transition, considered, fault: fault instanceof Error ? fault.message : String(fault) };
+};
+
+/** Takes one event to a generation. */
+export const tryEvent = (before: GenerationSnapshot, event: GenerationEvent): Tried => tryOn(before, event);

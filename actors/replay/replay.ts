@@ -1,0 +1,232 @@
+// Replays a generation: runs the real machine again over its journal, and tells of each step what it did and whether the journal agrees.
+
+import type {
+  Command,
+  Credits,
+  GenerationError,
+  JsonObject,
+  LedgerSide,
+  MovementKind,
+  PlannedRoute,
+} from "../../src/domain/types.ts";
+import type { AttemptChange, Settlement } from "../../src/store/mutations.ts";
+import type { Marks } from "../chart/drawing.ts";
+import { makeStep } from "../generation/apply-event.ts";
+import { deadlineOf, type GenerationSnapshot, leafOf } from "../generation/snapshot.ts";
+import type { Ask, GenerationContext, GenerationEvent, Saying } from "../generation/types.ts";
+import { type Scene, tellEvent } from "./describe-event.ts";
+import { beginning, type Considered, standAt, type Tried, tryEvent } from "./dry-run.ts";
+
+/**
+ * A line of the journal, as the store keeps it: the event without the request and the options, the state it led to; and which node wrote it,
+ * where several share the store.
+ */
+export type WrittenStep = {
+  version: number;
+  atMs: number;
+  event: JsonObject & { type: string };
+  stateAfter: string;
+  node?: string;
+};
+/** A movement of the generation's money. */
+export type Moved = {
+  atMs: number;
+  kind: MovementKind;
+  credits: Credits;
+  from: LedgerSide;
+  to: LedgerSide;
+  attemptN: number | null;
+};
+export type Replayed = {
+  createdAtMs: number;
+  waitEndsAtMs: number;
+  /** What collecting may take; it is a setting and not in the journal, and changes no transition. */
+  collectMs: number;
+  plan: readonly PlannedRoute[];
+  journal: readonly WrittenStep[];
+  movements: readonly Moved[];
+  /** How a route is called; by its id when absent. */
+  routeName?: (routeId: string) => string;
+};
+
+/** How it ended: what was charged for which attempt, or why nothing was. */
+export type Settled = { kind: "capture"; n: number; credits: Credits } | { kind: "release"; error: GenerationError };
+
+export type ReplayStep = {
+  /** 0: its acceptance, which is no event of the machine. */
+  version: number;
+  atMs: number;
+  /** Which node wrote it, where several share the store. */
+  node?: string;
+  event: WrittenStep["event"] | null;
+  /** One sentence without its full stop. */
+  told: string;
+  from: string | null;
+  to: string;
+  /** The transition of the chart that was taken. */
+  transition: string | null;
+  considered: Considered[];
+  /** What was written of its attempts and, at the end, of its money. */
+  notes: AttemptChange[];
+  settlement: Settled | null;
+  /** The commands performed once the step was on disk. */
+  asks: Ask[];
+  deadline: Command | null;
+  /** The machine's memory afterwards, without the plan. */
+  context: Omit<GenerationContext, "plan">;
+  movements: Moved[];
+  /** Why the journal, the machine and the ledger do not say the same here; null: they do. */
+  fault: string | null;
+};
+/** `agrees`: every step of the journal is what the machine does, and every movement of money belongs to one. */
+export type Replay = { steps: ReplayStep[]; agrees: boolean; faults: string[] };
+
+/** The event as the machine was told it: what the journal leaves out changes nothing but what is written to the attempt's row. */
+const revive = ({ event, atMs }: WrittenStep): GenerationEvent => {
+  const told: JsonObject = { ...event, atMs };
+  if (event.type === "slotTaken") return { ...told, request: "" } as unknown as GenerationEvent;
+  if (event.type === "begun")
+    return { ...told, spec: { options: {}, ...(event.spec as JsonObject) } } as unknown as GenerationEvent;
+  return told as unknown as GenerationEvent;
+};
+/** The request that was put in place of the one left out is not told. */
+const tellable = (change: AttemptChange): AttemptChange => {
+  const { request: _, ...rest } = change;
+  return rest;
+};
+
+const settledBy = (settlement: Settlement | undefined): Settled | null => {
+  if (settlement?.kind !== "capture") return settlement ?? null;
+  const { kind, n, credits } = settlement;
+  return { kind, n, credits };
+};
+
+const contextOf = (snapshot: GenerationSnapshot): ReplayStep["context"] => {
+  const { plan: _, ...memory } = snapshot.context;
+  return memory;
+};
+const isAsk = (saying: Saying): saying is Ask => saying.type.startsWith("ask.");
+
+/** A line that was written by somebody else may lack what its event has; it is told by its name then. */
+const tell = (event: GenerationEvent, scene: Scene): string => {
+  try {
+    return tellEvent(event, scene);
+  } catch {
+    return event.type;
+  }
+};
+
+/** What is wrong with the money beside a step; null: nothing. */
+const moneyFault = (settlement: Settled | null, moved: readonly Moved[], heldCredits: Credits): string | null => {
+  if (!settlement) return null;
+  const sum = (kind: MovementKind) =>
+    moved.filter((each) => each.kind === kind).reduce((total, { credits }) => total + credits, 0);
+  const charged = settlement.kind === "capture" ? settlement.credits : 0;
+  if (sum("capture") !== charged) return `the machine charges ${charged} credits and the ledger ${sum("capture")}`;
+  const rest = heldCredits - charged;
+  return sum("release") === rest ? null : `${rest} credits of the hold are left and the ledger releases ${sum("release")}`;
+};
+
+const stateFault = ({ stateAfter }: WrittenStep, { fault, transition, after }: Tried): string | null => {
+  if (fault !== null) return `the machine cannot take this event: ${fault}`;
+  if (transition === null) return `the machine has no answer to this event here; the journal goes to ${stateAfter}`;
+  return leafOf(after) === stateAfter ? null : `the machine goes to ${leafOf(after)} and the journal to ${stateAfter}`;
+};
+
+/** Where it goes on: from the machine's own state, or from the journal's where the two are apart. */
+const goOn = (line: WrittenStep, tried: Tried): GenerationSnapshot => {
+  if (leafOf(tried.after) === line.stateAfter) return tried.after;
+  try {
+    return standAt(line.stateAfter, tried.after);
+  } catch {
+    return tried.after;
+  }
+};
+
+/** Where a machine stands after a line of its journal, from where it stood before. */
+export const followed = (before: GenerationSnapshot, line: WrittenStep): GenerationSnapshot =>
+  goOn(line, tryEvent(before, revive(line)));
+
+/** Replays a generation from its acceptance to its last journal line. Pure: nothing is asked, sent or written. */
+export const replay = (given: Replayed): Replay => {
+  const { plan, waitEndsAtMs, collectMs, journal, movements, routeName = (routeId) => routeId } = given;
+  const hold = movements.filter(({ kind }) => kind === "hold");
+  const settling = movements.filter(({ kind }) => kind !== "hold");
+  const heldCredits = hold.reduce((total, { credits }) => total + credits, 0);
+  const first = beginning({ plan, waitEndsAtMs, collectMs });
+  const steps: ReplayStep[] = [
+    {
+      version: 0,
+      atMs: given.createdAtMs,
+      event: null,
+      told: "accepted: its reserve is held",
+      from: null,
+      to: leafOf(first.after),
+      transition: null,
+      considered: [],
+      notes: [],
+      settlement: null,
+      asks: first.sayings.filter(isAsk),
+      deadline: deadlineOf(first.after),
+      context: contextOf(first.after),
+      movements: hold,
+      fault: hold.length === 1 ? null : `there are ${hold.length} holds in the ledger and there has to be one`,
+    },
+  ];
+
+  let standing = first.after;
+  for (const [at, line] of journal.entries()) {
+    const event = revive(line);
+    const before = standing;
+    const from = leafOf(before);
+    const tried = tryEvent(before, event);
+    standing = goOn(line, tried);
+    const step = tried.fault === null ? makeStep(0, line.version, event, before, tried.after, tried.sayings, 0) : null;
+    const settlement = settledBy(step?.deed.settlement);
+    const moved = settlement ? settling : [];
+    const expected = (journal[at - 1]?.version ?? 0) + 1;
+    const gap = line.version === expected ? null : `step ${expected} is missing from the journal`;
+    steps.push({
+      version: line.version,
+      atMs: line.atMs,
+      ...(line.node === undefined ? {} : { node: line.node }),
+      event: line.event,
+      told: tell(event, { from, to: line.stateAfter, routeName, resent: (before.context.current?.sends ?? 0) > 0 }),
+      from,
+      to: line.stateAfter,
+      transition: tried.transition,
+      considered: tried.considered,
+      notes: (step?.deed.attemptChanges ?? []).map(tellable),
+      settlement,
+      asks: step?.asks ?? [],
+      deadline: deadlineOf(standing),
+      context: contextOf(standing),
+      movements: moved,
+      fault: gap ?? stateFault(line, tried) ?? moneyFault(settlement, moved, heldCredits),
+    });
+  }
+  if (settling.length > 0 && !steps.some(({ settlement }) => settlement)) {
+    const last = steps.at(-1);
+    if (last) last.fault ??= "the ledger has settled the hold and no step of the journal does";
+  }
+  const faults = steps.flatMap(({ version, fault }) => (fault === null ? [] : [`step ${version}: ${fault}`]));
+  return { steps, agrees: faults.length === 0, faults };
+};
+
+/** The versions of the steps that took each transition: what is marked on the chart. */
+export const wayOf = (steps: readonly ReplayStep[]): Map<string, number[]> => {
+  const way = new Map<string, number[]>();
+  for (const { transition, version } of steps)
+    if (transition !== null) way.set(transition, [...(way.get(transition) ?? []), version]);
+  return way;
+};
+
+/** What is marked on the chart at one of the steps: where it is, what brought it there, and the way before. */
+export const marksAt = (steps: readonly ReplayStep[], at: number): Marks => {
+  const now = steps[at];
+  return {
+    active: now ? [now.to] : [],
+    edge: now?.transition ?? null,
+    taken: steps.slice(0, at + 1).flatMap(({ transition }) => transition ?? []),
+  };
+};

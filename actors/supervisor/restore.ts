@@ -1,0 +1,75 @@
+// Takes a generation up from what is on disk: where it was, what it has to ask for again, and when that must be over.
+
+import type { Command } from "../../src/domain/types.ts";
+import type { Unfinished } from "../../src/store/mutations.ts";
+import type { Leaf } from "../generation/machine.ts";
+import { deadlineOf, type GenerationSnapshot, leafOf, seatOf, standingAsks, thaw } from "../generation/snapshot.ts";
+import type { Ask, GenerationEvent } from "../generation/types.ts";
+import { LAST_LOOK_MS, mayLook } from "./deadline-grace.ts";
+import type { SupervisorParts } from "./types.ts";
+
+export type TakenUp = {
+  snapshot: GenerationSnapshot;
+  leaf: Leaf;
+  seat: string | null;
+  /** Its deadline for a question that is asked at a time: one that passed while no process lived leaves room for the answer. */
+  deadlineFrom: (askedAtMs: number) => Command | null;
+  asks: Ask[];
+};
+
+/**
+ * @param lastAliveMs when a process was last known to live before this one.
+ * @throws when the snapshot is of a version or a state that is not known.
+ */
+export const takeUp = (found: Unfinished, snapshot: string, nowMs: number, lastAliveMs: number): TakenUp => {
+  const resting = thaw(snapshot, found.plan);
+  const deadline = deadlineOf(resting);
+  // Or so soon after that the time without a process took the room for an answer away. A restart without such a time changes no deadline.
+  const roomMs = Math.min(LAST_LOOK_MS, Math.max(0, nowMs - lastAliveMs));
+  const passedMeanwhile = deadline !== null && deadline.dueAtMs > lastAliveMs && deadline.dueAtMs <= nowMs + roomMs;
+  return {
+    snapshot: resting,
+    leaf: leafOf(resting),
+    seat: seatOf(resting),
+    deadlineFrom: (askedAtMs) =>
+      passedMeanwhile && mayLook(deadline) ? { ...deadline, dueAtMs: askedAtMs + LAST_LOOK_MS } : deadline,
+    // A request that may have been out is never sent again without asking: that one is told `interrupted` instead.
+    asks: standingAsks(resting).filter((ask) => ask.type !== "ask.beginAttempt" && ask.type !== "ask.send"),
+  };
+};
+
+/**
+ * What a restored generation whose submission has no answer yet is told first; null where there is nothing to tell. The request may have
+ * been out when the process ended: it is never sent again without asking first, unless the answer was in hand.
+ */
+export const interruptedBy = (
+  seq: number,
+  { leaf, snapshot }: Pick<TakenUp, "leaf" | "snapshot">,
+  { leftOutcome, clock }: Pick<SupervisorParts, "leftOutcome" | "clock">,
+): GenerationEvent | null => {
+  const [wasSending, isConfirming] = [leaf === "running.submitting.sending", leaf === "running.confirming.acceptance"];
+  const n = snapshot.context.current?.n;
+  if (n === undefined || !(wasSending || isConfirming)) return null;
+  const left = leftOutcome?.(seq, n, isConfirming);
+  if (left) return isConfirming && left.type === "rejected" ? { type: "provedAbsent", n, atMs: left.atMs } : left;
+  return wasSending ? { type: "interrupted", n, atMs: clock.nowMs() } : null;
+};
+
+const PAGE = 200;
+
+/** Reads everything that had not ended, page by page, and lets everything else have its turn between. Resolves with how many there are. */
+export const readUnfinished = async (
+  parts: { unfinished: (afterSeq: number, limit: number) => Promise<Unfinished[]>; breathe: () => Promise<void> },
+  each: (found: Unfinished) => void,
+): Promise<number> => {
+  let count = 0;
+  for (let afterSeq = 0; ; ) {
+    const page = await parts.unfinished(afterSeq, PAGE);
+    page.forEach(each);
+    count += page.length;
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return count;
+    afterSeq = last.seq;
+    await parts.breathe();
+  }
+};

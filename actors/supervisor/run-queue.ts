@@ -1,0 +1,154 @@
+// Seats: how many generations run at a time, in all and per route, and whose turn is next (round robin over accounts).
+
+import { Shelves } from "../../src/collections/chunked-map.ts";
+
+/** A generation that waits for a seat on a route. */
+export type Waiting = { seq: number; accountSeq: number; routeId: string; isRunning: boolean };
+
+/** Waiters of one route: a ring of accounts, each with its generations oldest first. */
+class Ring {
+  private readonly byAccount = new Map<number, Waiting[]>();
+  private readonly turns: number[] = [];
+  size = 0;
+
+  add(waiting: Waiting): void {
+    const queue = this.byAccount.get(waiting.accountSeq);
+    if (queue) {
+      // Almost always the newest; a generation that comes back keeps its age.
+      let at = queue.length;
+      while (at > 0 && (queue[at - 1]?.seq ?? 0) > waiting.seq) at -= 1;
+      if (at === queue.length) queue.push(waiting);
+      else queue.splice(at, 0, waiting);
+    } else {
+      this.byAccount.set(waiting.accountSeq, [waiting]);
+      this.turns.push(waiting.accountSeq);
+    }
+    this.size += 1;
+  }
+
+  /** The next in turn for which `isLive` holds; those for which it does not are forgotten. */
+  next(isLive: (waiting: Waiting) => boolean): Waiting | null {
+    for (let account = this.turns.shift(); account !== undefined; account = this.turns.shift()) {
+      const queue = this.byAccount.get(account) ?? [];
+      let first = queue.shift();
+      while (first && !isLive(first)) {
+        this.size -= 1;
+        first = queue.shift();
+      }
+      if (queue.length > 0) this.turns.push(account);
+      else this.byAccount.delete(account);
+      if (first) {
+        this.size -= 1;
+        return first;
+      }
+    }
+    return null;
+  }
+}
+
+export type Seats = {
+  /** Puts a generation in line for a route. */
+  wait(waiting: Waiting): void;
+  /** It waits no longer (ended, or for another route). */
+  leave(seq: number): void;
+  isWaiting(seq: number): boolean;
+  /** Takes a seat at once when nobody is in line before it. */
+  tryTake(routeId: string, isRunning: boolean): boolean;
+  /** Takes a seat without asking: a restored generation had one already. */
+  take(routeId: string, isRunning: boolean): void;
+  /** Gives a route's seat back. `endRunning` gives back the place in the process. */
+  giveBack(routeId: string): void;
+  endRunning(): void;
+  /** A restored generation that waits for its next route has its place in the process already. */
+  enter(): void;
+  /** Next generation that can have a seat now; its seat is taken. Null when nobody can. */
+  nextSeated(): Waiting | null;
+  /** Everybody in line for a route, taken out of it: the route changed, they have to be placed anew. */
+  drainRoute(routeId: string): Waiting[];
+  running(): number;
+  waiting(): number;
+  onRoute(routeId: string): number;
+};
+
+/**
+ * @param limits `all`: generations running in this process; `of(routeId)`: attempts at a time on a route.
+ */
+export const openSeats = (limits: { all: number; of: (routeId: string) => number }): Seats => {
+  const taken = new Map<string, number>();
+  /** Per route: those already running go before those still queued, for they hold a place in the process. */
+  const rings = new Map<string, { running: Ring; queued: Ring }>();
+  /** The routes that somebody waited for, in order of turn. */
+  const routeIds: string[] = [];
+  const inLine = new Shelves<Waiting>();
+  let running = 0;
+  let turn = 0;
+
+  const isFree = (routeId: string) => (taken.get(routeId) ?? 0) < limits.of(routeId);
+  const ringsOf = (routeId: string) => {
+    const known = rings.get(routeId);
+    if (known) return known;
+    const made = { running: new Ring(), queued: new Ring() };
+    rings.set(routeId, made);
+    routeIds.push(routeId);
+    return made;
+  };
+  const isLive = (waiting: Waiting) => inLine.get(waiting.seq) === waiting;
+  const take = (routeId: string, isRunning: boolean) => {
+    taken.set(routeId, (taken.get(routeId) ?? 0) + 1);
+    if (!isRunning) running += 1;
+  };
+
+  return {
+    wait: (waiting) => {
+      inLine.set(waiting.seq, waiting);
+      const ring = ringsOf(waiting.routeId);
+      (waiting.isRunning ? ring.running : ring.queued).add(waiting);
+    },
+    leave: (seq) => void inLine.delete(seq),
+    isWaiting: (seq) => inLine.has(seq),
+    tryTake: (routeId, isRunning) => {
+      const ring = rings.get(routeId);
+      const isFirst = !ring || (ring.running.size === 0 && (isRunning || ring.queued.size === 0));
+      if (!isFirst || !isFree(routeId) || (!isRunning && running >= limits.all)) return false;
+      take(routeId, isRunning);
+      return true;
+    },
+    take,
+    giveBack: (routeId) => void taken.set(routeId, Math.max(0, (taken.get(routeId) ?? 0) - 1)),
+    endRunning: () => {
+      running = Math.max(0, running - 1);
+    },
+    enter: () => {
+      running += 1;
+    },
+    nextSeated: () => {
+      for (let step = 0; step < routeIds.length; step += 1) {
+        const routeId = routeIds[(turn + step) % routeIds.length];
+        const ring = routeId === undefined ? undefined : rings.get(routeId);
+        if (routeId === undefined || !ring || !isFree(routeId)) continue;
+        const next = ring.running.next(isLive) ?? (running < limits.all ? ring.queued.next(isLive) : null);
+        if (!next) continue;
+        turn = (turn + step + 1) % routeIds.length;
+        inLine.delete(next.seq);
+        take(routeId, next.isRunning);
+        return next;
+      }
+      return null;
+    },
+    drainRoute: (routeId) => {
+      const ring = rings.get(routeId);
+      if (ring) {
+        rings.delete(routeId);
+        routeIds.splice(routeIds.indexOf(routeId), 1);
+      }
+      const all: Waiting[] = [];
+      for (const each of ring ? [ring.running, ring.queued] : [])
+        for (let next = each.next(isLive); next; next = each.next(isLive)) all.push(next);
+      for (const waiting of all) inLine.delete(waiting.seq);
+      return all;
+    },
+    running: () => running,
+    waiting: () => inLine.size,
+    onRoute: (routeId) => taken.get(routeId) ?? 0,
+  };
+};

@@ -1,0 +1,300 @@
+// The supervisor: gives generations their seats, hosts the running ones, restores them after a restart, and drains.
+
+import { Shelves } from "../../src/collections/chunked-map.ts";
+import type { Command, GenerationRecord } from "../../src/domain/types.ts";
+import type { Unfinished } from "../../src/store/mutations.ts";
+import { deadlineOf, eventOf, type GenerationSnapshot, isSameCommand, leafOf, seatOf } from "../generation/snapshot.ts";
+import type { Ask, GenerationEvent } from "../generation/types.ts";
+import { Host, type HostParts } from "./actor-host.ts";
+import { lastLooks } from "./deadline-grace.ts";
+import { type Deadlines, openDeadlines } from "./deadline-timers.ts";
+import { countHosted, type Held, isRunning, newHeld, standAfter } from "./hosted-generation.ts";
+import { begunOn, choose, type InLine, lineOf, newLine } from "./next-route.ts";
+import { type Awake, openAwake } from "./passivation.ts";
+import { interruptedBy, readUnfinished, type TakenUp, takeUp } from "./restore.ts";
+import { openResuming, type Resuming, stillToAsk } from "./resume-queue.ts";
+import { openSeats, type Seats } from "./run-queue.ts";
+import type { Queued, SupervisorParts } from "./types.ts";
+
+export class Supervisor {
+  private readonly parts: SupervisorParts;
+  private readonly seats: Seats;
+  private readonly deadlines: Deadlines;
+  private readonly resuming: Resuming;
+  private readonly hostParts: HostParts;
+  private readonly inLine = new Shelves<InLine>();
+  private readonly held = new Shelves<Held>();
+  private readonly awake: Awake;
+  private isDraining = false;
+  private sendingCount = 0;
+  /** Generations whose attempt is about to be `sending`. */
+  private readonly readying = new Set<number>();
+
+  constructor(parts: SupervisorParts) {
+    this.parts = parts;
+    this.seats = openSeats({ all: parts.limits.seats, of: parts.limits.seatsOf });
+    this.awake = openAwake(parts.limits.liveActors, parts.clock.nowMs);
+    this.resuming = openResuming(parts);
+    const { clock, limits, post, space } = parts;
+    const due = (seq: number, command: Command) => this.report(seq, eventOf(command, clock.nowMs()));
+    this.deadlines = openDeadlines({ clock, due, putOffUntilMs: lastLooks(parts) });
+    this.hostParts = {
+      ...{ collectMs: limits.collectMs, keepFilesMs: limits.keepFilesMs, post, space, nowMs: clock.nowMs },
+      reread: async (seq) => (await parts.unfinished(seq - 1, 1)).find((found) => found.seq === seq),
+      unread: parts.unread,
+      woke: (host) => this.awake.add(host),
+      rested: (host) => this.awake.rested(host),
+      stepped: (host, before, after, asks, record) => this.stepped(host, before, after, asks, record),
+      dealtWith: (seq, event) => parts.dealtWith?.(seq, event),
+      lost: (host, reason) => this.lose(host, reason),
+      late: parts.lateReport,
+    };
+  }
+
+  /** A generation was accepted, durably. */
+  admitted(queued: Queued): void {
+    this.deadlines.set(queued.seq, { kind: "start", n: 0, dueAtMs: queued.waitEndsAtMs });
+    this.place(newLine(queued));
+  }
+
+  /** What happened to a generation outside: the answer to an ask, or a deadline. */
+  report(seq: number, event: GenerationEvent): void {
+    const held = this.held.get(seq) ?? this.hostQueued(seq);
+    if (!held) this.parts.lateReport(seq, event);
+    else if (event.type !== "slotTaken") held.host.tell(event);
+    // Nothing is sent any more: the attempt stays an intent, which a restart may send.
+    else if (this.isDraining) this.parts.perform(seq, { type: "ask.letGo", n: event.n });
+    else {
+      this.readying.add(seq);
+      held.host.tell(event);
+      void held.host.idle().then(() => this.readying.delete(seq));
+    }
+  }
+
+  /** Routes went up or down, or the catalogue was replaced: those in line for a closed route are placed anew. */
+  routesChanged(routeIds: Iterable<string>): void {
+    for (const routeId of routeIds) {
+      if (this.parts.gate(routeId).kind === "open") continue;
+      for (const waiting of this.seats.drainRoute(routeId)) {
+        const line = this.inLine.get(waiting.seq);
+        if (line) this.place(line);
+      }
+    }
+    this.seatAll();
+  }
+
+  /** Reads everything that had not ended, or what is told, and goes on with it. Resolves with the number of generations found. */
+  async recover(unfinished = this.parts.unfinished): Promise<number> {
+    const toPlace: InLine[] = [];
+    let isPlacing = false;
+    const found = await readUnfinished({ unfinished, breathe: this.parts.breathe }, (unfinished) =>
+      this.parts.takingUp(unfinished, () => {
+        const line = this.restore(unfinished);
+        // In line from now on: it is counted, and whoever asks for it finds it.
+        if (line) this.inLine.set(line.seq, line);
+        if (line && isPlacing) this.place(line);
+        else if (line) toPlace.push(line);
+      }),
+    );
+    isPlacing = true;
+    // Those that run already hold their seats before anybody new gets one.
+    for (const line of toPlace) if (this.inLine.get(line.seq) === line) this.place(line);
+    return found;
+  }
+
+  /** The service is open: what is due happens, and what was restored asks for what it waits for. */
+  resume(): void {
+    this.deadlines.open();
+    this.resuming.open();
+  }
+  /** No further attempt begins; what is under way goes on. */
+  drain(): void {
+    this.isDraining = true;
+  }
+  /** Attempts whose request may be out at this moment. */
+  readonly sending = (): number => this.sendingCount + this.readying.size;
+  readonly has = (seq: number): boolean => this.held.has(seq) || this.inLine.has(seq);
+  /** Resolves when a generation has dealt with everything it was told so far. */
+  readonly idle = (seq: number): Promise<void> => this.held.get(seq)?.host.idle() ?? Promise.resolve();
+  readonly isAwake = (seq: number): boolean => this.held.get(seq)?.host.isAwake ?? false;
+  readonly seatsTaken = (routeId: string): number => this.seats.onRoute(routeId);
+  counts(): { queued: number; running: number; awake: number; deadlines: number } {
+    const hosted = countHosted(this.inLine.values(), (seq) => this.held.get(seq));
+    const counts = { queued: this.inLine.size, running: this.held.size - hosted };
+    return { ...counts, awake: this.awake.size(), deadlines: this.deadlines.size() };
+  }
+  stop(): void {
+    this.isDraining = true;
+    this.deadlines.stop();
+    this.resuming.stop();
+    for (const { host } of this.held.values()) host.end();
+    this.held.clear();
+    this.inLine.clear();
+  }
+
+  private place(line: InLine): void {
+    this.inLine.set(line.seq, line);
+    const hasPlace = isRunning(this.held.get(line.seq));
+    const choice = choose(line, this.parts.gate);
+    const atMs = this.parts.clock.nowMs();
+    // §2.5: the deadline may be overdue without having fired yet, after a restart for example.
+    if (atMs >= line.waitEndsAtMs) this.report(line.seq, { type: "waitEnded", atMs });
+    else if (line.awaitsPins) this.resuming.later(line.seq, () => this.pinOf(line));
+    else if (choice.route === null) this.report(line.seq, { type: "skipped", passed: choice.passed, atMs });
+    else if (!this.isDraining && this.seats.tryTake(choice.routeId, hasPlace)) this.begin(line, choice.routeId);
+    else this.seats.wait({ seq: line.seq, accountSeq: line.accountSeq, routeId: choice.routeId, isRunning: hasPlace });
+  }
+
+  /** Fetching begins when the service is open, and never while it drains: the next process does it. */
+  private pinOf(line: InLine): Ask | null {
+    return this.inLine.get(line.seq) === line && !this.isDraining ? { type: "ask.pin" } : null;
+  }
+
+  /** A seat on `routeId` is taken for the generation: its next attempt begins, unless the route closed meanwhile. */
+  private begin(line: InLine, routeId: string): void {
+    const choice = choose(line, this.parts.gate);
+    if (choice.route === null || choice.routeId !== routeId || this.parts.clock.nowMs() >= line.waitEndsAtMs) {
+      this.seats.giveBack(routeId);
+      if (!isRunning(this.held.get(line.seq))) this.seats.endRunning();
+      this.place(line);
+      return;
+    }
+    const held = this.held.get(line.seq) ?? this.hostQueued(line.seq);
+    if (!held) return;
+    this.inLine.delete(line.seq);
+    // A grant that found its generation busy with a late result was never used.
+    if (held.seat !== null) this.seats.giveBack(held.seat);
+    held.seat = routeId;
+    held.isGranted = true;
+    held.isCounted = true;
+    held.host.tell(begunOn(line, choice, this.parts.clock.nowMs()));
+  }
+
+  /** Builds the actor of a queued generation; its entry is made first, so that there is one host per generation. */
+  private hostQueued(seq: number): Held | undefined {
+    const line = this.inLine.get(seq);
+    if (!line) return undefined;
+    this.inLine.delete(seq);
+    this.seats.leave(seq);
+    const host = new Host(line, this.hostParts);
+    const held = newHeld(host, { seat: null, isCounted: false, watched: [] });
+    this.held.set(seq, held);
+    host.wake({ version: 0, plan: line.plan, waitEndsAtMs: line.waitEndsAtMs, snapshot: null });
+    return held;
+  }
+
+  private seatAll(): void {
+    if (this.isDraining) return;
+    for (let next = this.seats.nextSeated(); next; next = this.seats.nextSeated()) {
+      const line = this.inLine.get(next.seq);
+      if (line) this.begin(line, next.routeId);
+      else {
+        this.seats.giveBack(next.routeId);
+        if (!next.isRunning) this.seats.endRunning();
+      }
+    }
+  }
+
+  private stepped(
+    host: Host,
+    before: GenerationSnapshot,
+    after: GenerationSnapshot,
+    asks: Ask[],
+    record: GenerationRecord,
+  ): void {
+    const held = this.held.get(host.seq);
+    if (!held) return;
+    const leaf = leafOf(after);
+    if (after.context.tried !== before.context.tried) held.isGranted = false;
+    held.standing = standAfter(held, before, after);
+    this.countSending(held, leaf === "running.submitting.sending");
+    if (!isSameCommand(deadlineOf(before), deadlineOf(after))) this.deadlines.set(host.seq, deadlineOf(after));
+    const hasEnded = after.status === "done";
+    if (leaf !== "running.awaitingSeat") {
+      this.inLine.delete(host.seq);
+      this.seats.leave(host.seq);
+    }
+    if (hasEnded) {
+      this.held.delete(host.seq);
+      this.awake.remove(host);
+    }
+    this.freeSeat(held, after, hasEnded);
+    this.parts.stepped(record, after);
+    for (const ask of asks) {
+      if (ask.type === "ask.beginAttempt") this.place(lineOf(host, after));
+      else this.parts.perform(host.seq, ask);
+    }
+    this.seatAll();
+  }
+
+  /** What a restored generation waits for is about to be asked: where it has not moved on, its last look begins now. */
+  private turnOf(ask: Ask, held: Held, { deadlineFrom, snapshot }: TakenUp): Ask | null {
+    const { seq } = held.host;
+    const isHeld = this.held.get(seq) === held;
+    if (!isHeld && !held.standing.hasEnded) return null;
+    if (isHeld && !held.standing.hasLeft) this.deadlines.set(seq, deadlineFrom(this.parts.clock.nowMs()));
+    return stillToAsk(ask, snapshot.context.watched, held.standing);
+  }
+
+  private freeSeat(held: Held, after: GenerationSnapshot, hasEnded: boolean): void {
+    const isOver = hasEnded || leafOf(after) === "running.parked";
+    if (held.seat !== null && (isOver || (!held.isGranted && seatOf(after) !== held.seat))) {
+      this.seats.giveBack(held.seat);
+      held.seat = null;
+    }
+    if (held.isCounted && isOver) {
+      this.seats.endRunning();
+      held.isCounted = false;
+    }
+  }
+
+  private countSending(held: Held, isSending: boolean): void {
+    if (held.isSending !== isSending) this.sendingCount += isSending ? 1 : -1;
+    held.isSending = isSending;
+  }
+
+  private lose(host: Host, reason: string | null): void {
+    const held = this.held.get(host.seq);
+    if (!held) return;
+    this.held.delete(host.seq);
+    this.inLine.delete(host.seq);
+    this.seats.leave(host.seq);
+    this.awake.remove(host);
+    this.deadlines.set(host.seq, null);
+    this.countSending(held, false);
+    if (held.seat !== null) this.seats.giveBack(held.seat);
+    if (held.isCounted) this.seats.endRunning();
+    if (reason !== null) this.parts.stopped(host.seq, host.id, reason);
+    this.seatAll();
+  }
+
+  /** Takes a generation up where it was. Returns its place in line when it waits for a route. */
+  private restore(found: Unfinished): InLine | null {
+    const { seq, id, accountSeq, snapshot } = found;
+    if (snapshot === null) {
+      this.deadlines.set(seq, { kind: "start", n: 0, dueAtMs: found.waitEndsAtMs });
+      return newLine(found);
+    }
+    let taken: TakenUp;
+    try {
+      taken = takeUp(found, snapshot, this.parts.clock.nowMs(), this.parts.lastAliveMs);
+    } catch (fault) {
+      this.parts.stopped(seq, id, fault instanceof Error ? fault.message : String(fault));
+      return null;
+    }
+    const { leaf, seat } = taken;
+    const host = new Host({ seq, id, accountSeq }, this.hostParts);
+    const isParked = leaf === "running.parked";
+    const isQueued = leaf === "queued";
+    const held = newHeld(host, { seat, isCounted: !isParked && !isQueued, watched: taken.snapshot.context.watched });
+    this.held.set(seq, held);
+    if (isParked) this.parts.foundParked(seq, id);
+    if (seat !== null) this.seats.take(seat, false);
+    else if (held.isCounted) this.seats.enter();
+    this.deadlines.set(seq, taken.deadlineFrom(this.parts.clock.nowMs()));
+    const unanswered = interruptedBy(seq, taken, this.parts);
+    if (unanswered) host.tell(unanswered);
+    for (const ask of taken.asks) this.resuming.later(seq, () => this.turnOf(ask, held, taken));
+    return isQueued || leaf === "running.awaitingSeat" ? lineOf(host, taken.snapshot) : null;
+  }
+}

@@ -1,0 +1,131 @@
+// Ends what does not end by itself: an operator settles, fails or retries a generation, with a reason that stays in the books.
+import type { Clock } from "../domain/clock.ts";
+import { type Decide, type Decision, isCarriedOut, type OperatorDecision } from "../domain/operator-decision.ts";
+import type { Attempt, AttemptState, Credits, GenerationStatus } from "../domain/types.ts";
+import type { Actor, OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+import type { StoreReads } from "../store/store.ts";
+import { OfficeFault } from "./admin-error.ts";
+import { done } from "./keys.ts";
+
+/** `attempt`: null for the newest that can be settled; only `settle` takes one. */
+export type DecisionAsk = { id: string; decision: Decision; attempt: number | null; reason: string };
+/**
+ * A generation after a decision. `state`: of its machine; `isTaken`: the decision is carried out; else its owner acts within a minute, unless
+ * something else has ended or moved the generation before.
+ */
+export type Decided = {
+  id: string;
+  status: GenerationStatus;
+  state: string;
+  isTaken: boolean;
+  costCredits: Credits | null;
+  message: string | null;
+};
+
+/** Every method throws OfficeFault for a no. */
+export type GenerationOffice = { decideGeneration(ask: DecisionAsk): Promise<Decided> };
+
+export type GenerationOfficeParts = {
+  reads: Pick<StoreReads, "findGeneration" | "generationBySeq" | "journalOf" | "attemptsOf" | "planOf">;
+  post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+  /** Tells the machine of a generation; null where no service runs. */
+  decide: Decide | null;
+  /** Who decides; null: nobody said. */
+  by: Actor | null;
+  clock: Clock;
+};
+
+/** A service on the same machine acts at once; another node when it next looks round. */
+const TAKEN_WITHIN_MS = 10_000;
+const LOOK_MS = 25;
+/** Attempts that may have delivered, whatever was thought of them. */
+export const MAY_HAVE_DELIVERED: ReadonlySet<AttemptState> = new Set(["accepted", "lost", "capped", "failed"]);
+
+const refused = (message: string, fix?: string): OfficeFault =>
+  new OfficeFault("refused", message, { code: "refused", ...(fix ? { fix } : {}) });
+
+/** What waits for a person, or for a provider whose answer may never come. Whose result is fetched asks again by itself. */
+const MAY_BE: Readonly<Record<Exclude<Decision, "fail">, readonly string[]>> = {
+  retry: ["running.parked", "running.confirming.acceptance"],
+  settle: ["running.parked", "running.confirming.acceptance", "running.confirming.result"],
+};
+const isKnown = ({ job, results }: Attempt): boolean => job !== null || (results ?? []).length > 0;
+
+/** The attempt to settle: the one that is named, or the newest of which something is known. @throws OfficeFault */
+const deliveredOf = (id: string, attempts: readonly Attempt[], n: number | null): Attempt => {
+  const trace = `genrouter trace ${id} shows its attempts`;
+  const found = n === null ? attempts.findLast((one) => MAY_HAVE_DELIVERED.has(one.state) && isKnown(one)) : attempts[n - 1];
+  if (!found)
+    throw refused(
+      n === null ? `no attempt of ${id} has a job or a result: nothing can be charged` : `${id} has no attempt ${n}`,
+      trace,
+    );
+  if (!isKnown(found)) throw refused(`attempt ${found.n} of ${id} has neither a job nor a result: nothing can be charged`, trace);
+  if (!MAY_HAVE_DELIVERED.has(found.state))
+    throw refused(`attempt ${found.n} of ${id} is ${found.state}: it is not charged`, trace);
+  return found;
+};
+
+export const openGenerationOffice = ({ reads, post, decide, by, clock }: GenerationOfficeParts): GenerationOffice => {
+  const pause = (ms: number) => new Promise<void>((goOn) => void clock.after(ms, goOn));
+  const standing = async (seq: number, told?: OperatorDecision): Promise<{ state: string; isTaken: boolean }> => {
+    const journal = await reads.journalOf(seq);
+    const isTaken = told !== undefined && journal.some(({ event }) => isCarriedOut(told, event));
+    return { state: journal.at(-1)?.stateAfter ?? "queued", isTaken };
+  };
+  /** What is told to the machine. @throws OfficeFault where it would not listen */
+  const decisionOf = async (
+    { id, decision, attempt, reason }: DecisionAsk,
+    seq: number,
+    state: string,
+    decidedAtMs: number,
+  ): Promise<OperatorDecision> => {
+    const why = { by: by?.name ?? "operator", reason, decidedAtMs };
+    if (decision === "fail") return { type: "failedByOperator", ...why };
+    if (!MAY_BE[decision].includes(state))
+      throw refused(`${id} is ${state}: it goes on by itself, and can only be failed`, `genrouter trace ${id} shows where it is`);
+    const attempts = await reads.attemptsOf(seq);
+    if (decision === "retry") return { type: "retriedByOperator", ...why, hasJob: attempts.at(-1)?.job != null };
+    const { n, route, job } = deliveredOf(id, attempts, attempt);
+    const plan = (await reads.planOf(seq))?.plan ?? [];
+    const at = plan.findIndex(({ routeId }) => routeId === route.routeId);
+    return { type: "settledByOperator", n, route: at, ...(job ? { job } : {}), ...why };
+  };
+
+  return {
+    decideGeneration: async (ask) => {
+      const { id, decision, attempt, reason } = ask;
+      const record = await reads.findGeneration(id);
+      if (!record) throw new OfficeFault("notFound", `there is no generation ${id}`, { code: "not_found" });
+      const { seq } = record;
+      if (record.completedAtMs !== null) throw refused(`${id} has ended: it ${record.status}`);
+      if (decide === null)
+        throw new OfficeFault("tryAgain", "a generation is decided by the running service, and none runs here", {
+          fix: "genrouter serve, then the same command again",
+          code: "not_running",
+        });
+      const atMs = clock.nowMs();
+      const told = await decisionOf(ask, seq, (await standing(seq)).state, atMs);
+      done(
+        await post({
+          deed: "decide-generation",
+          seq,
+          decision,
+          attempt: "n" in told ? told.n : attempt,
+          reason,
+          atMs,
+        }),
+      );
+      await decide(seq, told);
+      for (let waitedMs = 0; ; waitedMs += LOOK_MS) {
+        const ended = (await reads.generationBySeq(seq))?.completedAtMs ?? null;
+        const { state, isTaken } = await standing(seq, told);
+        if (isTaken || ended !== null || waitedMs >= TAKEN_WITHIN_MS) {
+          const { status, costCredits, error, message } = (await reads.generationBySeq(seq)) ?? record;
+          return { id, status, state, isTaken, costCredits, message: error?.message ?? message };
+        }
+        await pause(LOOK_MS);
+      }
+    },
+  };
+};

@@ -1,0 +1,141 @@
+// The office's desk for keys: made, changed, rotated, revoked, and shown with what they have spent.
+import type { Model } from "../../catalogue/schema.ts";
+import { rollUpUsage } from "../app/maintenance.ts";
+import type { Clock } from "../domain/clock.ts";
+import { hashApiKey, newApiKey } from "../domain/ids.ts";
+import type { KeyLimits, KeyScope, KeyTerms } from "../domain/types.ts";
+import type { OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+import type { AccountRow, KeyRow, KeySpend, StoreReads } from "../store/store.ts";
+import { OfficeFault } from "./admin-error.ts";
+import { idFor } from "./request-reference.ts";
+
+export type CreatedKey = { id: string; key: string; accountId: string; scope: KeyScope };
+/** `from` is refused from `fromExpiresAtMs` on. */
+export type RotatedKey = CreatedKey & { from: string; fromExpiresAtMs: number };
+export type ListedKey = KeyRow & { spend: KeySpend };
+/** Members absent are left alone. */
+export type KeyChange = { name?: string; limits?: Partial<KeyLimits> } & Partial<Pick<KeyTerms, "expiresAtMs" | "models">>;
+
+/** Every method throws OfficeFault for a no. */
+export type KeyOffice = {
+  createKey(ask: {
+    reference: string;
+    accountId: string;
+    scope: KeyScope;
+    name: string;
+    terms?: Partial<Omit<KeyTerms, "limits">> & { limits?: Partial<KeyLimits> };
+  }): Promise<CreatedKey>;
+  listKeys(ask: { accountId: string | null }): Promise<ListedKey[]>;
+  setKey(ask: { id: string } & KeyChange): Promise<ListedKey>;
+  /** Makes a key with the same terms; the other one is refused after `overlapMs`, 30 days at most. */
+  rotateKey(ask: { reference: string; id: string; overlapMs: number }): Promise<RotatedKey>;
+  revokeKey(ask: { id: string }): Promise<ListedKey>;
+};
+
+export type KeyOfficeParts = {
+  reads: StoreReads;
+  post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+  mode: "test" | "live";
+  clock: Clock;
+  accountOf: (id: string) => Promise<AccountRow>;
+  models: () => readonly Model[];
+};
+
+export const LONGEST_OVERLAP_MS = 30 * 86_400_000;
+/** How much of a key is kept to recognise it by: the prefix and four characters. */
+const SHOWN_CHARS = 12;
+const NO_LIMITS: KeyLimits = { day: null, week: null, month: null };
+
+export const missing = (what: string, id: string, where: string): never => {
+  throw new OfficeFault("notFound", `there is no ${what} ${id}`, {
+    fix: `${where} shows those there are`,
+    code: "not_found",
+  });
+};
+
+export const done = (outcome: OfficeOutcome): Extract<OfficeOutcome, { kind: "done" }> => {
+  if (outcome.kind === "refused") throw new OfficeFault("refused", outcome.reason, { code: "refused" });
+  return outcome;
+};
+
+const refused = (why: string, fix: string): never => {
+  throw new OfficeFault("refused", why, { fix, code: "refused" });
+};
+
+export const openKeyOffice = ({ reads, post, mode, clock, accountOf, models }: KeyOfficeParts): KeyOffice => {
+  const rowOf = async (id: string): Promise<KeyRow> => (await reads.key(id)) ?? missing("key", id, "genrouter keys list");
+
+  const catchUp = () => rollUpUsage({ reads, post, breathe: async () => undefined });
+  const listed = async (accountId?: string): Promise<ListedKey[]> => {
+    await catchUp();
+    const spend = await reads.keySpend(clock.nowMs(), accountId);
+    return (await reads.keys(accountId)).flatMap((row) => {
+      const spent = spend.get(row.id);
+      return spent ? [{ ...row, spend: spent }] : [];
+    });
+  };
+  const show = async (id: string): Promise<ListedKey> =>
+    (await listed((await rowOf(id)).accountId)).find((row) => row.id === id) ?? missing("key", id, "genrouter keys list");
+
+  /** @throws OfficeFault for terms that would make a key of no use. */
+  const insistOn = ({ expiresAtMs, models: named }: Pick<KeyChange, "expiresAtMs" | "models">): void => {
+    if (typeof expiresAtMs === "number" && expiresAtMs <= clock.nowMs())
+      refused("a key cannot expire in the past", "genrouter keys revoke ends one at once");
+    const known = new Set(models().map(({ id }) => id));
+    const unknown = named?.find((id) => !known.has(id));
+    if (unknown !== undefined) refused(`there is no model ${unknown}`, "genrouter models --all lists those there are");
+  };
+
+  const newKey = () => {
+    const key = newApiKey(mode);
+    return { key, hash: hashApiKey(key), start: key.slice(0, SHOWN_CHARS) };
+  };
+  const insistOnNew = async (id: string): Promise<void> => {
+    if ((await reads.key(id)) !== undefined)
+      throw new OfficeFault("failure", `the key ${id} was made, but the answer that showed it was lost`, {
+        fix: `genrouter keys revoke ${id}, then genrouter keys create again`,
+        code: "key_not_shown",
+      });
+  };
+
+  return {
+    createKey: async ({ reference, accountId, scope, name, terms = {} }) => {
+      const account = await accountOf(accountId);
+      const id = idFor("key", reference);
+      await insistOnNew(id);
+      insistOn(terms);
+      const { key, hash, start } = newKey();
+      const { expiresAtMs = null, models: named = null, limits = {} } = terms;
+      const whole: KeyTerms = { expiresAtMs, models: named, limits: { ...NO_LIMITS, ...limits } };
+      const isBound = expiresAtMs !== null || named !== null || Object.keys(limits).length > 0;
+      const made = { id, accountSeq: account.seq, scope, name, hash, start, ...(isBound ? { terms: whole } : {}) };
+      done(await post({ deed: "create-key", ...made, atMs: clock.nowMs() }));
+      return { id, key, accountId, scope };
+    },
+    listKeys: async ({ accountId }) => {
+      if (accountId !== null) await accountOf(accountId);
+      return listed(accountId ?? undefined);
+    },
+    setKey: async ({ id, ...change }) => {
+      await rowOf(id);
+      insistOn(change);
+      // A first limit counts what was spent before: what is added up by then the writer has not to look for.
+      if (change.limits) await catchUp();
+      done(await post({ deed: "set-key", keyId: id, ...change, atMs: clock.nowMs() }));
+      return show(id);
+    },
+    rotateKey: async ({ reference, id: from, overlapMs }) => {
+      const { accountId, scope } = await rowOf(from);
+      const id = idFor("key", reference);
+      await insistOnNew(id);
+      const { key, hash, start } = newKey();
+      done(await post({ deed: "rotate-key", keyId: from, overlapMs, id, hash, start, atMs: clock.nowMs() }));
+      return { id, key, accountId, scope, from, fromExpiresAtMs: (await rowOf(from)).expiresAtMs ?? clock.nowMs() };
+    },
+    revokeKey: async ({ id }) => {
+      const row = await rowOf(id);
+      if (row.revokedAtMs === null) done(await post({ deed: "revoke-key", keyId: id, atMs: clock.nowMs() }));
+      return show(id);
+    },
+  };
+};

@@ -1,0 +1,192 @@
+// The part of the office that is about providers and routes: keys, switches, and what there is.
+import type { Model } from "../../catalogue/schema.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { CheckOutcome, ListedJob, ListedRoute, Providers } from "../providers/port.ts";
+import { usableKey } from "../providers/provider-client.ts";
+import { type Vault, VaultFault } from "../providers/vault.ts";
+import type { Market, ProviderRow, RouteRow } from "../routing/inventory.ts";
+import type { NodeReads } from "../store/cluster-port.ts";
+import type { OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+import type { ProviderKeyRow } from "../store/store.ts";
+import { OfficeFault } from "./admin-error.ts";
+
+/** `costs`: what the provider takes for the least that can be asked, in words. */
+/** `reopened`: routes of the account that were down for its key or its balance, and are tried again. */
+export type CheckedRoute = { id: string; provider: string; check: CheckOutcome; costs: string; reopened: number };
+/** `reachesMs`: how far back the provider's lists go. */
+export type JobList = { jobs: ListedJob[]; reachesMs: number };
+/** `isShadowed`: the settings have a key too, and theirs goes before it. */
+export type KeptKey = { account: string; id: string; isShadowed: boolean };
+
+export type ProviderOffice = {
+  listProviders(ask: Record<string, never>): Promise<ProviderRow[]>;
+  /** The catalogue in use. */
+  listModels(ask: Record<string, never>): Promise<readonly Model[]>;
+  listRoutes(ask: { model: string | null; provider: string | null }): Promise<RouteRow[]>;
+  /** The key is sealed before it is written, and never told again. One that is kept already is replaced. */
+  setProviderKey(ask: { account: string; key: string }): Promise<KeptKey>;
+  dropProviderKey(ask: { account: string }): Promise<{ account: string }>;
+  /** Seals every kept key anew under a new master key, and forgets the master keys before it. Refused while other nodes are alive. */
+  rotateMasterKey(ask: Record<string, never>): Promise<{ accounts: string[] }>;
+  /** What the provider's own lists have since a time, for its routes of the catalogue and these besides. */
+  listJobs(ask: { provider: string; routes: ListedRoute[]; sinceMs: number }): Promise<JobList>;
+  /** Whether the route's provider takes our key, without buying anything; and what a try would cost. */
+  checkRoute(ask: { id: string }): Promise<CheckedRoute>;
+  /** Off for a reason, or on again (null). */
+  switchRoute(ask: { id: string; reason: string | null }): Promise<RouteRow>;
+};
+
+export type ProviderOfficeParts = {
+  market: Market;
+  vault: Vault;
+  kept: () => Promise<ProviderKeyRow[]>;
+  /** The nodes that share the store; null where one process alone writes. */
+  nodes: Pick<NodeReads, "list" | "names"> | null;
+  /** With the keys that there are. @throws BadSetting for one that cannot be read */
+  providers: () => Promise<Pick<Providers, "configured" | "list" | "traits" | "check">>;
+  /** Told when a kept key was set or taken away (undefined), so that it is in use at once. */
+  rekeyed: (account: string, key: string | undefined) => void;
+  post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+  clock: Clock;
+};
+
+const done = (outcome: OfficeOutcome): void => {
+  if (outcome.kind === "refused") throw new OfficeFault("refused", outcome.reason, { code: "refused" });
+};
+
+const LISTING_MS = 600_000;
+const CHECK_MS = 20_000;
+
+const noKey = (account: string) =>
+  new OfficeFault("refused", `there is no key of ${account}`, {
+    fix: `genrouter providers set-key ${account}`,
+    code: "no_key",
+  });
+
+export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice => {
+  const { market, vault, rekeyed, post, clock } = parts;
+  const accountOf = async (account: string): Promise<ProviderRow> => {
+    const rows = await market.providers();
+    // Whoever names one interface of an account means the account.
+    const known = rows.find((row) => row.account === account) ?? rows.find(({ id }) => id === account);
+    if (known) return known;
+    throw new OfficeFault("notFound", `there is no provider account ${account}`, {
+      fix: `there are ${[...new Set(rows.map((row) => row.account))].join(", ")}`,
+      code: "not_found",
+    });
+  };
+  const routeOf = async (id: string): Promise<RouteRow> => {
+    const known = (await market.routes()).find((row) => row.id === id);
+    if (known) return known;
+    throw new OfficeFault("notFound", `there is no route ${id}`, {
+      fix: "genrouter routes list shows those there are",
+      code: "not_found",
+    });
+  };
+  const unsealing = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (fault) {
+      if (fault instanceof VaultFault) throw new OfficeFault("unwritable", fault.message, { code: "key_unreadable" });
+      throw fault;
+    }
+  };
+  /** What is sealed anew here, no other node opens until it has this one's file. */
+  const insistAlone = async (): Promise<void> => {
+    const { nodes } = parts;
+    if (nodes === null) return;
+    const alive = (await nodes.list(0, { visits: true })).filter(({ endedAtMs }) => endedAtMs === null);
+    if (alive.length <= 1) return;
+    const names = await nodes.names(alive.map(({ epoch }) => epoch));
+    throw new OfficeFault("tryAgain", `more than one node is alive: ${[...names.values()].join(", ")}`, {
+      fix: "stop the other nodes, rotate, copy provider-keys.master to every node, start them",
+      code: "nodes_alive",
+    });
+  };
+  return {
+    listProviders: () => market.providers(),
+    listModels: () => Promise.resolve(market.models()),
+    listRoutes: async ({ model, provider }) =>
+      (await market.routes()).filter(
+        (row) => (model === null || row.model === model) && (provider === null || row.provider === provider),
+      ),
+    setProviderKey: async ({ account: named, key: text }) => {
+      const { account, key: source } = await accountOf(named);
+      let key: string | undefined;
+      try {
+        key = usableKey(account, text);
+      } catch {
+        key = undefined;
+      }
+      if (key === undefined)
+        throw new OfficeFault("usage", "a key is one word of printable ASCII; what was given cannot be sent", {
+          code: "bad_key",
+        });
+      const usable = key;
+      const beside = await parts.kept();
+      const { id, sealed } = unsealing(() => vault.seal(account, usable, beside));
+      done(await post({ deed: "set-provider-key", account, id, sealed, atMs: clock.nowMs() }));
+      const isShadowed = source !== null && source.from !== "vault";
+      if (!isShadowed) rekeyed(account, key);
+      return { account, id, isShadowed };
+    },
+    dropProviderKey: async ({ account: named }) => {
+      const { account, key: source } = await accountOf(named);
+      done(await post({ deed: "drop-provider-key", account }));
+      if (source?.from === "vault") rekeyed(account, undefined);
+      return { account };
+    },
+    rotateMasterKey: async () => {
+      await insistAlone();
+      const opened = (await parts.kept()).map((row) => ({
+        account: row.account,
+        key: unsealing(() => vault.open(row.account, row)),
+      }));
+      vault.renew();
+      for (const { account, key } of opened)
+        done(await post({ deed: "set-provider-key", account, ...vault.seal(account, key, []), atMs: clock.nowMs() }));
+      vault.forgetOld();
+      return { accounts: opened.map(({ account }) => account) };
+    },
+    listJobs: async ({ provider, routes, sinceMs }) => {
+      const known = (await market.providers()).find(({ id }) => id === provider);
+      if (!known)
+        throw new OfficeFault("notFound", `there is no provider ${provider}`, {
+          fix: "genrouter providers list shows those there are",
+          code: "not_found",
+        });
+      const providers = await parts.providers();
+      if (!providers.configured(provider)) throw noKey(known.account);
+      const asked = [...(await market.routesOf(provider)), ...routes];
+      const outcome = await providers.list(provider, asked, sinceMs, AbortSignal.timeout(LISTING_MS));
+      if (outcome.kind === "none")
+        throw new OfficeFault(
+          "refused",
+          `${known.name} has no list of jobs that can be asked for; genrouter orphans lists what is open here`,
+          {
+            code: "no_list",
+          },
+        );
+      if (outcome.kind === "unclear")
+        throw new OfficeFault("tryAgain", `the list of ${known.name} could not be read whole: ${outcome.detail}`, {
+          code: "list_unread",
+        });
+      return { jobs: outcome.jobs, reachesMs: providers.traits(provider).findWindowMs };
+    },
+    checkRoute: async ({ id }) => {
+      const { provider, state } = await routeOf(id);
+      if (state === "no key") throw noKey((await accountOf(provider)).account);
+      const { endpoint, options, costs } = await market.offerOf(id);
+      const check = await (await parts.providers()).check(provider, { endpoint, options }, AbortSignal.timeout(CHECK_MS));
+      const faulty = check.kind === "works" ? await market.faultyOf(provider) : [];
+      const atMs = clock.nowMs();
+      await Promise.all(faulty.map(async (routeId) => done(await post({ deed: "switch-route", routeId, reason: null, atMs }))));
+      return { id, provider, check, costs, reopened: faulty.length };
+    },
+    switchRoute: async ({ id, reason }) => {
+      await routeOf(id);
+      done(await post({ deed: "switch-route", routeId: id, reason, atMs: clock.nowMs() }));
+      return routeOf(id);
+    },
+  };
+};

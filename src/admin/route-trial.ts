@@ -1,0 +1,112 @@
+// Trying a route for money: one generation that may go nowhere else, on an account of the service's own, kept and proved like any other.
+import { fieldsOf, isRange } from "../../catalogue/capabilities.ts";
+import type { Model } from "../../catalogue/schema.ts";
+import { hashApiKey } from "../domain/ids.ts";
+import type { Credits, Failure, GenerationStatus, JsonObject } from "../domain/types.ts";
+import type { Submit } from "../generations/submit.ts";
+import type { StoreReads } from "../store/store.ts";
+import { OfficeFault } from "./admin-error.ts";
+import type { Office } from "./admin-service.ts";
+import { newReference } from "./request-reference.ts";
+
+/** A trial as it stands. `failure`: why the provider did not deliver; `costCredits`: what such a generation is sold for, once it ended. */
+export type Trial = {
+  generationId: string;
+  accountId: string;
+  status: GenerationStatus;
+  reservedCredits: Credits;
+  costCredits: Credits | null;
+  failure: Failure | null;
+};
+
+export type RouteTrials = {
+  /** Buys one generation on a route. The same reference again is the same generation. */
+  tryRoute(ask: { reference: string; id: string; input: JsonObject | null }): Promise<Trial>;
+  findTrial(ask: { generationId: string }): Promise<Trial>;
+};
+
+export type RouteTrialsParts = {
+  office: Pick<Office, "createAccount" | "createKey" | "revokeKey" | "addCredits">;
+  reads: StoreReads;
+  /** Null where no service runs that could. */
+  submit: Submit | null;
+  modelOf: (routeId: string) => Model | undefined;
+};
+
+const NAME = "route tests";
+/** What a generation may cost at most: the default of `max_cost_usd`. */
+const MOST_CREDITS = 10_000;
+const PROMPT = "a red kite over dunes";
+
+/** The least that a model can be asked for, at its shortest. @throws OfficeFault where it needs media, which only the operator has */
+const leastInput = (model: Model): JsonObject => {
+  const input: JsonObject = {};
+  const lacking: string[] = [];
+  for (const [name, field] of fieldsOf(model)) {
+    if (name === "prompt") input.prompt = PROMPT;
+    else if (field.required) lacking.push(name);
+    else if (name === "duration" && isRange(field) && field.excludes === undefined) input.duration = field.min;
+  }
+  if (lacking.length === 0) return input;
+  throw new OfficeFault("usage", `${model.id} needs ${lacking.join(", ")}, which cannot be made up`, {
+    fix: `--input '{"${lacking[0]}":"https://…"}'`,
+    code: "input_needed",
+  });
+};
+
+export const openRouteTrials = ({ office, reads, submit, modelOf }: RouteTrialsParts): RouteTrials => {
+  const find = async (generationId: string): Promise<Trial> => {
+    const record = await reads.findGeneration(generationId);
+    if (!record) throw new OfficeFault("notFound", `there is no generation ${generationId}`, { code: "not_found" });
+    const attempts = await reads.attemptsOf(record.seq);
+    const { accountId, status, reservedCredits, costCredits, error } = record;
+    const own = attempts.findLast(({ failure }) => failure !== null)?.failure ?? null;
+    const failure = own ?? (error ? { class: "job_failed" as const, detail: `${error.code}: ${error.message}` } : null);
+    return {
+      ...{ generationId, accountId, status, reservedCredits, costCredits },
+      failure: status === "failed" ? failure : null,
+    };
+  };
+  return {
+    findTrial: ({ generationId }) => find(generationId),
+    tryRoute: async ({ reference, id, input }) => {
+      if (submit === null)
+        throw new OfficeFault("tryAgain", "a route is tried by the running service, and none runs here", {
+          fix: "genrouter serve, then the same command again",
+          code: "not_running",
+        });
+      const model = modelOf(id);
+      if (!model) throw new OfficeFault("notFound", `there is no route ${id}`, { code: "not_found" });
+      const body = { model: model.id, input: input ?? leastInput(model) };
+      const { id: accountId, availableCredits } = await office.createAccount({ reference: NAME, name: NAME, creditCredits: 0 });
+      // Asked again once it is bought, its hold stands between what is available and what was then missing.
+      const seq = (await reads.account(accountId))?.seq;
+      const bought = seq === undefined ? undefined : await reads.generationByKey(seq, reference);
+      if (bought) return find(bought.record.id);
+      const missing = MOST_CREDITS - availableCredits;
+      if (missing > 0)
+        await office.addCredits({ reference: `${NAME} ${reference}`, accountId, credits: missing, note: `to try ${id}` });
+      // A key of its own, which nobody is told and which opens nothing once the trial has begun.
+      const made = await office.createKey({ reference: newReference("key"), accountId, scope: "generate", name: NAME });
+      try {
+        const caller = await reads.callerByKeyHash(hashApiKey(made.key));
+        if (!caller) throw new Error("a key that was just made opens nothing");
+        const { record } = await submit({
+          ...{
+            caller,
+            requestId: reference,
+            model: model.id,
+            input: body.input,
+            body: JSON.stringify(body),
+            fingerprint: null,
+            onlyRoute: id,
+          },
+          ...{ maxCostCredits: MOST_CREDITS, maxWaitMs: null, idempotencyKey: reference },
+        });
+        return await find(record.id);
+      } finally {
+        await office.revokeKey({ id: made.id });
+      }
+    },
+  };
+};

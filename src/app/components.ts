@@ -1,0 +1,300 @@
+// Joins the rooms: the engine, the providers and media it works with, and the HTTP door before it.
+import { setImmediate } from "node:timers";
+import type { Catalogue } from "../../catalogue/load.ts";
+import type { Office } from "../admin/admin-service.ts";
+import { openTill, type Till } from "../billing/checkout.ts";
+import type { Tenure } from "../cluster/lease-keeper.ts";
+import { openMembership } from "../cluster/membership.ts";
+import { BadSetting, type Settings } from "../config/schema.ts";
+import { openConsole } from "../console/console.ts";
+import type { MakingService } from "../console/generations-api.ts";
+import type { Operating } from "../console/operator/deps.ts";
+import { openSessions } from "../console/sessions.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Decide } from "../domain/operator-decision.ts";
+import type { KeptFiles } from "../files/create-storage.ts";
+import type { Spool } from "../files/inline-spool.ts";
+import type { Copies } from "../files/input-copies.ts";
+import type { Files } from "../files/port.ts";
+import { serveThrough } from "../files/proxy-download.ts";
+import { openInputLinks } from "../files/signed-input-links.ts";
+import { openLinks } from "../files/signed-links.ts";
+import { shareWatch } from "../generations/commit-listeners.ts";
+import { type Http, openHttp } from "../http/server.ts";
+import { openGiving } from "../inputs/provider-inputs.ts";
+import { type Inspector, openInspector } from "../inspector/inspector.ts";
+import type { Log } from "../logging/events.ts";
+import { readAllowed } from "../media/host-allowlist.ts";
+import { tellCalls } from "../providers/call-logging.ts";
+import { type Callbacks, openCallbacks } from "../providers/callback-urls.ts";
+import type { Dialects } from "../providers/dialect/load.ts";
+import { callProvider } from "../providers/http-call.ts";
+import type { Providers } from "../providers/port.ts";
+import { type CallTimes, openProviders } from "../providers/providers.ts";
+import type { Store } from "../store/store.ts";
+import { openStanding } from "../telemetry/gauge-sources.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import { joinEngine } from "./core.ts";
+import type { Engine, EngineParts } from "./core-types.ts";
+import { openSweeping } from "./file-sweeper.ts";
+import { openUpkeep, type Upkeep } from "./maintenance.ts";
+import { type JoinedMediaOptions, joinMedia } from "./media-component.ts";
+
+/** What the rooms are joined from. */
+export type RoomsParts = Pick<KeptFiles, "outcomes" | "isDiskFull" | "isBucketDown" | "waiting"> & {
+  settings: Settings;
+  clock: Clock;
+  /** Sees what the door answers and tells it to Prometheus. Its log is `log`, or what passes there is not counted. */
+  telemetry: Telemetry;
+  log: Log;
+  store: Store;
+  files: Files;
+  spool: Spool;
+  copies: Copies;
+  catalogue: Catalogue;
+  /** The providers' dialects, where they are not the built-in ones. */
+  dialects?: Dialects;
+  /** How many times faster than life the providers are (the simulator's speed). */
+  pace: number;
+  /** Put around the taking up of each generation at a start. */
+  takingUp?: EngineParts["takingUp"];
+  /** Time that passes also while this process is stopped, ms; where it is to differ from the machine's. */
+  monoMs?: () => number;
+  /** Told once, when a commit ended in doubt or another node took over: the process has to end. */
+  unknownOutcome: () => void;
+  /** Providers' keys may have been changed at another node. */
+  keysChanged?: () => void;
+  /** Deadlines of calls to providers, where they are to differ. */
+  callTimes?: Partial<CallTimes>;
+  /** What an operator may do; asked for by the console's first request. */
+  office: () => Promise<Office>;
+  /** Where tests let media be found, and the control of the guard's test. */
+  media?: JoinedMediaOptions;
+};
+
+export type Rooms = Pick<
+  Engine,
+  "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue" | "stuck" | "watch"
+> & {
+  decide: Decide;
+  http: Http;
+  /** This node among those that share the store; null where there is only one. */
+  tenure: Tenure | null;
+  issueToken: Inspector["issueToken"];
+  upkeep: Upkeep;
+  /** What operators are told of the running service. */
+  operating: () => Promise<Operating>;
+  /** The address that file links are built from, unless the settings name one. */
+  listensAt: (url: string) => void;
+  /** Deletes files past their retention. */
+  sweep: () => Promise<void>;
+  /** Where credits are bought. */
+  till: Till;
+  /** What the console makes generations with. */
+  making: MakingService;
+  providers: Providers;
+  /** Takes another credential of a provider's account, or none, into use. */
+  rekeyed: (account: string, key: string | undefined) => void;
+  /** Takes all credentials anew. @returns the providers that have another one, or none, now */
+  rekeyedAll: (keys: Settings["providers"]) => string[];
+  drain: (longestMs: number) => Promise<void>;
+  stop: () => Promise<void>;
+};
+
+/** Answers under way have at least this long to leave when the service stops. */
+const MIN_CLOSING_MS = 1000;
+
+/** The providers, as the settings have them. @throws BadSetting for a credential that cannot be sent. */
+const openDesks = ({ settings, clock, log, store, copies, callTimes, dialects }: RoomsParts, callbacks: Callbacks) => {
+  const isOwned = async (provider: string, jobId: string) => (await store.jobOwner(provider, jobId)) !== undefined;
+  try {
+    const more = { ...(callTimes ? { timeouts: callTimes } : {}), ...(dialects ? { dialects } : {}) };
+    const call = tellCalls(callProvider, log);
+    const { nowMs } = clock;
+    return openProviders({
+      settings: settings.providers,
+      nowMs,
+      copyOf: copies.open,
+      isOwned,
+      callbackUrl: callbacks.urlFor,
+      call,
+      ...more,
+    });
+  } catch (fault) {
+    throw new BadSetting(fault instanceof Error ? fault.message : String(fault));
+  }
+};
+
+export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
+  const { settings, clock, log, store, files, spool, telemetry } = parts;
+  const callbacks = openCallbacks({ secretHex: await store.secret("callbacks"), publicUrl: settings.server.public_url });
+  const providers = openDesks(parts, callbacks);
+  let baseUrl = settings.server.public_url;
+  let ownUrl = "";
+
+  const named = readAllowed(settings.media.allow);
+  const allows: typeof named = parts.media?.guard === "off" ? () => true : named;
+  const membership = openMembership({
+    ...{ node: store.node, reads: store, clock, log, ended: parts.unknownOutcome },
+    ...(parts.monoMs ? { monoMs: parts.monoMs } : {}),
+    engine: () => engine,
+    changed: () => {
+      http.callersChanged();
+      sessions.forget();
+      parts.keysChanged?.();
+    },
+  });
+  const { tenure, neighbours, office, nameGeneration, nodes, alive, isAnotherThere } = membership;
+  const joined = joinMedia(parts, providers, allows, parts.media);
+  const inputLinks = openInputLinks(await store.secret("inputs"), clock.nowMs);
+  const engine = await joinEngine({
+    limits: settings.limits,
+    clock,
+    log,
+    store,
+    files,
+    providers,
+    media: joined.media,
+    inputs: {
+      giving: openGiving({
+        ...{ links: settings.files.provider_links, publicUrl: settings.server.public_url, providers },
+        ownUrl: () => ownUrl,
+      }),
+      signInput: inputLinks.sign,
+      ...{ isTrusting: settings.media.unpinned === "trust", mostBytes: settings.media.pin_bytes },
+    },
+    allowsHost: allows,
+    catalogue: parts.catalogue,
+    pace: parts.pace,
+    maxMismatched: settings.routing.max_mismatched,
+    chance: Math.random,
+    soon: setImmediate,
+    ...{ nameGeneration, nodes, isAnotherThere },
+    ...(tenure ? { sure: tenure.sure, isSure: tenure.isSure, isAway: tenure.isAway, awayAtMs: tenure.awayAtMs } : {}),
+    ...{ unknownOutcome: parts.unknownOutcome, outcomes: parts.outcomes },
+    ...{ isDiskFull: parts.isDiskFull, isBucketDown: parts.isBucketDown },
+    ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
+    ...{ callersChanged: () => http.callersChanged(), peopleChanged: () => sessions.forget() },
+  });
+  const links = openLinks({
+    secretHex: await store.secret("links"),
+    baseUrl: () => baseUrl,
+    validS: settings.limits.link_s,
+    clock,
+  });
+  const startedAtMs = clock.nowMs();
+  const sessions = openSessions({ reads: store, post: engine.post, clock });
+  const standing = openStanding({
+    ...{ settings, clock, engine, nodes: alive, reads: store, waiting: parts.waiting },
+    isAway: tenure?.isAway,
+  });
+  const watching = shareWatch(engine.watch);
+  const inspector = openInspector({
+    ...{ settings, reads: store, nowMs: clock.nowMs, ledger: engine.ledger, health: engine.health, watch: watching() },
+    simulated: (await store.mode()) === "test",
+    ...{ isAwake: engine.supervisor.isAwake, counts: () => engine.supervisor.counts(), post: engine.post },
+    elsewhere: neighbours && { neighbours, collectMs: settings.limits.collect_s * 1000 },
+    breathe: () => new Promise((turn) => setImmediate(turn)),
+    failed: (fault) =>
+      log("effect failed", { event: "inspector", reason: fault instanceof Error ? fault.message : String(fault) }),
+    signedIn: async (request) => {
+      const token = sessions.cookieOf(request);
+      const role = token === null ? undefined : (await sessions.find(token))?.role;
+      return token === null || role === undefined ? null : { role, isStillIn: () => sessions.isStillIn(token, role) };
+    },
+  });
+  const till = openTill({
+    ...{ settings, clock, log, reads: store, mode: await store.mode(), post: engine.post },
+    baseUrl: () => baseUrl,
+  });
+  const operating = async () => {
+    const { openOperating } = await import("../console/operator/service-reads.ts");
+    return openOperating({ settings, clock, reads: store, rooms: engine, kept: parts, url: () => baseUrl, startedAtMs });
+  };
+  const closing = new AbortController();
+  const making: MakingService = {
+    ...{ reads: store, clock, log, files, submit: engine.submit, quote: engine.quote, models: engine.routes.models },
+    ...{ mode: await store.mode(), through: serveThrough, keepFilesS: settings.limits.keep_files_s, soon: setImmediate },
+    ...{ watch: watching(), elsewhere: neighbours && { neighbours, office }, closing: closing.signal },
+    count: (caller) => http.count(caller),
+    thumbnail: joined.thumbnail,
+    keepOpen: (request) => http.keepOpen(request),
+  };
+  const answerConsole = openConsole({
+    making,
+    ...{ settings, clock, log, sessions, till, office: parts.office, issueToken: inspector.issueToken },
+    isAtHome: inspector.isAtHome,
+    ...{ reads: store, post: engine.post, models: () => engine.routes.catalogue().models },
+    rollUpUsage: () => upkeep.rollUpUsage(),
+    operating,
+  });
+  const http: Http = openHttp({
+    ...{ settings, clock, log },
+    reads: {
+      callerByKeyHash: (hash) => store.callerByKeyHash(hash),
+      recent: engine.records.recent,
+      generationById: engine.records.find,
+      ...{ generationBySeq: store.generationBySeq, pinsOf: store.pinsOf },
+    },
+    ...{ submit: engine.submit, models: engine.routes.models },
+    ...{ files, links, copies: parts.copies, inputLinks, callbacks },
+    webhook: till.webhook,
+    console: answerConsole,
+    pages: { console: settings.console.enabled, inspector: inspector.issueToken !== null },
+    told: engine.hint,
+    readiness: engine.readiness,
+    observe: telemetry.observe,
+    metrics: () => telemetry.metrics(standing),
+    sockets: inspector.sockets,
+    storeOpen: () => engine.life() !== "stopped",
+    sharedBurst: store.node === null ? null : { nodes: alive, take: store.node.takeBurst },
+  });
+
+  const upkeep = openUpkeep({
+    reads: store,
+    ...{ post: engine.post, clock, log },
+    keys: http.keyUse,
+    breathe: () => new Promise((turn) => setImmediate(turn)),
+  });
+
+  /** A drain's answers and its attempts share one end. */
+  let drainEndsAtMs = 0;
+  const sweep = openSweeping({
+    ...{ clock, log, store, files, spool, outcomes: parts.outcomes, copies: parts.copies, post: engine.post },
+    // One of several nodes does it for all.
+    isFirst: () => tenure?.isFirst() ?? true,
+  });
+  const { submit, decide, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, stuck, watch } = engine;
+  return {
+    ...{ http, submit, decide, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, stuck, watch },
+    ...{ issueToken: inspector.issueToken, upkeep, operating, tenure },
+    listensAt: (url) => {
+      ownUrl = url;
+      if (baseUrl === "") baseUrl = url;
+    },
+    sweep,
+    till,
+    making,
+    providers,
+    rekeyed: (account, key) => engine.rekeyed(providers.rekey(account, key)),
+    rekeyedAll: (keys) => {
+      const whose = providers.rekeyAll(keys);
+      engine.rekeyed(whose);
+      return whose;
+    },
+    drain: async (longestMs) => {
+      drainEndsAtMs = clock.nowMs() + longestMs;
+      closing.abort();
+      await Promise.all([engine.drain(longestMs), membership.leave(Math.min(longestMs, settings.server.leave_s * 1000))]);
+    },
+    stop: async () => {
+      engine.close();
+      inspector.stop();
+      closing.abort();
+      await http.stop(Math.max(MIN_CLOSING_MS, drainEndsAtMs - clock.nowMs()));
+      // What waits to be sure of its lease was called off first, and is let go then: a store that is away must not hold up the end.
+      await Promise.all([engine.stop(), tenure?.stop()]);
+      await joined.close();
+    },
+  };
+};

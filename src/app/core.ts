@@ -1,0 +1,267 @@
+// The engine: ledger, supervisor, effects, routes and corridor joined into one whole that knows no sockets and no clock of its own.
+
+import { openAccountFaults } from "../../actors/circuit-breaker/account-faults.ts";
+import { verdictOf } from "../../actors/circuit-breaker/machine.ts";
+import { type HealthDesk, openHealthDesk } from "../../actors/circuit-breaker/registry.ts";
+import type { GenerationEvent } from "../../actors/generation/types.ts";
+import { openLedger } from "../../actors/ledger.ts";
+import { Supervisor } from "../../actors/supervisor/supervisor.ts";
+import { openSharing } from "../cluster/takeover.ts";
+import type { Failure } from "../domain/types.ts";
+import { type Effects, openEffects } from "../effects/dispatcher.ts";
+import { openInHand } from "../effects/pending-outcomes.ts";
+import { retryMs } from "../effects/task-runner.ts";
+import { openAttempts } from "../generations/attempt-cache.ts";
+import { openLate } from "../generations/late-results.ts";
+import { openCommitted, type Watch } from "../generations/post-commit.ts";
+import { openQuoting } from "../generations/preview.ts";
+import { openRecords } from "../generations/record-cache.ts";
+import { openRestored } from "../generations/restored-state.ts";
+import { openStuck } from "../generations/stuck.ts";
+import { openCorridor } from "../generations/submit.ts";
+import { DELIVERIES_KEPT, openRoutes } from "../routing/route-table.ts";
+import { DatabaseAway } from "../store/errors.ts";
+import { openFacts } from "../telemetry/attempt-events.ts";
+import { openDoor } from "./admission-gate.ts";
+import type { Engine, EngineParts } from "./core-types.ts";
+import { type Life, openReadiness } from "./readiness.ts";
+import { openRecovery } from "./recovery.ts";
+
+/** How often a drain looks whether everything under way has ended. */
+const DRAIN_LOOK_MS = 20;
+
+const reasonOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
+
+export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
+  const { limits, clock, log, store, files, providers, media, inputs, soon } = parts;
+  let life: Life = "starting";
+
+  const ledger = openLedger({
+    commit: (deeds) => store.commit(deeds),
+    clock,
+    soon,
+    committed: (deed, outcome) => committed(deed, outcome),
+    defect: (fault) => log("effect failed", { event: "committed", reason: reasonOf(fault) }),
+    full: () =>
+      log("store full", {
+        reason: "the disk is full: submissions are turned away, everything else waits",
+        action: "make room on the disk of data.dir (genrouter doctor names it); nothing has to be restarted",
+      }),
+    hasRoom: () => log("disk has room"),
+    unknown: (fault) => {
+      log("store outcome unknown", { reason: reasonOf(fault) });
+      parts.unknownOutcome();
+    },
+  });
+  const { post } = ledger;
+  const isFull = () => ledger.load().isFull || (parts.isDiskFull?.() ?? false);
+  const readiness = openReadiness(() => life, { isFull, isAway: parts.isAway, isBucketDown: parts.isBucketDown });
+  const stuck = openStuck(log);
+  const records = openRecords(store, store.node === null, parts.isSure);
+  const attempts = openAttempts(store);
+  const facts = openFacts({ log, attempts, reads: store, catalogue: () => routes.catalogue() });
+
+  // Read before anything is opened that a timer wakes: what that calls has to be there.
+  const saved = {
+    ...{ health: await store.routeHealth(), off: await store.switchedOff() },
+    // Of several nodes another may have been seen since; one that ended while it could not reach the store could do nothing from then on.
+    lastAliveMs: Math.min(await store.lastSeenMs(), store.node?.formerAwaySinceMs ?? Number.POSITIVE_INFINITY),
+    deliveries: await store.recentDeliveries(DELIVERIES_KEPT),
+    restored: await openRestored(store, { specOf: (routeId) => routes.specOf(routeId) }),
+  };
+  /** Routes change together: one line tells of them all. */
+  let isTogether = false;
+  const tellOperator = (routeId: string, { class: error_code, detail }: Failure) => {
+    const provider = routes.specOf(routeId)?.provider ?? "PROVIDER";
+    const action =
+      error_code === "balance"
+        ? `add credit with the provider, then genrouter routes test ${routeId}`
+        : `genrouter providers set-key ${provider}, or correct what the reason names, then genrouter routes test ${routeId}`;
+    log("route needs its operator", { route_id: routeId, provider, error_code, reason: detail, action });
+  };
+  const health: HealthDesk = openHealthDesk(clock, saved.health, (routeId, state, snapshot, why) => {
+    // Those that go up or down with the key of a provider are one line together.
+    if (!isTogether && !accountFaults.isFollowing())
+      log("route state changed", { route_id: routeId, state, ...(why ? { error_code: why.class, reason: why.detail } : {}) });
+    if (why && verdictOf(why.class) === "faulty" && !accountFaults.isFollowing()) tellOperator(routeId, why);
+    routes.touch();
+    // Only a ledger that has stopped says no, and then the process ends.
+    void post({ deed: "save-route-health", routeId, snapshot, atMs: clock.nowMs() }).catch(() => undefined);
+    supervisor.routesChanged([routeId]);
+  });
+  const routes = openRoutes({
+    catalogue: parts.catalogue,
+    ...{ health, deliveries: saved.deliveries },
+    isConfigured: (providerId) => providers.configured(providerId),
+    sharingKey: providers.sharingKey,
+    watchMs: (providerId) => providers.traits(providerId).watchMs,
+    switchedOff: new Map(saved.off.map(({ routeId, reason }) => [routeId, reason])),
+    ...{ seatsPerRoute: limits.seats_per_route, nowMs: clock.nowMs },
+    ends: (route_id, reason) => log("route ends", { route_id, reason }),
+    ...(parts.nodes ? { nodes: parts.nodes } : {}),
+  });
+
+  const accountFaults = openAccountFaults({
+    ...{ health, sharingKey: routes.sharingKey },
+    closedOthers: (routeId, count) =>
+      log("route state changed", { state: "open", count, reason: `the other routes with the key of ${routeId}` }),
+  });
+
+  const abandon = (seq: number, n: number) => {
+    effects.perform(seq, { type: "ask.cancel", n });
+    effects.perform(seq, { type: "ask.watch", n });
+  };
+  const asksByKey = (provider: string) => providers.traits(provider).recovery === "key";
+  const isAway = parts.isAway ?? (() => false);
+  const inHand = parts.outcomes && openInHand({ spool: parts.outcomes, clock, log, isAway, asksByKey });
+  const late = openLate({ post, abandon, log, recordOf: store.generationBySeq });
+  /** Answers that are being noted, by generation, attempt and kind: one may wait in the mailbox of its machine as well. */
+  const noting = new Set<string>();
+  const lateReport = (seq: number, event: GenerationEvent): void => {
+    const key = `${seq} ${"n" in event ? event.n : ""} ${event.type}`;
+    if (noting.has(key)) return;
+    noting.add(key);
+    void late(seq, event)
+      .then((isNoted) => isNoted && inHand?.dealtWith(seq, event))
+      .catch(() => undefined)
+      .finally(() => noting.delete(key));
+  };
+  const supervisor: Supervisor = new Supervisor({
+    clock,
+    lastAliveMs: saved.lastAliveMs,
+    limits: {
+      seats: limits.seats,
+      seatsOf: routes.seatsOf,
+      liveActors: limits.live_actors,
+      collectMs: limits.collect_s * 1000,
+      keepFilesMs: limits.keep_files_s * 1000,
+    },
+    post,
+    space: ledger.space,
+    heldUpAtMs: () => {
+      const [fullAtMs, awayAtMs] = [ledger.load().fullAtMs, parts.awayAtMs?.() ?? null];
+      return fullAtMs === null ? awayAtMs : Math.max(fullAtMs, awayAtMs ?? fullAtMs);
+    },
+    unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
+    unread: ({ id }, times, fault) => {
+      // A store that is away says so itself, once.
+      if (!(fault instanceof DatabaseAway)) log("effect failed", { event: "waking", generation_id: id, reason: reasonOf(fault) });
+      return new Promise((tryAgain) => clock.after(retryMs(times, fault), tryAgain));
+    },
+    gate: routes.gate,
+    breathe: () => new Promise((turn) => soon(turn)),
+    takingUp: parts.takingUp ?? ((_, goOn) => goOn()),
+    perform: (seq, ask) => effects.perform(seq, ask),
+    lateReport,
+    stepped: (record, after) => {
+      if (!after.matches({ running: "parked" })) stuck.remove(record.seq);
+      if (record.completedAtMs !== null) {
+        effects.ended(record.seq);
+        for (const outcome of inHand?.ended(record.seq) ?? []) lateReport(record.seq, outcome);
+        // Files of a generation that failed belong to nobody; a disk that refuses now is swept by hand.
+        if (record.status === "failed" && record.attempts > 0) void files.remove(record.id).catch(() => undefined);
+        facts.ended(record);
+      } else if (after.matches({ running: "parked" })) stuck.parked(record);
+    },
+    ...(inHand ? { leftOutcome: inHand.find, dealtWith: inHand.dealtWith } : {}),
+    foundParked: stuck.foundParked,
+    stopped: stuck.stopped,
+  });
+  const effects: Effects = openEffects({
+    ...{ clock, log, providers, media },
+    reads: {
+      ...{ attempt: attempts.find, attemptsOf: store.attemptsOf, inputOf: store.inputOf, orderedOf: attempts.orderedOf },
+      ...{ jobOwner: store.jobOwner, generationBySeq: store.generationBySeq, pinsOf: store.pinsOf, planOf: store.planOf },
+    },
+    ...{ giving: inputs.giving, signInput: inputs.signInput },
+    isStorageAway: () => (files.isAway?.() ?? false) || isFull(),
+    report: (seq, event) => supervisor.report(seq, event),
+    judge: accountFaults.judge,
+    ...{ delivered: routes.delivered, confirmMs: routes.confirmMs },
+    ...(parts.sure ? { sure: parts.sure } : {}),
+    ...(inHand ? { inHand } : {}),
+    maxMismatched: parts.maxMismatched,
+    ...{ pace: parts.pace, chance: parts.chance, restored: saved.restored },
+  });
+
+  const watch: Watch = { committed: null };
+  const committed = openCommitted({
+    ...{ records, attempts, routes, health, facts, watch },
+    ...{ callersChanged: parts.callersChanged, peopleChanged: parts.peopleChanged },
+    supervisor: () => supervisor,
+  });
+
+  const door = openDoor({
+    life: () => life,
+    load: () => ({ ...ledger.load(), isFull: isFull() }),
+    isAnotherThere: parts.isAnotherThere,
+    limits,
+  });
+  const { catalogue, state: routeState, expectedMs } = routes;
+  const canGive = (provider: string, bytes?: number) => inputs.isTrusting || inputs.giving.formFor(provider, bytes) !== null;
+  const planning = { catalogue, routeState, expectedMs, canGive, allowsHost: parts.allowsHost };
+  const submit = openCorridor({
+    ...planning,
+    reads: store,
+    admit: post,
+    door,
+    measure: (links, account) => media.measure(links, account),
+    pins: inputs,
+    limits: { inProgress: limits.in_progress, noWaitMs: limits.no_wait_s * 1000 },
+    skipped: (model, { routeId, outcome }) => log("route skipped", { model, route_id: routeId, outcome }),
+    nameGeneration: parts.nameGeneration,
+    clock,
+  });
+
+  const sharing = openSharing({ store, supervisor, late, effects, health, routes, clock, isOver: () => life === "stopped" });
+  const recover = openRecovery({
+    ...{ store, post, supervisor, inHand, clock, log, soon, perform: effects.perform, passOn: sharing.passOn },
+    share: async (results) => (await media.share?.(results)) ?? [...results],
+    isOver: () => life === "stopped",
+    opened: () => {
+      if (life === "starting") life = "open";
+    },
+  });
+
+  return {
+    submit,
+    quote: openQuoting(planning),
+    ...{ ledger, supervisor, effects, routes, records, post, readiness, isDiskFull: isFull },
+    ...{ life: () => life, health, watch, stuck },
+    ...sharing,
+    recover,
+    replaceCatalogue: (next) => {
+      const before = routes.catalogue();
+      routes.replaceCatalogue(next);
+      supervisor.routesChanged(before.models.flatMap((model) => model.routes.map((route) => route.id)));
+      log("catalogue loaded", { count: next.models.length });
+    },
+    rekeyed: (whose) => {
+      const theirs = routes.rekeyed(whose);
+      const waited = theirs.filter((id) => health.setUpFaults().has(id)).length;
+      isTogether = waited > 1;
+      for (const id of theirs) health.mended(id);
+      isTogether = false;
+      if (waited > 1)
+        log("route state changed", { state: "halfOpen", count: waited, reason: `another key of ${whose.join(", ")}` });
+      supervisor.routesChanged(theirs);
+    },
+    drain: async (longestMs) => {
+      life = "draining";
+      supervisor.drain();
+      const endsAtMs = clock.nowMs() + longestMs;
+      while (supervisor.sending() > 0 && clock.nowMs() < endsAtMs)
+        await new Promise<void>((wake) => clock.after(DRAIN_LOOK_MS, wake));
+    },
+    close: () => {
+      life = "stopped";
+    },
+    stop: async () => {
+      life = "stopped";
+      supervisor.stop();
+      await effects.stop();
+      health.stop();
+      await ledger.idle();
+    },
+  };
+};

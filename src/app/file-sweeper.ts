@@ -1,0 +1,86 @@
+// Deletes what nobody needs any more: files past their retention, copies of pinned inputs, what came inside answers.
+import type { Clock } from "../domain/clock.ts";
+import { seqOfGenerationId } from "../domain/ids.ts";
+import type { Spool } from "../files/inline-spool.ts";
+import type { Copies } from "../files/input-copies.ts";
+import type { OutcomeSpool } from "../files/outcome-spool.ts";
+import type { Files } from "../files/port.ts";
+import { sweepFiles } from "../files/retention.ts";
+import type { Log } from "../logging/events.ts";
+import type { Deed, OutcomeOf } from "../store/mutations.ts";
+import type { StoreReads } from "../store/store.ts";
+
+export type SweepingParts = {
+  clock: Clock;
+  log: Log;
+  store: Pick<StoreReads, "expiredFiles" | "spentPins" | "pinsOf" | "generationBySeq">;
+  files: Pick<Files, "remove">;
+  spool: Pick<Spool, "sweep">;
+  outcomes?: Pick<OutcomeSpool, "sweep"> | undefined;
+  copies: Pick<Copies, "remove" | "sweep">;
+  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  /** Whether this node sweeps what nodes share. */
+  isFirst: () => boolean;
+};
+
+/** What came inside an answer has been collected, or given up, long before. */
+const SPOOL_KEPT_MS = 3_600_000;
+
+/** Makes one sweep, to be called now and then. */
+export const openSweeping = ({
+  clock,
+  log,
+  store,
+  files,
+  spool,
+  outcomes,
+  copies,
+  post,
+  isFirst,
+}: SweepingParts): (() => Promise<void>) => {
+  /** With files in a bucket a sweep may take longer than until the next one. */
+  let isSweeping = false;
+
+  const results = () =>
+    sweepFiles({
+      expired: (limit) => store.expiredFiles(clock.nowMs(), limit),
+      remove: (id) => files.remove(id),
+      mark: async (seq) => (await post({ deed: "expire-files", seq, atMs: clock.nowMs() })).kind === "done",
+    });
+  const removeCopies = async (id: string): Promise<void> => {
+    const seq = seqOfGenerationId(id);
+    const pins = seq === undefined ? [] : await store.pinsOf(seq);
+    const numbers = pins.map(({ n }) => n);
+    await copies.remove(id, numbers);
+  };
+  const inputs = () =>
+    sweepFiles({
+      expired: (limit) => store.spentPins(limit),
+      remove: removeCopies,
+      mark: async (seq) => (await post({ deed: "drop-pins", seq, atMs: clock.nowMs() })).kind === "done",
+    });
+
+  const isOver = async (id: string): Promise<boolean> => {
+    const seq = seqOfGenerationId(id);
+    const made = seq === undefined ? undefined : await store.generationBySeq(seq);
+    return made === undefined || made.completedAtMs !== null;
+  };
+
+  return async () => {
+    if (isSweeping) return;
+    if (isFirst()) {
+      isSweeping = true;
+      try {
+        const count = await results();
+        if (count > 0) log("files swept", { count });
+        await inputs();
+      } finally {
+        isSweeping = false;
+      }
+    }
+    // What is in the spool, and what was brought from the bucket to be given to a provider, is each node's own.
+    await spool.sweep(SPOOL_KEPT_MS, isOver);
+    await outcomes?.sweep(SPOOL_KEPT_MS, isOver);
+    await copies.sweep(isOver);
+  };
+};

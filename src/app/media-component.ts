@@ -1,0 +1,36 @@
+// Opens what reads media for the service: the room itself, small pictures, and the children that look at strangers' bytes.
+import type { Settings } from "../config/schema.ts";
+import type { Copies } from "../files/input-copies.ts";
+import type { AllowsHost } from "../media/host-allowlist.ts";
+import { type MediaOptions, openMedia } from "../media/media.ts";
+import type { Media } from "../media/port.ts";
+import { openSandbox, type Sandbox } from "../media/sandbox/sandbox.ts";
+import { openThumbnail, type Thumbnail } from "../media/thumbnail.ts";
+import type { Providers } from "../providers/port.ts";
+
+export type JoinedMedia = { media: Media; thumbnail: Thumbnail; close(): Promise<void> };
+
+/** `sandbox`: one that outlives the service. */
+export type JoinedMediaOptions = Pick<MediaOptions, "resolve" | "guard"> & { sandbox?: Sandbox };
+
+const hostOf = (url: string | undefined): string | null => (url === undefined ? null : new URL(url).host);
+
+export const joinMedia = (
+  { settings, files, spool, copies }: Pick<MediaOptions, "files" | "spool"> & { settings: Settings; copies: Copies },
+  providers: Providers,
+  allows: AllowsHost,
+  { sandbox: given, ...more }: JoinedMediaOptions = {},
+): JoinedMedia => {
+  const sandbox = given ?? openSandbox({ workers: settings.media.workers });
+  const media = openMedia({
+    ...{ files, spool, sandbox, allows },
+    keyFor: providers.fileHeaders,
+    allowsResult: (provider, host) => hostOf(settings.providers[provider]?.base_url) === host,
+    resultBytes: settings.limits.result_bytes,
+    convertPixels: settings.media.convert_pixels,
+    pins: { copies, mostBytes: settings.media.pin_bytes, timeoutMs: settings.media.pin_s * 1000 },
+    budget: { bytes: settings.media.read_bytes },
+    ...more,
+  });
+  return { media, thumbnail: openThumbnail(sandbox), close: async () => (given ? undefined : sandbox.close()) };
+};

@@ -1,0 +1,53 @@
+// What a start refuses before it opens anything, although each setting is right by itself; `config check` asks the same.
+
+import { insistOnStripe } from "../billing/validate-config.ts";
+import { BadSetting, type Settings } from "../config/schema.ts";
+import { insistOnBucket } from "../files/create-storage.ts";
+import { catalogueOf, dialectsOf, insistOnProviders } from "../routing/load-catalogue.ts";
+import { insistOnShare } from "../store/create-store.ts";
+import type { Mode } from "../store/store.ts";
+
+/** Every address of this machine, which is none that a link can lead to: as addresses are written once they are parsed. */
+const ANY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "[::]", "[::ffff:0:0]"]);
+
+/** A host as it stands in an address, in one of its many spellings: `0`, `::0` and `0x0` are every address, too. @throws BadSetting */
+const parsedHost = (host: string): string => {
+  const url = `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}`;
+  if (/[/?#@\\\s]/.test(host) || !URL.canParse(url))
+    throw new BadSetting(
+      `GENROUTER_SERVER__HOST: cannot listen at ${host}: it is neither an address nor a name; set it or --host to one of this machine's`,
+    );
+  return new URL(url).hostname;
+};
+
+/** Where callers are told to reach the service: links, callbacks of providers and pages lead there. @throws BadSetting */
+export const insistOnReach = ({ server }: Pick<Settings, "server">): void => {
+  const { host, port, public_url: publicUrl } = server;
+  const listening = parsedHost(host);
+  const reached = publicUrl === "" ? listening : new URL(publicUrl).hostname;
+  if (ANY_ADDRESS.has(reached))
+    throw new BadSetting(
+      `GENROUTER_SERVER__PUBLIC_URL: ${publicUrl || host} is no address that a link can lead to; set it to where callers reach the service, like https://genrouter.example.com or http://127.0.0.1:${port}`,
+    );
+  if (publicUrl !== "" && new URL(publicUrl).pathname !== "/")
+    throw new BadSetting(
+      `GENROUTER_SERVER__PUBLIC_URL: ${publicUrl} has a path, and the pages lie at the root; give the service a name of its own, like https://genrouter.example.com`,
+    );
+};
+
+/**
+ * The checks in the order in which a start makes them; each throws one line, BadSetting or CatalogueFault.
+ * @param mode null where it is not known whether the simulator is meant @param origins where each setting was said
+ */
+export const startChecks = (
+  settings: Settings,
+  mode: Mode | null,
+  origins?: ReadonlyMap<string, string>,
+): (() => void | Promise<void>)[] => [
+  () => insistOnProviders(settings, dialectsOf(settings), origins),
+  () => insistOnReach(settings),
+  () => insistOnBucket(settings, settings.store.url !== ""),
+  () => insistOnShare(settings),
+  () => insistOnStripe(settings, mode),
+  () => void catalogueOf(settings, mode === "test"),
+];

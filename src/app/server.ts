@@ -1,0 +1,296 @@
+// The hall: opens the rooms, joins them, and closes them in order; the only place that knows them all.
+import { parkingOf } from "../../actors/supervisor/park.ts";
+import packageJson from "../../package.json" with { type: "json" };
+import { openNightly } from "../backup/nightly.ts";
+import type { Settings } from "../config/schema.ts";
+import { type Clock, systemClock } from "../domain/clock.ts";
+import type { Decide } from "../domain/operator-decision.ts";
+import { openKeptFiles } from "../files/create-storage.ts";
+import { StorageAway } from "../files/port.ts";
+import { openCrashLoop } from "../generations/crash-loop-guard.ts";
+import { tellRestored } from "../generations/restored-state.ts";
+import type { Submit } from "../generations/submit.ts";
+import { hasKey, NO_KEY, openKeyring } from "../providers/credentials.ts";
+import type { Providers } from "../providers/port.ts";
+import { providerFacts } from "../providers/providers.ts";
+import { openVault, type Vault } from "../providers/vault.ts";
+import { type Market, openMarket } from "../routing/inventory.ts";
+import { catalogueOf, dialectsOf, knownAccounts } from "../routing/load-catalogue.ts";
+import { type EmbeddedSimulator, openEmbeddedSimulator } from "../simulator/embedded.ts";
+import { isNewHere, openStore } from "../store/create-store.ts";
+import { type Deed, type OutcomeOf, StoreFull, StoreUnknown } from "../store/mutations.ts";
+import { LINEAGE, lineageFrom } from "../store/sqlite/database-id.ts";
+import type { Store } from "../store/store.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import { openClockWatch } from "./clock-monitor.ts";
+import { joinRooms, type Rooms } from "./components.ts";
+import { startChecks } from "./preflight-checks.ts";
+import { openReload } from "./reload.ts";
+import { type Ask, type Figures, openFigures } from "./runtime-stats.ts";
+
+export type Service = {
+  /** Where it listens, without a slash at its end. */
+  url: string;
+  mode: "test" | "live";
+  reads: Store;
+  market: Market;
+  vault: Vault;
+  providers: Providers;
+  /** Takes another credential of a provider's account, or none, into use. */
+  rekeyed: (account: string, key: string | undefined) => void;
+  /** Every write of a person or a command goes through here. */
+  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  submit: Submit;
+  decide: Decide;
+  readiness: () => { ready: boolean; faults: string[] };
+  /** As they were last read, at the start or by a reload. */
+  settings: () => Settings;
+  /** What is going on inside, for the operator; each question tells of the time since the one before. */
+  figures: (ask: Ask) => Figures;
+  /** Resolves when what generations came to by now is in the usage. */
+  rollUpUsage: () => Promise<void>;
+  simulatorUrl: string | null;
+  /** Makes a token for the inspector; null where that is switched off. */
+  issueToken: Rooms["issueToken"];
+  /** Takes the catalogue and the providers' keys anew. What is bad is refused with all of it, and everything stays as it was. */
+  reload: ReturnType<typeof openReload>;
+  /** 503 `restarting` to submissions; polls and replays are answered until what is under way has ended. */
+  drain: () => Promise<void>;
+  /** Resolves with an exit code when the service stops by itself. */
+  ended: Promise<number>;
+};
+
+/** Exit code after a commit whose outcome is not known: whoever restarts the process lets recovery decide. */
+const EXIT_UNKNOWN_OUTCOME = 70;
+/** How often the highest time seen goes to disk, so that time never runs backwards across a restart. */
+const BEAT_MS = 10_000;
+/** How often it is noted which keys were used, and what generations came to is added up. */
+const UPKEEP_MS = 60_000;
+/** Files are at most this long past their retention. */
+const SWEEP_MS = 60_000;
+/** Purchases that no news came of are asked about so often. */
+const ROUNDS_MS = 300_000;
+
+/** Calls `work` every so often until told to stop; a turn that fails is told and the next one comes all the same. */
+const repeat = (clock: Clock, everyMs: number, work: () => Promise<void>, failed: (fault: unknown) => void): (() => void) => {
+  let takeBack: () => void;
+  const arm = () => {
+    takeBack = clock.after(everyMs, () => {
+      arm();
+      work().catch(failed);
+    });
+  };
+  arm();
+  return () => takeBack();
+};
+
+/**
+ * Opens the service: polls and replays are answered as soon as it listens, submissions once recovery has read the store.
+ * @param more `around`: what the crash tests put around the store, to end the process there. `origins`: where each setting was said.
+ * @throws BadSetting, CatalogueFault, and the faults of src/store/sqlite/errors.ts: one line each; the system's error for a taken port.
+ */
+export const openService = async (
+  settings: Settings,
+  more: {
+    simulate: boolean;
+    telemetry: Telemetry;
+    around?: (store: Store) => Store;
+    origins?: ReadonlyMap<string, string>;
+    /** Called when everything is open and the address is wanted. */
+    beforeListening?: () => Promise<void>;
+  },
+): Promise<Service> => {
+  const { simulate, telemetry, around = (store) => store } = more;
+  const { log } = telemetry;
+  const mode = simulate ? "test" : "live";
+  for (const check of startChecks(settings, mode, more.origins)) await check();
+  const dialects = dialectsOf(settings);
+  let catalogue = catalogueOf(settings, simulate);
+  let current = settings;
+  const vault = openVault(settings.data.dir, settings.store.url !== "");
+  const keyring = openKeyring({
+    ...{ settings: () => current, vault },
+    told: (reason) => log("effect failed", { event: "opening a kept key", reason }),
+  });
+  // Where nothing can be kept yet, a start with a key's file that cannot be read leaves nothing behind.
+  if (!simulate && isNewHere(settings)) keyring.first([]);
+  const store = around(await openStore(settings, mode, log));
+  const undo: (() => Promise<unknown>)[] = [() => store.close()];
+  try {
+    const clock = systemClock(await store.lastSeenMs());
+    const simulator: EmbeddedSimulator | null = simulate ? await openEmbeddedSimulator(settings, () => catalogue) : null;
+    if (simulator) undo.unshift(() => simulator.stop());
+    let end: (code: number) => void = () => undefined;
+    const ended = new Promise<number>((resolve) => {
+      end = resolve;
+    });
+    const kept = await openKeptFiles({ settings, clock, log, store, shared: store.node !== null });
+    undo.unshift(() => kept.stop());
+    const crashLoop = openCrashLoop({
+      clock,
+      noted: () => store.recoveryNote(),
+      commit: (deeds) => store.commit(deeds),
+      unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
+      snapshotOf: (seq) => store.snapshotOf(seq),
+      failed: ({ seq, id }, fault) => rooms.stuck.stopped(seq, id, fault instanceof Error ? fault.message : String(fault)),
+      parkingOf,
+    });
+    const market = openMarket({
+      settings: () => current,
+      simulated: simulate,
+      facts: providerFacts(dialects),
+      catalogue: () => catalogue,
+      reads: store,
+    });
+    const office = async () =>
+      (await import("../admin/admin-service.ts")).openOffice({
+        ...{ reads: store, post: rooms.post, mode, clock, submit: rooms.submit, decide: rooms.decide },
+        ...{ market, vault, rekeyed: rooms.rekeyed },
+        providers: () => Promise.resolve(rooms.providers),
+      });
+    // A full disk, or a bucket that is away, is told once by who met it; upkeep comes again by itself.
+    const failed = (fault: unknown) => {
+      if (fault instanceof StoreFull || fault instanceof StorageAway) return;
+      log("effect failed", { event: "upkeep", reason: fault instanceof Error ? fault.message : String(fault) });
+    };
+    const keyed = simulator?.settings ?? keyring.first(await store.providerKeys());
+    const rooms: Rooms = await joinRooms({
+      settings: keyed,
+      clock,
+      log,
+      telemetry,
+      store,
+      files: kept.files,
+      spool: kept.spool,
+      ...{ outcomes: kept.outcomes, isDiskFull: kept.isDiskFull, isBucketDown: kept.isBucketDown },
+      copies: kept.copies,
+      waiting: kept.waiting,
+      catalogue,
+      dialects,
+      pace: simulate ? settings.simulator.speed : 1,
+      // What one node died of again and again is taken over by others: it is counted by its claims, not by the starts of one.
+      ...(store.node === null ? { takingUp: crashLoop.takingUp } : {}),
+      keysChanged: () => {
+        if (simulate) return;
+        store
+          .providerKeys()
+          .then((rows) => rooms.rekeyedAll(keyring.next(rows).providers))
+          .catch(failed);
+      },
+      office,
+      unknownOutcome: () => end(EXIT_UNKNOWN_OUTCOME),
+    });
+    undo.unshift(() => rooms.stop());
+    await more.beforeListening?.();
+    const { url } = await rooms.http.listen(settings.server);
+    rooms.listensAt(url);
+    log("service listening", { url, pid: process.pid });
+    if (!simulate && !hasKey(keyed, knownAccounts(dialects))) log("provider keys missing", { reason: NO_KEY });
+    if (store.node === null) await crashLoop.begin();
+    await rooms.recover();
+    await rooms.tenure?.begin();
+    kept.begin();
+    tellRestored(log, await store.restored());
+    if (store.node === null)
+      crashLoop
+        .recovered()
+        .catch((fault: unknown) => (fault instanceof StoreUnknown ? end(EXIT_UNKNOWN_OUTCOME) : failed(fault)));
+    const watchClock = openClockWatch(log);
+    const beat = repeat(
+      clock,
+      BEAT_MS,
+      async () => {
+        watchClock(clock.aheadMs?.() ?? 0);
+        await rooms.post({ deed: "beat", atMs: clock.nowMs() });
+      },
+      failed,
+    );
+    const nightly = openNightly({
+      ...{ settings, clock, log, version: packageJson.version },
+      lineage: lineageFrom(await store.secret(LINEAGE)),
+    });
+    const sweep = repeat(clock, SWEEP_MS, rooms.sweep, failed);
+    const upkeep = repeat(
+      clock,
+      UPKEEP_MS,
+      async () => {
+        await rooms.upkeep.noteKeyUse();
+        await rooms.upkeep.rollUpUsage();
+        await rooms.upkeep.settleDebts();
+      },
+      failed,
+    );
+    /** What one of several nodes does for all of them. */
+    const asFirst = (work: () => Promise<void>) => async () => {
+      if (rooms.tenure?.isFirst() ?? true) await work();
+    };
+    const rounds = repeat(clock, ROUNDS_MS, asFirst(rooms.till.rounds), failed);
+    // What happened while nobody listened is asked for at once; nothing waits for it.
+    asFirst(rooms.till.rounds)().catch(failed);
+    return {
+      url,
+      mode,
+      reads: store,
+      market,
+      vault,
+      providers: rooms.providers,
+      rekeyed: rooms.rekeyed,
+      post: rooms.post,
+      submit: rooms.submit,
+      decide: rooms.decide,
+      readiness: rooms.readiness,
+      settings: () => current,
+      rollUpUsage: rooms.upkeep.rollUpUsage,
+      figures: openFigures(() => ({
+        ...rooms.supervisor.counts(),
+        errands: rooms.effects.size(),
+        writes: rooms.ledger.load().waiting,
+      })),
+      simulatorUrl: simulator?.url ?? null,
+      issueToken: rooms.issueToken,
+      reload: openReload({
+        started: settings,
+        dialects,
+        simulated: simulate,
+        vault,
+        kept: () => store.providerKeys(),
+        rekey: rooms.rekeyedAll,
+        replace: (next, read) => {
+          current = next;
+          catalogue = read;
+          rooms.replaceCatalogue(read);
+        },
+      }),
+      drain: async () => {
+        const startedMs = performance.now();
+        const under = () => {
+          const { queued, running } = rooms.supervisor.counts();
+          return { queued, running };
+        };
+        log("service draining", {
+          ...under(),
+          reason: "generations go on at the next start; answers and requests under way end now",
+        });
+        beat();
+        sweep();
+        upkeep();
+        rounds();
+        // Its steps are short, a copy of a large database apart: what that leaves the next one takes away.
+        const backedUp = nightly.stop(settings.server.drain_s * 1000);
+        await rooms.drain(settings.server.drain_s * 1000);
+        await backedUp;
+        await rooms.upkeep.noteKeyUse().catch(() => undefined);
+        const left = under();
+        // A disk that is full keeps the count: the next start is a little slower, nothing else.
+        if (store.node === null) await crashLoop.stopped().catch(() => undefined);
+        for (const close of undo) await close();
+        log("service stopped", { ...left, dur_ms: Math.round(performance.now() - startedMs) });
+        await telemetry.flush();
+      },
+      ended,
+    };
+  } catch (fault) {
+    for (const close of undo) await close().catch(() => undefined);
+    throw fault;
+  }
+};

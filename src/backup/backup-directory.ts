@@ -1,0 +1,146 @@
+// The directory that backups stand in: which there are, whose turn it is there, and which of the service's own are old enough to go.
+import { existsSync, readdirSync, renameSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { syncPath } from "../store/sqlite/fsync.ts";
+import { takeTurn } from "../store/sqlite/snapshot-copy/directory-mutex.ts";
+import { lookAt } from "./check.ts";
+import { makeDirectory, remove, walk } from "./durable-fs.ts";
+import { BackupFault, codeOf, textOf } from "./errors.ts";
+import { isBackupName, isUnderWayName, MANIFEST_FILE, type Manifest, removedName, TURN_FILE } from "./manifest.ts";
+
+export type Shelved = {
+  name: string;
+  path: string;
+  /** `ok`: verified when it was made and whole at a glance. `with faults`: so was its original. */
+  state: "ok" | "with faults" | "damaged" | "incomplete";
+  /** What is wrong with it; null where it is ok. */
+  why: string | null;
+  bytes: number;
+  manifest: Manifest | null;
+};
+
+const namesIn = (dir: string): string[] => {
+  try {
+    return readdirSync(dir);
+  } catch (fault) {
+    const code = codeOf(fault);
+    if (code === "ENOENT")
+      throw new BackupFault(
+        "not_found",
+        `${dir}: there is no such directory; genrouter backup create makes one with its first backup`,
+      );
+    throw new BackupFault(
+      "unusable",
+      `${dir} cannot be read (${code || textOf(fault)}); give this user the right to, or name another`,
+    );
+  }
+};
+
+const shelved = (dir: string, name: string): Shelved => {
+  const path = join(dir, name);
+  if (isUnderWayName(name))
+    return { name, path, state: "incomplete", why: "it was never finished, or is being made", bytes: 0, manifest: null };
+  try {
+    const { manifest, bytes, fault } = lookAt(path);
+    if (fault !== null) return { name, path, state: "damaged", why: fault, bytes, manifest };
+    const [first] = manifest.faults;
+    if (first === undefined) return { name, path, state: "ok", why: null, bytes, manifest };
+    const more = manifest.faults.length > 1 ? ` and ${manifest.faults.length - 1} more` : "";
+    return { name, path, state: "with faults", why: `${first.path}: ${first.why}${more}`, bytes, manifest };
+  } catch (fault) {
+    return { name, path, state: "damaged", why: textOf(fault), bytes: 0, manifest: null };
+  }
+};
+
+/** The backups of a directory, newest first; what is incomplete among them. @throws BackupFault when it cannot be read. */
+export const shelfOf = (dir: string): Shelved[] =>
+  namesIn(dir)
+    .filter((name) => isBackupName(name) || isUnderWayName(name))
+    .toSorted()
+    .reverse()
+    .map((name) => shelved(dir, name));
+
+/** The newest that is as it should be; those before it are not looked at. */
+const newestThat = (dir: string, isSo: (one: Shelved) => boolean): Shelved | undefined => {
+  for (const name of namesIn(dir).filter(isBackupName).toSorted().reverse()) {
+    const one = shelved(dir, name);
+    if (isSo(one)) return one;
+  }
+  return undefined;
+};
+
+/**
+ * When the newest verified backup of a service in a directory was taken, ms; null where there is none, and no directory. Others may keep
+ * theirs there, too.
+ * @param lineage of the service's database; null: of any
+ */
+export const newestVerifiedMs = (dir: string, lineage: string | null): number | null => {
+  if (!existsSync(dir)) return null;
+  const isOurs = ({ manifest, state }: Shelved) => state === "ok" && (lineage === null || manifest?.lineage === lineage);
+  return newestThat(dir, isOurs)?.manifest?.taken_at_ms ?? null;
+};
+
+/** The newest whole backup of the same service; undefined where there is none. */
+export const newestOf = (dir: string, lineage: string): Shelved | undefined =>
+  newestThat(dir, ({ manifest, state }) => manifest?.lineage === lineage && (state === "ok" || state === "with faults"));
+
+/** Removes what somebody who was killed there left behind. Whoever calls this has the turn. */
+export const dropLeftovers = (dir: string): void => {
+  for (const name of namesIn(dir).filter(isUnderWayName)) remove(join(dir, name));
+};
+
+/**
+ * Makes the directory where it is new, and takes the turn in it until the function returned is called.
+ * @throws BackupFault `in_use` when another process is making a backup there, `unusable` when it cannot be written.
+ */
+export const takeTurnIn = (dir: string): (() => void) => {
+  let giveBack: (() => void) | null;
+  try {
+    makeDirectory(dir);
+    giveBack = takeTurn(join(dir, TURN_FILE));
+  } catch (fault) {
+    const code = codeOf(fault);
+    if (/^(ENOSPC|EDQUOT|SQLITE_FULL)$/.test(code))
+      throw new BackupFault("no_room", `${dir}: the disk is full (${code}); make room on it, or choose another place`);
+    throw new BackupFault(
+      "unusable",
+      `${dir} cannot be written (${code || textOf(fault)}); give this user the right to, or choose another place`,
+    );
+  }
+  if (giveBack === null)
+    throw new BackupFault("in_use", `${dir}: another backup is being made there; try again when it has ended`);
+  return giveBack;
+};
+
+/** Whether all of it is what the manifest names: only then is it ours to remove. */
+const isOwnForm = ({ path, manifest, state }: Shelved): boolean => {
+  if (!manifest || (state !== "ok" && state !== "with faults")) return false;
+  if (!statSync(path).isDirectory()) return false;
+  const { files, strange } = walk(path);
+  const own = new Set([MANIFEST_FILE, ...manifest.entries.map((entry) => entry.path)]);
+  return strange.length === 0 && files.length === own.size && files.every((file) => own.has(file));
+};
+
+/**
+ * Removes nightly backups of a service beyond its newest `keep` verified ones, and beyond the newest `keep` of those with faults. What was made by
+ * hand, what is damaged and what is another service's stays, and so does the last verified one. Whoever calls this has the turn.
+ * @returns the names of those removed.
+ */
+export const prune = (dir: string, lineage: string, keep: number): string[] => {
+  const nightly = shelfOf(dir).filter(({ manifest }) => manifest?.made_by === "nightly" && manifest.lineage === lineage);
+  const verified = nightly.filter(({ state }) => state === "ok");
+  const faulty = nightly.filter(({ state }) => state === "with faults");
+  const oldestKept = verified[keep - 1]?.name;
+  const tooOld = [...verified, ...faulty].filter(({ name }) => oldestKept !== undefined && name < oldestKept);
+  const gone: string[] = [];
+  for (const one of new Set([...tooOld, ...faulty.slice(keep)])) {
+    if (!isOwnForm(one)) continue;
+    // Under another name first: killed half way, it does not look like a backup.
+    const away = join(dir, removedName(one.name));
+    renameSync(one.path, away);
+    syncPath(dir);
+    remove(away);
+    gone.push(one.name);
+  }
+  return gone;
+};

@@ -1,0 +1,158 @@
+// Brings the files that a copied database names into a backup: linked to the backup before where that has them, else copied.
+import { mkdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { placeOf } from "../files/local.ts";
+import { SPOOLED } from "../files/port.ts";
+import { DATABASE_FILE, openReader } from "../store/sqlite/open.ts";
+import { namedFiles, overStill, spooledFiles, wantedOf } from "../store/sqlite/snapshot-copy/stats.ts";
+import type { Shelved } from "./backup-directory.ts";
+import { copyFile, hashFile, insistOnRoom, linkFile, sizeOf } from "./durable-fs.ts";
+import { codeOf, type Going } from "./errors.ts";
+import type { Entry, Manifest, Noted } from "./manifest.ts";
+
+/** What a file is held against: what the database says of it, and where it came from. */
+export type Placed = { entry: Entry; from: string; isLinked: boolean };
+export type Placing = { placed: Placed[]; faults: Noted[]; leftOut: Manifest["left_out"] };
+
+type Place = {
+  dataDir: string;
+  /** The backup as it is being made; its database is there. */
+  aside: string;
+  nowMs: () => number;
+  filesStore: Manifest["files_store"];
+  before: Shelved | undefined;
+};
+/** A file to bring: where it stands in both places, and what the database says of it, if anything. */
+type Wanted = {
+  path: string;
+  seq: number;
+  kind: "files" | "spooled";
+  bytes: number | null;
+  sha256: string | null;
+  expireAtMs: number;
+};
+
+const wantedIn = (aside: string): Wanted[] =>
+  overStill(join(aside, DATABASE_FILE), (db) => [
+    ...namedFiles(db).map(
+      ({ id, n, ...rest }): Wanted => ({ ...rest, kind: "files", path: `files/${placeOf(id, n).replaceAll("\\", "/")}` }),
+    ),
+    ...spooledFiles(db, SPOOLED).map(
+      ({ seq, name }): Wanted => ({
+        ...{ seq, kind: "spooled", path: `spool/${name}` },
+        ...{ bytes: null, sha256: null, expireAtMs: Number.POSITIVE_INFINITY },
+      }),
+    ),
+  ]);
+
+/** Asks the data directory's database, as it is now, over one connection that is opened when it is first needed. */
+const openAsking = (dataDir: string) => {
+  let db: ReturnType<typeof openReader> | undefined;
+  return {
+    /** Whether a file that is not there is missed: it may have been deleted, rightly, since the database was copied. */
+    isMissed: ({ seq, kind }: Wanted): boolean => {
+      db ??= openReader(join(dataDir, DATABASE_FILE));
+      return wantedOf(db, seq)[kind];
+    },
+    close: () => db?.close(),
+  };
+};
+
+/** @throws BackupFault `no_room`, `stopped`; the system's fault where the disk refuses. */
+export const placeFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, going: Going): Placing => {
+  const known = new Map(before?.manifest?.entries.map((entry) => [entry.path, entry]));
+  const isKnown = ({ path, bytes, sha256 }: Wanted): boolean => {
+    const entry = known.get(path);
+    return sha256 !== null && entry?.sha256 === sha256 && entry.bytes === bytes;
+  };
+  const all = wantedIn(aside);
+  const wanted = all.filter(({ expireAtMs }) => expireAtMs > nowMs());
+  insistOnRoom(
+    aside,
+    wanted.filter((one) => !isKnown(one)).reduce((sum, { path, bytes }) => sum + (bytes ?? sizeOf(join(dataDir, path)) ?? 0), 0),
+  );
+  const placed: Placed[] = [];
+  const faults: Noted[] = [];
+  let expired = all.length - wanted.length;
+  let inBucket = 0;
+  const asking = openAsking(dataDir);
+
+  const bring = (one: Wanted): void => {
+    const { path, bytes, sha256 } = one;
+    const [from, to] = [join(dataDir, path), join(aside, path)];
+    mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+    const isLinked = before !== undefined && isKnown(one) && linkFile(join(before.path, path), to);
+    const isThere = sizeOf(from) !== undefined;
+    if (!isThere && (one.expireAtMs <= nowMs() || !asking.isMissed(one))) {
+      rmSync(to, { force: true });
+      expired += 1;
+      return;
+    }
+    if (!isThere && one.kind === "files" && filesStore === "s3") {
+      rmSync(to, { force: true });
+      inBucket += 1;
+      return;
+    }
+    if (!isThere) {
+      const why = "it is missing from the data directory";
+      faults.push({ path, why: isLinked ? `${why}; the one of the backup before was taken` : why });
+      if (!isLinked) return;
+    }
+    if (!isLinked)
+      try {
+        copyFile(from, to);
+      } catch (fault) {
+        // It was deleted between the look and the copy: look again.
+        if (codeOf(fault) !== "ENOENT" || sizeOf(from) !== undefined) throw fault;
+        bring(one);
+        return;
+      }
+    // What the database does not say of a file, its original says.
+    const is = bytes === null || sha256 === null ? hashFile(from, going) : { bytes, sha256 };
+    placed.push({ entry: { path, bytes: is.bytes, sha256: is.sha256 }, from, isLinked });
+  };
+
+  try {
+    for (const [at, one] of wanted.entries()) {
+      going.goOn();
+      going.tell(`files ${at + 1} of ${wanted.length}`);
+      bring(one);
+    }
+  } finally {
+    asking.close();
+  }
+  const leftOut = [
+    { what: `${expired} result files`, why: "their retention is over, or was when they were to be copied", count: expired },
+    { what: `${inBucket} result files`, why: "they are in the bucket, which has to be kept safe by itself", count: inBucket },
+  ];
+  return { placed, faults, leftOut: leftOut.filter(({ count }) => count > 0).map(({ what, why }) => ({ what, why })) };
+};
+
+/**
+ * Puts right what a check found wrong with a file that was placed.
+ * @returns the entry as it is from now on, and what is wrong with its original. @throws Error when this disk does not keep what is written.
+ */
+export const mendFile = (
+  { entry, from, isLinked }: Placed,
+  aside: string,
+  going: Going,
+): { entry: Entry; fault: Noted | null } => {
+  const to = join(aside, entry.path);
+  // The other name of it is in the backup before, which stays as it is.
+  rmSync(to, { force: true });
+  const hasOriginal = sizeOf(from) !== undefined;
+  if (!hasOriginal) throw new Error(`${from} is gone, and what the backup before has of it is damaged`);
+  copyFile(from, to);
+  const is = hashFile(from, going);
+  if (is.sha256 === entry.sha256)
+    return {
+      entry,
+      fault: isLinked
+        ? { path: entry.path, why: "the backup before has it with other bytes: that one is damaged; it was copied anew" }
+        : null,
+    };
+  return {
+    entry: { path: entry.path, ...is },
+    fault: { path: entry.path, why: `in the data directory its bytes are not those that were stored (SHA-256 ${entry.sha256})` },
+  };
+};

@@ -1,0 +1,119 @@
+// What backups do with files, so that it is on disk when it is done: copying, linking, hashing, walking, making names durable.
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { syncPath } from "../store/sqlite/fsync.ts";
+import { BackupFault, codeOf, type Going } from "./errors.ts";
+
+/** What is left free beside a backup: a disk that it fills takes no submissions either. */
+const RESERVE_BYTES = 64 * 1024 * 1024;
+const PIECE_BYTES = 1024 * 1024;
+
+/** @throws BackupFault when `bytes` more would not leave enough on the disk of `dir`. */
+export const insistOnRoom = (dir: string, bytes: number): void => {
+  const { bavail, bsize } = statfsSync(dir);
+  const free = bavail * bsize;
+  if (free >= bytes + RESERVE_BYTES) return;
+  const mb = (n: number) => `${Math.ceil(n / 1e6)} MB`;
+  throw new BackupFault(
+    "no_room",
+    `${dir}: ${mb(bytes)} are needed there, and ${mb(RESERVE_BYTES)} have to stay free, but only ${mb(free)} are; make room, or choose another place`,
+  );
+};
+
+/** Makes a directory for its owner alone, and the names on the way to it durable. */
+export const makeDirectory = (path: string): void => {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let made = resolve(path); ; made = dirname(made)) {
+    try {
+      syncPath(dirname(made));
+    } catch {
+      // A directory that may be passed but not read cannot be synced; what it holds is its owner's.
+    }
+    if (made === resolve(first) || made === dirname(made)) return;
+  }
+};
+
+/** SHA-256 of a file, hex, and its size as read. */
+export const hashFile = (path: string, { goOn }: Pick<Going, "goOn">): { sha256: string; bytes: number } => {
+  const hasher = new Bun.CryptoHasher("sha256");
+  const piece = new Uint8Array(PIECE_BYTES);
+  const file = openSync(path, "r");
+  let bytes = 0;
+  try {
+    for (;;) {
+      goOn();
+      const read = readSync(file, piece, 0, piece.length, null);
+      if (read === 0) break;
+      hasher.update(piece.subarray(0, read));
+      bytes += read;
+    }
+  } finally {
+    closeSync(file);
+  }
+  return { sha256: hasher.digest("hex"), bytes };
+};
+
+/** Copies a file to a new name, as a clone where the file system can, and makes its bytes durable. */
+export const copyFile = (from: string, to: string): void => {
+  copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  chmodSync(to, 0o600);
+  syncPath(to);
+};
+
+/** Another name for a file that never changes. False where the file system has no such names, or they are of two. */
+export const linkFile = (from: string, to: string): boolean => {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (fault) {
+    if (/^(EXDEV|EPERM|EMLINK|ENOTSUP|EOPNOTSUPP|ENOSYS|ENOENT)$/.test(codeOf(fault))) return false;
+    throw fault;
+  }
+};
+
+export const writeFile = (path: string, text: string): void => {
+  writeFileSync(path, text, { mode: 0o600 });
+  syncPath(path);
+};
+
+/** What a directory holds, below it: paths with slashes. A link or anything else that is no file or directory is told as `strange`. */
+export const walk = (dir: string, below = ""): { files: string[]; directories: string[]; strange: string[] } => {
+  const found = { files: [] as string[], directories: [] as string[], strange: [] as string[] };
+  for (const entry of readdirSync(join(dir, below), { withFileTypes: true })) {
+    const path = below === "" ? entry.name : `${below}/${entry.name}`;
+    if (entry.isDirectory()) {
+      const inner = walk(dir, path);
+      found.directories.push(path, ...inner.directories);
+      found.files.push(...inner.files);
+      found.strange.push(...inner.strange);
+    } else (entry.isFile() ? found.files : found.strange).push(path);
+  }
+  return found;
+};
+
+/** Size of a file; undefined where there is none, or something else of that name. */
+export const sizeOf = (path: string): number | undefined => {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found?.isFile() ? found.size : undefined;
+};
+
+/** Removes all of it, and makes that durable. */
+export const remove = (path: string): void => {
+  rmSync(path, { recursive: true, force: true });
+  syncPath(dirname(path));
+};

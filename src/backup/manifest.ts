@@ -1,0 +1,108 @@
+// The form of a backup: how it is named, and the manifest that says what is in it and guards itself.
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { type Static, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { BackupFault } from "./errors.ts";
+
+/** A reader refuses what is above it. */
+export const FORM = 1;
+export const MANIFEST_FILE = "manifest.json";
+/** Names the bucket that some of the result files are in. */
+export const BUCKET_FILE = "files/bucket.json";
+export const MASTER_KEY_FILE = "provider-keys.master";
+/** Beside the backups of a directory, while one of them is being made or removed. */
+export const TURN_FILE = ".genrouter-backup.lock";
+
+const NAME = /^genrouter-(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/;
+/** What is not a backup yet, or no longer. */
+const UNDER_WAY = /^genrouter-\d{8}T\d{6}Z\.(incomplete|removed)$/;
+
+/** `genrouter-20261121T041200Z` */
+export const backupName = (atMs: number): string =>
+  `genrouter-${new Date(atMs)
+    .toISOString()
+    .replace(/\.\d{3}Z$/, "Z")
+    .replace(/[-:]/g, "")}`;
+export const incompleteName = (name: string): string => `${name}.incomplete`;
+export const removedName = (name: string): string => `${name}.removed`;
+export const isBackupName = (name: string): boolean => NAME.test(name);
+export const isUnderWayName = (name: string): boolean => UNDER_WAY.test(name);
+
+const count = Type.Integer({ minimum: 0 });
+const hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
+/** Below the backup, with slashes, never out of it. */
+const path = Type.String({ pattern: "^(?!/)(?!.*(^|/)\\.{1,2}(/|$))[\\w./-]{1,300}$" });
+
+const ManifestSchema = Type.Object(
+  {
+    form: Type.Literal(FORM),
+    genrouter: Type.String(),
+    /** Who made it: only what the service made at night is removed by it. */
+    made_by: Type.Union([Type.Literal("command"), Type.Literal("nightly")]),
+    /** Everything committed before is in it. */
+    taken_at: Type.String(),
+    taken_at_ms: count,
+    schema: count,
+    mode: Type.Union([Type.Literal("test"), Type.Literal("live")]),
+    epoch: count,
+    lineage: Type.String(),
+    files_store: Type.Union([Type.Literal("local"), Type.Literal("s3")]),
+    rows: Type.Record(Type.String(), count),
+    /** Whole credits, over every account. */
+    ledger: Type.Object({
+      available: count,
+      held: count,
+      charged: count,
+      owed: count,
+      movements: count,
+      moved: Type.Record(Type.String(), Type.Integer()),
+    }),
+    /** What is not in it, and why. */
+    left_out: Type.Array(Type.Object({ what: Type.String(), why: Type.String() })),
+    /** What was wrong with its original when it was made: it is as whole as that was. */
+    faults: Type.Array(Type.Object({ path: Type.String(), why: Type.String() })),
+    entries: Type.Array(Type.Object({ path, bytes: count, sha256: hash })),
+  },
+  { additionalProperties: false },
+);
+export type Manifest = Static<typeof ManifestSchema>;
+export type Entry = Manifest["entries"][number];
+export type Noted = Manifest["faults"][number];
+
+const SELF_OF_NOTHING = `{\n "sha256": "${"0".repeat(64)}"`;
+const SELF = /^\{\n "sha256": "([0-9a-f]{64})"/;
+const hashOf = (bytes: Uint8Array | string): string => createHash("sha256").update(bytes).digest("hex");
+
+/** The text of a manifest. Its first member is the hash of all of it, with zeros where that stands. */
+export const printManifest = (manifest: Manifest): string => {
+  const { entries, ...rest } = manifest;
+  // An entry a line: people look into it, and compare two of them.
+  const lines = entries.map((entry) => `  ${JSON.stringify(entry)}`).join(",\n");
+  const body = JSON.stringify(rest, null, 1).slice(2, -2);
+  const text = `${SELF_OF_NOTHING},\n${body},\n "entries": [${lines === "" ? "" : `\n${lines}\n `}]\n}\n`;
+  return text.replace(SELF, `{\n "sha256": "${hashOf(text)}"`);
+};
+
+/** @throws BackupFault `damaged` or `newer`, naming the manifest at `place`. */
+export const readManifest = (bytes: Uint8Array, place: string): Manifest => {
+  const at = join(place, MANIFEST_FILE);
+  const damaged = (why: string) => new BackupFault("damaged", `${at}: ${why}; use another backup`);
+  const text = Buffer.from(bytes).toString("latin1");
+  const self = SELF.exec(text)?.[1];
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(bytes).toString("utf8"));
+  } catch {
+    throw damaged("it is not JSON: it was changed or cut short");
+  }
+  const form = typeof value === "object" && value !== null && "form" in value ? value.form : undefined;
+  if (typeof form === "number" && form > FORM)
+    throw new BackupFault("newer", `${at}: its form is ${form} and this release knows ${FORM}; use the newer release`);
+  if (self === undefined || hashOf(Buffer.from(text.replace(SELF, SELF_OF_NOTHING), "latin1")) !== self)
+    throw damaged("it was changed after it was written");
+  const { sha256: _, ...manifest } = value as Manifest & { sha256: string };
+  const fault = Value.Errors(ManifestSchema, manifest).First();
+  if (fault) throw damaged(`${fault.path.slice(1) || "it"}: ${fault.message.toLowerCase()}`);
+  return manifest;
+};

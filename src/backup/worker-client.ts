@@ -1,0 +1,52 @@
+// The other end of the thread that makes backups: one piece of work at a time, told of while it goes on, stopped when asked.
+import { WrongSchema } from "../store/errors.ts";
+import { DirectoryInUse, DirectoryUnusable, StoreDamaged } from "../store/sqlite/errors.ts";
+import type { Checked } from "./check.ts";
+import type { CreateAsk, Made } from "./create.ts";
+import { BackupFault, type BackupFaultKind } from "./errors.ts";
+import type { RestoreAsk, Restored } from "./restore.ts";
+
+export type Asked = { create: CreateAsk } | { check: string } | { restore: RestoreAsk };
+export type Done = { made: Made } | { checked: Checked } | { restored: Restored };
+export type ToThread = { asked: Asked; stop: SharedArrayBuffer };
+export type FromThread =
+  | { tell: string }
+  | { done: Done }
+  | { fault: { name: string; kind: BackupFaultKind | null; message: string } };
+
+export type Work<T> = {
+  result: Promise<T>;
+  /** It ends at its next step and leaves nothing behind; `result` rejects with `stopped`. */
+  stop: () => void;
+};
+
+/** Faults of the store as they were before they crossed; any other is a failure that has only words. */
+const STORE_FAULTS = new Map(Object.entries({ DirectoryInUse, DirectoryUnusable, StoreDamaged, WrongSchema }));
+const asFault = ({ name, kind, message }: { name: string; kind: BackupFaultKind | null; message: string }): Error => {
+  const known = STORE_FAULTS.get(name);
+  return known ? new known(message) : new BackupFault(kind ?? "failed", message);
+};
+
+const work = <T>(asked: Asked, of: (done: Done) => T | undefined, tell: (line: string) => void): Work<T> => {
+  const stop = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  const worker = new Worker(new URL("./backup.worker.ts", import.meta.url).href, { smol: true });
+  const result = new Promise<T>((done, lost) => {
+    worker.onmessage = ({ data }: MessageEvent<FromThread>) => {
+      if ("tell" in data) return tell(data.tell);
+      worker.terminate();
+      if ("fault" in data) return lost(asFault(data.fault));
+      const found = of(data.done);
+      return found === undefined ? lost(new BackupFault("failed", "the thread did something else")) : done(found);
+    };
+    worker.onerror = (event) => lost(new BackupFault("failed", `the thread that makes backups stopped: ${event.message}`));
+    worker.postMessage({ asked, stop } satisfies ToThread);
+  });
+  return { result, stop: () => void Atomics.store(new Int32Array(stop), 0, 1) };
+};
+
+export const makeBackup = (ask: CreateAsk, tell: (line: string) => void): Work<Made> =>
+  work({ create: ask }, (done) => ("made" in done ? done.made : undefined), tell);
+export const verifyBackup = (path: string, tell: (line: string) => void): Work<Checked> =>
+  work({ check: path }, (done) => ("checked" in done ? done.checked : undefined), tell);
+export const bringBack = (ask: RestoreAsk, tell: (line: string) => void): Work<Restored> =>
+  work({ restore: ask }, (done) => ("restored" in done ? done.restored : undefined), tell);

@@ -1,0 +1,120 @@
+// Writes down what is learnt of payments, each piece as one deed, and tells operators what they have to know.
+import type Stripe from "stripe";
+import type { Clock } from "../domain/clock.ts";
+import type { Log } from "../logging/events.ts";
+import type { Actor, Deed, OutcomeOf } from "../store/mutations.ts";
+import type { Payment, PurchaseOutcome, PurchaseRow } from "../store/purchase-mutations.ts";
+import type { StoreReads } from "../store/store.ts";
+import type { StripeDesk } from "./stripe.ts";
+import { type Named, type News, newsOfRefund } from "./stripe-events.ts";
+
+export type BookingParts = {
+  clock: Clock;
+  log: Log;
+  reads: Pick<StoreReads, "purchase" | "account">;
+  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  desk: StripeDesk | null;
+};
+
+/** Who tells of payments. */
+const STRIPE: Actor = { kind: "service", id: "stripe", name: "Stripe" };
+
+export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => {
+  const tellUndecided = (outcome: PurchaseOutcome, why: string): void => {
+    if (outcome.kind === "refused" || outcome.undecided === undefined || outcome.purchase === null) return;
+    const { id, accountId } = outcome.purchase;
+    const reason = `${why}: what it takes back in credits is to be decided (genrouter purchases undecided); until then the account is paused`;
+    log("reversal undecided", { purchase_id: id, account_id: accountId, count: outcome.undecided, reason });
+  };
+
+  const told = (outcome: PurchaseOutcome, why: string): void => {
+    if (outcome.kind === "refused" || !outcome.changed) return;
+    tellUndecided(outcome, why);
+    const { id = "", accountId = "", owedCredits = 0 } = outcome.purchase ?? {};
+    // Where there was nothing to take, what is owed is all there is to tell.
+    if (outcome.movedCredits === 0 && owedCredits === 0) return;
+    const owed = owedCredits > 0 ? `; ${owedCredits} credits are owed and the account is paused` : "";
+    log("purchase reversed", { purchase_id: id, account_id: accountId, credits: outcome.movedCredits, reason: `${why}${owed}` });
+  };
+
+  const pay = async (id: string, payment: Payment, by: Actor = STRIPE): Promise<void> => {
+    const outcome = await post({ deed: "pay-purchase", id, payment, by, atMs: clock.nowMs() });
+    const names = { purchase_id: id, credits: payment.amountCredits ?? 0 };
+    if (outcome.kind === "refused") return log("payment unclear", { ...names, reason: outcome.reason });
+    if (!outcome.changed) return;
+    const account_id = outcome.purchase?.accountId ?? "";
+    if (outcome.purchase?.state === "mismatched")
+      return log("payment unclear", {
+        ...{ ...names, account_id },
+        reason: `paid ${payment.amountCredits ?? "nothing"} ${payment.currency}, which is not what was asked: nothing was credited`,
+      });
+    log("purchase paid", { ...names, account_id });
+    tellUndecided(outcome, "something in another currency than usd was taken back before it was paid");
+  };
+
+  /** What was bought before a backup was taken that was restored since is known to its checkout alone. @returns whether it is ours */
+  const isOurs = async ({ purchaseId, accountId, credits }: Named): Promise<boolean> => {
+    if (await reads.purchase(purchaseId)) return true;
+    const account = accountId === null ? undefined : await reads.account(accountId);
+    if (!account || credits === null) return false;
+    const atMs = clock.nowMs();
+    const outcome = await post({
+      ...{ deed: "open-purchase", id: purchaseId, accountSeq: account.seq, personId: null, credits, provider: "stripe", atMs },
+      ...{ expiresAtMs: atMs + 1, by: STRIPE },
+    });
+    if (outcome.kind === "refused") log("payment unclear", { purchase_id: purchaseId, reason: outcome.reason });
+    return outcome.kind === "purchase";
+  };
+
+  const noted = (news: Extract<News, { state: unknown }>, outcome: PurchaseOutcome): void => {
+    const much = news.kind === "foreign" ? ` of ${news.amount} ${news.currency}` : "";
+    if (outcome.kind === "refused") log("payment unclear", { reason: `${news.of} ${news.id}: ${outcome.reason}` });
+    told(outcome, `${news.of} ${news.id}${much}, ${news.state}`);
+  };
+
+  const over = async (id: string): Promise<void> => {
+    await post({ deed: "expire-purchase", id, atMs: clock.nowMs() });
+  };
+
+  const take = async (news: News): Promise<void> => {
+    switch (news.kind) {
+      case "paid":
+        if (await isOurs(news.named)) await pay(news.named.purchaseId, news.payment);
+        return;
+      case "over": {
+        const row = await reads.purchase(news.named.purchaseId);
+        // A checkout that nobody was sent to says nothing of the one that somebody was.
+        if (row && (row.sessionId === null || row.sessionId === news.sessionId)) await over(row.id);
+        return;
+      }
+      case "reversal": {
+        const { kind: _, of, credits, ...told } = news;
+        return noted(news, await post({ ...told, deed: "note-reversal", kind: of, credits, by: STRIPE, atMs: clock.nowMs() }));
+      }
+      case "foreign": {
+        const { kind: _, of, ...told } = news;
+        return noted(news, await post({ ...told, deed: "note-foreign-reversal", kind: of, by: STRIPE, atMs: clock.nowMs() }));
+      }
+      case "refunded":
+        for (const refund of (await desk?.refundsOf(news.paymentIntent)) ?? []) {
+          const one = newsOfRefund(refund, clock.nowMs());
+          if (one) await take(one);
+        }
+    }
+  };
+
+  return {
+    pay,
+    over,
+    take,
+    /** Notes the invoice of a purchase, where Stripe has made it by now. @throws StripeAway */
+    invoice: async (row: PurchaseRow): Promise<void> => {
+      const session = row.sessionId === null ? null : await desk?.checkout(row.sessionId);
+      const invoice = session?.invoice as Stripe.Invoice | string | null | undefined;
+      if (!invoice || typeof invoice === "string" || !invoice.hosted_invoice_url) return;
+      const { number, hosted_invoice_url: url } = invoice;
+      await post({ deed: "note-invoice", id: row.id, number, url, atMs: clock.nowMs() });
+    },
+  };
+};
+export type Booking = ReturnType<typeof openBooking>;

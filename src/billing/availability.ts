@@ -1,0 +1,28 @@
+// Whether Stripe answers: after a call that failed the next one that succeeds is logged, so that an alert can clear.
+import type { Log } from "../logging/events.ts";
+import { StripeAway, type StripeDesk } from "./stripe.ts";
+
+/** @returns the same calls. Each caller logs `payments away` itself, with what it could not do. */
+export const watchDesk = (desk: StripeDesk, log: Log): StripeDesk => {
+  let isAway = false;
+  const watched =
+    <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
+    async (...args: Args): Promise<Result> => {
+      try {
+        const result = await call(...args);
+        if (isAway) log("payments back", {});
+        isAway = false;
+        return result;
+      } catch (fault) {
+        if (fault instanceof StripeAway) isAway = true;
+        throw fault;
+      }
+    };
+  return {
+    openCheckout: watched(desk.openCheckout),
+    checkout: watched(desk.checkout),
+    refundsOf: watched(desk.refundsOf),
+    eventsSince: watched(desk.eventsSince),
+    event: desk.event,
+  };
+};

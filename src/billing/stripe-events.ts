@@ -1,0 +1,117 @@
+// What an event of Stripe means here: a payment, its end without one, a refund or dispute as it stands, or nothing.
+import type Stripe from "stripe";
+import type { Credits } from "../domain/types.ts";
+import type { Payment, ReversalState } from "../store/purchase-mutations.ts";
+
+/** What the checkout says of the purchase it is for. */
+export type Named = { purchaseId: string; accountId: string | null; credits: Credits | null };
+export type News =
+  | { kind: "paid"; named: Named; payment: Payment }
+  | { kind: "over"; named: Named; sessionId: string }
+  | ({ kind: "reversal"; credits: Credits } & Reversal)
+  /** In another currency than usd: `amount` is in its smallest unit, and what it is in credits a person decides. */
+  | ({ kind: "foreign"; amount: number; currency: string } & Reversal)
+  /** Something was refunded; each refund has to be asked for. */
+  | { kind: "refunded"; paymentIntent: string };
+/** `toldAtMs`: when Stripe says that it was so. */
+type Reversal = { id: string; of: "refund" | "dispute"; paymentIntent: string; state: ReversalState; toldAtMs: number };
+
+const idOf = (named: string | { id: string } | null): string | null =>
+  named === null || typeof named === "string" ? named : named.id;
+
+const PURCHASE_ID = /^pur_[0-9a-z]{26}$/;
+const namedIn = ({ metadata }: Stripe.Checkout.Session): Named | null => {
+  const purchaseId = metadata?.purchase_id ?? "";
+  if (!PURCHASE_ID.test(purchaseId)) return null;
+  const credits = Number(metadata?.credits);
+  return { purchaseId, accountId: metadata?.account_id ?? null, credits: Number.isSafeInteger(credits) ? credits : null };
+};
+
+/** What a checkout has come to; null: to nothing yet, or it is none of ours. */
+export const newsOfCheckout = (session: Stripe.Checkout.Session): News | null => {
+  const named = namedIn(session);
+  if (named === null) return null;
+  const { id: sessionId, status, payment_status, amount_total, currency } = session;
+  if (payment_status === "paid") {
+    const payment = {
+      sessionId,
+      paymentIntent: idOf(session.payment_intent),
+      amountCredits: amount_total,
+      currency: currency ?? "",
+    };
+    return { kind: "paid", named, payment };
+  }
+  return status === "expired" ? { kind: "over", named, sessionId } : null;
+};
+
+const REFUND_STATES: Readonly<Record<string, ReversalState>> = { failed: "returned", canceled: "returned" };
+/** An inquiry takes nothing; an appeal is one of a dispute that was lost. None of them is the last: of a dispute the latest news counts. */
+const DISPUTE_STATES: Readonly<Record<string, ReversalState>> = {
+  warning_needs_response: "asked",
+  warning_under_review: "asked",
+  warning_closed: "asked",
+  prevented: "asked",
+  appeal_needs_response: "lost",
+  appeal_under_review: "lost",
+  lost: "lost",
+  won: "returned",
+};
+
+const reversal = (
+  of: "refund" | "dispute",
+  one: { id: string; amount: number; currency: string; payment_intent: string | { id: string } | null },
+  state: ReversalState,
+  toldAtMs: number,
+): News | null => {
+  const paymentIntent = idOf(one.payment_intent);
+  // Checkout makes a payment for every purchase: what has none is not of one.
+  if (paymentIntent === null || one.amount < 1) return null;
+  const shared = { id: one.id, of, paymentIntent, state, toldAtMs };
+  if (one.currency !== "usd") return { kind: "foreign", ...shared, amount: one.amount, currency: one.currency };
+  return { kind: "reversal", ...shared, credits: one.amount };
+};
+
+/** @param atMs when it stood so */
+export const newsOfRefund = (refund: Stripe.Refund, atMs: number): News | null =>
+  reversal("refund", refund, REFUND_STATES[refund.status ?? ""] ?? "taken", atMs);
+
+/** Where funds are withdrawn money is gone, whatever the status still says: a dispute that was won may be lost by pre-arbitration. */
+const stateOfDispute = (type: Stripe.Event["type"], status: string): ReversalState => {
+  const state = DISPUTE_STATES[status] ?? "taken";
+  if (type === "charge.dispute.funds_reinstated") return "returned";
+  return type === "charge.dispute.funds_withdrawn" && state !== "taken" ? "taken" : state;
+};
+
+/** @returns null for an event that does not concern us */
+export const newsOf = (event: Stripe.Event): News | null => {
+  const toldAtMs = event.created * 1000;
+  switch (event.type) {
+    case "checkout.session.completed":
+    case "checkout.session.async_payment_succeeded":
+    case "checkout.session.expired":
+      return newsOfCheckout(event.data.object);
+    case "checkout.session.async_payment_failed": {
+      const named = namedIn(event.data.object);
+      return named && { kind: "over", named, sessionId: event.data.object.id };
+    }
+    case "refund.created":
+    case "refund.updated":
+    case "refund.failed":
+    case "charge.refund.updated":
+      return newsOfRefund(event.data.object, toldAtMs);
+    case "charge.refunded": {
+      const paymentIntent = idOf(event.data.object.payment_intent);
+      return paymentIntent === null ? null : { kind: "refunded", paymentIntent };
+    }
+    case "charge.dispute.created":
+    case "charge.dispute.updated":
+    case "charge.dispute.funds_withdrawn":
+    case "charge.dispute.closed":
+    case "charge.dispute.funds_reinstated": {
+      const dispute = event.data.object;
+      return reversal("dispute", dispute, stateOfDispute(event.type, dispute.status), toldAtMs);
+    }
+    default:
+      return null;
+  }
+};

@@ -1,0 +1,38 @@
+// The door for news from Stripe: only what is signed is read, and it is answered when what follows is on disk.
+import type { Settings } from "../config/schema.ts";
+import type { Log } from "../logging/events.ts";
+import type { Booking } from "./apply-event.ts";
+import { BadSignature, type StripeDesk } from "./stripe.ts";
+import { newsOf } from "./stripe-events.ts";
+import { isLiveKey } from "./validate-config.ts";
+
+/** `message` is for whoever looks into Stripe's log of deliveries. */
+export type WebhookAnswer = { status: 200 | 400 | 503; message: string };
+
+type WebhookParts = { desk: StripeDesk; booking: Booking; log: Log; settings: Settings["stripe"] };
+
+const TAKEN: WebhookAnswer = { status: 200, message: "taken" };
+
+export const openWebhook = ({ desk, booking, log, settings }: WebhookParts) => {
+  const isLive = isLiveKey(settings.secret_key);
+  const refused = (reason: string): WebhookAnswer => {
+    log("webhook refused", { reason });
+    return { status: 400, message: reason };
+  };
+  /** Takes one delivery. Whatever came may come again, and in any order. */
+  return async (body: string, signature: string | null): Promise<WebhookAnswer> => {
+    if (signature === null) return refused("The header Stripe-Signature is missing.");
+    try {
+      const event = await desk.event(body, signature);
+      if (event.livemode !== isLive) return refused(`The event is of Stripe's ${isLive ? "test" : "live"} mode, the key is not.`);
+      const news = newsOf(event);
+      if (news) await booking.take(news);
+      return TAKEN;
+    } catch (fault) {
+      if (fault instanceof BadSignature) return refused("The signature is not of this endpoint's secret, or too old.");
+      // It may not be on disk: Stripe sends it again, for three days.
+      log("request failed", { route: "/webhooks/stripe", reason: fault instanceof Error ? fault.message : String(fault) });
+      return { status: 503, message: "Not written yet; send it again." };
+    }
+  };
+};

@@ -1,0 +1,121 @@
+// The desk: reaches the office of a data directory, through the running service or, when none runs, by owning it for a moment.
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type Office, openOffice } from "../admin/admin-service.ts";
+import { leaveDecision } from "../cluster/takeover.ts";
+import type { Settings } from "../config/schema.ts";
+import { systemClock } from "../domain/clock.ts";
+import type { OfficeDeed } from "../store/mutations.ts";
+import { DirectoryInUse } from "../store/sqlite/errors.ts";
+import type { Store } from "../store/store.ts";
+import { handOver } from "./chown-files.ts";
+import { askAbout, officeOverSocket } from "./control-client.ts";
+import { commandActor } from "./principal.ts";
+
+/** A service that is starting owns the directory before its socket is there; this is how long a command waits for it. */
+const STARTING_MS = 5000;
+const ASK_AGAIN_MS = 100;
+
+/** Providers and routes as they would be if the service started now. */
+const marketOf = async (settings: Settings, store: Store) => {
+  const [{ openMarket }, { catalogueOf, dialectsOf }, { openProviders, providerFacts }, { openVault }, { withKeys }] =
+    await Promise.all([
+      import("../routing/inventory.ts"),
+      import("../routing/load-catalogue.ts"),
+      import("../providers/providers.ts"),
+      import("../providers/vault.ts"),
+      import("../providers/credentials.ts"),
+    ]);
+  const simulated = (await store.mode()) === "test";
+  const market = openMarket({
+    ...{ settings: () => settings, simulated, facts: providerFacts(dialectsOf(settings)) },
+    ...{ catalogue: () => catalogueOf(settings, simulated), reads: store },
+  });
+  const vault = openVault(settings.data.dir, settings.store.url !== "");
+  const providers = async () => {
+    const kept = simulated ? [] : await store.providerKeys();
+    const { providers: withKey } = withKeys(settings, kept, vault);
+    const isOwned = async (provider: string, jobId: string) => (await store.jobOwner(provider, jobId)) !== undefined;
+    return openProviders({ settings: withKey, dialects: dialectsOf(settings), isOwned });
+  };
+  return { market, vault, providers, rekeyed: () => undefined };
+};
+
+/** What may become of a directory without a database: nothing (it is refused), or a new one for money or for the simulator. */
+export type Birth = { create: "live" | "test"; note: (line: string) => void } | null;
+
+/** The office over a store that this process writes to for a moment. */
+const officeOver = async (settings: Settings, store: Store): Promise<Office> => {
+  const clock = systemClock(await store.lastSeenMs());
+  const by = commandActor();
+  return openOffice({
+    reads: store,
+    post: async (deed: OfficeDeed) => {
+      const [outcome] = await store.commit([{ ...deed, atMs: deed.atMs ?? clock.nowMs(), by }]);
+      if (outcome?.kind !== "done" && outcome?.kind !== "refused") throw new Error(`a ${deed.deed} deed had no outcome`);
+      return outcome;
+    },
+    mode: await store.mode(),
+    clock,
+    submit: null,
+    decide: store.node && leaveDecision(store.node),
+    ...(await marketOf(settings, store)),
+  });
+};
+
+/** A shared database needs no leave: for a moment this process is one node more. @throws DatabaseAway, WrongSchema */
+const openShared = async ({ store: { url, prepared: prepare } }: Settings, birth: Birth): Promise<Store> => {
+  // What is not there yet is only made where a new one is wanted.
+  if (birth === null)
+    await (await import("../store/postgres/read-only-client.ts"))
+      .openPostgresReads({ url, prepare })
+      .then((reads) => reads.close());
+  const { openPostgresStore } = await import("../store/postgres/client.ts");
+  return await openPostgresStore({ url, prepare, readers: 2, isVisit: true });
+};
+
+/**
+ * Runs work with the office of a data directory, or of the database that the settings name.
+ * @throws DirectoryInUse when another process owns it and does not answer, DirectoryUnusable, and what `work` throws.
+ */
+export const withOffice = async <T>(
+  settings: Settings,
+  work: (office: Office) => Promise<T>,
+  birth: Birth = null,
+): Promise<T> => {
+  const { dir, network_disk: allowNetworkDisk } = settings.data;
+  if (settings.store.url !== "") {
+    if (existsSync(dir) && (await askAbout(dir))) return work(officeOverSocket(dir));
+    const store = await openShared(settings, birth);
+    try {
+      return await work(await officeOver(settings, store));
+    } finally {
+      await store.close();
+    }
+  }
+  const { openSqliteStore } = await import("../store/sqlite/client.ts");
+  const { DATABASE_FILE } = await import("../store/sqlite/open.ts");
+  const endMs = performance.now() + STARTING_MS;
+  for (;;) {
+    if (existsSync(dir) && (await askAbout(dir))) return work(officeOverSocket(dir));
+    const isNew = !existsSync(join(dir, DATABASE_FILE));
+    try {
+      // A directory that exists keeps the mode it was made with.
+      const store = await openSqliteStore({
+        dir,
+        allowNetworkDisk,
+        ...(isNew && birth ? { mode: birth.create } : { requireExisting: true }),
+      });
+      try {
+        if (isNew) birth?.note(`new data directory ${resolve(dir)}`);
+        return await work(await officeOver(settings, store));
+      } finally {
+        await store.close();
+        handOver(dir);
+      }
+    } catch (fault) {
+      if (!(fault instanceof DirectoryInUse) || performance.now() > endMs) throw fault;
+      await Bun.sleep(ASK_AGAIN_MS);
+    }
+  }
+};

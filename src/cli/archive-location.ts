@@ -1,0 +1,85 @@
+// Where a command has an archive: in a directory, or in the bucket of the settings, which is spelled `bucket`.
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { systemClock } from "../domain/clock.ts";
+import type { Depot } from "../store/archive/archive-storage.ts";
+import { CommandFault, EXITS } from "./exit-codes.ts";
+import { booksOf, placeOf } from "./read-only-store.ts";
+import { type DirFlag, type Session, settingsOf } from "./session.ts";
+
+/** An archive's place, and how `--json` tells of it. */
+export type ArchivePlace = { depot: Depot; json: { dir: string } | { bucket: string; below: string } };
+
+const BUCKET = "bucket";
+/** A word that means some bucket to somebody, or an address: neither is taken for a directory by mistake. */
+const UNCLEAR = /^(?:[a-z][\w+.-]*:\/\/.*|(?:s3|bucket)(?:[:/].*)?)$/i;
+const ONE_OF_SEVERAL = /^bucket:([0-9a-f]{16})$/;
+
+const unclear = (flag: string, text: string, why: string): CommandFault =>
+  new CommandFault(EXITS.usage, `${flag}: ${JSON.stringify(text)} ${why}`, { code: "bad_flag" });
+
+/** A bucket that cannot be had, and an archive that cannot be made or read, as an operator reads them. @param again what the same command does then */
+export const tellingArchive = async <T>(again: string, work: () => Promise<T>): Promise<T> => {
+  const [{ ArchiveFault }, { BucketFault }, { BadPlace }] = await Promise.all([
+    import("../store/archive/format.ts"),
+    import("../files/s3/errors.ts"),
+    import("../files/s3/bucket-config.ts"),
+  ]);
+  try {
+    return await work();
+  } catch (fault) {
+    if (fault instanceof ArchiveFault) throw new CommandFault(EXITS.failure, fault.message, { code: "archive_fault" });
+    if (fault instanceof BadPlace) throw new CommandFault(EXITS.usage, fault.message, { code: "bad_setting" });
+    if (!(fault instanceof BucketFault)) throw fault;
+    const told = `the archive: ${fault.message}`;
+    if (fault.kind === "away") throw new CommandFault(EXITS.tryAgain, `${told}; ${again}`, { code: "bucket_fault" });
+    // An answer without a body says no more than its number.
+    const advice = told.includes("deploy/S3.md")
+      ? ""
+      : "; deploy/S3.md has the settings, and the rights that the access key needs";
+    throw new CommandFault(EXITS.failure, told + advice, { code: "bucket_fault" });
+  }
+};
+
+type Asked = {
+  flag: "--to" | "--archive";
+  text: string;
+  /** Whether the books are asked which archive of the bucket is theirs; if not, it is the only one, or named. */
+  byBooks: boolean;
+};
+
+/** @throws CommandFault for what is unclear, or names none; BadPlace, BucketFault, and what keeps the books from being read. */
+export const archivePlaceOf = async (session: Session, flags: DirFlag, { flag, text, byBooks }: Asked): Promise<ArchivePlace> => {
+  const [, named] = (flag === "--archive" && ONE_OF_SEVERAL.exec(text)) || [];
+  if (text === BUCKET && existsSync(BUCKET))
+    throw unclear(flag, text, "is the bucket of the settings, and a directory here, too: write ./bucket for the directory");
+  if (text !== BUCKET && named === undefined) {
+    if (UNCLEAR.test(text))
+      throw unclear(flag, text, `is unclear: write ${BUCKET} for the bucket of the settings, and ./… for a directory here`);
+    const { openDirectory } = await import("../store/archive/archive-storage.ts");
+    const dir = resolve(text);
+    return { depot: openDirectory(dir), json: { dir } };
+  }
+  const { s3: settings } = settingsOf(session, flags);
+  const { holdingsIn, openHoldings } = await import("../files/s3/archive-objects.ts");
+  // Ctrl-C ends the process, and what it leaves counts for nothing.
+  const options = { settings, clock: systemClock(), signal: new AbortController().signal };
+  const idOf = async (): Promise<string> => {
+    if (byBooks) {
+      const { lineageAt } = await import("../store/archive/source.ts");
+      return lineageAt(await booksOf(placeOf(session, flags)));
+    }
+    const all = await holdingsIn(options);
+    const [only] = all;
+    if (only === undefined) throw unclear(flag, text, `there is no archive in bucket ${settings.bucket}`);
+    if (all.length > 1)
+      throw unclear(
+        flag,
+        text,
+        `there are archives of several services: name one, as ${all.map((id) => `bucket:${id}`).join(", ")}`,
+      );
+    return only;
+  };
+  const holdings = openHoldings(named ?? (await idOf()), options);
+  return { depot: holdings, json: { bucket: settings.bucket, below: holdings.below } };
+};

@@ -1,0 +1,75 @@
+// `genrouter backup adopt`: what something else brought back, a snapshot of a disk or a database's own restore, is marked as old.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import type { Settings } from "../../config/schema.ts";
+import { handOver } from "../chown-files.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
+import { placeOf } from "../read-only-store.ts";
+import { type DirFlag, directoryOf, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
+
+/** @returns since when it knows nothing. */
+const adoptDirectory = async ({ dir, network_disk: networkDisk }: Settings["data"]): Promise<number> => {
+  const { DATABASE_FILE, openReader } = await import("../../store/sqlite/open.ts");
+  const { claimDirectory } = await import("../../store/sqlite/directory-lock.ts");
+  const { markCopy } = await import("../../store/sqlite/snapshot-copy/copy.ts");
+  const { openQuery, SQLITE } = await import("../../store/sqlite/sql-program.ts");
+  const { recoveryReads } = await import("../../store/sql/queries/recovery.ts");
+  const path = join(dir, DATABASE_FILE);
+  if (!existsSync(path))
+    throw new CommandFault(EXITS.unwritable, `data directory ${dir}: there is no database in it`, {
+      fix: "with GENROUTER_STORE__URL, and without --data, it is the database there that is adopted",
+      code: "directory_unusable",
+    });
+  const claim = claimDirectory(dir, { networkDisk, creation: false });
+  try {
+    const reader = openReader(path);
+    // The highest time that it holds: what was done later is what is not in it.
+    const takenAtMs = await recoveryReads(openQuery(reader), SQLITE).lastSeenMs();
+    reader.close();
+    markCopy(path, { takenAtMs, nowMs: Date.now() });
+    handOver(dir);
+    return takenAtMs;
+  } finally {
+    claim.release();
+  }
+};
+
+/** @returns since when it knows nothing. */
+const adoptShared = async ({ url, prepared: prepare }: Settings["store"]): Promise<number> => {
+  const { adoptDatabase } = await import("../../store/postgres/mark-restored.ts");
+  const adoption = await adoptDatabase({ url, prepare }, Date.now());
+  if (adoption.kind === "adopted") return adoption.takenAtMs;
+  const nodes = adoption.nodes.map(
+    ({ node, pid, leaseEndsInMs }) => `${node} (pid ${pid}, its lease ends in ${Math.max(1, Math.ceil(leaseEndsInMs / 1000))} s)`,
+  );
+  throw new CommandFault(EXITS.tryAgain, `the database is in use, nothing was marked: alive ${nodes.join(", ")}`, {
+    fix: "stop every node; one that was killed counts as alive until its lease has run out",
+    code: "nodes_alive",
+  });
+};
+
+export const addAdopt = (backup: Command, session: Session): void => {
+  const adopt = backup
+    .command("adopt")
+    .description(
+      "say that a data directory, or without --data the database of store.url, is an old state of itself, brought back by something else than restore (a snapshot, a replica, PostgreSQL's own restore or failover): the next start asks the providers what was sent since before it sends anything. Every node has to be stopped",
+    )
+    .action(async (flags: DirFlag & JsonFlag) => {
+      const place = placeOf(session, flags);
+      const isShared = "database" in place;
+      const what = isShared
+        ? (await import("../../store/migrate-to-postgres/errors.ts")).shownAddress(place.database.url)
+        : directoryOf(session, flags).dir;
+      const takenAtMs = isShared ? await adoptShared(place.database) : await adoptDirectory(directoryOf(session, flags));
+      const takenAt = new Date(takenAtMs).toISOString();
+      if (flags.json)
+        return session.terminal.print(JSON.stringify({ ...(isShared ? { store: what } : { dir: what }), taken_at: takenAt }));
+      session.terminal.print(`${what}: as of ${takenAt}; the next start asks the providers about what was on its way then`);
+    });
+  withExamples(
+    withJson(withDir(adopt)),
+    "backup adopt --data /var/lib/genrouter",
+    "backup adopt   # with GENROUTER_STORE__URL_FILE, after a restore of PostgreSQL",
+  );
+};

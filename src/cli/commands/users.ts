@@ -1,0 +1,124 @@
+// `genrouter people`: who may sign in to the console, invited, given a new password, or kept out; and the link that sets a service up.
+import type { Command } from "commander";
+import type { MadeLink } from "../../admin/users.ts";
+import type { Settings } from "../../config/schema.ts";
+import type { PersonRole } from "../../store/user-mutations.ts";
+import type { PersonRow } from "../../store/user-reads.ts";
+import { withOffice } from "../admin-connection.ts";
+import { askAbout } from "../control-client.ts";
+import { CommandFault, EXITS } from "../exit-codes.ts";
+import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
+import { table } from "../terminal.ts";
+
+type Flags = DirFlag & JsonFlag;
+
+const stamp = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+const personJson = ({ id, email, name, role, accountId, createdAtMs, disabledAtMs, seenAtMs }: PersonRow) => ({
+  ...{ id, email, name, role, account: accountId },
+  ...{ created_at: stamp(createdAtMs), disabled_at: stamp(disabledAtMs), seen_at: stamp(seenAtMs) },
+});
+const personLines = (rows: readonly PersonRow[]): string[] =>
+  table(
+    ["ID", "EMAIL", "NAME", "ROLE", "ACCOUNT", "STATE", "LAST SEEN"],
+    rows.map((row) => [
+      row.id,
+      row.email,
+      row.name,
+      row.role,
+      row.accountId ?? "-",
+      row.disabledAtMs === null ? "active" : "disabled",
+      stamp(row.seenAtMs)?.slice(0, 16).replace("T", " ") ?? "never",
+    ]),
+  );
+
+const ROLES: readonly PersonRole[] = ["member", "operator", "viewer"];
+const roleOf = (text: string): PersonRole => {
+  const role = ROLES.find((one) => one === text);
+  if (role) return role;
+  throw new CommandFault(EXITS.usage, `--role: ${JSON.stringify(text)} is none; ${ROLES.join(", ")} are`, { code: "bad_flag" });
+};
+
+export const addPeople = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const people = withExamples(
+    program.command("people").description("who may sign in to the console"),
+    "people setup",
+    "people invite ada@example.com --account acc_01k…",
+    "people list",
+  );
+
+  /** The address as people type it: the service's own where it runs, else the path alone. */
+  const addressOf = async (settings: Settings, path: string): Promise<string> =>
+    `${settings.server.public_url.replace(/\/$/, "") || ((await askAbout(settings.data.dir))?.url ?? "")}${path}`;
+  const printLink = async (flags: Flags, { id, path, email, expiresAtMs }: MadeLink): Promise<void> => {
+    const url = await addressOf(settingsOf(session, flags), path);
+    if (flags.json) return terminal.print(JSON.stringify({ id, email, url, expires_at: stamp(expiresAtMs) }));
+    terminal.print(url);
+    terminal.note(`${email === null ? "" : `for ${email}, `}once, until ${stamp(expiresAtMs)}; it is shown here only`);
+  };
+
+  const list = people
+    .command("list")
+    .description("people who may sign in, and invitations that can still be used")
+    .action(async (flags: Flags) => {
+      const { people: rows, invitations } = await withOffice(settingsOf(session, flags), (office) => office.listPeople({}));
+      if (flags.json) {
+        const open = invitations.map(({ id, kind, role, email, accountId, expiresAtMs }) => ({
+          ...{ id, kind, role, email, account: accountId, expires_at: stamp(expiresAtMs) },
+        }));
+        return terminal.print(JSON.stringify({ people: rows.map(personJson), invitations: open }));
+      }
+      if (rows.length === 0) terminal.note("nobody yet; genrouter people setup makes the link for the first operator");
+      else for (const line of personLines(rows)) terminal.print(line);
+      for (const { id, kind, email, role, expiresAtMs } of invitations)
+        terminal.note(`open: ${id}  ${kind} ${email ?? ""} as ${role}, until ${stamp(expiresAtMs)}`);
+    });
+  withExamples(withJson(withDir(list)), "people list", "people list --json | jq -r '.people[].email'");
+
+  const invite = people
+    .command("invite <email>")
+    .description("make a link by which somebody new chooses a password and comes in")
+    .option("--role <role>", "member (of one account), operator, or viewer (sees what operators see)", "member")
+    .option("--account <id>", "the account to join")
+    .option("--new-account <name>", "make an account of this name when they come")
+    .action(async (email: string, flags: Flags & { role: string; account?: string; newAccount?: string }) => {
+      const ask = { email, role: roleOf(flags.role), accountId: flags.account ?? null, accountName: flags.newAccount ?? null };
+      await printLink(flags, await withOffice(settingsOf(session, flags), (office) => office.invitePerson(ask)));
+    });
+  withExamples(
+    withJson(withDir(invite)),
+    "people invite ada@example.com --account acc_01k…",
+    "people invite ben@example.com --new-account ben",
+    "people invite cy@example.com --role operator",
+  );
+
+  const reset = people
+    .command("reset <person>")
+    .description("make a link by which somebody sets a new password; their sessions end with it")
+    .action(async (person: string, flags: Flags) =>
+      printLink(flags, await withOffice(settingsOf(session, flags), (office) => office.resetPerson({ person }))),
+    );
+  withExamples(withJson(withDir(reset)), "people reset ada@example.com");
+
+  const set = (name: string, description: string, disabled: boolean) => {
+    const command = people
+      .command(`${name} <person>`)
+      .description(description)
+      .action(async (person: string, flags: Flags) => {
+        const row = await withOffice(settingsOf(session, flags), (office) => office.setPerson({ person, disabled }));
+        if (flags.json) terminal.print(JSON.stringify(personJson(row)));
+        else for (const line of personLines([row])) terminal.print(line);
+      });
+    withExamples(withJson(withDir(command)), `people ${name} ada@example.com`);
+  };
+  set("disable", "keep somebody out, at once", true);
+  set("enable", "let somebody in again", false);
+
+  const setup = people
+    .command("setup")
+    .description("make the link by which the first operator comes in; valid 30 min")
+    .action(async (flags: Flags) =>
+      printLink(flags, await withOffice(settingsOf(session, flags), (office) => office.setUpLink({}))),
+    );
+  withExamples(withJson(withDir(setup)), "people setup");
+};

@@ -1,0 +1,141 @@
+// The doctor on the machine: the data directory and its rights, the disks, the clock.
+import { accessSync, constants, existsSync, lstatSync, readdirSync, statfsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Settings } from "../../config/schema.ts";
+import { networkDiskOf } from "../../store/sqlite/directory-lock.ts";
+import { DATABASE_FILE } from "../../store/sqlite/open.ts";
+import { sizeText } from "../backup-text.ts";
+import { type Finding, fault, ok, warning } from "./finding.ts";
+
+const PRIVATE_FILES = [DATABASE_FILE, "provider-keys.master", "lock.db"];
+const OTHERS = 0o077;
+
+const canWrite = (dir: string): boolean => {
+  try {
+    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const rightsOf = (dir: string): Finding[] => {
+  const { mode, uid } = statSync(dir);
+  const me = process.getuid?.() ?? uid;
+  const findings: Finding[] = [];
+  if (!canWrite(dir))
+    findings.push(
+      fault(
+        "directory",
+        `${dir} cannot be read and written by this user`,
+        `chown -R ${me} ${dir}; a disk that is read-only has to be mounted otherwise`,
+      ),
+    );
+  if ((mode & OTHERS) !== 0)
+    findings.push(warning("directory", `others may look into ${dir}: prompts and files are in it`, `chmod 700 ${dir}`));
+  for (const name of PRIVATE_FILES) {
+    const file = statSync(join(dir, name), { throwIfNoEntry: false });
+    if (file && (file.mode & OTHERS) !== 0)
+      findings.push(fault("directory", `others may read ${name}: secrets are in it`, `chmod 600 ${join(dir, name)}`));
+    // Who is not root cannot open what root made, or another user.
+    if (file && file.uid !== uid)
+      findings.push(fault("directory", `${name} belongs to user ${file.uid}, the directory to ${uid}`, `chown -R ${uid} ${dir}`));
+  }
+  return findings;
+};
+
+/** `exists`: there is a directory to look into. `hasDatabase`: with a database in it. */
+type Directory = { findings: Finding[]; exists: boolean; hasDatabase: boolean };
+const without = (...findings: Finding[]): Directory => ({ findings, exists: false, hasDatabase: false });
+
+/** @param isShared the database is elsewhere, shared with other nodes. */
+export const directoryFindings = ({ dir, network_disk }: Settings["data"], isShared: boolean): Directory => {
+  const found = statSync(dir, { throwIfNoEntry: false });
+  const make = isShared
+    ? "genrouter serve makes it"
+    : `genrouter accounts create --name NAME --data ${dir} makes it, and so does genrouter serve`;
+  // What was there is not to be begun anew beside it.
+  const wasThere = lstatSync(dir, { throwIfNoEntry: false }) !== undefined || existsSync(`${dir}.old`);
+  if (!found && wasThere)
+    return without(
+      fault(
+        "directory",
+        `${dir} is gone, but was there`,
+        `put it back, or restore it: genrouter backup restore PATH --to ${dir}`,
+      ),
+    );
+  if (!found) return without(warning("directory", `${dir} is not there yet`, make));
+  if (!found.isDirectory()) return without(fault("directory", `${dir} is not a directory`, "set GENROUTER_DATA__DIR or --data"));
+  const disk = networkDiskOf(dir);
+  const findings = rightsOf(dir);
+  if (disk !== undefined && !network_disk)
+    findings.push(
+      fault(
+        "directory",
+        `${dir} is on a network disk (${disk}), whose locks cannot be relied on`,
+        "use a local disk, or set GENROUTER_DATA__NETWORK_DISK=true",
+      ),
+    );
+  if (disk !== undefined && network_disk)
+    findings.push(
+      warning("directory", `${dir} is on a network disk (${disk}), and the settings accept it`, "better use a local disk"),
+    );
+  if (findings.length === 0) findings.push(ok("directory", `${dir} is this user's, private and writable`));
+  const hasDatabase = existsSync(join(dir, DATABASE_FILE));
+  if (!hasDatabase && !isShared) findings.push(warning("directory", `there is no database in ${dir} yet`, make));
+  return { findings, exists: hasDatabase || isShared, hasDatabase };
+};
+
+/** Copies that upgrades have made: they are for the way back to the release before, and stay until somebody deletes them. */
+export const copyFindings = (dir: string): Finding[] => {
+  if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) return [];
+  const copies = readdirSync(dir).filter((name) => name.startsWith(`${DATABASE_FILE}.before-`) && /-\d+$/.test(name));
+  return copies.map((name) => {
+    const { size, mtime } = statSync(join(dir, name));
+    const made = `${name}, ${sizeText(size)}, made ${mtime.toISOString().slice(0, 10)} before an upgrade`;
+    return ok("copies", `${made}: it can be deleted once nobody wants to go back to the release before`);
+  });
+};
+
+/** Below it a service has no room for what is under way. */
+const LEAST_FREE_BYTES = 256 * 1024 * 1024;
+const LITTLE_FREE_BYTES = 2 * 1024 * 1024 * 1024;
+
+/** @param needs what has to go on it next, bytes. */
+const roomOf = (what: string, dir: string, setting: string, needs: number): Finding => {
+  const { bavail, bsize, blocks } = statfsSync(dir);
+  const free = bavail * bsize;
+  const says = `${sizeText(free)} free for ${what}`;
+  const fix = `make room on the disk of ${dir}, or set ${setting} to another`;
+  if (free < LEAST_FREE_BYTES || free < needs) return fault("disk", `only ${says}`, fix);
+  return free < LITTLE_FREE_BYTES && free < (blocks * bsize) / 10 ? warning("disk", `only ${says}`, fix) : ok("disk", says);
+};
+
+export const diskFindings = ({ data, backup }: Settings): Finding[] => {
+  const has = (dir: string) => dir !== "" && existsSync(dir);
+  const file = join(data.dir, DATABASE_FILE);
+  const bytes = existsSync(file) ? statSync(file).size : 0;
+  return [
+    ...(has(data.dir) ? [roomOf("data", data.dir, "GENROUTER_DATA__DIR", 0)] : []),
+    ...(has(backup.dir) ? [roomOf("backups", backup.dir, "GENROUTER_BACKUP__DIR", bytes)] : []),
+  ];
+};
+
+/** Nothing of this was released before. */
+const FIRST_YEAR = 2026;
+const LAST_YEAR = 2100;
+const APART_MS = 5_000;
+const FAR_APART_MS = 3_600_000;
+const SYNC = "set the machine's clock (timedatectl set-ntp true)";
+
+/** @param lastSeenMs the highest time any process has stored; null where none did. */
+export const clockFindings = (nowMs: number, lastSeenMs: number | null): Finding[] => {
+  const year = new Date(nowMs).getUTCFullYear();
+  if (year < FIRST_YEAR || year > LAST_YEAR)
+    return [fault("clock", `the machine's clock says ${new Date(nowMs).toISOString()}`, SYNC)];
+  const aheadMs = (lastSeenMs ?? 0) - nowMs;
+  if (aheadMs <= APART_MS) return [ok("clock", new Date(nowMs).toISOString())];
+  const says = `the service's clock is ${Math.round(aheadMs / 1000)} s ahead of the machine's, which went backwards`;
+  const fix = `${SYNC} and restart the service; until the machine's has caught up, the service goes on with its own`;
+  return [aheadMs > FAR_APART_MS ? fault("clock", says, fix) : warning("clock", says, fix)];
+};

@@ -1,0 +1,69 @@
+// The doctor on the process: whether a service runs on the data directory, is ready, and is the release that this binary is.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { takeTurn } from "../../store/sqlite/snapshot-copy/directory-mutex.ts";
+import type { About } from "../control.ts";
+import { VERSION } from "../version.ts";
+import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
+
+const PATIENCE_MS = 3000;
+/** What `genrouter install systemd` writes. */
+const UNIT = "/etc/systemd/system/genrouter.service";
+
+/** Asks a path of the service; what it says of itself, or why it says nothing. */
+export const askHealth = async (
+  url: string,
+  path: "/healthz" | "/readyz",
+  patienceMs: number,
+): Promise<{ ok: boolean; says: string }> => {
+  try {
+    const answer = await fetch(`${url}${path}`, { signal: AbortSignal.timeout(patienceMs) });
+    const body = (await answer.json().catch(() => ({}))) as { status?: string; error?: { message?: string } };
+    const says = body.error?.message ?? body.status ?? `status ${answer.status}`;
+    return { ok: answer.status === 200, says };
+  } catch (thrown) {
+    const isLate = thrown instanceof Error && thrown.name === "TimeoutError";
+    return { ok: false, says: isLate ? `no answer within ${patienceMs} ms` : textOf(thrown) };
+  }
+};
+
+/** Whether any process has the directory, also one that does not answer. */
+const isOwned = (dir: string): boolean => {
+  const lock = join(dir, "lock.db");
+  if (!existsSync(lock)) return false;
+  const giveBack = takeTurn(lock);
+  giveBack?.();
+  return giveBack === null;
+};
+
+/** What starts it: as root it would leave files that the service's user cannot read. */
+const startOf = (dir: string): string =>
+  existsSync(UNIT) ? "systemctl status genrouter, journalctl -u genrouter -n 50" : `genrouter serve --data ${dir}`;
+
+export const serviceFindings = async (dir: string, about: About | undefined): Promise<Finding[]> => {
+  if (!about) {
+    if (isOwned(dir))
+      return [
+        fault(
+          "service",
+          `a process has ${dir} and does not answer`,
+          `it may be starting, or ending in order; else end the one that ${join(dir, "owner")} names and start again`,
+        ),
+      ];
+    return [warning("service", `none runs on ${dir}`, startOf(dir))];
+  }
+  const findings: Finding[] = [];
+  const ready = await askHealth(about.url, "/readyz", PATIENCE_MS);
+  if (about.version !== VERSION)
+    findings.push(
+      warning(
+        "service",
+        `it runs version ${about.version}, this binary is ${VERSION}`,
+        "restart the service, or use its own binary",
+      ),
+    );
+  if (!ready.ok)
+    findings.push(fault("service", `${about.url} is not ready: ${ready.says}`, `curl ${about.url}/readyz, and its log`));
+  else findings.push(ok("service", `${about.url}, pid ${about.pid}, ready`));
+  return findings;
+};

@@ -1,0 +1,148 @@
+// The doctor on the market: the catalogue, the providers' keys, and which routes can run and at what margin.
+
+import type { Catalogue } from "../../../catalogue/load.ts";
+import { endingRoutes, endingText } from "../../../catalogue/route-end-dates.ts";
+import type { Settings } from "../../config/schema.ts";
+import { SET_UP_FAULTS } from "../../domain/types.ts";
+import { sourceInSettings, withKeys } from "../../providers/credentials.ts";
+import { providerFacts } from "../../providers/providers.ts";
+import { openVault } from "../../providers/vault.ts";
+import { NOTHING_KEPT, openMarket, type ProviderRow, type RouteRow } from "../../routing/inventory.ts";
+import { catalogueOf, dialectsOf, insistOnProviders } from "../../routing/load-catalogue.ts";
+import type { StoreReads } from "../../store/store.ts";
+import { counted } from "../backup-text.ts";
+import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
+
+const NAMED = 3;
+const SET_KEY =
+  "the console's page Providers (Set key), or genrouter providers set-key PROVIDER; genrouter providers list names them";
+
+/** Each key by itself, so that one that cannot be had does not hide the others. */
+const keyFindings = async (settings: Settings, reads: Pick<StoreReads, "providerKeys">): Promise<Finding[]> => {
+  const kept = await reads.providerKeys();
+  const vault = openVault(settings.data.dir, settings.store.url !== "");
+  const findings: Finding[] = [];
+  let readable = 0;
+  const look = (account: string, work: () => unknown) => {
+    try {
+      work();
+      readable += 1;
+    } catch (thrown) {
+      findings.push(fault("keys", textOf(thrown), `genrouter providers set-key ${account}`));
+    }
+  };
+  for (const row of kept)
+    if (sourceInSettings(settings, row.account) === undefined) look(row.account, () => vault.open(row.account, row));
+  for (const [id, section] of Object.entries(settings.providers))
+    if (section.key !== undefined || section.key_file !== undefined)
+      look(id, () => withKeys({ ...settings, providers: { [id]: section } }, [], vault));
+  if (readable > 0) findings.push(ok("keys", `${counted(readable, "provider key")} can be read`));
+  else if (findings.length === 0) findings.push(warning("keys", "no provider has a key", SET_KEY));
+  return findings;
+};
+
+/** Down for the operator's key or balance with its provider. */
+const isRefused = ({ reason }: RouteRow): boolean => SET_UP_FAULTS.some((name) => reason?.startsWith(`${name}: `));
+
+/** Where a key that the settings have is refused, one that is kept would not count. */
+const cureOf = (reason: string, id: string, provider: ProviderRow | undefined): string => {
+  if (reason.startsWith("balance: ")) return `add credit with the provider, then genrouter routes test ${id}`;
+  const account = provider?.account ?? "PROVIDER";
+  if (provider?.key && provider.key.from !== "vault")
+    return `correct the key of ${account} in the settings (genrouter config print says where) and reload the service`;
+  return `genrouter providers set-key ${account}; genrouter routes test ${id} says whether it works`;
+};
+
+/** One for each provider and reason: a key that is refused takes all of its routes out. */
+const refusedFindings = (refused: readonly RouteRow[], providers: readonly ProviderRow[]): Finding[] =>
+  [...Map.groupBy(refused, ({ provider, reason }) => `${provider} ${reason}`).values()].flatMap((routes) => {
+    const [first] = routes;
+    if (!first?.reason) return [];
+    const which = routes.length === 1 ? first.id : `${counted(routes.length, "route")} of ${first.provider}`;
+    const provider = providers.find(({ id }) => id === first.provider);
+    const says = `${which} ${routes.length === 1 ? "is" : "are"} down: ${first.reason}`;
+    return [fault("routes", says, cureOf(first.reason, first.id, provider))];
+  });
+
+/** Routes whose providers have named a last day that is near or over. */
+const endingFindings = (catalogue: Catalogue, nowMs: number): Finding[] =>
+  endingRoutes(catalogue.models, nowMs).map((ending) =>
+    warning(
+      "routes",
+      `${ending.routeId}: ${endingText(ending)}`,
+      "put its successor into the catalogue, or take a newer release: genrouter catalogue diff",
+    ),
+  );
+
+const routeFindings = async (
+  settings: Settings,
+  mode: "test" | "live" | null,
+  reads: typeof NOTHING_KEPT,
+): Promise<Finding[]> => {
+  const simulated = mode === "test";
+  const market = openMarket({
+    ...{ settings: () => settings, simulated, reads },
+    facts: providerFacts(dialectsOf(settings)),
+    catalogue: () => catalogueOf(settings, simulated),
+  });
+  const routes = await market.routes();
+  const of = (state: string) => routes.filter((route) => route.state === state);
+  const [up, down, off] = [of("up"), of("down"), of("off")];
+  const losing = [...up, ...down].filter(({ margin }) => margin !== null && margin.leastPercent < 0);
+  const findings: Finding[] = [];
+  const configured = up.length + down.length;
+  if (configured === 0)
+    findings.push(
+      // Where nothing was set up yet, that is no surprise.
+      (mode === null ? warning : fault)(
+        "routes",
+        `none of ${routes.length} has a key, or all are off: nothing can be generated`,
+        "the console's page Providers (Set key), genrouter providers set-key PROVIDER, or start with --simulate",
+      ),
+    );
+  else if (up.length === 0)
+    findings.push(fault("routes", `all ${configured} with a key are down`, "genrouter routes list; genrouter routes test ROUTE"));
+  else findings.push(ok("routes", `${configured} with a key, ${up.length} up`));
+  const refused = down.filter(isRefused);
+  findings.push(...refusedFindings(refused, await market.providers()));
+  const failing = down.filter((route) => !isRefused(route));
+  for (const { id, reason } of failing.slice(0, NAMED))
+    findings.push(
+      warning("routes", `${id} is down: ${reason ?? "it failed several times in a row"}`, `genrouter routes test ${id}`),
+    );
+  if (failing.length > NAMED)
+    findings.push(warning("routes", `${failing.length - NAMED} more are down`, "genrouter routes list"));
+  for (const { id, reason } of off.slice(0, NAMED))
+    findings.push(warning("routes", `${id} is off: ${reason}`, `genrouter routes enable ${id}, once that is over`));
+  findings.push(...endingFindings(catalogueOf(settings, simulated), Date.now()));
+  if (losing.length > 0)
+    findings.push(
+      warning(
+        "routes",
+        `${losing.length} can cost more than they are sold for: ${losing
+          .slice(0, NAMED)
+          .map(({ id }) => id)
+          .join(", ")}`,
+        "genrouter routes list; genrouter routes disable ROUTE",
+      ),
+    );
+  return findings;
+};
+
+/** @param reads of the data directory; null where there is none. */
+export const marketFindings = async (
+  settings: Settings,
+  mode: "test" | "live" | null,
+  reads: StoreReads | null,
+): Promise<Finding[]> => {
+  const simulated = mode === "test";
+  try {
+    insistOnProviders(settings, dialectsOf(settings));
+    const { models } = catalogueOf(settings, simulated);
+    const catalogue = ok("catalogue", `${counted(models.length, "model")}, ${settings.catalogue.dir || "built-in"}`);
+    const keys = simulated ? [] : await keyFindings(settings, reads ?? NOTHING_KEPT);
+    return [catalogue, ...keys, ...(await routeFindings(settings, mode, reads ?? NOTHING_KEPT))];
+  } catch (thrown) {
+    return [fault("catalogue", textOf(thrown), "correct the file or setting that it names")];
+  }
+};

@@ -1,0 +1,173 @@
+// How a command ends: the exit codes, and the one line that a mistake is told in.
+
+import { GenrouterError, StillRunning } from "../../client/src/errors.ts";
+import { OfficeFault } from "../admin/admin-error.ts";
+import { BackupFault, type BackupFaultKind } from "../backup/errors.ts";
+import { BadSetting } from "../config/schema.ts";
+import { Refusal } from "../domain/api-errors.ts";
+import { StorageRefused } from "../files/port.ts";
+import { BadAllowEntry } from "../media/host-allowlist.ts";
+import { DatabaseAway, Moved, ServerUnfit, WrongMode, WrongSchema } from "../store/errors.ts";
+import { MoveFault, type MoveFaultKind } from "../store/migrate-to-postgres/errors.ts";
+import { StoreFull, StoreUnknown } from "../store/mutations.ts";
+import { DirectoryInUse, DirectoryUnusable, StoreDamaged } from "../store/sqlite/errors.ts";
+
+/** Exit codes of every command; the table is part of `--help`. */
+export const EXITS = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  unauthorized: 3,
+  notFound: 4,
+  credits: 5,
+  refused: 6,
+  generationFailed: 7,
+  timedOut: 8,
+  tryAgain: 75,
+  unwritable: 78,
+  interrupted: 130,
+  terminated: 143,
+} as const;
+export type Exit = (typeof EXITS)[keyof typeof EXITS] | 70;
+
+/** What `--help` says about exit codes. */
+export const EXIT_TABLE = `Exit codes:
+  0 ok · 1 failure · 2 usage, settings or a damaged database · 3 not authorised (401, 403) · 4 not found · 5 insufficient credits (402)
+  6 refused input (400, 409, 413, 422) · 7 the generation failed · 8 waiting time over · 70 outcome of a write unknown
+  75 try again (429, 503, data in use, settings that cannot be read) · 78 data directory or environment unusable · 130 Ctrl-C · 143 terminated`;
+
+const EXIT_OF_BACKUP: Readonly<Record<BackupFaultKind, Exit>> = {
+  in_use: EXITS.tryAgain,
+  no_room: EXITS.unwritable,
+  unusable: EXITS.unwritable,
+  damaged: EXITS.failure,
+  newer: EXITS.failure,
+  not_found: EXITS.notFound,
+  stopped: EXITS.interrupted,
+  failed: EXITS.failure,
+};
+
+const EXIT_OF_MOVE: Readonly<Record<MoveFaultKind, Exit>> = {
+  refused: EXITS.failure,
+  unreachable: EXITS.tryAgain,
+  unauthorized: EXITS.unauthorized,
+  not_found: EXITS.notFound,
+  no_room: EXITS.tryAgain,
+  not_whole: EXITS.failure,
+  bad_address: EXITS.usage,
+};
+
+/** A mistake the person at the terminal can put right: one sentence, what to do about it, and the exit code. */
+export class CommandFault extends Error {
+  readonly exit: Exit;
+  /** What to do, when the sentence does not say it already. */
+  readonly fix: string | undefined;
+  /** Code of the refusal or fault for `--json` readers. */
+  readonly code: string;
+
+  constructor(exit: Exit, message: string, more: { fix?: string; code?: string } = {}) {
+    super(message);
+    this.exit = exit;
+    this.fix = more.fix;
+    this.code = more.code ?? "command_failed";
+  }
+}
+
+/** A fault as the terminal shows it. `expected`: an ordinary mistake, told without a stack. */
+export type Told = { exit: Exit; lines: string[]; code: string; expected: boolean };
+
+const codeOf = (fault: unknown): string | undefined =>
+  typeof fault === "object" && fault !== null && "code" in fault && typeof fault.code === "string" ? fault.code : undefined;
+
+/** What the client of the service has to say, with what to do about it. */
+const tellNo = ({ code, status, message, requestId }: GenrouterError): Told => {
+  if (code === "no_key")
+    return { exit: EXITS.unauthorized, lines: ["no API key: set GENROUTER_API_KEY or pass --key"], code, expected: true };
+  if (code === "unreachable") {
+    const fix = "is the service running? genrouter serve starts it; --url or GENROUTER_URL says where it is";
+    return { exit: EXITS.failure, lines: [message, fix], code, expected: true };
+  }
+  if (status === 0) return { exit: EXITS.failure, lines: [message], code, expected: true };
+  const lines = [`${code}: ${message}`, ...(requestId === null ? [] : [`request id ${requestId}`])];
+  return { exit: exitOfStatus(status), lines, code, expected: true };
+};
+
+/** A service manager starts again what could not be read. What was read and is wrong stays so until a person changes it. */
+const tellSetting = ({ message, isPassing }: BadSetting): Told => ({
+  ...(isPassing ? { exit: EXITS.tryAgain, code: "setting_unreadable" } : { exit: EXITS.usage, code: "bad_setting" }),
+  ...{ lines: [message], expected: true },
+});
+
+/**
+ * Tells a fault in words. The catalogue is imported only now: it is large, most commands never need it, and their start
+ * is what `--help` would wait for.
+ */
+export const tell = async (fault: unknown): Promise<Told> => {
+  if (fault instanceof CommandFault)
+    return { exit: fault.exit, lines: [fault.message, ...(fault.fix ? [fault.fix] : [])], code: fault.code, expected: true };
+  if (fault instanceof OfficeFault)
+    return {
+      exit: EXITS[fault.kind],
+      lines: [fault.message, ...(fault.fix ? [fault.fix] : [])],
+      code: fault.code,
+      expected: true,
+    };
+  if (fault instanceof GenrouterError) return tellNo(fault);
+  if (fault instanceof StillRunning)
+    return {
+      exit: EXITS.timedOut,
+      lines: [fault.message, `genrouter download ${fault.generation.id} waits for it again`],
+      code: "timed_out",
+      expected: true,
+    };
+  if (fault instanceof BadSetting) return tellSetting(fault);
+  const message = fault instanceof Error ? fault.message : String(fault);
+  const told = (exit: Exit, code: string): Told => ({ exit, lines: [message], code, expected: true });
+  if (fault instanceof DirectoryInUse) return told(EXITS.tryAgain, "directory_in_use");
+  if (fault instanceof DirectoryUnusable) return told(EXITS.unwritable, "directory_unusable");
+  if (fault instanceof StorageRefused)
+    return {
+      ...told(EXITS.unwritable, "directory_unusable"),
+      lines: [`the result files of the data directory: ${message}`, "look after its disk, then start again"],
+    };
+  if (fault instanceof WrongMode) return told(EXITS.usage, "wrong_mode");
+  if (fault instanceof DatabaseAway) return told(EXITS.tryAgain, "database_away");
+  if (fault instanceof Moved) return told(EXITS.usage, "store_moved");
+  if (fault instanceof MoveFault) return told(EXIT_OF_MOVE[fault.kind], `move_${fault.kind}`);
+  if (fault instanceof ServerUnfit) return told(EXITS.usage, "server_unfit");
+  if (fault instanceof WrongSchema) return told(EXITS.failure, "wrong_schema");
+  if (fault instanceof StoreDamaged) return told(EXITS.usage, "store_damaged");
+  if (fault instanceof StoreUnknown) return told(70, "outcome_unknown");
+  if (fault instanceof StoreFull)
+    return { ...told(EXITS.tryAgain, "disk_full"), lines: [message, "free some space, then run the same command again"] };
+  if (fault instanceof BackupFault) return told(EXIT_OF_BACKUP[fault.kind], `backup_${fault.kind}`);
+  if (fault instanceof BadAllowEntry) return told(EXITS.usage, "bad_setting");
+  const { fileFaults } = await import("./catalogue-faults.ts");
+  const faults = fileFaults(fault);
+  if (faults) return { ...told(faults.isPassing ? EXITS.tryAgain : EXITS.usage, "catalogue_fault"), lines: faults.lines };
+  if (fault instanceof Refusal) return { exit: exitOfStatus(fault.status), lines: [message], code: fault.code, expected: true };
+  const code = codeOf(fault);
+  // Damage deeper in the file than the opening looks.
+  if (code !== undefined && /^SQLITE_(CORRUPT|NOTADB)/.test(code))
+    return {
+      ...told(EXITS.usage, "store_damaged"),
+      lines: [`the database is damaged (${code}): restore a backup; nothing was repaired`],
+    };
+  // A broken pipe is the reader's choice (`| head`), not a fault.
+  if (code === "EPIPE") return { exit: EXITS.ok, lines: [], code, expected: true };
+  return {
+    exit: EXITS.failure,
+    lines: [message || "something went wrong that has no words; run again with --debug"],
+    code: code ?? "defect",
+    expected: false,
+  };
+};
+
+/** The exit code that goes with a status of the HTTP API. */
+export const exitOfStatus = (status: number): Exit => {
+  if (status === 401 || status === 403) return EXITS.unauthorized;
+  if (status === 404) return EXITS.notFound;
+  if (status === 402) return EXITS.credits;
+  if (status === 429 || status === 503) return EXITS.tryAgain;
+  return status >= 400 && status < 500 ? EXITS.refused : EXITS.failure;
+};

@@ -1,0 +1,84 @@
+// The input fields of a generation as flags of `generate` and `explain`, and how a flag's text becomes JSON.
+import { readFileSync } from "node:fs";
+import { type Command, InvalidArgumentError } from "commander";
+import type { Json, JsonObject } from "../domain/types.ts";
+import { CommandFault, EXITS } from "./exit-codes.ts";
+
+/** Any JSON number; whether the model offers it is for the service to say. */
+const number = (text: string): number => {
+  if (!/^-?\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError("Not a number.");
+  return Number(text);
+};
+const collect = (value: string, before: string[] | undefined): string[] => [...(before ?? []), value];
+
+type Field = { flag: string; about: string; read?: (text: string, before: never) => Json };
+
+/** Every field of §2.6 and §2.7, in their order; plural fields are given once per item. */
+const FIELDS: readonly Field[] = [
+  { flag: "--prompt <text>", about: "what to make" },
+  { flag: "--negative-prompt <text>", about: "what to leave out" },
+  { flag: "--image-url <url>", about: "start frame, or picture to edit" },
+  { flag: "--end-image-url <url>", about: "last frame" },
+  { flag: "--image-urls <url>", about: "reference picture; once per picture", read: collect },
+  { flag: "--video-url <url>", about: "clip to transform" },
+  { flag: "--video-urls <url>", about: "reference clip; once per clip", read: collect },
+  { flag: "--audio-url <url>", about: "sound to animate to" },
+  { flag: "--audio-urls <url>", about: "reference sound; once per sound", read: collect },
+  { flag: "--resolution <name>", about: "for example 720p or 2K" },
+  { flag: "--aspect-ratio <ratio>", about: "for example 16:9" },
+  { flag: "--duration <seconds>", about: "length of the clip", read: number },
+  { flag: "--quality <tier>", about: "for example low, medium, high" },
+  { flag: "--seed <n>", about: "the same seed gives the same picture, on models that take one", read: number },
+];
+
+/** Adds the flags of all input fields, and `--input` for the whole of it. */
+export const withFields = (command: Command): Command => {
+  for (const { flag, about, read } of FIELDS)
+    if (read) command.option(flag, about, read as (text: string, before: Json | undefined) => Json);
+    else command.option(flag, about);
+  return command
+    .option("--audio", "with sound")
+    .option("--no-audio", "without sound")
+    .option("--input <json>", "the whole input as JSON, or @FILE; the flags above are put over it");
+};
+
+/** A JSON object of a flag or argument: the text itself, or of a file when it begins with `@`. */
+export const parseObject = (text: string, flag: string): JsonObject => {
+  const wrong = (why: string): never => {
+    throw new CommandFault(EXITS.usage, `${flag}: ${why}`, {
+      fix: `for example ${flag} '{"prompt":"a red kite"}'`,
+      code: "bad_flag",
+    });
+  };
+  let source = text;
+  if (text.startsWith("@"))
+    try {
+      source = readFileSync(text.slice(1), "utf8");
+    } catch (fault) {
+      return wrong(`${text.slice(1)} cannot be read (${fault instanceof Error ? fault.message : fault})`);
+    }
+  let value: Json;
+  try {
+    value = JSON.parse(source) as Json;
+  } catch (fault) {
+    return wrong(`not JSON (${fault instanceof Error ? fault.message : fault})`);
+  }
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : wrong("not a JSON object");
+};
+
+/** `--end-image-url` → `endImageUrl`, as commander names it, and `end_image_url`, as the API does. */
+const namesOf = (flag: string): { option: string; field: string } => {
+  const name = flag.slice(2).split(" ")[0] ?? "";
+  return { option: name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()), field: name.replaceAll("-", "_") };
+};
+
+/** The input that the flags describe. Absent flags are absent fields: defaults are the service's. */
+export const inputOf = (flags: Readonly<Record<string, unknown>>): JsonObject => {
+  const input: JsonObject = typeof flags.input === "string" ? parseObject(flags.input, "--input") : {};
+  for (const { flag } of [...FIELDS, { flag: "--audio" }]) {
+    const { option, field } = namesOf(flag);
+    const value = flags[option];
+    if (value !== undefined) input[field] = value as Json;
+  }
+  return input;
+};

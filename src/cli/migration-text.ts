@@ -1,0 +1,137 @@
+// A move between databases in words: how far it is while it goes on, and what is to be done once it has ended.
+import type { Outcome, Progress } from "../store/migrate-to-postgres/migrate.ts";
+import { counted, sizeText } from "./backup-text.ts";
+import { checkLines } from "./commands/verify.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What is told of while it goes on. */
+export type Going = Progress | { step: "files"; done: number; of: number; bytes: number };
+
+const BAR_CHARS = 24;
+/** Redrawn so often on a terminal; elsewhere a line is added so often. */
+const DRAW_MS = 100;
+const LINE_MS = 10_000;
+/** The speed is told of so much time. */
+const SPEED_MS = 10_000;
+
+const numberText = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+
+/** `40 s`, `3 min 20 s`, `1 h 5 min` */
+export const durationText = (ms: number): string => {
+  const seconds = Math.max(1, Math.round(ms / 1000));
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  if (hours > 0) return minutes === 0 ? `${hours} h` : `${hours} h ${minutes} min`;
+  if (minutes === 0) return `${seconds} s`;
+  return seconds % 60 === 0 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`;
+};
+
+const barOf = (share: number): string => {
+  const full = Math.floor(share * BAR_CHARS);
+  return `[${"█".repeat(full)}${"░".repeat(BAR_CHARS - full)}] ${String(Math.floor(share * 100)).padStart(3)}%`;
+};
+
+/** How fast it goes, from what was done in the last seconds. */
+export const openSpeed = (nowMs: () => number) => {
+  const seen: { atMs: number; done: number }[] = [];
+  return (done: number, of: number): { perS: number; leftMs: number } | undefined => {
+    const atMs = nowMs();
+    seen.push({ atMs, done });
+    while (seen.length > 2 && atMs - (seen[1]?.atMs ?? atMs) > SPEED_MS) seen.shift();
+    const first = seen[0];
+    if (!first || atMs - first.atMs < 1000 || done === first.done) return undefined;
+    const perMs = (done - first.done) / (atMs - first.atMs);
+    return { perS: perMs * 1000, leftMs: (of - done) / perMs };
+  };
+};
+
+const END = { source: "the data directory", target: "the database" } as const;
+
+export const goingLine = (going: Going, speed: ReturnType<typeof openSpeed>): string => {
+  if (going.step === "adding up") return "adding all rows up";
+  if (going.step === "settling") return "switching the guards on, and counting";
+  const { done, of } = going;
+  const share = of === 0 ? 1 : Math.min(1, done / of);
+  if (going.step === "verifying") return `verifying ${END[going.end]}  ${barOf(share)}  ${done} of ${of} checks`;
+  const now = speed(done, of);
+  const left = now === undefined ? [] : [`${durationText(now.leftMs)} left`];
+  if (going.step === "files")
+    return [`result files  ${barOf(share)}`, `${numberText(done)} of ${numberText(of)}`, sizeText(going.bytes), ...left].join(
+      "  ",
+    );
+  const rate = now === undefined ? [] : [`${numberText(Math.round(now.perS))} rows/s`];
+  return [`moving  ${barOf(share)}`, going.table, `${numberText(done)} of ${numberText(of)} rows`, ...rate, ...left].join("  ");
+};
+
+/** Tells how it goes: on a terminal redrawn in place, elsewhere now and then, and whenever something else begins. */
+export const openGoing = (terminal: Terminal, nowMs: () => number = () => performance.now()) => {
+  const speeds = { rows: openSpeed(nowMs), files: openSpeed(nowMs) };
+  let what = "";
+  let toldMs = Number.NEGATIVE_INFINITY;
+  return (going: Going): void => {
+    const line = goingLine(going, going.step === "files" ? speeds.files : speeds.rows);
+    const isOther = what !== `${going.step} ${"end" in going ? going.end : ""}`;
+    what = `${going.step} ${"end" in going ? going.end : ""}`;
+    if (!isOther && nowMs() - toldMs < (terminal.isLive ? DRAW_MS : LINE_MS)) return;
+    toldMs = nowMs();
+    terminal.progress(line);
+  };
+};
+
+/** What is to be done by hand once it has ended. */
+const nextSteps = ({ to, files, leftHere }: Outcome, dir: string, isLocal: boolean): string[] => [
+  `start each node with GENROUTER_STORE__URL=${to} (with its password, best from a file: LoadCredential=store.url:FILE in the unit of systemd, else GENROUTER_STORE__URL_FILE)`,
+  ...(isLocal
+    ? [
+        `the result files stay in ${dir}/files, and nodes keep theirs in a bucket: set files.store = "s3" (deploy/S3.md); the node on this directory brings them there`,
+      ]
+    : []),
+  ...(files !== null && files.missing.length > 0
+    ? [`${counted(files.missing.length, "result file is", "result files are")} not in the bucket, as told above; all others are`]
+    : []),
+  ...(leftHere.spooled > 0
+    ? [
+        `${counted(leftHere.spooled, "part")} of unfinished results ${leftHere.spooled === 1 ? "lies" : "lie"} in ${dir}/spool: start the first node on this directory`,
+      ]
+    : []),
+  ...(leftHere.sealedKeys > 0
+    ? [
+        `${counted(leftHere.sealedKeys, "provider key is", "provider keys are")} sealed: every node needs ${dir}/provider-keys.master in its own data directory`,
+      ]
+    : []),
+  `${dir} does not start a service by itself any more; until one has been open over the database, genrouter migrate-store --undo goes back`,
+];
+
+const verdict = (terminal: Terminal, name: string, checks: Outcome["source"]): string[] => {
+  const good = (words: string) => [`${terminal.paint("green", "✔")} ${name}: ${words}`];
+  if (checks === null) return good("verified before the move stopped");
+  const wrong = checks.filter(({ ok }) => !ok);
+  return wrong.length === 0
+    ? good("all thirteen invariants hold")
+    : [`${terminal.paint("red", "✘")} ${name}:`, ...checkLines(terminal, wrong)];
+};
+
+/** What came of it. */
+export const outcomeLines = (
+  terminal: Terminal,
+  outcome: Outcome,
+  { dir, isLocal, tookMs }: { dir: string; isLocal: boolean; tookMs: number },
+): string[] => {
+  const { isMoved, to, source, target, files, mended, rows } = outcome;
+  const verdicts = [...verdict(terminal, dir, source), ...(isMoved || target !== null ? verdict(terminal, to, target) : [])];
+  if (!isMoved)
+    return [
+      ...verdicts,
+      target === null
+        ? "nothing was moved: put right what is wrong first, or restore a backup into another directory and move that"
+        : `the move has not ended: ${dir} goes on as before, and no service opens the database`,
+    ];
+  const count = Object.values(rows).reduce((sum, each) => sum + each, 0);
+  return [
+    ...verdicts,
+    `moved ${numberText(count)} rows to ${to} in ${durationText(tookMs)}`,
+    ...(files === null ? [] : [`${numberText(files.files)} result files are in the bucket`]),
+    ...(files?.missing ?? []).map(({ id, n, why }) => `${terminal.paint("yellow", "!")} ${id}, file ${n}: ${why}`),
+    ...(mended > 0 ? [`${numberText(mended)} texts held signs that PostgreSQL cannot keep; they stand as U+FFFD there`] : []),
+    ...nextSteps(outcome, dir, isLocal),
+  ];
+};

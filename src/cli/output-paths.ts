@@ -1,0 +1,75 @@
+// `-o` of `generate` and `download`: where results go, judged before anything is sent, and what is said about them.
+import { stat } from "node:fs/promises";
+import { dirname, extname } from "node:path";
+import { type Generation, GenrouterError, type SavedFile } from "../../client/src/client.ts";
+import { endingOf } from "../../client/src/endings.ts";
+import { checkPlace, descriptorOf } from "../../client/src/places.ts";
+import { CommandFault, EXITS } from "./exit-codes.ts";
+import type { Terminal } from "./terminal.ts";
+
+export const OUTPUT_HELP =
+  "where to save it; further files get -2, -3, …; a directory is fine; - is standard output; a FIFO or device is written into";
+
+const STDOUT = "/dev/stdout";
+const STDOUT_FD = 1;
+
+/** `-` is the usual name of standard output; a file of that name is `./-`. */
+export const placeOf = (wanted: string | undefined): string | undefined => (wanted === "-" ? STDOUT : wanted);
+
+/** Whether result bytes take standard output, so that every note goes to standard error. */
+export const takesStdout = (wanted: string | undefined): boolean => descriptorOf(placeOf(wanted) ?? "") === STDOUT_FD;
+
+const badOutput = (message: string, fix?: string): CommandFault =>
+  new CommandFault(EXITS.usage, message, { ...(fix === undefined ? {} : { fix }), code: "bad_flag" });
+
+/** `mkdir -p …` where a directory is all that is missing. */
+const missingDirectory = async (wanted: string): Promise<string | undefined> => {
+  const dir = wanted.endsWith("/") ? wanted : dirname(wanted);
+  return (await stat(dir).then(
+    () => false,
+    (fault: unknown) => fault instanceof Error && "code" in fault && fault.code === "ENOENT",
+  ))
+    ? `mkdir -p ${dir}`
+    : undefined;
+};
+
+/** Refuses a place that cannot work before anything is generated and charged. @throws CommandFault (usage) */
+export const checkOutput = async ({ output, json }: { output?: string; json?: true }): Promise<void> => {
+  if (json && takesStdout(output))
+    throw badOutput(`--json and -o ${output} both write to standard output; leave one of them out`);
+  try {
+    await checkPlace(placeOf(output));
+  } catch (fault) {
+    if (!(fault instanceof GenrouterError)) throw fault;
+    const shown = output === "-" ? fault.message.replace(STDOUT, "standard output") : fault.message;
+    throw badOutput(`-o: ${shown}`, output ? await missingDirectory(output) : undefined);
+  }
+};
+
+/** Endings that mean the same type. */
+const SAME: Readonly<Record<string, string>> = {
+  ".jpeg": ".jpg",
+  ".tif": ".tiff",
+  ".m4v": ".mp4",
+  ".oga": ".ogg",
+  ".opus": ".ogg",
+};
+
+/** Says so where a file has another type than the name that was asked for: some results are no MP4 or PNG. */
+const tellType = (terminal: Terminal, { path, type }: SavedFile): void => {
+  const [named, usual] = [extname(path).toLowerCase(), endingOf(type)];
+  if (named === "" || usual === undefined || (SAME[named] ?? named) === usual) return;
+  terminal.warn(`${path} is ${type}; such files usually end in ${usual}`);
+};
+
+/** Says what has to be known of saved files: their types, and the files that a stream did not take. */
+export const tellFiles = (terminal: Terminal, { id, output }: Generation, files: readonly SavedFile[]): void => {
+  for (const file of files) tellType(terminal, file);
+  const count = output?.urls.length ?? 0;
+  if (files.length < count)
+    terminal.warn(`only file 1 of ${count} was written; genrouter download ${id} -o DIRECTORY/ saves all of them`);
+};
+
+/** `→ kite.mp4, kite-2.mp4` */
+export const namesOf = (files: readonly SavedFile[]): string =>
+  files.map(({ path }) => (descriptorOf(path) === STDOUT_FD ? "standard output" : path)).join(", ");

@@ -1,0 +1,57 @@
+// Reading a service's books without owning them: for commands that look, while it runs or not.
+import type { Settings } from "../config/schema.ts";
+import type { StoreReads } from "../store/store.ts";
+import { askAbout, askSettings } from "./control-client.ts";
+import { type DirFlag, type Session, settingsOf } from "./session.ts";
+
+/** Where the books are: a directory where one is named, else the database that the settings name. */
+export type Place = { dir: string } | { database: Settings["store"] };
+
+/** @throws BadSetting */
+export const placeOf = (session: Session, flags: DirFlag): Place => {
+  const { data, store } = settingsOf(session, flags);
+  return store.url === "" || flags.data !== undefined ? { dir: data.dir } : { database: store };
+};
+
+/**
+ * Where a service has its books that runs in a directory: its own settings say so, whatever this command was told. A directory whose service
+ * does not answer is taken for what it is.
+ */
+const servedPlace = async (place: Place): Promise<Place> => {
+  if ("database" in place) return place;
+  const served = await askSettings(place.dir).catch(() => undefined);
+  return served === undefined || served.store.url === "" ? place : { database: served.store };
+};
+
+/** How an archive names the books that a command reads. */
+export const booksOf = async (named: Place): Promise<{ dir: string } | { url: string; prepare: boolean }> => {
+  const place = await servedPlace(named);
+  return "dir" in place ? place : { url: place.database.url, prepare: place.database.prepared };
+};
+
+/**
+ * Runs work over what is stored. `isServed`: whether a service runs over it.
+ * @throws DirectoryUnusable, DatabaseAway when there is nothing. @throws Moved when it lives elsewhere now.
+ */
+export const withReads = async <T>(
+  named: Place,
+  work: (reads: StoreReads, isServed: () => Promise<boolean>) => Promise<T>,
+): Promise<T> => {
+  const place = await servedPlace(named);
+  if ("database" in place) {
+    const { openPostgresReads } = await import("../store/postgres/read-only-client.ts");
+    const reads = await openPostgresReads({ url: place.database.url, prepare: place.database.prepared });
+    try {
+      return await work(reads, reads.isServed);
+    } finally {
+      await reads.close();
+    }
+  }
+  const { openSqliteReads } = await import("../store/sqlite/reads.ts");
+  const reads = await openSqliteReads(place.dir, { insistsOnHere: true });
+  try {
+    return await work(reads, async () => (await askAbout(place.dir)) !== undefined);
+  } finally {
+    await reads.close();
+  }
+};

@@ -1,0 +1,135 @@
+// What is allowed in the address of a PostgreSQL database, and whether a connection by it is proved to reach that server.
+import { SQL } from "bun";
+import { isLoopback } from "./cidr-list.ts";
+
+/** Any other goes on without TLS, or takes the certificate of whoever answers. */
+const PROVED = "verify-full";
+/** The client's number of it. */
+const PROVED_MODE = 4;
+const MODES = ["disable", "allow", "prefer", "require", "verify-ca", PROVED];
+
+/** Characters that end the user and password of an address unless they are encoded. */
+const ENCODED: Readonly<Record<string, string>> = { "#": "%23", "/": "%2F", "?": "%3F", "%": "%25", " ": "%20" };
+const HOW = 'in the user and the password write "#" as %23, "/" as %2F, "?" as %3F, "@" as %40 and "%" as %25';
+
+/** Parameters of other clients that change nothing here: the service has its own time limits and counts of connections. */
+const WITHOUT_EFFECT = new Set([
+  ...["fallback_application_name", "connect_timeout", "socket_timeout", "pool_timeout", "connection_limit"],
+  ...[
+    "max_idle_connection_lifetime",
+    "statement_cache_size",
+    "channel_binding",
+    "gssencmode",
+    "client_encoding",
+    "sslnegotiation",
+  ],
+  ...["supa", "uselibpqcompat"],
+  ...["keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout"],
+]);
+/** What the client reads itself, or hands to the server. */
+const OF_THE_CLIENT = new Set(["sslmode", "sslrootcert", "host", "ssl", "application_name"]);
+/** Says that a pooler is in front of the database, as Prisma writes it. */
+const POOLED = "pgbouncer";
+/** With one host, which must take writes, these say nothing else. */
+const WRITERS = ["any", "primary", "read-write", "prefer-standby"];
+
+const INSTEAD: Readonly<Record<string, string>> = {
+  ...{ sslcert: "log in by password", sslkey: "log in by password", sslpassword: "log in by password" },
+  options: "set what it sets for the role: ALTER ROLE … SET …",
+  ...Object.fromEntries(["user", "password", "dbname", "port"].map((name) => [name, "write it before the question mark"])),
+};
+
+const RAW_QUESTION_MARK = `the password has a raw "?": ${HOW}`;
+/** What stands before the path and the query, and holds the user unless a "?" of the password begins the query. */
+const isCutByQuestionMark = (rest: string): boolean => /^[^/?@]*\?.*@/.test(rest);
+
+/** Why a parameter cannot be taken; undefined when it can. */
+const parameterFault = ([name, value]: [string, string]): string | undefined => {
+  if (name === "sslmode")
+    return MODES.includes(value.toLowerCase())
+      ? undefined
+      : `sslmode may be ${MODES.join(", ")}; a stranger's server is kept out by ${PROVED} alone`;
+  if (name === "schema" || name === "currentSchema" || name === "search_path")
+    return value === "public" ? undefined : `drop ${name}, and set it for the role: ALTER ROLE … SET search_path = …`;
+  if (OF_THE_CLIENT.has(name) || WITHOUT_EFFECT.has(name) || name === POOLED) return undefined;
+  if (name === "target_session_attrs")
+    return WRITERS.includes(value) ? undefined : `target_session_attrs may be ${WRITERS.join(", ")}: the service writes`;
+  // A parameter's name with such characters is the rest of a password.
+  if (/[@:/]/.test(name)) return RAW_QUESTION_MARK;
+  return `${JSON.stringify(name)} is no parameter that is known here; drop it${INSTEAD[name] ? ` and ${INSTEAD[name]}` : ""}`;
+};
+
+const canDecode = (text: string): boolean => {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Why an address cannot be parsed: what stands before its last @ is the user and the password. */
+const unreadable = (rest: string): string => {
+  const user = rest.slice(0, Math.max(0, rest.lastIndexOf("@")));
+  const raw = Object.keys(ENCODED).find((char) => char !== "%" && user.includes(char));
+  if (raw !== undefined) return `the user or the password has a raw "${raw}"; write it as ${ENCODED[raw]} (${HOW})`;
+  return `it cannot be parsed; it is postgres://user:password@host:5432/database, and ${HOW}`;
+};
+
+/** A path of a socket may stand in `host`, without a host before it. */
+const withHost = (url: string): string => url.replace(/^(\w+:\/\/(?:[^@/]*@)?)(?=[/?])/, "$1localhost");
+
+/** Why an address cannot be used, in words that repeat neither user nor password; undefined when it can. */
+const addressFault = (url: string): string | undefined => {
+  const rest = url.slice(url.indexOf("//") + 2);
+  const hosts = rest.slice(rest.lastIndexOf("@") + 1).split(/[/?#]/)[0] ?? "";
+  if (hosts.includes(","))
+    return "it names several hosts; give one: an address that follows the primary, of your provider's, of a proxy or of a name that moves";
+  const whole = withHost(url);
+  if (!URL.canParse(whole)) return unreadable(rest);
+  if (isCutByQuestionMark(rest)) return RAW_QUESTION_MARK;
+  const { hash, username, password, pathname, searchParams } = new URL(whole);
+  // A password that is digits up to the character would pass for a port.
+  if (hash !== "" || pathname.includes("@")) return unreadable(rest);
+  if (![username, password, pathname].every(canDecode))
+    return `a "%" in it is not followed by two hexadecimal digits; write "%" itself as %25 (${HOW})`;
+  for (const parameter of searchParams) {
+    const fault = parameterFault(parameter);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+};
+
+/** Where a connection would go, as the client itself reads the address, its query and the environment. Nothing is opened by it. */
+const wayTo = (url: string): { host: string; isSocket: boolean; isProved: boolean } => {
+  try {
+    const { hostname = "", path, sslMode } = new SQL(url).options as { hostname?: string; path?: string; sslMode?: number };
+    return { host: hostname, isSocket: path !== undefined, isProved: sslMode === PROVED_MODE };
+  } catch {
+    return { host: new URL(url).hostname, isSocket: false, isProved: false };
+  }
+};
+
+/** Why a database's password and rows must not go to an address; undefined where they may. Nothing of it but its host is repeated. */
+const inClear = (url: string): string | undefined => {
+  const { host, isSocket, isProved } = wayTo(url);
+  if (isSocket || isProved || isLoopback(host)) return undefined;
+  return `the connection to ${host} could be read, or answered by a stranger: give the address ?sslmode=${PROVED} (and &sslrootcert=/path/to/ca.pem for a CA of your own), or set GENROUTER_STORE__INSECURE=true where nobody else is on the way`;
+};
+
+/** Why an address is refused; undefined when it is taken. */
+export const databaseFault = (url: string, isInsecureTaken: boolean): string | undefined => {
+  // What is no such address at all is refused by whoever takes it.
+  if (!/^postgres(ql)?:\/\//.test(url)) return undefined;
+  return addressFault(url) ?? (isInsecureTaken ? undefined : inClear(clientAddress(url).url));
+};
+
+/** An address as the client may have it: whatever else it names, it sends to the server as a setting, which the server refuses. */
+export const clientAddress = (url: string): { url: string; isPooled: boolean } => {
+  const at = url.indexOf("?");
+  if (at < 0) return { url, isPooled: false };
+  const query = url.slice(at + 1).split("&");
+  const kept = query.filter((each) => [...new URLSearchParams(each).keys()].some((name) => OF_THE_CLIENT.has(name)));
+  const isPooled = query.includes(`${POOLED}=true`);
+  return { url: url.slice(0, at) + (kept.length > 0 ? `?${kept.join("&")}` : ""), isPooled };
+};

@@ -1,0 +1,39 @@
+// Tells the audit log when operators and viewers look at what is another account's: prompts, files and replays, each once an hour.
+import type { Clock } from "../domain/clock.ts";
+import type { OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+import { actorOf, type SignedIn } from "./request-context.ts";
+
+/** `of`: the generation, or the account whose list it is (null: all accounts). `accountId`: whose that is; null: everybody's. */
+export type Look = {
+  what: "generations" | "generation" | "files" | "replay";
+  of: string | null;
+  accountId: string | null;
+};
+export type ForeignLooks = { note(who: SignedIn, look: Look): void };
+
+/** A page is read again and again while somebody is on it: that is one look. */
+const EACH_MS = 3_600_000;
+const MOST_REMEMBERED = 10_000;
+
+type ForeignLooksParts = { clock: Pick<Clock, "nowMs">; post: (deed: OfficeDeed) => Promise<OfficeOutcome> };
+
+export const openForeignLooks = ({ clock, post }: ForeignLooksParts): ForeignLooks => {
+  /** When each was told last, the oldest first. */
+  const toldAtMs = new Map<string, number>();
+  return {
+    note: (who, { what, of, accountId }) => {
+      if (accountId !== null && accountId === who.accountId) return;
+      const name = `${who.personId} ${what} ${of}`;
+      const atMs = clock.nowMs();
+      if (atMs - (toldAtMs.get(name) ?? Number.NEGATIVE_INFINITY) < EACH_MS) return;
+      toldAtMs.delete(name);
+      toldAtMs.set(name, atMs);
+      for (const oldest of toldAtMs.keys()) {
+        if (toldAtMs.size <= MOST_REMEMBERED) break;
+        toldAtMs.delete(oldest);
+      }
+      // Whoever looks does not wait for it; a store that is away keeps nobody from looking, and the next look tells.
+      void post({ deed: "note-look", what, of, by: actorOf({ who }), atMs }).catch(() => toldAtMs.delete(name));
+    },
+  };
+};

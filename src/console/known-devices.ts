@@ -1,0 +1,46 @@
+// Browsers that somebody has signed in from before: a cookie says so for each person, so that strangers' wrong passwords do not count for them.
+import { createHmac, randomBytes } from "node:crypto";
+import { isSameSecret } from "../http/timing-safe-equal.ts";
+
+const COOKIE = "__Host-genrouter-device";
+const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";
+/** Browsers keep a cookie for 400 days at most; each sign-in begins them anew. */
+const LONGEST_S = 400 * 86_400;
+/** People who sign in from one browser; the one who did longest ago is forgotten. */
+const MOST_PEOPLE = 4;
+const MARK = /^(per_[0-9a-z]+)\.([0-9A-Za-z_-]{16})\.([0-9A-Za-z_-]{43})$/;
+
+export type Devices = {
+  /** The name of the browser that a request comes from; null where this person has never signed in from it. */
+  nameOf(request: Request, personId: string): string | null;
+  /** The value of `Set-Cookie` that makes the browser known for this person, beside those it is known for. */
+  setCookie(request: Request, personId: string): string;
+};
+
+/** @param secretHex what the marks are made with */
+export const openDevices = (secretHex: string): Devices => {
+  const proofOf = (personId: string, name: string): string =>
+    createHmac("sha256", Buffer.from(secretHex, "hex")).update(`${personId}.${name}`).digest("base64url");
+  /** The marks that this service made, newest first. */
+  const marksOf = (request: Request): { personId: string; name: string; mark: string }[] => {
+    const sent = (request.headers.get("cookie") ?? "")
+      .split(";")
+      .map((part) => part.trim())
+      .find((part) => part.startsWith(`${COOKIE}=`));
+    return (sent?.slice(COOKIE.length + 1) ?? "").split("~", MOST_PEOPLE).flatMap((mark) => {
+      const [, personId, name, proof] = MARK.exec(mark) ?? [];
+      if (personId === undefined || name === undefined || proof === undefined) return [];
+      return isSameSecret(proof, proofOf(personId, name)) ? [{ personId, name, mark }] : [];
+    });
+  };
+  return {
+    nameOf: (request, personId) => marksOf(request).find((known) => known.personId === personId)?.name ?? null,
+    setCookie: (request, personId) => {
+      const known = marksOf(request);
+      const name = known.find((one) => one.personId === personId)?.name ?? randomBytes(12).toString("base64url");
+      const others = known.filter((one) => one.personId !== personId).map(({ mark }) => mark);
+      const marks = [`${personId}.${name}.${proofOf(personId, name)}`, ...others].slice(0, MOST_PEOPLE);
+      return `${COOKIE}=${marks.join("~")}; ${ATTRIBUTES}; Max-Age=${LONGEST_S}`;
+    },
+  };
+};

@@ -1,0 +1,58 @@
+// The proof of the ledger on the running service: the thirteen invariants and the sums, one run at a time, on threads of their own.
+import type { LedgerSums } from "../../store/store.ts";
+import type { ProofDone, ProofRun, ProofView, SumsCompared } from "../operator-dto.ts";
+import type { ConsoleAsk } from "../request-context.ts";
+import type { OperatorParts } from "./deps.ts";
+
+const INVARIANTS = 13;
+
+/** What all balances say, and what all movements say of the same. */
+const compared = ({ available, held, charged, moved }: LedgerSums): SumsCompared[] => {
+  const of = (kind: string) => moved[kind] ?? 0;
+  return [
+    {
+      name: "Available, held and charged: all that was put in, less what was taken back",
+      balanceCredits: available + held + charged,
+      movementCredits: of("topup") + of("adjust"),
+    },
+    { name: "Charged: all captures", balanceCredits: charged, movementCredits: of("capture") },
+    {
+      name: "Held: all holds, less what was captured or released",
+      balanceCredits: held,
+      movementCredits: of("hold") - of("capture") - of("release"),
+    },
+  ];
+};
+
+export const openProof = ({ long, clock }: Pick<OperatorParts, "long" | "clock">) => {
+  let running: ProofRun | null = null;
+  let last: ProofDone | null = null;
+
+  const run = async (mine: ProofRun): Promise<void> => {
+    const startedMono = performance.now();
+    const over = (found: Pick<ProofDone, "movements" | "sums" | "fault">) => {
+      last = { ...mine, ...found, tookMs: Math.round(performance.now() - startedMono) };
+      running = null;
+    };
+    try {
+      const sums = await long.sums();
+      mine.results = await long.verify(clock.nowMs(), (done, of, soFar) => Object.assign(mine, { done, of, results: soFar }));
+      over({ movements: sums.movements, sums: compared(sums), fault: null });
+    } catch (fault) {
+      over({ movements: 0, sums: [], fault: fault instanceof Error ? fault.message : String(fault) });
+    }
+  };
+
+  const view = (): ProofView => ({ invariants: INVARIANTS, running, last });
+  return {
+    show: async (): Promise<ProofView> => view(),
+    /** Whoever asks while one runs joins it. */
+    begin: async ({ who }: { who: Pick<ConsoleAsk["who"], "email"> }): Promise<ProofView> => {
+      if (running === null) {
+        running = { startedAtMs: clock.nowMs(), by: who.email, done: 0, of: 0, results: [] };
+        void run(running);
+      }
+      return view();
+    },
+  };
+};

@@ -1,0 +1,37 @@
+// Providers as the operator sees them: where each account's key comes from, never the key; set, dropped, and what runs with it.
+import type { ProviderRow } from "../../routing/inventory.ts";
+import type { KeySet, KeySourceView, ProvidersPage } from "../operator-dto.ts";
+import type { ConsoleAsk } from "../request-context.ts";
+import { named, type OperatorParts, signed } from "./deps.ts";
+
+const sourceOf = (key: ProviderRow["key"]): KeySourceView | null =>
+  key === null ? null : { from: key.from, setAtMs: key.from === "vault" ? key.setAtMs : null };
+
+export const openProviderDesk = ({ office }: OperatorParts) => ({
+  list: async (): Promise<ProvidersPage> => {
+    const [rows, routes] = [await office.listProviders({}), await office.listRoutes({ model: null, provider: null })];
+    return {
+      providers: [...Map.groupBy(rows, ({ account }) => account)].map(([account, interfaces]) => ({
+        account,
+        interfaces: interfaces.map(({ id, name, key }) => ({
+          ...{ id, name, key: sourceOf(key) },
+          routes: routes
+            .filter(({ provider }) => provider === id)
+            .map((route) => ({
+              ...{ id: route.id, model: route.model, state: route.state },
+              reason: route.state === "off" || route.state === "down" ? route.reason : null,
+            })),
+        })),
+      })),
+    };
+  },
+  setKey: async (ask: ConsoleAsk): Promise<KeySet> => {
+    const { key } = ask.body as { key: string };
+    const { account, isShadowed } = await office.setProviderKey(signed(ask, { account: named(ask, "account"), key }));
+    return { account, isShadowed };
+  },
+  dropKey: async (ask: ConsoleAsk): Promise<{ account: string }> => {
+    const { account } = await office.dropProviderKey(signed(ask, { account: named(ask, "account") }));
+    return { account };
+  },
+});

@@ -1,0 +1,93 @@
+// Routes as the operator sees and changes them: health, outcomes, latency, price and margin; switched off and on, checked and tried.
+import type { Model, Route } from "../../../catalogue/schema.ts";
+import type { Trial } from "../../admin/route-trial.ts";
+import type { RouteChecked, RouteLine, RoutesPage, TrialView } from "../operator-dto.ts";
+import type { ConsoleAsk } from "../request-context.ts";
+import { named, type OperatorParts, signed } from "./deps.ts";
+import { latencyOf, outcomesOf, priceOf, successPercent } from "./route-stats.ts";
+
+/** Attempts of all routes together that outcomes are taken from, and deliveries of each route that its latency is. */
+const ATTEMPTS = 5_000;
+const DELIVERIES = 200;
+/** However many look: the rows behind the figures are read at most so often. */
+const FIGURES_MS = 5_000;
+
+const trialOf = ({ failure, ...trial }: Trial): TrialView => ({
+  ...trial,
+  failure: failure === null ? null : `${failure.class}: ${failure.detail}`,
+});
+
+export const openRouteDesk = ({ office, reads, running, clock }: OperatorParts) => {
+  let looked: { atMs: number; figures: ReturnType<typeof readFigures> } | null = null;
+  const readFigures = async () => ({
+    outcomes: outcomesOf(await reads.lastOutcomes(ATTEMPTS)),
+    deliveries: await reads.recentDeliveries(DELIVERIES),
+  });
+  const figures = () => {
+    const nowMs = clock.nowMs();
+    if (looked === null || nowMs - looked.atMs >= FIGURES_MS) looked = { atMs: nowMs, figures: readFigures() };
+    return looked.figures;
+  };
+  const catalogue = async (): Promise<Map<string, { model: Model; route: Route }>> =>
+    new Map((await office.listModels({})).flatMap((model) => model.routes.map((route) => [route.id, { model, route }] as const)));
+  const lines = async (): Promise<RouteLine[]> => {
+    const [rows, known, { outcomes, deliveries }] = [
+      await office.listRoutes({ model: null, provider: null }),
+      await catalogue(),
+      await figures(),
+    ];
+    const offAt = new Map((await reads.switchedOff()).map(({ routeId, atMs }) => [routeId, atMs]));
+    const judgedAt = await reads.healthChangedAt();
+    return rows.flatMap((row): RouteLine[] => {
+      const { id, state } = row;
+      const found = known.get(id);
+      // Between two reads the catalogue may have been replaced.
+      if (!found) return [];
+      const { model, route } = found;
+      const own = outcomes.get(id) ?? { delivered: 0, failed: 0, refused: 0 };
+      const measured = running.expectedMs(id);
+      return [
+        {
+          ...{ id, state, model: row.model, provider: row.provider, endpoint: row.endpoint, margin: row.margin },
+          reason: state === "no key" ? null : row.reason,
+          sinceMs: { off: offAt.get(id), down: judgedAt.get(id), up: null, ended: null, "no key": null }[state] ?? null,
+          untilMs: state === "down" ? row.untilMs : null,
+          outcomes: own,
+          successPercent: successPercent(own),
+          latency: latencyOf(deliveries.get(id) ?? []),
+          expectedMs: measured ?? route.expected_s * 1000,
+          isMeasured: measured !== undefined,
+          price: priceOf(route, model.price.unit),
+          seats: running.seats(id),
+        },
+      ];
+    });
+  };
+  const find = (ask: ConsoleAsk): Promise<RouteLine[]> => lines().then((all) => all.filter(({ id }) => id === named(ask, "id")));
+
+  return {
+    list: async (): Promise<RoutesPage> => ({
+      routes: await lines(),
+      attempts: ATTEMPTS,
+      deliveries: DELIVERIES,
+      isShared: reads.nodes !== null,
+    }),
+    /** Off for a reason, or on again (null). */
+    switch: async (ask: ConsoleAsk): Promise<RouteLine | object> => {
+      const { reason } = ask.body as { reason: string | null };
+      await office.switchRoute(signed(ask, { id: named(ask, "id"), reason }));
+      return (await find(ask))[0] ?? {};
+    },
+    check: async (ask: ConsoleAsk): Promise<RouteChecked> => {
+      const { check, costs } = await office.checkRoute({ id: named(ask, "id") });
+      if (check.kind === "refused") return { kind: check.kind, detail: `${check.failure.class}: ${check.failure.detail}`, costs };
+      return { kind: check.kind, detail: "detail" in check ? check.detail : null, costs };
+    },
+    /** Buys one generation. The same reference again is the same generation. */
+    try: async (ask: ConsoleAsk): Promise<TrialView> => {
+      const { reference } = ask.body as { reference: string };
+      return trialOf(await office.tryRoute(signed(ask, { reference, id: named(ask, "id"), input: null })));
+    },
+    trial: async (ask: ConsoleAsk): Promise<TrialView> => trialOf(await office.findTrial({ generationId: named(ask, "id") })),
+  };
+};

@@ -1,0 +1,42 @@
+// The service as the operator sees it: whether it takes work, what waits for a person, which backup it is a copy of, and its own last one.
+
+import type { DecidedView, GenerationDecisionAsk, ServiceView } from "../operator-dto.ts";
+import type { ConsoleAsk } from "../request-context.ts";
+import { named, type OperatorParts, signed } from "./deps.ts";
+import { listNodes } from "./node-list.ts";
+
+const MOST_PARKED = 100;
+
+const unsettled = (takenAtMs: number): string => {
+  const taken = new Date(takenAtMs).toISOString();
+  return `these books are of a backup as of ${taken}: what was bought, paid or revoked since is not in them; genrouter reconcile PROVIDER --since ${taken} lists what was bought, then genrouter backup settle --reason TEXT`;
+};
+
+export const openServicePage = ({ reads, running, office }: OperatorParts) => ({
+  /** Ends a generation that does not end by itself. */
+  decide: (ask: ConsoleAsk): Promise<DecidedView> =>
+    office.decideGeneration(signed(ask, { id: named(ask, "id"), ...(ask.body as GenerationDecisionAsk) })),
+  show: async (): Promise<ServiceView> => {
+    const [restored, oldest] = [await reads.restored(), (await reads.unfinished(0, 1))[0]];
+    const nodes = await listNodes(reads.nodes, running.epoch);
+    const own = running.counts();
+    /** Of all nodes, where there are several. */
+    const sum = (of: "queued" | "running"): number => nodes?.reduce((all, node) => all + node[of], 0) ?? own[of];
+    return {
+      ...running.about(),
+      ...running.readiness(),
+      warnings: [...running.warnings(), ...(restored?.isSettled === false ? [unsettled(restored.takenAtMs)] : [])],
+      ...{ queued: sum("queued"), running: sum("running"), nodes },
+      parked: await reads.parked(MOST_PARKED),
+      restored:
+        restored === null
+          ? null
+          : {
+              takenAtMs: restored.takenAtMs,
+              open: oldest !== undefined && oldest.seq <= restored.upToSeq,
+              settled: restored.isSettled,
+            },
+      backup: { isNightly: running.isNightly, lastMs: await running.lastBackupMs() },
+    };
+  },
+});

@@ -1,0 +1,71 @@
+// What is left of sign-ins that were refused: a line of the log for each, and for people that there are a line of the audit log, one a minute at most.
+
+import { networkOf } from "../config/cidr-list.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Log } from "../logging/events.ts";
+import type { OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+
+/** `wrong`: the password, or there is no such person. `throttled`: too many wrong ones before. `busy`: too many sign in at this moment. */
+export type RefusedOutcome = "wrong" | "throttled" | "busy";
+export type RefusedSignIn = {
+  outcome: RefusedOutcome;
+  address: string;
+  /** Null for nobody: what was typed is not told, as it may be a password in the wrong field. */
+  personId: string | null;
+  requestId: string;
+};
+export type RefusedSignIns = { tell(refused: RefusedSignIn): void };
+
+const EACH_MS = 60_000;
+const MOST_NETWORKS = 1_000;
+const BY = { kind: "service", id: "genrouter", name: "sign-in" } as const;
+
+type Untold = { wrong: number; throttled: number; networks: Set<string> };
+
+export type RefusedSignInsParts = {
+  log: Log;
+  clock: Clock;
+  post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+};
+
+export const openRefusedSignIns = ({ log, clock, post }: RefusedSignInsParts): RefusedSignIns => {
+  /** Of people whose minute is not over: what came since their last line. */
+  const open = new Map<string, Untold>();
+
+  const write = (personId: string, { wrong, throttled, networks }: Untold): void => {
+    const deed = { deed: "note-refused-sign-ins", personId, wrong, throttled, networks: networks.size } as const;
+    // Nobody waits for it, and the log has each of them.
+    void post({ ...deed, by: BY, atMs: clock.nowMs() }).catch(() => undefined);
+  };
+  const beginMinute = (personId: string): void => {
+    const untold: Untold = { wrong: 0, throttled: 0, networks: new Set() };
+    open.set(personId, untold);
+    clock.after(EACH_MS, () => {
+      open.delete(personId);
+      if (untold.wrong + untold.throttled === 0) return;
+      write(personId, untold);
+      beginMinute(personId);
+    });
+  };
+  const note = (personId: string, outcome: RefusedOutcome, address: string): void => {
+    const [wrong, throttled] = outcome === "wrong" ? [1, 0] : [0, 1];
+    const untold = open.get(personId);
+    if (!untold) {
+      write(personId, { wrong, throttled, networks: new Set([networkOf(address)]) });
+      beginMinute(personId);
+      return;
+    }
+    untold.wrong += wrong;
+    untold.throttled += throttled;
+    if (untold.networks.size < MOST_NETWORKS) untold.networks.add(networkOf(address));
+  };
+  return {
+    tell: ({ outcome, address, personId, requestId }) => {
+      log("sign-in refused", {
+        ...{ outcome, address, request_id: requestId },
+        ...(personId === null ? {} : { person_id: personId }),
+      });
+      if (personId !== null) note(personId, outcome, address);
+    },
+  };
+};

@@ -1,0 +1,50 @@
+// Small pictures for lists: made when they are asked for, few at a time, and kept by the browser that asked.
+
+import { refuse } from "../domain/api-errors.ts";
+import type { Thumbnail } from "../media/thumbnail.ts";
+
+const SIDE_PX = 480;
+/** What is larger is not opened for a picture of a list. */
+const MOST_BYTES = 64 * 1024 * 1024;
+const AT_A_TIME = 2;
+/** Whoever waits behind so many others is asked to come again. */
+const MOST_WAITING = 200;
+
+/** So many at a time, the others in line. */
+const openLine = () => {
+  const waiting: (() => void)[] = [];
+  let under = 0;
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (waiting.length >= MOST_WAITING) return refuse("busy", "Too many small pictures are being made; load the page again.");
+    if (under >= AT_A_TIME) await new Promise<void>((turn) => waiting.push(turn));
+    else under += 1;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else under -= 1;
+    }
+  };
+};
+
+/** A picture that is kept: what it is, whose, and how it is read. */
+type Whole = { sha256: string; bytes: number; account: string; read: () => Promise<Blob> };
+
+/** Makes small pictures. @throws Refusal */
+export const openThumbs = (thumbnail: Thumbnail) => {
+  const inLine = openLine();
+  return async ({ sha256, bytes, account, read }: Whole, request: Request): Promise<Response> => {
+    const etag = `"${sha256}-${SIDE_PX}"`;
+    const headers = {
+      etag,
+      "cache-control": "private, max-age=86400, immutable",
+      "x-content-type-options": "nosniff",
+      "content-security-policy": "sandbox",
+    };
+    if (request.headers.get("if-none-match")?.includes(etag)) return new Response(null, { status: 304, headers });
+    if (bytes > MOST_BYTES) return refuse("not_found", "This picture is too large for a small one.");
+    const made = await inLine(async () => thumbnail(await (await read()).bytes(), SIDE_PX, account));
+    return new Response(made, { headers: { ...headers, "content-type": "image/webp" } });
+  };
+};

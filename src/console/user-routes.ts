@@ -1,0 +1,214 @@
+// The paths of people in the console's API: signing in and out, links, one's own sessions and profile, and what operators see of everybody.
+import { type Static, Type } from "@sinclair/typebox";
+import { MOST_PASSWORD_CHARS } from "../store/user-mutations.ts";
+import type { ConsoleParts } from "./console.ts";
+import type { Devices } from "./known-devices.ts";
+import { openPasswords } from "./passwords.ts";
+import { openRefusedSignIns } from "./rejected-sign-ins.ts";
+import { actorOf, type ConsoleAsk, type ConsoleRoute, type OpenAsk } from "./request-context.ts";
+import { type Door, type LetIn, openPeopleDesk } from "./user-service.ts";
+import type { MadeLinkView, PeopleView } from "./users-dto.ts";
+
+const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
+const email = Type.String({ minLength: 1, maxLength: 300 });
+const name = Type.String({ minLength: 1, maxLength: 100 });
+// Too long a one is told by the desk, in words; this only bounds the work.
+const password = Type.String({ maxLength: 4 * MOST_PASSWORD_CHARS });
+const token = Type.String({ pattern: "^[0-9A-Za-z_-]{43}$" });
+const role = Type.Union([Type.Literal("member"), Type.Literal("operator"), Type.Literal("viewer")]);
+const orNull = <S extends ReturnType<typeof Type.String>>(schema: S) => Type.Union([schema, Type.Null()]);
+
+const SIGN_IN = object({ email, password });
+const LINK = object({ token });
+const ACCEPT = object({ token, password, email: Type.Optional(email), name: Type.Optional(name) });
+const SIGN_UP = object({ email, name, password });
+const RENAME = object({ name });
+const PASSWORD = object({ old: password, password });
+const INVITE = object({ email, role, accountId: orNull(Type.String({ maxLength: 80 })), accountName: orNull(name) });
+const PERSON = Type.Partial(object({ role, disabled: Type.Boolean() }), { additionalProperties: false, minProperties: 1 });
+
+const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
+export const peopleRoutes = (parts: ConsoleParts, devices: Devices): ConsoleRoute[] => {
+  const { settings, log, reads, post, clock, sessions, office: openOffice } = parts;
+  const passwords = openPasswords();
+  const refused = openRefusedSignIns({ log, clock, post });
+  const desk = openPeopleDesk({
+    ...{ reads, post, clock, sessions, passwords, devices, refused },
+    signUp: settings.console.sign_up,
+  });
+  const publicUrl = settings.server.public_url.replace(/\/$/, "");
+
+  const withCookies = (body: object, ...cookies: string[]): Response => {
+    const headers = new Headers(JSON_HEADERS);
+    for (const cookie of cookies) headers.append("set-cookie", cookie);
+    return new Response(JSON.stringify(body), { headers });
+  };
+  const doorOf = ({ request, address, requestId }: OpenAsk | ConsoleAsk): Door => ({ request, address, requestId });
+  /** A session that the browser had is over: whoever came in before stays out, and no token outlives a sign-in. */
+  const letIn = async (ask: OpenAsk, come: Promise<LetIn>): Promise<Response> => {
+    const made = await come;
+    if (ask.who) await desk.end(ask.who, { onlyId: ask.who.sessionId }).catch(() => undefined);
+    const who = await sessions.find(made.token);
+    const { token, personId } = made;
+    log("signed in", { outcome: "succeeded", person_id: personId, request_id: ask.requestId });
+    return withCookies(await desk.me(who, token), sessions.setCookie(token), devices.setCookie(ask.request, personId));
+  };
+  const signedOut = (): Response => withCookies({ signedIn: null }, sessions.clearCookie());
+  const linkView = ({ request }: ConsoleAsk, made: { id: string; path: string; expiresAtMs: number }): MadeLinkView => {
+    const own = `http://${request.headers.get("host")}`;
+    return {
+      id: made.id,
+      url: `${publicUrl || request.headers.get("origin") || own}${made.path}`,
+      expiresAtMs: made.expiresAtMs,
+    };
+  };
+
+  const own: ConsoleRoute[] = [
+    {
+      method: "GET",
+      path: "/console/api/me",
+      who: "anyone",
+      // Whoever has been in since before browsers were marked, or has lost the mark, is known from here on.
+      answer: async ({ request, who }) => {
+        const view = await desk.me(who, sessions.cookieOf(request));
+        const isUnmarked = who !== null && devices.nameOf(request, who.personId) === null;
+        return isUnmarked ? withCookies(view, devices.setCookie(request, who.personId)) : view;
+      },
+    },
+    {
+      method: "POST",
+      path: "/console/api/session",
+      who: "anyone",
+      body: SIGN_IN,
+      answer: (ask) => letIn(ask, desk.signIn(doorOf(ask), ask.body as Static<typeof SIGN_IN>)),
+    },
+    {
+      method: "POST",
+      path: "/console/api/link",
+      who: "anyone",
+      body: LINK,
+      answer: ({ body }) => desk.look((body as Static<typeof LINK>).token),
+    },
+    {
+      method: "POST",
+      path: "/console/api/link/accept",
+      who: "anyone",
+      body: ACCEPT,
+      answer: (ask) => letIn(ask, desk.accept(doorOf(ask), { email: "", name: "", ...(ask.body as Static<typeof ACCEPT>) })),
+    },
+    {
+      method: "POST",
+      path: "/console/api/sign-up",
+      who: "anyone",
+      body: SIGN_UP,
+      answer: (ask) => letIn(ask, desk.signUp(doorOf(ask), ask.body as Static<typeof SIGN_UP>)),
+    },
+    {
+      method: "DELETE",
+      path: "/console/api/session",
+      who: "person",
+      answer: async ({ who }) => {
+        await desk.end(who, { onlyId: who.sessionId });
+        return signedOut();
+      },
+    },
+    {
+      method: "GET",
+      path: "/console/api/sessions",
+      who: "person",
+      answer: async ({ who }) => ({ sessions: await desk.sessions(who) }),
+    },
+    {
+      method: "DELETE",
+      path: "/console/api/sessions",
+      who: "person",
+      answer: async ({ who, query }) => {
+        const keeps = query.get("keep") === "this";
+        await desk.end(who, keeps ? { exceptId: who.sessionId } : {});
+        return keeps ? { sessions: await desk.sessions(who) } : signedOut();
+      },
+    },
+    {
+      method: "DELETE",
+      path: "/console/api/sessions/:id",
+      who: "person",
+      answer: async ({ who, params }) => {
+        await desk.end(who, { onlyId: params.id ?? "" });
+        return params.id === who.sessionId ? signedOut() : { sessions: await desk.sessions(who) };
+      },
+    },
+    {
+      method: "PATCH",
+      path: "/console/api/me",
+      who: "person",
+      body: RENAME,
+      answer: async ({ who, body, request }) => {
+        await desk.rename(who, (body as Static<typeof RENAME>).name);
+        const sent = sessions.cookieOf(request);
+        return desk.me(sent === null ? null : await sessions.find(sent), sent);
+      },
+    },
+    {
+      method: "POST",
+      path: "/console/api/me/password",
+      who: "person",
+      body: PASSWORD,
+      answer: async (ask) => {
+        const { who, body } = ask;
+        await desk.changePassword(who, doorOf(ask), body as Static<typeof PASSWORD>);
+        return { sessions: await desk.sessions(who) };
+      },
+    },
+  ];
+
+  const people = async ({ who }: ConsoleAsk): Promise<PeopleView> => {
+    const { people: rows, invitations } = await (await openOffice()).listPeople({});
+    return {
+      people: rows.map(({ seq: _s, accountSeq: _a, ...person }) => person),
+      invitations: invitations.map(({ personId: _p, personName: _n, usedAtMs: _u, withdrawnAtMs: _w, ...row }) => row),
+      accounts: (await reads.accounts()).map((account) => ({ id: account.id, name: account.name })),
+      mayChange: who.role === "operator",
+    };
+  };
+  const path = "/console/api/operator/people";
+  return [
+    ...own,
+    { method: "GET", path, who: "viewer", answer: people },
+    {
+      method: "POST",
+      path: "/console/api/operator/invitations",
+      who: "operator",
+      body: INVITE,
+      answer: async (ask) =>
+        linkView(ask, await (await openOffice()).invitePerson({ ...(ask.body as Static<typeof INVITE>), by: actorOf(ask) })),
+    },
+    {
+      method: "DELETE",
+      path: "/console/api/operator/invitations/:id",
+      who: "operator",
+      answer: async (ask) => {
+        await (await openOffice()).withdrawInvitation({ id: ask.params.id ?? "", by: actorOf(ask) });
+        return people(ask);
+      },
+    },
+    {
+      method: "PATCH",
+      path: `${path}/:id`,
+      who: "operator",
+      body: PERSON,
+      answer: async (ask) => {
+        const change = ask.body as Static<typeof PERSON>;
+        await (await openOffice()).setPerson({ person: ask.params.id ?? "", ...change, by: actorOf(ask) });
+        return people(ask);
+      },
+    },
+    {
+      method: "POST",
+      path: `${path}/:id/reset`,
+      who: "operator",
+      answer: async (ask) =>
+        linkView(ask, await (await openOffice()).resetPerson({ person: ask.params.id ?? "", by: actorOf(ask) })),
+    },
+  ];
+};

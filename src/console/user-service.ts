@@ -1,0 +1,215 @@
+// Coming in and going out: signing in and up, links that let in once, sessions, and one's own name and password.
+import type { Clock } from "../domain/clock.ts";
+import { hashToken, newId } from "../domain/ids.ts";
+import type { Actor, OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+import type { StoreReads } from "../store/store.ts";
+import { readEmail } from "../store/user-mutations.ts";
+import type { Devices } from "./known-devices.ts";
+import type { Passwords } from "./passwords.ts";
+import type { RefusedOutcome, RefusedSignIns } from "./rejected-sign-ins.ts";
+import { ConsoleRefused, type SignedIn } from "./request-context.ts";
+import type { Sessions } from "./sessions.ts";
+import { openGuesses } from "./sign-in-throttle.ts";
+import { openThrottle } from "./token-bucket.ts";
+import type { LinkView, MeView, SessionView } from "./users-dto.ts";
+
+const MINUTE_MS = 60_000;
+/** Wrong passwords by somebody who is in, for their own. */
+const PER_PERSON = { burst: 10, refillMs: MINUTE_MS };
+/** Sessions that one person opens: each is a row, whoever has the password. */
+const SIGN_INS = { burst: 60, refillMs: 1_000 };
+/** Accounts that may be made from one machine. */
+const SIGN_UPS = { burst: 10, refillMs: 6 * MINUTE_MS };
+/** Whoever makes an account waits behind people who sign in. */
+const STRANGERS_RANK = 1;
+
+const WRONG = "The e-mail address or the password is wrong.";
+const NO_LINK = "This link was used, withdrawn, or is too old; ask whoever sent it for a new one.";
+
+export type DeskParts = {
+  reads: StoreReads;
+  post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+  clock: Clock;
+  sessions: Sessions;
+  passwords: Passwords;
+  devices: Devices;
+  refused: RefusedSignIns;
+  signUp: boolean;
+};
+/** Where somebody comes from. */
+export type Door = { request: Request; address: string; requestId: string };
+/** The token of the session that was opened, and whose it is. */
+export type LetIn = { token: string; personId: string };
+
+export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, devices, refused, signUp }: DeskParts) => {
+  const guesses = openGuesses(clock);
+  const perPerson = openThrottle(clock, PER_PERSON);
+  const signIns = openThrottle(clock, SIGN_INS);
+  const signUps = openThrottle(clock, SIGN_UPS);
+
+  /** @throws ConsoleRefused with the store's sentence */
+  const carryOut = async (deed: OfficeDeed, by: Actor): Promise<void> => {
+    const outcome = await post({ ...deed, by });
+    if (outcome.kind === "refused")
+      throw new ConsoleRefused("conflict", `${outcome.reason.charAt(0).toUpperCase()}${outcome.reason.slice(1)}.`);
+  };
+  const emailOf = (text: string): string => {
+    const email = readEmail(text);
+    if (email === undefined) throw new ConsoleRefused("invalid", "E-mail address: it needs a name, an @ and a host.");
+    return email;
+  };
+  const nameOf = (text: string): string => {
+    const name = text.trim();
+    if (name === "") throw new ConsoleRefused("invalid", "Name: enter what you want to be called.");
+    return name;
+  };
+  const insistOnOther = (password: string, email: string): void => {
+    if (password.trim().toLowerCase() === email)
+      throw new ConsoleRefused("invalid", "The password must not be your e-mail address.");
+  };
+  const linkOf = async (token: string) => {
+    const found = await reads.invitationByHash(hashToken(token));
+    if (!found || found.usedAtMs !== null || found.withdrawnAtMs !== null || found.expiresAtMs <= clock.nowMs())
+      throw new ConsoleRefused("refused", NO_LINK);
+    return found;
+  };
+  /** Whoever is in is counted by their name alone, wherever they are: a session may be a thief's, who tries the password in it. */
+  const isOwnPassword = async (
+    { address, requestId }: Door,
+    { personId, password, kept }: { personId: string; password: string; kept: string | null },
+  ): Promise<boolean> => {
+    const no = (outcome: RefusedOutcome): void => refused.tell({ outcome, address, personId, requestId });
+    let outcome: RefusedOutcome | "right" = "throttled";
+    try {
+      perPerson.take(personId);
+      outcome = "busy";
+      outcome = (await passwords.isRight(password, kept, { rank: 0, whose: personId })) ? "right" : "wrong";
+      return outcome === "right";
+    } finally {
+      if (outcome === "right" || outcome === "busy") perPerson.giveBack(personId);
+      if (outcome !== "right") no(outcome);
+    }
+  };
+
+  return {
+    me: async (who: SignedIn | null, token: string | null): Promise<MeView> => {
+      const account = who?.accountId ? await reads.account(who.accountId) : undefined;
+      const signedIn = who &&
+        token !== null && {
+          personId: who.personId,
+          email: who.email,
+          name: who.name,
+          role: who.role,
+          accountId: who.accountId,
+          accountName: account?.name ?? null,
+          sessionId: who.sessionId,
+          csrf: sessions.csrfOf(token),
+        };
+      const isSetUp = (await reads.operators()) > 0;
+      return { signedIn: signedIn || null, isSetUp, signUp: signUp && isSetUp, simulated: (await reads.mode()) === "test" };
+    },
+
+    /** @throws ConsoleRefused one sentence for all that may be wrong; it is told to the log and, of people that there are, to the audit log */
+    signIn: async ({ request, address, requestId }: Door, ask: { email: string; password: string }): Promise<LetIn> => {
+      const email = readEmail(ask.email) ?? "";
+      const person = await reads.personByEmail(email);
+      const kept = person?.disabledAtMs === null ? person.password : null;
+      const no = (outcome: RefusedOutcome): void => refused.tell({ outcome, address, personId: person?.id ?? null, requestId });
+      const device = person ? devices.nameOf(request, person.id) : null;
+      let isBusy = false;
+      const isRight = await guesses
+        .count({ address, email, device, personId: person?.id ?? "" }, (turn) => {
+          isBusy = true;
+          return passwords.isRight(ask.password, kept, turn);
+        })
+        .catch((fault: unknown) => {
+          no(isBusy ? "busy" : "throttled");
+          throw fault;
+        });
+      if (!isRight || !person || kept === null) {
+        no("wrong");
+        throw new ConsoleRefused("refused", WRONG);
+      }
+      try {
+        signIns.take(person.id);
+      } catch (fault) {
+        no("throttled");
+        throw fault;
+      }
+      const { token, session } = sessions.begin(request, address);
+      const deed = { deed: "open-session", personId: person.id, password: kept, session, atMs: clock.nowMs() } as const;
+      const outcome = await post({ ...deed, by: { kind: "person", id: person.id, name: email } });
+      // Disabled, or given another password, in this very moment.
+      if (outcome.kind === "refused") throw new ConsoleRefused("refused", WRONG);
+      return { token, personId: person.id };
+    },
+
+    look: async (token: string): Promise<LinkView> => {
+      const { kind, role, email, accountId, accountName, expiresAtMs } = await linkOf(token);
+      const joined = accountId === null ? undefined : await reads.account(accountId);
+      return { kind, role, email, accountName: joined?.name ?? accountName, expiresAtMs };
+    },
+
+    /** `email` and `name` as the link asks for them: the first operator's are new, a reset needs neither. */
+    accept: async (door: Door, ask: { token: string; email: string; name: string; password: string }): Promise<LetIn> => {
+      const link = await linkOf(ask.token);
+      const email = link.email ?? emailOf(ask.email);
+      const name = link.kind === "reset" ? (link.personName ?? "") : nameOf(ask.name);
+      insistOnOther(ask.password, email);
+      const password = await passwords.hash(ask.password, { rank: 0, whose: link.id });
+      const { token, session } = sessions.begin(door.request, door.address);
+      const personId = link.kind === "reset" ? (link.personId ?? "") : newId("per");
+      // The first operator can try everything, and so has an account, too.
+      const accountName = link.kind === "setup" ? name : link.accountName;
+      const account = accountName === null ? null : { id: newId("acc"), name: accountName };
+      const what = { hash: hashToken(ask.token), personId, email, name, password, account, session, atMs: clock.nowMs() };
+      await carryOut({ deed: "accept-invitation", ...what }, { kind: "person", id: personId, name: email });
+      return { token, personId };
+    },
+
+    signUp: async (door: Door, ask: { email: string; name: string; password: string }): Promise<LetIn> => {
+      if (!signUp || (await reads.operators()) === 0)
+        throw new ConsoleRefused("forbidden", "Nobody signs up here: ask an operator of the service for an invitation.");
+      const [email, name] = [emailOf(ask.email), nameOf(ask.name)];
+      insistOnOther(ask.password, email);
+      signUps.take(door.address);
+      if (await reads.personByEmail(email)) throw new ConsoleRefused("conflict", `${email} has a sign-in already; sign in.`);
+      const password = await passwords.hash(ask.password, { rank: STRANGERS_RANK, whose: door.address });
+      const { token, session } = sessions.begin(door.request, door.address);
+      const personId = newId("per");
+      const what = { personId, email, name, password, account: { id: newId("acc"), name }, session, atMs: clock.nowMs() };
+      await carryOut({ deed: "sign-up", ...what }, { kind: "person", id: personId, name: email });
+      return { token, personId };
+    },
+
+    sessions: async (who: SignedIn): Promise<SessionView[]> => {
+      const nowMs = clock.nowMs();
+      return (await reads.sessionsOf(who.personId))
+        .filter(({ id, expiresAtMs }) => expiresAtMs > nowMs || id === who.sessionId)
+        .map(({ endedAtMs: _, ...row }) => ({ ...row, isThis: row.id === who.sessionId }));
+    },
+    end: (who: SignedIn, which: { onlyId?: string; exceptId?: string }): Promise<void> =>
+      carryOut(
+        { deed: "end-sessions", personId: who.personId, ...which, atMs: clock.nowMs() },
+        { kind: "person", id: who.personId, name: who.email },
+      ),
+
+    rename: (who: SignedIn, text: string): Promise<void> =>
+      carryOut(
+        { deed: "set-person", personId: who.personId, name: nameOf(text), atMs: clock.nowMs() },
+        { kind: "person", id: who.personId, name: who.email },
+      ),
+
+    /** The other sessions end; whoever asks stays. */
+    changePassword: async (who: SignedIn, door: Door, ask: { old: string; password: string }): Promise<void> => {
+      const kept = (await reads.personByEmail(who.email))?.password ?? null;
+      if (!(await isOwnPassword(door, { personId: who.personId, password: ask.old, kept })) || kept === null)
+        throw new ConsoleRefused("refused", "The password of now is wrong.");
+      insistOnOther(ask.password, who.email);
+      const password = await passwords.hash(ask.password, { rank: 0, whose: who.personId });
+      const change = { password, ifPassword: kept, keepSessionId: who.sessionId };
+      const by: Actor = { kind: "person", id: who.personId, name: who.email };
+      await carryOut({ deed: "set-person", personId: who.personId, ...change, atMs: clock.nowMs() }, by);
+    },
+  };
+};

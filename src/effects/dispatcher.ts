@@ -1,0 +1,102 @@
+// The effects: carries out what the machines asked for, after their step is on disk; answers go back as events.
+import type { Ask } from "../../actors/generation/types.ts";
+import type { Json } from "../domain/types.ts";
+import { DatabaseAway } from "../store/errors.ts";
+import { openCollecting } from "./collect.ts";
+import type { EffectsParts } from "./deps.ts";
+import { openTwins } from "./duplicate-guard.ts";
+import { openFinding } from "./job-lookup.ts";
+import { openPinning } from "./pin-inputs.ts";
+import { openAsking } from "./poll.ts";
+import { openSubmitting } from "./submit.ts";
+import { openErrands } from "./task-runner.ts";
+
+export type Effects = {
+  perform(seq: number, ask: Ask): void;
+  /** Whether the provider is asked about an attempt, now or in a while. */
+  isAsking(seq: number, n: number): boolean;
+  /** A provider says that there is news of an attempt: it is asked now. @param body what it said besides */
+  hint(seq: number, n: number, body: Json | undefined): void;
+  /** From now on this node goes on with a generation of another one. */
+  takenUp(seq: number): void;
+  /** The generation has ended. */
+  ended(seq: number): void;
+  /** Attempts with something under way. */
+  size(): number;
+  /** Lets everything go and waits until it is gone. */
+  stop(): Promise<void>;
+};
+
+export const openEffects = (parts: EffectsParts): Effects => {
+  const errands = openErrands(parts.clock, (seq, n, kind, fault) => {
+    // A store that is away says so itself, once.
+    if (fault instanceof DatabaseAway) return;
+    const told = { event: kind, attempt: n, reason: fault instanceof Error ? fault.message : String(fault) };
+    parts.reads.generationBySeq(seq).then(
+      (record) => parts.log("effect failed", { ...told, ...(record ? { generation_id: record.id } : {}) }),
+      () => parts.log("effect failed", told),
+    );
+  });
+  const finding = openFinding(parts);
+  const pinning = openPinning(parts, errands);
+  const submitting = openSubmitting(parts, errands, { finding, twins: openTwins(parts, finding), pinning });
+  const asking = openAsking(parts, errands, finding);
+  const collecting = openCollecting(parts, errands);
+  return {
+    perform: (seq, ask) => {
+      switch (ask.type) {
+        case "ask.pin":
+          return pinning.pin(seq);
+        case "ask.submit":
+          return submitting.takeSlot(seq, ask.n);
+        case "ask.send":
+          finding.sent(seq, ask.n);
+          return submitting.send(seq, ask.n);
+        case "ask.confirm":
+          return asking.confirm(seq, ask.n);
+        case "ask.poll":
+          return asking.poll(seq, ask.n);
+        case "ask.wake":
+          return errands.run(seq, ask.n, "wake", async (errand) => {
+            await errand.pause(Math.max(0, ask.atMs - parts.clock.nowMs()));
+            parts.report(seq, { type: "woken", n: ask.n, atMs: parts.clock.nowMs() });
+          });
+        case "ask.collect":
+          return collecting.collect(seq, ask.n);
+        case "ask.collectAgain":
+          return collecting.collectAgain(seq, ask.n);
+        case "ask.awaitStorage":
+          return collecting.awaitStorage(seq, ask.n);
+        case "ask.watch":
+          // What was asked for it as the current attempt is over; its answer to a submission still under way is not.
+          errands.letGo(seq, ask.n, ["send", "watch", "cancel"]);
+          collecting.letGo(seq, ask.n);
+          if (ask.outOfTime) asking.blame(seq, ask.n);
+          return asking.watch(seq, ask.n);
+        case "ask.cancel":
+          return asking.cancel(seq, ask.n);
+        case "ask.letGo":
+          submitting.letGo(seq, ask.n);
+          collecting.letGo(seq, ask.n);
+          errands.letGo(seq, ask.n, ["cancel"]);
+          if (ask.outOfTime) asking.blame(seq, ask.n);
+          return;
+        case "ask.beginAttempt":
+          return;
+      }
+    },
+    isAsking: (seq, n) => errands.isRunning(seq, n, ["poll", "confirm", "watch"]),
+    hint: (seq, n, body) => {
+      errands.hurry(seq, n);
+      if (body !== undefined) asking.told(seq, n, body);
+    },
+    takenUp: finding.takenUp,
+    ended: (seq) => {
+      finding.ended(seq);
+      pinning.ended(seq);
+      collecting.ended(seq);
+    },
+    size: errands.size,
+    stop: errands.stopAll,
+  };
+};

@@ -1,0 +1,190 @@
+// Submitting an attempt: a connection of the provider's pool first, the journal next, the socket last.
+import { verdictOf } from "../../actors/circuit-breaker/machine.ts";
+import type { Outcome } from "../files/outcome-spool.ts";
+import { StorageRefused } from "../files/port.ts";
+import type { SubmitOutcome, Work } from "../providers/port.ts";
+import { DatabaseAway } from "../store/errors.ts";
+import { type EffectsParts, readWork, STORAGE_PAUSE_MS } from "./deps.ts";
+import type { Twins } from "./duplicate-guard.ts";
+import type { Finding } from "./job-lookup.ts";
+import type { Pinning } from "./pin-inputs.ts";
+import type { Errand, Errands } from "./task-runner.ts";
+
+/** While the store cannot be reached it is asked again so often. */
+const AWAY_PAUSE_MS = 500;
+
+/** A bucket takes a file in less; an answer that waits longer for it is kept on this node's disk meanwhile. */
+const KEPT_HERE_AFTER_MS = 500;
+
+/** An answer that says what became of the request. */
+type Answered = Exclude<SubmitOutcome, { kind: "ambiguous" }>;
+type Announced = Extract<Outcome, { type: "announced" }>;
+
+/** The two halves of a submission; the slot is held from the first to the end of the second. */
+export const openSubmitting = (
+  parts: EffectsParts,
+  errands: Errands,
+  { finding, twins, pinning }: { finding: Finding; twins: Twins; pinning: Pinning },
+) => {
+  const slots = new Map<string, () => void>();
+  const giveBack = (seq: number, n: number) => {
+    slots.get(`${seq}:${n}`)?.();
+    slots.delete(`${seq}:${n}`);
+  };
+
+  const takeSlot = async (errand: Errand): Promise<void> => {
+    const { seq, n, signal } = errand;
+    const work = await readWork(parts, seq, n);
+    // Before a connection is taken and before its time begins: it may take long, and others are not to wait for it.
+    await twins.judge(errand, work);
+    if (signal.aborted) return;
+    const given = await pinning.give(errand, work);
+    if (given === null || signal.aborted) return;
+    const release = await parts.providers.slot(work.attempt.route.provider, signal);
+    if (signal.aborted) {
+      release();
+      return;
+    }
+    let request: string;
+    try {
+      request = parts.providers.compose({ ...work, ...(given ? { given: given.links() } : {}) });
+    } catch (fault) {
+      release();
+      throw fault;
+    }
+    slots.set(`${seq}:${n}`, release);
+    parts.report(seq, { type: "slotTaken", n, request, ...(given ? { givenAs: given.as } : {}), atMs: parts.clock.nowMs() });
+  };
+
+  /** A job belongs to one attempt; a provider that says otherwise has not said which job is ours. */
+  const isOwnedElsewhere = async (seq: number, n: number, work: Work, jobId: string): Promise<boolean> => {
+    const owner = await parts.reads.jobOwner(work.attempt.route.provider, jobId);
+    return owner !== undefined && !(owner.seq === seq && owner.n === n);
+  };
+
+  /** An answer is in hand from here on, until its step is in the store. */
+  const hold = (seq: number, { attempt }: Work, outcome: Outcome) =>
+    parts.inHand?.arrived(seq, { ref: attempt.ref, provider: attempt.route.provider, outcome });
+
+  /** @returns whether this node's disk has what is in an answer, and the answer, so that the next start goes on with both. */
+  const holdHere = async (seq: number, work: Work, announced: Announced): Promise<boolean> => {
+    if (!parts.inHand) return false;
+    try {
+      const results = await parts.media.keepHere?.(work.attempt.ref, announced.results);
+      if (results) hold(seq, work, { ...announced, results });
+      return results !== undefined;
+    } catch (fault) {
+      if (!(fault instanceof StorageRefused)) throw fault;
+      return false;
+    }
+  };
+
+  /**
+   * What was made is in the answer and nowhere else: while the bucket is away, or takes its time, it is on this node's disk, and in memory while
+   * that is full.
+   */
+  const kept = async (errand: Errand, work: Work, announced: Announced): Promise<{ answer: Announced; isHeld: boolean }> => {
+    let isHeld = false;
+    const here = async () => {
+      isHeld ||= await holdHere(errand.seq, work, announced);
+    };
+    for (;;) {
+      // The upload takes real time, whatever the service's clock says.
+      const late = setTimeout(() => void here().catch(() => undefined), KEPT_HERE_AFTER_MS);
+      try {
+        const results = await parts.media.keepInline(work.attempt.ref, announced.results);
+        return { answer: { ...announced, results }, isHeld };
+      } catch (fault) {
+        if (!(fault instanceof StorageRefused)) throw fault;
+        await here();
+        await errand.pause(STORAGE_PAUSE_MS / parts.pace);
+      } finally {
+        clearTimeout(late);
+      }
+    }
+  };
+
+  /** What an answer says, as the machine is told; it is in hand, and what is in it is where every node finds it. */
+  const eventOf = async (errand: Errand, work: Work, outcome: Answered): Promise<Outcome> => {
+    const told = { n: errand.n, atMs: parts.clock.nowMs() };
+    if (outcome.kind === "announced") {
+      const { job, results } = outcome;
+      const { answer, isHeld } = await kept(errand, work, { type: "announced", ...told, job, results: [...results] });
+      if (!isHeld) hold(errand.seq, work, answer);
+      return answer;
+    }
+    const answer: Outcome =
+      outcome.kind === "accepted"
+        ? { type: "accepted", ...told, job: outcome.job }
+        : { type: "rejected", ...told, failure: outcome.failure };
+    hold(errand.seq, work, answer);
+    return answer;
+  };
+
+  /** A store that is away for a while costs no answer that is in hand: what is asked of it waits until it is back, or the process ends. */
+  const whenReached = async <T>(errand: Errand, read: () => Promise<T>): Promise<T> => {
+    for (;;)
+      try {
+        return await read();
+      } catch (fault) {
+        if (!(fault instanceof DatabaseAway)) throw fault;
+        await errand.pause(AWAY_PAUSE_MS / parts.pace);
+      }
+  };
+
+  const send = async (errand: Errand): Promise<void> => {
+    const { seq, n, signal } = errand;
+    const lose = (detail: string) => {
+      finding.answerLost(seq, n);
+      parts.report(seq, { type: "answerLost", n, detail, atMs: parts.clock.nowMs() });
+    };
+    try {
+      const work = await whenReached(errand, () => readWork(parts, seq, n));
+      const { routeId } = work.attempt.route;
+      const atOnce = twins.verdictOf(seq, n);
+      if (atOnce.kind !== "first") {
+        if (atOnce.kind === "found") parts.report(seq, { type: "accepted", n, job: atOnce.job, atMs: parts.clock.nowMs() });
+        else lose("it may have been sent after the backup was taken");
+        return;
+      }
+      // The last look before the socket: whoever stood still since the journal said `sending` may have been taken for dead.
+      await parts.sure?.();
+      if (signal.aborted) return;
+      const outcome = await parts.providers.submit(work, signal);
+      // Broken off by us: it says nothing about the route, and a restart finds the attempt `sending`.
+      if (signal.aborted) return;
+      if (outcome.kind === "ambiguous") {
+        parts.judge(routeId, "unclear");
+        lose(outcome.detail);
+        return;
+      }
+      if (outcome.kind === "rejected") {
+        const verdict = verdictOf(outcome.failure.class);
+        if (verdict) parts.judge(routeId, verdict, outcome.failure, outcome.isOfAccount);
+      }
+      const answer = await eventOf(errand, work, outcome);
+      const jobId = answer.type === "rejected" ? undefined : answer.job?.jobId;
+      if (jobId !== undefined && (await whenReached(errand, () => isOwnedElsewhere(seq, n, work, jobId)))) {
+        parts.inHand?.drop(seq, n);
+        lose("the provider named a job of another attempt");
+        return;
+      }
+      parts.report(seq, answer);
+    } catch (fault) {
+      // Broken off by us while it waited: a restart finds the attempt `sending`.
+      if (signal.aborted) return;
+      // A defect of ours, with the request perhaps out: confirmed like any lost answer, and told.
+      lose("the sending broke off");
+      throw fault;
+    } finally {
+      giveBack(seq, n);
+    }
+  };
+
+  return {
+    takeSlot: (seq: number, n: number) => errands.run(seq, n, "submit", takeSlot),
+    send: (seq: number, n: number) => errands.run(seq, n, "send", send),
+    /** A slot that was taken for an attempt that is not sent after all. */
+    letGo: giveBack,
+  };
+};

@@ -1,0 +1,252 @@
+// Errands: what is being done for an attempt at this moment, so that nothing is done twice and everything can be let go.
+
+import { Shelves } from "../collections/chunked-map.ts";
+import type { Clock } from "../domain/clock.ts";
+import { DatabaseAway } from "../store/errors.ts";
+
+/** What an errand is about. One of each kind per attempt at a time. */
+export type ErrandKind =
+  | "pin"
+  | "submit"
+  | "send"
+  | "confirm"
+  | "poll"
+  | "wake"
+  | "collect"
+  | "storage"
+  | "watch"
+  | "cancel"
+  | "blame"
+  | "told";
+
+export type Errand = {
+  readonly seq: number;
+  readonly n: number;
+  readonly signal: AbortSignal;
+  /** Waits in the service's clock; rejects with the signal's reason when the errand is let go. */
+  pause(ms: number): Promise<void>;
+};
+
+/** They wait for the time of their next question; whoever hears that there is news ends the wait. */
+const ASKS: ReadonlySet<ErrandKind> = new Set(["poll", "confirm", "watch"]);
+const HURRY_MS = 1_000;
+const HURRIED_AT_MOST = 10_000;
+/** Never run twice: the request may be out, or nothing depends on it. */
+const ONCE: ReadonlySet<ErrandKind> = new Set(["send", "cancel"]);
+/** An errand that broke on a fault of ours (a read that failed, for example) is run again, so that no generation is stranded. */
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
+/** A store that was away is asked again soon enough for what was bought to be looked at in the time that its deadline is put off by. */
+const AWAY_RETRY_MS = 10_000;
+/** How long to wait after the `times`th failure in a row. */
+export const retryMs = (times: number, fault: unknown): number =>
+  Math.min(fault instanceof DatabaseAway ? AWAY_RETRY_MS : LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (times - 1));
+
+/** One turn of an errand that comes back: it does what is to be done now. @returns the pause before the next turn, ms; null: it is done. */
+export type Turn<Memory> = (errand: Errand, memory: Memory) => Promise<number | null>;
+
+/** Thrown inside an errand that was let go; never seen outside. */
+class LetGo extends Error {}
+
+export type Errands = {
+  /** Runs an errand unless the same one is running already. */
+  run(seq: number, n: number, kind: ErrandKind, work: (errand: Errand) => Promise<void>): void;
+  /** The same for an errand that mostly waits: between two turns it is what it remembers and a timer, and nothing else. */
+  repeat<Memory>(seq: number, n: number, kind: ErrandKind, memory: Memory, turn: Turn<Memory>): void;
+  /** What waits for its next question to the provider about an attempt asks it now, but not more often than once a second. */
+  hurry(seq: number, n: number): void;
+  /** Whether such an errand is running for an attempt. */
+  isRunning(seq: number, n: number, kinds: readonly ErrandKind[]): boolean;
+  /** Stops every errand of an attempt except those of the kinds given. */
+  letGo(seq: number, n: number, except?: readonly ErrandKind[]): void;
+  stopAll(): Promise<void>;
+  /** Generations for which something is being done. */
+  size(): number;
+};
+
+/** Something under way, or between two turns. */
+interface Running {
+  readonly n: number;
+  readonly kind: ErrandKind;
+  stop(): void;
+  /** Ends the pause that it is in. */
+  hurry(): void;
+  /** Resolves when it has stopped. */
+  stopped(): Promise<void>;
+}
+
+/** @param paused told how the pause that begins can be ended */
+const pauseIn =
+  (clock: Clock, signal: AbortSignal, paused: (end: () => void) => void = () => undefined) =>
+  (ms: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(new LetGo());
+        return;
+      }
+      const stop = () => {
+        takeBack();
+        reject(new LetGo());
+      };
+      const goOn = () => {
+        signal.removeEventListener("abort", stop);
+        resolve();
+      };
+      const takeBack = clock.after(ms, goOn);
+      signal.addEventListener("abort", stop, { once: true });
+      paused(() => {
+        takeBack();
+        goOn();
+      });
+    });
+
+export const openErrands = (
+  clock: Clock,
+  failed: (seq: number, n: number, kind: ErrandKind, fault: unknown) => void,
+): Errands => {
+  /** By generation: one, as a rule; those of earlier attempts beside it. */
+  const running = new Shelves<readonly Running[]>();
+  const hurriedMs = new Map<number, number>();
+  const of = (seq: number) => running.get(seq) ?? [];
+  const remove = (seq: number, isGone: (one: Running) => boolean) => {
+    const left = of(seq).filter((one) => !isGone(one));
+    if (left.length > 0) running.set(seq, left);
+    else running.delete(seq);
+  };
+  const add = (seq: number, n: number, kind: ErrandKind, make: (over: (one: Running) => void) => Running) => {
+    if (of(seq).some((one) => one.n === n && one.kind === kind)) return;
+    const made = make((one) => remove(seq, (other) => other === one));
+    running.set(seq, [...of(seq), made]);
+  };
+
+  const begin = (
+    seq: number,
+    n: number,
+    kind: ErrandKind,
+    work: (errand: Errand) => Promise<void>,
+    over: (one: Running) => void,
+  ) => {
+    const abort = new AbortController();
+    const { signal } = abort;
+    let endPause = () => {};
+    const pause = pauseIn(clock, signal, (end) => {
+      endPause = end;
+    });
+    const untilDone = async () => {
+      for (let turn = 0; ; turn += 1) {
+        try {
+          await work({ seq, n, signal, pause });
+          return;
+        } catch (fault) {
+          if (fault instanceof LetGo || signal.aborted) return;
+          failed(seq, n, kind, fault);
+          if (ONCE.has(kind)) return;
+          await pause(retryMs(turn + 1, fault));
+        }
+      }
+    };
+    const done = untilDone()
+      // Let go while it waited for its next try.
+      .catch(() => undefined)
+      .finally(() => over(one));
+    const one: Running = { n, kind, stop: () => abort.abort(), hurry: () => endPause(), stopped: () => done };
+    return one;
+  };
+
+  class Repeated<Memory> implements Running {
+    private failures = 0;
+    private isOver = false;
+    private takeBack: (() => void) | null = null;
+    private abort: AbortController | null = null;
+    private underWay: Promise<void> | null = null;
+    private readonly seq: number;
+    readonly n: number;
+    readonly kind: ErrandKind;
+    private readonly memory: Memory;
+    private readonly turn: Turn<Memory>;
+    private readonly over: (one: Running) => void;
+
+    constructor(seq: number, n: number, kind: ErrandKind, memory: Memory, turn: Turn<Memory>, over: (one: Running) => void) {
+      this.seq = seq;
+      this.n = n;
+      this.kind = kind;
+      this.memory = memory;
+      this.turn = turn;
+      this.over = over;
+      this.underWay = this.take();
+    }
+
+    stop(): void {
+      this.isOver = true;
+      this.takeBack?.();
+      this.abort?.abort();
+    }
+    hurry(): void {
+      if (this.takeBack === null) return;
+      this.takeBack();
+      this.takeBack = null;
+      this.underWay = this.take();
+    }
+    async stopped(): Promise<void> {
+      await this.underWay;
+    }
+
+    private async take(): Promise<void> {
+      const pauseMs = await this.pauseAfterTurn();
+      this.underWay = null;
+      if (this.isOver || pauseMs === null) this.over(this);
+      else
+        this.takeBack = clock.after(pauseMs, () => {
+          this.takeBack = null;
+          this.underWay = this.take();
+        });
+    }
+
+    private async pauseAfterTurn(): Promise<number | null> {
+      const abort = new AbortController();
+      this.abort = abort;
+      const { signal } = abort;
+      const { seq, n, kind } = this;
+      try {
+        const pauseMs = await this.turn({ seq, n, signal, pause: pauseIn(clock, signal) }, this.memory);
+        this.failures = 0;
+        return pauseMs;
+      } catch (fault) {
+        if (fault instanceof LetGo || signal.aborted) return null;
+        failed(seq, n, kind, fault);
+        this.failures += 1;
+        return retryMs(this.failures, fault);
+      } finally {
+        this.abort = null;
+      }
+    }
+  }
+
+  return {
+    run: (seq, n, kind, work) => add(seq, n, kind, (over) => begin(seq, n, kind, work, over)),
+    repeat: (seq, n, kind, memory, turn) => add(seq, n, kind, (over) => new Repeated(seq, n, kind, memory, turn, over)),
+    isRunning: (seq, n, kinds) => of(seq).some((one) => one.n === n && kinds.includes(one.kind)),
+    hurry: (seq, n) => {
+      const nowMs = clock.nowMs();
+      const waiting = of(seq).filter((one) => one.n === n && ASKS.has(one.kind));
+      if (waiting.length === 0 || nowMs - (hurriedMs.get(seq) ?? 0) < HURRY_MS) return;
+      if (hurriedMs.size >= HURRIED_AT_MOST) hurriedMs.clear();
+      hurriedMs.set(seq, nowMs);
+      for (const one of waiting) one.hurry();
+    },
+    letGo: (seq, n, except = []) => {
+      const isMeant = (one: Running) => one.n === n && !except.includes(one.kind);
+      const meant = of(seq).filter(isMeant);
+      if (meant.length === 0) return;
+      // Forgotten at once, so that the same kind may begin anew; the old one ends by itself.
+      remove(seq, isMeant);
+      for (const one of meant) one.stop();
+    },
+    stopAll: async () => {
+      const all = [...running.values()].flat();
+      for (const errand of all) errand.stop();
+      await Promise.all(all.map((errand) => errand.stopped()));
+    },
+    size: () => running.size,
+  };
+};

@@ -1,0 +1,73 @@
+// Whether a node's own disk has room: told by the writes that it refuses, then by trials until one is taken.
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../domain/clock.ts";
+import type { Log } from "../logging/events.ts";
+import { onDisk, writeDurably } from "./durable-write.ts";
+import type { Spool } from "./inline-spool.ts";
+import type { OutcomeSpool } from "./outcome-spool.ts";
+import { type Files, StorageAway, StorageRefused } from "./port.ts";
+
+/** While the disk is full, a trial is written so often; it is as large as what is written next is likely to be. */
+const TRIAL_EVERY_MS = 5_000;
+const TRIAL_BYTES = 1024 * 1024;
+const TRIAL = "room-trial";
+
+const isFullOf = (fault: unknown): boolean =>
+  fault instanceof StorageRefused && !(fault instanceof StorageAway) && /\b(?:ENOSPC|EDQUOT)$/.test(fault.message);
+
+export type DiskRoom = {
+  isFull: () => boolean;
+  /** The same places to write to, whose refusals count. */
+  watched: <T extends { files: Files; spool: Spool; outcomes: OutcomeSpool }>(places: T) => T;
+};
+
+/** @param dir on the disk in question */
+export const openDiskRoom = ({ dir, clock, log }: { dir: string; clock: Clock; log: Log }): DiskRoom => {
+  let isFull = false;
+  const tryAgain = () =>
+    clock.after(TRIAL_EVERY_MS, () => {
+      onDisk(async () => {
+        await writeDurably(dir, TRIAL, [new Uint8Array(TRIAL_BYTES)]);
+        await rm(join(dir, TRIAL), { force: true });
+      }).then(() => {
+        isFull = false;
+        log("disk has room");
+      }, tryAgain);
+    });
+  const counting = async <T>(write: Promise<T>): Promise<T> => {
+    try {
+      return await write;
+    } catch (fault) {
+      if (isFullOf(fault) && !isFull) {
+        isFull = true;
+        log("disk full", {
+          reason: "this node's disk is full: it takes no submissions, and results wait until there is room",
+          action: "make room on the disk of data.dir (genrouter doctor names it); nothing has to be restarted",
+        });
+        tryAgain();
+      }
+      throw fault;
+    }
+  };
+  return {
+    isFull: () => isFull,
+    watched: ({ files, spool, outcomes, ...rest }) => ({
+      ...rest,
+      spool: { ...spool, keep: (...file) => counting(spool.keep(...file)) },
+      outcomes: { ...outcomes, keep: (spooled) => counting(outcomes.keep(spooled)) },
+      files: {
+        ...files,
+        receive: async (id, n) => {
+          const incoming = await counting(files.receive(id, n));
+          return {
+            path: incoming.path,
+            write: (...chunks) => counting(incoming.write(...chunks)),
+            keep: (file) => counting(incoming.keep(file)),
+            discard: () => incoming.discard(),
+          };
+        },
+      },
+    }),
+  } as DiskRoom;
+};

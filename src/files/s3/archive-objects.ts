@@ -1,0 +1,108 @@
+// What is kept in the bucket for good, beside the result files: objects named by their content, never written over, and looked at for rules that delete.
+import type { Clock } from "../../domain/clock.ts";
+import type { BucketSettings } from "./bucket-config.ts";
+import { BucketFault } from "./errors.ts";
+import { patiently } from "./retry.ts";
+import { type Bucket, type ObjectHead, type ObjectWords, openBucket, TOO_LARGE } from "./s3-client.ts";
+import { uploadBytes } from "./upload.ts";
+
+/** Below this name; the objects of result files are below those of their generations, `gen_…`, and no sweep looks elsewhere. */
+const ARCHIVE = "archive";
+
+export interface Holdings {
+  /** What their names begin with. */
+  below: string;
+  told(name?: string): string;
+  /** The last parts of the names that lie directly in it. */
+  list(): Promise<string[]>;
+  read(name: string, mostBytes: number): Promise<Uint8Array | "larger" | undefined>;
+  /** @returns false where the name is of other bytes, which are left as they are. */
+  keep(name: string, bytes: Uint8Array): Promise<boolean>;
+  /** @returns false where the name was somebody else's. */
+  complete(name: string, bytes: Uint8Array): Promise<boolean>;
+  /** What a rule of the bucket is going to do with it; undefined: nothing that is told. */
+  danger(name: string): Promise<string | undefined>;
+}
+
+export type HoldingsOptions = {
+  settings: BucketSettings;
+  clock: Clock;
+  signal: AbortSignal;
+};
+
+/** A rule that deletes later is somebody's decision about old archives; one that deletes earlier was made for result files. */
+const LEAST_KEPT_MS = 366 * 86_400_000;
+const NAMES = /^[0-9a-f]{16}$/;
+
+const wordsOf = (name: string): ObjectWords => ({
+  mime: name.endsWith(".json") ? "application/json" : "application/gzip",
+  disposition: "attachment",
+  cacheControl: "private",
+});
+const sha256Of = (bytes: Uint8Array): string => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+
+const dangerIn = ({ expires }: Pick<ObjectHead, "expires">, nowMs: number): string | undefined => {
+  const date = /expiry-date="([^"]*)"/.exec(expires ?? "")?.[1];
+  const atMs = date === undefined ? Number.NaN : Date.parse(date);
+  if (!(atMs < nowMs + LEAST_KEPT_MS)) return undefined;
+  return `a rule of the bucket (lifecycle) deletes it on ${new Date(atMs).toISOString().slice(0, 10)}: let the rule leave ${ARCHIVE}/ alone, as in deploy/S3.md`;
+};
+
+/** The ids that have holdings. @throws BucketFault, BadPlace */
+export const holdingsIn = async ({ settings, clock, signal }: HoldingsOptions): Promise<string[]> => {
+  const bucket = openBucket(settings, clock);
+  const { folders } = await bucket.listBelow(bucket.nameOf(ARCHIVE, ""), signal);
+  return folders.filter((name) => NAMES.test(name)).sort();
+};
+
+const readFrom = async (bucket: Bucket, name: string, mostBytes: number, signal: AbortSignal) => {
+  try {
+    return await bucket.read(name, signal, mostBytes);
+  } catch (fault) {
+    if (fault instanceof BucketFault && fault.code === TOO_LARGE) return "larger";
+    throw fault;
+  }
+};
+
+/**
+ * Opens what is held under an id; nothing is asked yet. All but the first question is patient with a bucket that is away for a moment.
+ * @throws BadPlace; its methods BucketFault, and the reason of the signal.
+ */
+export const openHoldings = (id: string, { settings, clock, signal }: HoldingsOptions): Holdings => {
+  const bucket = openBucket(settings, clock);
+  const nameOf = (name: string): string => bucket.nameOf(`${ARCHIVE}/${id}`, name);
+  const pause = (ms: number) => new Promise<void>((goOn) => void clock.after(ms, goOn));
+  const patient = <T>(work: () => Promise<T>): Promise<T> => patiently(work, pause);
+  const insistOnRule = (head: ObjectHead): void => {
+    const danger = dangerIn(head, clock.nowMs());
+    if (danger !== undefined) throw new BucketFault("refused", "expires", `it takes what is archived, and ${danger}`);
+  };
+
+  return {
+    below: nameOf(""),
+    told: (name = "") => `bucket ${settings.bucket}, ${nameOf(name)}`,
+    list: async () => (await bucket.listBelow(nameOf(""), signal)).names,
+    read: (name, mostBytes) => patient(() => readFrom(bucket, nameOf(name), mostBytes, signal)),
+    keep: (name, bytes) =>
+      patient(async () => {
+        const what = { name: nameOf(name), bytes, sha256: sha256Of(bytes), words: wordsOf(name) };
+        const there = await bucket.head(what.name, signal);
+        insistOnRule(there ?? (await uploadBytes(bucket, what, { signal, pause, mayTidy: () => !signal.aborted })));
+        return there === undefined || (there.bytes === bytes.length && there.sha256 === what.sha256);
+      }),
+    complete: (name, bytes) =>
+      patient(async () => {
+        // Some services do not know conditions, and say nothing.
+        if ((await bucket.head(nameOf(name), signal)) === undefined)
+          await bucket.putNew(nameOf(name), bytes, sha256Of(bytes), wordsOf(name), signal);
+        // An answer that was lost makes our own look like somebody else's.
+        const there = await readFrom(bucket, nameOf(name), bytes.length, signal);
+        if (there === undefined) throw new BucketFault("away", "not_there", "the bucket took the file and does not show it");
+        return there !== "larger" && Buffer.from(there).equals(bytes);
+      }),
+    danger: async (name) => {
+      const there = await patient(() => bucket.head(nameOf(name), signal));
+      return there && dangerIn(there, clock.nowMs());
+    },
+  };
+};

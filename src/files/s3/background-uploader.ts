@@ -1,0 +1,234 @@
+// The mover: brings what is kept on disk into the bucket, in the background, as long as it takes; the directory itself is its list.
+import type { Clock } from "../../domain/clock.ts";
+import type { LocalFiles } from "../local.ts";
+import { BucketFault } from "./errors.ts";
+import type { Standing, Tell } from "./health.ts";
+import type { Bucket } from "./s3-client.ts";
+import { LocalDamage, type Upload, uploadFile } from "./upload.ts";
+
+/** What is written down of a file: it may be moved, not yet, or never (its generation failed or its retention is over: it goes; or it is not known). */
+export type Fate =
+  | { kind: "move"; upload: Omit<Upload, "path" | "name"> }
+  | { kind: "wait" }
+  | { kind: "remove" }
+  | { kind: "leave" };
+
+export type MoverOptions = {
+  local: LocalFiles;
+  bucket: Bucket;
+  standing: Standing;
+  clock: Clock;
+  tell: Tell;
+  fateOf: (id: string, n: number) => Promise<Fate>;
+  /** Files uploaded at a time. */
+  atOnce?: number;
+};
+
+export interface Mover {
+  /** Takes up what a former process has left. */
+  begin(): void;
+  /** A file has been kept. */
+  kept(id: string, n: number): void;
+  /** Whether a file is known to be in the bucket whole; its local copy is about to go. */
+  isMoved(id: string, n: number): boolean;
+  /** Lets go of every file of a generation; resolves when nothing is being done for it. */
+  forget(id: string): Promise<void>;
+  /** Ends what is under way; the next process takes it up. */
+  stop(): Promise<void>;
+  /** Files that wait or are on their way, as far as they have been counted. */
+  waiting(): number;
+  /** Those of them that the bucket did not take although it takes others. */
+  setAside(): number;
+}
+
+const AT_ONCE = 4;
+/** The generation of a kept file usually ends within this time. */
+const FIRST_LOOK_MS = 500;
+const LONGEST_LOOK_MS = 60_000;
+/** A local copy stays for this long after its upload: whoever was about to be answered from it still is. */
+const GRACE_MS = 30_000;
+/** One file that does not work comes again after these pauses; the others go on. */
+const ASIDE_MS = 60_000;
+const LONGEST_ASIDE_MS = 3_600_000;
+
+type Item = { id: string; n: number; looks: number; failures: number; isAgain: boolean };
+type Run = { id: string; letGo: AbortController; done: Promise<void> };
+const keyOf = (id: string, n: number) => `${id}/${n}`;
+
+export const openMover = (options: MoverOptions): Mover => {
+  const { local, bucket, standing, clock, tell, fateOf, atOnce = AT_ONCE } = options;
+  const queue = new Map<string, Item>();
+  const later = new Map<string, { id: string; takeBack: () => void }>();
+  const running = new Map<string, Run>();
+  const moved = new Map<string, { id: string; takeBack: () => void }>();
+  /** Files that failed by themselves, by their key. */
+  const aside = new Set<string>();
+  let homes: string[] = [];
+  let isReading = false;
+  let wake: (() => void) | null = null;
+  let isStopped = false;
+
+  const comeAgain = (item: Item, ms: number) => {
+    const key = keyOf(item.id, item.n);
+    const takeBack = clock.after(ms, () => {
+      later.delete(key);
+      queue.set(key, item);
+      pump();
+    });
+    later.set(key, { id: item.id, takeBack });
+  };
+  const pause = (signal: AbortSignal) => (ms: number) =>
+    new Promise<void>((goOn, stop) => {
+      const end = () => {
+        takeBack();
+        stop(signal.reason);
+      };
+      const takeBack = clock.after(ms, () => {
+        signal.removeEventListener("abort", end);
+        goOn();
+      });
+      if (signal.aborted) end();
+      else signal.addEventListener("abort", end, { once: true });
+    });
+
+  const settle = ({ id, n }: Item) => {
+    const key = keyOf(id, n);
+    const takeBack = clock.after(GRACE_MS, () => {
+      // Left behind by a disk that refuses, it is found at the next start, and seen to be in the bucket.
+      void local
+        .drop(id, n)
+        .catch(() => undefined)
+        .then(() => moved.delete(key));
+    });
+    moved.set(key, { id, takeBack });
+  };
+
+  const move = async (item: Item, signal: AbortSignal): Promise<void> => {
+    const { id, n } = item;
+    const fate = await fateOf(id, n).catch((): Fate => ({ kind: "wait" }));
+    if (signal.aborted) return;
+    if (fate.kind === "wait") return comeAgain(item, Math.min(LONGEST_LOOK_MS, FIRST_LOOK_MS * 2 ** ++item.looks));
+    if (fate.kind === "remove") return local.remove(id).catch(() => undefined);
+    if (fate.kind === "leave") return;
+    const { isAgain } = item;
+    item.isAgain = true;
+    const what = { ...fate.upload, name: bucket.nameOf(id, n), path: local.pathOf(id, n) };
+    await uploadFile(bucket, what, { isAgain, signal, pause: pause(signal), mayTidy: () => !isStopped });
+    standing.worked();
+    aside.delete(keyOf(id, n));
+    if (!signal.aborted) settle(item);
+  };
+
+  const failed = (item: Item, fault: unknown) => {
+    if (fault instanceof BucketFault && fault.kind !== "object") {
+      standing.failed(fault);
+      // To the end of the line: should it be this file after all, the others have their turn.
+      queue.set(keyOf(item.id, item.n), item);
+      return;
+    }
+    if (fault instanceof Error && "code" in fault && fault.code === "ENOENT" && !(fault instanceof BucketFault)) return;
+    item.failures += 1;
+    aside.add(keyOf(item.id, item.n));
+    if (item.failures === 1) {
+      const reason = fault instanceof BucketFault || fault instanceof LocalDamage ? fault.message : "the disk refused";
+      tell("file not uploaded", { generation_id: item.id, count: item.n, reason });
+    }
+    comeAgain(item, Math.min(LONGEST_ASIDE_MS, ASIDE_MS * 2 ** (item.failures - 1)));
+  };
+
+  const run = (key: string, item: Item) => {
+    const letGo = new AbortController();
+    const done = move(item, letGo.signal)
+      .catch((fault: unknown) => {
+        if (!letGo.signal.aborted) failed(item, fault);
+      })
+      .then(() => {
+        running.delete(key);
+        pump();
+      });
+    running.set(key, { id: item.id, letGo, done });
+  };
+
+  /** The next directory of what a former process has left. */
+  const readOn = () => {
+    if (isReading) return;
+    const home = homes.shift();
+    if (home === undefined) return;
+    isReading = true;
+    void local
+      .keptIn(home)
+      .catch(() => [])
+      .then((found) => {
+        isReading = false;
+        for (const { id, n } of found) {
+          const key = keyOf(id, n);
+          if (!later.has(key) && !running.has(key) && !moved.has(key) && !queue.has(key))
+            queue.set(key, { id, n, looks: 0, failures: 0, isAgain: true });
+        }
+        pump();
+      });
+  };
+
+  const pump = (): void => {
+    if (isStopped) return;
+    const restMs = standing.fault() === null ? 0 : standing.againAtMs() - clock.nowMs();
+    if (restMs > 0) {
+      wake ??= clock.after(restMs, () => {
+        wake = null;
+        pump();
+      });
+      return;
+    }
+    // While it is away one file asks for all.
+    const most = standing.fault() === null ? atOnce : 1;
+    for (const [key, item] of queue) {
+      if (running.size >= most) return;
+      queue.delete(key);
+      run(key, item);
+    }
+    if (queue.size === 0 && running.size < most) readOn();
+  };
+
+  return {
+    begin: () => {
+      local.homes().then(
+        (found) => {
+          homes = found;
+          pump();
+        },
+        // A directory that cannot be read is told by whoever writes into it.
+        () => undefined,
+      );
+    },
+    kept: (id, n) => {
+      const key = keyOf(id, n);
+      moved.get(key)?.takeBack();
+      moved.delete(key);
+      if (isStopped || later.has(key) || queue.has(key)) return;
+      comeAgain({ id, n, looks: 0, failures: 0, isAgain: false }, FIRST_LOOK_MS);
+    },
+    isMoved: (id, n) => moved.has(keyOf(id, n)),
+    forget: async (id) => {
+      for (const key of aside) if (key.startsWith(`${id}/`)) aside.delete(key);
+      for (const waiting of [later, moved])
+        for (const [key, entry] of waiting)
+          if (entry.id === id) {
+            entry.takeBack();
+            waiting.delete(key);
+          }
+      for (const [key, item] of queue) if (item.id === id) queue.delete(key);
+      const under = [...running.values()].filter((each) => each.id === id);
+      for (const { letGo } of under) letGo.abort();
+      await Promise.all(under.map(({ done }) => done));
+    },
+    stop: async () => {
+      isStopped = true;
+      wake?.();
+      for (const { takeBack } of [...later.values(), ...moved.values()]) takeBack();
+      for (const { letGo } of running.values()) letGo.abort();
+      await Promise.all([...running.values()].map(({ done }) => done));
+    },
+    waiting: () => queue.size + later.size + running.size,
+    setAside: () => aside.size,
+  };
+};

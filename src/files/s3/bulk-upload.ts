@@ -1,0 +1,90 @@
+// Brings the result files of a directory into the bucket while no service runs: those that are there already are only looked at.
+import { join } from "node:path";
+import type { Clock } from "../../domain/clock.ts";
+import { placeOf as placeOnDisk } from "../local.ts";
+import type { BucketSettings } from "./bucket-config.ts";
+import { BucketFault } from "./errors.ts";
+import { patiently } from "./retry.ts";
+import { openBucket } from "./s3-client.ts";
+import { LocalDamage, uploadFile } from "./upload.ts";
+import { wordsOf } from "./upload-before-commit.ts";
+
+/** A file as it is written down. */
+export type WrittenFile = { id: string; n: number; sha256: string; bytes: number; mime: string };
+/** What was done; `missing` are neither on disk nor in the bucket as they are written down. */
+export type BroughtFiles = { files: number; missing: { id: string; n: number; why: string }[] };
+
+export type BringOptions = {
+  settings: BucketSettings;
+  /** The directory of result files. */
+  dir: string;
+  clock: Clock;
+  signal: AbortSignal;
+  /** The next files, at most of so many generations; none: that was all. */
+  next: (generations: number) => readonly WrittenFile[];
+  /** All that were told so far have been brought. */
+  brought: (files: number) => Promise<void>;
+  tell: (files: number, bytes: number) => void;
+};
+
+const AT_ONCE = 4;
+const GENERATIONS = 50;
+
+/** @throws BucketFault when the bucket stays away or refuses; BadPlace; the reason of the signal. What was brought stays noted. */
+export const bringFiles = async (options: BringOptions): Promise<BroughtFiles> => {
+  const { settings, dir, clock, signal, next, brought, tell } = options;
+  const bucket = openBucket(settings, clock);
+  const pause = (ms: number) =>
+    new Promise<void>((goOn, stop) => {
+      const takeBack = clock.after(ms, goOn);
+      const end = () => {
+        takeBack();
+        stop(signal.reason);
+      };
+      signal.addEventListener("abort", end, { once: true });
+    });
+  const all: BroughtFiles = { files: 0, missing: [] };
+  let bytes = 0;
+
+  const bring = async ({ id, n, ...file }: WrittenFile): Promise<void> => {
+    const upload = {
+      ...file,
+      name: bucket.nameOf(id, n),
+      path: join(dir, placeOnDisk(id, n)),
+      words: wordsOf(id, { n, mime: file.mime }),
+    };
+    try {
+      await patiently(() => uploadFile(bucket, upload, { isAgain: true, signal, pause, mayTidy: () => true }), pause);
+    } catch (fault) {
+      if (signal.aborted) throw signal.reason;
+      const why = reasonOf(fault);
+      if (why === undefined) throw fault;
+      all.missing.push({ id, n, why });
+      return;
+    }
+    all.files += 1;
+    bytes += file.bytes;
+    tell(all.files, bytes);
+  };
+
+  for (;;) {
+    signal.throwIfAborted();
+    const waiting = [...next(GENERATIONS)];
+    if (waiting.length === 0) return all;
+    const count = waiting.length;
+    const work = async (): Promise<void> => {
+      for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) await bring(file);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    await brought(count);
+  }
+};
+
+/** Why one file alone cannot be brought; undefined for what concerns all of them. */
+const reasonOf = (fault: unknown): string | undefined => {
+  if (fault instanceof LocalDamage) return fault.message;
+  if (fault instanceof BucketFault) return fault.kind === "object" ? fault.message : undefined;
+  const code = fault instanceof Error && "code" in fault ? String(fault.code) : undefined;
+  if (code === "ENOENT") return "it is not on disk";
+  return code === undefined ? undefined : `it cannot be read (${code})`;
+};

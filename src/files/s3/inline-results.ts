@@ -1,0 +1,68 @@
+// What came inside providers' answers, for nodes that share a bucket: in the bucket before its address is written down.
+
+import { type Spool, spooledAs } from "../inline-spool.ts";
+import { SPOOLED, StorageAway } from "../port.ts";
+import { BucketFault } from "./errors.ts";
+import type { Standing } from "./health.ts";
+import type { Bucket } from "./s3-client.ts";
+import { type Arriving, objectOf } from "./upload-before-commit.ts";
+
+export type AnsweredOptions = {
+  bucket: Bucket;
+  standing: Standing;
+  arriving: Arriving;
+  /** This node's own disk: what was kept there before nodes shared the bucket, or while it took nothing, and only there. */
+  former: Spool;
+  ending: AbortSignal;
+};
+
+/** Others have their turn between two parts of a large one, bytes. */
+const HASHED_AT_ONCE = 4 * 1024 * 1024;
+
+/** The body of a generation's id, the number of the attempt, and the object below the generation. */
+const ADDRESS = new RegExp(`^${SPOOLED}([0-9a-z]{1,76})-\\d{1,4}/([1-9]\\d?-[0-9a-f]{32})$`);
+
+/**
+ * The address is of the object that the result is going to be: once it has been collected, and found to be what it claims, it is there
+ * already, and needs no upload nor to be deleted. That of an attempt which did not deliver goes with its generation's files.
+ */
+export const openAnswered = ({ bucket, standing, arriving, former, ending }: AnsweredOptions): Spool => {
+  const keep: Spool["keep"] = async (ref, n, pieces, mime) => {
+    const hash = new Bun.CryptoHasher("sha256");
+    let hashed = 0;
+    for (const piece of pieces) {
+      hash.update(piece);
+      hashed += piece.length;
+      if (hashed < HASHED_AT_ONCE) continue;
+      await new Promise(setImmediate);
+      hashed = 0;
+    }
+    const bytes = Buffer.concat(pieces);
+    const sha256 = hash.digest("hex");
+    const object = objectOf({ n, sha256 });
+    await arriving.send(`gen_${ref.slice(0, ref.lastIndexOf("-"))}`, { n, sha256, bytes: bytes.length, mime, object }, bytes);
+    return `${SPOOLED}${ref}/${object}`;
+  };
+  return {
+    keep,
+    keepHere: former.keep,
+    share: async (url, mime) => {
+      const { ref, n } = spooledAs(url) ?? {};
+      const blob = ref === undefined ? undefined : await former.open(url);
+      if (ref === undefined || n === undefined || blob === undefined) return url;
+      return keep(ref, n, [await blob.bytes()], mime);
+    },
+    open: async (url) => {
+      const [, body, object] = ADDRESS.exec(url) ?? [];
+      if (body === undefined || object === undefined) return former.open(url);
+      try {
+        const bytes = await bucket.read(bucket.nameOf(`gen_${body}`, object), ending);
+        return bytes && new Blob([bytes]);
+      } catch (fault) {
+        if (fault instanceof BucketFault && fault.kind !== "object") standing.failed(fault);
+        throw new StorageAway(fault instanceof BucketFault ? fault.message : "the service is stopping");
+      }
+    },
+    sweep: former.sweep,
+  };
+};

@@ -1,0 +1,99 @@
+// Attempts in memory, and what they are to deliver: what effects ask of those that are moving, always what is on disk.
+
+import { Recent } from "../collections/clock-cache.ts";
+import type { Ordered } from "../domain/delivery-check.ts";
+import type { Attempt, AttemptState } from "../domain/types.ts";
+import type { AdmitDeed, AttemptChange, StepDeed } from "../store/mutations.ts";
+import type { StoreReads } from "../store/store.ts";
+
+export type Attempts = {
+  /** From memory, else from the store. */
+  find(seq: number, n: number): Promise<Attempt | undefined>;
+  /** What its generation is to deliver, from memory, else from the store; null where that is not compared. */
+  orderedOf(seq: number): Promise<Ordered | null>;
+  /** A generation that is on disk now. */
+  admitted(deed: AdmitDeed): void;
+  /** A step that is on disk now, of the generation that this request made. */
+  stepped(deed: StepDeed, requestId: string): void;
+  /** An attempt changed in another way. */
+  forget(seq: number, n: number): void;
+};
+
+/** Between two steps of an attempt lie milliseconds, except while its job runs; those are read when they are asked about. */
+const MOST_ATTEMPTS = 512;
+
+const UNDER_WAY: ReadonlySet<AttemptState> = new Set(["intent", "sending", "accepted"]);
+
+/** What the store makes of an attempt that has just begun. */
+const begun = (
+  seq: number,
+  n: number,
+  requestId: string,
+  { ref, route, priceCredits }: NonNullable<AttemptChange["begin"]>,
+): Attempt => ({
+  ...{
+    seq,
+    n,
+    ref,
+    requestId,
+    route,
+    priceCredits,
+    state: "intent",
+    request: null,
+    sentAtMs: null,
+    endsAtMs: null,
+    job: null,
+    results: null,
+  },
+  ...{ failure: null, watchUntilMs: null, endedAtMs: null },
+});
+
+/** What the store makes of a change: a member that is not there changes nothing. */
+const changed = (attempt: Attempt, change: AttemptChange, atMs: number): Attempt => {
+  const { state, job, watchUntilMs } = change;
+  const hasEnded = state !== undefined && !UNDER_WAY.has(state);
+  return {
+    ...attempt,
+    state: state ?? attempt.state,
+    request: change.request ?? attempt.request,
+    sentAtMs: change.sentAtMs ?? attempt.sentAtMs,
+    endsAtMs: change.endsAtMs ?? attempt.endsAtMs,
+    job: job ? { ...attempt.job, ...job } : attempt.job,
+    results: change.results ?? attempt.results,
+    failure: change.failure ?? attempt.failure,
+    watchUntilMs: watchUntilMs === undefined ? attempt.watchUntilMs : watchUntilMs,
+    endedAtMs: change.endedAtMs ?? (hasEnded ? atMs : attempt.endedAtMs),
+  };
+};
+
+export const openAttempts = (reads: Pick<StoreReads, "attempt" | "orderedOf">): Attempts => {
+  const known = new Recent<string, Attempt>(MOST_ATTEMPTS);
+  /** Of generations that were accepted by this process and have not ended; most of one model have the same. */
+  const orders = new Map<number, Ordered | null>();
+  const keyOf = (seq: number, n: number) => `${seq} ${n}`;
+  const apply = (seq: number, change: AttemptChange, atMs: number, requestId: string) => {
+    const key = keyOf(seq, change.n);
+    const before = change.begin ? begun(seq, change.n, requestId, change.begin) : known.get(key);
+    if (before) known.set(key, changed(before, change, atMs));
+  };
+  return {
+    find: async (seq, n) => known.get(keyOf(seq, n)) ?? reads.attempt(seq, n),
+    orderedOf: async (seq) => {
+      const order = orders.get(seq);
+      return order === undefined ? reads.orderedOf(seq) : order;
+    },
+    admitted: ({ seq, ordered = null }) => {
+      orders.set(seq, ordered);
+    },
+    stepped: ({ seq, atMs, attemptChanges, settlement }, requestId) => {
+      for (const change of attemptChanges) apply(seq, change, atMs, requestId);
+      // The end changes attempts by itself, and hardly anybody asks about them any more.
+      if (settlement) {
+        for (const { n } of attemptChanges) known.delete(keyOf(seq, n));
+        orders.delete(seq);
+      }
+      if (settlement?.kind === "capture") known.delete(keyOf(seq, settlement.n));
+    },
+    forget: (seq, n) => known.delete(keyOf(seq, n)),
+  };
+};

@@ -1,0 +1,29 @@
+// Several who look on at what is committed, where there is place for one; while nobody does, a deed costs one look.
+import type { Watch } from "./post-commit.ts";
+
+/** Gives each of those who look on a place of their own at one watch. */
+export const shareWatch = (whole: Watch): (() => Watch) => {
+  const places: Watch[] = [];
+  const changed = () => {
+    const lookers = places.flatMap(({ committed }) => committed ?? []);
+    if (lookers.length < 2) whole.committed = lookers[0] ?? null;
+    else
+      whole.committed = (deed, outcome) => {
+        for (const look of lookers) look(deed, outcome);
+      };
+  };
+  return () => {
+    let look: Watch["committed"] = null;
+    const place: Watch = {
+      get committed() {
+        return look;
+      },
+      set committed(next) {
+        look = next;
+        changed();
+      },
+    };
+    places.push(place);
+    return place;
+  };
+};

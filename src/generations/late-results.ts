@@ -1,0 +1,76 @@
+// What comes in about a generation that has ended: noted for the operator, nothing changes for the customer.
+import type { GenerationEvent } from "../../actors/generation/types.ts";
+import type { GenerationRecord } from "../domain/types.ts";
+import type { Effects } from "../effects/dispatcher.ts";
+import type { Log } from "../logging/events.ts";
+import type { AttemptChange, MarkAttemptDeed, OfficeOutcome } from "../store/mutations.ts";
+import type { StoreReads } from "../store/store.ts";
+
+export type LateParts = {
+  post: (deed: MarkAttemptDeed) => Promise<OfficeOutcome>;
+  /** Its job is known now and nobody wants it: it is stopped where that is possible, and asked about until its end. */
+  abandon: (seq: number, n: number) => void;
+  recordOf: (seq: number) => Promise<GenerationRecord | undefined>;
+  log: Log;
+};
+
+/** The change of an attempt that an event means once its generation has ended; null when it means nothing any more. */
+const changeOf = (event: GenerationEvent): AttemptChange | null => {
+  switch (event.type) {
+    case "accepted":
+      return { n: event.n, job: event.job };
+    case "announced":
+      // Done, but without a file: nothing was delivered.
+      if (event.results.length === 0) return { n: event.n, watchUntilMs: null };
+      return { n: event.n, state: "late", results: event.results, watchUntilMs: null, ...(event.job ? { job: event.job } : {}) };
+    case "jobFailed":
+    case "rejected":
+      return { n: event.n, failure: event.failure, watchUntilMs: null };
+    case "provedAbsent":
+    case "meansExhausted":
+      return { n: event.n, watchUntilMs: null };
+    default:
+      return null;
+  }
+};
+
+/**
+ * Takes the events of ended generations. @returns whether nothing is left to note: false where the store refuses, as the generation goes on
+ * at another node, or here when this one takes it up again.
+ */
+export const openLate =
+  (parts: LateParts) =>
+  async (seq: number, event: GenerationEvent): Promise<boolean> => {
+    const change = changeOf(event);
+    if (!change) return true;
+    const outcome = await parts.post({ deed: "mark-attempt", seq, atMs: event.atMs, change });
+    if (outcome.kind !== "done") return false;
+    if (event.type === "accepted") parts.abandon(seq, event.n);
+    if (change.state !== "late") return true;
+    const record = await parts.recordOf(seq);
+    parts.log("attempt late", { generation_id: record?.id ?? "", request_id: record?.requestId ?? "", attempt: change.n });
+    return true;
+  };
+
+/** Attempts of ended generations read at a time at the start. */
+const WATCH_PAGE = 500;
+
+export type WatchingParts = {
+  reads: Pick<StoreReads, "watchedAttempts">;
+  perform: Effects["perform"];
+  /** Calls back at the end of this turn of the event loop. */
+  soon: (then: () => void) => void;
+  isOver: () => boolean;
+};
+
+/** Goes on asking about attempts of ended generations; nobody waits for it. */
+export const watchEnded = async ({ reads, perform, soon, isOver }: WatchingParts): Promise<void> => {
+  for (let afterSeq = 0; !isOver(); ) {
+    const page = await reads.watchedAttempts(afterSeq, WATCH_PAGE);
+    for (const attempt of page) perform(attempt.seq, { type: "ask.watch", n: attempt.n });
+    const last = page.at(-1);
+    if (!last || page.length < WATCH_PAGE) return;
+    afterSeq = last.seq;
+    await new Promise<void>((turn) => soon(turn));
+  }
+};

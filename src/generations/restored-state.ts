@@ -1,0 +1,32 @@
+// The backup that a store is a copy of: since when its books are silent, and which routes a service beside them may have used.
+import type { EffectsParts } from "../effects/deps.ts";
+import type { Log } from "../logging/events.ts";
+import type { Routes } from "../routing/route-table.ts";
+import type { StoreReads } from "../store/store.ts";
+
+/** Null for a store that was never restored. */
+export const openRestored = async (
+  store: Pick<StoreReads, "restored" | "unfinished">,
+  routes: Pick<Routes, "specOf">,
+): Promise<EffectsParts["restored"]> => {
+  const restored = await store.restored();
+  if (restored === null) return null;
+  return {
+    ...restored,
+    planOf: async (seq) => {
+      const [found] = await store.unfinished(seq - 1, 1);
+      return found?.seq === seq ? found.plan : [];
+    },
+    specOf: routes.specOf,
+  };
+};
+
+/** At each start, until an operator has looked after what these books do not know. */
+export const tellRestored = (log: Log, restored: Awaited<ReturnType<StoreReads["restored"]>>): void => {
+  if (restored === null || restored.isSettled) return;
+  const taken = new Date(restored.takenAtMs).toISOString();
+  log("restored backup", {
+    reason: `taken ${taken}: what was on its way then is confirmed with its provider before anything is sent; what came after is not in these books`,
+    action: `genrouter reconcile PROVIDER --since ${taken}, then genrouter backup settle --reason TEXT`,
+  });
+};

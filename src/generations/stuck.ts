@@ -1,0 +1,35 @@
+// Generations that do not go on by themselves; they keep the service from nothing else, and are told by the log, a gauge and an alert.
+
+import type { GenerationRecord } from "../domain/types.ts";
+import type { Log } from "../logging/events.ts";
+
+/** `parked`: it waits for a person. `stopped`: this process cannot go on with it, and the next start or another node does. */
+export type StuckWhy = "parked" | "stopped";
+
+export type Stuck = {
+  parked(record: Pick<GenerationRecord, "seq" | "id" | "requestId">): void;
+  /** It was parked by a former process, which told so. */
+  foundParked(seq: number): void;
+  stopped(seq: number, id: string, reason: string): void;
+  /** It goes on, or has ended. */
+  remove(seq: number): void;
+  count(why: StuckWhy): number;
+};
+
+export const openStuck = (log: Log): Stuck => {
+  const all = new Map<number, StuckWhy>();
+  return {
+    parked: ({ seq, id, requestId }) => {
+      all.set(seq, "parked");
+      const action = `genrouter generations parked says why; genrouter generations settle, fail or retry ${id} ends it`;
+      log("generation parked", { generation_id: id, request_id: requestId, action });
+    },
+    foundParked: (seq) => void all.set(seq, "parked"),
+    stopped: (seq, id, reason) => {
+      all.set(seq, "stopped");
+      log("generation stopped", { generation_id: id, reason });
+    },
+    remove: (seq) => void all.delete(seq),
+    count: (why) => [...all.values()].filter((one) => one === why).length,
+  };
+};

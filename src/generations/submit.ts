@@ -1,0 +1,250 @@
+// The corridor: the way of one submission from a well-formed order to an accepted generation, or a refusal.
+import type { Catalogue } from "../../catalogue/load.ts";
+import type { Model } from "../../catalogue/schema.ts";
+import { KEY_EXPIRED, Refusal, refuse } from "../domain/api-errors.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Ordered } from "../domain/delivery-check.ts";
+import { isSameRequest } from "../domain/idempotency.ts";
+import type { Caller, Credits, GenerationRecord, JsonObject, Measured, MediaLink, PinAsked } from "../domain/types.ts";
+import { pinsOf } from "../inputs/pinned-links.ts";
+import { type CheckedInput, checkInput, checkMeasured } from "../quote/check-input.ts";
+import { leastMeasured, leastReserve } from "../quote/minimum-price.ts";
+import type { Plan, RouteState, SkippedRoute } from "../quote/plan.ts";
+import { openPlanner } from "../quote/planner.ts";
+import { type AdmitDeed, type AdmitOutcome, StoreFull } from "../store/mutations.ts";
+import type { StoreReads } from "../store/store.ts";
+
+/** A submission whose envelope is right: what the caller asked for, still unchecked against the model. */
+export type Order = {
+  caller: Caller;
+  requestId: string;
+  model: string;
+  input: JsonObject;
+  /** `max_cost_usd` floored to whole credits; 10,000 when absent. */
+  maxCostCredits: Credits;
+  /** `max_wait_s` in ms; null when absent. */
+  maxWaitMs: number | null;
+  idempotencyKey: string | null;
+  /** The request as sent, in one line. */
+  body: string;
+  /** What says whether another request of the same key is this one (src/domain/idempotency.ts); null without a key. */
+  fingerprint: string | null;
+  /** The one route that may run it, for whoever tries that route. */
+  onlyRoute?: string;
+};
+/** `replayed`: the Idempotency-Key had already made this generation (200 instead of 202). */
+export type Accepted = { record: GenerationRecord; replayed: boolean };
+/** Whether the caller is still there to be answered; looked at once, right before the admission. */
+export type Presence = {
+  /** Resolves when what has arrived by now has been read. */
+  heard: () => Promise<void>;
+  isGone: () => boolean;
+};
+export type Submit = (order: Order, presence?: Presence) => Promise<Accepted>;
+
+/** Whether new submissions are taken at this moment. */
+export type Door = "open" | "restarting" | "busy";
+
+export type CorridorParts = {
+  reads: Pick<StoreReads, "generationByKey" | "account">;
+  admit: (deed: AdmitDeed) => Promise<AdmitOutcome>;
+  door: () => Door;
+  catalogue: () => Catalogue;
+  routeState: (routeId: string) => RouteState;
+  expectedMs: (routeId: string) => number | undefined;
+  allowsHost: (host: string) => boolean;
+  measure: (links: readonly MediaLink[], account: string) => Promise<Measured[]>;
+  /** Whether a provider can be given our copy of a pinned input of so many bytes (undefined: not known). */
+  canGive?: (providerId: string, bytes?: number) => boolean;
+  /** `isTrusting`: links whose length is billed go to providers as they are. `mostBytes`: of one that is pinned. */
+  pins: { isTrusting: boolean; mostBytes: number };
+  limits: { inProgress: number; noWaitMs: number };
+  /** Told of each route of the model that the caller's own limits left out of a plan. */
+  skipped: (model: string, route: SkippedRoute) => void;
+  /** Names a new generation: its row number, which always rises, and its id. */
+  nameGeneration: (nowMs: number) => { seq: number; id: string };
+  clock: Clock;
+};
+
+const CLOSED = {
+  restarting: "The service is starting or about to stop; send the same request again with the same Idempotency-Key.",
+  busy: "The service has more to write than it can at the moment; send the same request again with the same Idempotency-Key.",
+} as const;
+
+/** The model, if it runs on a route that is configured. @throws Refusal `model_not_available` */
+export const runnableModel = (
+  parts: Pick<CorridorParts, "catalogue" | "routeState">,
+  { model: id, onlyRoute }: Pick<Order, "model" | "onlyRoute">,
+): Model => {
+  const whole = parts.catalogue().model(id);
+  const model =
+    whole && onlyRoute !== undefined ? { ...whole, routes: whole.routes.filter((one) => one.id === onlyRoute) } : whole;
+  const isRunnable = model?.routes.some((route) => parts.routeState(route.id) !== "unconfigured");
+  if (model && isRunnable) return model;
+  return refuse(
+    "model_not_available",
+    `model: ${JSON.stringify(id.slice(0, 80))} is not available; GET /v1/models lists those that are.`,
+  );
+};
+
+const conflict = () =>
+  refuse("idempotency_conflict", "Idempotency-Key: already used with a different body; use a new key for a new request.");
+
+/**
+ * Makes the corridor. It reads like a list and visits no room twice; the order is that of the decisions. That a key was used
+ * before outranks every refusal behind it, and the ledger finds that out by itself: so the key is looked up only where a refusal
+ * is about to leave, or where an admission would first have to wait for somebody else's server.
+ */
+export const openCorridor = (parts: CorridorParts): Submit => {
+  /** What the key made before. @throws Refusal `idempotency_conflict` when the request was another one. */
+  const stored = async ({ caller, idempotencyKey, ...sent }: Order): Promise<Accepted | undefined> => {
+    if (idempotencyKey === null) return undefined;
+    const made = await parts.reads.generationByKey(caller.accountSeq, idempotencyKey);
+    if (!made) return undefined;
+    return isSameRequest(made, sent) ? { record: made.record, replayed: true } : conflict();
+  };
+
+  /** A key may be for some models only. */
+  const insistOnModel = ({ caller: { models }, model }: Order): void => {
+    if (models !== null && !models.includes(model))
+      refuse("generation_not_enabled", `model: this key may generate with ${models.join(", ")} only; use another key or model.`);
+  };
+
+  const plan = openPlanner(parts);
+
+  /**
+   * Nobody's server is opened for whom the ledger would refuse anyway. Only the ledger decides: what it would take is not refused here, and
+   * what changes meanwhile is seen there.
+   */
+  const insistOnMeans = async (order: Order, model: Model, checked: CheckedInput): Promise<void> => {
+    const { caller, maxCostCredits, maxWaitMs } = order;
+    const account = await parts.reads.account(caller.accountId);
+    if (!account) return;
+    if (account.inProgress >= (caller.inProgressLimit ?? parts.limits.inProgress)) tooMany();
+    const leastCredits = leastReserve(model, checked, (routeId) => parts.routeState(routeId) !== "unconfigured");
+    const { availableCredits, owedCredits } = account;
+    if (owedCredits > 0) owing(owedCredits);
+    // What no route can do is refused by the plan with its reason.
+    if (leastCredits === undefined) plan({ model, checked, measured: leastMeasured(model, checked), maxCostCredits, maxWaitMs });
+    else if (availableCredits < leastCredits) tooLittle(`at least ${usd(leastCredits)}`, availableCredits);
+  };
+
+  /** What is to be pinned before the first attempt. @throws Refusal `invalid_input` for a file that is known to be too large */
+  const pinned = (model: Model, { raw }: CheckedInput, measured: readonly Measured[]): PinAsked[] => {
+    if (parts.pins.isTrusting || measured.length === 0) return [];
+    const pins = pinsOf(model, raw, measured);
+    const { mostBytes } = parts.pins;
+    for (const { field, bytes = 0 } of measured)
+      if (bytes > mostBytes && pins.some((pin) => pin.field === field))
+        refuse("invalid_input", `${field}: the file has ${bytes} bytes; at most ${mostBytes} are taken (media.pin_bytes)`);
+    return pins;
+  };
+
+  type Priced = { plan: Plan; ordered: Ordered; pins: readonly PinAsked[] };
+  const deedOf = (order: Order, model: Model, { added }: CheckedInput, { plan, ordered, pins }: Priced): AdmitDeed => {
+    const nowMs = parts.clock.nowMs();
+    const { seq, id } = parts.nameGeneration(nowMs);
+    const deed: AdmitDeed = {
+      deed: "admit",
+      seq,
+      id,
+      accountSeq: order.caller.accountSeq,
+      keySeq: order.caller.keySeq,
+      model: model.id,
+      idempotencyKey: order.idempotencyKey,
+      body: order.body,
+      fingerprint: order.fingerprint,
+      added,
+      plan: plan.routes,
+      ordered,
+      quotedCredits: plan.quotedCredits,
+      reservedCredits: plan.reservedCredits,
+      maxCostCredits: order.maxCostCredits,
+      inProgressLimit: order.caller.inProgressLimit ?? parts.limits.inProgress,
+      createdAtMs: nowMs,
+      // §2.5: once max_wait has passed no new route is tried; without it, a day.
+      waitEndsAtMs: nowMs + (order.maxWaitMs ?? parts.limits.noWaitMs),
+      requestId: order.requestId,
+    };
+    if (pins.length > 0) deed.pins = pins;
+    return deed;
+  };
+
+  return async (order, presence) => {
+    try {
+      const door = parts.door();
+      if (door !== "open") refuse(door, CLOSED[door]);
+      insistOnModel(order);
+      const model = runnableModel(parts, order);
+      const checked = checkInput(model, order.input, parts.allowsHost);
+      let measured: Measured[] = [];
+      if (checked.links.length > 0) {
+        const before = await stored(order);
+        if (before) return before;
+        await insistOnMeans(order, model, checked);
+        measured = await parts.measure(checked.links, String(order.caller.accountSeq));
+      }
+      checkMeasured(model, checked, measured);
+      const pins = pinned(model, checked, measured);
+      const { maxCostCredits, maxWaitMs } = order;
+      const { plan: planned, ordered } = plan({ model, checked, measured, maxCostCredits, maxWaitMs });
+      for (const route of planned.skipped) parts.skipped(model.id, route);
+      // Last, so that every refusal above is answered without it: nobody is to be charged who cannot be told.
+      await presence?.heard();
+      if (presence?.isGone()) refuse("invalid_request", "The connection closed before the generation was admitted.");
+      const priced = { plan: planned, ordered, pins };
+      const outcome = await parts.admit(deedOf(order, model, checked, priced));
+      return answer(outcome, planned.reservedCredits);
+    } catch (caught) {
+      // A full disk is the one fault of a commit that is certain: nothing was written.
+      const fault = caught instanceof StoreFull ? new Refusal("busy", CLOSED.busy) : caught;
+      const before = fault instanceof Refusal ? await stored(order) : undefined;
+      if (before) return before;
+      throw fault;
+    }
+  };
+};
+
+const usd = (credits: Credits): string => `${(credits / 100).toFixed(2)} USD`;
+/** To the second: limits begin anew at midnight, UTC. */
+const isoTime = (ms: number): string => new Date(ms).toISOString().replace(".000Z", "Z");
+
+const tooMany = (): never =>
+  refuse("concurrency_limit", "The account has its maximum number of generations in progress; try again when one has finished.");
+const tooLittle = (needed: string, availableCredits: Credits): never =>
+  refuse(
+    "insufficient_credits",
+    `${needed} must be available and ${usd(availableCredits)} is; add credits, or lower max_cost_usd.`,
+  );
+
+const owing = (owedCredits: Credits): never =>
+  refuse(
+    "insufficient_credits",
+    `${usd(owedCredits)} is owed for credits that were taken back after they were spent; add at least so much: nothing new is accepted until it is settled.`,
+  );
+
+const answer = (outcome: AdmitOutcome, reservedCredits: Credits): Accepted => {
+  switch (outcome.kind) {
+    case "admitted":
+      return { record: outcome.record, replayed: false };
+    case "replayed":
+      return { record: outcome.record, replayed: true };
+    case "idempotency_conflict":
+      return conflict();
+    case "concurrency_limit":
+      return tooMany();
+    case "key_expired":
+      return refuse("unauthorized", KEY_EXPIRED);
+    case "key_limit":
+      return refuse(
+        "insufficient_credits",
+        `This key may spend ${usd(outcome.limitCredits)} a ${outcome.window}: ${usd(outcome.leftCredits)} is left and ${usd(reservedCredits)} must be; it begins anew at ${isoTime(outcome.anewAtMs)}. Wait, use another key, or lower max_cost_usd.`,
+      );
+    case "refused":
+      throw new Error(`the store refused a submission: ${outcome.reason}`);
+    case "owed":
+      return owing(outcome.owedCredits);
+    case "insufficient_credits":
+      return tooLittle(usd(reservedCredits), outcome.availableCredits);
+  }
+};

@@ -1,0 +1,99 @@
+// Downloading a result with the key: GET /v1/generations/{id}/content (§4.3) and /content/{n} (§4.4).
+
+import { refuse } from "../../domain/api-errors.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { GenerationRecord } from "../../domain/types.ts";
+import { FileMissing, type Files } from "../../files/port.ts";
+import { dispositionOf, FILE_CACHE_CONTROL, fileName, serveElsewhere, serveFile } from "../../files/serve.ts";
+import type { Log } from "../../logging/events.ts";
+import type { StoreReads } from "../../store/store.ts";
+import type { KeyedAnswer } from "../auth.ts";
+import { errorJson } from "../errors.ts";
+import { signAnswer } from "../response.ts";
+import { findGeneration } from "./generations.ts";
+
+/** §8: position 1 is at /content, the others at /content/{n} with plain digits 2 to 99. */
+const POSITION = /^(?:[2-9]|[1-9][0-9])$/;
+
+/** A range past the end is a no like any other: it has the error body of §2.3. */
+const noSuchPart = (response: Response): Response => {
+  const headers = new Headers(response.headers);
+  headers.set("content-type", "application/json");
+  return new Response(errorJson("invalid_request", "Range: the file has no such part."), { status: 416, headers });
+};
+
+/** The kept files, and whether a generation's have been kept for as long as they are: from then on they are deleted at some moment. */
+export type Shelf = {
+  files: Files;
+  isOver: (record: GenerationRecord) => boolean;
+  /** Hears of a file that should be kept, and is not there or not whole. */
+  missing: (id: string, n: number, reason: string) => void;
+  /** Answers a file that is elsewhere in place of sending the client there, for pages that may open no other host. */
+  through?: (location: string, sha256: string, request: Request) => Promise<Response>;
+};
+
+/** The files as they are kept so many seconds after success. */
+export const shelfOf = (files: Files, { clock, log }: { clock: Pick<Clock, "nowMs">; log: Log }, keepFilesS: number): Shelf => ({
+  files,
+  missing: (id, n, reason) => log("file missing", { generation_id: id, count: n, reason }),
+  isOver: ({ completedAtMs }) => completedAtMs !== null && clock.nowMs() >= completedAtMs + keepFilesS * 1000,
+});
+
+/**
+ * Answers file `n` of a generation, whole or in part (Range, If-None-Match); one that is not on our disk, with where it is.
+ * @param untilMs when what opened this answer is over, where it ever is
+ * @throws Refusal `not_ready` before success; `not_found` for failed ones, fewer files than n, and files that are past their retention or lost.
+ */
+export const answerFile = async (
+  { files, isOver, missing, through }: Shelf,
+  record: GenerationRecord,
+  n: number,
+  request: Request,
+  requestId: string,
+  untilMs?: number,
+): Promise<Response> => {
+  if (record.status === "queued" || record.status === "running")
+    return refuse("not_ready", `The generation is ${record.status}; its files are there once it has succeeded.`);
+  if (record.status === "failed" || record.output === null) return refuse("not_found", "The generation failed; it has no files.");
+  const file = record.output.files.find((one) => one.n === n);
+  if (file === undefined) return refuse("not_found", `The generation has ${record.output.files.length} files, not ${n}.`);
+  if (record.filesExpiredAtMs !== null) return refuse("not_found", "files expired");
+  // What has a name of its own in the bucket was never kept on a disk.
+  const found = file.object === undefined ? await files.open(record.id, n) : undefined;
+  // Of a file that was cut nobody takes a part for the whole.
+  const blob = found?.size === file.bytes ? found : undefined;
+  const lost = () => {
+    missing(record.id, n, found ? `the stored file has ${found.size} bytes, not ${file.bytes}` : "the stored file is not there");
+    return refuse("not_found", "The stored file is missing: the service has lost it, and its operator is told.");
+  };
+  // Deleted, and not yet marked so.
+  if (blob === undefined && isOver(record)) return refuse("not_found", "files expired");
+  const { mime, sha256, object } = file;
+  const name = fileName(record.id, n, mime);
+  if (blob === undefined) {
+    const method = request.method === "HEAD" ? "HEAD" : "GET";
+    const words = { method, object, mime, disposition: dispositionOf(mime, name), cacheControl: FILE_CACHE_CONTROL } as const;
+    const location = files.link?.(record.id, n, { ...words, ...(untilMs === undefined ? {} : { untilMs }) });
+    if (location === undefined) return lost();
+    if (!through) return signAnswer(serveElsewhere({ location, sha256, request }), requestId);
+    try {
+      return signAnswer(await through(location, sha256, request), requestId);
+    } catch (fault) {
+      if (fault instanceof FileMissing) return lost();
+      throw fault;
+    }
+  }
+  const response = serveFile({ blob, mime, sha256, name, request, cacheControl: FILE_CACHE_CONTROL });
+  return signAnswer(response.status === 416 ? noSuchPart(response) : response, requestId);
+};
+
+/** §4.3 without `n` in the path, §4.4 with it. */
+export const content =
+  (reads: Pick<StoreReads, "generationById">, shelf: Shelf): KeyedAnswer =>
+  async (request, requestId, caller, params) => {
+    const position = params.n;
+    if (position !== undefined && !POSITION.test(position))
+      refuse("not_found", "The position of a file is a number from 2 to 99; the first is at /content.");
+    const record = await findGeneration(reads, params.id, caller);
+    return answerFile(shelf, record, position === undefined ? 1 : Number(position), request, requestId);
+  };

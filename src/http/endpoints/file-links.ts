@@ -1,0 +1,72 @@
+// Downloading a result by its short-lived link, without a key: GET /files/{generation}/{n}, outside /v1.
+
+import { Refusal, refuse } from "../../domain/api-errors.ts";
+import { seqOfGenerationId } from "../../domain/ids.ts";
+import type { Links } from "../../files/signed-links.ts";
+import type { StoreReads } from "../../store/store.ts";
+import { type Answer, type PathParams, preflight } from "../response.ts";
+import { answerFile, type Shelf } from "./content.ts";
+
+const POSITION = /^[1-9][0-9]?$/;
+
+/**
+ * A link that is over or was altered is 403: the address may well exist, this signature does not open it. The code is
+ * `not_found`, not `unauthorized`: no API key is at fault, so a client must not be told to change its key.
+ */
+const closed = (message: string) => refuse("not_found", message, { status: 403 });
+
+/** The query alone: over HTTP/1.0 without a Host the runtime's URL has no origin and cannot be parsed. */
+const queryOf = (request: Request): URLSearchParams => {
+  const at = request.url.indexOf("?");
+  return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1));
+};
+
+/**
+ * Whoever holds a link may read the file, pages of any site included: the link is all that opens it, and no cookie or key goes with it.
+ * Nothing else of the interface is readable so but what is public.
+ */
+const READABLE = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers":
+    "Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Genrouter-Version, X-Request-Id",
+};
+/** What a page may ask a file with. */
+export const filePreflight: Answer = preflight("Content-Type, If-None-Match, If-Range, Range, X-Request-Id");
+
+/** A no is readable as well: a page is to see that its link has expired. */
+const readable = (fault: unknown): never => {
+  if (!(fault instanceof Refusal)) throw fault;
+  const { status, retryAfterS, headers } = fault;
+  throw new Refusal(fault.code, fault.message, {
+    status,
+    ...(retryAfterS === undefined ? {} : { retryAfterS }),
+    headers: { ...headers, ...READABLE },
+  });
+};
+
+/** Answers a file to whoever holds a good link. Browsers of any site may show it; it names nobody. */
+export const linkedFile =
+  (...parts: Parameters<typeof openLinked>): Answer =>
+  (request, requestId, params) =>
+    openLinked(...parts)(request, requestId, params).catch(readable);
+
+const openLinked =
+  (links: Links, reads: Pick<StoreReads, "generationBySeq">, shelf: Shelf, storeOpen: () => boolean) =>
+  async (request: Request, requestId: string, params: PathParams): Promise<Response> => {
+    if (!storeOpen()) refuse("restarting", "The service is starting; send the same request again.");
+    const { id = "", n = "" } = params;
+    const seq = seqOfGenerationId(id);
+    if (seq === undefined || !POSITION.test(n)) return refuse("not_found", "No file has this address.");
+    const query = queryOf(request);
+    const exp = query.get("exp") ?? "";
+    const verdict = links.check(id, Number(n), exp, query.get("kid") ?? "", query.get("sig") ?? "");
+    if (verdict === "expired") return closed("This link has expired; poll the generation for a new one.");
+    if (verdict === "bad") return closed("This link is not valid; poll the generation for one that is.");
+    const record = await reads.generationBySeq(seq);
+    if (record === undefined || record.id !== id) return refuse("not_found", "No file has this address.");
+    const response = await answerFile(shelf, record, Number(n), request, requestId, Number(exp) * 1000);
+    for (const [name, value] of Object.entries(READABLE)) response.headers.set(name, value);
+    response.headers.set("cross-origin-resource-policy", "cross-origin");
+    response.headers.set("referrer-policy", "no-referrer");
+    return response;
+  };

@@ -1,0 +1,91 @@
+// Submitting and polling: POST /v1/generations (§4.1) and GET /v1/generations/{id} (§4.2).
+import type { Settings } from "../../config/schema.ts";
+import { refuse } from "../../domain/api-errors.ts";
+import type { Caller, GenerationRecord, Kept } from "../../domain/types.ts";
+import type { Presence, Submit } from "../../generations/submit.ts";
+import type { Log } from "../../logging/events.ts";
+import type { StoreReads } from "../../store/store.ts";
+import type { KeyedAnswer } from "../auth.ts";
+import { readBody } from "../body.ts";
+import { readOrder } from "../parse-submission.ts";
+import { addTrail } from "../request-log-context.ts";
+import { type LinkTo, resourceJson } from "../resource.ts";
+import { answerJson, commonHeaders } from "../response.ts";
+
+/** §8: 1 to 80 word characters or hyphens. */
+const ID = /^[A-Za-z0-9_-]{1,80}$/;
+/** Seconds after which a first poll is worth its while. */
+const FIRST_POLL_S = "2";
+
+type Reads = Pick<StoreReads, "generationById">;
+/** Reads that know at once what is in memory. */
+export type RecentReads = Reads & { recent: (id: string, accountSeq: number) => Kept | undefined };
+
+const unknown = () => refuse("not_found", "No generation with this id on the account.");
+
+/** The caller's generation. @throws Refusal `not_found`, the same for an unknown id, a foreign one and one that is no id. */
+export const findGeneration = async (reads: Reads, id: string | undefined, caller: Caller): Promise<GenerationRecord> => {
+  if (id === undefined || !ID.test(id)) return unknown();
+  return (await reads.generationById(id, caller.accountSeq)) ?? unknown();
+};
+
+const ACCEPTED = commonHeaders({ "retry-after": FIRST_POLL_S });
+const answerAccepted = (json: string, id: string, requestId: string): Response => {
+  ACCEPTED.set("location", `/v1/generations/${id}`);
+  return answerJson(202, json, requestId, ACCEPTED);
+};
+
+let turning: Promise<void> | undefined;
+/** Resolves when what has arrived by now has been read; all that ask in one turn of the event loop share one. */
+const nextTurn = (): Promise<void> => {
+  turning ??= new Promise((turn) =>
+    setImmediate(() => {
+      turning = undefined;
+      turn();
+    }),
+  );
+  return turning;
+};
+
+/**
+ * Whether nobody is there to be answered any more. The runtime closes a connection on which anything follows a request
+ * that is still being worked on: a line break (it writes a bare 400), a further request, the end of a half-closed stream.
+ * One turn of the event loop lets it meet what came in one piece with the body; what comes during the commit cannot be
+ * foreseen, and the caller finds out by sending the same request with the same Idempotency-Key again.
+ */
+const presenceOf = (request: Request): Presence => ({ heard: nextTurn, isGone: () => request.signal.aborted });
+
+/** §4.1: 202 for a new generation, 200 for the one that the Idempotency-Key had made. */
+export const submission =
+  (parts: { submit: Submit; log: Log; settings: Pick<Settings, "log"> }, linkTo: LinkTo): KeyedAnswer =>
+  async (request, requestId, caller) => {
+    const bytes = await readBody(request);
+    const order = readOrder(bytes, request, requestId, caller);
+    const { submit, log, settings } = parts;
+    if (settings.log.prompts)
+      log("input read", { request_id: requestId, model: order.model, input: JSON.stringify(order.input) });
+    const { record, replayed } = await submit(order, presenceOf(request));
+    addTrail(request, { generation_id: record.id });
+    const json = resourceJson(record, linkTo);
+    if (!replayed) return answerAccepted(json, record.id, requestId);
+    log("submission replayed", { request_id: requestId, generation_id: record.id });
+    return answerJson(200, json, requestId);
+  };
+
+/**
+ * §4.2. Reads the record and writes nothing. What is in memory is printed once and leaves without a turn of the event loop.
+ */
+export const poll = (reads: RecentReads, linkTo: LinkTo, linksAge: () => string): KeyedAnswer => {
+  const shown = (kept: Kept): string => {
+    const age = kept.record.status === "succeeded" ? linksAge() : "";
+    if (kept.shown?.age === age) return kept.shown.json;
+    const json = resourceJson(kept.record, linkTo);
+    kept.shown = { json, age };
+    return json;
+  };
+  return (_request, requestId, caller, params) => {
+    const kept = params.id === undefined ? undefined : reads.recent(params.id, caller.accountSeq);
+    if (kept) return answerJson(200, shown(kept), requestId);
+    return findGeneration(reads, params.id, caller).then((found) => answerJson(200, resourceJson(found, linkTo), requestId));
+  };
+};

@@ -1,0 +1,41 @@
+// GET /metrics: for the operator's Prometheus, by the operator's token or from this machine alone.
+import type { Settings } from "../../config/schema.ts";
+import { refuse } from "../../domain/api-errors.ts";
+import { isForwarded, isLoopback, isOwnName } from "../client-address.ts";
+import { type Answer, signAnswer } from "../response.ts";
+import { isSameSecret } from "../timing-safe-equal.ts";
+
+export type MetricsParts = { settings: Settings; metrics: () => Promise<string> };
+
+/** One token, given once; the scheme's case is free. */
+const BEARER = /^bearer +([\x21-\x7e]+)$/i;
+const TEXT = "text/plain; version=0.0.4; charset=utf-8";
+
+/** @param peerOf the address of the socket that a request came from; undefined where there is none */
+export const metricsAnswer = (parts: MetricsParts, peerOf: (request: Request) => string | undefined): Answer => {
+  const check = (request: Request): void => {
+    const { token } = parts.settings.operator;
+    if (token !== "") {
+      const sent = BEARER.exec(request.headers.get("authorization") ?? "")?.[1];
+      if (sent === undefined || !isSameSecret(sent, token))
+        refuse("unauthorized", "Authorization: send Bearer and the operator's token (operator.token of the service).");
+      return;
+    }
+    const peer = peerOf(request);
+    const isHome = peer !== undefined && isLoopback(peer) && !isForwarded(request) && isOwnName(request.headers.get("host"));
+    // Where the service is reached by another address a proxy or a tunnel stands in front, and its socket is this machine's, too.
+    if (!isHome || parts.settings.server.public_url !== "")
+      refuse(
+        "unauthorized",
+        "Without a token this answers its own machine only, and nobody where server.public_url is set; set operator.token and send it as Bearer.",
+        {
+          status: 403,
+        },
+      );
+  };
+  return async (request, requestId) => {
+    check(request);
+    const response = new Response(await parts.metrics(), { headers: { "content-type": TEXT, "cache-control": "no-store" } });
+    return signAnswer(response, requestId);
+  };
+};

@@ -1,0 +1,264 @@
+// The paths of the interface description: every status, code and header that each of them can answer.
+import { REFUSALS } from "../../domain/api-errors.ts";
+import type { JsonObject } from "../../domain/types.ts";
+import { EXTENSION, headers, jsonAnswer, type No, noes, parameterRef, schemaRef, WRONG_METHOD } from "./components.ts";
+import { file, READABLE_HEADERS, redirect } from "./file-responses.ts";
+
+const ID = "gen_05tk3m9q2r01h8v4w6x7y";
+const REQUEST: JsonObject = {
+  model: "vidmodel-2.0-fast",
+  input: { prompt: "a red kite over dunes", resolution: "480p", duration: 4 },
+  max_cost_usd: 1,
+};
+const QUEUED: JsonObject = {
+  id: ID,
+  object: "generation",
+  model: "vidmodel-2.0-fast",
+  status: "queued",
+  output: null,
+  quoted_usd: 0.2,
+  reserved_usd: 0.28,
+  cost_usd: null,
+  attempts: 0,
+  error: null,
+  created_at: "2026-10-19T12:00:00.000Z",
+  completed_at: null,
+};
+const SUCCEEDED: JsonObject = {
+  ...QUEUED,
+  status: "succeeded",
+  output: {
+    urls: [`https://api.example.org/files/${ID}/1?exp=1792414800&kid=1&sig=c2lnbmF0dXJl`],
+    width: 864,
+    height: 496,
+    duration_s: 4,
+    has_audio: false,
+  },
+  reserved_usd: null,
+  cost_usd: 0.22,
+  attempts: 2,
+  completed_at: "2026-10-19T12:00:09.000Z",
+};
+const FAILED: JsonObject = {
+  ...QUEUED,
+  status: "failed",
+  reserved_usd: null,
+  cost_usd: 0,
+  attempts: 3,
+  error: { code: "provider_failed", message: "Every route failed." },
+  completed_at: "2026-10-19T12:00:30.000Z",
+};
+
+const KEYED: readonly No[] = [
+  "unauthorized",
+  "account_disabled",
+  "rate_limited",
+  "restarting",
+  "busy",
+  "server_error",
+  WRONG_METHOD,
+];
+const OPEN: readonly No[] = ["server_error", WRONG_METHOD];
+const keyed = { security: [{ apiKey: [] }] };
+const open = { security: [] };
+const withRequestId = (...names: string[]) => [...names, "RequestId"].map(parameterRef);
+
+const PUBLIC_HEADERS = ["Cache-Control", "ETag", "Vary", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"];
+const publicJson = (description: string, schema: JsonObject): JsonObject => ({
+  "200": jsonAnswer(description, schema, [...PUBLIC_HEADERS, "Content-Encoding"]),
+  "304": { description: "The caller has these bytes already.", headers: headers(...PUBLIC_HEADERS) },
+  ...noes(...OPEN),
+});
+const preflight = (operationId: string, summary: string, ...parameters: string[]): JsonObject => ({
+  operationId,
+  summary,
+  tags: ["cors"],
+  ...open,
+  ...EXTENSION,
+  parameters: withRequestId(...parameters),
+  responses: {
+    "204": {
+      description: "Any page may read this path.",
+      headers: headers(
+        "Allow",
+        "Access-Control-Allow-Origin",
+        "Access-Control-Allow-Methods",
+        "Access-Control-Allow-Headers",
+        "Access-Control-Max-Age",
+      ),
+    },
+    ...noes(...OPEN),
+  },
+});
+
+/** Every path of the service. */
+export const openApiPaths = (): JsonObject => ({
+  "/v1/generations": {
+    post: {
+      operationId: "submitGeneration",
+      summary: "Submit a generation",
+      description:
+        "Runs in the background; poll the generation until it is finished. Bodies are read as JSON whatever the Content-Type.",
+      tags: ["generations"],
+      ...keyed,
+      parameters: withRequestId("IdempotencyKey"),
+      requestBody: {
+        required: true,
+        description: "At most 1 MB (1,048,576 bytes).",
+        content: { "application/json": { schema: schemaRef("GenerationRequest"), examples: { video: { value: REQUEST } } } },
+      },
+      responses: {
+        "200": jsonAnswer(
+          "A replay: the generation that the Idempotency-Key had made.",
+          schemaRef("Generation"),
+          ["Cache-Control"],
+          {
+            replay: { value: QUEUED },
+          },
+        ),
+        "202": jsonAnswer("Accepted.", schemaRef("Generation"), ["Cache-Control", "Location", "Retry-After"], {
+          queued: { value: QUEUED },
+        }),
+        ...noes(
+          ...KEYED,
+          "generation_not_enabled",
+          "body_too_large",
+          "invalid_request",
+          "idempotency_conflict",
+          "model_not_available",
+          "invalid_input",
+          "max_cost_exceeded",
+          "model_unavailable",
+          "concurrency_limit",
+          "insufficient_credits",
+        ),
+      },
+    },
+  },
+  "/v1/generations/{id}": {
+    get: {
+      operationId: "pollGeneration",
+      summary: "Poll a generation",
+      description: "Poll every few seconds until `status` is `succeeded` or `failed`.",
+      tags: ["generations"],
+      ...keyed,
+      parameters: withRequestId("Id"),
+      responses: {
+        "200": jsonAnswer("The generation.", schemaRef("Generation"), ["Cache-Control"], {
+          queued: { value: QUEUED },
+          succeeded: { value: SUCCEEDED },
+          failed: { value: FAILED },
+        }),
+        ...noes(...KEYED, "not_found"),
+      },
+    },
+  },
+  "/v1/generations/{id}/content": {
+    get: {
+      operationId: "downloadFirstFile",
+      summary: "Download the first result file",
+      tags: ["files"],
+      ...keyed,
+      parameters: withRequestId("Id", "Range", "IfNoneMatch"),
+      responses: { ...file([], ...KEYED, "not_found", "not_ready"), ...redirect() },
+    },
+  },
+  "/v1/generations/{id}/content/{n}": {
+    get: {
+      operationId: "downloadFile",
+      summary: "Download file n of a result with several files",
+      tags: ["files"],
+      ...keyed,
+      parameters: withRequestId("Id", "Position", "Range", "IfNoneMatch"),
+      responses: { ...file([], ...KEYED, "not_found", "not_ready"), ...redirect() },
+    },
+  },
+  "/v1/models": {
+    get: {
+      operationId: "listModels",
+      summary: "List the models that can be generated with at this moment",
+      tags: ["models"],
+      ...open,
+      parameters: withRequestId("IfNoneMatch"),
+      responses: publicJson("The models, with tasks, options and price.", schemaRef("ModelList")),
+    },
+    options: preflight("listModelsPreflight", "Preflight of the model list"),
+  },
+  "/models.json": {
+    get: {
+      operationId: "modelsFile",
+      summary: "The model list as a file",
+      tags: ["models"],
+      ...open,
+      ...EXTENSION,
+      parameters: withRequestId("IfNoneMatch"),
+      responses: publicJson("The same list.", schemaRef("ModelList")),
+    },
+    options: preflight("modelsFilePreflight", "Preflight of the models file"),
+  },
+  "/files/{id}/{n}": {
+    get: {
+      operationId: "linkedFile",
+      summary: "Download a result file by its link",
+      description: "Links come in `output.urls`. They need no key and expire within an hour. Pages of any site may fetch them.",
+      tags: ["files"],
+      ...open,
+      ...EXTENSION,
+      parameters: withRequestId("Id", "FilePosition", "LinkExpiry", "LinkKeyId", "LinkSignature", "Range", "IfNoneMatch"),
+      responses: {
+        ...file(
+          ["Cross-Origin-Resource-Policy", ...READABLE_HEADERS],
+          {
+            ...{ code: "not_found", status: 403, headers: READABLE_HEADERS },
+            when: "The link has expired or was altered; poll the generation for a new one.",
+          },
+          {
+            ...{ code: "not_found", status: 404, headers: READABLE_HEADERS },
+            when: "No file has this address, or it is past its retention.",
+          },
+          { code: "restarting", ...REFUSALS.restarting, headers: READABLE_HEADERS },
+          ...OPEN,
+        ),
+        ...redirect("Cross-Origin-Resource-Policy", ...READABLE_HEADERS),
+      },
+    },
+    options: preflight("linkedFilePreflight", "Preflight of a file's link", "Id", "FilePosition"),
+  },
+  "/openapi.json": {
+    get: {
+      operationId: "interfaceDescription",
+      summary: "This document",
+      tags: ["service"],
+      ...open,
+      ...EXTENSION,
+      parameters: withRequestId("IfNoneMatch"),
+      responses: publicJson("This document.", { type: "object" }),
+    },
+    options: preflight("interfaceDescriptionPreflight", "Preflight of this document"),
+  },
+  "/healthz": {
+    get: {
+      operationId: "alive",
+      summary: "Whether the process answers",
+      tags: ["service"],
+      ...open,
+      ...EXTENSION,
+      parameters: withRequestId(),
+      responses: { "200": jsonAnswer("It does.", schemaRef("Health"), ["Cache-Control"]), ...noes(...OPEN) },
+    },
+  },
+  "/readyz": {
+    get: {
+      operationId: "ready",
+      summary: "Whether the service takes work",
+      tags: ["service"],
+      ...open,
+      ...EXTENSION,
+      parameters: withRequestId(),
+      responses: {
+        "200": jsonAnswer("It does.", schemaRef("Health"), ["Cache-Control"]),
+        ...noes("restarting", ...OPEN),
+      },
+    },
+  },
+});

@@ -1,0 +1,54 @@
+// Pinned inputs inside an input: which of its links are pinned, and the same input with something else in their places.
+import { CLIP_FIELDS, MEDIA_FIELDS } from "../../catalogue/fields.ts";
+import type { Model } from "../../catalogue/schema.ts";
+import type { Json, JsonObject, Measured, PinAsked } from "../domain/types.ts";
+
+/** Without a word about its frames, a clip is taken for one of 24 in a second. */
+const FRAME_MS = 42;
+/** What a file says of its frames is as foreign as the rest: one that shows each for a second gains none by it. */
+const MOST_OFF_MS = 100;
+
+/** The fields of an input whose clips' lengths are billed. */
+export const billedFields = ({ price }: Pick<Model, "price">, input: JsonObject): string[] =>
+  CLIP_FIELDS.filter((name) => price.clips[name] !== undefined && Object.hasOwn(input, name)).map((name) => `input.${name}`);
+
+/** Whether anything in an input could be pinned; enough to know that there is nothing to be read. */
+export const mayHavePins = (input: JsonObject): boolean => CLIP_FIELDS.some((name) => Object.hasOwn(input, name));
+
+const isIn = (fields: readonly string[], { field }: Measured) => fields.includes(field.replace(/\[\d+\]$/, ""));
+
+/** What of the measured links is to be pinned: each of those whose length is billed, once. */
+export const pinsOf = (model: Pick<Model, "price">, input: JsonObject, measured: readonly Measured[]): PinAsked[] => {
+  const fields = billedFields(model, input);
+  const first = new Map<string, Measured>();
+  for (const one of measured) if (isIn(fields, one) && !first.has(one.url)) first.set(one.url, one);
+  return [...first.values()].map(({ field, kind, ms = 0, frameMs = FRAME_MS }, at) => ({
+    ...{ n: at + 1, field, measuredMs: Math.ceil(ms) },
+    kind: kind === "audio" ? "audio" : "video",
+    frameMs: Math.min(MOST_OFF_MS, Math.max(1, Math.ceil(frameMs))),
+  }));
+};
+
+/** The link at a place of an input as places are written, `input.video_urls[0]`. */
+export const linkAt = (input: JsonObject, field: string): string | undefined => {
+  const [, name = "", at] = /^input\.(\w+)(?:\[(\d+)\])?$/.exec(field) ?? [];
+  const value = Object.hasOwn(input, name) ? input[name] : undefined;
+  const link = at === undefined ? value : Array.isArray(value) ? value[Number(at)] : undefined;
+  return typeof link === "string" ? link : undefined;
+};
+
+type Inputs = { raw: JsonObject; filled: JsonObject };
+
+/** The same input with other texts in the places of some links; nothing else of it is touched. */
+export const withLinks = ({ raw, filled }: Inputs, others: Readonly<Record<string, string>>): Inputs => {
+  const other = (value: Json): Json =>
+    typeof value === "string" && Object.hasOwn(others, value) ? (others[value] ?? value) : value;
+  const changed = (input: JsonObject): JsonObject =>
+    Object.fromEntries(
+      Object.entries(input).map(([name, value]) => {
+        if (!Object.hasOwn(MEDIA_FIELDS, name)) return [name, value];
+        return [name, Array.isArray(value) ? value.map(other) : other(value)];
+      }),
+    );
+  return { raw: changed(raw), filled: changed(filled) };
+};

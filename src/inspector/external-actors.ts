@@ -1,0 +1,166 @@
+// Machines of other programs that connect to be looked at: what they send is bounded in size, number and rate, and never believed.
+import type { Json, JsonObject } from "../domain/types.ts";
+import type { Cast, Known, Look } from "./actor-registry.ts";
+import { pathOf } from "./definitions.ts";
+import { readFrame, type StrangerFrame } from "./stately-protocol.ts";
+
+/** One frame, characters; the largest that the stock client sends of a machine of 200 states is a third of it. */
+const FRAME_CHARS = 131_072;
+/** Machines of one program, and of all. */
+const MOST_OF_ONE = 200;
+const MOST = 1_000;
+const FRAMES_PER_S = 1_000;
+/** What is read of all programs in a second, characters: to read a frame is work of the service's own loop. */
+const READ_CHARS_PER_S = 33_554_432;
+/** A program that sends more in a second is sent away. */
+const FLOOD_CHARS_PER_S = 16_777_216;
+const FLOOD_FRAMES_PER_S = 10_000;
+const MOST_PROGRAMS = 32;
+/** What is kept of one definition, and of one snapshot; above it, it is left out. */
+const DEFINITION_CHARS = 65_536;
+const SNAPSHOT_CHARS = 8_192;
+const EVENT_CHARS = 4_096;
+
+export type Guest = {
+  /**
+   * A frame came in. `none`: it is no frame, and whoever sends it means something else. `unread`: too much came for it to be looked at.
+   * `full`: as many programs as are taken are here. `flood`: too much of them, nothing more is read.
+   */
+  received(json: string): "taken" | "none" | "unread" | "full" | "flood";
+  /** The program is gone, and its machines with it. */
+  gone(): void;
+};
+
+const STATUSES: ReadonlySet<Json | undefined> = new Set(["active", "done", "error", "stopped"]);
+const tooLarge = (what: string): JsonObject => ({ [what]: "left out: too large" });
+const bounded = (value: JsonObject, chars: number, what: string): JsonObject =>
+  JSON.stringify(value).length <= chars ? value : tooLarge(what);
+
+const lookOf = (snapshot: JsonObject | null): Look => {
+  const { value = null, status, context } = snapshot ?? {};
+  const memory = typeof context === "object" && context !== null && !Array.isArray(context) ? context : {};
+  const kept = {
+    context: bounded(memory, SNAPSHOT_CHARS, "context"),
+    value: JSON.stringify(value).length <= SNAPSHOT_CHARS ? value : "",
+  };
+  return {
+    status: (STATUSES.has(status) ? status : "active") as Look["status"],
+    value: () => kept.value,
+    context: () => kept.context,
+  };
+};
+/** A machine without states (a promise, a callback) shows its status. */
+const stateOf = ({ value, status }: Look): string => (pathOf(value()) || status).slice(0, 500);
+
+/** How much came within the second. */
+const openSecond = () => {
+  let second = 0;
+  let sum = 0;
+  return (more: number): number => {
+    const now = Math.floor(performance.now() / 1000);
+    if (now !== second) [second, sum] = [now, 0];
+    sum += more;
+    return sum;
+  };
+};
+
+export const openGuests = (cast: Cast, nowMs: () => number) => {
+  let programs = 0;
+  let here = 0;
+  const readOfAll = openSecond();
+
+  const open = (): Guest => {
+    let program = "";
+    /** A seat is taken with the first frame: whoever only looks on and says something else needs none. */
+    const hasSeat = (): boolean => {
+      if (program !== "") return true;
+      if (here >= MOST_PROGRAMS) return false;
+      programs += 1;
+      here += 1;
+      program = `guest${programs}`;
+      return true;
+    };
+    const mine = new Map<string, Known>();
+    const framesOfOne = openSecond();
+    const charsOfOne = openSecond();
+    let isGone = false;
+    let leftOut = 0;
+    const idOf = (sessionId: string) => `${program}/${sessionId}`;
+
+    const enter = ({ sessionId, name, parentId, definition, snapshot }: StrangerFrame): Known | undefined => {
+      if (mine.size >= MOST_OF_ONE || cast.sizeOf("guest") >= MOST) return undefined;
+      const look = lookOf(snapshot);
+      const json = JSON.stringify(definition === null ? { id: name } : bounded(definition, DEFINITION_CHARS, "id"));
+      const one: Known = {
+        row: {
+          ...{ id: idOf(sessionId), kind: "guest", name, state: stateOf(look), actor: "live" },
+          ...{ bornAtMs: nowMs(), sinceMs: nowMs() },
+          ...(parentId === null ? {} : { parent: idOf(parentId) }),
+        },
+        ...{ seq: 0, version: 0, look, definition: () => json },
+      };
+      if (!cast.enter(one)) return undefined;
+      mine.set(sessionId, one);
+      return one;
+    };
+    /** A program that makes machines without end: those that have ended make room. */
+    const makeRoom = () => {
+      for (const [sessionId, one] of mine) {
+        if (mine.size < MOST_OF_ONE) return;
+        if (one.look.status === "active") continue;
+        mine.delete(sessionId);
+        cast.leave(one);
+      }
+    };
+    const follow = (one: Known, { type, event, snapshot, sourceId }: StrangerFrame) => {
+      // The event is told with what it led to; alone it says nothing yet.
+      if (type !== "@xstate.snapshot") return;
+      const from = one.row.state;
+      one.look = lookOf(snapshot);
+      const left = leftOut === 0 ? {} : { framesLeftOut: leftOut };
+      leftOut = 0;
+      cast.step(one, {
+        ...{ type: event.type, from, to: stateOf(one.look), atMs: nowMs() },
+        event: { ...bounded(event, EVENT_CHARS, "event"), ...left },
+        ...(sourceId === null ? {} : { source: idOf(sourceId) }),
+      });
+    };
+
+    const take = (frame: StrangerFrame): void => {
+      const known = mine.get(frame.sessionId);
+      if (known && frame.type !== "@xstate.actor") follow(known, frame);
+      else if (!known && frame.type !== "@xstate.event") {
+        makeRoom();
+        if (!enter(frame)) leftOut += 1;
+      }
+    };
+
+    return {
+      received: (json) => {
+        const [frames, chars] = [framesOfOne(1), charsOfOne(json.length)];
+        if (frames > FLOOD_FRAMES_PER_S || chars > FLOOD_CHARS_PER_S) return "flood";
+        if (frames > FRAMES_PER_S || json.length > FRAME_CHARS || readOfAll(json.length) > READ_CHARS_PER_S) {
+          leftOut += 1;
+          return "unread";
+        }
+        const frame = readFrame(json);
+        if (frame === null) return "none";
+        if (!hasSeat()) return "full";
+        try {
+          take(frame);
+        } catch {
+          // Nested deeper than the runtime can follow: nobody's machine.
+          leftOut += 1;
+        }
+        return "taken";
+      },
+      gone: () => {
+        if (!isGone && program !== "") here -= 1;
+        isGone = true;
+        for (const one of mine.values()) cast.leave(one);
+        mine.clear();
+      },
+    };
+  };
+  return { open };
+};

@@ -1,0 +1,45 @@
+// A generation's machine as it is shown: from the snapshot that was written, or from the journal where none is kept.
+import type { GenerationSnapshot } from "../../actors/generation/snapshot.ts";
+import { thaw } from "../../actors/generation/snapshot.ts";
+import { beginning } from "../../actors/replay/dry-run.ts";
+import { followed, type WrittenStep } from "../../actors/replay/replay.ts";
+import type { Json, JsonObject, PlannedRoute } from "../domain/types.ts";
+import type { Look } from "./actor-registry.ts";
+import { nestedOf } from "./definitions.ts";
+import { shownContext } from "./field-allowlist.ts";
+
+export const memoryOf = (frozen: string | null): JsonObject =>
+  frozen === null ? {} : (JSON.parse(frozen) as { memory: JsonObject }).memory;
+
+const statusOf = (state: string): Look["status"] => (state === "succeeded" || state === "failed" ? "done" : "active");
+
+export const lookOf = (state: string, frozen: string | null, plan: readonly PlannedRoute[]): Look => ({
+  status: statusOf(state),
+  value: () => nestedOf(state),
+  context: () => shownContext(memoryOf(frozen), plan as unknown as Json),
+});
+
+/** Where a machine stands, worked out when somebody is shown it and then known. */
+export type Stand = () => GenerationSnapshot;
+const once = (make: Stand): Stand => {
+  let made: GenerationSnapshot | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
+};
+
+export const standAtBeginning = (input: Parameters<typeof beginning>[0]): Stand => once(() => beginning(input).after);
+export const standOf = (frozen: string, plan: readonly PlannedRoute[]): Stand => once(() => thaw(frozen, plan));
+/** After a line of the journal. */
+export const standAfter = (before: Stand, line: WrittenStep): Stand => once(() => followed(before(), line));
+
+/** A step that another one followed before its snapshot was read: its memory is what the machine makes of the journal. */
+export const lookAt = (state: string, stand: Stand, plan: readonly PlannedRoute[]): Look => ({
+  status: statusOf(state),
+  value: () => nestedOf(state),
+  context: () => {
+    const { plan: _, ...memory } = stand().context;
+    return shownContext(memory as unknown as JsonObject, plan as unknown as Json);
+  },
+});

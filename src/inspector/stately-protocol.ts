@@ -1,0 +1,93 @@
+// The frames of the open protocol of `@statelyai/inspect`: made of what we know of an actor, and read from what a stranger sends.
+import type { JsonObject } from "../domain/types.ts";
+import type { Happened, Known, Look } from "./actor-registry.ts";
+import { type Audience, shownEvent } from "./field-allowlist.ts";
+
+/** The version of the protocol that is spoken; whoever reads it insists on a text. */
+const VERSION = "0.7.2";
+
+const snapshotOf = ({ status, value, context }: Look) => ({
+  ...{ status, value: value(), context: context() },
+  ...{ children: {}, historyValue: {}, tags: [] },
+});
+const common = (atMs: number) => ({ createdAt: String(atMs), id: null, _version: VERSION });
+const rootOf = ({ row }: Known) => row.id.split("/")[0] ?? row.id;
+
+/** Where several nodes share the store: which one. Whoever does not know the word ignores it. */
+const nodeIn = (node: string | undefined) => (node === undefined ? {} : { node });
+
+/** Says that the actor is there, with its machine and where that stands. */
+export const actorFrame = (of: Known, nowMs: number): string =>
+  JSON.stringify({
+    type: "@xstate.actor",
+    name: of.row.name,
+    sessionId: of.row.id,
+    rootId: rootOf(of),
+    ...(of.row.parent === undefined ? {} : { parentId: of.row.parent }),
+    ...nodeIn(of.row.node),
+    definition: of.definition(),
+    snapshot: snapshotOf(of.look),
+    ...common(of.row.bornAtMs ?? nowMs),
+  });
+
+/** An event as the protocol shows it: its own members are those of the event itself. */
+export const openEvent = (of: Known, { event, type, request }: Happened, audience: Audience): JsonObject =>
+  of.row.kind === "guest" ? { ...event, type } : { type, ...shownEvent(event, audience, request) };
+
+/** The event and what it led to: two frames, in a line each. */
+export const stepFrames = (of: Known, happened: Happened, look: Look, audience: Audience): string => {
+  const event = openEvent(of, happened, audience);
+  const about = { event, sessionId: of.row.id, rootId: rootOf(of), ...nodeIn(happened.node), ...common(happened.atMs) };
+  return `${JSON.stringify({ type: "@xstate.event", ...(happened.source === undefined ? {} : { sourceId: happened.source }), ...about })}\n${JSON.stringify(
+    { type: "@xstate.snapshot", snapshot: snapshotOf(look), ...about },
+  )}`;
+};
+
+/** What a viewer missed; whoever does not know the word ignores it. */
+export const leftOutFrame = (count: number, nowMs: number): string =>
+  JSON.stringify({ type: "@genrouter.leftOut", count, ...common(nowMs) });
+
+/** A frame of a stranger, as far as it is one; everything in it is what somebody claims. */
+export type StrangerFrame = {
+  type: "@xstate.actor" | "@xstate.event" | "@xstate.snapshot";
+  sessionId: string;
+  name: string;
+  parentId: string | null;
+  sourceId: string | null;
+  definition: JsonObject | null;
+  event: JsonObject & { type: string };
+  snapshot: JsonObject | null;
+};
+
+const TYPES: ReadonlySet<unknown> = new Set(["@xstate.actor", "@xstate.event", "@xstate.snapshot"]);
+const NAME_CHARS = 200;
+const text = (value: unknown): string | null =>
+  typeof value === "string" && value !== "" && value.length <= NAME_CHARS ? value : null;
+const object = (value: unknown): JsonObject | null =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
+const parsed = (json: unknown): JsonObject | null => {
+  if (typeof json !== "string") return null;
+  try {
+    return object(JSON.parse(json));
+  } catch {
+    return null;
+  }
+};
+
+/** Reads a frame; null for what is none. */
+export const readFrame = (json: string): StrangerFrame | null => {
+  const frame = parsed(json);
+  const sessionId = text(frame?.sessionId);
+  if (frame === null || sessionId === null || !TYPES.has(frame.type)) return null;
+  const event = object(frame.event) ?? {};
+  return {
+    type: frame.type as StrangerFrame["type"],
+    sessionId,
+    name: text(frame.name) ?? sessionId,
+    parentId: text(frame.parentId),
+    sourceId: text(frame.sourceId),
+    definition: parsed(frame.definition),
+    event: { ...event, type: text(event.type) ?? "" },
+    snapshot: object(frame.snapshot),
+  };
+};

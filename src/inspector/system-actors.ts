@@ -1,0 +1,90 @@
+// The service's own machines on stage, beside the generations: the health of each route that was ever judged, and the ledger.
+import type { HealthDesk, Judged } from "../../actors/circuit-breaker/registry.ts";
+import type { Ledger } from "../../actors/ledger.ts";
+import type { JsonObject } from "../domain/types.ts";
+import type { Watch } from "../generations/post-commit.ts";
+import type { Cast, Known, Look } from "./actor-registry.ts";
+import { definitionOf } from "./definitions.ts";
+
+export type MachineryParts = { health: HealthDesk; ledger: Pick<Ledger, "actor">; watch: Watch; nowMs: () => number };
+
+type Snapshot = { status: Look["status"]; value: string; context: unknown };
+const lookOf = ({ status, value, context }: Snapshot): Look => ({
+  status,
+  value: () => value,
+  context: () => (context ?? {}) as JsonObject,
+});
+
+const LEDGER = "ledger";
+
+export const openMachinery = ({ health, ledger, watch, nowMs }: MachineryParts, cast: Cast) => {
+  /** What changed a route's state, until that is on disk. */
+  const unwritten = new Map<string, Judged[]>();
+  let leaveLedger: () => void = () => undefined;
+
+  const enter = (id: string, kind: "route" | "ledger", name: string, snapshot: Snapshot): Known => {
+    const one: Known = {
+      row: {
+        ...{ id, kind, name, state: snapshot.value, actor: "live", bornAtMs: null, sinceMs: null },
+        ...(kind === "route" ? { route: name } : {}),
+      },
+      seq: 0,
+      version: 0,
+      look: lookOf(snapshot),
+      definition: () => definitionOf(kind),
+    };
+    cast.enter(one);
+    return one;
+  };
+
+  const tell = ({ routeId, type, before, after, atMs }: Judged): void => {
+    const id = `route ${routeId}`;
+    const one = cast.find(id) ?? enter(id, "route", routeId, before);
+    one.look = lookOf(after);
+    cast.step(one, { type, from: before.value, to: after.value, atMs, event: { type } });
+  };
+  const judged = (seen: Judged): void => {
+    const waiting = unwritten.get(seen.routeId);
+    if (waiting) waiting.push(seen);
+    else if (seen.before.value === seen.after.value) tell(seen);
+    else unwritten.set(seen.routeId, [seen]);
+  };
+  /** The state of a route is on disk: what led to it is told, and what came after and changed nothing. */
+  const written = (routeId: string): void => {
+    const waiting = unwritten.get(routeId) ?? [];
+    unwritten.delete(routeId);
+    const next = waiting.findIndex(({ before, after }, at) => at > 0 && before.value !== after.value);
+    for (const seen of next < 0 ? waiting : waiting.slice(0, next)) tell(seen);
+    if (next >= 0) unwritten.set(routeId, waiting.slice(next));
+  };
+
+  return {
+    begin: (): void => {
+      for (const [routeId, snapshot] of health.snapshots()) enter(`route ${routeId}`, "route", routeId, snapshot);
+      health.watch(judged);
+      const follow = watch.committed;
+      watch.committed = (deed, outcome) => {
+        follow?.(deed, outcome);
+        if (deed.deed === "save-route-health") written(deed.routeId);
+      };
+      const { actor } = ledger;
+      let { value } = actor.getSnapshot();
+      const one = enter(LEDGER, "ledger", "ledger", actor.getSnapshot());
+      const { unsubscribe } = actor.system.inspect((told) => {
+        if (told.type !== "@xstate.snapshot") return;
+        const after = actor.getSnapshot();
+        one.look = lookOf(after);
+        const { type } = told.event;
+        cast.step(one, { type, from: value, to: after.value, atMs: nowMs(), event: { type } });
+        value = after.value;
+      });
+      leaveLedger = unsubscribe;
+    },
+    end: (): void => {
+      health.watch(null);
+      leaveLedger();
+      unwritten.clear();
+      cast.forget(["route", "ledger"]);
+    },
+  };
+};

@@ -1,0 +1,118 @@
+// Adds up the blocks of each track of a Matroska file: by their clock, and sound by what its packets hold.
+import { Unreadable } from "../byte-source.ts";
+import type { Cursor } from "./cursor.ts";
+import type { Element } from "./ebml.ts";
+import { blockOf, type Track } from "./matroska-track.ts";
+import { PACKET_BYTES } from "./packet-duration.ts";
+import { isMuch } from "./stray-bytes.ts";
+
+/** What belongs to one block and may be written before or after it. */
+type Group = { track?: number; timeS?: number; heardS?: number; duration?: number; paddingS?: number };
+export type Clock = { tickS: number; cluster: number; group: Group | undefined };
+
+export type Tally = {
+  track: Track;
+  blocks: number;
+  /** Of the frames of all blocks. */
+  bytes: number;
+  startS: number;
+  /** When the last block begins, and how long it lasts as far as it says so. */
+  lastS: number;
+  endS: number;
+  heardS: number;
+  /** Of frames that are not understood. */
+  unheardBytes: number;
+  packetS: number;
+  paddingS: number;
+  /** Only the ends were read: what lies between counts by the clock. */
+  isPartial: boolean;
+};
+
+export const newTally = (track: Track): Tally => ({
+  track,
+  blocks: 0,
+  bytes: 0,
+  startS: Number.POSITIVE_INFINITY,
+  lastS: Number.NEGATIVE_INFINITY,
+  endS: Number.NEGATIVE_INFINITY,
+  heardS: 0,
+  unheardBytes: 0,
+  packetS: 0,
+  paddingS: 0,
+  isPartial: false,
+});
+
+/** Head of a block: number, time, flags, and the sizes of up to 256 frames, which may take a byte for each 255 of the block. */
+const HEAD_BYTES = 1024;
+const headBytes = (blockBytes: number): number => HEAD_BYTES + Math.ceil(blockBytes / 255) + 256;
+/** Coders begin with less than this that is not played. */
+const MOST_DELAY_S = 0.25;
+
+const frameBytes = (cursor: Cursor, from: number, bytes: number, { stripped, heard }: Track): Uint8Array => {
+  const there = Math.max(0, Math.min(bytes, cursor.start + cursor.bytes.length - from));
+  const own = cursor.part(from, there);
+  return stripped.length === 0 ? own : Buffer.concat([stripped, heard?.isWhole ? own : own.subarray(0, PACKET_BYTES)]);
+};
+
+/** Adds one block; of a group its own length and padding may still come. */
+export const addBlock = async (
+  cursor: Cursor,
+  { start, end = start }: Element,
+  clock: Clock,
+  tallies: ReadonlyMap<number, Tally>,
+): Promise<void> => {
+  // A block that is cut is played as far as it is there.
+  const there = Math.min(end, cursor.sizeBytes) - start;
+  const head = Math.min(there, headBytes(end - start));
+  if (head < 4 || !(cursor.has(start, head) || (await cursor.load(start, head)))) return;
+  const block = blockOf(cursor.part(start, head), end - start);
+  // A decoder may find other frames in it, or more.
+  if (block?.frames.length === 0 && there === end - start) throw new Unreadable("its index is not one of a real file");
+  const tally = block && tallies.get(block.track);
+  if (!tally) return;
+  const { heard } = tally.track;
+  const timeS = (clock.cluster + block.time) * clock.tickS;
+  let heardS = 0;
+  if (heard) {
+    if (block.frames.length > 1 || heard.isWhole) await cursor.load(start, there);
+    for (const { at, bytes } of block.frames) {
+      const samples = heard.time(frameBytes(cursor, start + at, bytes, tally.track));
+      heardS += (samples ?? 0) / heard.rate;
+      if (samples === undefined) tally.unheardBytes += bytes;
+    }
+  }
+  tally.blocks++;
+  for (const { bytes } of block.frames) tally.bytes += bytes;
+  tally.startS = Math.min(tally.startS, timeS);
+  tally.lastS = Math.max(tally.lastS, timeS);
+  tally.endS = Math.max(tally.endS, timeS + (heardS || tally.track.frameS * block.frames.length));
+  tally.heardS += heardS;
+  if (heardS > 0) tally.packetS = heardS / block.frames.length;
+  if (clock.group) Object.assign(clock.group, { track: block.track, timeS, heardS });
+};
+
+/** A group has ended: what it says of its block counts now. */
+export const endGroup = (clock: Clock, tallies: ReadonlyMap<number, Tally>): void => {
+  const { track, timeS, heardS = 0, duration, paddingS } = clock.group ?? {};
+  const tally = track === undefined ? undefined : tallies.get(track);
+  if (tally && timeS !== undefined && duration !== undefined && !tally.track.heard)
+    tally.endS = Math.max(tally.endS, timeS + duration * clock.tickS);
+  // Of more than there is in a block a decoder takes nothing.
+  if (tally && paddingS !== undefined && paddingS <= heardS) tally.paddingS += paddingS;
+  clock.group = undefined;
+};
+
+/** Length of a track, and of one of its frames; `isUncounted`: of sound that only the clock of the file says. */
+export const tallied = (tally: Tally): { seconds: number; meanS: number; isUncounted: boolean } => {
+  const { track, blocks, bytes, startS, lastS, endS, heardS, unheardBytes, packetS, isPartial } = tally;
+  // Only the end of a stream is padded.
+  const paddingS = tally.paddingS <= MOST_DELAY_S ? tally.paddingS : 0;
+  const spanS = lastS - startS;
+  const meanS = packetS || track.frameS || (blocks > 1 && !isPartial ? spanS / (blocks - 1) : 0);
+  const byClockS = (endS > lastS ? endS : lastS + meanS) - startS;
+  const isHeard = track.heard !== undefined && heardS > 0 && !isPartial;
+  const isUnheard = track.heard === undefined || (heardS === 0 && !isPartial) || isMuch(unheardBytes, bytes);
+  const isUncounted = track.kind === "audio" && blocks > 0 && isUnheard;
+  const seconds = Math.max(0, (isHeard ? heardS : byClockS) - Math.min(track.delayS, MOST_DELAY_S) - paddingS);
+  return { seconds, meanS, isUncounted };
+};

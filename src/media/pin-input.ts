@@ -1,0 +1,148 @@
+// Pins an input: its whole file is fetched to our storage, hashed and measured again, so that what was measured is what is sent.
+
+import type { PinAsked } from "../domain/types.ts";
+import { type Files, type Incoming, StorageRefused } from "../files/port.ts";
+import { giveBack, Unreadable } from "./byte-source.ts";
+import { gathering } from "./chunked-writer.ts";
+import type { Inspection } from "./formats/inspect.ts";
+import { type FetchOptions, guardedFetch } from "./guarded-fetch.ts";
+import type { Media, PinOutcome, PinWanted } from "./port.ts";
+import { openFairLine } from "./sandbox/fair-queue.ts";
+import { Busy, onDisk, type Sandbox } from "./sandbox/sandbox.ts";
+
+export type PinOptions = {
+  /** How links are opened, but for the signal. */
+  fetch: Omit<FetchOptions, "signal" | "headers">;
+  /** Where the copies are kept. */
+  copies: Pick<Files, "receive" | "objectOf">;
+  /** Where they are looked into. */
+  sandbox: Pick<Sandbox, "run">;
+  /** Largest file, bytes, and the longest time for it, ms, from the moment that it has its place. */
+  mostBytes: number;
+  timeoutMs: number;
+  places?: number;
+  share?: number;
+};
+
+/** Files fetched at a time, and of one account. */
+const PLACES = 16;
+const SHARE = 4;
+
+/** Why it was refused; `again` where the next moment may have another answer. */
+class Refused extends Error {
+  readonly mayPass: boolean;
+  constructor(why: string, mayPass = false) {
+    super(why);
+    this.mayPass = mayPass;
+  }
+}
+
+const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
+
+const answerTo = async (url: string, options: FetchOptions): Promise<Response> => {
+  const fetched = await guardedFetch(url, options);
+  if (fetched.kind !== "answered") throw new Refused(fetched.why, fetched.kind === "unreachable");
+  const { status, body } = fetched.response;
+  if (status === 200) return fetched.response;
+  await body?.cancel().catch(() => {});
+  throw new Refused(`its server answers ${status}`, status >= 500 || status === 429);
+};
+
+/** Streams a body into storage; returns its length and hash. @throws Refused, StorageRefused */
+const stream = async (response: Response, incoming: Incoming, mostBytes: number) => {
+  const announced = response.headers.get("content-length");
+  const tooLarge = () => new Refused(`it is larger than media.pin_bytes (${mostBytes} bytes)`);
+  if (announced !== null && Number(announced) > mostBytes) throw tooLarge();
+  const reader = response.body?.getReader();
+  const hash = new Bun.CryptoHasher("sha256");
+  const kept = gathering(incoming);
+  let bytes = 0;
+  try {
+    while (reader) {
+      const { done, value } = await reader.read().catch(() => {
+        throw new Refused("its connection broke", true);
+      });
+      if (done) break;
+      bytes += value.length;
+      if (bytes > mostBytes) throw tooLarge();
+      hash.update(value);
+      const written = kept.write(value);
+      if (!written) continue;
+      await written;
+      giveBack(value);
+    }
+  } finally {
+    await reader?.cancel().catch(() => {});
+  }
+  if (bytes === 0) throw new Refused("it is empty");
+  if (announced !== null && Number(announced) !== bytes) throw new Refused(`${bytes} of ${announced} bytes came`, true);
+  await kept.end();
+  return { bytes, sha256: hash.digest("hex") };
+};
+
+/** Why a clip is not what was measured, and so not what was priced; undefined where it is. */
+export const lengthFault = (
+  { kind, ms: found, frameMs, isUncounted }: Pick<Inspection, "kind" | "ms" | "frameMs" | "isUncounted">,
+  wanted: PinAsked,
+): string | undefined => {
+  if (kind !== wanted.kind) return `the file that was fetched is ${kind}, not ${wanted.kind}`;
+  const ms = isUncounted ? undefined : found;
+  const mostOffMs = Math.min(wanted.frameMs, Math.max(1, Math.ceil(frameMs ?? wanted.frameMs)));
+  if (ms !== undefined && Math.abs(ms - wanted.measuredMs) <= mostOffMs) return undefined;
+  return `the file that was fetched is ${inSeconds(ms ?? 0)} long, and ${inSeconds(wanted.measuredMs)} were measured at submission`;
+};
+
+/** Makes `pin` of the port. */
+export const openPin = ({ fetch, copies, sandbox, mostBytes, timeoutMs, places, share }: PinOptions): Media["pin"] => {
+  const line = openFairLine({ places: places ?? PLACES, perAccount: share ?? SHARE, cost: 1 });
+
+  /** Fetches it within its time; looking at it has bounds of its own. */
+  const receive = async (wanted: PinWanted, signal: AbortSignal, undo: Incoming[]) => {
+    const late = AbortSignal.timeout(timeoutMs);
+    try {
+      const response = await answerTo(wanted.url, { ...fetch, signal: AbortSignal.any([signal, late]) });
+      const incoming = await copies.receive(wanted.generationId, wanted.n);
+      undo.push(incoming);
+      return { incoming, ...(await stream(response, incoming, mostBytes)) };
+    } catch (fault) {
+      if (!late.aborted || fault instanceof StorageRefused) throw fault;
+      throw new Refused(`it was not fetched within media.pin_s (${timeoutMs / 1000} s)`);
+    }
+  };
+
+  const bring = async (wanted: PinWanted, signal: AbortSignal, undo: Incoming[]): Promise<PinOutcome> => {
+    const { incoming, bytes, sha256 } = await receive(wanted, signal, undo);
+    const source = onDisk(incoming.path, bytes, () => new StorageRefused("the disk refused to read back"));
+    const who = { share: "input", account: String(wanted.accountSeq) };
+    const found = await sandbox.run("inspect", { depth: "counted" }, { source, who, signal });
+    const fault = lengthFault(found, wanted);
+    if (fault !== undefined) throw new Refused(fault);
+    const { ms = 0 } = found;
+    const { n } = wanted;
+    if (wanted.sha256 !== undefined && wanted.sha256 !== sha256)
+      throw new Refused("our copy of it is gone, and its link does not lead to the same file any more");
+    const object = copies.objectOf?.({ n, sha256 });
+    await incoming.keep({ n, sha256, bytes, mime: found.mime, ...(object === undefined ? {} : { object }) });
+    return { kind: "pinned", copy: { n, sha256, bytes, mime: found.mime, ms } };
+  };
+
+  return async (wanted, signal) => {
+    const leave = await line.take({ share: "input", account: String(wanted.accountSeq) }, signal);
+    if (!leave) return { kind: "called-off" };
+    const undo: Incoming[] = [];
+    try {
+      return await bring(wanted, signal, undo);
+    } catch (fault) {
+      if (signal.aborted) return { kind: "called-off" };
+      // Nothing free to look at it with: it says nothing about the file.
+      if (fault instanceof Busy) return { kind: "storage-refused", detail: fault.message };
+      if (fault instanceof StorageRefused) return { kind: "storage-refused", detail: fault.message };
+      if (fault instanceof Unreadable) return { kind: "refused", why: fault.message, mayPass: false };
+      if (fault instanceof Refused) return { kind: "refused", why: fault.message, mayPass: fault.mayPass };
+      throw fault;
+    } finally {
+      leave();
+      for (const incoming of undo) await incoming.discard();
+    }
+  };
+};

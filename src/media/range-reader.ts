@@ -1,0 +1,252 @@
+// A file on somebody else's server, read by ranges, or from its beginning on where the server has no ranges; either way no further than a bound.
+import type { Incoming } from "../files/port.ts";
+import { type KeptBytes, openKeptBytes } from "./byte-cache.ts";
+import { type ByteReader, giveBack, inTurn, Unreadable } from "./byte-source.ts";
+import type { Fetched } from "./guarded-fetch.ts";
+import type { Source } from "./sandbox/child-process.ts";
+import { sniff } from "./sniff.ts";
+
+/** How much of one link is read, and by how many requests. */
+export type ReadBudget = { bytes: number; requests: number };
+export const READ_BUDGET: ReadBudget = { bytes: 64 * 1024 * 1024, requests: 64 };
+
+/** A part that has to be fetched before whoever reads can go on: thrown by a source, which never waits for a server. */
+export class Missing extends Error {
+  readonly start: number;
+  readonly end: number;
+  constructor(start: number, end: number) {
+    super(`bytes ${start} to ${end} are not there yet`);
+    this.start = start;
+    this.end = end;
+  }
+}
+
+export type Remote = ByteReader & {
+  /** The first bytes: enough to see what the file is, fewer when it is shorter. */
+  readonly prefix: Uint8Array;
+  /** Size of the file, where its server has said it. */
+  readonly toldBytes: number | undefined;
+  /** What is there so far, of a small file all, for somebody who must not be kept waiting. @throws Missing from its reads */
+  source(): Promise<Source>;
+  /** Fetches a part. @throws Unreadable */
+  fetch(start: number, end: number): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Fetches the link once, with the headers given. */
+export type FetchLink = (headers: Record<string, string>) => Promise<Fetched>;
+
+const FIRST_BYTES = 32 * 1024;
+/** A request costs a connection, so the second asks for no less than this, and each that reads on for twice as much as the one before. */
+const LEAST_RANGE_BYTES = 64 * 1024;
+const MOST_RANGE_BYTES = 16 * 1024 * 1024;
+/** So small a file is fetched whole, by its second request. */
+const SMALL_BYTES = 256 * 1024;
+/** Whoever has been looked into so often is read whole, if the budget allows it. */
+const MOST_LOOKS = 8;
+
+/** Codings under which bytes are not those of the file. Others are words of storage services over plain bytes. */
+const COMPRESSED = /^(x-)?(gzip|deflate|br|zstd|compress)$/;
+
+const isCompressed = (response: Response): boolean =>
+  (response.headers.get("content-encoding") ?? "").split(",").some((coding) => COMPRESSED.test(coding.trim().toLowerCase()));
+
+const answerTo = async (fetchLink: FetchLink, headers: Record<string, string>): Promise<Response> => {
+  const fetched = await fetchLink(headers);
+  if (fetched.kind !== "answered") throw new Unreadable(fetched.why);
+  if ([200, 206].includes(fetched.response.status)) return fetched.response;
+  await fetched.response.body?.cancel().catch(() => {});
+  throw new Unreadable(`its server answers ${fetched.response.status}`);
+};
+
+/** `bytes 0-99/1234`, as far as it can be believed: it begins where it was asked to and says how large the file is. */
+const rangeOf = (response: Response, start: number): { end: number; sizeBytes: number } => {
+  const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(response.headers.get("content-range") ?? "");
+  const [from, last, sizeBytes] = (match ?? []).slice(1).map(Number);
+  if (from !== start || last === undefined || sizeBytes === undefined || last < start || last >= sizeBytes)
+    throw new Unreadable("its server answers ranges wrongly");
+  return { end: last + 1, sizeBytes };
+};
+
+/** A body that is read piece by piece and kept; never more of it than asked for. */
+const openBody = (response: Response, kept: KeptBytes, start: number) => {
+  const reader = response.body?.getReader();
+  let at = start;
+  let isOver = reader === undefined;
+  let rest: Uint8Array | undefined;
+  const next = async (): Promise<Uint8Array | undefined> => {
+    if (rest) return rest;
+    const { done, value } = (await reader?.read().catch(() => {
+      throw new Unreadable("its connection broke");
+    })) ?? { done: true, value: undefined };
+    return done ? undefined : value;
+  };
+  return {
+    /** Reads on until `end` is there, or the body is over. @returns where it stands */
+    readTo: async (end: number): Promise<number> => {
+      while (!isOver && at < end) {
+        const piece = await next();
+        rest = undefined;
+        isOver = piece === undefined;
+        if (!piece) break;
+        const wanted = piece.subarray(0, end - at);
+        if (wanted.length < piece.length) rest = piece.subarray(wanted.length);
+        await kept.add(at, wanted);
+        at += wanted.length;
+        if (!rest) giveBack(piece);
+      }
+      return at;
+    },
+    isOver: () => isOver && !rest,
+    close: async () => reader?.cancel().catch(() => {}),
+  };
+};
+
+const tooLarge = (budget: ReadBudget): never => {
+  const most = budget.bytes < 1024 * 1024 ? `${budget.bytes / 1024} KiB` : `${Math.floor(budget.bytes / 1024 / 1024)} MiB`;
+  throw new Unreadable(`it cannot be measured within ${most}`);
+};
+
+type Reading = {
+  toldBytes: number | undefined;
+  sizeBytes(): Promise<number>;
+  fetchTo(start: number, end: number): Promise<void>;
+  close(): Promise<void>;
+};
+
+const openRanged = (fetchLink: FetchLink, first: Response, budget: ReadBudget, kept: KeptBytes) => {
+  const { end: firstEnd, sizeBytes } = rangeOf(first, 0);
+  const tag = first.headers.get("etag");
+  let leftBytes = budget.bytes;
+  let leftRequests = budget.requests - 1;
+  let reachedTo = 0;
+  let stepBytes = LEAST_RANGE_BYTES / 2;
+  const take = async (response: Response, start: number, end: number): Promise<number> => {
+    const body = openBody(response, kept, start);
+    try {
+      const reached = await body.readTo(Math.min(end, start + leftBytes));
+      if (reached === start) throw new Unreadable("its server sends less than it promises");
+      leftBytes -= reached - start;
+      return reached;
+    } finally {
+      await body.close();
+    }
+  };
+  /** How far a request reads that has to reach `end`. */
+  const endOf = (start: number, end: number): number => {
+    if (sizeBytes <= SMALL_BYTES && sizeBytes - start <= leftBytes) return sizeBytes;
+    const isOften = budget.requests - leftRequests > MOST_LOOKS;
+    if (isOften && sizeBytes - start <= leftBytes) return sizeBytes;
+    stepBytes = start === reachedTo ? Math.min(stepBytes * 2, MOST_RANGE_BYTES) : LEAST_RANGE_BYTES;
+    return Math.min(sizeBytes, start + Math.min(leftBytes, Math.max(end - start, stepBytes)));
+  };
+  const ask = async (start: number, end: number): Promise<void> => {
+    if (leftBytes < end - start) tooLarge(budget);
+    if (leftRequests <= 0) throw new Unreadable("its server gives too little with each answer");
+    leftRequests--;
+    const wantedEnd = endOf(start, end);
+    const response = await answerTo(fetchLink, { Range: `bytes=${start}-${wantedEnd - 1}` });
+    const range = response.status === 206 ? rangeOf(response, start) : undefined;
+    const isOther = range?.sizeBytes !== sizeBytes || (tag !== null && response.headers.get("etag") !== tag);
+    if (!range || isOther) {
+      await response.body?.cancel().catch(() => {});
+      throw new Unreadable("its server changes its answers");
+    }
+    reachedTo = await take(response, start, Math.min(range.end, wantedEnd));
+  };
+  const reading: Reading = {
+    toldBytes: sizeBytes,
+    sizeBytes: async () => sizeBytes,
+    fetchTo: async (start, end) => {
+      for (let at = kept.knownTo(start); at < end; at = kept.knownTo(at)) await ask(at, end);
+    },
+    close: async () => {},
+  };
+  const begin = async () => {
+    reachedTo = await take(first, 0, Math.min(firstEnd, FIRST_BYTES));
+  };
+  return { reading, begin };
+};
+
+/** Reads a body that comes in one piece, only as far as somebody looks. */
+const openWhole = (response: Response, budget: ReadBudget, kept: KeptBytes) => {
+  const announced = Number(response.headers.get("content-length") ?? Number.NaN);
+  const body = openBody(response, kept, 0);
+  const readTo = async (end: number): Promise<number> => {
+    const reached = await body.readTo(Math.min(end, budget.bytes + 1));
+    return reached > budget.bytes ? tooLarge(budget) : reached;
+  };
+  const reading: Reading = {
+    toldBytes: Number.isSafeInteger(announced) ? announced : undefined,
+    sizeBytes: async () => (Number.isSafeInteger(announced) ? announced : readTo(Number.POSITIVE_INFINITY)),
+    fetchTo: async (_, end) => {
+      if (end > budget.bytes) tooLarge(budget);
+      // Read on by as much again as there is: whoever looks in small steps does not come for each of them.
+      const most = Math.min(await reading.sizeBytes(), budget.bytes);
+      const reached = await readTo(Math.min(most, Math.max(end, 2 * kept.knownTo(0))));
+      if (reached < end) throw new Unreadable("its server sends less than it promises");
+    },
+    close: body.close,
+  };
+  const begin = async () => {
+    await readTo(FIRST_BYTES);
+  };
+  return { reading, begin };
+};
+
+/** A server that streams may send parts of a file whose size it does not know: the whole is asked for instead. */
+const openFirst = async (fetchLink: FetchLink): Promise<Response> => {
+  const first = await answerTo(fetchLink, { Range: `bytes=0-${FIRST_BYTES - 1}` });
+  if (first.status !== 206 || !/^bytes \d{1,15}-\d{1,15}\/\*$/.test(first.headers.get("content-range") ?? "")) return first;
+  await first.body?.cancel().catch(() => {});
+  return answerTo(fetchLink, {});
+};
+
+/**
+ * Opens a link for measuring.
+ * @param spool where what does not fit into memory is put while it is looked at; it is never kept.
+ * @throws Unreadable
+ */
+export const openRemote = async (fetchLink: FetchLink, spool: () => Promise<Incoming>, budget: ReadBudget): Promise<Remote> => {
+  const first = await openFirst(fetchLink);
+  const kept = openKeptBytes(spool);
+  const { reading, begin } = first.status === 206 ? openRanged(fetchLink, first, budget, kept) : openWhole(first, budget, kept);
+  const turn = inTurn();
+  const close = async () => {
+    await reading.close();
+    // After whatever is still being read: a spool that is only now opened is thrown away too.
+    await turn(() => kept.discard());
+  };
+  try {
+    await begin();
+    if (isCompressed(first) && !sniff(kept.beginning())) throw new Unreadable("its server sends it compressed");
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const fetchTo = (start: number, end: number) => turn(() => reading.fetchTo(start, end));
+  return {
+    prefix: kept.beginning(),
+    toldBytes: reading.toldBytes,
+    sizeBytes: () => turn(reading.sizeBytes),
+    fetch: fetchTo,
+    read: async (start, end) => {
+      await fetchTo(start, end);
+      return kept.read(start, end);
+    },
+    source: async () => ({
+      sizeBytes: await turn(async () => {
+        const size = await reading.sizeBytes();
+        if (size <= Math.min(SMALL_BYTES, budget.bytes)) await reading.fetchTo(0, size);
+        return size;
+      }),
+      first: kept.beginning(),
+      read: async (start, least, most) => {
+        const known = Math.min(most, kept.knownTo(start));
+        if (known < least) throw new Missing(start, least);
+        return kept.read(start, known);
+      },
+    }),
+    close,
+  };
+};

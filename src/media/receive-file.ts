@@ -1,0 +1,191 @@
+// Streams the body of a result into a file of ours: decoded where it was coded for its way, hashed, and looked at before the rest is fetched.
+
+import type { MediaKind } from "../domain/types.ts";
+import type { Incoming } from "../files/port.ts";
+import { decoded, Undecodable } from "../http-client/content-encoding.ts";
+import { giveBack, Unreadable } from "./byte-source.ts";
+import { gathering } from "./chunked-writer.ts";
+import { isClear, LONG_LOOK_BYTES, LOOK_BYTES, type Look, lookAt } from "./result-kinds.ts";
+
+/** Names the bytes that came, so that two tries at a file can be told apart; `isOurs`: they are all there, and only we cannot read them. */
+export class UnreadableResult extends Unreadable {
+  readonly print: string;
+  readonly isOurs: boolean;
+  constructor(message: string, print: string, isOurs: boolean) {
+    super(message);
+    this.print = print;
+    this.isOurs = isOurs;
+  }
+}
+
+export type Arrived = {
+  bytes: number;
+  sha256: string;
+  mime: string;
+  /** The file, where it was small enough to be kept in memory. */
+  whole: readonly Uint8Array[] | undefined;
+};
+
+/** How a result is received: `claims` are the types that its server and its provider name. */
+export type ReceiveOptions = {
+  kind: MediaKind;
+  mostBytes: number;
+  claims: readonly (string | null | undefined)[];
+  /** Called at each sign of life. */
+  alive: () => void;
+};
+
+/**
+ * A small body that becomes a large file is a bomb: pictures without compression and silence shrink to a hundredth, and nothing that is
+ * meant shrinks to less than this part of itself.
+ */
+const MOST_EXPANSION = 250;
+const EXPANSION_FREE_BYTES = 64 * 1024 * 1024;
+
+const hashOf = (...parts: (string | Uint8Array)[]): string => {
+  const hash = new Bun.CryptoHasher("sha256");
+  for (const part of parts) hash.update(part);
+  return hash.digest("hex").slice(0, 32);
+};
+
+/** What is known of a body while it comes; its print changes with what the server says of it and with how much came. */
+class Passage {
+  /** Bytes that came over the wire. */
+  came = 0;
+  start: Uint8Array = new Uint8Array(0);
+  private readonly announced: string | null;
+  private readonly tag: string | null;
+
+  constructor(headers: Headers) {
+    this.announced = headers.get("content-length");
+    this.tag = headers.get("etag");
+  }
+  /** A refusal of a body of which only the beginning was looked at. */
+  refuse(message: string, isOurs = false): UnreadableResult {
+    const head = this.start.subarray(0, LOOK_BYTES);
+    return new UnreadableResult(message, hashOf("look", `${this.announced} ${this.tag} `, head), isOurs);
+  }
+  /** A refusal of a body that ended before it was whole, or is too large. */
+  broken(message: string): UnreadableResult {
+    return new UnreadableResult(message, hashOf("broken", `${this.announced} ${this.tag} ${this.came}`), false);
+  }
+  end(): void {
+    if (this.announced === null || Number(this.announced) === this.came) return;
+    throw this.broken(`${this.came} of ${this.announced} bytes came`);
+  }
+}
+
+type Reader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read">;
+/** The next piece of a body as it comes; undefined at its end. @throws UnreadableResult */
+type NextPiece = () => Promise<Uint8Array | undefined>;
+
+const piecesFrom = (reader: Reader, passage: Passage, { mostBytes, alive }: ReceiveOptions): NextPiece => {
+  const lost = (): never => {
+    throw passage.broken("its connection broke");
+  };
+  return async () => {
+    const { done, value } = await reader.read().catch(lost);
+    if (done) {
+      passage.end();
+      return undefined;
+    }
+    alive();
+    passage.came += value.length;
+    if (passage.came > mostBytes) throw passage.broken(`it is larger than ${mostBytes} bytes`);
+    return value;
+  };
+};
+
+/** Nothing is unpacked that nobody said was packed. */
+const isPlain = (header: string | null): boolean => /^\s*(?:identity)?\s*$/i.test(header ?? "");
+
+const each = async function* (next: NextPiece): AsyncGenerator<Uint8Array> {
+  for (let piece = await next(); piece !== undefined; piece = await next()) yield piece;
+};
+
+const UNKNOWN_SOUND = "audio/mpeg";
+
+const vet = (look: Look, kind: MediaKind, passage: Passage): string => {
+  if (look.sort === "words") throw passage.refuse(`it is ${look.what}, not ${kind}`);
+  // Sound may stand behind bytes that are nothing known: whether it does, its frames say once it is there.
+  if (look.sort === "unknown" && kind === "audio") return UNKNOWN_SOUND;
+  if (look.sort === "unknown") throw passage.refuse(`it is nothing known, not ${kind}`, true);
+  if (!look.answers.includes(kind)) throw passage.refuse(`it is ${look.mime}, not ${kind}`);
+  return look.mime;
+};
+
+/** Looks at what comes until its kind is clear. */
+const openLooking = (passage: Passage, { kind, claims }: ReceiveOptions) => {
+  let mime: string | undefined;
+  return {
+    mime: () => mime,
+    see: (piece: Uint8Array | null) => {
+      if (mime !== undefined) return;
+      if (piece !== null && passage.start.length < LONG_LOOK_BYTES)
+        passage.start =
+          passage.start.length === 0
+            ? piece.subarray(0, LONG_LOOK_BYTES)
+            : Buffer.concat([passage.start, piece.subarray(0, LONG_LOOK_BYTES - passage.start.length)]);
+      if (piece === null && passage.start.length === 0) throw passage.broken("it is empty");
+      const isAll = piece === null || passage.start.length >= LONG_LOOK_BYTES;
+      if (!isAll && passage.start.length < LOOK_BYTES) return;
+      const look = lookAt(passage.start, claims);
+      if (isAll || isClear(look, kind)) mime = vet(look, kind, passage);
+    },
+  };
+};
+
+/**
+ * Streams a body into `incoming`.
+ * @throws UnreadableResult, and what the storage throws
+ */
+export const receiveBody = async (response: Response, incoming: Incoming, options: ReceiveOptions): Promise<Arrived> => {
+  const { mostBytes } = options;
+  const { headers } = response;
+  const passage = new Passage(headers);
+  if (Number(headers.get("content-length") ?? 0) > mostBytes) {
+    await response.body?.cancel().catch(() => {});
+    throw passage.broken(`it is larger than ${mostBytes} bytes`);
+  }
+  const reader = response.body?.getReader();
+  if (!reader) throw passage.broken("it is empty");
+  const hash = new Bun.CryptoHasher("sha256");
+  const kept = gathering(incoming);
+  const looking = openLooking(passage, options);
+  let bytes = 0;
+  try {
+    const next = piecesFrom(reader, passage, options);
+    const take = (piece: Uint8Array): Promise<void> | undefined => {
+      bytes += piece.length;
+      if (bytes > mostBytes) throw passage.broken(`it is larger than ${mostBytes} bytes`);
+      if (bytes > EXPANSION_FREE_BYTES && bytes > passage.came * MOST_EXPANSION)
+        throw passage.broken(`its ${passage.came} bytes become more than ${bytes}`);
+      looking.see(piece);
+      hash.update(piece);
+      return kept.write(piece);
+    };
+    const coding = headers.get("content-encoding");
+    if (isPlain(coding))
+      for (let piece = await next(); piece !== undefined; piece = await next()) {
+        const written = take(piece);
+        if (!written) continue;
+        await written;
+        giveBack(piece);
+      }
+    else
+      for await (const piece of (await decoded(each(next), coding, mostBytes)).chunks)
+        try {
+          await take(piece);
+        } catch (fault) {
+          // What is being decoded reads ahead: the loop is left once that ends, and a server that drips would keep it waiting.
+          await reader.cancel().catch(() => {});
+          throw fault;
+        }
+    looking.see(null);
+  } catch (fault) {
+    throw fault instanceof Undecodable ? passage.broken(fault.isTooLarge ? `it is ${fault.message}` : fault.message) : fault;
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+  return { bytes, sha256: hash.digest("hex"), mime: looking.mime() ?? "", whole: await kept.end() };
+};

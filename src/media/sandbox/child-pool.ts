@@ -1,0 +1,145 @@
+// The few children that there are at a time: started when one is wanted, kept warm, and replaced when they are spent.
+import { setPriority } from "node:os";
+import { openGroups } from "./batch-resolve.ts";
+import { type Child, type Ending, startChild, type Task, type WatchBounds } from "./child-process.ts";
+import { CHILD_ENV, childCommand } from "./command.ts";
+import type { Bounds, Held } from "./confine.ts";
+import { type FairLine, openFairLine, type Who } from "./fair-queue.ts";
+
+export type ChildrenOptions = {
+  /** At work at a time. */
+  workers: number;
+  /** What a start is made of; tests put other programs there. */
+  command?: (bounds: Bounds) => readonly string[];
+  bounds?: Partial<WatchBounds>;
+  /** How far children stand behind everything else on the machine; tests, whose clocks run faster than life, want their answers soon. */
+  niceness?: number;
+};
+
+export type Children = {
+  /** Undefined when the signal ended the wait for a child. `began` is called when the wait is over. */
+  run(task: Task, who: Who, signal: AbortSignal, began: () => void): Promise<Ending | undefined>;
+  /** Starts one, if there is none, and says what bounds it is held to. */
+  held(): Promise<Held | undefined>;
+  /** Process ids of those that live. */
+  pids(): number[];
+  close(): Promise<void>;
+};
+
+const LEAST_PRIORITY = 19;
+const MIB = 1024 * 1024;
+const BOUNDS: Bounds = { addressBytes: 512 * MIB, cpuS: 120, openFiles: 64 };
+const WATCH: WatchBounds = { residentBytes: 192 * MIB, starvedMs: 15_000, everyMs: 10, mostJobs: 10_000, mostCpuMs: 60_000 };
+/** A start that takes longer has failed. */
+const START_MS = 10_000;
+/** After a start that failed no other is tried for so long. */
+const PAUSE_MS = 1000;
+/** While others wait in line, whoever has been served goes on with those served next. */
+const GROUP = { most: 64, longestMs: 150 };
+/** What a job takes, as long as nothing is known of it, ms. */
+const USUAL_MS = 10;
+
+/** From here on, not from its start: that has read nothing of anybody yet, and somebody waits for it. */
+const standBehind = (pid: number, niceness: number) => {
+  try {
+    setPriority(pid, niceness);
+  } catch {
+    // It has ended meanwhile, or the system has no such order.
+  }
+};
+
+const OURSELVES: Who = { share: "service", account: "" };
+
+/** What jobs before may have left resident in a child before its memory is no longer the last file's alone. */
+const KEPT_LITTLE_BYTES = 80 * 1024 * 1024;
+
+export const openChildren = ({
+  workers,
+  command = childCommand,
+  bounds,
+  niceness = LEAST_PRIORITY,
+}: ChildrenOptions): Children => {
+  const line: FairLine = openFairLine({ places: workers, perAccount: workers, cost: USUAL_MS });
+  const groups = openGroups(GROUP);
+  const watched = { ...WATCH, ...bounds };
+  const living = new Set<Child>();
+  const idle: Child[] = [];
+  let isClosed = false;
+  let failedAtMs = Number.NEGATIVE_INFINITY;
+  /** A system may not run a program in little address space; what it has resident is watched all the same. */
+  let addressBytes = BOUNDS.addressBytes;
+
+  const startOne = async (): Promise<Child | undefined> => {
+    const child = startChild(command({ ...BOUNDS, addressBytes }), { ...CHILD_ENV }, watched);
+    living.add(child);
+    void child.ended.then(() => {
+      living.delete(child);
+      const at = idle.indexOf(child);
+      if (at !== -1) idle.splice(at, 1);
+    });
+    const late = setTimeout(() => child.end(), START_MS);
+    const held = await child.ready;
+    clearTimeout(late);
+    if (held) standBehind(child.pid, niceness);
+    return held ? child : undefined;
+  };
+  const born = async (): Promise<Child | undefined> => {
+    if (isClosed || performance.now() - failedAtMs < PAUSE_MS) return undefined;
+    const first = await startOne().catch(() => undefined);
+    if (first || isClosed) return first;
+    const before = addressBytes;
+    addressBytes = 0;
+    const second = await startOne().catch(() => undefined);
+    if (second) return second;
+    addressBytes = before;
+    failedAtMs = performance.now();
+    return undefined;
+  };
+  const rest = (child: Child) => {
+    if (child.isSpent() || isClosed) child.end();
+    else idle.push(child);
+  };
+  const runIn = async (used: Child | undefined, task: Task, signal: AbortSignal): Promise<Ending> => {
+    const child = used ?? (await born());
+    if (!child) return { kind: "over", why: "unborn" };
+    const ending = await child.run(task, signal);
+    rest(child);
+    return ending;
+  };
+  const runInAny = async (task: Task, signal: AbortSignal): Promise<Ending> => {
+    const used = idle.pop();
+    const hasKept = used !== undefined && used.keptBytes() > KEPT_LITTLE_BYTES;
+    const ending = await runIn(used, task, signal);
+    // What jobs before left behind is not this file's fault: a child that ended by itself, or grew too large beside what it had kept, is followed by a fresh one, once.
+    const isDoubtful =
+      used !== undefined && ending.kind === "over" && (ending.why === "exit" || (ending.why === "memory" && hasKept));
+    return isDoubtful && !isClosed && !signal.aborted ? runIn(undefined, task, signal) : ending;
+  };
+  return {
+    run: async (task, who, signal, began) => {
+      const leave = await line.take(who, signal);
+      if (!leave) return undefined;
+      const begunMs = performance.now();
+      began();
+      const ending = await runInAny(task, signal).finally(() => leave(performance.now() - begunMs));
+      if (line.waiting() > 0) await groups.join();
+      else groups.release();
+      return ending;
+    },
+    held: async () => {
+      const leave = await line.take(OURSELVES, new AbortController().signal);
+      const child = idle.pop() ?? (await born());
+      const held = await child?.ready;
+      if (child) rest(child);
+      leave?.(0);
+      return held;
+    },
+    pids: () => [...living].map(({ pid }) => pid),
+    close: async () => {
+      isClosed = true;
+      const all = [...living];
+      for (const child of all) child.end();
+      await Promise.all(all.map(({ ended }) => ended));
+    },
+  };
+};

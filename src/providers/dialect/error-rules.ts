@@ -1,0 +1,117 @@
+// What an error answer means: ordered rules over its status, its codes and its words; the first that fits names the failure.
+import { type Static, Type } from "@sinclair/typebox";
+import { FAILURE_CLASSES, type FailureClass } from "../../domain/types.ts";
+import { detailOf } from "../parse-response.ts";
+import type { ProviderResponse } from "../port.ts";
+import { patternOf, startOfWords } from "./patterns.ts";
+import { DialectFault } from "./placeholders.ts";
+import { type Seek, seekOf, textAt } from "./pointers.ts";
+
+const closed = { additionalProperties: false } as const;
+export const Pointer = Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })], {
+  description: "a JSON pointer into the answer, or @status, @text, @header/NAME; of several the first that leads anywhere",
+});
+/** What an answer may mean. What was delivered instead of what was ordered is measured, not said. */
+const SAID = FAILURE_CLASSES.filter((name) => name !== "mismatched");
+
+export const FailureRule = Type.Object(
+  {
+    http: Type.Optional(Type.Array(Type.Integer({ minimum: 100, maximum: 599 }), { minItems: 1 })),
+    at: Type.Optional(Pointer),
+    is: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number(), Type.Boolean()]), { minItems: 1 })),
+    matches: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          "a regular expression, upper and lower case alike; what repeats without a bound begins with ^ and is the only one of its sort",
+      }),
+    ),
+    while: Type.Optional(
+      Type.Union([Type.Literal("submitting"), Type.Literal("asking")], { description: "absent: in every answer" }),
+    ),
+    class: Type.Union(SAID.map((name) => Type.Literal(name))),
+    of_account: Type.Optional(
+      Type.Boolean({
+        description:
+          "true, only beside config_fault: the key or the whole account is at fault, and so every route of it; a 401 says so by itself",
+      }),
+    ),
+    proves_not_accepted: Type.Optional(
+      Type.Boolean({
+        description:
+          "true, only beside is: no job was made, whatever the status; false: one may exist, whatever the status; absent: the status decides, and a 2xx, 5xx, 408 or 409 proves nothing",
+      }),
+    ),
+  },
+  {
+    ...closed,
+    // For editors. A load says it in words of its own.
+    if: { properties: { proves_not_accepted: { const: true } }, required: ["proves_not_accepted"] },
+    // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema
+    then: { required: ["at", "is"], not: { required: ["matches"] } },
+  },
+);
+export type FailureRule = Static<typeof FailureRule>;
+
+/** What a rule said of an answer. */
+export type Verdict = { class: FailureClass; provesNotAccepted: boolean | undefined; isOfAccount: boolean };
+export type Phase = "submitting" | "asking";
+
+type Rule = { fits(r: ProviderResponse, phase: Phase): boolean; verdict(): Verdict };
+
+const ruleOf = (rule: FailureRule): Rule => {
+  const { http, at, is, matches } = rule;
+  if (http === undefined && at === undefined) throw new DialectFault("a rule needs http, at, or both");
+  if (at === undefined && (is !== undefined || matches !== undefined)) throw new DialectFault("is and matches need at");
+  if (rule.of_account !== undefined && rule.class !== "config_fault")
+    throw new DialectFault("of_account stands beside config_fault: a balance is of the account by itself, and nothing else is");
+  // Words that look like a code prove nothing: "load balancer timeout" is about no balance.
+  if (rule.proves_not_accepted === true && (is === undefined || matches !== undefined))
+    throw new DialectFault(
+      matches === undefined
+        ? "proves_not_accepted needs is: only a code that is known proves that nothing was made"
+        : "proves_not_accepted cannot stand beside matches: only a code that is known (is) proves that nothing was made",
+    );
+  const seek = at === undefined ? undefined : seekOf(at);
+  const wanted = is?.map(String);
+  const pattern = matches === undefined ? undefined : patternOf(matches);
+  return {
+    verdict: () => ({
+      class: rule.class,
+      provesNotAccepted: rule.proves_not_accepted,
+      isOfAccount: rule.of_account === true,
+    }),
+    fits: (r, phase) => {
+      if (rule.while !== undefined && rule.while !== phase) return false;
+      if (http !== undefined && !http.includes(r.status)) return false;
+      if (seek === undefined) return true;
+      const found = startOfWords(seek(r));
+      if (wanted === undefined && pattern === undefined) return found.length > 0;
+      return found.some((word) => (wanted?.includes(word) ?? true) && (pattern?.test(word) ?? true));
+    },
+  };
+};
+
+export type Judge = {
+  /** What the first rule that fits says; undefined when none does. */
+  verdict(r: ProviderResponse, phase: Phase): Verdict | undefined;
+  /** The provider's own words, one line for the operator. */
+  words(r: ProviderResponse): string;
+};
+
+/** Words of an answer that is no JSON: the start of it. */
+const LONGEST_TEXT = 300;
+
+/** @throws DialectFault */
+export const judgeOf = (rules: readonly FailureRule[], says: readonly string[]): Judge => {
+  const each = rules.map(ruleOf);
+  const seeks: Seek[] = says.map((pointer) => seekOf(pointer));
+  return {
+    verdict: (r, phase) => each.find(({ fits }) => fits(r, phase))?.verdict(),
+    words: (r) => {
+      const said = seeks.flatMap((seek) => textAt(seek(r)) ?? []);
+      if (said.length > 0) return detailOf(said.join(" "));
+      return r.json === undefined ? detailOf(r.text.slice(0, LONGEST_TEXT)) : "";
+    },
+  };
+};

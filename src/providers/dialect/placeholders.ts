@@ -1,0 +1,175 @@
+// Placeholders of a dialect file: `{input.prompt}` and `{input.duration|string}`, read once and filled in for each request.
+import type { Json } from "../../domain/types.ts";
+
+/** Values by their first name: `input`, `raw`, `mapped`, `route`, `ref`, `job`, … */
+export type Scope = Readonly<Record<string, unknown>>;
+export type Reading = (scope: Scope) => Json | undefined;
+/** What a place in a dialect file may name, e.g. `input` and `route` in a submission. */
+export type Known = readonly string[];
+
+/** A fault of a dialect file, told as `path: message` by whoever knows the path. */
+export class DialectFault extends Error {}
+
+const PLACEHOLDER = /\{([^{}]*)\}/g;
+const PATH = /^[a-z][a-z0-9_]*(\.[A-Za-z0-9_-]+)*$/;
+
+type Filter = (value: Json, argument: string) => Json | undefined;
+const numberOf = (value: Json): number | undefined => {
+  const number =
+    typeof value === "number" ? value : typeof value === "string" && value.trim() !== "" ? Number(value) : Number.NaN;
+  return Number.isFinite(number) ? number : undefined;
+};
+const wholeOf = (value: Json): number | undefined => {
+  const number = numberOf(value);
+  return number !== undefined && Number.isSafeInteger(number) ? number : undefined;
+};
+const wordOf = (value: Json): string | undefined => (typeof value === "object" ? undefined : String(value));
+const cut = (value: Json, at: string, side: 0 | 1): string | undefined => {
+  const word = wordOf(value);
+  const place = word?.indexOf(at) ?? -1;
+  if (word === undefined || at === "" || place < 0) return undefined;
+  return side === 0 ? word.slice(0, place) : word.slice(place + at.length);
+};
+
+/** What a link ends in, in small letters: `jpg` of `https://a.example/b.JPG?c=d`. */
+const extensionOf = (link: string): string =>
+  /\.([a-z0-9]{2,5})$/i.exec(link.split(/[?#]/, 1)[0]?.slice(-8) ?? "")?.[1]?.toLowerCase() ?? "";
+/** For providers that want to be told what a link leads to, from its end: the file itself is not at hand. */
+const MIME_BY_EXTENSION: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  webp: "image/webp",
+  gif: "image/gif",
+  bmp: "image/bmp",
+  avif: "image/avif",
+  heic: "image/heic",
+  heif: "image/heif",
+  mp4: "video/mp4",
+  mov: "video/quicktime",
+  webm: "video/webm",
+  mp3: "audio/mpeg",
+  wav: "audio/wav",
+  ogg: "audio/ogg",
+  flac: "audio/flac",
+  m4a: "audio/mp4",
+};
+
+/** What can be done to a value on its way into a request. A value that a filter cannot take is left out like one that is missing. */
+const FILTERS: Readonly<Record<string, Filter>> = {
+  string: wordOf,
+  int: wholeOf,
+  number: numberOf,
+  upper: (value) => wordOf(value)?.toUpperCase(),
+  lower: (value) => wordOf(value)?.toLowerCase(),
+  first: (value) => (Array.isArray(value) ? value[0] : value),
+  before: (value, at) => cut(value, at, 0),
+  after: (value, at) => cut(value, at, 1),
+  times: (value, by) => {
+    const number = numberOf(value);
+    return number === undefined ? undefined : number * Number(by);
+  },
+  iso: (value) => {
+    const ms = numberOf(value);
+    return ms === undefined ? undefined : new Date(ms).toISOString();
+  },
+  unix: (value) => {
+    const ms = numberOf(value);
+    return ms === undefined ? undefined : Math.floor(ms / 1000);
+  },
+  mime: (value, byDefault) => MIME_BY_EXTENSION[extensionOf(wordOf(value) ?? "")] ?? byDefault,
+  base64: (value) => {
+    const word = wordOf(value);
+    return word === undefined ? undefined : Buffer.from(word, "utf8").toString("base64");
+  },
+};
+const ARGUED = ["before", "after", "times", "mime"];
+
+const argumentFault = (name: string, argument: string | undefined): string | undefined => {
+  if (ARGUED.includes(name) !== (argument !== undefined))
+    return `|${name} ${argument === undefined ? "needs an" : "takes no"} argument`;
+  if (name === "times" && !Number.isFinite(Number(argument))) return "|times needs a number";
+  return undefined;
+};
+
+/** Reads `input.prompt` of a scope. @throws DialectFault for a name that is not known here. */
+export const pathReading = (path: string, known: Known): Reading => {
+  if (!PATH.test(path)) throw new DialectFault(`"${path}" is no name of a value`);
+  const [first = "", ...rest] = path.split(".");
+  if (!known.includes(first)) throw new DialectFault(`"${first}" is not known here; known are ${known.join(", ")}`);
+  return (scope) => {
+    let value: unknown = scope[first];
+    for (const name of rest) {
+      if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+      value = (value as Record<string, unknown>)[name];
+    }
+    return (value ?? undefined) as Json | undefined;
+  };
+};
+
+/** Reads what stands between the braces. `else` gives what stands in for a missing value, as JSON where it is some. */
+const placeholderReading = (text: string, known: Known): Reading => {
+  const [path = "", ...filters] = text.split("|");
+  const read = pathReading(path.trim(), known);
+  const steps = filters.map((filter): ((value: Json | undefined) => Json | undefined) => {
+    const [, name = "", argument] = /^([a-z0-9]+)(?::(.*))?$/.exec(filter.trim()) ?? [];
+    if (name === "else") {
+      if (argument === undefined) throw new DialectFault("|else needs a value");
+      const standIn = jsonOr(argument);
+      return (value) => value ?? standIn;
+    }
+    const apply = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined;
+    if (!apply) throw new DialectFault(`"|${filter}" is no filter; there are ${[...Object.keys(FILTERS), "else"].join(", ")}`);
+    const fault = argumentFault(name, argument);
+    if (fault) throw new DialectFault(fault);
+    return (value) => (value === undefined ? undefined : apply(value, argument ?? ""));
+  });
+  return (scope) => steps.reduce((value, step) => step(value), read(scope));
+};
+
+const jsonOr = (text: string): Json => {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+};
+
+/** @throws DialectFault for a name, a filter or a brace that means nothing. */
+const partsOf = (text: string, known: Known): (string | Reading)[] => {
+  const parts: (string | Reading)[] = [];
+  let end = 0;
+  for (const found of text.matchAll(PLACEHOLDER)) {
+    if (found.index > end) parts.push(text.slice(end, found.index));
+    parts.push(placeholderReading(found[1] ?? "", known));
+    end = found.index + found[0].length;
+  }
+  if (end < text.length) parts.push(text.slice(end));
+  if (parts.some((part) => typeof part === "string" && /[{}]/.test(part)))
+    throw new DialectFault(`"${text}" has a brace too many`);
+  return parts;
+};
+
+/**
+ * Reads a text in which values are written, e.g. an address. It is missing as a whole when one of its values is.
+ * @param write how a value is written, e.g. percent-encoded
+ * @throws DialectFault
+ */
+export const writtenReading = (text: string, known: Known, write: (value: string) => string = (value) => value) => {
+  const parts = partsOf(text, known);
+  return (scope: Scope): string | undefined => {
+    let whole = "";
+    for (const part of parts) {
+      const value = typeof part === "string" ? part : part(scope);
+      if (value === undefined || typeof value === "object") return undefined;
+      whole += typeof part === "string" ? part : write(String(value));
+    }
+    return whole;
+  };
+};
+
+/** Reads a text that may be nothing but a placeholder, which then keeps the sort of its value. @throws DialectFault */
+export const valueReading = (text: string, known: Known): Reading => {
+  const [only, ...more] = partsOf(text, known);
+  return typeof only === "function" && more.length === 0 ? only : writtenReading(text, known);
+};

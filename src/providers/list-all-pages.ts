@@ -1,0 +1,47 @@
+// Reads a provider's lists whole, for all endpoints that routes ask: what was made there since a time, whoever made it.
+
+import { readOptions } from "./map-input.ts";
+import type { AdapterContext, ListedJob, ListedRoute, ListOutcome } from "./port.ts";
+import type { Desk } from "./provider-client.ts";
+
+/** A list that is still not at its end is not whole: a hundred thousand jobs at a hundred a page. */
+const MOST_PAGES = 1_000;
+
+/** A route has an endpoint for each way in which it may be asked. */
+export const contextsOf = (route: ListedRoute, baseUrl: string): AdapterContext[] => {
+  const modes = readOptions(route).endpoints ?? [];
+  const inputs = [...modes.map(({ when }) => Object.fromEntries(when.map((field) => [field, ""]))), {}];
+  return inputs.map((filled) => ({ ...route, ref: "", baseUrl, input: { raw: {}, filled } }));
+};
+
+/** @param timeoutMs for one page. */
+export const readWholeLists = async (
+  desk: Desk,
+  routes: readonly ListedRoute[],
+  { sinceMs, timeoutMs }: { sinceMs: number; timeoutMs: number },
+  signal: AbortSignal,
+): Promise<ListOutcome> => {
+  const { adapter, baseUrl } = desk;
+  if (!adapter.list || !adapter.readListPage) return { kind: "none" };
+  const jobs = new Map<string, ListedJob>();
+  const asked = new Set<string>();
+  for (const context of routes.flatMap((route) => contextsOf(route, baseUrl))) {
+    let page: string | null = null;
+    for (let pages = 0; ; pages += 1) {
+      const request = adapter.list(context, sinceMs, page);
+      const words = JSON.stringify(request);
+      // Routes share endpoints, and some lists have everything.
+      if (asked.has(words)) break;
+      asked.add(words);
+      const called = await desk.ask(request, timeoutMs, signal);
+      if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
+      const read = adapter.readListPage(called.response, context, sinceMs, page);
+      if (read.kind === "unclear") return read;
+      for (const job of read.jobs) jobs.set(job.jobId, job);
+      page = read.next;
+      if (page === null) break;
+      if (pages >= MOST_PAGES) return { kind: "unclear", detail: `the list has more than ${MOST_PAGES} pages` };
+    }
+  }
+  return { kind: "listed", jobs: [...jobs.values()] };
+};

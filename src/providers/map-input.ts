@@ -1,0 +1,116 @@
+// Turns our checked input into a provider's own input and endpoint, as the route's options in the catalogue say.
+import { ok } from "node:assert/strict";
+import { type Static, Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import type { Json, JsonObject } from "../domain/types.ts";
+import type { AdapterContext } from "./port.ts";
+
+const Name = Type.String({ minLength: 1, maxLength: 100 });
+const Scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean()]);
+const FieldRule = Type.Object(
+  {
+    to: Name,
+    as: Type.Optional(Type.Union([Type.Literal("string"), Type.Literal("integer"), Type.Literal("list")])),
+    map: Type.Optional(Type.Record(Type.String(), Scalar)),
+  },
+  { additionalProperties: false },
+);
+type FieldRule = Static<typeof FieldRule>;
+
+/** The `options` of a route, for every provider of this room. */
+export const RouteOptionsSchema = Type.Object(
+  {
+    endpoints: Type.Optional(
+      Type.Array(
+        Type.Object(
+          { when: Type.Array(Name), path: Name, constants: Type.Optional(Type.Record(Type.String(), Type.Unknown())) },
+          { additionalProperties: false },
+        ),
+        {
+          description: "the first entry whose fields are all given adds its path to the endpoint, and its constants to the input",
+        },
+      ),
+    ),
+    fields: Type.Optional(
+      Type.Record(Type.String(), Type.Union([Type.Null(), Name, FieldRule]), {
+        description: "our field to theirs; absent: the same name, null: not sent",
+      }),
+    ),
+    constants: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: "members always sent as they are" })),
+    marker: Type.Optional(Type.String({ minLength: 1, description: "their field that carries our reference" })),
+    values: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: "words that the provider's dialect asks for as {route.NAME}" }),
+    ),
+  },
+  { additionalProperties: false },
+);
+type RouteOptions = Static<typeof RouteOptionsSchema>;
+
+const optionsCheck = TypeCompiler.Compile(RouteOptionsSchema);
+
+/** What is wrong with a route's options, as `path: message`; undefined when nothing is. */
+export const optionsFault = (options: JsonObject): string | undefined => {
+  const fault = optionsCheck.Errors(options).First();
+  return fault && `${fault.path || "options"}: ${fault.message}`;
+};
+
+/** The options of a route, checked. */
+export const readOptions = (c: Pick<AdapterContext, "endpoint" | "options">): RouteOptions => {
+  ok(optionsCheck.Check(c.options), `the options of a route on ${c.endpoint} are not valid: ${optionsFault(c.options)}`);
+  return c.options;
+};
+
+/** The field in the provider's input that carries our reference, if the route has one. */
+export const markerOf = (c: AdapterContext): string | undefined => readOptions(c).marker;
+
+/** What the route says to its provider's dialect, as `{route.NAME}`. */
+export const valuesOf = (c: AdapterContext): Readonly<Record<string, unknown>> => readOptions(c).values ?? {};
+
+const modeOf = (c: AdapterContext) =>
+  readOptions(c).endpoints?.find(({ when }) => when.every((field) => Object.hasOwn(c.input.filled, field)));
+
+/** The endpoint for this input, e.g. `bytedance/seedance-2.0/reference-to-video`. */
+export const endpointOf = (c: AdapterContext): string => {
+  const mode = modeOf(c);
+  return mode === undefined ? c.endpoint : `${c.endpoint}/${mode.path}`;
+};
+
+const ruleFor = (options: RouteOptions, field: string): FieldRule | undefined => {
+  const fields = options.fields ?? {};
+  const rule = Object.hasOwn(fields, field) ? fields[field] : field;
+  if (rule === null || rule === undefined) return undefined;
+  return typeof rule === "string" ? { to: rule } : rule;
+};
+
+const shape = (field: string, value: Json, rule: FieldRule): Json => {
+  const word = String(value);
+  const theirs = rule.map !== undefined && Object.hasOwn(rule.map, word) ? (rule.map[word] ?? value) : value;
+  if (rule.as === "list") return Array.isArray(theirs) ? theirs : [theirs];
+  if (rule.as === undefined) return theirs;
+  ok(typeof theirs !== "object", `input.${field} cannot be sent as ${rule.as}`);
+  if (rule.as === "string") return String(theirs);
+  ok(Number.isSafeInteger(Number(theirs)), `input.${field}: ${word} cannot be sent as an integer`);
+  return Number(theirs);
+};
+
+/**
+ * The provider's input. Missing fields are left out, never sent as null. `audio` is sent wherever the route names it,
+ * because providers make sound unless they are told not to. Two of our fields that go to one list are joined in the
+ * order of ours. Constants win over fields, our reference over both.
+ */
+export const inputOf = (c: AdapterContext): JsonObject => {
+  const options = readOptions(c);
+  const given = Object.entries(c.input.filled);
+  if (Object.hasOwn(options.fields ?? {}, "audio") && !Object.hasOwn(c.input.filled, "audio")) given.push(["audio", false]);
+  const theirs: JsonObject = {};
+  for (const [field, value] of given) {
+    const rule = ruleFor(options, field);
+    if (rule === undefined) continue;
+    const shaped = shape(field, value, rule);
+    const before = Object.hasOwn(theirs, rule.to) ? theirs[rule.to] : undefined;
+    theirs[rule.to] = Array.isArray(before) && Array.isArray(shaped) ? [...before, ...shaped] : shaped;
+  }
+  Object.assign(theirs, options.constants, modeOf(c)?.constants);
+  if (options.marker !== undefined) theirs[options.marker] = c.ref;
+  return theirs;
+};

@@ -1,0 +1,128 @@
+// Checks a request's input against its model (§2.6, §2.7, §8): why a request was refused with 422 `invalid_input`.
+
+import { fieldsOf, isLink } from "../../catalogue/capabilities.ts";
+import { CLIP_FIELDS, INPUT_FIELDS, isMediaField, MEDIA_FIELDS, type MediaField } from "../../catalogue/fields.ts";
+import type { Model } from "../../catalogue/schema.ts";
+import { once } from "../collections/memoize.ts";
+import { refuse } from "../domain/api-errors.ts";
+import type { Json, JsonObject, Measured, MediaLink } from "../domain/types.ts";
+import { clipFault, fieldFault, measuredOf } from "./check-field.ts";
+import { type AllowsHost, linkFault } from "./check-links.ts";
+import { quote } from "./describe-values.ts";
+
+/**
+ * An input that its model takes. `raw` is as sent, `added` are the defaults of what was not, `filled` is both, `links` are its media
+ * URLs in the order of checking. Items of lists are named `input.image_urls[0]`.
+ */
+export type CheckedInput = { raw: JsonObject; added: JsonObject; filled: JsonObject; links: MediaLink[] };
+
+/**
+ * Checks an input in a fixed order: names that are not known (by code unit), then each field in the order of
+ * `FIELD_NAMES`, then fields that are missing, then fields that need or exclude one another.
+ * @param allowsHost whether the operator allows `host:port` over http and on any port.
+ * @throws the refusal `invalid_input` naming the first field that is wrong, and what is allowed.
+ */
+export const checkInput = (model: Model, input: JsonObject, allowsHost: AllowsHost): CheckedInput => {
+  const rules = rulesOf(model);
+  checkNames(model, rules, input);
+  const raw: JsonObject = {};
+  const links: MediaLink[] = [];
+  for (const { name, field } of rules.fields) {
+    if (!Object.hasOwn(input, name)) continue;
+    const value = input[name] as Json;
+    const fault = fieldFault(name, field, value, rules.offeredBy);
+    if (fault) refuse("invalid_input", `input.${name}: ${fault}`);
+    if (isMediaField(name)) links.push(...checkLinks(name, value, allowsHost));
+    raw[name] = value;
+  }
+  checkRelations(model, rules, raw);
+  const added = defaultsBeside(rules, raw);
+  return { raw, added, filled: { ...raw, ...added }, links };
+};
+
+/** What a model says of its fields, in the order of checking. */
+const rulesOf = once((model: Model) => {
+  const fields = fieldsOf(model);
+  return {
+    fields: fields.map(([name, field]) => ({ name, field })),
+    names: new Set<string>(fields.map(([name]) => name)),
+    offeredBy: `by ${model.id}`,
+    required: fields.filter(([, field]) => field.required).map(([name]) => name),
+    requires: fields.flatMap(([name, { requires = [] }]) => requires.map((other) => [name, other] as const)),
+    excludes: fields.flatMap(([name, { excludes = [] }]) => excludes.map((other) => [name, other] as const)),
+    /** `bit`: a power of two of its own. */
+    defaults: fields.flatMap(([name, field], at) =>
+      "default" in field && field.default !== undefined
+        ? [{ name, value: field.default, excludes: field.excludes ?? [], bit: 2 ** at }]
+        : [],
+    ),
+    /** What was added before, by the sum of its bits. */
+    combinations: new Map<number, JsonObject>(),
+  };
+});
+type Rules = ReturnType<typeof rulesOf>;
+
+const checkNames = (model: Model, { names }: Rules, input: JsonObject): void => {
+  const sent = Object.keys(input);
+  if (sent.every((name) => names.has(name))) return;
+  const [unknown = ""] = sent.filter((name) => !names.has(name)).sort();
+  const known: readonly string[] = INPUT_FIELDS[model.input_kind];
+  const what = known.includes(unknown) ? `not taken by ${model.id}` : "not a known field";
+  const path = /^\w{1,40}$/.test(unknown) ? `input.${unknown}` : `input[${quote(unknown)}]`;
+  refuse("invalid_input", `${path}: ${what}; it takes ${[...names].join(", ")}`);
+};
+
+const checkLinks = (name: MediaField, value: Json, allowsHost: AllowsHost): MediaLink[] => {
+  const { kind, isList } = MEDIA_FIELDS[name];
+  const urls: [field: string, url: Json][] =
+    isList && Array.isArray(value) ? value.map((url, at) => [`input.${name}[${at}]`, url]) : [[`input.${name}`, value]];
+  return urls.map(([field, url]) => {
+    const fault = linkFault(url, allowsHost);
+    return fault || typeof url !== "string" ? refuse("invalid_input", `${field}: ${fault}`) : { field, url, kind };
+  });
+};
+
+const checkRelations = (model: Model, { required, requires, excludes }: Rules, raw: JsonObject): void => {
+  for (const name of required)
+    if (!Object.hasOwn(raw, name)) refuse("invalid_input", `input.${name}: is missing; ${model.id} needs it`);
+  for (const [name, needed] of requires)
+    if (Object.hasOwn(raw, name) && !Object.hasOwn(raw, needed))
+      refuse("invalid_input", `input.${name}: needs input.${needed} beside it`);
+  for (const [name, other] of excludes)
+    if (Object.hasOwn(raw, name) && Object.hasOwn(raw, other))
+      refuse("invalid_input", `input.${name}: cannot be combined with input.${other}; send one of them`);
+};
+
+/**
+ * The defaults of what was not sent, but none that a field of the request excludes: a clip to edit keeps its own length (§2.6).
+ * Thousands of requests have the same, and then it is the same object.
+ */
+const defaultsBeside = ({ defaults, combinations }: Rules, raw: JsonObject): JsonObject => {
+  const added = defaults.filter(
+    ({ name, excludes }) => raw[name] === undefined && !excludes.some((other) => Object.hasOwn(raw, other)),
+  );
+  const which = added.reduce((sum, { bit }) => sum + bit, 0);
+  const known = combinations.get(which);
+  if (known !== undefined) return known;
+  const made = Object.fromEntries(added.map(({ name, value }) => [name, value]));
+  combinations.set(which, made);
+  return made;
+};
+
+/**
+ * Checks measured lengths against the model's limits, and that every clip with a limit or a price has a length.
+ * @throws the refusal `invalid_input` naming the clip.
+ */
+export const checkMeasured = (model: Model, checked: CheckedInput, measured: readonly Measured[]): void => {
+  for (const name of CLIP_FIELDS) {
+    const field = model.fields[name];
+    if (!field || !isLink(field) || !Object.hasOwn(checked.raw, name)) continue;
+    const clips = measuredOf(measured, name);
+    const isTimed = (field.min_s ?? field.max_s ?? field.max_total_s ?? model.price.clips[name]) !== undefined;
+    const links = checked.links.filter(({ field: path }) => path === `input.${name}` || path.startsWith(`input.${name}[`));
+    const unmeasured = links.find((link) => !((clips.find(({ field: path }) => path === link.field)?.ms ?? 0) > 0));
+    if (isTimed && unmeasured) refuse("invalid_input", `${unmeasured.field}: its length cannot be measured`);
+    const fault = clipFault(name, field, clips);
+    if (fault) refuse("invalid_input", `${fault.at}: ${fault.says}`);
+  }
+};

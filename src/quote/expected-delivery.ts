@@ -1,0 +1,99 @@
+// What is ordered with a request: derived from its model, its checked input and the measured media, with the tolerances that hold today.
+import { ASPECT_PERCENT, type OwnSize, SHARE, SHORT } from "../../catalogue/delivery-rules.ts";
+import { CLIP_FIELDS, MEDIA_FIELDS, type MediaField } from "../../catalogue/fields.ts";
+import type { Model } from "../../catalogue/schema.ts";
+import { type Ordered, ratioOf } from "../domain/delivery-check.ts";
+import type { JsonObject, Measured } from "../domain/types.ts";
+import { measuredOf } from "./check-field.ts";
+import type { CheckedInput } from "./check-input.ts";
+
+/** The classes of video: shorter side, and pixels at 16:9. */
+const CLASSES = [
+  { side: 2160, pixels: 8_294_400 },
+  { side: 1080, pixels: 2_073_600 },
+  { side: 720, pixels: 921_600 },
+  { side: 480, pixels: 409_920 },
+] as const;
+/** Sizes that are called otherwise than by their shorter side; a video's 1K is no class. */
+const NAMED_SIDES: Readonly<Record<string, number>> = { "4k": 2160 };
+
+/** The class that a word for a resolution reaches: its own, or the next one below (768p is at least 720p). */
+const classOf = (resolution: unknown) => {
+  if (typeof resolution !== "string") return undefined;
+  const [, said] = /^(\d{3,4})p$/i.exec(resolution) ?? [];
+  const side = said === undefined ? NAMED_SIDES[resolution.toLowerCase()] : Number(said);
+  return side === undefined ? undefined : CLASSES.find((one) => one.side <= side);
+};
+
+/** More than this beyond what is billed is told. */
+const LONG = { s: 1, percent: 10 } as const;
+
+const sumOf = (measured: readonly Measured[], name: MediaField): number =>
+  Math.round(measuredOf(measured, name).reduce((sum, { ms = 0, pictureMs = ms }) => sum + pictureMs, 0));
+
+/** How long the result is to be, ms: as it was ordered, or as what it follows. Undefined: nobody said, or it could not be measured. */
+const orderedMs = (model: Model, { filled }: CheckedInput, measured: readonly Measured[]): number | undefined => {
+  const came = CLIP_FIELDS.filter((name) => Object.hasOwn(filled, name));
+  const lengthOf = (name: MediaField) => sumOf(measured, name) || undefined;
+  const followed = (["video_url", "audio_url"] as const).filter((name) => came.includes(name));
+  // Lips move as long as there are both a face and a voice.
+  if (model.tasks.includes("lip-sync") && followed.length === 2) {
+    const lengths = followed.map(lengthOf);
+    return lengths.includes(undefined) ? undefined : Math.min(...lengths.map(Number));
+  }
+  const output = came.find((name) => model.price.clips[name] === "is_output");
+  if (output) return lengthOf(output);
+  if (typeof filled.duration === "number") return filled.duration * 1000;
+  const [follows] = model.kind === "video" ? followed : [];
+  return follows && lengthOf(follows);
+};
+
+const lengthIn = (model: Model, checked: CheckedInput, measured: readonly Measured[]): Partial<Ordered> => {
+  const { length = {} } = model.delivers;
+  if (model.kind === "image" || length === false) return {};
+  const ms = orderedMs(model, checked, measured);
+  if (ms === undefined || ms <= 0) return {};
+  const { short_s = SHORT.s, short_percent = SHORT.percent } = length;
+  const leastMs = Math.max(1, Math.floor(ms - Math.max(short_s * 1000, (ms * short_percent) / 100)));
+  const mostMs = Math.ceil(ms + Math.max(LONG.s * 1000, (ms * LONG.percent) / 100));
+  return { ms, leastMs, ...(model.price.unit === "second" ? { mostMs } : {}) };
+};
+
+const rowFor = (rows: readonly OwnSize[], filled: JsonObject): OwnSize | undefined =>
+  rows.find(({ when = {} }) => Object.entries(when).every(([name, value]) => filled[name] === value));
+
+const sizeIn = (model: Model, { filled }: CheckedInput): Partial<Ordered> => {
+  if (model.kind === "audio") return {};
+  const { resolution = {}, size = [] } = model.delivers;
+  const own = rowFor(size, filled);
+  const asked = model.kind === "video" && resolution !== false ? classOf(filled.resolution) : undefined;
+  const { pixels = SHARE.pixels, side = SHARE.side } = resolution || {};
+  return {
+    ...(asked ? { leastPixels: Math.floor(asked.pixels * pixels), leastSide: Math.floor(asked.side * side) } : {}),
+    ...(own?.pixels === undefined ? {} : { ownPixels: own.pixels }),
+    ...(own?.side === undefined ? {} : { ownSide: own.side }),
+  };
+};
+
+/** What decides the shape where it is there. */
+const SHAPING = (Object.keys(MEDIA_FIELDS) as MediaField[]).filter((name) => MEDIA_FIELDS[name].kind !== "audio");
+
+/** Only what the caller asked for: a default is the model's own idea, and a frame, a clip or a reference may decide otherwise. */
+const aspectIn = (model: Model, { raw }: CheckedInput): Partial<Ordered> => {
+  const { aspect_ratio: asked } = raw;
+  const { aspect = { percent: ASPECT_PERCENT } } = model.delivers;
+  if (model.kind === "audio" || aspect === false || typeof asked !== "string" || ratioOf(asked) === undefined) return {};
+  if (SHAPING.some((name) => Object.hasOwn(raw, name))) return {};
+  return { aspect: asked, aspectOff: aspect.percent / 100 };
+};
+
+/** What is to be delivered for a request. */
+export const orderedOf = (model: Model, checked: CheckedInput, measured: readonly Measured[]): Ordered => ({
+  kind: model.kind,
+  ...(model.files > 1 ? { files: model.files } : {}),
+  ...(model.files > 1 && model.delivers.all_files ? { allFiles: true as const } : {}),
+  ...lengthIn(model, checked, measured),
+  ...sizeIn(model, checked),
+  ...aspectIn(model, checked),
+  ...(model.kind === "video" && checked.filled.audio === true && model.delivers.sound !== false ? { sound: true as const } : {}),
+});

@@ -1,0 +1,155 @@
+// The market as an operator sees it: every provider with where its key comes from, every route with its state.
+
+import type { Catalogue } from "../../catalogue/load.ts";
+import { type Margin, marginOf } from "../../catalogue/margin.ts";
+import { endingRoutes, endingText } from "../../catalogue/route-end-dates.ts";
+import type { Model } from "../../catalogue/schema.ts";
+import type { Settings } from "../config/schema.ts";
+import { type Failure, SET_UP_FAULTS } from "../domain/types.ts";
+import { type KeySource, sourceInSettings } from "../providers/credentials.ts";
+import type { ListedRoute, Recovery } from "../providers/port.ts";
+import type { StoreReads } from "../store/store.ts";
+
+/** What is said of a provider whatever the catalogue: see `providerFacts` of src/providers. */
+export type ProviderFacts = { id: string; account: string; name: string; recovery: Recovery; isAsked: boolean };
+export type ProviderRow = ProviderFacts & { key: KeySource | null; routes: number; up: number };
+export type RouteRow = {
+  id: string;
+  model: string;
+  provider: string;
+  endpoint: string;
+  state: "up" | "down" | "off" | "ended" | "no key";
+  /** Why it is off, or down: in the operator's words, or the provider's; when it ended, or soon will. */
+  reason: string | null;
+  /** When one that is down is tried again, ms. */
+  untilMs: number | null;
+  /** What is left of its price after the provider's; null where no cost is known. */
+  margin: Margin | null;
+};
+export type Market = {
+  providers(): Promise<ProviderRow[]>;
+  routes(): Promise<RouteRow[]>;
+  /** The ids of the routes of a provider's account that are down for its key or its balance, and not switched off. */
+  faultyOf(provider: string): Promise<string[]>;
+  /** How the catalogue's routes of a provider are asked for. */
+  routesOf(provider: string): Promise<ListedRoute[]>;
+  modelOf(routeId: string): Model | undefined;
+  /** Every model of the catalogue in use, whether it can run or not. */
+  models(): readonly Model[];
+  /** `costs`: what the provider takes for it at least, e.g. `0.04 USD per second`. */
+  offerOf(routeId: string): Promise<ListedRoute & { costs: string }>;
+};
+
+export type MarketParts = {
+  /** Without the keys of the vault. */
+  settings: () => Settings;
+  /** The providers are played: every one has a key. */
+  simulated: boolean;
+  facts: readonly ProviderFacts[];
+  catalogue: () => Catalogue;
+  reads: Pick<StoreReads, "providerKeys" | "switchedOff" | "routeHealth">;
+  /** By which the last day of a route is over; the machine's when absent. */
+  nowMs?: () => number;
+};
+
+/** Where no directory says anything. */
+export const NOTHING_KEPT: MarketParts["reads"] = {
+  providerKeys: async () => [],
+  switchedOff: async () => [],
+  routeHealth: async () => new Map(),
+};
+
+/** What a saved health machine says; null while its route is used. */
+const downIn = (snapshot: string | undefined): { untilMs: number; why: string | null; isFault: boolean } | null => {
+  if (snapshot === undefined) return null;
+  type Saved = { value: string; context: { openUntilMs: number }; why?: Failure | null };
+  const { value, context, why } = JSON.parse(snapshot) as Saved;
+  if (value !== "open") return null;
+  const isFault = why ? SET_UP_FAULTS.includes(why.class) : false;
+  return { untilMs: context.openUntilMs, why: why ? `${why.class}: ${why.detail}` : null, isFault };
+};
+
+export const openMarket = ({ settings, simulated, facts, catalogue, reads, nowMs = Date.now }: MarketParts): Market => {
+  const sources = async (): Promise<Map<string, KeySource>> => {
+    const kept = new Map(
+      (await reads.providerKeys()).map(({ account, id, setAtMs }) => [account, { from: "vault", id, setAtMs } as const]),
+    );
+    return new Map(
+      [...new Set(facts.map(({ account }) => account))].flatMap((account): [string, KeySource][] => {
+        const source = simulated ? ({ from: "settings" } as const) : (sourceInSettings(settings(), account) ?? kept.get(account));
+        return source === undefined ? [] : [[account, source]];
+      }),
+    );
+  };
+  /** One interface of an account may have a key of its own in the settings, which goes before the account's. */
+  const sourceAt = (keys: Map<string, KeySource>, id: string, account: string): KeySource | null =>
+    (simulated ? undefined : sourceInSettings(settings(), id)) ?? keys.get(account) ?? null;
+  const faultyOf = async (provider: string): Promise<string[]> => {
+    const accounts = new Map(facts.map(({ id, account }) => [id, account]));
+    const accountOf = (id: string) => accounts.get(id) ?? id;
+    const [off, health] = [await reads.switchedOff(), await reads.routeHealth()];
+    const isOff = new Set(off.map(({ routeId }) => routeId));
+    return catalogue()
+      .models.flatMap((model) => model.routes)
+      .filter((route) => accountOf(route.provider) === accountOf(provider))
+      .map(({ id }) => id)
+      .filter((id) => !isOff.has(id) && downIn(health.get(id))?.isFault === true);
+  };
+  const routes = async (): Promise<RouteRow[]> => {
+    const [keys, off, health] = [await sources(), await reads.switchedOff(), await reads.routeHealth()];
+    const reasons = new Map(off.map(({ routeId, reason }) => [routeId, reason]));
+    const accounts = new Map(facts.map(({ id, account }) => [id, account]));
+    const hasKeyAt = (provider: string) => sourceAt(keys, provider, accounts.get(provider) ?? provider) !== null;
+    const { models } = catalogue();
+    const endings = new Map(endingRoutes(models, nowMs()).map((ending) => [ending.routeId, ending]));
+    return models.flatMap((model) =>
+      model.routes.map((route): RouteRow => {
+        const { id, provider, endpoint } = route;
+        const reason = reasons.get(id) ?? null;
+        const down = downIn(health.get(id));
+        const ending = endings.get(id);
+        const stateOf = () => {
+          if (ending?.hasEnded) return "ended";
+          if (reason !== null) return "off";
+          if (!hasKeyAt(provider)) return "no key";
+          return down === null ? "up" : "down";
+        };
+        return {
+          id,
+          model: model.id,
+          provider,
+          endpoint,
+          state: stateOf(),
+          reason: ending?.hasEnded ? endingText(ending) : (reason ?? down?.why ?? (ending ? endingText(ending) : null)),
+          untilMs: down?.untilMs ?? null,
+          margin: marginOf(route),
+        };
+      }),
+    );
+  };
+  return {
+    routes,
+    faultyOf,
+    routesOf: async (provider) =>
+      catalogue().models.flatMap(({ routes: all }) =>
+        all.filter((route) => route.provider === provider).map(({ endpoint, options }) => ({ endpoint, options })),
+      ),
+    models: () => catalogue().models,
+    modelOf: (routeId) => catalogue().route(routeId)?.model,
+    offerOf: async (routeId) => {
+      const known = catalogue().route(routeId);
+      if (!known) throw new Error(`there is no route ${routeId}`);
+      const { endpoint, options, cost, rates } = known.route;
+      const least = Math.min(...(cost.length > 0 ? cost : rates).map(({ usd }) => Number(usd)));
+      return { endpoint, options, costs: `${least} USD per ${known.model.price.unit.replace("1k_", "1,000 ")}` };
+    },
+    providers: async () => {
+      const [keys, all] = [await sources(), await routes()];
+      return facts.map((one) => {
+        const own = all.filter(({ provider }) => provider === one.id);
+        const up = own.filter(({ state }) => state === "up").length;
+        return { ...one, key: sourceAt(keys, one.id, one.account), routes: own.length, up };
+      });
+    },
+  };
+};

@@ -1,0 +1,144 @@
+// What jobs deliver: their files as asked for, announced under addresses of this server, and spoiled where the script says so.
+import type { Sandbox } from "../media/sandbox/sandbox.ts";
+import { type Fault, isFault, numberOf } from "./faults.ts";
+import type { Answer, Ask, Reply } from "./http-server.ts";
+import { json, page, ranged, text } from "./http-server.ts";
+import { openSources, type Received, type Sources } from "./input-files.ts";
+import { endsAtMs, type Job, RESULT_KEPT_MS, stateAt } from "./jobs.ts";
+import type { Studio } from "./media-factory.ts";
+import { type KindOf, readWish, type UnsaidOf, type Wish } from "./parse-request.ts";
+import { OTHER_KINDS, type OtherKind } from "./rare-formats.ts";
+import { sendAs } from "./send-file.ts";
+import { MIME } from "./watermark.ts";
+import { otherwise } from "./wrong-deliveries.ts";
+
+/** A result file as a dialect announces it; sizes are missing where the announced address is not this server's. */
+export type Announced = { url: string; name: string; mime: string; bytes: number; width: number; height: number };
+
+type WorkshopParts = { kindOf: KindOf; studio: Studio; sandbox: Pick<Sandbox, "run">; nowMs: () => number; unsaid?: UnsaidOf };
+/** `kindOf` decides what an endpoint makes; `nowMs` whether it is ready. */
+export const openWorkshop = ({ kindOf, studio, sandbox, nowMs, unsaid = () => ({}) }: WorkshopParts) => {
+  const wishes = new WeakMap<Job, Promise<Wish>>();
+  const receipts = new WeakMap<Job, Promise<Received[]>>();
+
+  const sources = new WeakMap<Job, Sources>();
+  const sourcesOf = (job: Job): Sources => {
+    const known = sources.get(job) ?? openSources(job.input, sandbox);
+    sources.set(job, known);
+    return known;
+  };
+
+  /** What the job was asked for; its links are looked at once, when it is accepted. */
+  const wishOf = (job: Job): Promise<Wish> => {
+    const known = wishes.get(job);
+    if (known) return known;
+    const wish = readWish(job.endpoint, { ...unsaid(job.endpoint), ...job.input }, kindOf, sourcesOf(job));
+    wishes.set(job, wish);
+    return wish;
+  };
+
+  /** The clips and sounds that it was given, as they came. */
+  const receivedOf = (job: Job): Promise<Received[]> => {
+    const known = receipts.get(job) ?? sourcesOf(job).received();
+    receipts.set(job, known);
+    return known;
+  };
+
+  /** What a job makes, once everything that it was given has been measured: nobody bills before. */
+  const measuredWishOf = async (job: Job): Promise<Wish> => {
+    await receivedOf(job);
+    return wishOf(job);
+  };
+
+  /** File `n` (from 1) as it really is. */
+  const make = async (job: Job, n: number): Promise<{ bytes: Uint8Array; mime: string }> => {
+    const wish = await wishOf(job);
+    const other = otherKind(job);
+    if (other) return { bytes: await other.make(wish.sketch, job.plan.seed + n - 1), mime: other.mime };
+    const { sketch } = otherwise(wish, job.faults.file);
+    const bytes = await studio.make(sketch, job.plan.seed + n - 1, `${job.id}/${n}`);
+    // It is called what it should be.
+    return { bytes, mime: MIME[wish.sketch.format] };
+  };
+
+  /** The files of a finished job, in order. */
+  const announce = async (job: Job, origin: string): Promise<Announced[]> => {
+    const fault = job.faults.file;
+    if (isFault(fault, "no-file")) return [];
+    const wish = await measuredWishOf(job);
+    const { sketch } = wish;
+    const { count } = otherwise(wish, fault);
+    const files: Announced[] = [];
+    for (let n = 1; n <= count; n++) {
+      const { bytes, mime } = await make(job, n);
+      const extension = otherKind(job)?.extension ?? (sketch.format === "jpeg" ? "jpg" : sketch.format);
+      const name = `output-${n}.${extension}`;
+      const url = isFault(fault, "elsewhere") ? addressOf(fault) : `${origin}/files/${job.id}/${name}`;
+      files.push({ url, name, mime, bytes: bytes.length, width: sketch.width, height: sketch.height });
+    }
+    return files;
+  };
+
+  /** The file at a path below `/files/`. */
+  const deliver = async (ask: Ask, job: Job | undefined, n: number): Promise<Answer> => {
+    if (!job || stateAt(job, nowMs()) !== "done") return text(404, "no such file\n");
+    if (n < 1 || n > otherwise(await wishOf(job), job.faults.file).count) return text(404, "no such file\n");
+    // Replicate takes its files away after an hour; fal keeps them.
+    if (job.provider === "replicate" && nowMs() > endsAtMs(job) + RESULT_KEPT_MS) return text(404, "no such file\n");
+    const fault = job.faults.file;
+    job.fetches += 1;
+    if (isFault(fault, "missing")) return text(404, "no such file\n");
+    if (isFault(fault, "expired")) {
+      const body =
+        '<?xml version="1.0" encoding="UTF-8"?><Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>';
+      return text(numberOf(fault, "status"), body, "application/xml");
+    }
+    if (isFault(fault, "html")) return page(200, "Something went wrong");
+    if (isFault(fault, "file-5xx") && job.fetches <= numberOf(fault, "fetches")) return page(503, "Service Unavailable");
+    if (isFault(fault, "redirect")) return { ...text(302, ""), headers: { location: addressOf(fault) } };
+    if (isFault(fault, "json")) return json(200, { detail: "Internal error: the asset is not ready", code: 500 });
+    const { bytes, mime } = await make(job, n);
+    const whole: Reply & { body: Uint8Array } = { kind: "reply", status: 200, headers: { "content-type": mime }, body: bytes };
+    if (isFault(fault, "empty")) return { ...whole, body: "" };
+    if (isFault(fault, "unreadable")) return ranged(ask, { ...whole, body: noise(bytes.length, job.plan.seed) });
+    if (isFault(fault, "truncated"))
+      return sendAs(ask, { ...whole, body: bytes.subarray(0, Math.floor(bytes.length * 0.6)) }, job.faults.transfer);
+    if (isFault(fault, "file-cut") && job.fetches <= numberOf(fault, "fetches"))
+      return { ...whole, cutAt: Math.floor(bytes.length / 2) };
+    return sendAs(ask, whole, job.faults.transfer);
+  };
+
+  /** The files of a job as they are, spoiled where the script says so: for dialects that put them into the answer. */
+  const hand = async (job: Job): Promise<{ bytes: Uint8Array; mime: string }[]> => {
+    const fault = job.faults.file;
+    if (isFault(fault, "no-file")) return [];
+    const { count } = otherwise(await measuredWishOf(job), fault);
+    const files = await Promise.all(Array.from({ length: count }, (_, at) => make(job, at + 1)));
+    return files.map(({ bytes, mime }) => {
+      if (isFault(fault, "empty")) return { bytes: new Uint8Array(), mime };
+      if (isFault(fault, "unreadable")) return { bytes: noise(bytes.length, job.plan.seed), mime };
+      if (isFault(fault, "truncated")) return { bytes: bytes.subarray(0, Math.floor(bytes.length * 0.6)), mime };
+      return { bytes, mime };
+    });
+  };
+
+  return { wishOf, receivedOf, announce, deliver, hand };
+};
+export type Workshop = ReturnType<typeof openWorkshop>;
+
+/** The other kind that a job makes, if the script says so. */
+const otherKind = ({ faults: { kind } }: Job) =>
+  kind && Object.hasOwn(OTHER_KINDS, kind.name) ? OTHER_KINDS[kind.name as OtherKind] : undefined;
+
+const addressOf = (fault: Fault): string => (typeof fault.url === "string" ? fault.url : "");
+
+/** Bytes that are no file of any kind, the same for the same seed. */
+const noise = (length: number, seed: number): Uint8Array => {
+  const out = new Uint8Array(length);
+  let state = (seed | 1) >>> 0;
+  for (let i = 0; i < length; i++) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    out[i] = 128 | (state >>> 24);
+  }
+  return out;
+};

@@ -1,0 +1,72 @@
+// Makes the files that jobs deliver, and keeps the last ones made so that equal wishes cost nothing.
+import { makeClip } from "./clip.ts";
+import { drawPicture } from "./picture.ts";
+import { makeMp3, makeWav } from "./sound.ts";
+import { type FileFormat, stamp } from "./watermark.ts";
+
+/** What one file should be. Sizes in pixels, length in ms; what its format does not have is ignored. */
+export type Sketch = { format: FileFormat; width: number; height: number; ms: number; sound: boolean };
+
+/** Looks that a kind of file comes in; a job's seed picks one. Few, so that a busy simulator draws each only once. */
+const LOOKS = 12;
+const CACHE_BYTES = 96 * 1024 * 1024;
+
+export type Studio = {
+  /** A file as sketched. Equal sketches and marks give equal bytes; different marks never do. */
+  make(sketch: Sketch, seed: number, mark: string): Promise<Uint8Array>;
+};
+
+const draw = (sketch: Sketch, look: number): Promise<Uint8Array> => {
+  switch (sketch.format) {
+    case "mp4":
+      return makeClip(sketch, sketch.ms, sketch.sound, look);
+    case "mp3":
+      return Promise.resolve(makeMp3(sketch.ms, look));
+    case "wav":
+      return Promise.resolve(makeWav(sketch.ms, look));
+    default:
+      return drawPicture(sketch.format, sketch, look);
+  }
+};
+
+/** A studio with its own cache of at most 96 MB, oldest out first. */
+export const openStudio = (): Studio => {
+  const kept = new Map<string, Promise<Uint8Array>>();
+  const sizes = new Map<string, number>();
+  let keptBytes = 0;
+
+  const drop = (key: string) => {
+    kept.delete(key);
+    keptBytes -= sizes.get(key) ?? 0;
+    sizes.delete(key);
+  };
+
+  const base = (sketch: Sketch, look: number): Promise<Uint8Array> => {
+    const key = JSON.stringify([sketch.format, sketch.width, sketch.height, sketch.ms, sketch.sound, look]);
+    const found = kept.get(key);
+    if (found) {
+      kept.delete(key);
+      kept.set(key, found);
+      return found;
+    }
+    const drawn = draw(sketch, look);
+    kept.set(key, drawn);
+    drawn.then(
+      (bytes) => {
+        if (kept.get(key) !== drawn) return;
+        sizes.set(key, bytes.length);
+        keptBytes += bytes.length;
+        for (const oldest of kept.keys()) {
+          if (keptBytes <= CACHE_BYTES) break;
+          drop(oldest);
+        }
+      },
+      () => drop(key),
+    );
+    return drawn;
+  };
+
+  return {
+    make: async (sketch, seed, mark) => stamp(await base(sketch, Math.abs(seed) % LOOKS), sketch.format, mark),
+  };
+};

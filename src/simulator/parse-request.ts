@@ -1,0 +1,150 @@
+// Reads what a request asks for: kind, number, size, length, sound and format, in the words of either dialect.
+import type { JsonObject, MediaKind } from "../domain/types.ts";
+import type { Sources } from "./input-files.ts";
+import type { Sketch } from "./media-factory.ts";
+import { clipSize, evenSize, pictureSize, ratioOf, type Size, saidSize } from "./resolutions.ts";
+import type { FileFormat } from "./watermark.ts";
+
+/** What an endpoint makes; undefined where its name does not say. */
+export type KindOf = (endpoint: string) => MediaKind | undefined;
+/** What an endpoint makes where its requests do not say it, by the catalogue. */
+export type UnsaidOf = (endpoint: string) => JsonObject;
+export type Wish = { kind: MediaKind; count: number; sketch: Sketch };
+
+const DEFAULT_CLIP_MS = 5000;
+const LONGEST_MS = 600_000;
+/** Spoken text: about fifteen characters a second. */
+const MS_PER_CHARACTER = 66;
+
+const NAMES: readonly (readonly [RegExp, MediaKind])[] = [
+  [/lip-?sync|avatar|talking|video|seedance|vidmodel|veo|kling|wan\b|hailuo|sora/i, "video"],
+  [/speech|tts|audio|voice|music|sound|song/i, "audio"],
+  [/image|picture|photo|edit|upscal|flux|banana|seedream|diffusion|esrgan/i, "image"],
+];
+
+/** Kind by the endpoint's name alone. */
+export const kindByName: KindOf = (endpoint) => NAMES.find(([name]) => name.test(endpoint))?.[1];
+
+/** Where the request itself says it: `videoInference`. */
+const kindSaid = ({ task_type }: JsonObject): MediaKind | undefined =>
+  (["video", "image", "audio"] as const).find((kind) => task_type === `${kind}Inference`);
+
+const kindByFields = (input: JsonObject): MediaKind => {
+  if ("duration" in input || "generate_audio" in input || "video_url" in input || "video" in input) return "video";
+  return "text" in input && !("prompt" in input) ? "audio" : "image";
+};
+
+const first = (input: JsonObject, ...names: string[]) => names.map((name) => input[name]).find((value) => value != null);
+
+/** The first text under any of these names, a link mostly; of a list, its first. */
+const link = (input: JsonObject, ...names: string[]): string | undefined => {
+  const found = first(input, ...names);
+  const one = Array.isArray(found) ? found[0] : found;
+  return typeof one === "string" ? one : undefined;
+};
+
+const pictureOf = (input: JsonObject) =>
+  link(input, "image_url", "image", "input_image", "image_urls", "reference_images", "start_image", "first_frame_image");
+const clipOf = (input: JsonObject) => link(input, "video_url", "video", "input_video");
+const soundOf = (input: JsonObject) => link(input, "audio_url", "audio", "input_audio");
+
+const positive = (value: unknown): number | undefined => {
+  const n = typeof value === "string" && value.trim() !== "" ? Number.parseFloat(value) : value;
+  return typeof n === "number" && Number.isFinite(n) && n > 0 ? n : undefined;
+};
+
+const formatOf = (kind: MediaKind, said: unknown): FileFormat => {
+  if (kind === "video") return "mp4";
+  const name = typeof said === "string" ? said.toLowerCase() : "";
+  if (kind === "audio") return name.startsWith("wav") || name.startsWith("pcm") ? "wav" : "mp3";
+  if (name === "webp") return "webp";
+  return name === "jpeg" || name === "jpg" ? "jpeg" : "png";
+};
+
+const countOf = (input: JsonObject) =>
+  Math.min(16, Math.max(1, Math.floor(positive(first(input, "num_images", "num_outputs", "n")) ?? 1)));
+const saidSeconds = (input: JsonObject): number | undefined => {
+  const ms = positive(input.music_length_ms);
+  return positive(first(input, "duration", "seconds", "duration_seconds", "seconds_total")) ?? (ms && ms / 1000);
+};
+
+/** What models make that are not asked: their endpoints stand for it. */
+const HABITS: readonly (readonly [endpoint: RegExp, { resolution?: string; seconds?: number }])[] = [
+  [/hailuo-?2\.3.*pro/i, { resolution: "1080p", seconds: 6 }],
+  [/kling.*(pro|v2\.6)/i, { resolution: "1080p" }],
+];
+const habitOf = (endpoint: string, { mode }: JsonObject): { resolution?: string; seconds?: number } =>
+  HABITS.find(([known]) => known.test(endpoint))?.[1] ?? (mode === "pro" ? { resolution: "1080p" } : {});
+
+/** What can be told from the request alone, at once: enough to plan how long the work will take. */
+export const glance = (endpoint: string, input: JsonObject, kindOf: KindOf) => ({
+  kind: kindSaid(input) ?? kindOf(endpoint) ?? kindByName(endpoint) ?? kindByFields(input),
+  count: countOf(input),
+  lengthMs: Math.min(LONGEST_MS, (saidSeconds(input) ?? habitOf(endpoint, input).seconds ?? DEFAULT_CLIP_MS / 1000) * 1000),
+});
+
+/** The shape asked for; `auto`, `adaptive` and silence follow the input's shape, else 16:9 for clips and 1:1 for pictures. */
+const shapeOf = async (
+  sources: Sources,
+  input: JsonObject,
+  kind: MediaKind,
+  source: Partial<Size> | undefined,
+): Promise<number> => {
+  const said = first(input, "aspect_ratio", "ratio");
+  const shown = ratioOf(said);
+  if (shown !== undefined) return shown;
+  if (source?.width && source.height) return source.width / source.height;
+  const picture = pictureOf(input);
+  const shape = picture === undefined ? undefined : await sources.picture(picture);
+  if (shape) return shape.width / shape.height;
+  return kind === "image" && said === undefined ? 1 : 16 / 9;
+};
+
+const pictureWish = async (sources: Sources, input: JsonObject, endpoint: string): Promise<Size> => {
+  const said = saidSize(input.image_size) ?? saidSize(input.size) ?? saidSize(input);
+  if (said) return said;
+  const source = pictureOf(input);
+  if (source !== undefined && /upscal|esrgan/i.test(endpoint)) {
+    const shape = await sources.picture(source);
+    const factor = positive(first(input, "upscale_factor", "scale", "upscaling_factor")) ?? 2;
+    if (shape && input.resolution === undefined) return evenSize({ width: shape.width * factor, height: shape.height * factor });
+  }
+  return pictureSize(first(input, "resolution") ?? "1K", await shapeOf(sources, input, "image", undefined));
+};
+
+/**
+ * What a request asks for. Links on this machine are looked at (at most some seconds); others never.
+ * Lengths: `duration` in seconds; without one the source clip's, else the sound's, else 5 s; spoken text by its length.
+ */
+export const readWish = async (endpoint: string, input: JsonObject, kindOf: KindOf, sources: Sources): Promise<Wish> => {
+  const { kind, count } = glance(endpoint, input, kindOf);
+  const format = formatOf(kind, first(input, "output_format", "format", "audio_format"));
+  const saidS = saidSeconds(input);
+
+  if (kind === "image") {
+    const size = await pictureWish(sources, input, endpoint);
+    return { kind, count, sketch: { format, ...size, ms: 0, sound: false } };
+  }
+  if (kind === "audio") {
+    const text = link(input, "text", "prompt", "input") ?? "";
+    const ms = saidS === undefined ? Math.min(120_000, Math.max(1000, text.length * MS_PER_CHARACTER)) : saidS * 1000;
+    return { kind, count: 1, sketch: { format, width: 0, height: 0, ms: Math.min(LONGEST_MS, Math.round(ms)), sound: true } };
+  }
+  // Without a length of its own, a request with a single clip is an edit of it.
+  const clip = clipOf(input) ?? (saidS === undefined ? link(input, "video_urls", "reference_videos") : undefined);
+  const voice = soundOf(input);
+  const source = clip === undefined ? undefined : await sources.clip(clip);
+  const spoken = source === undefined && voice !== undefined ? await sources.clip(voice) : undefined;
+  const habit = habitOf(endpoint, input);
+  const usualMs = habit.seconds === undefined ? DEFAULT_CLIP_MS : habit.seconds * 1000;
+  const ms = saidS === undefined ? (source?.ms ?? spoken?.ms ?? usualMs) : saidS * 1000;
+  const asked = first(input, "generate_audio", "with_audio", "audio", "sound", "generate_audio_switch");
+  const sound = typeof asked === "boolean" ? asked : voice !== undefined || (clip !== undefined && (source?.sound ?? false));
+  const resolution = first(input, "resolution");
+  const keepsSize = resolution === undefined && ratioOf(first(input, "aspect_ratio", "ratio")) === undefined;
+  const size =
+    keepsSize && source?.width && source.height
+      ? evenSize({ width: source.width, height: source.height })
+      : clipSize(resolution ?? habit.resolution ?? "720p", await shapeOf(sources, input, kind, source));
+  return { kind, count: 1, sketch: { format, ...size, ms: Math.min(LONGEST_MS, Math.round(ms)), sound } };
+};

@@ -1,0 +1,32 @@
+// How a finished file is sent: compressed, under a name that is not its own, without its length, late.
+import { promisify } from "node:util";
+import * as zlib from "node:zlib";
+import { type Fault, isFault, numberOf } from "./faults.ts";
+import { type Ask, type Reply, ranged } from "./http-server.ts";
+
+/** In threads of their own: a simulator inside a service is not to hold it up. */
+const PACK: Readonly<Record<string, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
+  gzip: promisify(zlib.gzip),
+  deflate: promisify(zlib.deflate),
+  br: (bytes) => promisify(zlib.brotliCompress)(bytes, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } }),
+  zstd: promisify(zlib.zstdCompress),
+};
+
+const wordOf = (fault: Fault, param: string, byDefault: string): string => {
+  const word = fault[param];
+  return typeof word === "string" ? word : byDefault;
+};
+
+/** @param file whole, its body bytes; a part of it is sent where one was asked for, unless it is compressed */
+export const sendAs = async (ask: Ask, file: Reply & { body: Uint8Array }, fault: Fault | undefined): Promise<Reply> => {
+  if (!fault) return ranged(ask, file);
+  const headers = (more: Record<string, string>) => ({ ...file.headers, ...more });
+  const pack = PACK[fault.name];
+  if (pack) return { ...file, headers: headers({ "content-encoding": fault.name }), body: await pack(file.body) };
+  if (isFault(fault, "misnamed-coding"))
+    return ranged(ask, { ...file, headers: headers({ "content-encoding": wordOf(fault, "coding", "aws-chunked") }) });
+  if (isFault(fault, "wrong-type"))
+    return ranged(ask, { ...file, headers: headers({ "content-type": wordOf(fault, "type", "application/octet-stream") }) });
+  if (isFault(fault, "no-length")) return { ...file, isUntold: true };
+  return { ...ranged(ask, file), delayMs: numberOf(fault, "ms") };
+};

@@ -1,0 +1,59 @@
+// The providers' own storage, as far as the simulator has one: files that callers put there before a submission, in memory.
+import { type Answer, type Ask, json, ranged, text } from "./http-server.ts";
+import { formObject } from "./multipart.ts";
+
+type Stored = { bytes: Uint8Array; mime: string };
+
+export type Depot = {
+  /** Makes room for a file that is put later. @returns the address where it is put, and will be */
+  reserve(origin: string, mime: string): string;
+  /** Takes a file that came in a part of a form; undefined when there is none. */
+  takePart(ask: Ask, field: string): { url: string; bytes: number; mime: string } | undefined;
+  /** Answers a request below `/uploads/`. */
+  answer(ask: Ask, path: string): Answer;
+};
+
+const MOST_BYTES = 256 * 1_048_576;
+
+/** A depot that holds the newest files. */
+export const openDepot = (): Depot => {
+  const files = new Map<string, Stored>();
+  const put = (id: string, stored: Stored) => {
+    files.delete(id);
+    files.set(id, stored);
+    let held = [...files.values()].reduce((sum, { bytes }) => sum + bytes.length, 0);
+    for (const [oldest, { bytes }] of files) {
+      if (held <= MOST_BYTES || oldest === id) break;
+      files.delete(oldest);
+      held -= bytes.length;
+    }
+  };
+  const addressOf = (origin: string, id: string) => `${origin}/uploads/${id}`;
+
+  return {
+    reserve: (origin, mime) => {
+      const id = crypto.randomUUID();
+      put(id, { bytes: new Uint8Array(0), mime });
+      return addressOf(origin, id);
+    },
+    takePart: (ask, field) => {
+      const part = formObject(ask)?.[field];
+      const [, mime, base64] = typeof part === "string" ? (/^data:([^;,]*);base64,(.*)$/s.exec(part) ?? []) : [];
+      if (mime === undefined || base64 === undefined) return undefined;
+      const id = crypto.randomUUID();
+      const bytes = new Uint8Array(Buffer.from(base64, "base64"));
+      put(id, { bytes, mime });
+      return { url: addressOf(ask.origin, id), bytes: bytes.length, mime };
+    },
+    answer: (ask, path) => {
+      const id = path.slice(1);
+      const stored = files.get(id);
+      if (!stored) return text(404, "no such file\n");
+      if (ask.method === "PUT") {
+        put(id, { bytes: ask.body, mime: ask.headers["content-type"] ?? stored.mime });
+        return json(200, {});
+      }
+      return ranged(ask, { kind: "reply", status: 200, headers: { "content-type": stored.mime }, body: stored.bytes });
+    },
+  };
+};

@@ -1,0 +1,55 @@
+// Whether the rows of an archive are those of the books, as long as the books have them: row by row, in the order in which both have them.
+
+import type { Depot } from "./archive-storage.ts";
+import { type AccountPiece, ArchiveFault, type Kind, type Manifest, type Row, rowsIn } from "./format.ts";
+import { listsOf, settledIn } from "./select-rows.ts";
+import type { Books } from "./source.ts";
+
+type Pieces = ReadonlyMap<number, AccountPiece>;
+
+const MOVEMENTS = "SELECT * FROM movement ORDER BY account_seq, chain_seq";
+const movementsIn = async function* ({ rows }: Books, pieces: Pieces): AsyncGenerator<Row> {
+  for await (const row of rows<Row>(MOVEMENTS)) {
+    const piece = pieces.get(Number(row.account_seq));
+    const at = Number(row.chain_seq);
+    if (piece && at > piece.from.chainSeq && at <= piece.to.chainSeq) yield row;
+  }
+};
+
+/** What is archived of a row: a later release may know more of it. */
+const isSame = (archived: Row, row: Row): boolean => Object.entries(archived).every(([name, value]) => row[name] === value);
+
+const nameOf = (kind: Kind, { seq, n, version }: Row): string =>
+  [kind, seq, n ?? version].filter((part) => part !== undefined).join(" ");
+
+/** The first row of a kind at which archive and books part; undefined where they do not. */
+const partedAt = async (
+  kind: Kind,
+  archived: AsyncIterator<Row, unknown>,
+  live: AsyncIterable<Row>,
+): Promise<string | undefined> => {
+  for await (const row of live) {
+    const next = await archived.next();
+    if (next.done === true || !isSame(next.value, row)) return nameOf(kind, row);
+  }
+  const left = await archived.next();
+  return left.done === true ? undefined : nameOf(kind, left.value);
+};
+
+/** @returns where the rows of an archive are others than those of the books. */
+export const differences = async (books: Books, depot: Depot, manifest: Manifest): Promise<string[]> => {
+  try {
+    const pieces = new Map<number, AccountPiece>();
+    for await (const piece of rowsIn<AccountPiece>(depot, manifest, "account")) pieces.set(piece.seq, piece);
+    const found = [await partedAt("movement", rowsIn(depot, manifest, "movement"), movementsIn(books, pieces))];
+    for (const list of listsOf(books))
+      found.push(
+        await partedAt(list.kind, rowsIn(depot, manifest, list.kind), settledIn(books, list, manifest.beforeMs, pieces)),
+      );
+    return found.filter((one) => one !== undefined);
+  } catch (fault) {
+    // Told already by the archive's own check.
+    if (fault instanceof ArchiveFault) return [];
+    throw fault;
+  }
+};

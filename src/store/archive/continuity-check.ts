@@ -1,0 +1,81 @@
+// Whether the books go on where an archive ends: the next movement of each account follows from the last that is archived, and rows are the same in both.
+import { linkHash } from "../sql/ledger.ts";
+import type { ChainRow } from "../sql/verify/chain.ts";
+import { openTelling } from "../sql/verify/report.ts";
+import type { CheckResult } from "../store.ts";
+import type { Depot } from "./archive-storage.ts";
+import type { Walked } from "./check.ts";
+import { differences } from "./compare-rows.ts";
+import type { Listed } from "./format.ts";
+import { type BooksPlace, withBooks } from "./source.ts";
+
+const BALANCES = `SELECT a.seq, a.id, b.chain_seq, b.chain_end, b.available_credits, b.held_credits
+  FROM account a JOIN balance b ON b.account_seq = a.seq ORDER BY a.seq`;
+const MOVEMENTS = "SELECT * FROM movement ORDER BY account_seq, chain_seq";
+type Balance = {
+  seq: number;
+  id: string;
+  chain_seq: number;
+  chain_end: number | null;
+  available_credits: number;
+  held_credits: number;
+};
+
+/** @throws what keeps the books from being read. */
+export const checkJoin = async (
+  place: BooksPlace,
+  depot: Depot,
+  { ends }: Walked,
+  manifests: readonly Listed[],
+): Promise<CheckResult> =>
+  withBooks(place, async (books) => {
+    const { rows, lineage } = books;
+    const telling = openTelling(["the books"]);
+    const offend = (fault: string, row: Record<string, string | number | null>): void => void telling.tell({ fault, ...row });
+    if (manifests.some(({ manifest }) => manifest.lineage !== lineage)) offend("the archive is of another service's books", {});
+    const known = new Set<number>();
+    for await (const balance of rows<Balance>(BALANCES)) {
+      const end = ends.get(balance.seq);
+      if (!end) continue;
+      known.add(balance.seq);
+      const isThere =
+        balance.chain_seq > end.chainSeq ||
+        (balance.chain_end === end.seq &&
+          balance.chain_seq === end.chainSeq &&
+          balance.available_credits === end.availableCredits &&
+          balance.held_credits === end.heldCredits);
+      if (balance.id !== end.id || !isThere)
+        offend("the account does not stand where its archive ends, or beyond it", { account: end.id });
+    }
+    for (const [seq, { id }] of ends) if (!known.has(seq)) offend("the account is not in the books", { account: id });
+    const met = new Set<number>();
+    for await (const row of rows<ChainRow>(MOVEMENTS)) {
+      const end = ends.get(row.account_seq);
+      if (!end) continue;
+      if (row.chain_seq === end.chainSeq && (row.hash !== end.hash || row.seq !== end.seq))
+        offend("the last movement that is archived is another one in the books", { account: end.id, chain_seq: row.chain_seq });
+      if (row.chain_seq !== end.chainSeq + 1) continue;
+      met.add(row.account_seq);
+      const hash = linkHash(end.hash, {
+        ...{ chainSeq: row.chain_seq, kind: row.kind, credits: row.credits, from: row.from_side, to: row.to_side },
+        ...{
+          generationSeq: row.generation_seq,
+          attemptN: row.attempt_n,
+          availableAfter: row.available_after,
+          heldAfter: row.held_after,
+        },
+        ...{ atMs: row.at_ms, note: row.note },
+      });
+      if (row.previous !== end.seq || row.hash !== hash)
+        offend("the next movement does not follow from the last that is archived", { account: end.id, chain_seq: row.chain_seq });
+    }
+    for await (const balance of rows<Balance>(BALANCES)) {
+      const end = ends.get(balance.seq);
+      if (end && balance.chain_seq > end.chainSeq && !met.has(balance.seq))
+        offend("the movement behind the last that is archived is missing", { account: end.id });
+    }
+    for (const { manifest } of manifests)
+      for (const row of await differences(books, depot, manifest))
+        offend("the row is another one in the books, or in one of them alone", { manifest: manifest.n, row });
+    return { ok: telling.rows.length === 0, invariant: 1, name: "archive and books join", offending: telling.rows };
+  });

@@ -1,0 +1,119 @@
+// The form of an archive: segments of rows that are named by what is in them, and manifests that say which belong together, each naming the one before.
+import { gunzipSync } from "node:zlib";
+import type { Value } from "../sql/sql-program.ts";
+import type { Depot } from "./archive-storage.ts";
+
+export type Row = Record<string, Value>;
+export const KINDS = ["account", "movement", "generation", "attempt", "attempt_request", "journal", "claim"] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** Where the chain of an account stands: its last movement, and what it made of the balance. `seq`: as `movement` numbers it; null: none yet. */
+export type End = { seq: number | null; chainSeq: number; hash: string; availableCredits: number; heldCredits: number };
+/** A row of kind `account`: the piece of its chain that is in an archive. */
+export type AccountPiece = { seq: number; id: string; from: End; to: End };
+
+/** Rows as lines of JSON, packed by gzip, in a file that has the SHA-256 of the lines for a name. */
+export type Segment = { kind: Kind; sha256: string; bytes: number; rows: number };
+export type Totals = { movements: number; generations: number; capturedCredits: number; releasedCredits: number };
+export type Manifest = {
+  form: 1;
+  /** From 1 on. */
+  n: number;
+  /** The same for every copy of one service's database. */
+  lineage: string;
+  /** Everything in it is older. */
+  beforeMs: number;
+  madeAtMs: number;
+  /** SHA-256 of the manifest before this one. */
+  previous: string | null;
+  segments: Segment[];
+  totals: Totals;
+};
+
+/** An archive cannot be made or read; one line that says why. */
+export class ArchiveFault extends Error {
+  override readonly name = "ArchiveFault";
+}
+
+export const SEGMENTS = "segments";
+export const manifestName = (n: number): string => `manifest-${String(n).padStart(6, "0")}.json`;
+export const segmentName = ({ sha256 }: Pick<Segment, "sha256">): string => `${SEGMENTS}/${sha256}.ndjson.gz`;
+export const sha256Of = (bytes: string | Uint8Array): string => Bun.SHA256.hash(bytes, "hex");
+
+const isManifest = (value: unknown): value is Manifest =>
+  typeof value === "object" && value !== null && "form" in value && value.form === 1 && "segments" in value && "totals" in value;
+
+/** A manifest has a line for each segment: this is one of half a million. */
+const MOST_MANIFEST_BYTES = 64 * 1024 * 1024;
+/** What gzip may add to what it cannot make smaller. */
+const packedAtMost = (bytes: number): number => bytes + Math.ceil(bytes / 1000) + 1000;
+
+export type Listed = { manifest: Manifest; sha256: string };
+/** The manifests of an archive in their order; none where there is no archive. @throws ArchiveFault for one that cannot be read. */
+export const manifestsIn = async (depot: Depot): Promise<Listed[]> => {
+  const names = (await depot.list()).filter((name) => /^manifest-\d{6}\.json$/.test(name));
+  const all: Listed[] = [];
+  for (const name of names.sort()) {
+    const bytes = await depot.read(name, MOST_MANIFEST_BYTES);
+    if (bytes === undefined) throw new ArchiveFault(`${depot.told(name)} is not there`);
+    if (bytes === "larger") throw new ArchiveFault(`${depot.told(name)} is larger than a manifest can be`);
+    let manifest: unknown;
+    try {
+      manifest = JSON.parse(new TextDecoder().decode(bytes));
+    } catch {
+      throw new ArchiveFault(`${depot.told(name)} is not JSON: it was cut off or changed`);
+    }
+    if (!isManifest(manifest)) throw new ArchiveFault(`${depot.told(name)} is not the manifest of an archive of this release`);
+    all.push({ manifest, sha256: sha256Of(bytes) });
+  }
+  return all;
+};
+
+/** The lines of a segment, unpacked. @throws ArchiveFault when it is not there or not what its name says. */
+export const linesOfSegment = async (depot: Depot, segment: Segment): Promise<Uint8Array> => {
+  const told = depot.told(segmentName(segment));
+  const packed = await depot.read(segmentName(segment), packedAtMost(segment.bytes));
+  if (packed === undefined) throw new ArchiveFault(`${told} is not there`);
+  if (packed === "larger") throw new ArchiveFault(`${told} is larger than its content can be`);
+  let lines: Uint8Array;
+  try {
+    // Not more than there may be, whatever it unpacks to.
+    lines = gunzipSync(packed, { maxOutputLength: Math.max(1, segment.bytes) });
+  } catch {
+    throw new ArchiveFault(`${told} cannot be unpacked: it was cut off or changed`);
+  }
+  if (sha256Of(lines) !== segment.sha256) throw new ArchiveFault(`${told} does not have the content that its name says`);
+  return lines;
+};
+
+const NEWLINE = 10;
+/** The rows of a segment, one at a time. @throws ArchiveFault when it is not there or not what its name says. */
+export const rowsOfSegment = async function* <R = Row>(depot: Depot, segment: Segment): AsyncGenerator<R, undefined> {
+  const lines = await linesOfSegment(depot, segment);
+  let rows = 0;
+  for (let at = lines.indexOf(NEWLINE); at >= 0; at = lines.indexOf(NEWLINE, at + 1)) rows += 1;
+  if (lines.at(-1) !== NEWLINE || rows !== segment.rows)
+    throw new ArchiveFault(`${depot.told(segmentName(segment))} has ${rows} rows, and the manifest says ${segment.rows}`);
+  const decoder = new TextDecoder();
+  for (let from = 0; from < lines.length; ) {
+    const end = lines.indexOf(NEWLINE, from);
+    yield JSON.parse(decoder.decode(lines.subarray(from, end))) as R;
+    from = end + 1;
+  }
+};
+
+/** Unpacked since the last collection. What is unpacked lies outside the heap, which by itself sees no reason to let go of it. */
+let looseBytes = 0;
+const MOST_LOOSE_BYTES = 32 * 1024 * 1024;
+
+/** All rows of a kind, segment by segment. */
+export const rowsIn = async function* <R = Row>(depot: Depot, { segments }: Manifest, kind: Kind): AsyncGenerator<R, undefined> {
+  for (const segment of segments) {
+    if (segment.kind !== kind) continue;
+    yield* rowsOfSegment<R>(depot, segment);
+    looseBytes += segment.bytes;
+    if (looseBytes < MOST_LOOSE_BYTES) continue;
+    looseBytes = 0;
+    Bun.gc(true);
+  }
+};

@@ -1,0 +1,127 @@
+// What goes into an archive: of each account the next piece of its chain in which all is settled, old and no longer needed, and what was settled in it.
+import { chainStart } from "../sql/ledger.ts";
+import type { ChainRow } from "../sql/verify/chain.ts";
+import type { AccountPiece, End, Kind, Row } from "./format.ts";
+import type { Books } from "./source.ts";
+
+/**
+ * Whether a movement may go: it is old, and where it settles a generation, that has ended, its files are gone and nobody asks about its
+ * attempts any more. So what goes never changes again.
+ */
+const CHAIN = `SELECT m.*, CASE WHEN m.at_ms >= ?1 THEN 0 WHEN m.kind NOT IN ('capture', 'release') THEN 1
+    WHEN g.completed_at_ms < ?1 AND (g.files_expire_at_ms IS NULL OR g.files_expired_at_ms < ?1)
+      AND NOT EXISTS (SELECT 1 FROM attempt a WHERE a.seq = g.seq AND a.watch_until_ms IS NOT NULL) THEN 1 ELSE 0 END AS may_go
+  FROM movement m LEFT JOIN generation g ON g.seq = m.generation_seq ORDER BY m.account_seq, m.chain_seq`;
+const ACCOUNTS = "SELECT seq, id FROM account ORDER BY seq";
+
+/** A generation goes with the movement that settled it; a capture and the release beside it are never parted. */
+const settled = (columns: string, from: string, order: string): string =>
+  `SELECT ${columns}, g.account_seq AS of_account, x.chain_seq AS settled_at FROM ${from}
+   JOIN posting x ON x.generation_seq = g.seq AND x.kind = CASE g.status WHEN 'succeeded' THEN 'capture' ELSE 'release' END
+   WHERE g.completed_at_ms < ?1 ORDER BY ${order}`;
+const GENERATION = `g.seq, g.account_seq, g.id, g.model, g.status, g.quoted_credits, g.reserved_credits, g.cost_credits, g.attempts, g.error, g.output,
+  g.created_at_ms, g.wait_ends_at_ms, g.completed_at_ms, g.files_expire_at_ms, g.files_expired_at_ms, g.idempotency_key, g.hold_chain_seq, g.hold_previous,
+  g.hold_available_after, g.hold_held_after, g.hold_epoch, g.hold_hash, k.id AS key_id, g.max_cost_credits, g.request_id, p.routes AS plan, g.body, g.added`;
+/** Of books of before a step they are no column: what is archived of those says nothing of it. */
+const ORDERED = ", g.ordered";
+const ATTEMPT = `a.seq, a.n, a.ref, a.route_id, a.provider, a.endpoint, o.options, a.kind, a.price_credits, a.state, a.sent_at_ms, a.ends_at_ms, a.job_id,
+  a.job_urls, a.results, a.failure, a.ended_at_ms`;
+
+type List = { kind: Kind; sql: string; onlyShared?: true };
+const generations = (columns: string): List => ({
+  kind: "generation",
+  sql: settled(columns, "generation g JOIN plan p ON p.seq = g.plan_seq JOIN api_key k ON k.seq = g.key_seq", "g.seq"),
+});
+/** What goes with generations, in the order in which it is read. */
+const LISTS: readonly List[] = [
+  {
+    kind: "attempt",
+    sql: settled(
+      ATTEMPT,
+      "attempt a JOIN generation g ON g.seq = a.seq JOIN route_options o ON o.seq = a.options_seq",
+      "a.seq, a.n",
+    ),
+  },
+  {
+    kind: "attempt_request",
+    sql: settled("r.seq, r.n, r.request", "attempt_request r JOIN generation g ON g.seq = r.seq", "r.seq, r.n"),
+  },
+  {
+    kind: "journal",
+    sql: settled(
+      "j.seq, j.version, j.at_ms, j.epoch, j.state_after, j.event",
+      "journal j JOIN generation g ON g.seq = j.seq",
+      "j.seq, j.version",
+    ),
+  },
+  {
+    kind: "claim",
+    sql: settled("c.seq, c.n, c.epoch, c.from_version, c.at_ms", "claim c JOIN generation g ON g.seq = c.seq", "c.seq, c.n"),
+    onlyShared: true,
+  },
+];
+
+type ChainedRow = ChainRow & { may_go: number; epoch: number };
+
+const endAt = (row: ChainRow): End => ({
+  seq: row.seq,
+  chainSeq: row.chain_seq,
+  hash: row.hash,
+  availableCredits: row.available_after,
+  heldCredits: row.held_after,
+});
+
+export const listsOf = ({ hasClaims, hasOrders }: Pick<Books, "hasClaims" | "hasOrders">): readonly List[] => [
+  generations(hasOrders ? GENERATION + ORDERED : GENERATION),
+  ...LISTS.filter(({ onlyShared }) => hasClaims || !onlyShared),
+];
+
+/** The rows of a list that go with generations which were settled within pieces of their accounts' chains. */
+export const settledIn = async function* (
+  { rows }: Pick<Books, "rows">,
+  { sql }: List,
+  beforeMs: number,
+  pieces: ReadonlyMap<number, Pick<AccountPiece, "from" | "to">>,
+): AsyncGenerator<Row> {
+  for await (const { of_account, settled_at, ...row } of rows<Row>(sql, beforeMs)) {
+    const piece = pieces.get(Number(of_account));
+    const at = Number(settled_at);
+    if (piece && at > piece.from.chainSeq && at <= piece.to.chainSeq) yield row;
+  }
+};
+
+/**
+ * Gives every row to be archived, kind by kind.
+ * @param ends where former archives of the same books end
+ * @param put most rows are only collected, and nobody waits for them
+ */
+export const gather = async (
+  { rows, hasClaims, hasOrders }: Books,
+  beforeMs: number,
+  ends: ReadonlyMap<number, End>,
+  put: (kind: Kind, row: Row) => Promise<void> | undefined,
+): Promise<void> => {
+  const pieces = new Map<number, AccountPiece & { isOver: boolean }>();
+  for await (const { seq, id } of rows<{ seq: number; id: string }>(ACCOUNTS)) {
+    const from = ends.get(seq) ?? { seq: null, chainSeq: 0, hash: chainStart(id), availableCredits: 0, heldCredits: 0 };
+    pieces.set(seq, { seq, id, from, to: from, isOver: false });
+  }
+  for await (const { may_go, ...row } of rows<ChainedRow>(CHAIN, beforeMs)) {
+    const piece = pieces.get(row.account_seq);
+    if (!piece || piece.isOver || row.chain_seq <= piece.from.chainSeq) continue;
+    if (may_go === 0) {
+      piece.isOver = true;
+      continue;
+    }
+    piece.to = endAt(row);
+    const isWritten = put("movement", row as unknown as Row);
+    if (isWritten) await isWritten;
+  }
+  for (const { isOver: _, ...piece } of pieces.values())
+    if (piece.to !== piece.from) await put("account", piece as unknown as Row);
+  for (const list of listsOf({ hasClaims, hasOrders }))
+    for await (const row of settledIn({ rows }, list, beforeMs, pieces)) {
+      const isWritten = put(list.kind, row);
+      if (isWritten) await isWritten;
+    }
+};

@@ -1,0 +1,76 @@
+// The books as an archive reads them: on one state of the database, row after row, from a file or from PostgreSQL, and nothing is written.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { connect } from "../postgres/connections.ts";
+import { openPostgresReads } from "../postgres/read-only-client.ts";
+import { rowsOn } from "../postgres/verify.ts";
+import type { Value } from "../sql/sql-program.ts";
+import type { Rows } from "../sql/verify/run-async.ts";
+import { lineageOf } from "../sqlite/database-id.ts";
+import { DirectoryUnusable, tellingDamage } from "../sqlite/errors.ts";
+import { checkSchema } from "../sqlite/migrate.ts";
+import { insistOnHere } from "../sqlite/migrated-marker.ts";
+import { DATABASE_FILE, openReader } from "../sqlite/open.ts";
+import { missLog } from "../sqlite/wal-sentinel.ts";
+
+export type Books = {
+  rows: Rows;
+  lineage: string;
+  /** Whether several nodes have owned generations in turn. */
+  hasClaims: boolean;
+  /** Whether what was ordered is kept with each generation. */
+  hasOrders: boolean;
+};
+export type BooksPlace = { dir: string } | { url: string; prepare: boolean };
+
+const SECRET = "SELECT value FROM meta WHERE name = 'secret'";
+const first = async <Row>(rows: AsyncIterable<Row>): Promise<Row | undefined> => {
+  for await (const row of rows) return row;
+  return undefined;
+};
+const lineageIn = async (rows: Rows): Promise<string> => lineageOf((await first(rows<{ value: string }>(SECRET)))?.value ?? "");
+
+/** The step of SQLite's schema that keeps what was ordered; a shared database says by its columns whether it does. */
+const ORDERED_SINCE = 6;
+const KEEPS_ORDERS = `SELECT 1 AS found FROM information_schema.columns
+  WHERE table_schema = current_schema() AND table_name = 'generation' AND column_name = 'ordered'`;
+const keepsOrders = async (rows: Rows): Promise<boolean> => (await first(rows<{ found: number }>(KEEPS_ORDERS))) !== undefined;
+
+const overFile = async <T>(dir: string, work: (books: Books) => Promise<T>): Promise<T> => {
+  const path = join(dir, DATABASE_FILE);
+  if (!existsSync(path))
+    throw new DirectoryUnusable(
+      `data directory ${dir}: there is no database in it; name the directory the service was started with`,
+    );
+  missLog(dir);
+  const db = tellingDamage(path, () => openReader(path));
+  try {
+    const hasOrders = checkSchema(db) >= ORDERED_SINCE;
+    insistOnHere(db);
+    db.run("BEGIN");
+    const rows: Rows = async function* <Row>(sql: string, ...values: Value[]) {
+      yield* db.query<Row, Value[]>(sql).iterate(...values);
+    };
+    return await work({ rows, lineage: await lineageIn(rows), hasClaims: false, hasOrders });
+  } finally {
+    db.close();
+  }
+};
+
+/** Runs work over the books as they are at one moment, while the service goes on. One statement is read to its end before the next is asked. */
+export const withBooks = async <T>(place: BooksPlace, work: (books: Books) => Promise<T>): Promise<T> => {
+  if ("dir" in place) return overFile(place.dir, work);
+  // What is wrong with it is told as to every command that looks.
+  await (await openPostgresReads(place)).close();
+  const line = await connect(place);
+  try {
+    await line.script("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    const rows = rowsOn(line);
+    return await work({ rows, lineage: await lineageIn(rows), hasClaims: true, hasOrders: await keepsOrders(rows) });
+  } finally {
+    line.close();
+  }
+};
+
+/** Which books they are: the same for every copy of one service's database. */
+export const lineageAt = (place: BooksPlace): Promise<string> => withBooks(place, async ({ lineage }) => lineage);

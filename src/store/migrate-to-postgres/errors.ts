@@ -1,0 +1,58 @@
+// Why a store cannot be moved: each fault is one line that says what is wrong and what to do, and none holds a password.
+import { faultText, isFull, isLost, stateOf } from "../postgres/errors.ts";
+
+/**
+ * `refused`: the database holds something else. `unreachable`: nobody answers there. `unauthorized`: it says no to this user. `not_found`:
+ * there is no such database. `no_room`: its disk is full. `not_whole`: what arrived is not what was sent. `bad_address`: no address.
+ */
+export type MoveFaultKind = "refused" | "unreachable" | "unauthorized" | "not_found" | "no_room" | "not_whole" | "bad_address";
+
+export class MoveFault extends Error {
+  override readonly name = "MoveFault";
+  readonly kind: MoveFaultKind;
+
+  constructor(kind: MoveFaultKind, message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+/** The address of a database as it may be shown. @throws MoveFault `bad_address` */
+export const shownAddress = (url: string): string => {
+  const bad = () =>
+    new MoveFault(
+      "bad_address",
+      "that is not the address of a PostgreSQL database; give one like postgres://user@host:5432/genrouter",
+    );
+  if (!URL.canParse(url)) throw bad();
+  const { protocol, username, hostname, port, pathname } = new URL(url);
+  if (!/^postgres(ql)?:$/.test(protocol) || hostname === "" || pathname.length < 2) throw bad();
+  return `postgres://${username === "" ? "" : `${username}@`}${hostname}${port === "" ? "" : `:${port}`}${pathname}`;
+};
+
+const AGAIN = "the same command goes on where it was";
+
+/** What the database said, for whoever moves to it; what it did not say is passed on as it is. */
+export const asMoveFault = (fault: unknown, shown: string): unknown => {
+  if (fault instanceof MoveFault) return fault;
+  const state = stateOf(fault);
+  const text = faultText(fault);
+  const user = /\/\/([^@/]+)@/.exec(shown)?.[1] ?? "the user";
+  if (/^28/.test(state))
+    return new MoveFault(
+      "unauthorized",
+      `${shown} does not let ${user} in: ${text}; see to the name and the password in the address`,
+    );
+  if (state === "3D000")
+    return new MoveFault("not_found", `${shown}: ${text}; make it first, for example: createdb ${shown.split("/").at(-1)}`);
+  if (state === "42501")
+    return new MoveFault(
+      "unauthorized",
+      `${shown}: ${text}; ${user} has to own the database, or needs: GRANT CREATE, USAGE ON SCHEMA public TO ${user}`,
+    );
+  if (isFull(fault) || state === "53100")
+    return new MoveFault("no_room", `${shown} has no room: ${text}; make some, then ${AGAIN}`);
+  if (isLost(fault)) return new MoveFault("unreachable", `${shown} does not answer: ${text}; see to it, then ${AGAIN}`);
+  if (state !== "") return new MoveFault("refused", `${shown} refuses: ${text}; once it is put right, ${AGAIN}`);
+  return fault;
+};

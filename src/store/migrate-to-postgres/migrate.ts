@@ -1,0 +1,249 @@
+// Moves a store from a data directory into an empty PostgreSQL database: page by page, verified on both ends, to be gone on with wherever it stopped.
+import type { CheckResult } from "../store.ts";
+import { asMoveFault, MoveFault, shownAddress } from "./errors.ts";
+import { PAGE_ROWS, pagesOf } from "./rows.ts";
+import { type KeptFile, openSource, type Source } from "./source.ts";
+import { MOVED_TABLES, type Sums } from "./tables.ts";
+import { FILES, type Found, type Mark, type Moving, openTarget, TAKEN_BACK, type Target } from "./target.ts";
+
+export type MoveAsk = {
+  dir: string;
+  networkDisk: boolean;
+  url: string;
+  signal: AbortSignal;
+  /** Brings result files to where all nodes find them; null: they stay in the directory. */
+  bringFiles: ((kept: KeptFiles) => Promise<Brought>) | null;
+  /** Rows of a page at most; tests have few rows and want pages. */
+  pageRows?: number;
+};
+/** The result files of a directory, some generations at a time, from where an earlier move stopped. */
+export type KeptFiles = {
+  /** Brought before, and all that are kept. */
+  before: number;
+  of: number;
+  next(limit: number): KeptFile[];
+  /** All that were told so far have been brought. */
+  brought(count: number): Promise<void>;
+};
+/** Files that are there now, and those that are not, with why. */
+export type Brought = { files: number; missing: { id: string; n: number; why: string }[] };
+
+export type Progress =
+  | { step: "verifying"; end: "source" | "target"; done: number; of: number }
+  | { step: "adding up" }
+  | { step: "settling" }
+  | { step: "loading"; table: string; done: number; of: number; here: number };
+
+export type Outcome = {
+  /** False: one of the ends is not sound, and nothing has ended. */
+  isMoved: boolean;
+  to: string;
+  /** A move that had stopped was gone on with. */
+  isResumed: boolean;
+  rows: Record<string, number>;
+  /** Texts in which something that PostgreSQL cannot hold was replaced. */
+  mended: number;
+  /** Null: looked at before the move stopped. */
+  source: CheckResult[] | null;
+  target: CheckResult[] | null;
+  /** Null: they stay where they are. */
+  files: Brought | null;
+  leftHere: { spooled: number; sealedKeys: number };
+};
+
+/** So long a page may still take when it is told to stop. */
+const STOP_MS = 5_000;
+
+/** What is parked waits for a person, here as there. */
+const fairly = (checks: readonly CheckResult[]): CheckResult[] =>
+  checks.map((check) => {
+    const offending = check.offending.filter(({ fault }) => !String(fault).startsWith("parked:"));
+    return { ...check, offending, ok: offending.length === 0 };
+  });
+
+const fingerprintOf = ({ meta }: Source, sums: ReadonlyMap<string, Sums>): string =>
+  Bun.SHA256.hash(JSON.stringify([[...meta], [...sums]]), "hex");
+
+/** Whether there is a move to go on with. @throws MoveFault where something else is in the database. */
+const movingOf = (found: Found, source: Source, shown: string, dir: string): Moving | null => {
+  const refuse = (why: string): never => {
+    throw new MoveFault("refused", why);
+  };
+  if (found.kind === "other") return refuse(`${shown} is not empty: there is a table ${found.table}; name an empty database`);
+  if (found.kind === "store")
+    return found.lineage === source.lineage
+      ? refuse(`${shown} holds this store already: start the service with it in GENROUTER_STORE__URL`)
+      : refuse(`${shown} holds the store of another service; name an empty database`);
+  if (found.kind === "moving" && found.moving.lineage !== source.lineage)
+    return refuse(`${shown} holds an unfinished move from another data directory; name an empty database`);
+  if (found.kind === "moving") return found.moving;
+  if (source.movedTo !== undefined)
+    return refuse(
+      `what ${dir} held was moved to ${source.movedTo}; genrouter migrate-store --undo takes that back, where it can be`,
+    );
+  return null;
+};
+
+/** @throws MoveFault where the rows that arrived are not those that were sent. */
+const insistOnAll = (
+  sent: ReadonlyMap<string, Sums>,
+  arrived: ReadonlyMap<string, Sums>,
+  marks: ReadonlyMap<string, Mark>,
+  shown: string,
+): void => {
+  for (const [table, { rows, numbers, bytes }] of sent) {
+    const there = arrived.get(table);
+    const whole = bytes - (marks.get(table)?.mendedBytes ?? 0);
+    if (there?.rows === rows && there.numbers === numbers && there.bytes === whole) continue;
+    throw new MoveFault(
+      "not_whole",
+      `the rows of ${table} in ${shown} are not those of the data directory (${there?.rows} of ${rows} rows, sums ${there?.numbers} and ${there?.bytes} for ${numbers} and ${whole}); nothing was ended: empty that database and start again`,
+    );
+  }
+};
+
+const loadAll = async (
+  { source, target, signal }: Ends,
+  moving: Moving,
+  sums: ReadonlyMap<string, Sums>,
+  { pageRows = PAGE_ROWS }: MoveAsk,
+  tell: (progress: Progress) => void,
+): Promise<void> => {
+  const marks = await target.marks();
+  const of = [...sums.values()].reduce((all, { rows }) => all + rows, 0);
+  let done = MOVED_TABLES.reduce((all, { name }) => all + (marks.get(name)?.rows ?? 0), 0);
+  let here = 0;
+  for (const table of MOVED_TABLES) {
+    const { name } = table;
+    let mark = marks.get(name);
+    const rows = source.rowsOf(name, mark?.last ?? null);
+    for (const page of pagesOf(rows, table, source.shapeOf(name), moving.movedAtMs, pageRows)) {
+      signal.throwIfAborted();
+      mark = await target.load(name, page, mark);
+      done += page.rows;
+      here += page.rows;
+      tell({ step: "loading", table: name, done, of, here });
+    }
+  }
+};
+
+const keptFilesOf = ({ source, target }: Ends, mark: Mark | undefined): KeptFiles => {
+  let last = Number(mark?.last?.[0] ?? 0);
+  return {
+    before: mark?.rows ?? 0,
+    of: source.keptCount(Date.now()),
+    next: (limit) => {
+      const files = source.keptFiles(last, Date.now(), limit);
+      last = files.at(-1)?.seq ?? last;
+      return files;
+    },
+    brought: (count) => target.markFiles(last, count),
+  };
+};
+
+type Ends = { source: Source; target: Target; signal: AbortSignal };
+
+const carryOut = async (ends: Ends, ask: MoveAsk, tell: (progress: Progress) => void): Promise<Outcome> => {
+  const { source, target, signal } = ends;
+  const { shown } = target;
+  const stopped = new Promise<never>((_, stop) => signal.addEventListener("abort", () => stop(signal.reason), { once: true }));
+  stopped.catch(() => undefined);
+  /** A check that takes minutes is not waited for. */
+  const verified = async (end: "source" | "target"): Promise<CheckResult[]> =>
+    fairly(
+      await Promise.race([
+        (end === "source" ? source : target).verify((done, of) => tell({ step: "verifying", end, done, of })),
+        stopped,
+      ]),
+    );
+  const isSound = (checks: readonly CheckResult[]) => checks.every(({ ok }) => ok);
+
+  const found = movingOf(await target.look(), source, shown, ask.dir);
+  tell({ step: "adding up" });
+  const sums = source.sums();
+  const fingerprint = fingerprintOf(source, sums);
+  if (found?.fingerprint === TAKEN_BACK)
+    throw new MoveFault(
+      "refused",
+      `the move into ${shown} was taken back: empty that database (drop and create it), and start again`,
+    );
+  if (found !== null && found.fingerprint !== fingerprint)
+    throw new MoveFault(
+      "refused",
+      `${ask.dir} was written to since the move into ${shown} began, so that what has arrived is not what it holds: empty that database (drop and create it), and start again`,
+    );
+  const outcome: Outcome = {
+    ...{ isMoved: false, to: shown, isResumed: found !== null, mended: 0, source: null, target: null, files: null },
+    rows: Object.fromEntries([...sums].map(([name, { rows }]) => [name, rows])),
+    leftHere: source.leftHere(),
+  };
+
+  if (found === null) {
+    outcome.source = await verified("source");
+    if (!isSound(outcome.source)) return outcome;
+  }
+  signal.throwIfAborted();
+  const moving = found ?? (await target.begin({ lineage: source.lineage, fingerprint }, Date.now()));
+  if (moving.step === "loading") {
+    await loadAll(ends, moving, sums, ask, tell);
+    signal.throwIfAborted();
+    tell({ step: "settling" });
+    await target.settle(source);
+  }
+  const marks = await target.marks();
+  outcome.mended = [...marks.values()].reduce((all, { mended }) => all + mended, 0);
+  if (moving.step !== "verified") {
+    await target.analyze();
+    signal.throwIfAborted();
+    tell({ step: "adding up" });
+    insistOnAll(sums, await target.sums(source.shapeOf), marks, shown);
+    outcome.target = await verified("target");
+    if (!isSound(outcome.target)) return outcome;
+    await target.note("verified");
+  }
+  signal.throwIfAborted();
+  if (ask.bringFiles) outcome.files = await ask.bringFiles(keptFilesOf(ends, marks.get(FILES)));
+  signal.throwIfAborted();
+  // In this order: in between neither end can be started on, and the same command ends it.
+  source.mark(shown, Date.now());
+  await target.end();
+  return { ...outcome, isMoved: true };
+};
+
+/** Opens both ends for a piece of work. @throws MoveFault, and the faults of a data directory. */
+const between = async <T>(
+  { dir, networkDisk, url, signal }: Omit<MoveAsk, "bringFiles">,
+  work: (ends: Ends) => Promise<T>,
+): Promise<T> => {
+  const shown = shownAddress(url);
+  const source = openSource(dir, networkDisk);
+  let target: Target | undefined;
+  try {
+    target = await openTarget(url);
+    const { close } = target;
+    signal.addEventListener("abort", () => setTimeout(close, STOP_MS).unref(), { once: true });
+    return await work({ source, target, signal });
+  } catch (fault) {
+    throw signal.aborted ? signal.reason : asMoveFault(fault, shown);
+  } finally {
+    target?.close();
+    source.close();
+  }
+};
+
+/** Moves a store, or goes on with a move that stopped. @throws MoveFault, the faults of a data directory, and the reason of the signal. */
+export const moveStore = (ask: MoveAsk, tell: (progress: Progress) => void): Promise<Outcome> =>
+  between(ask, (ends) => carryOut(ends, ask, tell));
+
+/**
+ * Takes a move back: the data directory can be started on again, and the database cannot.
+ * @throws MoveFault where the directory was not moved, or a service was open over the database since.
+ */
+export const undoMove = (ask: Omit<MoveAsk, "bringFiles">): Promise<void> =>
+  between(ask, async ({ source, target }) => {
+    if (source.movedTo === undefined) throw new MoveFault("refused", `${ask.dir} was not moved: there is nothing to take back`);
+    if (source.movedTo !== target.shown)
+      throw new MoveFault("refused", `${ask.dir} was moved to ${source.movedTo}, not to ${target.shown}: name that database`);
+    await target.takeBack(source.lineage);
+    source.unmark();
+  });

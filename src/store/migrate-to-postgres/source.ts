@@ -1,0 +1,147 @@
+// The end that is moved from: a data directory that this process owns, so that nobody writes to it, read table by table.
+import type { Database } from "bun:sqlite";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { WrongSchema } from "../errors.ts";
+import type { Value } from "../sql/sql-program.ts";
+import { lineageOf } from "../sqlite/database-id.ts";
+import { claimDirectory } from "../sqlite/directory-lock.ts";
+import { DirectoryUnusable, tellingDamage } from "../sqlite/errors.ts";
+import { checkSchema, MIGRATIONS } from "../sqlite/migrate.ts";
+import { markMoved, movedTo, OF_THE_MOVE, unmarkMoved } from "../sqlite/migrated-marker.ts";
+import { DATABASE_FILE, openReader, openWriter } from "../sqlite/open.ts";
+import { openSqliteReads } from "../sqlite/reads.ts";
+import { missLog, unmarkLog } from "../sqlite/wal-sentinel.ts";
+import type { CheckResult } from "../store.ts";
+import { type FileRow, MOVED_TABLES, type Shape, type Sums, sumsOf } from "./tables.ts";
+
+export type KeptFile = { seq: number; id: string; n: number; sha256: string; bytes: number; mime: string };
+
+export type Source = {
+  /** The same for every copy of one service's database. */
+  lineage: string;
+  /** Where its rows were moved to before; undefined while they live here. */
+  movedTo: string | undefined;
+  meta: ReadonlyMap<string, string>;
+  newestEpoch: number;
+  /** The last posting that is in the usage. */
+  usageUpTo: number;
+  shapeOf(table: string): Shape;
+  /** The rows of a table behind a key, in the order of the key. */
+  rowsOf(table: string, after: readonly Value[] | null): Iterable<FileRow>;
+  sums(): Map<string, Sums>;
+  verify(tell: (done: number, of: number) => void): Promise<CheckResult[]>;
+  /** Result files that are to be kept, behind a generation; those of one generation are not parted. */
+  keptFiles(afterSeq: number, nowMs: number, limit: number): KeptFile[];
+  keptCount(nowMs: number): number;
+  /** What of the directory besides the database and its result files is still needed. */
+  leftHere(): { spooled: number; sealedKeys: number };
+  mark(to: string, nowMs: number): void;
+  unmark(): void;
+  close(): void;
+};
+
+const shapeIn = (db: Database, table: string): Shape => {
+  type Column = { name: string; type: string; pk: number };
+  const columns = db.query<Column, []>(`PRAGMA table_info(${table})`).all();
+  return {
+    columns: columns.map(({ name }) => name),
+    texts: columns.filter(({ type }) => type === "TEXT").map(({ name }) => name),
+    key: columns
+      .filter(({ pk }) => pk > 0)
+      .toSorted((a, b) => a.pk - b.pk)
+      .map(({ name }) => name),
+  };
+};
+
+const rowsIn = (db: Database, table: string, { columns, key }: Shape, after: readonly Value[] | null): Iterable<FileRow> => {
+  const behind = after === null ? "" : `WHERE (${key.join(", ")}) > (${key.map((_, at) => `?${at + 1}`).join(", ")})`;
+  const sql = `SELECT ${columns.join(", ")} FROM ${table} ${behind} ORDER BY ${key.join(", ")}`;
+  return db.query<FileRow, Value[]>(sql).iterate(...(after ?? []));
+};
+
+const KEPT = `SELECT g.seq, g.id, f.value ->> 'n' AS n, f.value ->> 'sha256' AS sha256, f.value ->> 'bytes' AS bytes,
+    f.value ->> 'mime' AS mime
+  FROM (SELECT seq, id, output FROM generation WHERE seq > ?1 AND files_expire_at_ms > ?2 AND files_expired_at_ms IS NULL
+    ORDER BY seq LIMIT ?3) g, json_each(g.output, '$.files') f ORDER BY g.seq, f.key`;
+const KEPT_COUNT = `SELECT coalesce(sum(json_array_length(output, '$.files')), 0) AS n FROM generation
+  WHERE files_expire_at_ms > ?1 AND files_expired_at_ms IS NULL`;
+const SPOOLED = `SELECT count(*) AS n FROM attempt a JOIN generation g ON g.seq = a.seq, json_each(a.results) r
+  WHERE g.completed_at_ms IS NULL AND a.results IS NOT NULL AND r.value ->> 'url' LIKE 'spool:%'`;
+
+/**
+ * Takes a data directory and opens its database to be moved.
+ * @throws DirectoryInUse, DirectoryUnusable, StoreDamaged, WrongSchema: one line each.
+ */
+export const openSource = (dir: string, networkDisk: boolean): Source => {
+  const path = join(dir, DATABASE_FILE);
+  if (!existsSync(path))
+    throw new DirectoryUnusable(
+      `data directory ${dir}: there is no database in it; name the directory the service was started with`,
+    );
+  const claim = claimDirectory(dir, { networkDisk, creation: false });
+  let db: Database | undefined;
+  try {
+    missLog(dir);
+    const open = tellingDamage(path, () => openReader(path));
+    db = open;
+    const version = tellingDamage(path, () => checkSchema(open));
+    const newest = MIGRATIONS.at(-1)?.n ?? 0;
+    if (version < newest)
+      throw new WrongSchema(
+        `the database of ${dir} has schema ${version} and this release makes ${newest} of it: start the service of this release once and stop it, then move`,
+      );
+    const one = <Row>(sql: string): Row => open.query<Row, []>(sql).get() as Row;
+    const all = open.query<{ name: string; value: string }, []>("SELECT name, value FROM meta ORDER BY name").all();
+    const meta = new Map(all.filter(({ name }) => !OF_THE_MOVE.includes(name)).map(({ name, value }) => [name, value]));
+    const shapes = new Map(MOVED_TABLES.map(({ name }) => [name, shapeIn(open, name)]));
+    const shapeOf = (table: string): Shape => {
+      const shape = shapes.get(table);
+      if (!shape) throw new Error(`${table} is not moved`);
+      return shape;
+    };
+    const writing = (work: (writer: Database) => void): void => {
+      // It is about to be folded into the file, which nobody else has open.
+      unmarkLog(dir);
+      const writer = openWriter(path);
+      try {
+        work(writer);
+      } finally {
+        writer.close();
+      }
+    };
+    return {
+      ...{ meta, shapeOf },
+      lineage: lineageOf(meta.get("secret") ?? ""),
+      movedTo: movedTo(open),
+      newestEpoch: one<{ epoch: number | null }>("SELECT max(epoch) AS epoch FROM owner").epoch ?? 0,
+      usageUpTo: Number(meta.get("usage_up_to") ?? 0),
+      rowsOf: (table, after) => rowsIn(open, table, shapeOf(table), after),
+      sums: () => new Map(MOVED_TABLES.map(({ name }) => [name, one<Sums>(sumsOf(name, shapeOf(name)))])),
+      verify: async (tell) => {
+        const reads = await openSqliteReads(dir);
+        try {
+          return await reads.verify(null, tell);
+        } finally {
+          await reads.close();
+        }
+      },
+      keptFiles: (afterSeq, nowMs, limit) => open.query<KeptFile, [number, number, number]>(KEPT).all(afterSeq, nowMs, limit),
+      keptCount: (nowMs) => open.query<{ n: number }, [number]>(KEPT_COUNT).get(nowMs)?.n ?? 0,
+      leftHere: () => ({
+        spooled: one<{ n: number }>(SPOOLED).n,
+        sealedKeys: one<{ n: number }>("SELECT count(*) AS n FROM provider_key").n,
+      }),
+      mark: (to, nowMs) => writing((writer) => markMoved(writer, to, nowMs)),
+      unmark: () => writing(unmarkMoved),
+      close: () => {
+        open.close();
+        claim.release();
+      },
+    };
+  } catch (fault) {
+    db?.close();
+    claim.release();
+    throw fault;
+  }
+};

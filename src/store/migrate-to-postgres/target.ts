@@ -1,0 +1,243 @@
+// The end that is moved to: a database that was empty, with a mark of how far the move is in the transaction of each page.
+
+import { ServerUnfit } from "../errors.ts";
+import { type Connection, connect } from "../postgres/connections.ts";
+import { LOCK_OPENING, migrate } from "../postgres/migrate.ts";
+import { MOVING, movingIn } from "../postgres/migration-marker.ts";
+import { insistOnServer } from "../postgres/server-requirements.ts";
+import { verifyPostgres } from "../postgres/verify.ts";
+import type { Value } from "../sql/sql-program.ts";
+import { lineageOf } from "../sqlite/database-id.ts";
+import type { CheckResult } from "../store.ts";
+import { MoveFault, shownAddress } from "./errors.ts";
+import type { Page } from "./rows.ts";
+import { MOVED_TABLES, type Shape, type Sums, sumsOf } from "./tables.ts";
+
+/** A move as the database remembers it. `movedAtMs`: when it began, by the database's clock. */
+export type Moving = { lineage: string; fingerprint: string; movedAtMs: number; step: "loading" | "settled" | "verified" };
+/** How far a table is; `last` null: nothing of it has arrived. */
+export type Mark = { last: Value[] | null; rows: number; mended: number; mendedBytes: number };
+
+/** What is in a database. `openings`: by services, since the move into it. */
+export type Found =
+  | { kind: "empty" }
+  | { kind: "moving"; moving: Moving }
+  | { kind: "store"; lineage: string; openings: number }
+  | { kind: "other"; table: string };
+
+/** The rows of the move itself, which go when it ends. */
+const TABLE = "move";
+/** Stands among the tables: result files, by their generations. */
+export const FILES = "files";
+/** Stands in the place of a fingerprint where nothing can be gone on with. */
+export const TAKEN_BACK = "taken back";
+
+const BEGIN = "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0";
+const NOTHING: Mark = { last: null, rows: 0, mended: 0, mendedBytes: 0 };
+
+export type Target = {
+  shown: string;
+  look(): Promise<Found>;
+  /** Makes the tables, with their guards switched off. */
+  begin(about: Pick<Moving, "lineage" | "fingerprint">, nowMs: number): Promise<Moving>;
+  marks(): Promise<Map<string, Mark>>;
+  /** Writes a page behind the last one. @returns the mark behind it. */
+  load(table: string, page: Page, before: Mark | undefined): Promise<Mark>;
+  markFiles(seq: number, files: number): Promise<void>;
+  /** Everything that follows from all rows, and the guards. */
+  settle(about: { meta: ReadonlyMap<string, string>; newestEpoch: number; usageUpTo: number }): Promise<void>;
+  analyze(): Promise<void>;
+  sums(shapeOf: (table: string) => Shape): Promise<Map<string, Sums>>;
+  verify(tell: (done: number, of: number) => void): Promise<CheckResult[]>;
+  note(step: Moving["step"]): Promise<void>;
+  /** From here on it is a store that nodes open. */
+  end(): Promise<void>;
+  /** Takes the end back: no node opens it any more. @throws MoveFault where one has. */
+  takeBack(lineage: string): Promise<void>;
+  close(): void;
+};
+
+/** @throws MoveFault, or what the driver says of a server that cannot be reached. */
+export const openTarget = async (url: string): Promise<Target> => {
+  const shown = shownAddress(url);
+  const address = { url, prepare: false };
+  const line = await connect(address);
+
+  const rows = async <Row>(sql: string, ...values: Value[]): Promise<Row[]> => (await line.send<Row>(sql, ...values)).rows;
+  const one = async <Row>(sql: string, ...values: Value[]): Promise<Row> => {
+    const [row] = await rows<Row>(sql, ...values);
+    if (row === undefined) throw new Error("a question about the database had no answer");
+    return row;
+  };
+  const within = async <T>(work: () => Promise<T>): Promise<T> => {
+    await line.script(BEGIN);
+    try {
+      const value = await work();
+      await line.script("COMMIT");
+      return value;
+    } catch (fault) {
+      await line.script("ROLLBACK").catch(() => undefined);
+      throw fault;
+    }
+  };
+
+  const look = async (): Promise<Found> => {
+    await insistOnServer(line, shown).catch((fault: unknown) => {
+      throw fault instanceof ServerUnfit ? new MoveFault("refused", fault.message) : fault;
+    });
+    const moving = await movingIn(line);
+    if (moving !== undefined) return { kind: "moving", moving: JSON.parse(moving) as Moving };
+    const names = [...MOVED_TABLES.map(({ name }) => name), "meta", "migration", TABLE].map((name) => `'${name}'`);
+    const there = await rows<{ name: string }>(
+      `SELECT relname AS name FROM pg_class WHERE relname IN (${names.join(", ")}) AND oid = to_regclass(quote_ident(relname)) ORDER BY 1`,
+    );
+    const [first] = there;
+    if (!first) return { kind: "empty" };
+    if (!["meta", "owner", "migration"].every((name) => there.some((each) => each.name === name)))
+      return { kind: "other", table: first.name };
+    const { secret, openings } = await one<{ secret: string | null; openings: number }>(
+      `SELECT (SELECT value FROM meta WHERE name = 'secret') AS secret, (SELECT count(*) FROM owner WHERE epoch >=
+         coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'shared_from_epoch'), 0)) AS openings`,
+    );
+    return { kind: "store", lineage: lineageOf(secret ?? ""), openings };
+  };
+
+  const guards = (word: "ENABLE" | "DISABLE"): string =>
+    MOVED_TABLES.map(({ name }) => `ALTER TABLE ${name} ${word} TRIGGER USER`).join(";\n");
+
+  const keepMoving = (moving: Moving) =>
+    line.send(
+      "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+      MOVING,
+      JSON.stringify(moving),
+    );
+  const setMark = async (name: string, before: Mark, after: Mark): Promise<void> => {
+    const from = before.last === null ? null : JSON.stringify(before.last);
+    const { changes } = await line.send(
+      `INSERT INTO ${TABLE} AS m VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (name) DO UPDATE
+         SET last = excluded.last, rows = excluded.rows, mended = excluded.mended, mended_bytes = excluded.mended_bytes
+         WHERE m.last = CAST(?6 AS text)`,
+      ...[name, JSON.stringify(after.last), after.rows, after.mended, after.mendedBytes, from],
+    );
+    if (changes !== 1)
+      throw new MoveFault("refused", `${shown}: another process moves into it at the same time; let one of them end`);
+  };
+
+  const marks = async (): Promise<Map<string, Mark>> => {
+    type Row = { name: string; last: string; rows: number; mended: number; mended_bytes: number };
+    const all = await rows<Row>(`SELECT name, last, rows, mended, mended_bytes FROM ${TABLE}`);
+    return new Map(
+      all.map((row) => [
+        row.name,
+        { last: JSON.parse(row.last) as Value[], rows: row.rows, mended: row.mended, mendedBytes: row.mended_bytes },
+      ]),
+    );
+  };
+
+  return {
+    ...{ shown, look, marks },
+    begin: (about, nowMs) =>
+      within(async () => {
+        await line.send(LOCK_OPENING);
+        if ((await look()).kind !== "empty")
+          throw new MoveFault("refused", `${shown}: something else was put into it just now; name an empty database`);
+        await migrate(line, nowMs);
+        const { now } = await one<{ now: number }>("SELECT now_ms() AS now");
+        const moving: Moving = { ...about, movedAtMs: now, step: "loading" };
+        await keepMoving(moving);
+        await line.script(
+          `CREATE TABLE ${TABLE} (name text PRIMARY KEY, last text, rows bigint NOT NULL, mended bigint NOT NULL, mended_bytes bigint NOT NULL);
+           ${guards("DISABLE")}`,
+        );
+        return moving;
+      }),
+    load: (table, page, before = NOTHING) =>
+      within(async () => {
+        // A crash of the server may take the last pages with their marks.
+        await line.script("SET LOCAL synchronous_commit = off");
+        const taken = await line.copy(`COPY ${table} (${page.columns.join(", ")}) FROM STDIN`, page.text);
+        if (taken !== page.rows)
+          throw new MoveFault("not_whole", `${shown} took ${taken} of ${page.rows} rows of ${table}; nothing of them was kept`);
+        const after: Mark = {
+          last: page.last,
+          rows: before.rows + page.rows,
+          mended: before.mended + page.mended,
+          mendedBytes: before.mendedBytes + page.mendedBytes,
+        };
+        await setMark(table, before, after);
+        return after;
+      }),
+    markFiles: (seq, files) =>
+      within(async () => {
+        const before = (await marks()).get(FILES) ?? NOTHING;
+        await setMark(FILES, before, { ...before, last: [seq], rows: before.rows + files });
+      }),
+    settle: ({ meta, newestEpoch, usageUpTo }) =>
+      within(async () => {
+        // Here each owner has a mark of its own.
+        for (const [name, value] of meta)
+          if (name !== "usage_up_to")
+            await line.send(
+              "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+              name,
+              value,
+            );
+        await line.send("INSERT INTO meta VALUES ('shared_from_epoch', ?1)", String(newestEpoch + 1));
+        await line.send(
+          `INSERT INTO usage_mark (epoch, up_to_seq, is_done) SELECT o.epoch, CAST(?1 AS bigint), CASE WHEN b.epoch IS NULL THEN 1 ELSE 0 END
+             FROM owner o LEFT JOIN (SELECT DISTINCT epoch FROM posting WHERE seq > ?1) b ON b.epoch = o.epoch`,
+          usageUpTo,
+        );
+        await continueNumbers(line);
+        await line.script(guards("ENABLE"));
+        const moving = await movingIn(line);
+        await keepMoving({ ...(JSON.parse(moving ?? "{}") as Moving), step: "settled" });
+      }),
+    analyze: async () => {
+      for (const { name } of MOVED_TABLES) await line.script(`ANALYZE ${name}`);
+    },
+    sums: async (shapeOf) => {
+      const found = new Map<string, Sums>();
+      for (const { name } of MOVED_TABLES) {
+        const sql = sumsOf(name, shapeOf(name));
+        found.set(name, await within(() => one<Sums>(sql)));
+      }
+      return found;
+    },
+    verify: (tell) => verifyPostgres(address, null, tell),
+    note: (step) =>
+      within(async () => void (await keepMoving({ ...(JSON.parse((await movingIn(line)) ?? "{}") as Moving), step }))),
+    end: () =>
+      within(async () => {
+        await line.send(LOCK_OPENING);
+        await line.send("DELETE FROM meta WHERE name = ?1", MOVING);
+        await line.script(`DROP TABLE ${TABLE}`);
+      }),
+    takeBack: (lineage) =>
+      within(async () => {
+        await line.send(LOCK_OPENING);
+        const found = await look();
+        if (found.kind !== "store" || found.lineage !== lineage) return;
+        if (found.openings > 0)
+          throw new MoveFault(
+            "refused",
+            `a service was open over ${shown} since the move: what happened there is not in the data directory, and nobody may go on from both`,
+          );
+        await keepMoving({ lineage, fingerprint: TAKEN_BACK, movedAtMs: 0, step: "loading" });
+      }),
+    close: () => line.close(),
+  };
+};
+
+/** Rows that are made from now on have numbers behind those that have arrived. */
+const continueNumbers = async (line: Connection): Promise<void> => {
+  const { rows } = await line.send<{ table: string; column: string }>(
+    `SELECT c.relname AS "table", a.attname AS "column" FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+     WHERE a.attidentity <> '' AND c.oid = to_regclass(quote_ident(c.relname))`,
+  );
+  for (const { table, column } of rows)
+    await line.send(
+      `SELECT setval(pg_get_serial_sequence('${table}', '${column}'), m.newest) FROM (SELECT max(${column}) AS newest FROM ${table}) m
+       WHERE m.newest IS NOT NULL`,
+    );
+};

@@ -1,0 +1,163 @@
+// What deeds of a group come to, decided in memory over rows that are locked or nobody else's; all writes of the group are kept for one go.
+import { dayOf } from "../../domain/calendar.ts";
+import { isSameRequest } from "../../domain/idempotency.ts";
+import type { Credits, GenerationRecord } from "../../domain/types.ts";
+import type { AdmitOutcome, AttemptChange, DeedOutcome, StepOutcome } from "../mutations.ts";
+import { inTheWay } from "../sql/admission-rules.ts";
+import { expiryOf, shortageOf } from "../sql/key-policy.ts";
+import { chain, type Head, headAfter, type Move } from "../sql/ledger.ts";
+import { DeedRefused } from "../sql/mutation-rejected.ts";
+import { admittedRecord, type PackedAdmit, type PackedStep } from "../sql/serialized-mutations.ts";
+import { recordAfter, settlementMoves, snapshotFault } from "../sql/settlement.ts";
+import { emptyWrites, type Writes } from "./flush-batch.ts";
+import { attemptName, type HotDeed, keyName, type Loaded } from "./load-batch.ts";
+
+export type GroupParts = {
+  /** Of this opening: it stands in every row that moves credits or tells of a step. */
+  epoch: number;
+  /** Numbers a posting. */
+  newPosting: () => number;
+  /** Whether what another owner may have taken over is left alone. Only a test says no. */
+  minds: boolean;
+};
+
+/**
+ * What a step would give back is owed: settling that may open the account again, and whoever changes accounts locks the office before any
+ * balance. Nothing of the batch is written; it is repeated deed by deed.
+ */
+export class DebtInTheWay extends Error {
+  override readonly name = "DebtInTheWay";
+}
+
+/**
+ * Decides deeds one after another; each sees what those before it have done. @param settlesDebts whoever asks settles, after the writes, what
+ * an account of a step's owes. @throws DebtInTheWay where nobody would.
+ */
+export const openGroup = (loaded: Loaded, { epoch, newPosting, minds }: GroupParts, settlesDebts: boolean) => {
+  const { heads, used, standings, attempts, bounds, spent } = loaded;
+  const writes: Writes = emptyWrites();
+
+  const moved = (accountSeq: number, before: Head, after: Head, chargedCredits: Credits): void => {
+    heads.set(accountSeq, after);
+    const known = writes.balances.get(accountSeq);
+    writes.balances.set(accountSeq, {
+      from: known?.from ?? before.chainSeq,
+      head: after,
+      chargedCredits: (known?.chargedCredits ?? 0) + chargedCredits,
+    });
+  };
+  const spend = (meterSeq: number, day: number, credits: Credits): void => {
+    writes.spends.push({ meter: meterSeq, day, credits });
+    spent.set(meterSeq, [...(spent.get(meterSeq) ?? []), { day, credits }]);
+  };
+  const spentSince = (meterSeq: number, day: number): Credits =>
+    (spent.get(meterSeq) ?? []).reduce((sum, one) => sum + (one.day >= day ? one.credits : 0), 0);
+
+  const known = (deed: PackedAdmit): AdmitOutcome | undefined => {
+    const { accountSeq, idempotencyKey } = deed;
+    const before = idempotencyKey === null ? undefined : used.get(keyName(accountSeq, idempotencyKey));
+    if (!before) return undefined;
+    return isSameRequest(before.request, deed) ? { kind: "replayed", record: before.record } : { kind: "idempotency_conflict" };
+  };
+
+  const admit = (deed: PackedAdmit): AdmitOutcome => {
+    const { accountSeq, keySeq, createdAtMs, reservedCredits, idempotencyKey } = deed;
+    const head = heads.get(accountSeq);
+    if (!head) throw new DeedRefused(`there is no account ${accountSeq}`);
+    const before = known(deed);
+    if (before) return before;
+    const bound = bounds.get(keySeq);
+    const meter = bound?.meter ?? null;
+    const refusal = inTheWay(deed, head, expiryOf(bound, createdAtMs), () =>
+      meter === null ? undefined : shortageOf(meter, createdAtMs, reservedCredits, spentSince),
+    );
+    if (refusal) return refusal;
+    const shared = { generationSeq: deed.seq, attemptN: null, atMs: createdAtMs, note: null };
+    const held = chain(head, { ...shared, kind: "hold", credits: reservedCredits, from: "available", to: "held", progress: 1 });
+    writes.generations.push({ deed, held, epoch });
+    for (const pin of deed.pins ?? []) writes.pins.push({ seq: deed.seq, pin });
+    moved(accountSeq, head, headAfter(held, -deed.seq), 0);
+    if (meter && dayOf(createdAtMs) >= meter.fromDay) spend(meter.seq, dayOf(createdAtMs), reservedCredits);
+    const record = admittedRecord(deed);
+    if (idempotencyKey !== null) used.set(keyName(accountSeq, idempotencyKey), { record, request: deed });
+    return { kind: "admitted", record };
+  };
+
+  const post = (accountSeq: number, head: Head, move: Move): Head => {
+    const chained = chain(head, move);
+    const seq = newPosting();
+    writes.postings.push({ seq, accountSeq, previous: head.chainEnd, link: chained.link, hash: chained.hash, epoch });
+    const after = headAfter(chained, seq);
+    moved(accountSeq, head, after, move.kind === "capture" ? move.credits : 0);
+    return after;
+  };
+
+  /** Every attempt that a step changes or charges has to be there, or to begin with it. @throws DeedRefused */
+  const insistOnAttempts = ({ seq, attemptChanges, settlement }: PackedStep): void => {
+    const prices = new Map<number, Credits>();
+    const priceOf = (n: number): Credits => {
+      const price = prices.get(n) ?? attempts.get(attemptName(seq, n))?.priceCredits;
+      if (price === undefined) throw new DeedRefused(`generation ${seq} has no attempt ${n}`);
+      return price;
+    };
+    for (const { n, begin, ...rest } of attemptChanges) {
+      if (begin) prices.set(n, begin.priceCredits);
+      else if (Object.keys(rest).length === 0) throw new DeedRefused(`the change of attempt ${n} changes nothing`);
+      priceOf(n);
+    }
+    if (settlement?.kind !== "capture") return;
+    const price = priceOf(settlement.n);
+    if (price !== settlement.credits)
+      throw new DeedRefused(`attempt ${settlement.n} was quoted ${price} credits and the capture is ${settlement.credits}`);
+  };
+
+  const end = (deed: PackedStep, record: GenerationRecord, meter: { seq: number; fromDay: number } | null): void => {
+    const { settlement, seq, atMs } = deed;
+    let head = heads.get(record.accountSeq);
+    if (!settlement || !head) return;
+    for (const move of settlementMoves(record, settlement, atMs)) head = post(record.accountSeq, head, move);
+    if (settlement.kind === "capture" && attempts.get(attemptName(seq, settlement.n))?.isDelivered !== true) {
+      const isToldDelivered = deed.attemptChanges.some(({ n, state }) => n === settlement.n && state === "delivered");
+      const change: AttemptChange = { n: settlement.n, state: "delivered", watchUntilMs: null, endedAtMs: atMs };
+      if (!isToldDelivered) writes.attempts.push({ seq, change, atMs });
+    }
+    writes.ended.push({ record, settlement });
+    const day = dayOf(record.createdAtMs);
+    const back = record.reservedCredits - (record.costCredits ?? 0);
+    if (meter && back > 0 && day >= meter.fromDay) spend(meter.seq, day, -back);
+  };
+
+  const step = (deed: PackedStep): StepOutcome => {
+    const { seq, version } = deed;
+    const standing = standings.get(seq);
+    if (!standing || standing.record.completedAtMs !== null || standing.version !== version - 1) return { kind: "stale" };
+    if (minds && standing.epoch !== epoch) return { kind: "stale" };
+    const fault = snapshotFault(deed);
+    if (fault !== undefined) throw new DeedRefused(fault);
+    insistOnAttempts(deed);
+    const head = deed.settlement && heads.get(standing.record.accountSeq);
+    if (deed.settlement && !head) throw new DeedRefused(`there is no account ${standing.record.accountSeq}`);
+    if (head && head.owedCredits > 0 && !settlesDebts) throw new DebtInTheWay();
+    const record = recordAfter(standing.record, deed);
+    writes.journal.push({ seq, version, atMs: deed.atMs, epoch, stateAfter: deed.stateAfter, eventJson: deed.eventJson });
+    for (const copy of deed.pinned ?? []) writes.pinned.push({ seq, copy, atMs: deed.atMs });
+    for (const change of deed.attemptChanges) writes.attempts.push({ seq, change, atMs: deed.atMs });
+    end(deed, record, standing.meter);
+    if (!deed.settlement && (deed.status !== undefined || deed.message !== undefined || deed.attempts !== undefined))
+      writes.moved.push(record);
+    writes.snapshots.push(deed);
+    standings.set(seq, { ...standing, record, version });
+    return { kind: "stepped", record };
+  };
+
+  const decide = (deed: HotDeed): DeedOutcome => {
+    try {
+      return deed.deed === "admit" ? admit(deed) : step(deed);
+    } catch (fault) {
+      // Nothing of it was noted yet: what can be refused is refused before.
+      if (fault instanceof DeedRefused) return { kind: "refused", reason: fault.message };
+      throw fault;
+    }
+  };
+  return { decide, writes };
+};

@@ -1,0 +1,221 @@
+// The writes of a group, and how they are sent: table by table, in the order in which rows rest on each other.
+
+import type { AttemptState, Credits, GenerationRecord, PinAsked, PinnedCopy } from "../../domain/types.ts";
+import type { AttemptChange, Settlement } from "../mutations.ts";
+import type { Chained, Head, Link } from "../sql/ledger.ts";
+import type { PackedAdmit, PackedStep } from "../sql/serialized-mutations.ts";
+import type { Connection } from "./connections.ts";
+import {
+  DROP_SNAPSHOTS,
+  END_GENERATIONS,
+  INSERT_ATTEMPTS,
+  INSERT_GENERATIONS,
+  INSERT_JOURNAL,
+  INSERT_OPTIONS,
+  INSERT_PINS,
+  INSERT_PLANS,
+  INSERT_POSTINGS,
+  INSERT_REQUESTS,
+  INSERT_SNAPSHOTS,
+  MOVE_GENERATIONS,
+  PIN_INPUTS,
+  SPEND,
+  TAKE_BACK,
+  UPDATE_ATTEMPTS,
+  UPDATE_BALANCES,
+  UPDATE_SNAPSHOTS,
+} from "./statements.ts";
+
+export type Writes = {
+  generations: { deed: PackedAdmit; held: Chained; epoch: number }[];
+  journal: { seq: number; version: number; atMs: number; epoch: number; stateAfter: string; eventJson: string }[];
+  attempts: { seq: number; change: AttemptChange; atMs: number }[];
+  postings: { seq: number; accountSeq: number; previous: number | null; link: Link; hash: string; epoch: number }[];
+  pins: { seq: number; pin: PinAsked }[];
+  pinned: { seq: number; copy: PinnedCopy; atMs: number }[];
+  /** What has ended, and what only went on. */
+  ended: { record: GenerationRecord; settlement: Settlement }[];
+  moved: GenerationRecord[];
+  /** By account; `from`: its place in the chain before the group. */
+  balances: Map<number, { from: number; head: Head; chargedCredits: Credits }>;
+  snapshots: PackedStep[];
+  spends: { meter: number; day: number; credits: Credits }[];
+};
+
+export const emptyWrites = (): Writes => ({
+  ...{ generations: [], journal: [], attempts: [], postings: [], pins: [], pinned: [] },
+  ...{ ended: [], moved: [], snapshots: [], spends: [] },
+  balances: new Map(),
+});
+
+const UNDER_WAY: ReadonlySet<AttemptState> = new Set(["intent", "sending", "accepted"]);
+const sha256 = (text: string): string => Bun.SHA256.hash(text, "hex");
+/** PostgreSQL reads no JSON that holds a NUL or half of a surrogate pair; nobody means them, and providers' messages may have them. */
+export const readable = (_: string, value: unknown): unknown =>
+  typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\ufffd") : value;
+/** As JSON writes them. Most texts have neither, and are not gone through a second time. */
+const UNREADABLE = /\\u(0000|d[89a-f])/;
+export const readableJson = (value: unknown): string => {
+  const text = JSON.stringify(value);
+  return UNREADABLE.test(text) ? JSON.stringify(value, readable) : text;
+};
+const json = (value: unknown): string | null => (value === undefined ? null : readableJson(value));
+
+type Row = Record<string, string | number | boolean | null>;
+const defined = (members: Record<string, string | number | boolean | null | undefined>): Row =>
+  Object.fromEntries(Object.entries(members).filter((member): member is [string, Row[string]] => member[1] !== undefined));
+
+/** Changes of one attempt are one row, a later member over an earlier one: a statement changes a row once. */
+export const changedAttempts = (attempts: Writes["attempts"]): Row[] => {
+  const rows = new Map<string, Row>();
+  for (const { seq, change, atMs } of attempts) {
+    const { begin: _, n, request: __, ...rest } = change;
+    if (Object.keys(rest).length === 0) continue;
+    const hasEnded = rest.state !== undefined && !UNDER_WAY.has(rest.state);
+    const columns = defined({
+      ...{ seq, n, state: rest.state, sent_at: rest.sentAtMs, ends_at: rest.endsAtMs, job: rest.job?.jobId },
+      ...{ urls: json(rest.job?.urls), results: json(rest.results), failure: json(rest.failure) },
+      ...(rest.watchUntilMs === undefined ? {} : { sets_watch: true, watch_until: rest.watchUntilMs }),
+      ended_at: rest.endedAtMs ?? (hasEnded ? atMs : undefined),
+    });
+    rows.set(`${seq} ${n}`, { ...rows.get(`${seq} ${n}`), ...columns });
+  }
+  return [...rows.values()];
+};
+
+const begunAttempts = (attempts: Writes["attempts"]): Row[] =>
+  attempts.flatMap(({ seq, change: { n, begin } }) => {
+    if (!begin) return [];
+    const { ref, route, priceCredits } = begin;
+    const options_hash = sha256(JSON.stringify(route.options));
+    const { routeId, provider, endpoint, kind } = route;
+    return [{ seq, n, ref, route: routeId, provider, endpoint, options_hash, kind, price: priceCredits }];
+  });
+
+const admitted = ({ generations }: Writes): Row[] =>
+  generations.map(({ deed, held: { link, hash, head }, epoch }) => ({
+    ...{ seq: deed.seq, account: deed.accountSeq, id: deed.id, model: deed.model, quoted: deed.quotedCredits },
+    ...{
+      reserved: deed.reservedCredits,
+      created_at: deed.createdAtMs,
+      wait_ends_at: deed.waitEndsAtMs,
+      key: deed.idempotencyKey,
+    },
+    ...{ chain: link.chainSeq, previous: head.chainEnd, available: link.availableAfter, held: link.heldAfter, epoch, hash },
+    ...{ key_seq: deed.keySeq, max_cost: deed.maxCostCredits, request: deed.requestId, plan_hash: sha256(deed.planJson) },
+    ...{ body: deed.body, added: deed.addedJson, ordered: deed.orderedJson, fingerprint: deed.fingerprint },
+  }));
+
+const posted = ({ postings }: Writes): Row[] =>
+  postings.map(({ seq, accountSeq, previous, link, hash, epoch }) => ({
+    ...{ seq, account: accountSeq, chain: link.chainSeq, previous, kind: link.kind, credits: link.credits, from_side: link.from },
+    ...{
+      to_side: link.to,
+      generation: link.generationSeq,
+      n: link.attemptN,
+      available: link.availableAfter,
+      held: link.heldAfter,
+    },
+    ...{ at: link.atMs, epoch, hash, note: link.note },
+  }));
+
+const ended = ({ ended }: Writes): Row[] =>
+  ended.map(({ record, settlement }) => ({
+    ...{ seq: record.seq, status: record.status, attempts: record.attempts, cost: record.costCredits },
+    output: settlement.kind === "capture" ? json(settlement.output) : null,
+    error: settlement.kind === "release" ? json(settlement.error) : null,
+    completed_at: record.completedAtMs,
+    expire_at: settlement.kind === "capture" ? settlement.filesExpireAtMs : null,
+  }));
+
+const balanced = ({ balances }: Writes): Row[] =>
+  [...balances].map(([account, { from, head, chargedCredits }]) => ({
+    ...{ account, available: head.availableCredits, held: head.heldCredits, charged: chargedCredits, progress: head.inProgress },
+    ...{ chain: head.chainSeq, chain_end: head.chainEnd, from_chain: from },
+  }));
+
+const kept = (steps: readonly PackedStep[]): Row[] =>
+  steps.map(({ seq, version, stateAfter: state, snapshot, deadline }) =>
+    defined({
+      ...{ seq, version, state, snapshot },
+      ...(deadline === undefined
+        ? {}
+        : { sets_due: true, due_kind: deadline?.kind, due_n: deadline?.n, due_at: deadline?.dueAtMs }),
+    }),
+  );
+
+/** What meters take up or get back, added up by day. */
+const spent = (spends: Writes["spends"]): { added: Row[]; back: Row[] } => {
+  const sums = new Map<string, { meter: number; day: number; credits: number }>();
+  for (const { meter, day, credits } of spends) {
+    const name = `${meter} ${day}`;
+    sums.set(name, { meter, day, credits: (sums.get(name)?.credits ?? 0) + credits });
+  }
+  const all = [...sums.values()];
+  return {
+    added: all.filter(({ credits }) => credits > 0),
+    back: all.filter(({ credits }) => credits < 0).map((one) => ({ ...one, credits: -one.credits })),
+  };
+};
+
+/** Sends the writes one behind another, without waiting. */
+export const sendWrites = (connection: Connection, writes: Writes): Promise<unknown>[] => {
+  const { generations, journal, attempts, moved, snapshots, spends } = writes;
+  const send = (sql: string, rows: readonly Row[]): Promise<unknown>[] =>
+    rows.length === 0 ? [] : [connection.send(sql, JSON.stringify(rows), ...(sql.includes("?2") ? [rows.length] : []))];
+  const texts = (all: readonly string[]): Row[] => [...new Set(all)].map((text) => ({ hash: sha256(text), text }));
+  const { added, back } = spent(spends);
+  const going = snapshots.filter(({ snapshot }) => snapshot !== null);
+  return [
+    ...send(INSERT_PLANS, texts(generations.map(({ deed }) => deed.planJson))),
+    ...send(
+      INSERT_OPTIONS,
+      texts(attempts.flatMap(({ change }) => (change.begin ? [JSON.stringify(change.begin.route.options)] : []))),
+    ),
+    ...send(INSERT_GENERATIONS, admitted(writes)),
+    ...send(
+      INSERT_JOURNAL,
+      journal.map(({ seq, version, atMs: at, epoch, stateAfter: state, eventJson: event }) => ({
+        seq,
+        version,
+        at,
+        epoch,
+        state,
+        event,
+      })),
+    ),
+    ...send(
+      INSERT_PINS,
+      writes.pins.map(({ seq, pin: { n, field, kind, measuredMs, frameMs } }) => ({
+        ...{ seq, n, field, kind },
+        ...{ measured: measuredMs, frame: frameMs },
+      })),
+    ),
+    ...send(
+      PIN_INPUTS,
+      writes.pinned.map(({ seq, copy, atMs: at }) => ({ seq, ...copy, at })),
+    ),
+    ...send(INSERT_ATTEMPTS, begunAttempts(attempts)),
+    ...send(UPDATE_ATTEMPTS, changedAttempts(attempts)),
+    ...send(
+      INSERT_REQUESTS,
+      attempts.flatMap(({ seq, change: { n, request } }) => (request === undefined ? [] : [{ seq, n, request }])),
+    ),
+    ...send(INSERT_POSTINGS, posted(writes)),
+    ...send(END_GENERATIONS, ended(writes)),
+    ...send(
+      MOVE_GENERATIONS,
+      moved.map(({ seq, status, message, attempts: tried }) => ({ seq, status, message, attempts: tried })),
+    ),
+    ...send(UPDATE_BALANCES, balanced(writes)),
+    ...send(INSERT_SNAPSHOTS, kept(going.filter(({ version }) => version === 1))),
+    ...send(UPDATE_SNAPSHOTS, kept(going.filter(({ version }) => version > 1))),
+    // A generation that ends with its first step has none.
+    ...send(
+      DROP_SNAPSHOTS,
+      snapshots.flatMap(({ seq, version, snapshot }) => (snapshot === null && version > 1 ? [{ seq, version }] : [])),
+    ),
+    ...send(SPEND, added),
+    ...send(TAKE_BACK, back),
+  ];
+};

@@ -1,0 +1,52 @@
+// How a deed that is not on the fast way moves credits: the balance is locked before it is read.
+
+import { type AskedMoney, chain, headAfter } from "../sql/ledger.ts";
+import { DeedRefused } from "../sql/mutation-rejected.ts";
+import { all, change, first } from "../sql/sql-program.ts";
+import { type HeadRow, SELECT_HEAD, toHead } from "./lock-balances.ts";
+
+const LOCK = "SELECT account_seq FROM balance WHERE account_seq = ?1 FOR NO KEY UPDATE";
+const INSERT_POSTING = `INSERT INTO posting (seq, account_seq, chain_seq, previous, kind, credits, from_side, to_side, generation_seq, attempt_n,
+    available_after, held_after, at_ms, epoch, hash, note)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`;
+const MOVE_BALANCE = `UPDATE balance SET available_credits = ?2, held_credits = ?3, charged_credits = charged_credits + ?4, in_progress = ?5,
+    chain_seq = ?6, chain_end = ?7 WHERE account_seq = ?1 AND chain_seq = ?6 - 1`;
+const OWE = "UPDATE balance SET owed_credits = owed_credits + ?2 WHERE account_seq = ?1";
+
+/** @param newPosting numbers a posting. */
+export const openMoney = (epoch: number, newPosting: () => number): AskedMoney => ({
+  head: function* (accountSeq) {
+    yield* all(LOCK, accountSeq);
+    const row = yield* first<HeadRow>(SELECT_HEAD, accountSeq);
+    return row ? toHead(row) : undefined;
+  },
+  post: function* (accountSeq, head, move) {
+    const chained = chain(head, move);
+    const { link, hash } = chained;
+    const after = headAfter(chained, newPosting());
+    const seq = after.chainEnd ?? 0;
+    const { availableAfter, heldAfter } = link;
+    if (availableAfter < 0 || heldAfter < 0)
+      throw new DeedRefused(`the balance does not cover the ${move.kind} of ${move.credits} credits`);
+    yield* change(
+      ...[INSERT_POSTING, seq, accountSeq, link.chainSeq, head.chainEnd, link.kind, link.credits, link.from, link.to],
+      ...[link.generationSeq, link.attemptN, availableAfter, heldAfter, link.atMs, epoch, hash, link.note],
+    );
+    const charged = move.to === "charged" ? move.credits : 0;
+    const moved = yield* change(
+      MOVE_BALANCE,
+      accountSeq,
+      availableAfter,
+      heldAfter,
+      charged,
+      after.inProgress,
+      link.chainSeq,
+      seq,
+    );
+    if (moved === 0) throw new DeedRefused("the balance is not what it was taken for");
+    return { head: after, seq };
+  },
+  owe: function* (accountSeq, _, credits) {
+    yield* change(OWE, accountSeq, credits);
+  },
+});

@@ -1,0 +1,120 @@
+// Reads what the deeds of a group rest on, in one journey: balances, which it locks, keys used before, generations, attempts, limits.
+import { dayOf, windowFrom } from "../../domain/calendar.ts";
+import type { KeptRequest } from "../../domain/idempotency.ts";
+import type { Credits, GenerationRecord } from "../../domain/types.ts";
+import { BOUNDS, type Bound, type BoundRow, toBound } from "../sql/key-policy.ts";
+import type { Head } from "../sql/ledger.ts";
+import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
+import type { PackedAdmit, PackedStep } from "../sql/serialized-mutations.ts";
+import { type Connection, type Sent, together } from "./connections.ts";
+import { type HeadRow, LOCK_BALANCES, SELECT_HEADS, toHead } from "./lock-balances.ts";
+import { ownerOf } from "./ownership.ts";
+import { integers, rowsOf } from "./parameters.ts";
+
+export type HotDeed = PackedAdmit | PackedStep;
+
+/** A generation as it stands: its record, the version of its last step, whose it is, and the meter of its key. */
+export type Standing = {
+  record: GenerationRecord;
+  version: number;
+  epoch: number;
+  meter: { seq: number; fromDay: number } | null;
+};
+/** `state` and price of attempts that there are. */
+export type StoredAttempt = { priceCredits: Credits; isDelivered: boolean };
+
+export type Loaded = {
+  heads: Map<number, Head>;
+  /** By account and key. */
+  used: Map<string, { record: GenerationRecord; request: KeptRequest }>;
+  standings: Map<number, Standing>;
+  /** By generation and number. */
+  attempts: Map<string, StoredAttempt>;
+  bounds: Map<number, Bound>;
+  /** What meters' keys have spent, by day, since the longest window began. */
+  spent: Map<number, { day: number; credits: Credits }[]>;
+};
+
+export const keyName = (accountSeq: number, key: string): string => `${accountSeq} ${key}`;
+export const attemptName = (seq: number, n: number): string => `${seq} ${n}`;
+
+type UsedRow = RecordRow & KeptRequest & { idempotency_key: string };
+type StandingRow = RecordRow & { version: number | null; epoch: number; meter_seq: number | null; from_day: number | null };
+
+const SELECT_USED = `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint, g.idempotency_key FROM ${rowsOf("?1", { account: "bigint", key: "text" }, "x")}
+  JOIN generation g ON g.account_seq = x.account AND g.idempotency_key = x.key`;
+const SELECT_STANDINGS = `SELECT ${RECORD_COLUMNS}, s.version, ${ownerOf("g")} AS epoch, m.seq AS meter_seq, m.from_day FROM generation g
+  LEFT JOIN snapshot s ON s.seq = g.seq LEFT JOIN key_terms t ON t.key_seq = g.key_seq LEFT JOIN meter m ON m.seq = t.meter_seq
+  WHERE g.seq = ANY(${integers("?1")})`;
+const SELECT_ATTEMPTS = `SELECT seq, n, price_credits AS "priceCredits", CASE state WHEN 'delivered' THEN 1 ELSE 0 END AS "isDelivered"
+  FROM attempt WHERE seq = ANY(${integers("?1")})`;
+const SELECT_BOUNDS = `${BOUNDS} AND t.key_seq = ANY(${integers("?1")})`;
+const SELECT_SPENT = `SELECT s.meter_seq AS "meterSeq", s.day, s.credits FROM key_spend s WHERE s.day >= ?2 AND s.meter_seq IN
+  (SELECT meter_seq FROM key_terms WHERE key_seq = ANY(${integers("?1")}))`;
+
+const none = Promise.resolve({ rows: [], changes: 0, tag: "" });
+const unless = <Row>(isNone: boolean, send: () => Promise<Sent<Row>>): Promise<Sent<Row>> => (isNone ? none : send());
+
+/**
+ * Sends everything before it waits, so that it shares a journey with what was sent before it. Accounts are locked in the order of their
+ * numbers, by every node: none waits for another that waits for it. Each statement sees what was committed before it began, and a lock
+ * comes first: nothing that is read of an account is older.
+ */
+export const load = async (connection: Connection, deeds: readonly HotDeed[]): Promise<Loaded> => {
+  const admits = deeds.filter((deed) => deed.deed === "admit");
+  const steps = deeds.filter((deed) => deed.deed === "step");
+  const accounts = integers.of(admits.map(({ accountSeq }) => accountSeq));
+  const ending = integers.of(steps.flatMap(({ seq, settlement }) => (settlement ? [seq] : [])));
+  const seqs = integers.of(steps.map(({ seq }) => seq));
+  const changing = integers.of(
+    steps.flatMap(({ seq, settlement, attemptChanges }) => (settlement || attemptChanges.length > 0 ? [seq] : [])),
+  );
+  const keys = integers.of(admits.map(({ keySeq }) => keySeq));
+  const asked = admits.flatMap(({ accountSeq: account, idempotencyKey: key }) => (key === null ? [] : [{ account, key }]));
+  const fromDay = Math.min(
+    ...admits.flatMap(({ createdAtMs: ms }) => [windowFrom("month", ms), windowFrom("week", ms)]),
+    dayOf(8e15),
+  );
+  const hasMoney = admits.length > 0 || ending !== integers.NONE;
+  const [, heads, used, standings, attempts, bounds, spent] = await together([
+    unless(!hasMoney, () => connection.send(LOCK_BALANCES, accounts, ending)),
+    unless(!hasMoney, () => connection.send<HeadRow>(SELECT_HEADS, accounts, ending)),
+    unless(asked.length === 0, () => connection.send<UsedRow>(SELECT_USED, JSON.stringify(asked))),
+    unless(steps.length === 0, () => connection.send<StandingRow>(SELECT_STANDINGS, seqs)),
+    unless(changing === integers.NONE, () =>
+      connection.send<{ seq: number; n: number; priceCredits: number; isDelivered: number }>(SELECT_ATTEMPTS, changing),
+    ),
+    unless(admits.length === 0, () => connection.send<BoundRow>(SELECT_BOUNDS, keys)),
+    unless(admits.length === 0, () =>
+      connection.send<{ meterSeq: number; day: number; credits: number }>(SELECT_SPENT, keys, fromDay),
+    ),
+  ] as const);
+  return {
+    heads: new Map(heads.rows.map((row) => [row.accountSeq, toHead(row)])),
+    used: new Map(
+      used.rows.map((row) => [
+        keyName(row.account_seq, row.idempotency_key),
+        { record: toRecord(row), request: { body: row.body, fingerprint: row.fingerprint } },
+      ]),
+    ),
+    standings: new Map(
+      standings.rows.map((row) => [
+        row.seq,
+        {
+          record: toRecord(row),
+          version: row.version ?? 0,
+          epoch: row.epoch,
+          meter: row.meter_seq === null || row.from_day === null ? null : { seq: row.meter_seq, fromDay: row.from_day },
+        },
+      ]),
+    ),
+    attempts: new Map(
+      attempts.rows.map(({ seq, n, priceCredits, isDelivered }) => [
+        attemptName(seq, n),
+        { priceCredits, isDelivered: isDelivered === 1 },
+      ]),
+    ),
+    bounds: new Map(bounds.rows.map((row) => [row.keySeq, toBound(row)])),
+    spent: Map.groupBy(spent.rows, ({ meterSeq }) => meterSeq),
+  };
+};

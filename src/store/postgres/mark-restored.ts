@@ -1,0 +1,64 @@
+// Marks a database that something brought back, a restore or a standby that was behind, as an old state of itself, while no node is alive.
+
+import { type NodeRow, nodeName } from "../cluster-port.ts";
+import { DatabaseAway, Moved, WrongSchema } from "../errors.ts";
+import { markingRestored } from "../sql/mark-restored.ts";
+import { recoveryReads } from "../sql/queries/recovery.ts";
+import type { Query } from "../sql/sql-program.ts";
+import { type Address, type Connection, connect } from "./connections.ts";
+import { NO_TABLE, stateOf } from "./errors.ts";
+import { insistOnKnown, LOCK_OPENING, STEPS_RUN, type StepRun } from "./migrate.ts";
+import { insistOnWhole } from "./migration-marker.ts";
+import { endAllDead } from "./node-lease.ts";
+import { awayOf } from "./server-requirements.ts";
+import { carryOut, POSTGRES } from "./sql-program.ts";
+
+/** A node that keeps a database from being adopted. */
+export type Alive = { node: string; pid: number; leaseEndsInMs: number };
+/** `takenAtMs`: since when the database knows nothing. */
+export type Adoption = { kind: "adopted"; takenAtMs: number } | { kind: "alive"; nodes: Alive[] };
+
+const LEASES = `SELECT o.epoch, o.slot, o.host, o.pid, l.ends_at_ms - now_ms() AS "leaseEndsInMs"
+  FROM lease l JOIN owner o ON o.epoch = l.epoch ORDER BY o.epoch`;
+type LeaseRow = Pick<NodeRow, "epoch" | "slot" | "host" | "pid"> & { leaseEndsInMs: number };
+
+/** Inside the transaction that holds the lock of openings: no node begins meanwhile. */
+const adoptIn = async (line: Connection, nowMs: number): Promise<Adoption> => {
+  const { rows: steps } = await line.send<StepRun>(STEPS_RUN);
+  insistOnKnown(steps);
+  await insistOnWhole(line);
+  // One that only stands still must not go on afterwards with what it remembers.
+  await endAllDead(line);
+  const { rows } = await line.send<LeaseRow>(LEASES);
+  if (rows.length > 0)
+    return { kind: "alive", nodes: rows.map((row) => ({ node: nodeName(row), pid: row.pid, leaseEndsInMs: row.leaseEndsInMs })) };
+  const query: Query = async <Row>(sql: string, ...values: Parameters<Query>[1][]) => (await line.send<Row>(sql, ...values)).rows;
+  // The highest time that it holds: what was done later is what is not in it.
+  const takenAtMs = await recoveryReads(query, POSTGRES).lastSeenMs();
+  return { kind: "adopted", takenAtMs: await carryOut(line, markingRestored({ takenAtMs, nowMs })) };
+};
+
+/**
+ * Marks the database: nodes that are opened from then on ask the providers about everything that was on its way, before they send anything.
+ * Done twice, it says the same. Nothing is changed where a node is alive.
+ * @throws DatabaseAway (../errors.ts), Moved, WrongSchema.
+ */
+export const adoptDatabase = async (address: Address, nowMs: number): Promise<Adoption> => {
+  let line: Connection | undefined;
+  try {
+    line = await connect(address);
+    await line.script("BEGIN; SET LOCAL lock_timeout = '60s'");
+    await line.send(LOCK_OPENING);
+    const adoption = await adoptIn(line, nowMs);
+    await line.script(adoption.kind === "adopted" ? "COMMIT" : "ROLLBACK");
+    return adoption;
+  } catch (fault) {
+    if (fault instanceof Moved || fault instanceof WrongSchema) throw fault;
+    if (stateOf(fault) !== NO_TABLE) throw awayOf(address.url, "adopted", fault);
+    throw new DatabaseAway(
+      "the database of GENROUTER_STORE__URL has nothing of a service in it: adopt it when it has been brought back",
+    );
+  } finally {
+    line?.close();
+  }
+};

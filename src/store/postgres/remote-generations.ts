@@ -1,0 +1,62 @@
+// Reads what other nodes have written of generations: what has not ended by its index, and of that only what is new since a version.
+
+import type { Elsewhere, Others, WrittenLine } from "../cluster-port.ts";
+import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
+import { recoveryReads } from "../sql/queries/recovery.ts";
+import type { Query } from "../sql/sql-program.ts";
+import { ownerOf } from "./ownership.ts";
+import { integers, rowsOf } from "./parameters.ts";
+import { POSTGRES } from "./sql-program.ts";
+
+/** Each transaction of a node counts itself in its row. */
+const WRITTEN = "SELECT epoch, batch FROM owner WHERE ended_at_ms IS NULL AND epoch <> ?1 ORDER BY epoch";
+// Rows of what has not ended are few however much is stored; of each two numbers are looked up by their keys, once (OFFSET 0: a condition on
+// what a query within looks up would be put into it, and look again).
+const OPEN = `SELECT seq, "accountSeq", status, version, epoch FROM (
+    SELECT g.seq, g.account_seq AS "accountSeq", g.status, coalesce(s.version, 0) AS version, ${ownerOf("g")} AS epoch
+    FROM generation g LEFT JOIN snapshot s ON s.seq = g.seq WHERE g.completed_at_ms IS NULL AND g.seq > ?2
+    ORDER BY g.seq OFFSET 0) o
+  WHERE epoch <> ?1 ORDER BY seq LIMIT ?3`;
+const ENDED = `SELECT g.seq, g.account_seq AS "accountSeq" FROM generation g
+  WHERE g.seq >= ?2 AND g.completed_at_ms IS NOT NULL AND ${ownerOf("g")} <> ?1 ORDER BY g.seq DESC LIMIT ?3`;
+const stepsWith = (
+  column: string,
+  join = "",
+): string => `SELECT j.seq, j.version, j.at_ms AS "atMs", j.epoch, j.state_after AS "stateAfter",
+    j.event${column} FROM ${rowsOf("?1", { seq: "bigint", version: "bigint" }, "x")}
+  JOIN journal j ON j.seq = x.seq AND j.version > x.version${join} ORDER BY j.seq, j.version`;
+const STEPS = stepsWith("");
+/** The request of an attempt is put on disk by the step that takes its slot at the provider. */
+const STEPS_WITH_REQUESTS = stepsWith(
+  ", r.request",
+  ` LEFT JOIN attempt_request r ON r.seq = j.seq AND CAST(j.event AS json) ->> 'type' = 'slotTaken'
+    AND r.n = CAST(CAST(j.event AS json) ->> 'n' AS bigint)`,
+);
+const STANDING = `SELECT ${RECORD_COLUMNS}, ${ownerOf("g")} AS epoch, coalesce(s.version, 0) AS version, s.snapshot,
+    g.wait_ends_at_ms AS "waitEndsAtMs", p.routes
+  FROM generation g JOIN plan p ON p.seq = g.plan_seq LEFT JOIN snapshot s ON s.seq = g.seq WHERE g.seq = ANY(${integers("?1")})
+  ORDER BY g.seq`;
+
+type LineRow = Omit<WrittenLine, "event" | "request"> & { event: string; request?: string | null };
+type StandingRow = RecordRow & { epoch: number; version: number; snapshot: string | null; waitEndsAtMs: number; routes: string };
+
+/** @param epoch of this node, whose own generations are not among them. */
+export const openElsewhere = (query: Query, epoch: number): Others => ({
+  written: () => query<{ epoch: number; batch: number }>(WRITTEN, epoch),
+  open: (afterSeq, limit) => query<Elsewhere>(OPEN, epoch, afterSeq, limit),
+  ended: (fromSeq, limit) => query<{ seq: number; accountSeq: number }>(ENDED, epoch, fromSeq, limit),
+  steps: async (after, withRequests) => {
+    const rows = await query<LineRow>(withRequests ? STEPS_WITH_REQUESTS : STEPS, JSON.stringify(after));
+    return rows.map(({ request, event, ...row }) => ({
+      ...{ ...row, event: JSON.parse(event) as WrittenLine["event"] },
+      ...(request == null ? {} : { request }),
+    }));
+  },
+  standing: async (seqs) =>
+    (await query<StandingRow>(STANDING, integers.of(seqs))).map((row) => ({
+      record: toRecord(row),
+      ...{ epoch: row.epoch, version: row.version, snapshot: row.snapshot, waitEndsAtMs: row.waitEndsAtMs },
+      plan: JSON.parse(row.routes) as [],
+    })),
+  unfinished: recoveryReads(query, POSTGRES).unfinished,
+});

@@ -1,0 +1,82 @@
+// The deeds that all drivers share, with what this one brings for them: balances that are locked first, and a mark of usage for each owner.
+
+import type { AttemptChange, DeedOutcome, OfficeDeed, OfficeOutcome, RollUpUsageDeed } from "../mutations.ts";
+import { isPurchaseDeed, type PurchaseDeed } from "../purchase-mutations.ts";
+import { prepareOffice } from "../sql/admin-mutations.ts";
+import { prepareCredit } from "../sql/balance-adjustments.ts";
+import { DeedRefused } from "../sql/mutation-rejected.ts";
+import { preparePurchases } from "../sql/purchases.ts";
+import { prepareReversals } from "../sql/reversals.ts";
+import { type Asking, all, change, first } from "../sql/sql-program.ts";
+import { prepareUsage } from "../sql/usage.ts";
+import { changedAttempts } from "./flush-batch.ts";
+import { openMoney } from "./ledger.ts";
+import { POSTGRES } from "./sql-program.ts";
+import { UPDATE_ATTEMPTS } from "./statements.ts";
+
+/** That a `posting p` is not in the usage yet; the least of the marks keeps most of them from being looked at. */
+export const NOT_ADDED_UP = `p.seq > coalesce((SELECT min(up_to_seq) FROM usage_mark WHERE is_done = 0), 0)
+  AND EXISTS (SELECT 1 FROM usage_mark m WHERE m.epoch = p.epoch AND m.is_done = 0 AND p.seq > m.up_to_seq)`;
+
+/** Not more than a few rounds of adding up are counted. */
+export const USAGE_BEHIND = `SELECT count(*) AS behind FROM (SELECT 1 FROM posting p WHERE ${NOT_ADDED_UP} LIMIT 10000) waiting`;
+
+/** An owner that has ended and whose postings are not all in the usage; nobody else adds them up meanwhile. */
+const LEFT_BEHIND = `SELECT m.epoch FROM usage_mark m JOIN owner o ON o.epoch = m.epoch WHERE m.is_done = 0 AND o.ended_at_ms IS NOT NULL
+  ORDER BY m.epoch LIMIT 1 FOR NO KEY UPDATE OF m SKIP LOCKED`;
+
+const usageOf = (epoch: number) =>
+  prepareUsage(POSTGRES, {
+    select: `SELECT up_to_seq AS "upTo" FROM usage_mark WHERE epoch = ${epoch} FOR NO KEY UPDATE`,
+    set: `UPDATE usage_mark SET up_to_seq = ?1 WHERE epoch = ${epoch}`,
+    where: `p.epoch = ${epoch}`,
+  });
+
+/** Adds up this owner's postings, and then those of one that has ended. @param passed up to which number its postings are written. */
+const prepareRollUp = (epoch: number, passed: () => number) => {
+  const own = usageOf(epoch);
+  return function* (deed: RollUpUsageDeed): Asking<OfficeOutcome> {
+    const before = passed();
+    const told = yield* own(deed);
+    const upTo = told.kind === "done" ? (told.seq ?? 0) : 0;
+    // What follows has greater numbers: an owner that rests does not keep others looking from where it stopped.
+    yield* change(
+      `UPDATE usage_mark m SET up_to_seq = ?2 WHERE m.epoch = ?1 AND m.up_to_seq < ?2
+        AND NOT EXISTS (SELECT 1 FROM posting p WHERE p.epoch = ?1 AND p.seq > m.up_to_seq)`,
+      ...[epoch, Math.max(before, upTo)],
+    );
+    const left = yield* first<{ epoch: number }>(LEFT_BEHIND);
+    if (!left) return told;
+    const added = yield* usageOf(left.epoch)(deed);
+    const rest = yield* first(
+      "SELECT 1 AS more FROM posting p JOIN usage_mark m ON m.epoch = p.epoch WHERE m.epoch = ?1 AND p.seq > m.up_to_seq LIMIT 1",
+      left.epoch,
+    );
+    if (!rest) yield* change("UPDATE usage_mark SET is_done = 1 WHERE epoch = ?1", left.epoch);
+    return added;
+  };
+};
+
+const changeAttempt = function* (seq: number, attempt: AttemptChange, atMs: number): Asking<void> {
+  const rows = changedAttempts([{ seq, change: attempt, atMs }]);
+  if (rows.length === 0) throw new DeedRefused(`the change of attempt ${attempt.n} changes nothing`);
+  yield* all(UPDATE_ATTEMPTS, JSON.stringify(rows), rows.length);
+};
+
+export const openOthers = (epoch: number, newPosting: () => number, passed: () => number) => {
+  const crediting = prepareCredit(openMoney(epoch, newPosting));
+  const reversals = prepareReversals(POSTGRES, crediting);
+  const purchases = preparePurchases(POSTGRES, crediting, reversals);
+  const office = prepareOffice({
+    ...{ dialect: POSTGRES, crediting, reversals, changeAttempt },
+    rollUpUsage: prepareRollUp(epoch, passed),
+    notAddedUp: NOT_ADDED_UP,
+    // Nothing is known of them between two batches.
+    keysChanged: () => undefined,
+  });
+  return {
+    other: (deed: OfficeDeed | PurchaseDeed): Asking<DeedOutcome> => (isPurchaseDeed(deed) ? purchases(deed) : office(deed)),
+    /** Takes what an account owes out of what it has available. @returns how much that was. */
+    settleDebt: crediting.settle,
+  };
+};

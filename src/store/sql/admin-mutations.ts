@@ -1,0 +1,161 @@
+// The deeds of the office: accounts, keys, credits, and the marks that are set beside a generation's life.
+import type {
+  AttemptChange,
+  CreateAccountDeed,
+  OfficeDeed,
+  OfficeOutcome,
+  RollUpUsageDeed,
+  SetAccountDeed,
+} from "../mutations.ts";
+import { auditOffice } from "./audit.ts";
+import type { Crediting } from "./balance-adjustments.ts";
+import type { Dialect } from "./dialect.ts";
+import { prepareKeys } from "./keys.ts";
+import { settlingRestored } from "./mark-restored.ts";
+import { DeedRefused } from "./mutation-rejected.ts";
+import type { Reversals } from "./reversals.ts";
+import { type Asking, change, first, insert } from "./sql-program.ts";
+import { preparePeople } from "./user-mutations.ts";
+
+/** What a driver brings for the deeds of the office. */
+export type OfficeParts = {
+  dialect: Dialect;
+  crediting: Crediting;
+  reversals: Pick<Reversals, "decide">;
+  changeAttempt(seq: number, change: AttemptChange, atMs: number): Asking<void>;
+  rollUpUsage(deed: RollUpUsageDeed): Asking<OfficeOutcome>;
+  /** A condition on `posting p`: that usage was not rolled up to it yet. */
+  notAddedUp: string;
+  /** What is known of the terms of keys is about to be other than before. */
+  keysChanged(): void;
+};
+
+const DONE: OfficeOutcome = { kind: "done" };
+
+const UPDATE_ACCOUNT = `UPDATE account SET paused = coalesce(?2, paused),
+    burst_per_s = CASE WHEN ?3 = 1 THEN ?4 ELSE burst_per_s END,
+    in_progress_limit = CASE WHEN ?5 = 1 THEN ?6 ELSE in_progress_limit END
+  WHERE seq = ?1`;
+const SET_PROVIDER_KEY = `INSERT INTO provider_key VALUES (?1, ?2, ?3, ?4)
+  ON CONFLICT (account) DO UPDATE SET id = excluded.id, sealed = excluded.sealed, set_at_ms = excluded.set_at_ms`;
+const SWITCH_OFF =
+  "INSERT INTO route_switch VALUES (?1, ?2, ?3) ON CONFLICT (route_id) DO UPDATE SET reason = excluded.reason, at_ms = excluded.at_ms";
+const SAVE_HEALTH = `INSERT INTO route_health VALUES (?1, ?2, ?3)
+  ON CONFLICT (route_id) DO UPDATE SET snapshot = excluded.snapshot, at_ms = excluded.at_ms`;
+const COMPLETED = "SELECT completed_at_ms AS at FROM generation WHERE seq = ?1";
+const BEAT = "UPDATE meta SET value = ?1 WHERE name = 'last_seen_ms' AND CAST(value AS bigint) < ?2";
+const DROP_PINS = "UPDATE pinned_input SET removed_at_ms = ?2 WHERE seq = ?1 AND removed_at_ms IS NULL";
+const NOTE_RECOVERY = "INSERT INTO meta VALUES ('recovery', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+
+/** @throws DeedRefused where a row that must be there is not. */
+const changed = function* (changing: Asking<number>, otherwise: string): Asking<OfficeOutcome> {
+  if ((yield* changing) === 0) throw new DeedRefused(otherwise);
+  return DONE;
+};
+
+const makeAccount = function* ({ id, name, atMs }: Omit<CreateAccountDeed, "deed">): Asking<number> {
+  const seq = yield* insert("INSERT INTO account (id, name, created_at_ms) VALUES (?1, ?2, ?3) RETURNING seq", id, name, atMs);
+  yield* change("INSERT INTO balance (account_seq) VALUES (?1)", seq);
+  return seq;
+};
+
+const setAccount = ({ accountSeq, paused, burstPerS, inProgressLimit }: SetAccountDeed): Asking<number> =>
+  change(
+    UPDATE_ACCOUNT,
+    accountSeq,
+    paused === undefined ? null : Number(paused),
+    burstPerS === undefined ? 0 : 1,
+    burstPerS ?? null,
+    inProgressLimit === undefined ? 0 : 1,
+    inProgressLimit ?? null,
+  );
+
+export const prepareOffice = (parts: OfficeParts) => {
+  const { crediting } = parts;
+  const keys = prepareKeys(parts.dialect, parts.notAddedUp, parts.keysChanged);
+  const people = preparePeople(makeAccount);
+
+  const carryOut = function* (deed: OfficeDeed): Asking<OfficeOutcome> {
+    switch (deed.deed) {
+      case "mark-attempt": {
+        const generation = yield* first<{ at: number | null }>(COMPLETED, deed.seq);
+        if (deed.change.begin || typeof generation?.at !== "number")
+          throw new DeedRefused("only attempts of a generation that has ended are marked; others change with a step");
+        yield* parts.changeAttempt(deed.seq, deed.change, deed.atMs);
+        return DONE;
+      }
+      case "decide-generation": {
+        const found = yield* first<{ at: number | null }>(COMPLETED, deed.seq);
+        if (found?.at !== null) throw new DeedRefused("only a generation that has not ended is decided");
+        return DONE;
+      }
+      case "credit": {
+        const { movedCredits, movementSeq } = yield* crediting.credit(deed);
+        return { kind: "done", credits: movedCredits, ...(movementSeq === null ? {} : { seq: movementSeq }) };
+      }
+      case "settle-debt":
+        return { kind: "done", credits: -(yield* crediting.settle(deed.accountSeq, deed.atMs)) };
+      case "decide-reversal":
+        return { kind: "done", credits: yield* parts.reversals.decide(deed) };
+      case "create-account":
+        return { kind: "done", seq: yield* makeAccount(deed) };
+      case "set-account":
+        if (deed.paused !== undefined) yield* crediting.decidedOnPause(deed.accountSeq);
+        return yield* changed(setAccount(deed), `there is no account ${deed.accountSeq}`);
+      case "create-key":
+      case "set-key":
+      case "rotate-key":
+      case "revoke-key":
+      case "note-key-use":
+      case "note-key-network":
+        return yield* keys(deed);
+      case "roll-up-usage":
+        return yield* parts.rollUpUsage(deed);
+      case "expire-files": {
+        const { seq, atMs } = deed;
+        // Marked already: deleting files is repeated after a crash, the mark is not.
+        if ((yield* first<{ at: number | null }>("SELECT files_expired_at_ms AS at FROM generation WHERE seq = ?1", seq))?.at)
+          return DONE;
+        const mark = "UPDATE generation SET files_expired_at_ms = ?2 WHERE seq = ?1 AND status = 'succeeded'";
+        return yield* changed(change(mark, seq, atMs), `generation ${seq} has no files`);
+      }
+      case "drop-pins":
+        // Marked already: deleting copies is repeated after a crash, the mark is not.
+        yield* change(DROP_PINS, deed.seq, deed.atMs);
+        return DONE;
+      case "set-provider-key":
+        yield* change(SET_PROVIDER_KEY, deed.account, deed.id, deed.sealed, deed.atMs);
+        return DONE;
+      case "drop-provider-key": {
+        const dropping = change("DELETE FROM provider_key WHERE account = ?1", deed.account);
+        return yield* changed(dropping, `no key of ${deed.account} is kept here`);
+      }
+      case "switch-route":
+        // What is on already is on: the same wish twice is one.
+        if (deed.reason === null) {
+          yield* change("DELETE FROM route_switch WHERE route_id = ?1", deed.routeId);
+          yield* change("DELETE FROM route_health WHERE route_id = ?1", deed.routeId);
+        } else yield* change(SWITCH_OFF, deed.routeId, deed.reason, deed.atMs);
+        return DONE;
+      case "save-route-health":
+        yield* change(SAVE_HEALTH, deed.routeId, deed.snapshot, deed.atMs);
+        return DONE;
+      case "beat":
+        yield* change(BEAT, String(deed.atMs), deed.atMs);
+        return DONE;
+      case "note-recovery":
+        yield* change(NOTE_RECOVERY, deed.text);
+        return DONE;
+      case "settle-restored":
+        yield* settlingRestored(deed.atMs);
+        return DONE;
+      default:
+        return yield* people(deed, deed.by);
+    }
+  };
+  return function* (deed: OfficeDeed): Asking<OfficeOutcome> {
+    const outcome = yield* carryOut(deed);
+    if (deed.by) yield* auditOffice(deed, deed.by, outcome);
+    return outcome;
+  };
+};

@@ -1,0 +1,115 @@
+// What comes onto a balance from outside and what is taken off it, what is owed of that, and how a debt is settled.
+
+import type { Credits } from "../../domain/types.ts";
+import type { CreditDeed } from "../mutations.ts";
+import type { AskedMoney } from "./ledger.ts";
+import { DeedRefused } from "./mutation-rejected.ts";
+import { type Asking, change, first, insert } from "./sql-program.ts";
+
+/** `seq` is the row of the credit; `movementSeq` of its movement, where anything moved; `isNew` false: its reference was used before. */
+export type Credited = { seq: number; movedCredits: Credits; movementSeq: number | null; isNew: boolean };
+type Asked = Omit<CreditDeed, "deed">;
+type Known = { seq: number; account_seq: number; asked_credits: number; kind: string; movement_seq: number | null };
+
+const SELECT_REFERENCE = "SELECT seq, account_seq, asked_credits, kind, movement_seq FROM credit WHERE reference = ?1";
+const INSERT_CREDIT = `INSERT INTO credit (account_seq, kind, asked_credits, moved_credits, reference, movement_seq, note, at_ms)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING seq`;
+const INSERT_SETTLED = "INSERT INTO owed_settled (credit_seq, account_seq, credits) VALUES (?1, ?2, ?3)";
+const PAUSE = "UPDATE account SET paused = 1 WHERE seq = ?1 AND paused = 0";
+const NOTE_PAUSE = "INSERT INTO paused_by_debt VALUES (?1) ON CONFLICT DO NOTHING";
+/** What keeps an account paused: a debt, or a refund or dispute that an operator has to decide about. */
+const REASON_TO_PAUSE = `SELECT 1 AS reason FROM balance WHERE account_seq = ?1 AND owed_credits > 0
+  UNION ALL SELECT 1 FROM purchase p JOIN foreign_reversal f ON f.payment_intent = p.payment_intent
+    WHERE p.account_seq = ?1 AND p.state = 'paid' AND f.state IN ('taken', 'lost') AND (f.decided_amount IS NULL OR f.decided_amount < f.amount)`;
+const RESUME = `UPDATE account SET paused = 0
+  WHERE seq = ?1 AND seq IN (SELECT account_seq FROM paused_by_debt WHERE account_seq = ?1)`;
+const FORGET_PAUSE = "DELETE FROM paused_by_debt WHERE account_seq = ?1";
+
+/** Prepares the deed of a credit, for the office, for purchases, and for settlements of generations. */
+export const prepareCredit = (money: AskedMoney) => {
+  /** Moves credits and writes the row that says who asked; `credits` are there to be moved. */
+  const move = function* (asked: Asked, movedCredits: Credits): Asking<Credited> {
+    const { accountSeq, kind, credits, reference, note, atMs } = asked;
+    const head = yield* money.head(accountSeq);
+    if (!head) throw new DeedRefused(`there is no account ${accountSeq}`);
+    let movementSeq: number | null = null;
+    if (movedCredits !== 0) {
+      const outside = kind === "topup" ? "funding" : "adjustments";
+      const posted = yield* money.post(accountSeq, head, {
+        kind,
+        credits: Math.abs(movedCredits),
+        from: movedCredits > 0 ? outside : "available",
+        to: movedCredits > 0 ? "available" : outside,
+        generationSeq: null,
+        attemptN: null,
+        atMs,
+        note,
+        progress: 0,
+      });
+      movementSeq = posted.seq;
+    }
+    const row = [accountSeq, kind, credits, movedCredits, reference, movementSeq, note, atMs];
+    return { seq: yield* insert(INSERT_CREDIT, ...row), movedCredits, movementSeq, isNew: true };
+  };
+
+  const owe = function* (accountSeq: number, credits: Credits): Asking<void> {
+    const head = yield* money.head(accountSeq);
+    if (head) yield* money.owe(accountSeq, head, credits);
+  };
+
+  const pause = function* (accountSeq: number): Asking<void> {
+    if ((yield* change(PAUSE, accountSeq)) > 0) yield* change(NOTE_PAUSE, accountSeq);
+  };
+  /** A pause that money brought, and nobody decided on, is over when there is no reason for it any more. */
+  const resume = function* (accountSeq: number): Asking<void> {
+    if (yield* first(REASON_TO_PAUSE, accountSeq)) return;
+    yield* change(RESUME, accountSeq);
+    yield* change(FORGET_PAUSE, accountSeq);
+  };
+
+  /**
+   * What comes in, or is given back, goes to what is owed first; where nothing is owed any more, a pause that the debt brought is over.
+   * @returns how much of the debt it settled.
+   */
+  const settle = function* (accountSeq: number, atMs: number): Asking<Credits> {
+    const head = yield* money.head(accountSeq);
+    const owed = head?.owedCredits ?? 0;
+    const credits = Math.min(owed, head?.availableCredits ?? 0);
+    if (credits === 0) return 0;
+    const { seq } = yield* move(
+      { accountSeq, kind: "adjust", credits: -credits, reference: null, note: "settles what was owed", atMs },
+      -credits,
+    );
+    yield* change(INSERT_SETTLED, seq, accountSeq, credits);
+    yield* owe(accountSeq, -credits);
+    if (credits === owed) yield* resume(accountSeq);
+    return credits;
+  };
+
+  return {
+    /** @throws DeedRefused for an amount that is none, and for a reference that was used otherwise. */
+    *credit(asked: Asked): Asking<Credited> {
+      const { accountSeq, kind, credits, reference, atMs } = asked;
+      if (!Number.isSafeInteger(credits) || credits === 0 || (kind === "topup" && credits < 0))
+        throw new DeedRefused(`${credits} is not an amount for ${kind === "topup" ? "a top-up" : "an adjustment"}`);
+      const known = reference === null ? undefined : yield* first<Known>(SELECT_REFERENCE, reference);
+      if (known) {
+        if (known.account_seq !== accountSeq || known.asked_credits !== credits || known.kind !== kind)
+          throw new DeedRefused(`the reference ${reference} was already used for another account or amount`);
+        return { seq: known.seq, movedCredits: 0, movementSeq: known.movement_seq, isNew: false };
+      }
+      // A balance never goes below its holds: at most what is available is taken, the rest is owed.
+      const moved = Math.max(credits, 0 - ((yield* money.head(accountSeq))?.availableCredits ?? 0));
+      const credited = yield* move(asked, moved);
+      if (moved !== credits) {
+        yield* owe(accountSeq, moved - credits);
+        yield* pause(accountSeq);
+      } else if (credits > 0) yield* settle(accountSeq, atMs);
+      return credited;
+    },
+    ...{ settle, pause, resume },
+    /** A person has decided about the pause: a debt that is settled later leaves it. */
+    decidedOnPause: (accountSeq: number): Asking<number> => change(FORGET_PAUSE, accountSeq),
+  };
+};
+export type Crediting = ReturnType<typeof prepareCredit>;

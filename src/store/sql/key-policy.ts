@@ -1,0 +1,53 @@
+// The terms that a key is held to where it counts, in the transaction that accepts: when it expires, and what it may spend.
+import { windowEndsAtMs, windowFrom } from "../../domain/calendar.ts";
+import type { Credits, KeyWindow } from "../../domain/types.ts";
+import type { AdmitOutcome } from "../mutations.ts";
+
+export type Meter = { seq: number; fromDay: number; limits: readonly (readonly [KeyWindow, Credits])[] };
+/** A key that not everything is open to for ever. */
+export type Bound = { expiresAtMs: number | null; meter: Meter | null };
+export type BoundRow = { keySeq: number; expiresAtMs: number | null } & (
+  | { seq: number; fromDay: number; day: Credits | null; week: Credits | null; month: Credits | null }
+  | { seq: null }
+);
+
+/** Keys with an expiry or limits; all others have neither. */
+export const BOUNDS = `SELECT t.key_seq AS "keySeq", t.expires_at_ms AS "expiresAtMs", m.seq, m.from_day AS "fromDay",
+  m.day_limit_credits AS day, m.week_limit_credits AS week, m.month_limit_credits AS month
+  FROM key_terms t LEFT JOIN meter m ON m.seq = t.meter_seq WHERE (t.expires_at_ms IS NOT NULL OR m.seq IS NOT NULL)`;
+
+/** The window that begins anew last comes first: it is the one to name. */
+const LONGEST_FIRST = ["month", "week", "day"] as const;
+
+export const toBound = (row: BoundRow): Bound => ({
+  expiresAtMs: row.expiresAtMs,
+  meter:
+    row.seq === null
+      ? null
+      : {
+          seq: row.seq,
+          fromDay: row.fromDay,
+          limits: LONGEST_FIRST.flatMap((window) => (row[window] === null ? [] : [[window, row[window]] as const])),
+        },
+});
+
+/** Whether a key has expired since it was let in. */
+export const expiryOf = (bound: Bound | undefined, atMs: number): AdmitOutcome | undefined => {
+  const expiresAtMs = bound?.expiresAtMs ?? null;
+  return expiresAtMs !== null && atMs >= expiresAtMs ? { kind: "key_expired" } : undefined;
+};
+
+/** The limit that does not cover a reserve. @param spentSince what the meter's keys have spent since a day, that day included. */
+export const shortageOf = (
+  meter: Meter,
+  atMs: number,
+  reservedCredits: Credits,
+  spentSince: (meterSeq: number, day: number) => Credits,
+): AdmitOutcome | undefined => {
+  for (const [window, limitCredits] of meter.limits) {
+    const leftCredits = Math.max(0, limitCredits - spentSince(meter.seq, windowFrom(window, atMs)));
+    if (leftCredits < reservedCredits)
+      return { kind: "key_limit", window, limitCredits, leftCredits, anewAtMs: windowEndsAtMs(window, atMs) };
+  }
+  return undefined;
+};

@@ -1,0 +1,40 @@
+// Marks a store as an old state of itself: what was on its way then may have gone on since, unknown to it.
+
+import { DeedRefused } from "./mutation-rejected.ts";
+import { RESTORED_AT, SETTLED_AT, TAKEN_AT, UP_TO_SEQ } from "./queries/recovery.ts";
+import { type Asking, change, first } from "./sql-program.ts";
+
+const META = "SELECT value FROM meta WHERE name = ?1";
+const OLDEST = "SELECT min(seq) AS seq FROM generation WHERE completed_at_ms IS NULL";
+const NEWEST = "SELECT max(seq) AS seq FROM generation";
+const PUT = "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+
+/**
+ * Marks it, before any service opens it. From then on each attempt of a generation that had not ended is confirmed with its provider before it
+ * is sent. A copy of a copy keeps the earlier moment while something is on its way since then.
+ * @returns since when it knows nothing, ms since 1970.
+ */
+export const markingRestored = function* ({ takenAtMs, nowMs }: { takenAtMs: number; nowMs: number }): Asking<number> {
+  const known = function* (name: string): Asking<number | undefined> {
+    const row = yield* first<{ value: string }>(META, name);
+    return row === undefined ? undefined : Number(row.value);
+  };
+  const oldest = (yield* first<{ seq: number | null }>(OLDEST))?.seq;
+  const newest = (yield* first<{ seq: number | null }>(NEWEST))?.seq ?? 0;
+  const [beforeMs, beforeSeq] = [yield* known(TAKEN_AT), yield* known(UP_TO_SEQ)];
+  // By number and not by time: numbers rise whatever the clocks do.
+  const isStillOnItsWay = typeof oldest === "number" && beforeSeq !== undefined && oldest <= beforeSeq;
+  const sinceMs = isStillOnItsWay ? Math.min(takenAtMs, beforeMs ?? takenAtMs) : takenAtMs;
+  yield* change(PUT, TAKEN_AT, String(sinceMs));
+  yield* change(PUT, RESTORED_AT, String(nowMs));
+  yield* change(PUT, UP_TO_SEQ, String(newest));
+  yield* change("DELETE FROM meta WHERE name = ?1", SETTLED_AT);
+  return sinceMs;
+};
+
+/** An operator has looked after what it does not know. @throws DeedRefused it never was a copy of a backup */
+export const settlingRestored = function* (atMs: number): Asking<void> {
+  if ((yield* first<{ value: string }>(META, TAKEN_AT)) === undefined)
+    throw new DeedRefused("nothing to settle: these books were never restored from a backup");
+  yield* change(PUT, SETTLED_AT, String(atMs));
+};

@@ -1,0 +1,137 @@
+// The deeds of purchases: a payment credits once, and what has to be given back is taken once, whatever comes how often and in which order.
+
+import type { Credits } from "../../domain/types.ts";
+import type { OpenPurchaseDeed, PayPurchaseDeed, PurchaseDeed, PurchaseOutcome, PurchaseState } from "../purchase-mutations.ts";
+import { auditPurchase } from "./audit-purchases.ts";
+import type { Crediting } from "./balance-adjustments.ts";
+import type { Dialect } from "./dialect.ts";
+import { DeedRefused } from "./mutation-rejected.ts";
+import type { Reversals, Reversed } from "./reversals.ts";
+import { type Asking, change, first } from "./sql-program.ts";
+
+type Stored = {
+  seq: number;
+  id: string;
+  account_seq: number;
+  credits: Credits;
+  provider: string;
+  state: PurchaseState;
+  session_id: string | null;
+  payment_intent: string | null;
+  reversed_credits: Credits;
+};
+
+const COLUMNS = "seq, id, account_seq, credits, provider, state, session_id, payment_intent, reversed_credits";
+const SELECT_ACCOUNT =
+  "SELECT a.id, b.owed_credits AS owed FROM account a JOIN balance b ON b.account_seq = a.seq WHERE a.seq = ?1";
+const INSERT_PURCHASE = `INSERT INTO purchase
+    (id, account_seq, person_id, credits, provider, state, created_at_ms, expires_at_ms, asked_at_ms)
+  VALUES (?1, ?2, ?3, ?4, ?5, 'open', ?6, ?7, ?6)`;
+const SET_SESSION = "UPDATE purchase SET session_id = ?2 WHERE seq = ?1";
+const SET_ASKED = "UPDATE purchase SET asked_at_ms = ?2 WHERE id = ?1 AND asked_at_ms < ?2";
+const SET_PAID = `UPDATE purchase SET state = 'paid', session_id = ?2, payment_intent = ?3, paid_at_ms = ?4,
+    receipt = (SELECT coalesce(max(receipt), 0) + 1 FROM purchase) WHERE seq = ?1`;
+const SET_MISMATCHED =
+  "UPDATE purchase SET state = 'mismatched', session_id = ?2, payment_intent = ?3, found = ?4 WHERE seq = ?1";
+const SET_EXPIRED = "UPDATE purchase SET state = 'expired' WHERE id = ?1 AND state = 'open'";
+const SET_INVOICE =
+  "UPDATE purchase SET invoice_number = ?2, invoice_url = ?3 WHERE id = ?1 AND state = 'paid' AND invoice_url IS NULL";
+const INSERT_LINK = "INSERT INTO purchase_credit (credit_seq, purchase_seq, why) VALUES (?1, ?2, ?3)";
+const SET_LOW_BALANCE = `INSERT INTO low_balance VALUES (?1, ?2)
+  ON CONFLICT (account_seq) DO UPDATE SET credits = excluded.credits WHERE low_balance.credits <> excluded.credits`;
+const DROP_LOW_BALANCE = "DELETE FROM low_balance WHERE account_seq = ?1";
+
+type Came = Omit<Reversed, "changed">;
+const NOTHING: Came = { movedCredits: 0, undecided: 0 };
+
+export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, reversals: Reversals) => {
+  const selectById = `SELECT ${COLUMNS} FROM purchase WHERE id = ?1 ${forUpdate}`;
+  const selectByPayment = `SELECT ${COLUMNS} FROM purchase WHERE payment_intent = ?1 ${forUpdate}`;
+
+  const named = function* (id: string): Asking<Stored> {
+    const found = yield* first<Stored>(selectById, id);
+    if (!found) throw new DeedRefused(`there is no purchase ${id}`);
+    return found;
+  };
+  const answer = function* (of: Stored | undefined, changed: boolean, came: Came = NOTHING): Asking<PurchaseOutcome> {
+    const now = of && (yield* first<Stored>(selectById, of.id));
+    const account = now && (yield* first<{ id: string; owed: Credits }>(SELECT_ACCOUNT, now.account_seq));
+    const purchase = now && account ? { id: now.id, accountId: account.id, state: now.state, owedCredits: account.owed } : null;
+    const { movedCredits, undecided } = came;
+    return { kind: "purchase", changed, movedCredits, purchase, ...(undecided > 0 ? { undecided } : {}) };
+  };
+
+  const open = function* (deed: OpenPurchaseDeed): Asking<PurchaseOutcome> {
+    const { id, accountSeq, personId, credits, provider, atMs, expiresAtMs } = deed;
+    const known = yield* first<Stored>(selectById, id);
+    if (known) {
+      if (known.account_seq !== accountSeq || known.credits !== credits || known.provider !== provider)
+        throw new DeedRefused(`the purchase ${id} is another one`);
+      return yield* answer(known, false);
+    }
+    yield* change(INSERT_PURCHASE, id, accountSeq, personId, credits, provider, atMs, expiresAtMs);
+    return yield* answer(yield* named(id), true);
+  };
+
+  const pay = function* ({ id, payment, atMs }: PayPurchaseDeed): Asking<PurchaseOutcome> {
+    const bought = yield* named(id);
+    const { sessionId, paymentIntent, amountCredits, currency } = payment;
+    if (bought.session_id !== null && bought.session_id !== sessionId)
+      throw new DeedRefused(`the purchase ${id} belongs to another checkout`);
+    if (bought.state === "paid" || bought.state === "mismatched") return yield* answer(bought, false);
+    if (amountCredits !== bought.credits || currency !== "usd") {
+      const found = `${amountCredits ?? "no amount"} ${currency.slice(0, 3)}`;
+      yield* change(SET_MISMATCHED, bought.seq, sessionId, paymentIntent, found);
+      return yield* answer(bought, true);
+    }
+    const { seq, movedCredits, isNew } = yield* credit({
+      ...{ accountSeq: bought.account_seq, kind: "topup", credits: bought.credits, atMs },
+      note: `purchase ${bought.id}`,
+      reference: `${bought.id} paid`,
+    });
+    if (!isNew) throw new DeedRefused(`the reference "${bought.id} paid" was already used`);
+    yield* change(SET_PAID, bought.seq, sessionId, paymentIntent, atMs);
+    yield* change(INSERT_LINK, seq, bought.seq, "paid");
+    const came = yield* reversals.review(yield* named(id), atMs);
+    return yield* answer(bought, true, { ...came, movedCredits: movedCredits + came.movedCredits });
+  };
+
+  const reversed = function* (paymentIntent: string, came: Reversed): Asking<PurchaseOutcome> {
+    return yield* answer(yield* first<Stored>(selectByPayment, paymentIntent), came.changed, came);
+  };
+
+  const carryOut = function* (deed: PurchaseDeed): Asking<PurchaseOutcome> {
+    switch (deed.deed) {
+      case "open-purchase":
+        return yield* open(deed);
+      case "name-checkout": {
+        const bought = yield* named(deed.id);
+        if (bought.session_id === deed.sessionId) return yield* answer(bought, false);
+        yield* change(SET_SESSION, bought.seq, deed.sessionId);
+        return yield* answer(bought, true);
+      }
+      case "note-asked":
+        return yield* answer(yield* named(deed.id), (yield* change(SET_ASKED, deed.id, deed.atMs)) > 0);
+      case "pay-purchase":
+        return yield* pay(deed);
+      case "expire-purchase":
+        return yield* answer(yield* named(deed.id), (yield* change(SET_EXPIRED, deed.id)) > 0);
+      case "note-invoice":
+        return yield* answer(yield* named(deed.id), (yield* change(SET_INVOICE, deed.id, deed.number, deed.url)) > 0);
+      case "note-reversal":
+        return yield* reversed(deed.paymentIntent, yield* reversals.note(deed));
+      case "note-foreign-reversal":
+        return yield* reversed(deed.paymentIntent, yield* reversals.noteForeign(deed));
+      case "set-low-balance": {
+        const { accountSeq, credits } = deed;
+        const setting = credits === null ? change(DROP_LOW_BALANCE, accountSeq) : change(SET_LOW_BALANCE, accountSeq, credits);
+        return yield* answer(undefined, (yield* setting) > 0);
+      }
+    }
+  };
+  return function* (deed: PurchaseDeed): Asking<PurchaseOutcome> {
+    const outcome = yield* carryOut(deed);
+    yield* auditPurchase(deed, outcome);
+    return outcome;
+  };
+};

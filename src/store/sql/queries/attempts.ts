@@ -1,0 +1,119 @@
+// Reads attempts: one, all of a generation, those still watched, who owns a job, and how long deliveries took.
+import type { Attempt, AttemptState, Failure, Job, JsonObject, MediaKind, ResultFile } from "../../../domain/types.ts";
+import type { StoreReads } from "../../store.ts";
+import type { Query } from "../sql-program.ts";
+import { parsed } from "./record.ts";
+
+type AttemptRow = {
+  seq: number;
+  n: number;
+  ref: string;
+  request_id: string;
+  route_id: string;
+  provider: string;
+  endpoint: string;
+  options: string;
+  kind: MediaKind;
+  price_credits: number;
+  state: AttemptState;
+  request: string | null;
+  sent_at_ms: number | null;
+  ends_at_ms: number | null;
+  job_id: string | null;
+  job_urls: string | null;
+  results: string | null;
+  failure: string | null;
+  watch_until_ms: number | null;
+  ended_at_ms: number | null;
+};
+type Reads = Pick<StoreReads, "attempt" | "attemptsOf" | "watchedAttempts" | "jobOwner" | "recentDeliveries">;
+
+const SELECT = `SELECT a.*, g.request_id, o.options, r.request FROM attempt a JOIN generation g ON g.seq = a.seq JOIN route_options o ON o.seq = a.options_seq
+  LEFT JOIN attempt_request r ON r.seq = a.seq AND r.n = a.n`;
+
+const toJob = (row: AttemptRow): Job | null => {
+  if (row.job_id === null) return null;
+  const urls = parsed<NonNullable<Job["urls"]>>(row.job_urls);
+  return urls ? { jobId: row.job_id, urls } : { jobId: row.job_id };
+};
+
+/** Routes whose options are remembered. Their attempts all have the same text, and nobody changes what it says. */
+const OPTIONS_AT_MOST = 2_000;
+const parsedOptions = new Map<string, JsonObject>();
+const optionsOf = (text: string): JsonObject => {
+  const known = parsedOptions.get(text);
+  if (known) return known;
+  if (parsedOptions.size >= OPTIONS_AT_MOST) parsedOptions.clear();
+  const options = JSON.parse(text) as JsonObject;
+  parsedOptions.set(text, options);
+  return options;
+};
+
+const toAttempt = (row: AttemptRow): Attempt => ({
+  seq: row.seq,
+  n: row.n,
+  ref: row.ref,
+  requestId: row.request_id,
+  route: {
+    routeId: row.route_id,
+    provider: row.provider,
+    endpoint: row.endpoint,
+    options: optionsOf(row.options),
+    kind: row.kind,
+  },
+  priceCredits: row.price_credits,
+  state: row.state,
+  request: row.request,
+  sentAtMs: row.sent_at_ms,
+  endsAtMs: row.ends_at_ms,
+  job: toJob(row),
+  results: parsed<ResultFile[]>(row.results),
+  failure: parsed<Failure>(row.failure),
+  watchUntilMs: row.watch_until_ms,
+  endedAtMs: row.ended_at_ms,
+});
+
+const ONE = `${SELECT} WHERE a.seq = ?1 AND a.n = ?2`;
+const ALL = `${SELECT} WHERE a.seq = ?1 ORDER BY a.n`;
+// A page ends between generations, never inside one, so that "after this seq" misses no attempt.
+const watchedIn = (
+  owned: string,
+): string => `${SELECT} WHERE a.watch_until_ms IS NOT NULL AND a.seq IN (SELECT DISTINCT w.seq FROM attempt w JOIN generation g ON g.seq = w.seq
+    WHERE w.watch_until_ms IS NOT NULL AND w.seq > ?1 AND g.completed_at_ms IS NOT NULL AND ${owned} ORDER BY w.seq LIMIT ?2)
+  ORDER BY a.seq, a.n`;
+const OWNER = "SELECT seq, n FROM attempt WHERE provider = ?1 AND job_id = ?2";
+// Jumps from route to route in the index, and to the last deliveries of each, instead of reading every delivery.
+const DELIVERIES = `WITH RECURSIVE route (route_id) AS (
+    SELECT min(route_id) FROM attempt WHERE state = 'delivered'
+    UNION ALL
+    SELECT (SELECT min(a.route_id) FROM attempt a WHERE a.state = 'delivered' AND a.route_id > route.route_id) FROM route
+    WHERE route.route_id IS NOT NULL),
+  recent (route_id, from_ms) AS (
+    SELECT route_id, coalesce((SELECT a.ended_at_ms FROM attempt a WHERE a.state = 'delivered' AND a.route_id = route.route_id
+      ORDER BY a.ended_at_ms DESC LIMIT 1 OFFSET CAST(?1 AS bigint) - 1), 0)
+    FROM route WHERE route_id IS NOT NULL)
+  SELECT a.route_id AS "routeId", a.ended_at_ms - a.sent_at_ms AS ms
+  FROM recent JOIN attempt a ON a.state = 'delivered' AND a.route_id = recent.route_id AND a.ended_at_ms >= recent.from_ms
+  ORDER BY a.route_id, a.ended_at_ms, a.sent_at_ms`;
+
+/** @param owned a condition on `generation g`: that it is this node's to ask about. */
+export const attemptReads = (query: Query, owned = "true"): Reads => ({
+  attempt: async (seq, n) => {
+    const [row] = await query<AttemptRow>(ONE, seq, n);
+    return row ? toAttempt(row) : undefined;
+  },
+  attemptsOf: async (seq) => (await query<AttemptRow>(ALL, seq)).map(toAttempt),
+  watchedAttempts: async (afterSeq, limit) => (await query<AttemptRow>(watchedIn(owned), afterSeq, limit)).map(toAttempt),
+  jobOwner: async (provider, jobId) => (await query<{ seq: number; n: number }>(OWNER, provider, jobId))[0],
+  recentDeliveries: async (limit) => {
+    const times = new Map<string, number[]>();
+    for (const { routeId, ms } of await query<{ routeId: string; ms: number }>(DELIVERIES, limit)) {
+      const before = times.get(routeId);
+      if (before) before.push(ms);
+      else times.set(routeId, [ms]);
+    }
+    // Those that ended in the same millisecond as the first of them came along.
+    for (const [routeId, all] of times) times.set(routeId, all.slice(-limit));
+    return times;
+  },
+});

@@ -1,0 +1,118 @@
+// Reads lists of generations, newest first and in bounded steps: an account's own, everybody's, and those that have not ended.
+import { generationSeqAt } from "../../../domain/ids.ts";
+import type { GenerationsAsk, ListedGeneration, StoreReads } from "../../store.ts";
+import type { Dialect } from "../dialect.ts";
+import type { Query } from "../sql-program.ts";
+import { previousTo } from "./accounts.ts";
+import { KEY_COLUMNS, type KeyColumns, RECORD_COLUMNS, type RecordRow, toMakingKey, toRecord } from "./record.ts";
+
+type Reads = Pick<StoreReads, "generationsStep">;
+type Row = RecordRow & KeyColumns & { accountId: string };
+
+/** Characters of a prompt that a list shows. */
+const EXCERPT = 200;
+/** Rows that are looked at for one of the account's before a moment. */
+const PROBED = 2_000;
+
+/** Rows that are read at once, at least: what is wanted of them is not known before. */
+const READ_AT_LEAST = 50;
+
+const EVERYBODYS = "SELECT -seq AS link FROM generation WHERE seq <= ?1 ORDER BY seq DESC LIMIT ?2";
+const OPEN = `SELECT -seq AS link FROM generation INDEXED BY generation_open WHERE completed_at_ms IS NULL AND seq <= ?1
+  ORDER BY seq DESC LIMIT ?2`;
+// Each movement names the one before it (see 0001.sql): an account's generations are found by their holds, without an index on
+// generation, into which every submission would have to write at a random place.
+const CHAINED = `WITH RECURSIVE walk (link, remaining) AS (
+    SELECT CAST(?1 AS bigint), CAST(?2 AS bigint)
+    UNION ALL SELECT ${previousTo("walk.link")}, remaining - 1 FROM walk WHERE remaining > 1 AND walk.link IS NOT NULL)
+  SELECT link FROM walk WHERE link IS NOT NULL`;
+const END = "SELECT chain_end AS link FROM balance WHERE account_seq = ?1";
+// An account with a long chain is a good part of all rows, so that one of its own lies near any moment; a short chain is soon walked.
+const NEAR = `SELECT seq FROM (SELECT seq, account_seq FROM generation WHERE seq < ?1 ORDER BY seq DESC LIMIT ${PROBED}) g
+  WHERE account_seq = ?2 LIMIT 1`;
+const listedIn = ({ items, json }: Dialect): string =>
+  `SELECT ${RECORD_COLUMNS}, ${KEY_COLUMNS}, a.id AS "accountId"
+   FROM generation g JOIN account a ON a.seq = g.account_seq JOIN api_key k ON k.seq = g.key_seq
+   WHERE g.seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")})`;
+// JSON may have a NUL in a text, and a text of PostgreSQL none.
+const excerptsIn = ({ items, json }: Dialect): string =>
+  `SELECT g.seq, substr(${json("replace(g.body, '\\u0000', '\\ufffd')")} -> 'input' ->> 'prompt', 1, ${EXCERPT}) AS prompt FROM generation g
+   WHERE g.seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")})`;
+
+const isOpen = ({ status }: GenerationsAsk): boolean => status === "queued" || status === "running";
+const isOfKey = (keyId: string, row: Row): boolean =>
+  keyId === "playground" ? toMakingKey(row).isPlayground : row.key_id === keyId;
+const isWanted = (ask: GenerationsAsk, row: Row): boolean =>
+  (ask.accountSeq === null || row.account_seq === ask.accountSeq) &&
+  (ask.toMs === null || row.created_at_ms < ask.toMs) &&
+  (ask.status === null || row.status === ask.status) &&
+  (ask.models === null || ask.models.includes(row.model)) &&
+  (ask.keyId === null || isOfKey(ask.keyId, row));
+
+const openFinding = (query: Query) => {
+  const startOf = async ({ accountSeq, from, toMs }: GenerationsAsk): Promise<number | null> => {
+    if (from !== null) return from;
+    if (accountSeq === null) return 1 - (toMs === null ? Number.MAX_SAFE_INTEGER : generationSeqAt(toMs));
+    const [found] = toMs === null ? [] : await query<{ seq: number }>(NEAR, generationSeqAt(toMs), accountSeq);
+    return found ? -found.seq : ((await query<{ link: number | null }>(END, accountSeq))[0]?.link ?? null);
+  };
+  /** Rows as the ledger names them: a generation by its number below zero. One more than is looked at says where to go on. */
+  return async (ask: GenerationsAsk): Promise<number[]> => {
+    const start = await startOf(isOpen(ask) ? { ...ask, accountSeq: null } : ask);
+    if (start === null) return [];
+    const take = ask.looks + 1;
+    const isChained = !isOpen(ask) && ask.accountSeq !== null;
+    const found = isChained
+      ? await query<{ link: number }>(CHAINED, start, take)
+      : await query<{ link: number }>(isOpen(ask) ? OPEN : EVERYBODYS, -start, take);
+    return found.map(({ link }) => link);
+  };
+};
+
+export const listedReads = (query: Query, dialect: Dialect): Reads => {
+  const [listed, excerpts] = [listedIn(dialect), excerptsIn(dialect)];
+  const linksOf = openFinding(query);
+  const read = async (links: readonly number[]): Promise<Map<number, Row>> => {
+    const seqs = links.filter((link) => link < 0).map((link) => -link);
+    const rows = seqs.length === 0 ? [] : await query<Row>(listed, JSON.stringify(seqs));
+    return new Map(rows.map((row) => [row.seq, row]));
+  };
+  const told = async (rows: readonly Row[]): Promise<ListedGeneration[]> => {
+    if (rows.length === 0) return [];
+    const seqs = JSON.stringify(rows.map(({ seq }) => seq));
+    const found = await query<{ seq: number; prompt: string | null }>(excerpts, seqs);
+    const prompts = new Map(found.map(({ seq, prompt }) => [seq, prompt]));
+    return rows.map((row) => ({
+      record: toRecord(row),
+      accountId: row.accountId,
+      key: toMakingKey(row),
+      prompt: prompts.get(row.seq) ?? null,
+    }));
+  };
+  /** Looks at rows one after the other, and reads as many at once as are still wanted. */
+  const look = async (ask: GenerationsAsk): Promise<{ wanted: Row[]; looked: number; next: number | null }> => {
+    const links = await linksOf(ask);
+    const wanted: Row[] = [];
+    let rows = new Map<number, Row>();
+    let [looked, readUpTo] = [0, 0];
+    for (const link of links) {
+      if (looked === ask.looks || wanted.length === ask.limit) return { wanted, looked, next: link };
+      if (looked === readUpTo) {
+        readUpTo += Math.max(READ_AT_LEAST, ask.limit - wanted.length);
+        rows = await read(links.slice(looked, readUpTo));
+      }
+      looked += 1;
+      const seen = rows.get(-link);
+      if (!seen) continue;
+      if (ask.fromMs !== null && seen.created_at_ms < ask.fromMs) return { wanted, looked, next: null };
+      if (isWanted(ask, seen)) wanted.push(seen);
+    }
+    return { wanted, looked, next: null };
+  };
+  return {
+    generationsStep: async (ask) => {
+      const { wanted, looked, next } = await look(ask);
+      return { found: await told(wanted), looked, next };
+    },
+  };
+};

@@ -1,0 +1,80 @@
+// Reads generations: by id, by key, by row number, their inputs, and those whose files are past their retention.
+
+import type { Ordered } from "../../../domain/delivery-check.ts";
+import type { KeptRequest } from "../../../domain/idempotency.ts";
+import { seqOfGenerationId } from "../../../domain/ids.ts";
+import type { JsonObject, Output } from "../../../domain/types.ts";
+import type { StoreReads } from "../../store.ts";
+import type { Dialect } from "../dialect.ts";
+import type { Query } from "../sql-program.ts";
+import { KEY_COLUMNS, type KeyColumns, parsed, RECORD_COLUMNS, type RecordRow, toMakingKey, toRecord } from "./record.ts";
+
+type Reads = Pick<
+  StoreReads,
+  | "generationById"
+  | "generationByKey"
+  | "generationBySeq"
+  | "findGeneration"
+  | "inputOf"
+  | "orderedOf"
+  | "expiredFiles"
+  | "keptOutputs"
+>;
+
+type OperatorRow = RecordRow & KeyColumns & { account_id: string; idempotency_key: string | null };
+
+const BY_SEQ = `SELECT ${RECORD_COLUMNS} FROM generation g WHERE g.seq = ?1`;
+const BY_KEY = `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`;
+const FOR_OPERATOR = `SELECT ${RECORD_COLUMNS}, ${KEY_COLUMNS}, a.id AS account_id, g.idempotency_key
+  FROM generation g JOIN account a ON a.seq = g.account_seq JOIN api_key k ON k.seq = g.key_seq WHERE g.seq = ?1`;
+const expiredBy = ({ json }: Dialect): string =>
+  `SELECT seq, id, json_array_length(${json("output")} -> 'files') AS files FROM generation
+   WHERE files_expire_at_ms IS NOT NULL AND files_expired_at_ms IS NULL AND files_expire_at_ms <= ?1
+   ORDER BY files_expire_at_ms, seq LIMIT ?2`;
+
+const KEPT = `SELECT seq, id, output FROM generation
+  WHERE seq > ?1 AND files_expire_at_ms > ?2 AND files_expired_at_ms IS NULL ORDER BY seq LIMIT ?3`;
+
+export const generationReads = (query: Query, dialect: Dialect): Reads => {
+  const expired = expiredBy(dialect);
+  const bySeq = async (seq: number): Promise<RecordRow | undefined> => (await query<RecordRow>(BY_SEQ, seq))[0];
+
+  return {
+    // The row number is inside the id, so no index on ids is needed; the whole id and the account decide.
+    generationById: async (id, accountSeq) => {
+      const seq = seqOfGenerationId(id);
+      const row = seq === undefined ? undefined : await bySeq(seq);
+      return row?.id === id && row.account_seq === accountSeq ? toRecord(row) : undefined;
+    },
+    generationByKey: async (accountSeq, idempotencyKey) => {
+      const [row] = await query<RecordRow & KeptRequest>(BY_KEY, accountSeq, idempotencyKey);
+      return row ? { record: toRecord(row), body: row.body, fingerprint: row.fingerprint } : undefined;
+    },
+    generationBySeq: async (seq) => {
+      const row = await bySeq(seq);
+      return row ? toRecord(row) : undefined;
+    },
+    findGeneration: async (id) => {
+      const seq = seqOfGenerationId(id);
+      const [row] = seq === undefined ? [] : await query<OperatorRow>(FOR_OPERATOR, seq);
+      if (row?.id !== id) return undefined;
+      const { account_id: accountId, idempotency_key: idempotencyKey } = row;
+      return { ...toRecord(row), accountId, key: toMakingKey(row), idempotencyKey };
+    },
+    inputOf: async (seq) => {
+      const [row] = await query<{ body: string; added: string }>("SELECT body, added FROM generation WHERE seq = ?1", seq);
+      if (!row) return undefined;
+      const { input: raw } = JSON.parse(row.body) as { input: JsonObject };
+      return { raw, filled: { ...raw, ...(JSON.parse(row.added) as JsonObject) } };
+    },
+    orderedOf: async (seq) => {
+      const [row] = await query<{ ordered: string | null }>("SELECT ordered FROM generation WHERE seq = ?1", seq);
+      return parsed<Ordered>(row?.ordered ?? null);
+    },
+    keptOutputs: async (afterSeq, untilMs, limit) => {
+      const rows = await query<{ seq: number; id: string; output: string }>(KEPT, afterSeq, untilMs, limit);
+      return rows.map(({ seq, id, output }) => ({ seq, id, files: (JSON.parse(output) as Output).files }));
+    },
+    expiredFiles: (nowMs, limit) => query<{ seq: number; id: string; files: number }>(expired, nowMs, limit),
+  };
+};

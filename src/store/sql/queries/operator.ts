@@ -1,0 +1,48 @@
+// Reads what the operator's pages ask: accounts by name, what came of the last attempts, and what waits for a person.
+import type { AccountSearch, ParkedRow, RouteOutcomes, StoreReads } from "../../store.ts";
+import type { Dialect } from "../dialect.ts";
+import type { Query } from "../sql-program.ts";
+import { ACCOUNT, type StoredAccount, toAccount } from "./accounts.ts";
+
+type Reads = Pick<StoreReads, "searchAccounts" | "unsettledDebts" | "lastOutcomes" | "healthChangedAt" | "parked">;
+
+const STANDING: Readonly<Record<AccountSearch["standing"], string>> = {
+  all: "true",
+  paused: "a.paused = 1",
+  owing: "b.owed_credits > 0",
+  busy: "b.in_progress > 0",
+};
+
+const search = (standing: AccountSearch["standing"]): string =>
+  `${ACCOUNT} WHERE (CAST(?2 AS bigint) IS NULL OR a.seq < CAST(?2 AS bigint)) AND ${STANDING[standing]}
+     AND (lower(a.name) LIKE ?1 ESCAPE '\\' OR lower(a.id) LIKE ?1 ESCAPE '\\')
+   ORDER BY a.seq DESC LIMIT ?3`;
+/** What a text in lower case is like that has another anywhere in it. */
+const having = (text: string): string => `%${text.toLowerCase().replaceAll(/[\\%_]/g, "\\$&")}%`;
+// By the table's own order, newest generation first: no index is needed, and no more is read than is counted.
+const outcomesIn = ({ json }: Dialect): string =>
+  `SELECT route_id AS "routeId", state, ${json("failure")} ->> 'class' AS failure, count(*) AS count
+   FROM (SELECT route_id, state, failure FROM attempt ORDER BY seq DESC, n DESC LIMIT ?1) newest
+   GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 NULLS FIRST`;
+const HEALTH = 'SELECT route_id AS "routeId", at_ms AS "atMs" FROM route_health';
+const UNSETTLED = `SELECT account_seq AS seq FROM balance WHERE owed_credits > 0 AND available_credits > 0 ORDER BY account_seq LIMIT ?1`;
+// The step that parked it is its last one.
+const parkedIn = ({ json }: Dialect): string =>
+  `SELECT g.id, a.id AS "accountId", g.model, g.created_at_ms AS "createdAtMs", j.at_ms AS "parkedAtMs",
+     g.reserved_credits AS "reservedCredits", coalesce(${json("j.event")} ->> 'reason', '') AS reason
+   FROM generation g JOIN snapshot s ON s.seq = g.seq JOIN account a ON a.seq = g.account_seq
+     JOIN journal j ON j.seq = s.seq AND j.version = s.version
+   WHERE g.completed_at_ms IS NULL AND s.state = 'running.parked' ORDER BY g.seq LIMIT ?1`;
+
+export const operatorReads = (query: Query, dialect: Dialect): Reads => {
+  const [outcomes, parked] = [outcomesIn(dialect), parkedIn(dialect)];
+  return {
+    searchAccounts: async ({ text, standing, beforeSeq }, limit) =>
+      (await query<StoredAccount>(search(standing), having(text), beforeSeq, limit)).map(toAccount),
+    unsettledDebts: async (limit) => (await query<{ seq: number }>(UNSETTLED, limit)).map(({ seq }) => seq),
+    lastOutcomes: (limit) => query<RouteOutcomes>(outcomes, limit),
+    healthChangedAt: async () =>
+      new Map((await query<{ routeId: string; atMs: number }>(HEALTH)).map(({ routeId, atMs }) => [routeId, atMs])),
+    parked: (limit) => query<ParkedRow>(parked, limit),
+  };
+};

@@ -1,0 +1,58 @@
+// Reads the orphans, attempts that may have been paid and that nobody was charged for, and all that a provider was sent.
+import type { Failure, JsonObject } from "../../../domain/types.ts";
+import type { OrphanRow, SentRow, StoreReads } from "../../store.ts";
+import type { Dialect } from "../dialect.ts";
+import type { Query } from "../sql-program.ts";
+import { parsed } from "./record.ts";
+
+/**
+ * What a failure says of the provider's work. A refusal that allowed another try stays on the row of the attempt that was
+ * then sent again, so these two classes prove nothing.
+ */
+const PROVED_UNPAID = `('refused_input', 'refused_output', 'invalid_for_route', 'input_unreachable', 'overloaded', 'config_fault',
+  'balance', 'job_failed')`;
+const UNREAD = "('result_unreadable', 'result_expired')";
+
+type Stored = Omit<OrphanRow, "isWatched" | "failure"> & { isWatched: number; failure: string | null };
+type StoredSent = Omit<SentRow, "options"> & { options: string };
+
+const orphansIn = ({ json }: Dialect): string => {
+  const failed = `${json("a.failure")} ->> 'class'`;
+  // Its result came, after it was wanted or in no shape to be used; or nobody knows what became of it.
+  // Its answer has no file and names a cost.
+  const billed = `${json("a.failure")} ->> 'isBilled' IS NOT NULL`;
+  const fate = `CASE WHEN a.state IN ('late', 'mismatched') THEN a.state WHEN ${failed} IN ${UNREAD} OR ${billed} THEN 'unusable' ELSE 'unknown' END`;
+  return `SELECT g.id AS "generationId", a.n, c.id AS "accountId", a.route_id AS "routeId", a.provider, a.endpoint, a.ref,
+       a.job_id AS "jobId", ${fate} AS fate, a.state, a.price_credits AS "priceCredits", a.sent_at_ms AS "sentAtMs",
+       a.ended_at_ms AS "endedAtMs", a.watch_until_ms AS "watchUntilMs", g.status, a.failure,
+       CASE WHEN a.watch_until_ms IS NULL THEN 0 ELSE 1 END AS "isWatched"
+     FROM attempt a JOIN generation g ON g.seq = a.seq JOIN account c ON c.seq = g.account_seq
+     WHERE a.sent_at_ms >= ?1 AND (
+       a.state IN ('late', 'mismatched')
+       OR (a.state IN ('lost', 'capped', 'superseded') AND (a.failure IS NULL OR ${failed} NOT IN ${PROVED_UNPAID}))
+       OR (a.state = 'failed' AND ${failed} IN ('result_unreadable', 'result_expired', 'gone'))
+       OR (a.state IN ('rejected', 'failed') AND ${billed})
+       OR (a.state IN ('sending', 'accepted') AND g.completed_at_ms IS NOT NULL))
+     ORDER BY a.sent_at_ms DESC, a.seq DESC, a.n DESC`;
+};
+const SENT = `SELECT g.id AS "generationId", a.n, c.id AS "accountId", a.route_id AS "routeId", a.endpoint, a.ref, a.job_id AS "jobId", a.state,
+    a.price_credits AS "priceCredits", a.sent_at_ms AS "sentAtMs", o.options
+  FROM attempt a JOIN generation g ON g.seq = a.seq JOIN account c ON c.seq = g.account_seq JOIN route_options o ON o.seq = a.options_seq
+  WHERE a.provider = ?1 AND a.sent_at_ms >= ?2 ORDER BY a.sent_at_ms, a.seq, a.n`;
+
+export const orphanReads = (query: Query, dialect: Dialect): Pick<StoreReads, "orphans" | "sentTo"> => {
+  const orphans = orphansIn(dialect);
+  return {
+    sentTo: async (provider, sinceMs) =>
+      (await query<StoredSent>(SENT, provider, sinceMs)).map((row) => ({
+        ...row,
+        options: JSON.parse(row.options) as JsonObject,
+      })),
+    orphans: async (sinceMs) =>
+      (await query<Stored>(orphans, sinceMs)).map((row) => ({
+        ...row,
+        isWatched: row.isWatched === 1,
+        failure: parsed<Failure>(row.failure),
+      })),
+  };
+};

@@ -1,0 +1,33 @@
+// Reads pinned inputs: those of a generation, and whose copies nobody needs any more.
+import type { Pin } from "../../../domain/types.ts";
+import type { StoreReads } from "../../store.ts";
+import type { Query } from "../sql-program.ts";
+
+type Reads = Pick<StoreReads, "pinsOf" | "spentPins">;
+type PinRow = {
+  n: number;
+  field: string;
+  kind: Pin["kind"];
+  measured_ms: number;
+  frame_ms: number;
+  sha256: string | null;
+  bytes: number | null;
+  mime: string | null;
+  ms: number | null;
+};
+
+const OF = "SELECT n, field, kind, measured_ms, frame_ms, sha256, bytes, mime, ms FROM pinned_input WHERE seq = ?1 ORDER BY n";
+const SPENT = `SELECT g.seq, g.id FROM generation g WHERE g.seq IN (SELECT seq FROM pinned_input WHERE removed_at_ms IS NULL)
+    AND g.completed_at_ms IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM attempt a WHERE a.seq = g.seq AND a.watch_until_ms IS NOT NULL)
+  ORDER BY g.seq LIMIT ?1`;
+
+const toPin = ({ n, field, kind, measured_ms: measuredMs, frame_ms: frameMs, sha256, bytes, mime, ms }: PinRow): Pin => ({
+  ...{ n, field, kind, measuredMs, frameMs },
+  copy: sha256 === null || bytes === null || mime === null || ms === null ? null : { n, sha256, bytes, mime, ms },
+});
+
+export const pinReads = (query: Query): Reads => ({
+  pinsOf: async (seq) => (await query<PinRow>(OF, seq)).map(toPin),
+  spentPins: (limit) => query<{ seq: number; id: string }>(SPENT, limit),
+});

@@ -1,0 +1,11 @@
+// Reads what the operator has decided of providers and routes: sealed credentials, and routes that are switched off.
+import type { ProviderKeyRow, StoreReads, SwitchedOff } from "../../store.ts";
+import type { Query } from "../sql-program.ts";
+
+const OFF = 'SELECT route_id AS "routeId", reason, at_ms AS "atMs" FROM route_switch ORDER BY route_id';
+const KEYS = 'SELECT account, id, sealed, set_at_ms AS "setAtMs" FROM provider_key ORDER BY account';
+
+export const providerReads = (query: Query): Pick<StoreReads, "switchedOff" | "providerKeys"> => ({
+  switchedOff: () => query<SwitchedOff>(OFF),
+  providerKeys: () => query<ProviderKeyRow>(KEYS),
+});

@@ -1,0 +1,174 @@
+// Reads what a restart needs: generations not ended, their journals and snapshots, route health, time, secrets, mode.
+import { createHmac } from "node:crypto";
+import { Recent } from "../../../collections/clock-cache.ts";
+import { msOfGenerationSeq } from "../../../domain/ids.ts";
+import type { Command, PlannedRoute } from "../../../domain/types.ts";
+import type { Unfinished } from "../../mutations.ts";
+import type { JournalLine, StoreReads } from "../../store.ts";
+import type { Dialect } from "../dialect.ts";
+import type { Query } from "../sql-program.ts";
+
+type Reads = Pick<
+  StoreReads,
+  | "unfinished"
+  | "journalOf"
+  | "snapshotOf"
+  | "planOf"
+  | "routeHealth"
+  | "lastSeenMs"
+  | "restored"
+  | "recoveryNote"
+  | "secret"
+  | "mode"
+>;
+
+type OpenRow = {
+  seq: number;
+  id: string;
+  account_seq: number;
+  status: "queued" | "running";
+  created_at_ms: number;
+  wait_ends_at_ms: number;
+  plan_seq: number;
+  version: number | null;
+  snapshot: string | null;
+  due_kind: Command["kind"] | null;
+  due_n: number | null;
+  due_at_ms: number | null;
+};
+
+/** The deadline of a row, as the view `command` shows it. */
+const deadlineOf = ({ status, wait_ends_at_ms, due_kind, due_n, due_at_ms }: OpenRow): Command | null => {
+  if (status === "queued") return { kind: "start", n: 0, dueAtMs: wait_ends_at_ms };
+  return due_kind === null ? null : { kind: due_kind, n: due_n ?? 0, dueAtMs: due_at_ms ?? 0 };
+};
+
+const unfinishedOf = (
+  { version, snapshot, ...row }: OpenRow,
+  plan: readonly PlannedRoute[],
+  awaitsPins: boolean,
+): Unfinished => ({
+  seq: row.seq,
+  id: row.id,
+  accountSeq: row.account_seq,
+  status: row.status,
+  createdAtMs: row.created_at_ms,
+  waitEndsAtMs: row.wait_ends_at_ms,
+  plan,
+  version: version ?? 0,
+  snapshot,
+  awaitsPins,
+  deadline: deadlineOf({ version, snapshot, ...row }),
+});
+
+/** Plans remembered: thousands of generations have the same. */
+const PLANS_AT_LEAST = 1_000;
+const openPlans = (query: Query, { items, json }: Dialect) => {
+  const select = `SELECT seq, routes FROM plan
+    WHERE seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")})`;
+  const known = new Recent<number, readonly PlannedRoute[]>(PLANS_AT_LEAST);
+  return async (seqs: readonly number[]): Promise<(seq: number) => readonly PlannedRoute[]> => {
+    const found = new Map<number, readonly PlannedRoute[] | undefined>(seqs.map((seq) => [seq, known.get(seq)]));
+    const missing = [...found.keys()].filter((seq) => !found.get(seq));
+    if (missing.length > 0)
+      for (const { seq, routes } of await query<{ seq: number; routes: string }>(select, JSON.stringify(missing))) {
+        const plan = JSON.parse(routes) as PlannedRoute[];
+        found.set(seq, plan);
+        known.set(seq, plan);
+      }
+    return (seq) => {
+      const plan = found.get(seq);
+      if (!plan) throw new Error(`the database has no plan ${seq}`);
+      return plan;
+    };
+  };
+};
+
+/** Names in `meta` of what a backup's copy is marked with: the moment that the backup shows, ms since 1970, and its last generation. */
+export const TAKEN_AT = "restored_taken_at_ms";
+export const UP_TO_SEQ = "restored_up_to_seq";
+/** The moment that it was put in place, and the one at which an operator had looked after what it does not know; ms since 1970. */
+export const RESTORED_AT = "restored_at_ms";
+export const SETTLED_AT = "restored_settled_at_ms";
+
+// The partial index of what has not ended: the cost is that of the page, however much is stored.
+const unfinishedIn = (
+  owned: string,
+): string => `SELECT g.seq, g.id, g.account_seq, g.status, g.created_at_ms, g.wait_ends_at_ms, g.plan_seq, s.version, s.snapshot,
+    s.due_kind, s.due_n, s.due_at_ms
+  FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.seq = g.seq
+  WHERE g.completed_at_ms IS NULL AND g.seq > ?1 AND ${owned} ORDER BY g.seq LIMIT ?2`;
+const JOURNAL = "SELECT version, at_ms, event, state_after FROM journal WHERE seq = ?1 ORDER BY version";
+const SNAPSHOT = "SELECT version, snapshot FROM snapshot WHERE seq = ?1";
+const AGREED = "SELECT plan_seq, wait_ends_at_ms FROM generation WHERE seq = ?1";
+const RESTORED = `SELECT name, value FROM meta WHERE name IN ('${TAKEN_AT}', '${UP_TO_SEQ}', '${SETTLED_AT}')`;
+const META = "SELECT value FROM meta WHERE name = ?1";
+
+/**
+ * @param owned a condition on `generation g`: that it is this node's to go on with.
+ * @param pins asks for pinned inputs, which an older database has none of.
+ */
+export const recoveryReads = (query: Query, dialect: Dialect, owned = "true", pins = query): Reads => {
+  const unfinished = unfinishedIn(owned);
+  const unpinned = `SELECT DISTINCT seq FROM pinned_input WHERE sha256 IS NULL
+    AND seq IN (SELECT CAST(j.value AS bigint) FROM ${dialect.items(dialect.json("CAST(?1 AS text)"), "j")})`;
+  /** Which of these still wait for their inputs to be pinned: a generation that has had a step does not. */
+  const awaiting = async (rows: readonly OpenRow[]): Promise<ReadonlySet<number>> => {
+    const seqs = rows.filter(({ snapshot }) => snapshot === null).map(({ seq }) => seq);
+    if (seqs.length === 0) return new Set();
+    return new Set((await pins<{ seq: number }>(unpinned, JSON.stringify(seqs))).map(({ seq }) => seq));
+  };
+  const plansAt = openPlans(query, dialect);
+  const metaOf = async (name: string): Promise<string | undefined> => (await query<{ value: string }>(META, name))[0]?.value;
+  const metaValue = async (name: string): Promise<string> => {
+    const value = await metaOf(name);
+    if (value === undefined) throw new Error(`the database has no ${name}`);
+    return value;
+  };
+
+  return {
+    unfinished: async (afterSeq, limit) => {
+      const rows = await query<OpenRow>(unfinished, afterSeq, limit);
+      const [planAt, awaits] = await Promise.all([plansAt(rows.map(({ plan_seq }) => plan_seq)), awaiting(rows)]);
+      return rows.map((row) => unfinishedOf(row, planAt(row.plan_seq), awaits.has(row.seq)));
+    },
+    journalOf: async (seq) => {
+      const lines = await query<{ version: number; at_ms: number; event: string; state_after: string }>(JOURNAL, seq);
+      return lines.map((row) => ({
+        version: row.version,
+        atMs: row.at_ms,
+        event: JSON.parse(row.event) as JournalLine["event"],
+        stateAfter: row.state_after,
+      }));
+    },
+    snapshotOf: async (seq) => (await query<{ version: number; snapshot: string }>(SNAPSHOT, seq))[0],
+    planOf: async (seq) => {
+      const [row] = await query<{ plan_seq: number; wait_ends_at_ms: number }>(AGREED, seq);
+      if (!row) return undefined;
+      const planAt = await plansAt([row.plan_seq]);
+      return { plan: planAt(row.plan_seq), waitEndsAtMs: row.wait_ends_at_ms };
+    },
+    routeHealth: async () => {
+      const rows = await query<{ route_id: string; snapshot: string }>("SELECT route_id, snapshot FROM route_health");
+      return new Map(rows.map((row) => [row.route_id, row.snapshot]));
+    },
+    lastSeenMs: async () => {
+      const [newest] = await query<{ seq: number | null }>("SELECT max(seq) AS seq FROM generation");
+      const generatedMs = typeof newest?.seq === "number" ? msOfGenerationSeq(newest.seq) : 0;
+      return Math.max(Number(await metaValue("last_seen_ms")), generatedMs);
+    },
+    restored: async () => {
+      const rows = await query<{ name: string; value: string }>(RESTORED);
+      const found = new Map(rows.map(({ name, value }) => [name, value]));
+      const [takenAt, upTo] = [found.get(TAKEN_AT), found.get(UP_TO_SEQ)];
+      if (takenAt === undefined || upTo === undefined) return null;
+      return { takenAtMs: Number(takenAt), upToSeq: Number(upTo), isSettled: found.has(SETTLED_AT) };
+    },
+    recoveryNote: async () => (await metaOf("recovery")) ?? null,
+    secret: async (name) =>
+      createHmac("sha256", Buffer.from(await metaValue("secret"), "hex"))
+        .update(name)
+        .digest("hex"),
+    mode: async () => ((await metaValue("mode")) === "test" ? "test" : "live"),
+  };
+};

@@ -1,0 +1,27 @@
+// Reads what generations came to, by day, model, account or key.
+import type { StoreReads, UsageBy, UsageRow } from "../../store.ts";
+import type { Query } from "../sql-program.ts";
+
+type Reads = Pick<StoreReads, "usage" | "usageBehind">;
+
+/** What a row is told for, and what it is grouped by. */
+const OF: Record<UsageBy, [told: string, grouped: string]> = {
+  day: ["u.day", "u.day"],
+  model: ["u.model", "u.model"],
+  account: ["(SELECT id FROM account WHERE seq = u.account_seq)", "u.account_seq"],
+  key: ["(SELECT id FROM api_key WHERE seq = u.key_seq)", "u.key_seq"],
+};
+
+const usageBy = (by: UsageBy): string => {
+  const [told, grouped] = OF[by];
+  return `SELECT ${told} AS "of", u.wait, CAST(sum(u.succeeded) AS bigint) AS succeeded, CAST(sum(u.failed) AS bigint) AS failed,
+      CAST(sum(u.charged_credits) AS bigint) AS "chargedCredits", CAST(sum(u.wait_ms) AS bigint) AS "waitMs" FROM usage_day u
+    WHERE u.day BETWEEN ?1 AND ?2
+      AND (CAST(?3 AS text) IS NULL OR u.account_seq = (SELECT seq FROM account WHERE id = CAST(?3 AS text)))
+    GROUP BY ${grouped}, u.wait ORDER BY ${grouped}, u.wait`;
+};
+/** @param behind the statement that asks how many postings are not in the usage yet. */
+export const usageReads = (query: Query, behind: string): Reads => ({
+  usage: ({ fromDay, toDay, accountId, by }) => query<UsageRow>(usageBy(by), fromDay, toDay, accountId),
+  usageBehind: async () => (await query<{ behind: number }>(behind))[0]?.behind ?? 0,
+});

@@ -1,0 +1,163 @@
+// Refunds and disputes: how each goes on with what is told of it, what a purchase gives back for them, and what an operator has to decide.
+
+import type { Credits } from "../../domain/types.ts";
+import type { DecideReversalDeed } from "../mutations.ts";
+import type { NoteForeignReversalDeed, NoteReversalDeed, ReversalState } from "../purchase-mutations.ts";
+import type { Crediting } from "./balance-adjustments.ts";
+import type { Dialect } from "./dialect.ts";
+import { DeedRefused } from "./mutation-rejected.ts";
+import { type Asking, all, change, first } from "./sql-program.ts";
+
+/** A purchase as refunds and disputes see it. */
+export type Bought = {
+  seq: number;
+  id: string;
+  account_seq: number;
+  credits: Credits;
+  state: string;
+  payment_intent: string | null;
+  reversed_credits: Credits;
+};
+/** `amount`: credits, or the smallest unit of another currency. */
+type Known = { amount: number; state: ReversalState; toldAtMs: number };
+type Told = Known & { id: string; kind: "refund" | "dispute"; paymentIntent: string; atMs: number };
+type Foreign = Known & {
+  id: string;
+  kind: Told["kind"];
+  paymentIntent: string;
+  currency: string;
+  decidedAmount: number | null;
+  decidedCredits: Credits | null;
+};
+
+const ORDER: readonly ReversalState[] = ["asked", "taken", "lost", "returned"];
+
+/**
+ * What is known of a refund or dispute once it is told again, in whatever order. A refund only goes on. A dispute may be lost after it was won
+ * and the other way round: what the provider says of it later counts, and of the same second what is further in the order.
+ */
+export const afterTold = (known: Known | undefined, told: Pick<Told, "kind" | keyof Known>): Known => {
+  const { amount, state, toldAtMs } = told;
+  if (!known) return { amount, state, toldAtMs };
+  const isFurther = ORDER.indexOf(state) > ORDER.indexOf(known.state);
+  const isLater = told.kind === "dispute" && toldAtMs > known.toldAtMs;
+  const isEarlier = told.kind === "dispute" && toldAtMs < known.toldAtMs;
+  return {
+    amount: Math.max(known.amount, amount),
+    state: isLater || (isFurther && !isEarlier) ? state : known.state,
+    toldAtMs: Math.max(known.toldAtMs, toldAtMs),
+  };
+};
+
+const SAVE = `INSERT INTO reversal (id, kind, payment_intent, credits, state, told_at_ms, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+  ON CONFLICT (id) DO UPDATE SET credits = excluded.credits, state = excluded.state, told_at_ms = excluded.told_at_ms, at_ms = excluded.at_ms`;
+const SAVE_FOREIGN = `INSERT INTO foreign_reversal (id, kind, payment_intent, amount, currency, state, told_at_ms, at_ms)
+  VALUES (?1, ?2, ?3, ?4, ?8, ?5, ?6, ?7)
+  ON CONFLICT (id) DO UPDATE SET amount = excluded.amount, state = excluded.state, told_at_ms = excluded.told_at_ms, at_ms = excluded.at_ms`;
+const DECIDE = "UPDATE foreign_reversal SET decided_amount = amount, decided_credits = ?2, decided_at_ms = ?3 WHERE id = ?1";
+const FOREIGN = `SELECT id, kind, payment_intent AS "paymentIntent", amount, currency, state, told_at_ms AS "toldAtMs",
+  decided_amount AS "decidedAmount", decided_credits AS "decidedCredits" FROM foreign_reversal`;
+const SUM = `SELECT CAST(coalesce(sum(credits), 0) AS bigint) AS credits FROM reversal
+  WHERE payment_intent = ?1 AND state IN ('taken', 'lost')`;
+const SET_REVERSED = "UPDATE purchase SET reversed_credits = ?2 WHERE seq = ?1";
+const INSERT_LINK = "INSERT INTO purchase_credit (credit_seq, purchase_seq, why) VALUES (?1, ?2, ?3)";
+const COUNT_LINKS = "SELECT count(*) AS n FROM purchase_credit WHERE purchase_seq = ?1";
+
+const isUndecided = ({ state, amount, decidedAmount }: Foreign): boolean =>
+  (state === "taken" || state === "lost") && (decidedAmount === null || decidedAmount < amount);
+const isSame = (one: Known | undefined, other: Known): boolean => one?.state === other.state && one.amount === other.amount;
+
+/** What became of it: whether anything is other than before, what came onto the balance, and how much is undecided of the purchase. */
+export type Reversed = { changed: boolean; movedCredits: Credits; undecided: number };
+
+export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume }: Crediting) => {
+  const selectKnown = `SELECT credits AS amount, state, coalesce(told_at_ms, at_ms) AS "toldAtMs" FROM reversal WHERE id = ?1 ${forUpdate}`;
+  const selectForeign = `${FOREIGN} WHERE id = ?1 ${forUpdate}`;
+  const selectBought = `SELECT seq, id, account_seq, credits, state, payment_intent, reversed_credits FROM purchase
+    WHERE payment_intent = ?1 ${forUpdate}`;
+
+  /** @returns whether it is other than before; that it was told again later is noted in silence. */
+  const save = function* (told: Told): Asking<boolean> {
+    const { id, kind, paymentIntent, atMs } = told;
+    const known = yield* first<Known>(selectKnown, id);
+    const now = afterTold(known, told);
+    if (isSame(known, now) && known?.toldAtMs === now.toldAtMs) return false;
+    yield* change(SAVE, id, kind, paymentIntent, now.amount, now.state, now.toldAtMs, atMs);
+    return !isSame(known, now);
+  };
+
+  /** Takes back, or gives back, the difference between what is to be reversed of a purchase and what is. */
+  const reverse = function* (bought: Bought, paymentIntent: string, atMs: number): Asking<Credits> {
+    const due = Math.min(bought.credits, (yield* first<{ credits: Credits }>(SUM, paymentIntent))?.credits ?? 0);
+    const credits = bought.reversed_credits - due;
+    if (credits === 0) return 0;
+    const why = credits < 0 ? "taken" : "returned";
+    const times = (yield* first<{ n: number }>(COUNT_LINKS, bought.seq))?.n ?? 0;
+    const { seq, movedCredits } = yield* credit({
+      ...{ accountSeq: bought.account_seq, kind: "adjust", credits, atMs },
+      note: why === "taken" ? `taken back of purchase ${bought.id}` : `given back of purchase ${bought.id}`,
+      reference: `${bought.id} ${times}`,
+    });
+    yield* change(INSERT_LINK, seq, bought.seq, why);
+    yield* change(SET_REVERSED, bought.seq, due);
+    return movedCredits;
+  };
+
+  /** Brings a paid purchase up to what is known of its refunds and disputes. What is undecided of them pauses the account. */
+  const review = function* (bought: Bought | undefined, atMs: number): Asking<Omit<Reversed, "changed">> {
+    if (bought?.state !== "paid" || bought.payment_intent === null) return { movedCredits: 0, undecided: 0 };
+    const foreign = yield* all<Foreign>(`${FOREIGN} WHERE payment_intent = ?1 ORDER BY id`, bought.payment_intent);
+    for (const { id, kind, paymentIntent, state, toldAtMs, decidedCredits } of foreign)
+      if (decidedCredits) yield* save({ id, kind, paymentIntent, amount: decidedCredits, state, toldAtMs, atMs });
+    const movedCredits = yield* reverse(bought, bought.payment_intent, atMs);
+    const undecided = foreign.filter(isUndecided).length;
+    if (undecided > 0) yield* pause(bought.account_seq);
+    else if (foreign.length > 0) yield* resume(bought.account_seq);
+    return { movedCredits, undecided };
+  };
+
+  const boughtWith = (paymentIntent: string): Asking<Bought | undefined> => first<Bought>(selectBought, paymentIntent);
+
+  return {
+    review,
+    boughtWith,
+    *note({ id, kind, paymentIntent, credits, state, toldAtMs, atMs }: NoteReversalDeed): Asking<Reversed> {
+      const changed = yield* save({ id, kind, paymentIntent, amount: credits, state, toldAtMs, atMs });
+      const came = changed ? yield* review(yield* boughtWith(paymentIntent), atMs) : { movedCredits: 0, undecided: 0 };
+      return { changed, ...came };
+    },
+    *noteForeign({ deed: _, by: __, currency, ...told }: NoteForeignReversalDeed): Asking<Reversed> {
+      const { id, kind, paymentIntent, atMs } = told;
+      const known = yield* first<Foreign>(selectForeign, id);
+      if (known && known.currency !== currency)
+        throw new DeedRefused(`${kind} ${id} is of ${known.currency}, not of ${currency}`);
+      const now = afterTold(known, told);
+      if (isSame(known, now) && known?.toldAtMs === now.toldAtMs) return { changed: false, movedCredits: 0, undecided: 0 };
+      yield* change(SAVE_FOREIGN, id, kind, paymentIntent, now.amount, now.state, now.toldAtMs, atMs, currency);
+      const came = yield* review(yield* boughtWith(paymentIntent), atMs);
+      return { changed: !isSame(known, now), ...came };
+    },
+    /** @throws DeedRefused where there is nothing to decide, or not about so much. @returns what came onto the balance. */
+    *decide({ id, credits, atMs }: DecideReversalDeed): Asking<Credits> {
+      const found = yield* first<Foreign>(selectForeign, id);
+      if (!found) throw new DeedRefused(`there is no refund or dispute ${id} in another currency than usd`);
+      const bought = yield* boughtWith(found.paymentIntent);
+      if (bought?.state !== "paid") throw new DeedRefused(`the payment of ${id} is of no purchase that was credited here`);
+      if (found.decidedCredits === credits && !isUndecided(found)) return 0;
+      if (!isUndecided(found))
+        throw new DeedRefused(
+          found.decidedCredits === null
+            ? `${id} takes nothing back: it is ${found.state}`
+            : `${id} was decided before: ${found.decidedCredits} credits; what is wrong with that is put right with credits add or credits take`,
+        );
+      const least = found.decidedCredits ?? 0;
+      if (!Number.isSafeInteger(credits) || credits < least || credits > bought.credits)
+        throw new DeedRefused(
+          `${credits} credits: of the purchase ${bought.id} from ${least} to ${bought.credits} may be taken back`,
+        );
+      yield* change(DECIDE, id, credits, atMs);
+      return (yield* review(bought, atMs)).movedCredits;
+    },
+  };
+};
+export type Reversals = ReturnType<typeof prepareReversals>;

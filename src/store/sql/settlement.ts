@@ -1,0 +1,59 @@
+// What a step makes of a generation's record, and how the money of its end moves.
+
+import type { GenerationRecord } from "../../domain/types.ts";
+import type { Settlement, StepDeed } from "../mutations.ts";
+import type { Move } from "./ledger.ts";
+
+/** What the row will be read as once the step is written. */
+export const recordAfter = (
+  before: GenerationRecord,
+  { settlement, status, message, attempts, atMs }: Omit<StepDeed, "event">,
+): GenerationRecord => {
+  const record = { ...before, attempts: attempts ?? before.attempts };
+  if (!settlement)
+    return { ...record, status: status ?? before.status, message: message === undefined ? before.message : message };
+  // The clock never runs backwards, but a deed may carry a time taken before the admission it follows was stamped.
+  const ended = { ...record, message: null, completedAtMs: Math.max(atMs, before.createdAtMs) };
+  return settlement.kind === "capture"
+    ? { ...ended, status: "succeeded", costCredits: settlement.credits, output: settlement.output }
+    : { ...ended, status: "failed", costCredits: 0, error: settlement.error };
+};
+
+/** The movements of an end in the order of the chain: what is charged, then what is given back. */
+export const settlementMoves = (
+  { seq, reservedCredits }: Pick<GenerationRecord, "seq" | "reservedCredits">,
+  settlement: Settlement,
+  atMs: number,
+): Move[] => {
+  const shared = { generationSeq: seq, atMs, note: null };
+  const captured = settlement.kind === "capture" ? settlement.credits : 0;
+  const moves: Move[] = [];
+  if (settlement.kind === "capture")
+    moves.push({
+      ...shared,
+      kind: "capture",
+      credits: captured,
+      from: "held",
+      to: "charged",
+      attemptN: settlement.n,
+      progress: -1,
+    });
+  const restCredits = reservedCredits - captured;
+  if (restCredits !== 0)
+    moves.push({
+      ...shared,
+      kind: "release",
+      credits: restCredits,
+      from: "held",
+      to: "available",
+      attemptN: null,
+      progress: settlement.kind === "release" ? -1 : 0,
+    });
+  return moves;
+};
+
+/** A step that ends keeps no snapshot, and one that goes on needs one. @returns what is wrong. */
+export const snapshotFault = ({ settlement, snapshot }: Pick<StepDeed, "settlement" | "snapshot">): string | undefined => {
+  if (settlement) return snapshot === null ? undefined : "an ended generation keeps no snapshot";
+  return snapshot === null ? "a generation that goes on needs a snapshot" : undefined;
+};

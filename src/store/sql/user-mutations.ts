@@ -1,0 +1,183 @@
+// The deeds of people: invitations that let in once, sessions that end once, and never a service without an operator.
+
+import { hashApiKey } from "../../domain/ids.ts";
+import type { Actor, OfficeOutcome } from "../mutations.ts";
+import type { AcceptInvitationDeed, InviteDeed, NewSession, PeopleDeed, SetPersonDeed, SignUpDeed } from "../user-mutations.ts";
+import { DeedRefused } from "./mutation-rejected.ts";
+import { endSessions, noteSessions, openSession } from "./sessions.ts";
+import { type Asking, change, first, insert } from "./sql-program.ts";
+
+const DONE: OfficeOutcome = { kind: "done" };
+
+type StoredPerson = { seq: number; role: string; account_seq: number | null; disabled_at_ms: number | null };
+type StoredInvitation = {
+  id: string;
+  kind: InviteDeed["kind"];
+  role: string;
+  account_seq: number | null;
+  account_name: string | null;
+  email: string | null;
+  person_seq: number | null;
+};
+type Member = Pick<SignUpDeed, "personId" | "name" | "password" | "atMs"> & {
+  email: string;
+  role: string;
+  accountSeq: number | null;
+};
+
+const INSERT_PERSON = `INSERT INTO person (id, email, name, role, account_seq, password, created_at_ms)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING seq`;
+const UPDATE_PERSON = `UPDATE person SET name = coalesce(?2, name), role = coalesce(?3, role), password = coalesce(?4, password),
+    disabled_at_ms = CASE WHEN ?5 = 1 THEN coalesce(disabled_at_ms, ?6) WHEN ?5 = 0 THEN NULL ELSE disabled_at_ms END
+  WHERE seq = ?1 AND (CAST(?7 AS text) IS NULL OR password = ?7)`;
+const INSERT_INVITATION = `INSERT INTO invitation
+    (hash, id, kind, role, account_seq, account_name, email, person_seq, made_by, created_at_ms, expires_at_ms)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`;
+const OPEN = "used_at_ms IS NULL AND withdrawn_at_ms IS NULL";
+const WITHDRAW_OLDER = `UPDATE invitation SET withdrawn_at_ms = ?3 WHERE kind = ?1 AND person_seq IS NOT DISTINCT FROM ?2 AND ${OPEN}`;
+const WITHDRAW_EMAIL = `UPDATE invitation SET withdrawn_at_ms = ?2 WHERE kind = 'invite' AND email = ?1 AND ${OPEN}`;
+const WITHDRAW_MADE_BY = `UPDATE invitation SET withdrawn_at_ms = ?2
+  WHERE made_by = (SELECT email FROM person WHERE seq = ?1) AND kind <> 'setup' AND ${OPEN}`;
+const WITHDRAW = `UPDATE invitation SET withdrawn_at_ms = ?2 WHERE id = ?1 AND ${OPEN}`;
+const SELECT_INVITATION = `SELECT id, kind, role, account_seq, account_name, email, person_seq FROM invitation
+  WHERE hash = ?1 AND expires_at_ms > ?2 AND ${OPEN}`;
+const USE_INVITATION = "UPDATE invitation SET used_at_ms = ?2, person_seq = ?3 WHERE hash = ?1";
+const INSERT_KEY = `INSERT INTO api_key (id, account_seq, scope, name, hash, start, created_at_ms, kind)
+  VALUES (?1, ?2, 'generate', 'Console', ?3, 'console', ?4, 'console') RETURNING seq`;
+
+const personOf = function* (id: string): Asking<StoredPerson> {
+  const row = yield* first<StoredPerson>("SELECT seq, role, account_seq, disabled_at_ms FROM person WHERE id = ?1", id);
+  if (!row) throw new DeedRefused(`there is no person ${id}`);
+  return row;
+};
+const insistOnNew = function* (email: string): Asking<void> {
+  if (yield* first("SELECT seq FROM person WHERE email = ?1", email)) throw new DeedRefused(`${email} has a sign-in already`);
+};
+const insistOnNoOperator = function* (): Asking<void> {
+  if (yield* first("SELECT seq FROM person WHERE role = 'operator' LIMIT 1"))
+    throw new DeedRefused("the service is set up already");
+};
+
+/** The person, and the session that they come in with. */
+const letIn = function* (member: Member, session: NewSession, invited: string | null): Asking<number> {
+  yield* insistOnNew(member.email);
+  const { personId, email, name, role, accountSeq, password, atMs } = member;
+  const seq = yield* insert(INSERT_PERSON, personId, email, name, role, accountSeq, password, atMs);
+  if (invited !== null) yield* change(USE_INVITATION, invited, atMs, seq);
+  // Whoever is here needs no other invitation.
+  yield* change(WITHDRAW_EMAIL, email, atMs);
+  yield* openSession(seq, session, atMs);
+  return seq;
+};
+
+const invite = function* (deed: InviteDeed, by: Actor | undefined): Asking<OfficeOutcome> {
+  const { kind, atMs } = deed;
+  if (kind === "setup") yield* insistOnNoOperator();
+  const person = kind === "reset" ? yield* personOf(deed.personId ?? "") : null;
+  if (person && person.disabled_at_ms !== null)
+    throw new DeedRefused("somebody who is disabled does not sign in: enable them first");
+  if (kind === "invite") {
+    yield* insistOnNew(deed.email ?? "");
+    yield* change(WITHDRAW_EMAIL, deed.email, atMs);
+  } else yield* change(WITHDRAW_OLDER, kind, person?.seq ?? null, atMs);
+  const madeBy = by?.name ?? "genrouter";
+  const role = person?.role ?? deed.role;
+  const { hash, id, accountSeq, accountName, email, expiresAtMs } = deed;
+  const whom = [accountSeq, accountName, email, person?.seq ?? null];
+  yield* change(INSERT_INVITATION, hash, id, kind, role, ...whom, madeBy, atMs, expiresAtMs);
+  return DONE;
+};
+
+const setPerson = function* (deed: SetPersonDeed): Asking<OfficeOutcome> {
+  const { personId, name, role, password, ifPassword, disabled, keepSessionId, atMs } = deed;
+  const person = yield* personOf(personId);
+  if (role === "member" && person.account_seq === null)
+    throw new DeedRefused("a member needs an account: invite them to one under another address");
+  const changes = yield* change(
+    UPDATE_PERSON,
+    person.seq,
+    name ?? null,
+    role ?? null,
+    password ?? null,
+    disabled === undefined ? null : Number(disabled),
+    atMs,
+    ifPassword ?? null,
+  );
+  if (changes === 0) throw new DeedRefused("the password was changed meanwhile");
+  if (password !== undefined || disabled === true) {
+    yield* endSessions(person.seq, undefined, keepSessionId, atMs);
+    yield* change(WITHDRAW_OLDER, "reset", person.seq, atMs);
+  }
+  // Whoever is no operator any more does not come back, nor brings others, by links made before.
+  if (disabled === true || (role !== undefined && role !== "operator")) yield* change(WITHDRAW_MADE_BY, person.seq, atMs);
+  return DONE;
+};
+
+/** @param makeAccount how the office makes one. */
+export const preparePeople = (makeAccount: (account: { id: string; name: string; atMs: number }) => Asking<number>) => {
+  const accept = function* (deed: AcceptInvitationDeed): Asking<OfficeOutcome> {
+    const { hash, password, session, atMs } = deed;
+    const found = yield* first<StoredInvitation>(SELECT_INVITATION, hash, atMs);
+    if (!found) throw new DeedRefused("this link was used, withdrawn, or is too old: ask for a new one");
+    if (found.kind === "setup") yield* insistOnNoOperator();
+    const seq = found.person_seq;
+    if (seq === null) {
+      const accountSeq = found.account_seq ?? (deed.account ? yield* makeAccount({ ...deed.account, atMs }) : null);
+      const member = { ...deed, email: found.email ?? deed.email, role: found.role, accountSeq };
+      return { kind: "done", seq: yield* letIn(member, session, hash) };
+    }
+    yield* change(UPDATE_PERSON, seq, null, null, password, null, atMs, null);
+    yield* change(USE_INVITATION, hash, atMs, seq);
+    yield* endSessions(seq, undefined, undefined, atMs);
+    yield* openSession(seq, session, atMs);
+    return { kind: "done", seq };
+  };
+
+  return function* (deed: PeopleDeed, by: Actor | undefined): Asking<OfficeOutcome> {
+    switch (deed.deed) {
+      case "invite":
+        return yield* invite(deed, by);
+      case "withdraw-invitation":
+        if ((yield* change(WITHDRAW, deed.invitationId, deed.atMs)) === 0)
+          throw new DeedRefused(`${deed.invitationId} was used or withdrawn already, or there is none`);
+        return DONE;
+      case "accept-invitation":
+        return yield* accept(deed);
+      case "sign-up": {
+        const accountSeq = yield* makeAccount({ ...deed.account, atMs: deed.atMs });
+        return { kind: "done", seq: yield* letIn({ ...deed, role: "member", accountSeq }, deed.session, null) };
+      }
+      case "open-session": {
+        const { seq } = yield* personOf(deed.personId);
+        // What was checked is what is kept: a password that was reset meanwhile lets nobody in.
+        if ((yield* change(UPDATE_PERSON, seq, null, null, null, null, 0, deed.password)) === 0)
+          throw new DeedRefused("the password was changed meanwhile");
+        yield* openSession(seq, deed.session, deed.atMs);
+        return DONE;
+      }
+      case "note-sessions-seen":
+        yield* noteSessions(deed.seen);
+        return DONE;
+      case "end-sessions":
+        yield* endSessions((yield* personOf(deed.personId)).seq, deed.onlyId, deed.exceptId, deed.atMs);
+        return DONE;
+      case "note-refused-sign-ins":
+        yield* personOf(deed.personId);
+        return DONE;
+      // Nothing but a line of the audit log.
+      case "note-look":
+      case "note-inspector-token":
+        return DONE;
+      case "set-person":
+        return yield* setPerson(deed);
+      case "make-console-key": {
+        const { accountSeq, id, atMs } = deed;
+        const select = "SELECT seq FROM api_key WHERE account_seq = ?1 AND kind = 'console'";
+        const known = yield* first<{ seq: number }>(select, accountSeq);
+        // The hash of what is no key: nothing that is sent to the API has it.
+        const seq = known?.seq ?? (yield* insert(INSERT_KEY, id, accountSeq, hashApiKey(id), atMs));
+        return { kind: "done", seq };
+      }
+    }
+  };
+};

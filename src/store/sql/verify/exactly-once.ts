@@ -1,0 +1,121 @@
+// Invariants 5 to 8: nothing acknowledged is lost, one key one generation, one submit per attempt, no unknown spend.
+import { seqOfGenerationId } from "../../../domain/ids.ts";
+import { type Check, type Clause, clause, clauses } from "./check.ts";
+
+const ids: Clause = {
+  ...clause("the id does not carry the row number", "SELECT id AS generation, seq FROM generation"),
+  isOffender: ({ generation, seq }) => seqOfGenerationId(String(generation)) !== seq,
+};
+
+const OTHER_STATUS = "the status of the generation is not what its journal led to";
+const OTHER_END = "the generation did not end when its journal did";
+const STATUS_LED_TO =
+  "CASE WHEN j.seq IS NULL THEN 'queued' WHEN j.state_after LIKE 'running%' THEN 'running' ELSE j.state_after END";
+/** The later of the last line and the submission; null without a line. */
+const ENDED_AT_MS = "CASE WHEN j.at_ms >= g.created_at_ms THEN j.at_ms WHEN j.at_ms < g.created_at_ms THEN g.created_at_ms END";
+
+/**
+ * 5. What clients were answered is known to their logs only. The database can show that each generation is whole: its id
+ * carries its row number, its journal ends where and when the row says it ended.
+ */
+const nothingLost: Check<Clause> = {
+  invariant: 5,
+  name: "nothing acknowledged is lost",
+  clauses: [
+    clauses(
+      [OTHER_STATUS, OTHER_END],
+      `SELECT CASE WHEN g.status <> ${STATUS_LED_TO} THEN '${OTHER_STATUS}' ELSE '${OTHER_END}' END AS fault, g.id AS generation, g.status,
+         j.state_after, g.completed_at_ms, j.at_ms FROM generation g
+       LEFT JOIN journal j ON j.seq = g.seq AND j.version = (SELECT max(version) FROM journal WHERE seq = g.seq)
+       WHERE g.status <> ${STATUS_LED_TO} OR g.completed_at_ms <> ${ENDED_AT_MS}`,
+    ),
+    clause(
+      "what it delivered has no files, or files that are not numbered from 1",
+      ({ json, numbered }) => `SELECT g.id AS generation FROM generation g
+       LEFT JOIN ${numbered(`${json("g.output")} -> 'files'`, "f")} ON TRUE WHERE g.output IS NOT NULL
+       GROUP BY g.seq HAVING count(f.key) = 0
+         OR count(*) FILTER (WHERE CAST(f.value -> 'n' AS text) IS DISTINCT FROM CAST(f.key + 1 AS text)) > 0`,
+    ),
+    ids,
+  ],
+};
+
+/** 6. That requests with another body were answered 409 is for the clients' logs to show. */
+const oneKey: Check<Clause> = {
+  invariant: 6,
+  name: "one key, one generation",
+  clauses: [
+    clause(
+      "the key has more than one generation",
+      `SELECT a.id AS account, k.key, k.generations FROM (SELECT account_seq, idempotency_key AS key, count(*) AS generations FROM generation
+         WHERE idempotency_key IS NOT NULL GROUP BY account_seq, idempotency_key HAVING count(*) > 1) k
+       JOIN account a ON a.seq = k.account_seq`,
+    ),
+    clause(
+      "the key or the body is not of its form",
+      ({ isJson }) => `SELECT id AS generation FROM generation WHERE length(idempotency_key) NOT BETWEEN 1 AND 200
+         OR NOT ${isJson("body")}`,
+    ),
+  ],
+};
+
+/** 7. How often a provider saw a token is for its log to show; here: tokens and jobs are one attempt's, and `sending` came first. */
+const oneSubmit: Check<Clause> = {
+  invariant: 7,
+  name: "at most one submit per attempt",
+  clauses: [
+    clause(
+      "the reference is not of the generation and the attempt, or not the only one",
+      `SELECT a.ref AS attempt, g.id AS generation, a.n FROM attempt a JOIN generation g ON g.seq = a.seq
+       WHERE a.ref <> substr(g.id, 5) || '-' || a.n
+       UNION ALL SELECT ref, NULL, NULL FROM attempt GROUP BY ref HAVING count(*) > 1`,
+    ),
+    clause(
+      "the job belongs to more than one attempt",
+      "SELECT provider, job_id AS job, count(*) AS attempts FROM attempt WHERE job_id IS NOT NULL GROUP BY provider, job_id HAVING count(*) > 1",
+    ),
+    clause(
+      "the attempt went further than its request was written",
+      `SELECT a.ref AS attempt, a.state FROM attempt a LEFT JOIN attempt_request r ON r.seq = a.seq AND r.n = a.n
+       WHERE (a.state NOT IN ('intent', 'cancelled') OR a.job_id IS NOT NULL)
+         AND (a.sent_at_ms IS NULL OR a.ends_at_ms IS NULL OR r.seq IS NULL)`,
+    ),
+    clause("the attempt was sent again although nothing had refused it", ({ json }) => {
+      const event = json("event");
+      const countOf = (type: string) => `count(*) FILTER (WHERE ${event} ->> 'type' = '${type}')`;
+      return `SELECT seq, CAST(${event} ->> 'n' AS bigint) AS attempt, ${countOf("slotTaken")} AS sent FROM journal
+          WHERE ${event} ->> 'type' IN ('slotTaken', 'rejected') GROUP BY seq, ${event} ->> 'n'
+          HAVING ${countOf("slotTaken")} > 1 + ${countOf("rejected")}`;
+    }),
+  ],
+};
+
+/** 8. The provider's log is not here; what may be spent unknown to us is an attempt that was sent and left without an end. */
+const noUnknownSpend: Check<Clause> = {
+  invariant: 8,
+  name: "no unknown spend",
+  clauses: [
+    clause(
+      "the attempt is under way although its generation has ended",
+      `SELECT a.ref AS attempt, a.state FROM attempt a JOIN generation g ON g.seq = a.seq
+       WHERE g.completed_at_ms IS NOT NULL AND a.state IN ('intent', 'sending', 'accepted')`,
+    ),
+    clause(
+      "the attempt is over and has no time of it",
+      "SELECT ref AS attempt, state FROM attempt WHERE ended_at_ms IS NULL AND state NOT IN ('intent', 'sending', 'accepted')",
+    ),
+    clause(
+      "nothing was bought with the attempt, and it has a job",
+      // Not the column itself: SQLite would go by the index of jobs, and nearly every attempt has one.
+      `SELECT ref AS attempt, state, provider, job_id AS job FROM attempt WHERE state IN ('rejected', 'absent', 'cancelled')
+         AND job_id || '' IS NOT NULL`,
+    ),
+    clause(
+      "the attempt is watched although its fate is known",
+      `SELECT ref AS attempt, state FROM attempt WHERE watch_until_ms IS NOT NULL
+         AND state NOT IN ('lost', 'capped', 'superseded')`,
+    ),
+  ],
+};
+
+export const PROMISE_CHECKS = [nothingLost, oneKey, oneSubmit, noUnknownSpend] as const;

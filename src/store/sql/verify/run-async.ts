@@ -1,0 +1,74 @@
+// Runs the checks over a database whose rows arrive later: clause by clause, inside the transaction that its driver has open.
+import type { JsonObject } from "../../../domain/types.ts";
+import type { CheckResult } from "../../store.ts";
+import type { Dialect } from "../dialect.ts";
+import type { Value } from "../sql-program.ts";
+import { CHAIN_ACCOUNTS, CHAIN_FAULTS, CHAIN_ROWS, type ChainAccount, type ChainRow, openWalk } from "./chain.ts";
+import { type Check, type Clause, type Offender, offenderOf, statementOf } from "./check.ts";
+import { judge, judgeSoFar, openTelling } from "./report.ts";
+
+/** Rows as they arrive: there may be as many as are stored. After a statement that failed, or was not read to its end, others can be asked. */
+export type Rows = <Row>(sql: string, ...values: Value[]) => AsyncIterable<Row>;
+
+export type Seen = {
+  rows: Rows;
+  words: Dialect;
+  /** Null: the service is not running, so what is overdue does not count. */
+  nowMs: number | null;
+  /** Why a statement failed, for a person. @throws the fault when nothing more can be asked. */
+  reasonOf(fault: unknown): string;
+};
+
+export type Runnable = { faults: readonly string[]; isNote?: true; offending(seen: Seen): AsyncIterable<Offender> };
+
+export const runnable = (clause: Clause): Runnable => ({
+  faults: clause.faults,
+  ...(clause.isNote ? { isNote: true as const } : {}),
+  async *offending({ rows, words, nowMs }) {
+    const statement = statementOf(clause, words, nowMs);
+    if (!statement) return;
+    for await (const row of rows<JsonObject>(statement.sql, ...statement.values)) {
+      const offender = offenderOf(clause, row);
+      if (offender) yield offender;
+    }
+  },
+});
+
+export const chains: Runnable = {
+  faults: CHAIN_FAULTS,
+  async *offending({ rows }) {
+    const walk = openWalk();
+    for await (const account of rows<ChainAccount>(CHAIN_ACCOUNTS)) walk.begin(account);
+    for await (const row of rows<ChainRow>(CHAIN_ROWS)) {
+      const broken = walk.meet(row);
+      if (broken) yield broken;
+    }
+    yield* walk.end();
+  },
+};
+
+/** The first rows that offend a clause, as many of each sentence as are told. */
+const offendersOf = async ({ faults, offending }: Runnable, seen: Seen): Promise<JsonObject[]> => {
+  const { rows, tell, breakOff } = openTelling(faults);
+  try {
+    for await (const row of offending(seen)) if (tell(row)) break;
+  } catch (fault) {
+    breakOff(seen.reasonOf(fault));
+  }
+  return rows;
+};
+
+/** @param tell hears of each clause when it was run. */
+export const verifyOver = async (
+  checks: readonly Check<Runnable>[],
+  seen: Seen,
+  tell?: (done: number, of: number, soFar: CheckResult[]) => void,
+): Promise<CheckResult[]> => {
+  const offenders = new Map<Runnable, JsonObject[]>();
+  const all = checks.flatMap(({ clauses }) => clauses);
+  for (const one of all) {
+    offenders.set(one, await offendersOf(one, seen));
+    tell?.(offenders.size, all.length, judgeSoFar(checks, offenders));
+  }
+  return judge(checks, offenders);
+};

@@ -1,0 +1,93 @@
+// Accepts a submission: key, generations in progress and balance are decided in that order of rank, then the rows are written.
+import type { Database } from "bun:sqlite";
+import { isSameRequest, type KeptRequest } from "../../domain/idempotency.ts";
+import type { AdmitOutcome } from "../mutations.ts";
+import { inTheWay } from "../sql/admission-rules.ts";
+import { chain } from "../sql/ledger.ts";
+import { DeedRefused } from "../sql/mutation-rejected.ts";
+import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
+import { admittedRecord, type PackedAdmit } from "../sql/serialized-mutations.ts";
+import type { Interned } from "./interned-strings.ts";
+import type { Limits } from "./key-limits.ts";
+import type { Money } from "./ledger.ts";
+
+export const prepareAdmit = (db: Database, money: Money, plans: Interned, limits: Limits) => {
+  const selectKey = db.prepare<RecordRow & KeptRequest, [number, string]>(
+    `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
+  );
+  // That the key is new is found out by putting it into its index: looking first would walk the index twice.
+  const insertGeneration = db.prepare(
+    `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms, wait_ends_at_ms,
+       idempotency_key, hold_chain_seq, hold_previous, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
+       max_cost_credits, request_id, plan_seq, body, added, ordered, fingerprint)
+     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ${money.epoch}, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
+     ON CONFLICT (account_seq, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING`,
+  );
+
+  const insertPin = db.prepare(
+    "INSERT INTO pinned_input (seq, n, field, kind, measured_ms, frame_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+  );
+
+  /** The generation that the key already made. */
+  const known = (deed: PackedAdmit): AdmitOutcome | undefined => {
+    const { accountSeq, idempotencyKey } = deed;
+    const row = idempotencyKey === null ? null : selectKey.get(accountSeq, idempotencyKey);
+    if (!row) return undefined;
+    return isSameRequest(row, deed) ? { kind: "replayed", record: toRecord(row) } : { kind: "idempotency_conflict" };
+  };
+
+  return (deed: PackedAdmit): AdmitOutcome => {
+    const head = money.head(deed.accountSeq);
+    if (!head) throw new DeedRefused(`there is no account ${deed.accountSeq}`);
+    const { keySeq, createdAtMs, reservedCredits } = deed;
+    const refusal = inTheWay(deed, head, limits.expiry(keySeq, createdAtMs), () =>
+      limits.shortage(keySeq, createdAtMs, reservedCredits),
+    );
+    if (refusal) return known(deed) ?? refusal;
+    const held = chain(head, {
+      kind: "hold",
+      credits: deed.reservedCredits,
+      from: "available",
+      to: "held",
+      generationSeq: deed.seq,
+      attemptN: null,
+      atMs: deed.createdAtMs,
+      note: null,
+      progress: 1,
+    });
+    const { changes } = insertGeneration.run(
+      deed.seq,
+      deed.accountSeq,
+      deed.id,
+      deed.model,
+      deed.quotedCredits,
+      deed.reservedCredits,
+      deed.createdAtMs,
+      deed.waitEndsAtMs,
+      deed.idempotencyKey,
+      held.link.chainSeq,
+      head.chainEnd,
+      held.link.availableAfter,
+      held.link.heldAfter,
+      held.hash,
+      deed.keySeq,
+      deed.maxCostCredits,
+      deed.requestId,
+      plans.seqOf(deed.planJson),
+      deed.body,
+      deed.addedJson,
+      deed.orderedJson,
+      deed.fingerprint,
+    );
+    if (changes === 0) {
+      const before = known(deed);
+      if (!before) throw new DeedRefused("a key that was used before has no generation");
+      return before;
+    }
+    for (const { n, field, kind, measuredMs, frameMs } of deed.pins ?? [])
+      insertPin.run(deed.seq, n, field, kind, measuredMs, frameMs);
+    money.hold(deed.accountSeq, held, deed.seq);
+    limits.admitted(deed.keySeq, deed.createdAtMs, deed.reservedCredits);
+    return { kind: "admitted", record: admittedRecord(deed) };
+  };
+};

@@ -1,0 +1,138 @@
+// Carries out one event of one generation: journal line, snapshot, attempts, deadline and, at its end, the money.
+import type { Database } from "bun:sqlite";
+import { Recent } from "../../collections/clock-cache.ts";
+import type { Credits, GenerationRecord } from "../../domain/types.ts";
+import type { Settlement, StepOutcome } from "../mutations.ts";
+import { DeedRefused } from "../sql/mutation-rejected.ts";
+import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
+import type { PackedStep } from "../sql/serialized-mutations.ts";
+import { recordAfter, settlementMoves, snapshotFault } from "../sql/settlement.ts";
+import type { Attempts } from "./attempt.ts";
+import type { Limits } from "./key-limits.ts";
+import type { Money } from "./ledger.ts";
+
+/** Where a generation stands: its record, and the version of its last step. */
+type Standing = { record: GenerationRecord; version: number };
+
+/** Generations remembered between their steps: more than move at a time. */
+const STANDING_AT_LEAST = 1_000;
+
+export type StepParts = {
+  epoch: number;
+  money: Money;
+  attempts: Attempts;
+  limits: Limits;
+  /** Takes what an account owes out of what it has available. @returns how much that was. */
+  settleDebt: (accountSeq: number, atMs: number) => Credits;
+};
+
+export const prepareStep = (db: Database, { epoch, money, attempts, limits, settleDebt }: StepParts) => {
+  const select = db.prepare<RecordRow & { version: number | null }, [number]>(
+    `SELECT ${RECORD_COLUMNS}, s.version FROM generation g LEFT JOIN snapshot s ON s.seq = g.seq WHERE g.seq = ?1`,
+  );
+  const insertJournal = db.prepare(
+    `INSERT INTO journal (seq, version, at_ms, epoch, state_after, event) VALUES (?1, ?2, ?3, ${epoch}, ?4, ?5)`,
+  );
+  const insertSnapshot = db.prepare("INSERT INTO snapshot VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6)");
+  const updateSnapshot = db.prepare(
+    "UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4 WHERE seq = ?1 AND version = ?2 - 1",
+  );
+  const updateWithDeadline = db.prepare(
+    `UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4, due_kind = ?5, due_n = ?6, due_at_ms = ?7
+     WHERE seq = ?1 AND version = ?2 - 1`,
+  );
+  const deleteSnapshot = db.prepare("DELETE FROM snapshot WHERE seq = ?1 AND version = ?2 - 1");
+  const updateGeneration = db.prepare(
+    "UPDATE generation SET status = ?2, message = ?3, attempts = ?4 WHERE seq = ?1 AND completed_at_ms IS NULL",
+  );
+  const endGeneration = db.prepare(
+    `UPDATE generation SET status = ?2, message = NULL, attempts = ?3, cost_credits = ?4, output = ?5, error = ?6,
+       completed_at_ms = ?7, files_expire_at_ms = ?8 WHERE seq = ?1 AND completed_at_ms IS NULL`,
+  );
+
+  const pin = db.prepare(
+    "UPDATE pinned_input SET sha256 = ?3, bytes = ?4, mime = ?5, ms = ?6, pinned_at_ms = ?7 WHERE seq = ?1 AND n = ?2 AND sha256 IS NULL",
+  );
+
+  /** What this writer knows of the rows, as long as nothing is rolled back: nobody else writes them. */
+  const known = new Recent<number, Standing>(STANDING_AT_LEAST);
+  const standingOf = (seq: number): Standing | undefined => {
+    const before = known.get(seq);
+    if (before) return before;
+    const row = select.get(seq);
+    return row ? { record: toRecord(row), version: row.version ?? 0 } : undefined;
+  };
+
+  /** @returns what of that went to a debt, in the outcome's words. */
+  const settle = (record: GenerationRecord, settlement: Settlement, atMs: number): { settledCredits?: Credits } => {
+    const { seq, accountSeq } = record;
+    let head = money.head(accountSeq);
+    if (!head) throw new DeedRefused(`there is no account ${accountSeq}`);
+    if (settlement.kind === "capture") attempts.deliver(seq, settlement.n, atMs);
+    for (const move of settlementMoves(record, settlement, atMs)) head = money.post(accountSeq, head, move).head;
+    const settledCredits = head.owedCredits > 0 ? settleDebt(accountSeq, atMs) : 0;
+    return settledCredits > 0 ? { settledCredits } : {};
+  };
+
+  const end = ({ seq, status, attempts: tried, costCredits, completedAtMs }: GenerationRecord, settlement: Settlement): void => {
+    const isCapture = settlement.kind === "capture";
+    const output = isCapture ? JSON.stringify(settlement.output) : null;
+    const error = isCapture ? null : JSON.stringify(settlement.error);
+    endGeneration.run(
+      seq,
+      status,
+      tried,
+      costCredits,
+      output,
+      error,
+      completedAtMs,
+      isCapture ? settlement.filesExpireAtMs : null,
+    );
+  };
+
+  /** Writes how to continue and until when, or takes it away at the end. @returns whether it was of the version before. */
+  const keepSnapshot = ({ seq, version, stateAfter, snapshot, deadline }: PackedStep): boolean => {
+    if (snapshot === null) return version === 1 || deleteSnapshot.run(seq, version).changes === 1;
+    const due = [deadline?.kind ?? null, deadline?.n ?? null, deadline?.dueAtMs ?? null] as const;
+    if (version === 1) return insertSnapshot.run(seq, stateAfter, ...due, snapshot).changes === 1;
+    if (deadline === undefined) return updateSnapshot.run(seq, version, stateAfter, snapshot).changes === 1;
+    return updateWithDeadline.run(seq, version, stateAfter, snapshot, ...due).changes === 1;
+  };
+
+  const carryOut = (deed: PackedStep): StepOutcome => {
+    const { seq, version, settlement } = deed;
+    const standing = standingOf(seq);
+    if (!standing || standing.record.completedAtMs !== null || standing.version !== version - 1) return { kind: "stale" };
+    const fault = snapshotFault(deed);
+    if (fault !== undefined) throw new DeedRefused(fault);
+
+    insertJournal.run(seq, version, deed.atMs, deed.stateAfter, deed.eventJson);
+    for (const { n, sha256, bytes, mime, ms } of deed.pinned ?? []) pin.run(seq, n, sha256, bytes, mime, ms, deed.atMs);
+    for (const change of deed.attemptChanges) attempts.change(seq, change, deed.atMs);
+    const record = recordAfter(standing.record, deed);
+    let debt: { settledCredits?: Credits } = {};
+    if (settlement) {
+      if (settlement.kind === "capture") {
+        const price = attempts.price(seq, settlement.n);
+        if (price !== settlement.credits)
+          throw new DeedRefused(`attempt ${settlement.n} was quoted ${price} credits and the capture is ${settlement.credits}`);
+      }
+      debt = settle(record, settlement, deed.atMs);
+      end(record, settlement);
+      limits.settled(seq, record.createdAtMs, record.reservedCredits - (record.costCredits ?? 0));
+      known.delete(seq);
+    } else {
+      if (deed.status !== undefined || deed.message !== undefined || deed.attempts !== undefined)
+        updateGeneration.run(seq, record.status, record.message, record.attempts);
+      known.set(seq, { record, version });
+    }
+
+    if (!keepSnapshot(deed)) throw new DeedRefused("the snapshot is of another version");
+    return { kind: "stepped", record, ...debt };
+  };
+  return {
+    carryOut,
+    /** Something was rolled back: what is known of the rows is read anew. */
+    forget: (): void => known.clear(),
+  };
+};

@@ -1,0 +1,32 @@
+// The store in one thread: the same deeds and reads over one connection, for tests and simulated worlds.
+
+import type { Database } from "bun:sqlite";
+import { pack } from "../sql/serialized-mutations.ts";
+import type { Mode, Store } from "../store.ts";
+import { openBatch } from "./batch.ts";
+import { ownDatabase } from "./initialize.ts";
+import { DEFAULT_PRAGMAS, openWriter, type Pragmas } from "./open.ts";
+import { readsOver } from "./reads.ts";
+
+const over = (db: Database, path: string, mode: Mode, nowMs: number): Store => {
+  const batch = openBatch(db, ownDatabase(db, path, mode, nowMs));
+  return { ...readsOver(db), node: null, commit: async (deeds) => batch(deeds.map(pack)) };
+};
+
+/**
+ * Opens a store over a connection of `openWriter` to a database in memory. Opened again over the same connection, it is what the
+ * next process finds after the last one ended: everything that was committed, and a new epoch.
+ */
+export const openSqliteOver = async (db: Database, { mode, nowMs }: { mode: Mode; nowMs: number }): Promise<Store> =>
+  over(db, ":memory:", mode, nowMs);
+
+/** Opens `path` (or `:memory:`) for reading and writing in this thread. It takes no lock: the caller is alone with the file. */
+export const openSqliteHere = async (options: {
+  path: string;
+  mode: Mode;
+  nowMs?: number;
+  pragmas?: Partial<Pragmas>;
+}): Promise<Store> => {
+  const db = openWriter(options.path, { ...DEFAULT_PRAGMAS, ...options.pragmas });
+  return over(db, options.path, options.mode, options.nowMs ?? Date.now());
+};

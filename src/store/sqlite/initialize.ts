@@ -1,0 +1,48 @@
+// What happens to a database when a writer opens it: schema, mode, secret, and the row of its epoch.
+
+import type { Database } from "bun:sqlite";
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { WrongMode } from "../errors.ts";
+import type { Migrated } from "../migration-report.ts";
+import type { Mode } from "../store.ts";
+import { migrate } from "./migrate.ts";
+import { insistOnHere } from "./migrated-marker.ts";
+
+const SPOKEN = { test: "for the simulator (--simulate)", live: "for real providers" } as const;
+
+/**
+ * Makes a database ready for its owner: migrates it, fixes or compares its mode, seeds its secret, opens an epoch.
+ * Without a `mode` an existing database keeps its own, and a new one is made for real providers.
+ * @param told of a schema that was brought to this release's @returns the epoch of this opening. @throws Moved, WrongMode, WrongSchema.
+ */
+export const ownDatabase = (
+  db: Database,
+  path: string,
+  mode: Mode | undefined,
+  nowMs: number,
+  told?: (migrated: Migrated) => void,
+): number => {
+  insistOnHere(db);
+  const migrated = migrate(db, path, nowMs);
+  if (migrated) told?.(migrated);
+  db.run("BEGIN IMMEDIATE");
+  const put = db.prepare("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING");
+  put.run("mode", mode ?? "live");
+  // Every secret is derived from this one by name, so that reading a new one never writes.
+  put.run("secret", randomBytes(32).toString("hex"));
+  put.run("created_at_ms", String(nowMs));
+  put.run("last_seen_ms", "0");
+  const made = db.query<{ value: Mode }, []>("SELECT value FROM meta WHERE name = 'mode'").get()?.value;
+  if (made && mode && made !== mode) {
+    db.run("ROLLBACK");
+    throw new WrongMode(`the data directory was made ${SPOKEN[made]} and cannot be used ${SPOKEN[mode]}; use another one`);
+  }
+  const { lastInsertRowid } = db.run("INSERT INTO owner (pid, host, opened_at_ms) VALUES (?, ?, ?)", [
+    process.pid,
+    hostname(),
+    nowMs,
+  ]);
+  db.run("COMMIT");
+  return Number(lastInsertRowid);
+};

@@ -1,0 +1,32 @@
+// Texts that thousands of rows share are kept once: a table of numbered texts, and what this writer knows of it.
+import type { Database } from "bun:sqlite";
+import { DeedRefused } from "../sql/mutation-rejected.ts";
+
+/** Texts remembered; above it they are looked up again. */
+const KNOWN_AT_MOST = 10_000;
+
+export type Interned = {
+  /** The row of a text, which is made where there is none. */
+  seqOf(text: string): number;
+  /** Something was rolled back: what is known of the rows is read anew. */
+  forget(): void;
+};
+
+/** @param table has a `seq` and one UNIQUE `column`; rows are only ever added. */
+export const prepareInterned = (db: Database, table: "plan" | "route_options", column: "routes" | "options"): Interned => {
+  const insert = db.prepare<{ seq: number }, [string]>(`INSERT INTO ${table} (${column}) VALUES (?1) RETURNING seq`);
+  const select = db.prepare<{ seq: number }, [string]>(`SELECT seq FROM ${table} WHERE ${column} = ?1`);
+  const known = new Map<string, number>();
+  return {
+    seqOf: (text) => {
+      const before = known.get(text);
+      if (before !== undefined) return before;
+      const row = select.get(text) ?? insert.get(text);
+      if (!row) throw new DeedRefused(`a row of ${table} was not kept`);
+      if (known.size >= KNOWN_AT_MOST) known.clear();
+      known.set(text, row.seq);
+      return row.seq;
+    },
+    forget: () => known.clear(),
+  };
+};

@@ -1,0 +1,58 @@
+// Holds keys to their terms where it counts, in the transaction that accepts: when they expire, and what they may spend.
+import type { Database } from "bun:sqlite";
+import { dayOf } from "../../domain/calendar.ts";
+import type { Credits } from "../../domain/types.ts";
+import type { AdmitOutcome } from "../mutations.ts";
+import { BOUNDS, type Bound, type BoundRow, expiryOf, shortageOf, toBound } from "../sql/key-policy.ts";
+
+/** Keys that are remembered at a time. */
+const MOST_KNOWN = 10_000;
+
+export const prepareLimits = (db: Database) => {
+  const selectBound = db.prepare<BoundRow, [number]>(`${BOUNDS} AND t.key_seq = ?1`);
+  const selectSpent = db.prepare<{ credits: number }, [number, number]>(
+    "SELECT coalesce(sum(credits), 0) AS credits FROM key_spend WHERE meter_seq = ?1 AND day >= ?2",
+  );
+  const add = db.prepare(
+    "INSERT INTO key_spend VALUES (?1, ?2, ?3) ON CONFLICT (meter_seq, day) DO UPDATE SET credits = credits + excluded.credits",
+  );
+  // A meter that went wrong is for `verify` to tell; it must not keep a generation from ending.
+  const takeBack = db.prepare("UPDATE key_spend SET credits = max(0, credits - ?3) WHERE meter_seq = ?1 AND day = ?2");
+  const selectKey = db.prepare<{ keySeq: number }, [number]>("SELECT key_seq AS keySeq FROM generation WHERE seq = ?1");
+
+  /** Keys that were used of late, as long as none is changed: a change costs no more, however many keys there are. */
+  const known = new Map<number, Bound | undefined>();
+  const boundOf = (keySeq: number): Bound | undefined => {
+    if (known.has(keySeq)) return known.get(keySeq);
+    const row = selectBound.get(keySeq);
+    const bound = row ? toBound(row) : undefined;
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.set(keySeq, bound);
+    return bound;
+  };
+
+  const spentSince = (meterSeq: number, day: number): Credits => selectSpent.get(meterSeq, day)?.credits ?? 0;
+
+  return {
+    /** Whether the key has expired since it was let in. */
+    expiry: (keySeq: number, atMs: number): AdmitOutcome | undefined => expiryOf(boundOf(keySeq), atMs),
+    /** The limit that does not cover a reserve. */
+    shortage: (keySeq: number, atMs: number, reservedCredits: Credits): AdmitOutcome | undefined => {
+      const meter = boundOf(keySeq)?.meter;
+      return meter ? shortageOf(meter, atMs, reservedCredits, spentSince) : undefined;
+    },
+    admitted: (keySeq: number, atMs: number, reservedCredits: Credits): void => {
+      const meter = boundOf(keySeq)?.meter;
+      if (meter && dayOf(atMs) >= meter.fromDay) add.run(meter.seq, dayOf(atMs), reservedCredits);
+    },
+    /** A generation has ended: what it reserved and did not cost is the key's again, on the day it was submitted. */
+    settled: (generationSeq: number, createdAtMs: number, backCredits: Credits): void => {
+      if (backCredits === 0) return;
+      const meter = boundOf(selectKey.get(generationSeq)?.keySeq ?? 0)?.meter;
+      if (meter && dayOf(createdAtMs) >= meter.fromDay) takeBack.run(meter.seq, dayOf(createdAtMs), backCredits);
+    },
+    /** A key has changed, or something was rolled back: rows are read anew when they are needed. */
+    forget: (): void => known.clear(),
+  };
+};
+export type Limits = ReturnType<typeof prepareLimits>;

@@ -1,0 +1,129 @@
+// The one way credits move: the movement that chains to the one before it, then the balance conditionally, which must say the same.
+import type { Database } from "bun:sqlite";
+import { Recent } from "../../collections/clock-cache.ts";
+import type { Credits } from "../../domain/types.ts";
+import { type Chained, chain, chainStart, changeOf, type Head, type Move } from "../sql/ledger.ts";
+import { DeedRefused } from "../sql/mutation-rejected.ts";
+
+/** Balances remembered between deeds: more than are busy at a time. One takes about 200 bytes. */
+const HEADS_AT_LEAST = 10_000;
+
+/** Prepares the statements of the ledger for a writer of `epoch`. */
+export const prepareMoney = (db: Database, epoch: number) => {
+  const selectHead = db.prepare<Omit<Head, "chainHash"> & { id: string; hash: string | null }, [number]>(
+    `SELECT b.available_credits AS availableCredits, b.held_credits AS heldCredits, b.owed_credits AS owedCredits, b.in_progress AS inProgress, b.chain_seq AS chainSeq,
+       b.chain_end AS chainEnd, a.id, CASE WHEN b.chain_end < 0 THEN (SELECT hold_hash FROM generation WHERE seq = -b.chain_end)
+         ELSE (SELECT hash FROM posting WHERE seq = b.chain_end) END AS hash
+     FROM balance b JOIN account a ON a.seq = b.account_seq WHERE b.account_seq = ?1`,
+  );
+  const selectNewest = db.prepare<{ posting: number | null; generation: number | null }, []>(
+    "SELECT (SELECT max(seq) FROM posting) AS posting, (SELECT max(seq) FROM generation) AS generation",
+  );
+  const insertPosting = db.prepare(
+    `INSERT INTO posting (seq, account_seq, chain_seq, previous, after_seq, kind, credits, from_side, to_side, generation_seq, attempt_n,
+       available_after, held_after, at_ms, epoch, hash, note)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ${epoch}, ?15, ?16)`,
+  );
+  const updateBalance = db.prepare<null, [number, number, number, number, number, number, number]>(
+    `UPDATE balance SET available_credits = available_credits + ?1, held_credits = held_credits + ?2,
+       charged_credits = charged_credits + ?3, in_progress = in_progress + ?4, chain_seq = chain_seq + 1, chain_end = ?5
+     WHERE account_seq = ?6 AND chain_seq = ?7 AND available_credits + ?1 >= 0 AND held_credits + ?2 >= 0`,
+  );
+  const updateOwed = db.prepare("UPDATE balance SET owed_credits = owed_credits + ?2 WHERE account_seq = ?1");
+  /** What this writer knows of the rows, as long as nothing is rolled back: nobody else writes them. */
+  const heads = new Recent<number, Head>(HEADS_AT_LEAST);
+  let newest: { posting: number; generation: number } | undefined;
+  const newestRows = () => {
+    const { posting, generation } = newest ?? selectNewest.get() ?? { posting: 0, generation: 0 };
+    newest ??= { posting: posting ?? 0, generation: generation ?? 0 };
+    return newest;
+  };
+  const remember = (accountSeq: number, head: Head): Head => {
+    heads.set(accountSeq, head);
+    return head;
+  };
+
+  /**
+   * Makes the balance what the movement says, whose row must be there already.
+   * @param chainEnd that row. @throws DeedRefused the balance is not what it was taken for, or does not cover the move.
+   */
+  const settleBalance = (accountSeq: number, { move, head, link, hash }: Chained, chainEnd: number): Head => {
+    const available = changeOf(move, "available");
+    const held = changeOf(move, "held");
+    const { changes } = updateBalance.run(
+      available,
+      held,
+      changeOf(move, "charged"),
+      move.progress,
+      chainEnd,
+      accountSeq,
+      head.chainSeq,
+    );
+    if (changes === 0) throw new DeedRefused(`the balance does not cover the ${move.kind} of ${move.credits} credits`);
+    return remember(accountSeq, {
+      availableCredits: link.availableAfter,
+      heldCredits: link.heldAfter,
+      owedCredits: head.owedCredits,
+      inProgress: head.inProgress + move.progress,
+      chainSeq: link.chainSeq,
+      chainEnd,
+      chainHash: hash,
+    });
+  };
+
+  return {
+    head: (accountSeq: number): Head | undefined => {
+      const known = heads.get(accountSeq);
+      if (known) return known;
+      const read = selectHead.get(accountSeq);
+      if (!read) return undefined;
+      const { id, hash, ...rest } = read;
+      return remember(accountSeq, { ...rest, chainHash: hash ?? chainStart(id) });
+    },
+    /** A hold, which is part of the row of its generation; the row was just written. */
+    hold: (accountSeq: number, chained: Chained, generationSeq: number): Head => {
+      const rows = newestRows();
+      rows.generation = Math.max(rows.generation, generationSeq);
+      return settleBalance(accountSeq, chained, -generationSeq);
+    },
+    /** Any other move of an account whose balance is `head`. @returns the balance from then on, and the row of the posting. */
+    post: (accountSeq: number, head: Head, move: Move): { head: Head; seq: number } => {
+      const chained = chain(head, move);
+      const { link, hash } = chained;
+      const rows = newestRows();
+      rows.posting += 1;
+      const seq = rows.posting;
+      insertPosting.run(
+        seq,
+        accountSeq,
+        link.chainSeq,
+        head.chainEnd,
+        rows.generation,
+        link.kind,
+        link.credits,
+        link.from,
+        link.to,
+        link.generationSeq,
+        link.attemptN,
+        link.availableAfter,
+        link.heldAfter,
+        link.atMs,
+        hash,
+        link.note,
+      );
+      return { head: settleBalance(accountSeq, chained, seq), seq };
+    },
+    /** Changes what an account owes. */
+    owe: (accountSeq: number, head: Head, credits: Credits): void => {
+      updateOwed.run(accountSeq, credits);
+      remember(accountSeq, { ...head, owedCredits: head.owedCredits + credits });
+    },
+    epoch,
+    /** Something was rolled back: what is known of the rows is read anew. */
+    forget: (): void => {
+      heads.clear();
+      newest = undefined;
+    },
+  };
+};
+export type Money = ReturnType<typeof prepareMoney>;

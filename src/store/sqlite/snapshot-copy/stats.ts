@@ -1,0 +1,150 @@
+// What a copy of a database holds: counts, sums, and the files outside of it that its rows name.
+import type { Database } from "bun:sqlite";
+import type { LedgerSums } from "../../store.ts";
+import { lineageOf } from "../database-id.ts";
+import { schemaVersion } from "../migrate.ts";
+import { openReader, openStill } from "../open.ts";
+
+export type StillFigures = {
+  schema: number;
+  mode: "test" | "live";
+  /** The last opening by a writer. */
+  epoch: number;
+  /** The same for every copy of one service's database, and for no other's. */
+  lineage: string;
+  createdAtMs: number;
+  rows: Record<string, number>;
+  ledger: LedgerSums;
+};
+/** A result file that a row names. */
+export type NamedFile = { seq: number; id: string; n: number; sha256: string; bytes: number; expireAtMs: number };
+/** A file of a provider's answer that an unfinished attempt still has to collect; `name` below the spool. */
+export type SpooledFile = { seq: number; name: string };
+/** An attempt that has not ended, or a generation that has none yet (`n` null). */
+export type UnfinishedRow = {
+  generation: string;
+  account: string;
+  status: "queued" | "running";
+  n: number | null;
+  state: string | null;
+  provider: string | null;
+  job: string | null;
+};
+
+const one = <Row>(db: Database, sql: string): Row => db.query<Row, []>(sql).get() as Row;
+
+const rowsOf = (db: Database): Record<string, number> => {
+  const names = db
+    .query<{ name: string }, []>(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY 1",
+    )
+    .all();
+  return Object.fromEntries(
+    names.map(({ name }) => [name, one<{ n: number }>(db, `SELECT count(*) AS n FROM "${name.replaceAll('"', '""')}"`).n]),
+  );
+};
+
+/** What all balances and all movements add up to. */
+export const ledgerOf = (db: Database): LedgerSums => {
+  const sums = one<Omit<LedgerSums, "moved" | "movements">>(
+    db,
+    `SELECT coalesce(sum(available_credits), 0) AS available, coalesce(sum(held_credits), 0) AS held,
+       coalesce(sum(charged_credits), 0) AS charged, coalesce(sum(owed_credits), 0) AS owed FROM balance`,
+  );
+  type Kind = { kind: string; times: number; credits: number };
+  // What was taken from an account counts below zero.
+  const kinds = db
+    .query<Kind, []>(
+      `SELECT kind, count(*) AS times, sum(iif(kind = 'adjust' AND from_side = 'available', -credits, credits)) AS credits
+       FROM movement GROUP BY kind ORDER BY kind`,
+    )
+    .all();
+  return {
+    ...sums,
+    movements: kinds.reduce((all, { times }) => all + times, 0),
+    moved: Object.fromEntries(kinds.map(({ kind, credits }) => [kind, credits])),
+  };
+};
+
+/** Everything of one state of the database; the caller sees to it that it is one. */
+export const figuresOf = (db: Database): StillFigures => {
+  const meta = new Map(
+    db
+      .query<{ name: string; value: string }, []>("SELECT name, value FROM meta")
+      .all()
+      .map(({ name, value }) => [name, value]),
+  );
+  return {
+    schema: schemaVersion(db),
+    mode: meta.get("mode") === "test" ? "test" : "live",
+    epoch: one<{ epoch: number | null }>(db, "SELECT max(epoch) AS epoch FROM owner").epoch ?? 0,
+    lineage: lineageOf(meta.get("secret") ?? ""),
+    createdAtMs: Number(meta.get("created_at_ms") ?? 0),
+    rows: rowsOf(db),
+    ledger: ledgerOf(db),
+  };
+};
+
+/** Runs work over a file that nobody writes to. */
+export const overStill = <T>(path: string, work: (db: Database) => T): T => {
+  const db = openStill(path);
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+};
+
+/** Runs work over one state of a database that its owner may be writing to. */
+export const overLive = <T>(path: string, work: (db: Database) => T): T => {
+  const db = openReader(path);
+  try {
+    db.run("BEGIN");
+    return work(db);
+  } finally {
+    db.close();
+  }
+};
+
+/** Result files that are kept, oldest generation first. */
+export const namedFiles = (db: Database): NamedFile[] =>
+  db
+    .query<NamedFile, []>(
+      `SELECT g.seq, g.id, f.value ->> 'n' AS n, f.value ->> 'sha256' AS sha256, f.value ->> 'bytes' AS bytes, g.files_expire_at_ms AS expireAtMs
+       FROM generation g, json_each(g.output, '$.files') f
+       WHERE g.files_expire_at_ms IS NOT NULL AND g.files_expired_at_ms IS NULL ORDER BY g.seq, f.key`,
+    )
+    .all();
+
+/** @param scheme how an address of the spool begins. */
+export const spooledFiles = (db: Database, scheme: string): SpooledFile[] =>
+  db
+    .query<{ seq: number; url: string }, [string]>(
+      `SELECT a.seq, r.value ->> 'url' AS url FROM attempt a JOIN generation g ON g.seq = a.seq, json_each(a.results) r
+       WHERE g.completed_at_ms IS NULL AND a.results IS NOT NULL AND substr(r.value ->> 'url', 1, length(?1)) = ?1
+       ORDER BY a.seq, a.n, r.key`,
+    )
+    .all(scheme)
+    .map(({ seq, url }) => ({ seq, name: url.slice(scheme.length) }));
+
+/** Whether the database still wants a generation's result files, and what its attempts have in the spool. */
+export const wantedOf = (db: Database, seq: number): { files: boolean; spooled: boolean } => {
+  const row = db
+    .query<{ files: number; spooled: number }, [number]>(
+      `SELECT files_expire_at_ms IS NOT NULL AND files_expired_at_ms IS NULL AS files, completed_at_ms IS NULL AS spooled
+       FROM generation WHERE seq = ?1`,
+    )
+    .get(seq);
+  return { files: row?.files === 1, spooled: row?.spooled === 1 };
+};
+
+/** Generations that have not ended, with their attempts that have not. */
+export const unfinishedRows = (db: Database): UnfinishedRow[] =>
+  db
+    .query<UnfinishedRow, []>(
+      `SELECT g.id AS generation, c.id AS account, g.status, a.n, a.state, a.provider, a.job_id AS job
+       FROM generation g JOIN account c ON c.seq = g.account_seq
+       LEFT JOIN attempt a ON a.seq = g.seq AND a.state IN ('intent', 'sending', 'accepted')
+       WHERE g.completed_at_ms IS NULL ORDER BY g.seq, a.n`,
+    )
+    .all();

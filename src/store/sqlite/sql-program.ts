@@ -1,0 +1,52 @@
+// What SQLite's own words are, and how it carries out what asks one statement after another: at once, over one connection.
+import type { Database } from "bun:sqlite";
+import type { Dialect } from "../sql/dialect.ts";
+import type { Answer, Asking, Query, Statement, Value } from "../sql/sql-program.ts";
+
+/** There is one writer, so nothing has to be locked. */
+export const SQLITE: Dialect = {
+  forUpdate: "",
+  json: (column) => column,
+  elements: (json, alias) => `json_each(${json}) ${alias}`,
+  items: (json, alias) => `json_each(${json}) ${alias}`,
+  numbered: (json, alias) => `json_each(${json}) ${alias}`,
+  isJson: (column) => `json_valid(${column})`,
+};
+
+/** The statements of a connection, each prepared when it is first asked. */
+const openStatements = (db: Database) => {
+  const made = new Map<string, ReturnType<typeof db.prepare<unknown, Value[]>>>();
+  return (sql: string) => {
+    const known = made.get(sql);
+    if (known) return known;
+    const statement = db.prepare<unknown, Value[]>(sql);
+    made.set(sql, statement);
+    return statement;
+  };
+};
+
+/** Carries out work inside the transaction that is open. */
+export const openAsking = (db: Database): (<T>(asking: Asking<T>) => T) => {
+  const statement = openStatements(db);
+  const answer = ({ wants, sql, values }: Statement): Answer =>
+    wants === "rows"
+      ? { rows: statement(sql).all(...values), changes: 0 }
+      : { rows: [], changes: statement(sql).run(...values).changes };
+  return (asking) => {
+    let step = asking.next();
+    while (!step.done) step = asking.next(answer(step.value));
+    return step.value;
+  };
+};
+
+/** Reads over a connection, whose answer is there at once. */
+export const openQuery = (db: Database): Query => {
+  const statement = openStatements(db);
+  return async <Row>(sql: string, ...values: Value[]) => statement(sql).all(...values) as Row[];
+};
+
+/** What is known here without asking. */
+// biome-ignore lint/correctness/useYield: there is nothing to ask.
+export const known = function* <T>(value: T): Asking<T> {
+  return value;
+};

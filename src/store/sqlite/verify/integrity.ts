@@ -1,0 +1,111 @@
+// What invariant 12 asks of a file: it is sound, it is what this release made, and its owners followed each other.
+import { Database } from "bun:sqlite";
+import { clause } from "../../sql/verify/check.ts";
+import { MOST_ROWS } from "../../sql/verify/report.ts";
+import { MIGRATIONS, migrate, schemaVersion } from "../migrate.ts";
+import { pragma } from "../open.ts";
+import { type Runnable, runnable } from "./check.ts";
+
+const DAMAGED = "the file is damaged";
+const integrity: Runnable = {
+  isLong: true,
+  faults: [DAMAGED],
+  *offending({ db }) {
+    for (const row of db.query<{ integrity_check: string }, []>(`PRAGMA integrity_check(${MOST_ROWS})`).iterate())
+      if (row.integrity_check !== "ok") yield { fault: DAMAGED, detail: row.integrity_check };
+  },
+};
+
+const REFERS = "the row refers to one that is not there";
+const references: Runnable = {
+  faults: [REFERS],
+  *offending({ db }) {
+    const rows = db.query<{ table: string; rowid: number | null; parent: string }, []>("PRAGMA foreign_key_check");
+    for (const row of rows.iterate()) yield { fault: REFERS, table: row.table, rowid: row.rowid, parent: row.parent };
+  },
+};
+
+/** Not to be asked of a still connection, which uses no log whatever the file says. */
+export const NOT_WAL = "the journal mode is not WAL";
+const NO_KEYS = "foreign keys are off";
+const NO_SYNC = "the writer does not sync each commit";
+/** `synchronous` belongs to a connection: it is looked at where the one that checks is the one that writes. */
+const settings: Runnable = {
+  faults: [NOT_WAL, NO_KEYS, NO_SYNC],
+  *offending({ db }) {
+    const mode = pragma(db, "journal_mode");
+    if (mode !== "wal" && mode !== "memory") yield { fault: NOT_WAL, journal_mode: mode };
+    if (pragma(db, "foreign_keys") !== "1") yield { fault: NO_KEYS };
+    const sync = pragma(db, "synchronous");
+    if (pragma(db, "query_only") === "0" && sync !== "2") yield { fault: NO_SYNC, synchronous: sync };
+  },
+};
+
+const UNKNOWN_SCHEMA = "the schema is of no known version";
+const OTHER_SCHEMA = "the schema is not the one of its version: a guard is missing, changed or foreign";
+
+/** What Litestream makes in a database that it replicates; nothing of ours rests on them. */
+const LITESTREAM: ReadonlyMap<string, string> = new Map([
+  ["table _litestream_seq", "CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)"],
+  ["table _litestream_lock", "CREATE TABLE _litestream_lock (id INTEGER)"],
+]);
+
+const isLitestreams = (part: string, sql: string | undefined): boolean => sql !== undefined && LITESTREAM.get(part) === sql;
+
+type Part = { type: string; name: string; sql: string };
+const partsOf = (db: Database): Map<string, string> =>
+  new Map(
+    db
+      .query<Part, []>("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
+      .all()
+      .map(({ type, name, sql }) => [`${type} ${name}`, sql]),
+  );
+
+/** What a schema consists of; made once, for it never changes. */
+const partsOfSchema = (version: number): Map<string, string> => {
+  const known = schemas.get(version);
+  if (known) return known;
+  using made = new Database(":memory:");
+  const steps = MIGRATIONS.filter(({ n }) => n <= version);
+  migrate(made, ":memory:", 0, steps);
+  const parts = partsOf(made);
+  schemas.set(version, parts);
+  return parts;
+};
+const schemas = new Map<number, Map<string, string>>();
+
+/** Holds the tables, indexes, views and triggers of the file against those that its steps make in an empty database. */
+const schema: Runnable = {
+  faults: [UNKNOWN_SCHEMA, OTHER_SCHEMA],
+  *offending({ db }) {
+    const version = schemaVersion(db);
+    if (!MIGRATIONS.some(({ n }) => n === version)) {
+      yield { fault: UNKNOWN_SCHEMA, user_version: version };
+      return;
+    }
+    const expected = partsOfSchema(version);
+    const found = partsOf(db);
+    for (const part of new Set([...expected.keys(), ...found.keys()]))
+      if (expected.get(part) !== found.get(part) && !isLitestreams(part, found.get(part)))
+        yield { fault: OTHER_SCHEMA, part, found: found.has(part) ? (expected.has(part) ? "changed" : "foreign") : "missing" };
+  },
+};
+
+/** A file has one owner at a time: none wrote after its successor's first write. */
+const epochs = [
+  clause(
+    "an epoch wrote after its successor had begun to",
+    `SELECT seq AS movement, epoch FROM (SELECT seq, epoch, max(epoch) OVER (ORDER BY seq) AS newest FROM posting) WHERE epoch < newest
+     UNION ALL SELECT -seq, epoch FROM (SELECT seq, hold_epoch AS epoch, max(hold_epoch) OVER (ORDER BY seq) AS newest FROM generation)
+       WHERE epoch < newest
+     UNION ALL SELECT b.seq, b.epoch FROM (SELECT seq FROM journal GROUP BY seq HAVING min(epoch) < max(epoch)) crossed
+       CROSS JOIN journal a ON a.seq = crossed.seq JOIN journal b ON b.seq = a.seq AND b.version = a.version + 1 WHERE b.epoch < a.epoch`,
+  ),
+  clause(
+    "the epochs do not follow each other",
+    "SELECT count(*) AS openings, max(epoch) AS last FROM owner HAVING count(*) IS NOT max(epoch) OR count(*) = 0",
+  ),
+].map(runnable);
+
+/** Over a connection that only reads, SQLite's own check leaves CHECK constraints out; the shapes they hold are in 10. */
+export const SOUND_FILE: readonly Runnable[] = [integrity, references, settings, schema, ...epochs];

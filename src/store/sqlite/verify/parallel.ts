@@ -1,0 +1,80 @@
+// Verifies a large file on several cores: every clause is a query by itself, so each thread takes the next one.
+import { availableParallelism } from "node:os";
+import type { JsonObject } from "../../../domain/types.ts";
+import { judge, judgeSoFar } from "../../sql/verify/report.ts";
+import type { CheckResult, LongReads } from "../../store.ts";
+import { CHECKS, CLAUSES } from "./all.ts";
+import type { Runnable } from "./check.ts";
+import type { FromVerifier, ToVerifier } from "./verify.worker.ts";
+
+/** More would wait for the same disk. */
+const MOST_THREADS = 8;
+/** While a service runs half of the cores are left to it. */
+const threadsFor = (isRunning: boolean): number =>
+  Math.max(1, Math.min(MOST_THREADS, Math.floor(availableParallelism() / (isRunning ? 2 : 1))));
+
+type Verifier = { run(message: ToVerifier): Promise<Exclude<FromVerifier, { fault: string }>>; end(): void };
+
+const startVerifier = (): Verifier => {
+  const worker = new Worker(new URL("./verify.worker.ts", import.meta.url).href);
+  return {
+    run: (message) =>
+      new Promise((done, lost) => {
+        const fail = (why: string) => lost(new Error(`a thread that verifies stopped: ${why}`));
+        worker.onmessage = ({ data }: MessageEvent<FromVerifier>) => ("fault" in data ? fail(data.fault) : done(data));
+        worker.onerror = (event) => fail(event.message);
+        worker.postMessage(message);
+      }),
+    end: () => worker.terminate(),
+  };
+};
+
+/** Asks one question of a thread that ends with it. @throws Error when it could not be answered. */
+const askOnce = async (message: ToVerifier) => {
+  const verifier = startVerifier();
+  try {
+    return await verifier.run(message);
+  } finally {
+    verifier.end();
+  }
+};
+
+/** Runs every check, each clause on the state of the database that it finds. @throws Error when one could not be run. */
+export const verifyOnThreads = async (
+  path: string,
+  nowMs: number | null,
+  tell?: (done: number, of: number, soFar: CheckResult[]) => void,
+): Promise<CheckResult[]> => {
+  const waiting = [...CLAUSES.entries()].toSorted(([, a], [, b]) => Number(b.isLong ?? false) - Number(a.isLong ?? false));
+  const offenders = new Map<Runnable, JsonObject[]>();
+  const verifiers = Array.from({ length: threadsFor(nowMs !== null) }, startVerifier);
+  const work = async ({ run }: Verifier): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [at, clause] = next;
+      const told = await run({ path, nowMs, clause: at });
+      offenders.set(clause, "offenders" in told ? told.offenders : []);
+      tell?.(offenders.size, CLAUSES.length, judgeSoFar(CHECKS, offenders));
+    }
+  };
+  try {
+    await Promise.all(verifiers.map(work));
+    return judge(CHECKS, offenders);
+  } finally {
+    for (const { end } of verifiers) end();
+  }
+};
+
+/** Reads all of a database that its owner may be writing to, without a thread of the service being held up. */
+export const openLongReads = (path: string): LongReads => ({
+  verify: (nowMs, tell) => verifyOnThreads(path, nowMs, tell),
+  sums: async () => {
+    const told = await askOnce({ path, sums: true });
+    if ("sums" in told) return told.sums;
+    throw new Error("a thread that adds up answered something else");
+  },
+  orphans: async (sinceMs) => {
+    const told = await askOnce({ path, orphansSinceMs: sinceMs });
+    if ("orphans" in told) return told.orphans;
+    throw new Error("a thread that reads orphans answered something else");
+  },
+});

@@ -1,0 +1,132 @@
+// Deeds and outcomes as text: how a batch crosses to the writing thread, with every large part made into JSON once.
+
+import type { PinAsked } from "../../domain/types.ts";
+import type { AdmitDeed, Deed, DeedOutcome, OfficeDeed } from "../mutations.ts";
+import type { PurchaseDeed } from "../purchase-mutations.ts";
+import {
+  admittedRecord,
+  type PackedAdmit,
+  type PackedDeed,
+  type PackedStep,
+  printedAdded,
+  printedOrdered,
+  printedPlan,
+} from "../sql/serialized-mutations.ts";
+
+/** What is short of an admission, in this order. */
+type AdmitHead = [
+  seq: number,
+  id: string,
+  accountSeq: number,
+  keySeq: number,
+  model: string,
+  idempotencyKey: string | null,
+  quotedCredits: number,
+  reservedCredits: number,
+  maxCostCredits: number,
+  inProgressLimit: number,
+  createdAtMs: number,
+  waitEndsAtMs: number,
+  requestId: string,
+  fingerprint: string | null,
+  pins: readonly PinAsked[] | 0,
+];
+type StepHead = Omit<PackedStep, "eventJson" | "snapshot">;
+
+const admitHead = (deed: AdmitDeed): AdmitHead => [
+  deed.seq,
+  deed.id,
+  deed.accountSeq,
+  deed.keySeq,
+  deed.model,
+  deed.idempotencyKey,
+  deed.quotedCredits,
+  deed.reservedCredits,
+  deed.maxCostCredits,
+  deed.inProgressLimit,
+  deed.createdAtMs,
+  deed.waitEndsAtMs,
+  deed.requestId,
+  deed.fingerprint,
+  deed.pins ?? 0,
+];
+
+/**
+ * The first line is the heads of all deeds, printed and read at once; then come the large parts, four lines for an admission and two
+ * for a step. JSON never holds a raw line feed, so they need no escaping. A plan that is the one before it is an empty line, and so is an order
+ * that there is not.
+ */
+export const toLines = (deeds: readonly Deed[]): string => {
+  const heads: (AdmitHead | StepHead | OfficeDeed | PurchaseDeed)[] = [];
+  let parts = "";
+  let planBefore = "";
+  for (const deed of deeds) {
+    if (deed.deed === "admit") {
+      const planJson = printedPlan(deed.plan);
+      heads.push(admitHead(deed));
+      parts += `\n${planJson === planBefore ? "" : planJson}\n${deed.body}\n${printedAdded(deed.added)}\n${printedOrdered(deed.ordered) ?? ""}`;
+      planBefore = planJson;
+    } else if (deed.deed === "step") {
+      const { event, snapshot, ...head } = deed;
+      heads.push(head);
+      parts += `\n${JSON.stringify(event)}\n${snapshot ?? ""}`;
+    } else heads.push(deed);
+  }
+  return JSON.stringify(heads) + parts;
+};
+
+const toAdmit = (
+  head: AdmitHead,
+  planJson: string,
+  body: string,
+  addedJson: string,
+  orderedJson: string | null,
+): PackedAdmit => ({
+  deed: "admit",
+  seq: head[0],
+  id: head[1],
+  accountSeq: head[2],
+  keySeq: head[3],
+  model: head[4],
+  idempotencyKey: head[5],
+  quotedCredits: head[6],
+  reservedCredits: head[7],
+  maxCostCredits: head[8],
+  inProgressLimit: head[9],
+  createdAtMs: head[10],
+  waitEndsAtMs: head[11],
+  requestId: head[12],
+  fingerprint: head[13],
+  ...(head[14] === 0 ? {} : { pins: head[14] }),
+  planJson,
+  body,
+  addedJson,
+  orderedJson,
+});
+
+export const fromLines = (text: string): PackedDeed[] => {
+  const lines = text.split("\n");
+  let at = 0;
+  const next = (): string => lines[at++] ?? "";
+  const heads = JSON.parse(next()) as (AdmitHead | StepHead | OfficeDeed | PurchaseDeed)[];
+  let planJson = "";
+  return heads.map((head): PackedDeed => {
+    if (Array.isArray(head)) {
+      planJson = next() || planJson;
+      return toAdmit(head, planJson, next(), next(), next() || null);
+    }
+    return head.deed === "step" ? { ...head, eventJson: next(), snapshot: next() || null } : head;
+  });
+};
+
+/** Outcomes back: an admission is a 0, because the sender can make its record from the deed. */
+export const outcomesToText = (outcomes: readonly DeedOutcome[]): string =>
+  JSON.stringify(outcomes.map((outcome) => (outcome.kind === "admitted" ? 0 : outcome)));
+
+export const outcomesFromText = (text: string, deeds: readonly Deed[]): DeedOutcome[] =>
+  (JSON.parse(text) as (0 | DeedOutcome)[]).map((outcome, i) => {
+    if (outcome !== 0) return outcome;
+    const deed = deeds[i];
+    if (deed?.deed !== "admit") throw new Error("an outcome does not belong to its deed");
+    return { kind: "admitted", record: admittedRecord(deed) };
+  });

@@ -1,0 +1,217 @@
+// What a deed on disk means for whoever counts and traces: how attempts ended, which routes were passed over, what was added.
+import type { Catalogue } from "../../catalogue/load.ts";
+import { Recent } from "../collections/clock-cache.ts";
+import { type Mismatch, type Odd, tellMismatch } from "../domain/delivery-check.ts";
+import type { Attempt, AttemptState, GenerationRecord } from "../domain/types.ts";
+import type { Attempts } from "../generations/attempt-cache.ts";
+import { openMismatchRate } from "../generations/mismatch-monitor.ts";
+import type { Log } from "../logging/events.ts";
+import { providerCost } from "../quote/cost.ts";
+import type { AttemptChange, CreditDeed, MarkAttemptDeed, StepDeed } from "../store/mutations.ts";
+import type { StoreReads } from "../store/store.ts";
+
+export type FactsParts = {
+  log: Log;
+  attempts: Pick<Attempts, "find">;
+  reads: Pick<StoreReads, "generationBySeq" | "findGeneration" | "inputOf">;
+  catalogue: () => Pick<Catalogue, "route">;
+};
+
+/** How an end is told; what is not here is no end. An attempt given up as lost or timed out that delivers after all ends again. */
+const OUTCOMES: Readonly<Partial<Record<AttemptState, string>>> = {
+  delivered: "delivered",
+  rejected: "failed",
+  absent: "failed",
+  failed: "failed",
+  lost: "lost",
+  capped: "timeout",
+  cancelled: "cancelled",
+  superseded: "superseded",
+  late: "late",
+  mismatched: "mismatched",
+};
+
+/** Ends for which a provider takes money whatever became of the generation; of others nobody knows, see `genrouter orphans`. */
+const PAID: ReadonlySet<string> = new Set(["delivered", "late", "mismatched"]);
+const isPaid = (outcome: string, { failure }: AttemptChange): boolean =>
+  PAID.has(outcome) ||
+  failure?.isBilled === true ||
+  failure?.class === "result_unreadable" ||
+  failure?.class === "result_expired";
+
+/** Accounts and attempts that are remembered: what has just delivered is what ends. */
+const MOST_KEPT = 1_000;
+
+const outcomeOf = ({ state, failure }: AttemptChange): string | undefined => {
+  // The input is at fault, not the route.
+  if ((state === "rejected" || state === "failed") && failure?.class === "refused_input") return "refused";
+  return state && OUTCOMES[state];
+};
+
+export const openFacts = ({ log, attempts, reads, catalogue }: FactsParts) => {
+  /** The attempt that delivered, by the generation's row; most often its end follows at once. */
+  const deliveredBy = new Recent<number, { n: number }>(MOST_KEPT);
+  const accountOf = new Recent<number, { id: string }>(MOST_KEPT);
+  const costs = new Recent<string, Promise<number>>(MOST_KEPT);
+
+  const readCost = async ({ seq, route, priceCredits }: Attempt): Promise<number> => {
+    const known = catalogue().route(route.routeId);
+    if (!known || known.route.cost.length === 0) return priceCredits;
+    const { filled = {} } = (await reads.inputOf(seq)) ?? {};
+    return providerCost(known.model, route.routeId, filled, priceCredits);
+  };
+  /** What its provider takes: told of the attempt and of its generation. */
+  const costOf = (attempt: Attempt): Promise<number> => {
+    const known = costs.get(attempt.ref);
+    if (known) return known;
+    const cost = readCost(attempt);
+    costs.set(attempt.ref, cost);
+    return cost;
+  };
+  const accountIdOf = async ({ id, accountSeq }: GenerationRecord): Promise<string | undefined> => {
+    const kept = accountOf.get(accountSeq);
+    if (kept) return kept.id;
+    const found = await reads.findGeneration(id);
+    if (found) accountOf.set(accountSeq, { id: found.accountId });
+    return found?.accountId;
+  };
+
+  const tell = async (
+    record: GenerationRecord,
+    change: AttemptChange,
+    outcome: string,
+    atMs: number,
+    attempt: Attempt | undefined,
+  ) => {
+    if (!attempt) return;
+    const { sentAtMs, route, priceCredits } = attempt;
+    const providerCredits = isPaid(outcome, change) ? await costOf(attempt) : 0;
+    const endedMs = change.endedAtMs ?? atMs;
+    log("attempt ended", {
+      generation_id: record.id,
+      request_id: record.requestId,
+      model: record.model,
+      attempt: change.n,
+      route_id: route.routeId,
+      provider: route.provider,
+      outcome,
+      credits: outcome === "delivered" ? priceCredits : 0,
+      ...(providerCredits > 0 ? { provider_credits: providerCredits } : {}),
+      started_ms: sentAtMs ?? endedMs,
+      ...(sentAtMs === null ? {} : { dur_ms: Math.max(0, endedMs - sentAtMs) }),
+      ...(change.failure ? { error_code: change.failure.class } : {}),
+    });
+    if (outcome === "delivered" || outcome === "superseded" || outcome === "late") return;
+    // Its class alone: what a provider says may repeat the prompt.
+    const names = { generation_id: record.id, request_id: record.requestId, attempt: change.n, route_id: route.routeId };
+    log("attempt failed", { ...names, outcome, ...(change.failure ? { error_code: change.failure.class } : {}) });
+  };
+  const failed = (fault: unknown) =>
+    log("effect failed", { event: "counting", reason: fault instanceof Error ? fault.message : String(fault) });
+
+  /** Its provider may have a job of it, and said nothing that can be told from that: the generation waits until it is known. */
+  const tellUnclear = ({ id, requestId, model }: GenerationRecord, n: number, event: StepDeed["event"], attempt?: Attempt) => {
+    if (!attempt) return;
+    const { routeId, provider } = attempt.route;
+    // Of a provider's words only the status: they may repeat the prompt.
+    const [status] = /^\d{3}(?=:|$)/.exec(String(event.detail ?? "")) ?? [];
+    const why = event.type === "interrupted" ? "the process ended while the request may have been out" : "its answer was lost";
+    const names = { generation_id: id, request_id: requestId, attempt: n, model, route_id: routeId, provider };
+    log("attempt unclear", { ...names, outcome: "unclear", reason: status ? `answered ${status}` : why });
+  };
+
+  const rateOf = openMismatchRate();
+  /** Whether an account's orders often come as something else. */
+  const countRate = ({ id, accountSeq }: GenerationRecord, came: "mismatched" | "delivered", atMs: number): void => {
+    const rate = rateOf(accountSeq, came, atMs);
+    if (rate === undefined) return;
+    reads.findGeneration(id).then((found) => {
+      const reason = `${rate.mismatched} of ${rate.of} results of the last hour were not what was ordered`;
+      if (found) log("account mismatches", { account_id: found.accountId, count: rate.mismatched, reason });
+    }, failed);
+  };
+
+  /** What came, where it is not what was ordered, or odd. */
+  const tellDelivery = ({ event, atMs }: StepDeed, record: GenerationRecord): void => {
+    const { id, requestId, model } = record;
+    const names = { generation_id: id, request_id: requestId, attempt: Number(event.n), model };
+    if (event.type === "mismatched") {
+      countRate(record, "mismatched", atMs);
+      log("attempt mismatched", { ...names, reason: tellMismatch(event.mismatch as unknown as Mismatch) });
+    }
+    if (event.type !== "collected") return;
+    countRate(record, "delivered", atMs);
+    const { fewer, longer, unmeasured } = (event.odd ?? {}) as Odd;
+    if (fewer) log("fewer files delivered", { ...names, count: fewer.came, reason: `${fewer.promised} were promised` });
+    if (longer)
+      log("longer than billed", { ...names, reason: `${longer.cameMs / 1000} s came, ${longer.orderedMs / 1000} s are billed` });
+    if (unmeasured) log("length not measured", names);
+  };
+
+  const tellEnd = async (record: GenerationRecord): Promise<void> => {
+    const { completedAtMs, createdAtMs, reservedCredits, costCredits, seq, attempts: count } = record;
+    const n = deliveredBy.get(seq)?.n ?? count;
+    const attempt = n > 0 ? await attempts.find(seq, n) : undefined;
+    const accountId = await accountIdOf(record);
+    log("generation ended", {
+      generation_id: record.id,
+      request_id: record.requestId,
+      ...(accountId === undefined ? {} : { account_id: accountId }),
+      model: record.model,
+      ...(attempt ? { route_id: attempt.route.routeId, provider: attempt.route.provider } : {}),
+      state: record.status,
+      started_ms: createdAtMs,
+      dur_ms: Math.max(0, (completedAtMs ?? createdAtMs) - createdAtMs),
+      count,
+      credits: costCredits ?? 0,
+      released_credits: reservedCredits - (costCredits ?? 0),
+      ...(attempt && record.status === "succeeded" ? { provider_credits: await costOf(attempt) } : {}),
+      ...(record.error ? { error_code: record.error.code } : {}),
+    });
+  };
+
+  return {
+    /** Before the attempts in memory are brought up to the step. */
+    stepped: (deed: StepDeed, record: GenerationRecord): void => {
+      const { attemptChanges, atMs, event, seq } = deed;
+      tellDelivery(deed, record);
+      if ((event.type === "begun" || event.type === "skipped") && Array.isArray(event.passed))
+        for (const passed of event.passed)
+          log("route skipped", {
+            model: record.model,
+            route_id: String((passed as { routeId?: string }).routeId),
+            outcome: "skipped_down",
+          });
+      if (event.type === "answerLost" || event.type === "interrupted") {
+        const n = Number(event.n);
+        attempts.find(seq, n).then((attempt) => tellUnclear(record, n, event, attempt), failed);
+      }
+      for (const change of attemptChanges) {
+        const outcome = outcomeOf(change);
+        if (outcome === undefined) continue;
+        if (outcome === "delivered") deliveredBy.set(seq, { n: change.n });
+        attempts
+          .find(seq, change.n)
+          .then((attempt) => tell(record, change, outcome, atMs, attempt))
+          .catch(failed);
+      }
+    },
+    /** An attempt of a generation that has ended. */
+    marked: ({ seq, change, atMs }: MarkAttemptDeed): void => {
+      const outcome = outcomeOf(change);
+      if (outcome === undefined) return;
+      Promise.all([reads.generationBySeq(seq), attempts.find(seq, change.n)])
+        .then(([record, attempt]) => record && tell(record, change, outcome, atMs, attempt))
+        .catch(failed);
+    },
+    /** @param moved what an account has more, or less, than before */
+    credited: (kind: CreditDeed["kind"], moved: number): void => {
+      if (moved !== 0) log("credits added", { source: kind, credits: moved });
+    },
+    /** A generation has ended. */
+    ended: (record: GenerationRecord): void => {
+      tellEnd(record).catch(failed);
+    },
+  };
+};
+export type Facts = ReturnType<typeof openFacts>;

@@ -1,0 +1,156 @@
+// What each event of the log adds to the metrics: the one place that knows both.
+
+import { REFUSALS } from "../domain/api-errors.ts";
+import { GENERATION_ERROR_CODES } from "../domain/types.ts";
+import { EVENTS, type EventFields, type EventName } from "../logging/events.ts";
+import { openFew } from "./label-cap.ts";
+import type { Registered } from "./registry.ts";
+
+/** Adds one event to the counters. */
+export type CountEvent = (event: EventName, fields: EventFields) => void;
+
+/** More than any catalogue has; ids that are gone from it are still told. */
+const MOST_MODELS = 1_000;
+const MOST_ROUTES = 4_000;
+/** Providers have one host each, some a few; where a provider names hosts by itself, not every one is a line of its own. */
+const MOST_HOSTS = 200;
+const MOST_WORDS = 100;
+
+const TROUBLES = Object.entries(EVENTS).filter(([, level]) => level === "warn" || level === "error" || level === "fatal");
+const TROUBLE: ReadonlyMap<string, string> = new Map(TROUBLES);
+
+const COUNTED: ReadonlySet<EventName> = new Set<EventName>([
+  "generation ended",
+  "attempt ended",
+  "attempt unclear",
+  "route skipped",
+  "credits added",
+  "provider called",
+  "request refused",
+  "request failed",
+  "submission replayed",
+  "generations taken over",
+  "signed in",
+  "sign-in refused",
+]);
+/** Events that begin a fault which lasts, and those that end it. */
+const FAULTS: ReadonlyMap<EventName, readonly [fault: string, isActive: 0 | 1]> = new Map([
+  ["backup failed", ["backup", 1]],
+  ["backup faulty", ["backup", 1]],
+  ["backup finished", ["backup", 0]],
+  ["clock apart", ["clock", 1]],
+  ["clock in step", ["clock", 0]],
+  ["descriptors exhausted", ["descriptors", 1]],
+  ["descriptors recovered", ["descriptors", 0]],
+  ["payments away", ["payments", 1]],
+  ["payments back", ["payments", 0]],
+  ["settings refused", ["settings", 1]],
+  ["settings read again", ["settings", 0]],
+  ["traces not delivered", ["traces", 1]],
+  ["traces delivered", ["traces", 0]],
+]);
+/** Whether an event changes a metric at all. */
+export const isCounted = (event: EventName): boolean => COUNTED.has(event) || TROUBLE.has(event) || FAULTS.has(event);
+
+const SIGN_INS = ["succeeded", "wrong", "throttled", "busy"];
+
+const seconds = (ms: number | undefined): number => Math.max(0, ms ?? 0) / 1000;
+
+/** What may be alerted on begins at 0: a counter that appears with its first event hides that event from `increase()`. */
+const beginAtZero = ({ count }: Registered): void => {
+  count("genrouter_generations_taken_over_total", {}, 0);
+  for (const code of [...Object.keys(REFUSALS), ...GENERATION_ERROR_CODES]) count("genrouter_errors_total", { code }, 0);
+  for (const [event, level] of TROUBLES) count("genrouter_troubles_total", { event, level }, 0);
+  for (const outcome of SIGN_INS) count("genrouter_sign_ins_total", { outcome }, 0);
+  for (const result of ["replayed", "conflict"]) count("genrouter_idempotency_replays_total", { result }, 0);
+  for (const source of ["topup", "adjust"]) count("genrouter_credits_added_total", { source }, 0);
+};
+
+export const openCounting = (registered: Registered): CountEvent => {
+  const { count, observe } = registered;
+  const model = openFew(MOST_MODELS);
+  const route = openFew(MOST_ROUTES);
+  const host = openFew(MOST_HOSTS);
+  const word = openFew(MOST_WORDS);
+  beginAtZero(registered);
+  const active = new Map([...FAULTS.values()].map(([fault]) => [fault, 0]));
+  const tellFaults = () =>
+    registered.set(
+      "genrouter_fault_active",
+      [...active].map(([fault, isActive]) => [{ fault }, isActive]),
+    );
+  tellFaults();
+
+  const generationEnded = (fields: EventFields) => {
+    const labels = { model: model(fields.model), status: word(fields.state) };
+    count("genrouter_generations_total", labels);
+    observe("genrouter_generation_duration_seconds", labels, seconds(fields.dur_ms));
+    if (fields.error_code !== undefined) count("genrouter_errors_total", { code: word(fields.error_code) });
+    if (fields.credits) count("genrouter_credits_charged_total", { model: labels.model }, fields.credits);
+    if (fields.released_credits) count("genrouter_credits_released_total", { model: labels.model }, fields.released_credits);
+  };
+  const attemptEnded = (fields: EventFields) => {
+    const outcome = word(fields.outcome);
+    const through = route(fields.route_id);
+    count("genrouter_attempts_total", { model: model(fields.model), route: through, outcome });
+    if (fields.provider_credits !== undefined)
+      count(
+        "genrouter_provider_cost_credits_total",
+        { provider: word(fields.provider), model: model(fields.model), outcome },
+        fields.provider_credits,
+      );
+    // What was given up before it was sent took no time on its route.
+    if (fields.dur_ms !== undefined)
+      observe("genrouter_attempt_duration_seconds", { route: through, outcome }, seconds(fields.dur_ms));
+  };
+  const refused = (fields: EventFields) => {
+    count("genrouter_errors_total", { code: word(fields.error_code) });
+    if (fields.error_code === "idempotency_conflict") count("genrouter_idempotency_replays_total", { result: "conflict" });
+  };
+  const called = (fields: EventFields) => {
+    const labels = {
+      server_address: host(fields.host),
+      http_request_method: word(fields.method),
+      http_response_status_code: fields.status === undefined ? "" : String(fields.status),
+      error_type: word(fields.error_type),
+    };
+    observe("http_client_request_duration_seconds", labels, seconds(fields.dur_ms));
+  };
+
+  return (event, fields) => {
+    const level = TROUBLE.get(event);
+    if (level !== undefined) count("genrouter_troubles_total", { event, level });
+    const turned = FAULTS.get(event);
+    if (turned) {
+      active.set(...turned);
+      tellFaults();
+    }
+    switch (event) {
+      case "generation ended":
+        return generationEnded(fields);
+      case "attempt ended":
+        return attemptEnded(fields);
+      case "attempt unclear":
+      case "route skipped":
+        return count("genrouter_attempts_total", {
+          model: model(fields.model),
+          route: route(fields.route_id),
+          outcome: word(fields.outcome),
+        });
+      case "credits added":
+        return count("genrouter_credits_added_total", { source: word(fields.source) }, Math.max(0, fields.credits ?? 0));
+      case "provider called":
+        return called(fields);
+      case "request refused":
+      case "request failed":
+        return refused(fields);
+      case "generations taken over":
+        return count("genrouter_generations_taken_over_total", {}, fields.count ?? 0);
+      case "signed in":
+      case "sign-in refused":
+        return count("genrouter_sign_ins_total", { outcome: word(fields.outcome) });
+      case "submission replayed":
+        return count("genrouter_idempotency_replays_total", { result: "replayed" });
+    }
+  };
+};

@@ -1,0 +1,114 @@
+// What the metrics ask of the service at each look: its routes, its readiness, its files on disk; all of it cheap.
+import { existsSync, statSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { join } from "node:path";
+import type { Engine } from "../app/core-types.ts";
+import { newestVerifiedMs } from "../backup/backup-directory.ts";
+import type { Settings } from "../config/schema.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { KeptFiles } from "../files/create-storage.ts";
+import { DatabaseAway } from "../store/errors.ts";
+import { LINEAGE, lineageFrom } from "../store/sqlite/database-id.ts";
+import { DATABASE_FILE } from "../store/sqlite/open.ts";
+import type { StoreReads } from "../store/store.ts";
+import type { RouteStanding, Standing } from "./gauge-readings.ts";
+
+/** A shelf of backups is looked through at most so often: their manifests may be long. */
+const BACKUP_LOOK_MS = 60_000;
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+const roomAt = (dir: string): Promise<{ freeBytes: number; sizeBytes: number } | undefined> =>
+  statfs(dir).then(
+    ({ bavail, blocks, bsize }) => ({ freeBytes: bavail * bsize, sizeBytes: blocks * bsize }),
+    () => undefined,
+  );
+
+const BREAKERS: Readonly<Record<string, RouteStanding["breaker"]>> = { closed: "closed", open: "open", halfOpen: "half_open" };
+
+export type StandingParts = {
+  settings: Settings;
+  clock: Clock;
+  engine: Pick<Engine, "routes" | "readiness" | "isDiskFull" | "health" | "stuck">;
+  /** How many nodes are alive. */
+  nodes: () => number;
+  /** Files that wait for the bucket; null where none is used. */
+  waiting: KeptFiles["waiting"];
+  /** Whether the database that nodes share does not answer; absent where one process alone writes. */
+  isAway?: (() => boolean) | undefined;
+  reads: Standing["reads"] & Pick<StoreReads, "secret" | "orphans">;
+};
+
+/** Prometheus gives a scrape 10 s; a read that finds no database is tried again for longer. */
+const LONGEST_READ_MS = 5_000;
+
+export const openStanding = ({ settings, clock, engine, nodes, reads, waiting, isAway }: StandingParts): Standing => {
+  const isFile = settings.store.url === "";
+  const path = join(settings.data.dir, DATABASE_FILE);
+  const inTime = <T>(asked: Promise<T>): Promise<T | undefined> =>
+    new Promise((resolve, reject) => {
+      const late = setTimeout(() => resolve(undefined), LONGEST_READ_MS);
+      asked.then(resolve, reject).finally(() => clearTimeout(late));
+    });
+  let looked: { atMs: number; newestS: number } | null = null;
+  /** When the newest verified backup of this service was taken, s since 1970; 0 when there is none, or it cannot be read. */
+  const newestBackupS = async (): Promise<number> => {
+    const lineage = lineageFrom(await reads.secret(LINEAGE));
+    try {
+      return Math.floor((newestVerifiedMs(settings.backup.dir, lineage) ?? 0) / 1000);
+    } catch {
+      return 0;
+    }
+  };
+  return {
+    nowMs: clock.nowMs,
+    isReady: () => engine.readiness().ready,
+    stuck: engine.stuck.count,
+    isDiskFull: engine.isDiskFull,
+    disk: () => roomAt(settings.data.dir),
+    bucket: () => {
+      const now = waiting();
+      return { isAvailable: now?.reason == null, waiting: now?.files ?? 0, setAside: now?.setAside ?? 0 };
+    },
+    clockAheadS: () => Math.round(clock.aheadMs?.() ?? 0) / 1000,
+    isStoreAvailable: () => !isAway?.(),
+    whereReached: async (ask) => {
+      if (isAway === undefined) return await ask();
+      if (isAway()) return undefined;
+      try {
+        return await inTime(ask());
+      } catch (fault) {
+        if (fault instanceof DatabaseAway) return undefined;
+        throw fault;
+      }
+    },
+    routes: () => {
+      const [breakers, faults] = [engine.health.states(), engine.health.setUpFaults()];
+      return engine.routes.catalogue().models.flatMap((model) =>
+        model.routes.flatMap(({ id, provider }): RouteStanding[] => {
+          const state = engine.routes.state(id);
+          const breaker = BREAKERS[breakers.get(id) ?? "closed"] ?? "closed";
+          if (state === "unconfigured") return [];
+          const setUpFault = faults.get(id)?.class ?? null;
+          return [{ routeId: id, model: model.id, provider, isUp: state === "up", breaker, setUpFault }];
+        }),
+      );
+    },
+    reads,
+    orphans: async () => {
+      // A file is read on a thread of its own: all its attempts may be looked at.
+      if (!isFile || !existsSync(path)) return reads.orphans(0);
+      const { openLongReads } = await import("../store/sqlite/verify/parallel.ts");
+      return openLongReads(path).orphans(0);
+    },
+    nodes,
+    databaseBytes: () => (isFile ? sizeOf(path) + sizeOf(`${path}-wal`) : undefined),
+    lastBackupS: async () => {
+      // Where the service makes none, whoever else makes them knows how old they are.
+      if (!isFile || settings.backup.dir === "") return undefined;
+      const nowMs = clock.nowMs();
+      if (looked === null || nowMs - looked.atMs >= BACKUP_LOOK_MS) looked = { atMs: nowMs, newestS: await newestBackupS() };
+      return looked.newestS;
+    },
+  };
+};

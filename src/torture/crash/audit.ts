@@ -1,0 +1,224 @@
+// The audit of a crash run: the client's log, the provider's log and the store must tell one story, whichever way it is read.
+import { isDeepStrictEqual } from "node:util";
+import type { Attempt, AttemptState, FailureClass, JsonObject, MovementKind } from "../../domain/types.ts";
+import type { Submission } from "../../simulator/log.ts";
+import type { ClientLine } from "./client-log.ts";
+import { attemptBehind, type Stored } from "./read-store.ts";
+import { originOf } from "./workload.ts";
+import type { Tenant } from "./world.ts";
+
+/** A promise and what broke it; none: it was kept. */
+export type Check = { name: string; faults: string[] };
+
+/** What is compared. `shown`: every generation as the API shows it at the end. `balances`: in credits, by tenant. */
+export type Evidence = {
+  tenants: readonly Tenant[];
+  client: readonly ClientLine[];
+  submissions: readonly Submission[];
+  stored: readonly Stored[];
+  shown: ReadonlyMap<string, JsonObject>;
+  balances: readonly { available: number; held: number; charged: number }[];
+};
+
+type Audit = (evidence: Evidence, fault: (text: string) => void) => void;
+
+const nameOf = ({ account, key }: { account: number; key: string | null }) => `account ${account} key ${key}`;
+const acksOf = (client: readonly ClientLine[]) => client.filter((line) => line.type === "ack");
+
+/** States in which an attempt is given up while the provider may have a job of it: on the operator's list of losses. */
+const GIVEN_UP: ReadonlySet<AttemptState> = new Set(["lost", "capped", "superseded", "late"]);
+
+const acknowledgedExist: Audit = ({ client, stored }, fault) => {
+  const byId = new Map(stored.map((one) => [one.id, one]));
+  const models = new Map(client.flatMap((line) => (line.type === "intent" ? [[line.hash, line.body.model] as const] : [])));
+  for (const ack of acksOf(client)) {
+    if (ack.id === null) continue;
+    const one = byId.get(ack.id);
+    if (!one) fault(`${ack.id}: acknowledged with ${ack.status}, not there`);
+    else if (
+      one.account !== ack.account ||
+      one.key !== ack.key ||
+      one.bodyHash !== ack.hash ||
+      one.model !== models.get(ack.hash)
+    )
+      fault(`${ack.id}: acknowledged for ${nameOf(ack)}, stored for ${nameOf(one)} or with another body`);
+  }
+};
+
+const oneIdPerKey: Audit = ({ client, stored }, fault) => {
+  const byKey = new Map<string, Stored>();
+  for (const one of stored) {
+    if (byKey.has(nameOf(one))) fault(`${nameOf(one)}: two generations`);
+    byKey.set(nameOf(one), one);
+  }
+  for (const ack of acksOf(client)) {
+    const one = byKey.get(nameOf(ack));
+    if (ack.id !== null && one?.id !== ack.id) fault(`${nameOf(ack)}: answered ${ack.id}, stored ${one?.id}`);
+    if (ack.status === 409 && (!one || one.bodyHash === ack.hash)) fault(`${nameOf(ack)}: a conflict with its own body`);
+  }
+};
+
+const nothingUnasked: Audit = ({ client, stored }, fault) => {
+  const asked = new Set(client.flatMap((line) => (line.type === "intent" ? [`${nameOf(line)} ${line.hash}`] : [])));
+  for (const one of stored) if (!asked.has(`${nameOf(one)} ${one.bodyHash}`)) fault(`${one.id}: nobody asked for it`);
+};
+
+const allEnded: Audit = ({ stored, shown }, fault) => {
+  for (const { id, status } of stored) {
+    if (status !== "succeeded" && status !== "failed") fault(`${id}: still ${status}`);
+    if (shown.get(id)?.status !== status) fault(`${id}: stored ${status}, shown ${JSON.stringify(shown.get(id)?.status)}`);
+  }
+};
+
+const endsStay: Audit = ({ client, shown }, fault) => {
+  // Byte for byte: the order of the fields counts as well.
+  for (const line of client)
+    if (line.type === "seen" && JSON.stringify(line.resource) !== JSON.stringify(shown.get(line.id)))
+      fault(`${line.id}: seen as ${JSON.stringify(line.resource)}, now ${JSON.stringify(shown.get(line.id))}`);
+};
+
+const chargedOnce: Audit = ({ stored, shown }, fault) => {
+  for (const one of stored) {
+    const delivered = one.tries.filter(({ state }) => state === "delivered");
+    const isDelivered = one.status === "succeeded";
+    const costCredits = isDelivered ? (delivered[0]?.priceCredits ?? -1) : 0;
+    const captures = one.movements.filter(({ kind }) => kind === "capture").length;
+    if (delivered.length !== (isDelivered ? 1 : 0) || captures !== delivered.length)
+      fault(`${one.id}: ${one.status} with ${delivered.length} deliveries and ${captures} captures`);
+    if (one.costCredits !== costCredits || Math.round(Number(shown.get(one.id)?.cost_usd) * 100) !== costCredits)
+      fault(`${one.id}: cost ${one.costCredits}, shown ${shown.get(one.id)?.cost_usd} USD, delivered at ${costCredits}`);
+  }
+};
+
+const settledOnce: Audit = ({ stored }, fault) => {
+  for (const { id, status, reservedCredits, costCredits, movements } of stored) {
+    const of = (wanted: MovementKind) => movements.filter(({ kind }) => kind === wanted).map(({ credits }) => credits);
+    const rest = reservedCredits - (costCredits ?? 0);
+    const due = {
+      hold: [reservedCredits],
+      capture: status === "succeeded" ? [costCredits] : [],
+      release: status === "succeeded" && rest === 0 ? [] : [rest],
+    };
+    const moved = { hold: of("hold"), capture: of("capture"), release: of("release") };
+    if (!isDeepStrictEqual(moved, due)) fault(`${id}: moved ${JSON.stringify(moved)}, due was ${JSON.stringify(due)}`);
+  }
+};
+
+/** From what callers were shown, not from what the ledger says of itself. */
+const conserved: Audit = ({ tenants, stored, shown, balances }, fault) => {
+  for (const [account, tenant] of tenants.entries()) {
+    const { available, held, charged } = balances[account] ?? { available: 0, held: 0, charged: 0 };
+    const costs = stored.filter((one) => one.account === account).map(({ id }) => Number(shown.get(id)?.cost_usd ?? 0));
+    const spent = costs.reduce((sum, usd) => sum + Math.round(usd * 100), 0);
+    if (available + held + charged !== tenant.credits || held !== 0 || charged !== spent)
+      fault(
+        `account ${account}: given ${tenant.credits}, available ${available}, held ${held}, charged ${charged}, shown ${spent}`,
+      );
+  }
+};
+
+/** Submissions with the attempts they are of; faults for those that are of none. */
+export const matched = (
+  { submissions, stored }: Pick<Evidence, "submissions" | "stored">,
+  fault: (text: string) => void = () => undefined,
+) => {
+  const byKey = new Map(stored.map((one) => [nameOf(one), one]));
+  return submissions.flatMap((line) => {
+    const origin = originOf(line.input);
+    const one = origin && byKey.get(nameOf(origin));
+    const attempt = one && attemptBehind(one.tries, line);
+    if (one && attempt) return [{ line, one, attempt }];
+    fault(
+      `${line.provider} ${line.endpoint} ${line.job_id ?? line.answer}: a submission of no attempt (${JSON.stringify(origin)})`,
+    );
+    return [];
+  });
+};
+
+const jobsAreOwned: Audit = (evidence, fault) => {
+  for (const { line, one, attempt } of matched(evidence, fault)) {
+    if (line.ref !== null && line.ref !== attempt.ref) fault(`${one.id} ${attempt.n}: sent as ${line.ref}`);
+    const begun = one.journal.find(({ event }) => event.type === "slotTaken" && event.n === attempt.n);
+    if (!begun) fault(`${one.id} ${attempt.n}: submitted, and the journal never says sending`);
+    if (line.job_id !== null && attempt.job?.jobId !== line.job_id && !GIVEN_UP.has(attempt.state))
+      fault(
+        `${one.id} ${attempt.n}: job ${line.job_id} exists, the attempt is ${attempt.state} with ${attempt.job?.jobId ?? "none"}`,
+      );
+  }
+};
+
+/** What a provider says of a job that it ends without a result. A refusal that allowed another try says nothing of the job made then. */
+const UNPAID: ReadonlySet<FailureClass> = new Set([
+  "job_failed",
+  "refused_input",
+  "refused_output",
+  "invalid_for_route",
+  "input_unreachable",
+]);
+const isUnpaid = ({ job, failure }: Attempt): boolean => job !== null && failure !== null && UNPAID.has(failure.class);
+
+/** Whoever has to ask a provider for credits back finds every job of an attempt that was given up without a proof. */
+const lossesAreListed: Audit = (evidence, fault) => {
+  for (const { line, one, attempt } of matched(evidence, () => undefined))
+    if (line.accepted && GIVEN_UP.has(attempt.state) && !isUnpaid(attempt) && !one.orphans.includes(attempt.n))
+      fault(`${one.id} ${attempt.n}: ${attempt.state}, and job ${line.job_id} is not listed`);
+  for (const one of evidence.stored)
+    for (const { n, state } of one.tries)
+      if (state === "delivered" && one.orphans.includes(n)) fault(`${one.id} ${n}: delivered and charged, and listed as a loss`);
+};
+
+/** A second submission only after an answer that proved the first was not accepted; one refused at the door leaves no line. */
+const neverTwice: Audit = (evidence, fault) => {
+  const byAttempt = new Map<string, Submission[]>();
+  for (const { line, attempt } of matched(evidence, () => undefined))
+    byAttempt.set(attempt.ref, [...(byAttempt.get(attempt.ref) ?? []), line]);
+  for (const [ref, lines] of byAttempt) {
+    const jobs = lines.filter(({ accepted }) => accepted).length;
+    if (jobs > 1) fault(`${ref}: ${jobs} jobs`);
+    for (const line of lines.slice(0, -1))
+      if (line.accepted || line.answer !== 429)
+        fault(`${ref}: sent again after ${line.accepted ? "an acceptance" : line.answer}`);
+  }
+};
+
+const jobsExist: Audit = ({ submissions, stored }, fault) => {
+  const byJob = new Map<string, Submission>(
+    submissions.flatMap((line) => (line.job_id === null ? [] : [[`${line.provider} ${line.job_id}`, line] as const])),
+  );
+  const owners = new Map<string, string>();
+  for (const one of stored)
+    for (const attempt of one.tries) {
+      if (attempt.job === null) continue;
+      const name = `${attempt.route.provider} ${attempt.job.jobId}`;
+      const line = byJob.get(name);
+      if (!line || attemptBehind([attempt], line) !== attempt) fault(`${attempt.ref}: owns ${name}, which is not of its request`);
+      if (owners.has(name)) fault(`${name}: owned by ${owners.get(name)} and ${attempt.ref}`);
+      owners.set(name, attempt.ref);
+    }
+};
+
+const AUDITS: readonly (readonly [string, Audit])[] = [
+  ["every acknowledged generation exists, with its account, model, key and body", acknowledgedExist],
+  ["a key has one generation over all answers, and only another body is a conflict", oneIdPerKey],
+  ["nothing was made that nobody asked for", nothingUnasked],
+  ["every generation ended, and is shown as it is stored", allEnded],
+  ["an end that was seen never changed", endsStay],
+  ["a generation is charged at most once, at the price of the attempt that delivered", chargedOnce],
+  ["a hold is placed once and settled once: captured at the cost, the rest released", settledOnce],
+  ["credits are conserved: given = available + charged, and charged is what callers were shown", conserved],
+  ["a job of the provider is one attempt's, sent after its journal said so, or given up", jobsAreOwned],
+  ["a job of an attempt that was given up is on the operator's list of losses", lossesAreListed],
+  ["an attempt has at most one job, and is sent again only after proof that nothing was accepted", neverTwice],
+  ["a job that an attempt owns is on the provider's log, made by the attempt's own request", jobsExist],
+];
+
+/** These hold once everything has come to its end, and say nothing before. */
+const OF_THE_END: ReadonlySet<Audit> = new Set([allEnded, chargedOnce, settledOnce, conserved, jobsAreOwned, lossesAreListed]);
+
+/** @param isCutShort not everything was given the time to end, so that only what holds at any moment is audited. */
+export const auditAll = (evidence: Evidence, isCutShort = false): Check[] =>
+  AUDITS.filter(([, audit]) => !(isCutShort && OF_THE_END.has(audit))).map(([name, audit]) => {
+    const faults: string[] = [];
+    audit(evidence, (text) => faults.push(text));
+    return { name, faults };
+  });

@@ -1,0 +1,42 @@
+// The crash client's own log: what it is about to ask and what it was answered, each on disk before it goes on.
+import { closeSync, fdatasyncSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import type { JsonObject } from "../../domain/types.ts";
+
+export type ClientLine =
+  /** About to be sent. */
+  | { type: "intent"; key: string; account: number; hash: string; body: JsonObject }
+  /** Answered. `id` for 200 and 202, `code` for the rest. */
+  | { type: "ack"; key: string; account: number; hash: string; status: number; id: string | null; code: string | null }
+  /** A generation was seen ended; `resource` as it was shown, without the links, which are made anew each time. */
+  | { type: "seen"; account: number; id: string; resource: JsonObject };
+
+export const openClientLog = (path: string) => {
+  const file = openSync(path, "a");
+  // A new file's name is safe only once its directory is.
+  const folder = openSync(dirname(path), "r");
+  fsyncSync(folder);
+  closeSync(folder);
+  return {
+    write: (line: ClientLine): void => {
+      writeSync(file, `${JSON.stringify(line)}\n`);
+      fdatasyncSync(file);
+    },
+    close: () => closeSync(file),
+  };
+};
+export type ClientLog = ReturnType<typeof openClientLog>;
+
+export const readClientLog = (path: string): ClientLine[] =>
+  readFileSync(path, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as ClientLine);
+
+/** A resource without its links. */
+export const withoutLinks = (resource: JsonObject): JsonObject => {
+  const { output } = resource;
+  if (typeof output !== "object" || output === null || Array.isArray(output)) return resource;
+  const { urls, ...rest } = output;
+  return { ...resource, output: { ...rest, files: Array.isArray(urls) ? urls.length : 0 } };
+};

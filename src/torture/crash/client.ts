@@ -1,0 +1,107 @@
+// The client of the random crashes, a process of its own: many workers that submit, repeat, change and poll until SIGTERM.
+import { readFileSync } from "node:fs";
+import type { JsonObject } from "../../domain/types.ts";
+import { chance } from "../../simulator/fault-script.ts";
+import { type ClientLog, openClientLog, withoutLinks } from "./client-log.ts";
+import { type Doors, openDoors } from "./node-selection.ts";
+import { type Order, orderOf } from "./workload.ts";
+
+export type ClientPlan = {
+  /** Of the nodes, which are asked by turns. */
+  urls: string[];
+  /** How long an answer is waited for before the next one is asked, ms; absent: ten seconds. */
+  patienceMs?: number;
+  log: string;
+  seed: number;
+  workers: number;
+  keys: string[];
+  /** Rounds before this one; each has order numbers of its own. */
+  round: number;
+};
+
+/** Shares of the requests. A repeat takes one of the last orders of any worker, which may be under way at that moment. */
+const REPEATED = 0.3;
+const CHANGED = 0.05;
+const POLLED = 0.5;
+const LAST_ORDERS = 4;
+/** Share of the repeats that go back to any earlier round instead, and how far into it. */
+const LONG_AGO = 0.1;
+const EARLY_ORDERS = 20;
+const ORDERS_OF_ROUND = 100_000;
+/** How many of the orders without an answer are sent again once the service is back; the rest are left for the end. */
+const SENT_AGAIN = 0.75;
+const LOOK_MS = 40;
+const PAUSE_MS = [50, 250] as const;
+
+const acknowledge = (log: ClientLog, order: Order, answer: { status: number; body: JsonObject }): string | null => {
+  const { key, account, hash } = order;
+  const id = answer.status === 200 || answer.status === 202 ? String(answer.body.id) : null;
+  const code = id === null ? String((answer.body.error as JsonObject | undefined)?.code) : null;
+  log.write({ type: "ack", key, account, hash, status: answer.status, id, code });
+  return id;
+};
+
+export type Sender = { keys: readonly string[]; doors: Doors; log: ClientLog };
+
+/** Sends an order once, between its two lines in the log. Undefined when no answer came. */
+export const sendOrder = async ({ keys, doors, log }: Sender, order: Order): Promise<string | null | undefined> => {
+  const { key, account, hash, body } = order;
+  log.write({ type: "intent", key, account, hash, body });
+  const about = { path: "/v1/generations", body: JSON.stringify(body), idempotencyKey: key };
+  const answer = await doors.ask(keys[account] ?? "", about);
+  return answer && acknowledge(log, order, answer);
+};
+
+/** Looks at a generation; what has ended is noted as it was shown. */
+const poll = async ({ keys, doors, log }: Sender, { id, account }: { id: string; account: number }): Promise<void> => {
+  const shown = await doors.ask(keys[account] ?? "", { path: `/v1/generations/${id}` });
+  if (shown?.status === 200 && shown.body.completed_at !== null)
+    log.write({ type: "seen", account, id, resource: withoutLinks(shown.body) });
+};
+
+/** Waits until the service, or any of its nodes, listens again. */
+const comesBack = async (doors: Doors, isStopping: () => boolean): Promise<void> => {
+  while (!isStopping() && !(await doors.ask("", { path: "/healthz" }))) await Bun.sleep(LOOK_MS);
+};
+
+const runWorker = async (plan: ClientPlan, sender: Sender, worker: number, isStopping: () => boolean): Promise<void> => {
+  const roll = chance(plan.seed * 131 + plan.round * 10_007 + worker);
+  const known: { id: string; account: number }[] = [];
+  const first = plan.round * ORDERS_OF_ROUND;
+  for (let n = first; !isStopping(); ) {
+    const chosen = roll();
+    const isRepeated = chosen < REPEATED;
+    const back = Math.floor(roll() * LAST_ORDERS);
+    const longAgo = Math.floor(roll() * (plan.round + 1)) * ORDERS_OF_ROUND + Math.floor(roll() * EARLY_ORDERS);
+    const repeated = roll() < LONG_AGO ? longAgo : Math.max(first, n - back);
+    const whose = isRepeated ? Math.floor(roll() * plan.workers) : worker;
+    const order = orderOf(plan.seed, plan.keys.length, whose, isRepeated ? repeated : n, chosen < CHANGED);
+    if (!isRepeated) n += 1;
+    let id = await sendOrder(sender, order);
+    while (id === undefined && !isStopping()) {
+      await comesBack(sender.doors, isStopping);
+      if (roll() >= SENT_AGAIN) break;
+      id = await sendOrder(sender, order);
+    }
+    if (id) known.push({ id, account: order.account });
+    const one = known[Math.floor(roll() * known.length)];
+    if (one && roll() < POLLED) await poll(sender, one);
+    await Bun.sleep(PAUSE_MS[0] + roll() * (PAUSE_MS[1] - PAUSE_MS[0]));
+  }
+};
+
+/** The whole life of the client process: until SIGTERM, or until its parent is gone. */
+export const runClient = async (planPath: string): Promise<void> => {
+  const plan = JSON.parse(readFileSync(planPath, "utf8")) as ClientPlan;
+  const log = openClientLog(plan.log);
+  const parent = process.ppid;
+  let isToldToStop = false;
+  process.once("SIGTERM", () => {
+    isToldToStop = true;
+  });
+  const isStopping = () => isToldToStop || process.ppid !== parent;
+  process.stdout.write(`client of ${plan.workers} workers\n`);
+  const sender: Sender = { keys: plan.keys, doors: openDoors(plan.urls, plan.patienceMs), log };
+  await Promise.all(Array.from({ length: plan.workers }, (_, worker) => runWorker(plan, sender, worker, isStopping)));
+  log.close();
+};

@@ -1,0 +1,159 @@
+// The random crashes: load from a client, kills at any moment, and after each a look at what lies on disk.
+import { chance } from "../../simulator/fault-script.ts";
+import { restarted } from "./load.ts";
+import type { Child, Genrouter } from "./processes.ts";
+import { openSubmissions } from "./provider-log.ts";
+import { attemptBehind } from "./read-store.ts";
+import { originOf } from "./workload.ts";
+import {
+  reading,
+  type ServicePlace,
+  type SimulatorPlace,
+  type SimulatorProcess,
+  spawnService,
+  startService,
+  type Tenant,
+} from "./world.ts";
+
+export type Figures = {
+  cycles: number;
+  kills: number;
+  /** Kills that found an attempt in `sending`, and how many attempts they found so. */
+  killsInSending: number;
+  attemptsInSending: number;
+  /** Told to stop, then killed a moment later. */
+  killsInDrain: number;
+  /** Told to stop under load, and left to end by themselves. */
+  completedDrains: number;
+  longestDrainMs: number;
+  bootKills: number;
+  /** From the start of a process to its listening and having recovered. */
+  longestBootMs: number;
+  simulatorKills: number;
+};
+
+export type CyclesPlan = {
+  seed: number;
+  genrouter: Genrouter;
+  place: ServicePlace;
+  simulatorPlace: SimulatorPlace;
+  tenants: readonly Tenant[];
+};
+
+/** Shares of the cycles. */
+const DRAINED = 0.2;
+const BOOT_KILLED = 0.1;
+const SIMULATOR_KILLED = 0.05;
+/** From the first moment of the load to the kill; from the signal of a drain; from the start of a process. */
+const LOAD_MS = [20, 2000] as const;
+const DRAIN_MS = [0, 200] as const;
+const BOOT_MS = [10, 300] as const;
+/** Nothing of a whole drain takes longer than this under the faults of these tests; the service's own bound is 25 s. */
+const WHOLE_DRAIN_MS = 20_000;
+const PAGE = 1000;
+
+export const openCycles = (plan: CyclesPlan) => {
+  const { place, tenants, genrouter } = plan;
+  const roll = chance(plan.seed);
+  const between = ([from, to]: readonly [number, number]) => from + roll() * (to - from);
+  const figures: Figures = {
+    cycles: 0,
+    kills: 0,
+    killsInSending: 0,
+    attemptsInSending: 0,
+    killsInDrain: 0,
+    completedDrains: 0,
+    longestDrainMs: 0,
+    bootKills: 0,
+    longestBootMs: 0,
+    simulatorKills: 0,
+  };
+  const faults: { unwritten: string[]; drains: string[] } = { unwritten: [], drains: [] };
+  const submissions = openSubmissions(plan.simulatorPlace.log);
+
+  /** With the service dead: how many attempts were out, and that every submission the provider has was on disk before. */
+  const look = (): Promise<number> =>
+    reading(place.dir, async (reads) => {
+      let inSending = 0;
+      for (let afterSeq = 0; ; ) {
+        const page = await reads.unfinished(afterSeq, PAGE);
+        // The row of an attempt that is being confirmed says `sending` too; its machine's state does not.
+        inSending += page.filter(({ snapshot }) => snapshot?.includes('{"submitting":"sending"}')).length;
+        const last = page.at(-1);
+        if (!last || page.length < PAGE) break;
+        afterSeq = last.seq;
+      }
+      for (const line of submissions.fresh()) {
+        const origin = originOf(line.input);
+        const accountSeq = tenants[origin?.account ?? -1]?.accountSeq ?? -1;
+        const known = origin && (await reads.generationByKey(accountSeq, origin.key));
+        const attempt = known && attemptBehind(await reads.attemptsOf(known.record.seq), line);
+        if (!attempt || attempt.sentAtMs === null)
+          faults.unwritten.push(`${JSON.stringify(origin)} ${line.at}: not on disk when it arrived`);
+      }
+      return inSending;
+    });
+
+  const killSimulator = async (simulator: SimulatorProcess): Promise<SimulatorProcess> => {
+    figures.simulatorKills += 1;
+    return restarted(simulator, genrouter, plan.simulatorPlace);
+  };
+
+  const kill = async (child: Child) => {
+    child.kill("SIGKILL");
+    const { code, signal } = await child.ended;
+    // A drain may have been over before the kill; any other end is a fault of the service.
+    if (signal !== "SIGKILL" && code !== 0)
+      throw new Error(`the service ended by itself with ${code}:\n${child.said().slice(-3000)}`);
+    figures.kills += 1;
+    const inSending = await look();
+    figures.killsInSending += inSending > 0 ? 1 : 0;
+    figures.attemptsInSending += inSending;
+  };
+
+  const boot = async (): Promise<Child> => {
+    const beganMono = performance.now();
+    const { child } = await startService(genrouter, place);
+    figures.longestBootMs = Math.max(figures.longestBootMs, Math.round(performance.now() - beganMono));
+    return child;
+  };
+
+  /** One life of the service, to its kill. Gives back the simulator that runs afterwards. */
+  const play = async (before: SimulatorProcess): Promise<SimulatorProcess> => {
+    const child = await boot();
+    await Bun.sleep(between(LOAD_MS));
+    const simulator = roll() < SIMULATOR_KILLED ? await killSimulator(before) : before;
+    if (roll() < DRAINED) {
+      child.kill("SIGTERM");
+      figures.killsInDrain += 1;
+      await Bun.sleep(between(DRAIN_MS));
+    }
+    await kill(child);
+    if (roll() < BOOT_KILLED) {
+      const booting = spawnService(genrouter, place);
+      await Bun.sleep(between(BOOT_MS));
+      await kill(booting);
+      figures.bootKills += 1;
+    }
+    figures.cycles += 1;
+    return simulator;
+  };
+
+  /** One life that is told to stop under load and left to end: with 0, in time, and no submission is left in the air. */
+  const drain = async (): Promise<void> => {
+    const child = await boot();
+    await Bun.sleep(between(LOAD_MS));
+    const beganMono = performance.now();
+    child.kill("SIGTERM");
+    const tooLate = setTimeout(() => child.kill("SIGKILL"), WHOLE_DRAIN_MS);
+    const { code, signal } = await child.ended;
+    clearTimeout(tooLate);
+    figures.completedDrains += 1;
+    figures.longestDrainMs = Math.max(figures.longestDrainMs, Math.round(performance.now() - beganMono));
+    if (code !== 0) faults.drains.push(`ended with ${signal ?? code}: ${child.said().slice(-1000)}`);
+    const inSending = await look();
+    if (inSending > 0) faults.drains.push(`${inSending} submissions were left in the air`);
+  };
+
+  return { figures, faults, submissions, play, drain };
+};

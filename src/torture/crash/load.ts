@@ -1,0 +1,43 @@
+// The load of a crash run: the accounts that order, the client process, and the providers' simulator with its mischief.
+import { writeFileSync } from "node:fs";
+import type { ClientPlan } from "./client.ts";
+import { type Genrouter, start } from "./processes.ts";
+import { MISCHIEF } from "./provider-fault-plan.ts";
+import { type SimulatorPlace, type SimulatorProcess, startSimulator } from "./world.ts";
+
+/** Credits of the accounts: every tenth has little and runs dry; between the rounds it gets a little more. */
+const PLENTY = 1_000_000;
+export const LITTLE = [300, 100] as const;
+export const TENANTS = [...Array<number>(18).fill(PLENTY), ...LITTLE];
+
+/** Starts the client, its plan in a file. */
+export const startClient = async (genrouter: Genrouter, path: string, plan: ClientPlan) => {
+  writeFileSync(path, JSON.stringify(plan));
+  const child = start([...genrouter, "torture-client", path]);
+  await child.hears(/client of/);
+  return {
+    stop: async () => {
+      child.kill("SIGTERM");
+      const { code } = await child.ended;
+      if (code !== 0) throw new Error(`the client ended with ${code}:\n${child.said()}`);
+    },
+  };
+};
+
+/** A simulator of providers that go wrong. */
+export const startTroubled = async (genrouter: Genrouter, place: SimulatorPlace): Promise<SimulatorProcess> => {
+  const simulator = await startSimulator(genrouter, place);
+  await simulator.rule(...MISCHIEF);
+  return simulator;
+};
+
+/** Kills it and starts it again over its log. */
+export const restarted = async (
+  simulator: SimulatorProcess,
+  genrouter: Genrouter,
+  place: SimulatorPlace,
+): Promise<SimulatorProcess> => {
+  simulator.child.kill("SIGKILL");
+  await simulator.child.ended;
+  return startTroubled(genrouter, place);
+};

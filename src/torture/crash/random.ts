@@ -1,0 +1,138 @@
+// A run of random crashes from an empty directory: rounds of load and kills, after each peace and an audit of both sides.
+
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { auditAll, type Check, type Evidence } from "./audit.ts";
+import { writeCatalogue } from "./catalogue.ts";
+import type { ClientPlan } from "./client.ts";
+import type { ClientLine } from "./client-log.ts";
+import { openCycles } from "./cycles.ts";
+import { LITTLE, startClient, startTroubled, TENANTS } from "./load.ts";
+import { type End, figuresOf, figuresOfLog, mergeChecks } from "./merge-reports.ts";
+import { freePort, type Genrouter } from "./processes.ts";
+import { makePeace } from "./quiesce.ts";
+import { endow, type ServicePlace, type SimulatorPlace, topUp } from "./world.ts";
+
+/** How far a run is; `submissions`: those that reached a provider. */
+export type Far = { kills: number; submissions: number };
+
+export type RandomPlan = {
+  dir: string;
+  cycles: number;
+  seed: number;
+  workers: number;
+  genrouter: Genrouter;
+  say: (line: string) => void;
+  /** Ends the kills early; peace and the audit come all the same. */
+  isOver?: () => boolean;
+  /** Peace waits less for generations that do not end, and what they leave open is not judged. */
+  isHurried?: () => boolean;
+  /** Told after each cycle. */
+  onCycle?: (far: Far) => void;
+};
+/** `evidence`: what the last audit compared. */
+export type RandomEnd = End & { evidence: Evidence };
+
+/** Cycles between two audits. */
+const ROUND = 50;
+/**
+ * Times faster than life under the kills. A look-up proves an absence after 40 min of life at fal and 2 min at Replicate:
+ * 24 s and 1.2 s. The simulator's slowest moment has to stay below that, or the proof proves nothing.
+ */
+const SPEED = 100;
+/** A run of fewer kills may miss the moment. */
+const ENOUGH_KILLS = 20;
+
+/** Ends as they were shown, to be held against the next audit. */
+const seenAt = ({ stored, shown }: Pick<Evidence, "stored" | "shown">): ClientLine[] =>
+  stored.flatMap(({ id, account, completedAtMs }) => {
+    const resource = shown.get(id);
+    return resource && completedAtMs !== null ? [{ type: "seen" as const, account, id, resource }] : [];
+  });
+
+/** A world that could not be carried on, with what was counted until then. */
+export class WorldBroken extends Error {
+  readonly figures: Record<string, number>;
+
+  constructor(cause: unknown, figures: Record<string, number>) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.figures = figures;
+  }
+}
+
+/** @param tell is given the figures that count on while the run lasts. */
+const runRounds = async (plan: RandomPlan, tell: (figures: Record<string, number>) => void): Promise<RandomEnd> => {
+  const { genrouter, seed, say, isOver = () => false, isHurried = () => false } = plan;
+  const dir = join(plan.dir, "service");
+  mkdirSync(dir, { recursive: true });
+  const tenants = await endow(dir, TENANTS);
+  const simulatorPlace: SimulatorPlace = { port: await freePort(), speed: SPEED, log: join(plan.dir, "simulator.log"), seed };
+  const quiet = { GENROUTER_LOG__LEVEL: "error", GENROUTER_CATALOGUE__DIR: writeCatalogue(join(plan.dir, "catalogue"), true) };
+  const simulatorUrl = `http://127.0.0.1:${simulatorPlace.port}`;
+  const place: ServicePlace = { dir, simulatorUrl, speed: SPEED, port: await freePort(), env: quiet };
+  const url = `http://127.0.0.1:${place.port}`;
+  const keys = tenants.map(({ key }) => key);
+  const client: ClientPlan = { urls: [url], log: join(plan.dir, "client.log"), seed, workers: plan.workers, keys, round: 0 };
+  const cycles = openCycles({ seed, genrouter, place, simulatorPlace, tenants });
+  const { figures } = cycles;
+  tell(figures);
+  const beganMono = performance.now();
+  const totals = { audits: 0, retried: 0, settleMs: 0, unended: 0 };
+  let checks: Check[] = [];
+  let earlier: ClientLine[] = [];
+  let evidence: Evidence;
+
+  do {
+    if (totals.audits > 0) await topUp(dir, tenants.slice(-LITTLE.length), LITTLE[1]);
+    const clientPlan = { ...client, round: totals.audits };
+    let simulator = await startTroubled(genrouter, simulatorPlace);
+    const load = await startClient(genrouter, join(plan.dir, "client.json"), clientPlan);
+    const last = Math.min(plan.cycles, figures.cycles + ROUND);
+    while (figures.cycles < last && (figures.cycles === 0 || !isOver())) {
+      simulator = await cycles.play(simulator);
+      plan.onCycle?.({ kills: figures.kills, submissions: cycles.submissions.count() });
+      if (figures.cycles % 10 === 0)
+        say(`cycle ${figures.cycles}: ${figures.kills} kills, ${figures.killsInSending} of them into sending`);
+    }
+    await cycles.drain();
+    await load.stop();
+    simulator.child.kill("SIGKILL");
+    await simulator.child.ended;
+    say("peace: no faults, nothing is killed, then an audit");
+    const peace = await makePeace({ genrouter, places: [place], simulatorPlace, tenants, client: clientPlan, isHurried });
+    totals.audits += 1;
+    totals.retried += peace.retried;
+    totals.settleMs = Math.max(totals.settleMs, peace.settleMs);
+    const isCutShort = isHurried() && peace.unended > 0;
+    totals.unended += isCutShort ? peace.unended : 0;
+    const { stored, shown, balances } = peace;
+    const lines = [...peace.client, ...earlier];
+    evidence = { tenants, client: lines, submissions: cycles.submissions.all(), stored, shown, balances };
+    earlier = seenAt(evidence);
+    checks = mergeChecks([...checks, ...auditAll(evidence, isCutShort), ...peace.checks]);
+  } while (figures.cycles < plan.cycles && !isOver() && checks.every(({ faults }) => faults.length === 0));
+
+  const { unwritten, drains } = cycles.faults;
+  const missed = figures.kills < ENOUGH_KILLS || figures.killsInSending > 0 ? [] : ["none did"];
+  checks.push(
+    { name: "a submission was on disk, as sending, before the provider had it", faults: unwritten },
+    { name: "a service told to stop under load ends with 0, and leaves no submission in the air", faults: drains },
+    { name: "kills fell into sending", faults: missed },
+  );
+  if (checks.every(({ faults }) => faults.length === 0)) rmSync(plan.dir, { recursive: true, force: true });
+  else say(`kept for a look: ${plan.dir}`);
+  const tookMs = Math.round(performance.now() - beganMono);
+  return { checks, evidence, figures: figuresOf({ ...figures, ...totals, tookMs }, evidence) };
+};
+
+/** @throws WorldBroken where it cannot be carried on. */
+export const runRandom = async (plan: RandomPlan): Promise<RandomEnd> => {
+  let counted: Record<string, number> = {};
+  try {
+    return await runRounds(plan, (figures) => {
+      counted = figures;
+    });
+  } catch (fault) {
+    throw new WorldBroken(fault, { ...counted, ...figuresOfLog(join(plan.dir, "client.log")) });
+  }
+};

@@ -1,0 +1,69 @@
+// What the store holds at the end of a crash run, found by way of the ledger: every hold names a generation.
+import { createHash } from "node:crypto";
+import type { Attempt, GenerationRecord, JsonObject, MovementKind } from "../../domain/types.ts";
+import type { JournalLine, MovementRow, StoreReads } from "../../store/store.ts";
+import { hashOf } from "./workload.ts";
+import type { Tenant } from "./world.ts";
+
+/** A posting of the ledger about a generation. */
+export type Movement = { kind: MovementKind; credits: number };
+
+export type Stored = GenerationRecord & {
+  account: number;
+  key: string | null;
+  bodyHash: string | null;
+  tries: Attempt[];
+  journal: JournalLine[];
+  movements: Movement[];
+  /** Attempts of it on the operator's list of losses, by their numbers. */
+  orphans: number[];
+};
+
+const PAGE = 1000;
+
+/** Every generation of the tenants. `account` is the position in their list. */
+export const readStored = async (reads: StoreReads, tenants: readonly Tenant[]): Promise<Stored[]> => {
+  const stored: Stored[] = [];
+  const orphans = Map.groupBy(await reads.orphans(0), ({ generationId }) => generationId);
+  for (const [account, tenant] of tenants.entries()) {
+    for (let beforeSeq: number | null = null; ; ) {
+      const page: MovementRow[] = await reads.movements(tenant.accountId, beforeSeq, PAGE);
+      for (const { kind, generationId } of page) {
+        if (kind !== "hold" || generationId === null) continue;
+        const record = await reads.findGeneration(generationId);
+        if (!record) throw new Error(`the hold of ${generationId} is without its generation`);
+        const { idempotencyKey: key } = record;
+        const made = key === null ? undefined : await reads.generationByKey(tenant.accountSeq, key);
+        stored.push({
+          ...record,
+          account,
+          key,
+          bodyHash: made ? hashOf(JSON.parse(made.body) as JsonObject) : null,
+          tries: await reads.attemptsOf(record.seq),
+          journal: await reads.journalOf(record.seq),
+          orphans: (orphans.get(record.id) ?? []).map(({ n }) => n),
+          movements: (await reads.movementsOf(record.seq)).map(({ kind, credits }) => ({ kind, credits })),
+        });
+      }
+      const last = page.at(-1);
+      if (!last || page.length < PAGE) break;
+      beforeSeq = last.seq;
+    }
+  }
+  return stored;
+};
+
+type Line = { provider: string; endpoint: string; body_sha256: string };
+
+/** Whether a provider's log could have written this of the attempt's request: by where it goes, what it is of, and its bytes. */
+const isOf = (attempt: Attempt, { provider, endpoint, body_sha256 }: Line): boolean => {
+  if (attempt.request === null || attempt.route.provider !== provider) return false;
+  const { url, body } = JSON.parse(attempt.request) as { url: string; body: JsonObject };
+  // A provider knows a kind of work by its path or by a model in the body.
+  const isThere = new URL(url).pathname.includes(endpoint) || body.model === endpoint;
+  return isThere && createHash("sha256").update(JSON.stringify(body)).digest("hex") === body_sha256;
+};
+
+/** The attempt that a line of the provider's log is a submission of. */
+export const attemptBehind = (tries: readonly Attempt[], line: Line): Attempt | undefined =>
+  tries.find((attempt) => isOf(attempt, line));

@@ -1,0 +1,46 @@
+// What the crash client asks for: every order follows from the seed, the worker and its number, so that a seed replays it.
+import canonicalize from "canonicalize";
+import type { JsonObject } from "../../domain/types.ts";
+import { chance } from "../../simulator/fault-script.ts";
+
+/** `account`: position in the list of tenants. `hash`: SHA-256 of the canonical body. */
+export type Order = { key: string; account: number; body: JsonObject & { model: string }; hash: string };
+
+/** A picture whose first provider answers with the result itself: it is in the answer and nowhere else, and nobody can ask for it. */
+export const AT_ONCE_MODEL = "crash-at-once";
+
+const INPUTS: readonly (readonly [model: string, input: JsonObject])[] = [
+  ["vidmodel-2.0-fast", { resolution: "480p", duration: 4 }],
+  ["vidmodel-2.0-mini", { resolution: "480p", duration: 4 }],
+  ["vidmodel-2.0", { resolution: "480p", duration: 4 }],
+  ["vidmodel-2.5", { resolution: "480p", duration: 4 }],
+  ["sim-image-1", { quality: "low" }],
+  ["sim-speech-1", {}],
+  [AT_ONCE_MODEL, {}],
+];
+
+/** The models that are ordered. */
+export const ORDERED_MODELS: readonly string[] = INPUTS.map(([model]) => model);
+
+const numberOf = (...parts: readonly number[]) => parts.reduce((sum, part) => (Math.imul(sum, 1_000_003) + part) >>> 0, 17);
+export const hashOf = (body: JsonObject) => Bun.SHA256.hash(canonicalize(body) ?? "", "hex");
+
+/**
+ * The order behind a worker's number. `isChanged`: the same key with another body. No two prompts are alike, and each
+ * names its account and key, so that a provider's log tells whose job a job is.
+ */
+export const orderOf = (seed: number, accounts: number, worker: number, n: number, isChanged = false): Order => {
+  const roll = chance(numberOf(seed, worker, n));
+  const account = Math.floor(roll() * accounts);
+  const [model, input] = INPUTS[Math.floor(roll() * INPUTS.length)] ?? ["vidmodel-2.0", {}];
+  const key = `k-${seed}-${worker}-${n}`;
+  const prompt = `crash ${account} ${key} ${isChanged ? "changed" : "as first sent"}`;
+  const body = { model, input: { prompt, ...input } };
+  return { key, account, body, hash: hashOf(body) };
+};
+
+/** Whose order a job's input came from; undefined for input that is not of these tests. */
+export const originOf = (input: JsonObject | null): { account: number; key: string } | undefined => {
+  const said = /^crash (\d+) (k-\d+-\d+-\d+) /.exec(String(input?.prompt ?? input?.text ?? ""));
+  return said ? { account: Number(said[1]), key: said[2] ?? "" } : undefined;
+};

@@ -1,0 +1,34 @@
+// No answer that a process had in hand is dropped: it is on the attempt's row, or was lost with the process before it could be kept.
+import { seqOfGenerationId } from "../../domain/ids.ts";
+import type { Attempt } from "../../domain/types.ts";
+import type { StoreReads } from "../../store/store.ts";
+import type { Answer, Answers } from "./unsaved-outcomes.ts";
+
+/** An answer is on its node's disk, or in the store, within this time: what it may wait for the store, and a slow disk. */
+const KEPT_WITHIN_MS = 1_000;
+
+/** Whether it may be gone: the process ended at once, or could not keep it. */
+const mayBeGone = ({ life, atMs, hasDisk, wasKept, wasRefused }: Answer): boolean => {
+  if (wasKept || life.isAlive()) return false;
+  const wasStopped = life.frozenUntilMs() >= atMs;
+  return !hasDisk || wasRefused || wasStopped || life.endedAtMs() - atMs < KEPT_WITHIN_MS;
+};
+
+/** The attempt that was answered. */
+export const attemptOf = ({ attempt }: Pick<StoreReads, "attempt">, { ref }: Answer): Promise<Attempt | undefined> => {
+  const at = ref.lastIndexOf("-");
+  return attempt(seqOfGenerationId(`gen_${ref.slice(0, at)}`) ?? -1, Number(ref.slice(at + 1)));
+};
+export const isOnRow = ({ jobId }: Answer, attempt: Attempt | undefined): boolean => attempt?.job?.jobId === jobId;
+
+export const auditAnswers = async (of: { answers: Answers; reads: Pick<StoreReads, "attempt"> }): Promise<string[]> => {
+  const faults: string[] = [];
+  for (const answer of of.answers.values()) {
+    const { ref, jobId, life } = answer;
+    const attempt = await attemptOf(of.reads, answer);
+    if (isOnRow(answer, attempt) || mayBeGone(answer)) continue;
+    const kept = answer.wasKept ? ", and kept on its disk" : "";
+    faults.push(`${jobId}: ${life.name} had it in hand for ${ref}${kept}, and the attempt is ${attempt?.state} without it`);
+  }
+  return faults;
+};

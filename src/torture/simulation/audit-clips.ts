@@ -1,0 +1,28 @@
+// Every clip that a provider was given is held against what was measured; one that changed in between ends its generation uncharged.
+import type { GenerationRecord } from "../../domain/types.ts";
+import type { Wish } from "./clients.ts";
+import { type Clips, FRAME_MS, shownBy } from "./clips.ts";
+import type { Upstream } from "./upstream.ts";
+
+export const auditClip = (
+  { clip }: Pick<Wish, "clip">,
+  { id, status, attempts, error }: Pick<GenerationRecord, "id" | "status" | "attempts" | "error">,
+  { upstream, clips }: { upstream: Pick<Upstream, "jobs">; clips: Clips },
+): string[] => {
+  if (clip === null) return [];
+  const { measuredMs, fetchedMs, isStuck } = shownBy(clip);
+  const isWithin = (ms: number) => Math.abs(ms - measuredMs) <= FRAME_MS;
+  const mine = upstream.jobs.filter(({ ref }) => ref.startsWith(`${id.slice("gen_".length)}-`));
+  /** A copy may be lost after its link was written into a request: then a provider gets none, and never another. */
+  const mayGet = ({ givenMs, composedAtMs }: (typeof mine)[number]) =>
+    givenMs === undefined ? composedAtMs < (clips.lostAtMs.get(id) ?? 0) : givenMs !== null && isWithin(givenMs);
+  const faults = mine.flatMap((job) =>
+    mayGet(job) ? [] : [`${id}: ${job.jobId} was given a clip of ${job.givenMs} ms, and ${measuredMs} ms were measured`],
+  );
+  if ((!isWithin(fetchedMs) || isStuck) && (status !== "failed" || attempts > 0))
+    faults.push(`${id}: ${status} after ${attempts} attempts, and its clip of ${measuredMs} ms was never to be had`);
+  const isRefused = error?.code === "input_refused" && attempts === 0;
+  if (isRefused && isWithin(fetchedMs) && !clips.refused.has(id))
+    faults.push(`${id}: refused for its clip, which was as it was measured`);
+  return faults;
+};

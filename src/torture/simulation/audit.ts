@@ -1,0 +1,156 @@
+// The auditor: compares what clients were told with what the providers did and what the database says; it trusts none of them.
+
+import type { GenerationRecord } from "../../domain/types.ts";
+import type { StoreReads } from "../../store/store.ts";
+import { auditClip } from "./audit-clips.ts";
+import { auditJobs } from "./audit-jobs.ts";
+import type { Heard, Notebook, Seen } from "./clients.ts";
+import type { Clips } from "./clips.ts";
+import { PROVIDERS, priceIn } from "./market.ts";
+import { fileNameOf, type Kept, sharedName } from "./media.ts";
+import type { Upstream, UpstreamJob } from "./upstream.ts";
+
+export type Evidence = {
+  notebook: Notebook;
+  upstream: Upstream;
+  reads: StoreReads;
+  accountSeqs: readonly number[];
+  kept: Kept;
+  clips: Clips;
+};
+
+const RANK = { queued: 0, running: 1, succeeded: 2, failed: 2 } as const;
+/**
+ * What clients saw of one generation. Two answers are compared when the second was asked for after the first was heard; within one
+ * millisecond nobody knows.
+ */
+const auditViews = (id: string, seen: readonly Seen[]): string[] => {
+  const faults: string[] = [];
+  for (const { record: view, askedAtMs } of seen) {
+    const before = seen.findLast(({ heardAtMs }) => heardAtMs < askedAtMs)?.record;
+    if (view.status === "succeeded" ? view.costCredits === null || !view.output || view.error : view.output)
+      faults.push(`${id}: ${view.status} does not fit its output, cost or error`);
+    if (view.status === "failed" && (view.costCredits !== 0 || !view.error))
+      faults.push(`${id}: failed at a cost, or without an error`);
+    if (!before) continue;
+    if (RANK[view.status] < RANK[before.status]) faults.push(`${id}: went from ${before.status} back to ${view.status}`);
+    if (view.attempts < before.attempts) faults.push(`${id}: attempts fell from ${before.attempts} to ${view.attempts}`);
+    if (before.completedAtMs !== null && JSON.stringify(view) !== JSON.stringify(before))
+      faults.push(`${id}: changed after its end`);
+    if (view.quotedCredits !== before.quotedCredits || view.reservedCredits !== before.reservedCredits)
+      faults.push(`${id}: its quote or its reserve changed`);
+  }
+  return faults;
+};
+
+/** Every answer with an id under one key has the same id and the same body. */
+const auditKeys = ({ heard, sent }: Notebook): string[] => {
+  const faults: string[] = [];
+  const byKey = new Map<string, Heard>();
+  const byId = new Map<string, Heard>();
+  for (const one of heard) {
+    if (!one.accepted) continue;
+    const first = byId.get(one.accepted.id);
+    if (first && (first.body !== one.body || first.wish.account !== one.wish.account))
+      faults.push(`${one.accepted.id}: answered to two different requests`);
+    byId.set(one.accepted.id, first ?? one);
+    if (one.replayed && one.wish.key === null) faults.push(`${one.accepted.id}: replayed without a key`);
+    if (one.wish.key === null) {
+      if (first) faults.push(`${one.accepted.id}: one generation for two requests without a key`);
+      continue;
+    }
+    const key = `${one.wish.account} ${one.wish.key}`;
+    const known = byKey.get(key);
+    if (known?.accepted && known.accepted.id !== one.accepted.id)
+      faults.push(`key ${key}: made ${known.accepted.id} and ${one.accepted.id}`);
+    if (known && known.body !== one.body) faults.push(`key ${key}: accepted with two bodies`);
+    byKey.set(key, known ?? one);
+  }
+  for (const one of heard) {
+    if (one.refused !== "idempotency_conflict") continue;
+    const key = `${one.wish.account} ${one.wish.key}`;
+    const others = [...(sent.get(key) ?? [])].filter((body) => body !== one.body);
+    if (others.length === 0 || byKey.get(key)?.body === one.body)
+      faults.push(`${one.wish.name}: a conflict over key ${one.wish.key}, which made nothing with another body`);
+  }
+  return faults;
+};
+
+/** Quote, reserve and cost are prices of the catalogue that was in force when the client asked. */
+const auditPrice = (heard: Heard, end: GenerationRecord, jobs: ReadonlyMap<string, UpstreamJob>): string[] => {
+  const { wish } = heard;
+  const pricesOf = (routeId: string) => heard.catalogues.map((catalogue) => priceIn(catalogue, routeId));
+  const offered = heard.catalogues.flatMap((catalogue) =>
+    (catalogue.model(wish.model)?.routes ?? []).map((route) => priceIn(catalogue, route.id)),
+  );
+  const faults: string[] = [];
+  if (!offered.includes(end.quotedCredits)) faults.push(`${end.id}: quoted ${end.quotedCredits}, which no route cost`);
+  if (!offered.includes(end.reservedCredits)) faults.push(`${end.id}: reserved ${end.reservedCredits}, which no route cost`);
+  if (end.reservedCredits > wish.maxCostCredits) faults.push(`${end.id}: reserved more than max_cost_usd`);
+  if (end.status !== "succeeded") return faults;
+  const job = jobs.get(end.output?.files[0]?.sha256 ?? "");
+  if (!job) return [...faults, `${end.id}: delivered a file that no provider made`];
+  if (job.wrong) faults.push(`${end.id}: charged for ${job.jobId}, which is ${job.wrong}, not what was ordered`);
+  const isOwn = job.ref.startsWith(`${end.id.slice("gen_".length)}-`);
+  // Equal inputs on a list cannot be told apart; then one generation may have the job of another.
+  const isTwin = PROVIDERS[job.provider]?.recovery === "list_match" && job.input === JSON.stringify(wish.prompt);
+  if (!isOwn && !isTwin) faults.push(`${end.id}: delivered the file of ${job.ref}`);
+  if (!pricesOf(`${wish.model}/${job.provider}`).includes(end.costCredits ?? -1))
+    faults.push(
+      `${end.id}: charged ${end.costCredits} for ${job.provider}, which cost ${pricesOf(`${wish.model}/${job.provider}`).join(" or ")}`,
+    );
+  return faults;
+};
+
+/** Balances from what clients were told alone, against the database. */
+const auditMoney = async (
+  { notebook, reads, accountSeqs }: Evidence,
+  ends: ReadonlyMap<string, GenerationRecord>,
+): Promise<string[]> => {
+  const faults: string[] = [];
+  const accounts = new Map((await reads.accounts()).map((account) => [account.seq, account]));
+  for (const [at, seq] of accountSeqs.entries()) {
+    const account = accounts.get(seq);
+    if (!account) {
+      faults.push(`account ${at}: gone`);
+      continue;
+    }
+    let charged = 0;
+    for (const end of ends.values()) if (end.accountSeq === seq) charged += end.costCredits ?? 0;
+    const given = notebook.given[at] ?? 0;
+    const { availableCredits, heldCredits, chargedCredits, inProgress } = account;
+    if (chargedCredits !== charged) faults.push(`account ${at}: charged ${chargedCredits}, its generations cost ${charged}`);
+    if (availableCredits + heldCredits + chargedCredits !== given)
+      faults.push(`account ${at}: ${availableCredits} + ${heldCredits} + ${chargedCredits} is not the ${given} it was given`);
+    if (heldCredits !== 0 || inProgress !== 0)
+      faults.push(`account ${at}: ${heldCredits} credits held and ${inProgress} in progress at the end`);
+  }
+  return faults;
+};
+
+/** @param ends every generation of the database as the API shows it at the end, by id. */
+export const audit = async (evidence: Evidence, ends: ReadonlyMap<string, GenerationRecord>): Promise<string[]> => {
+  const { notebook, upstream } = evidence;
+  const faults = auditKeys(notebook);
+  const jobs = new Map(upstream.jobs.map((job) => [fileNameOf(job.provider, job.jobId), job]));
+  for (const [id, seen] of notebook.seen) {
+    const end = ends.get(id);
+    if (!end) faults.push(`${id}: acknowledged, and not there`);
+    else
+      faults.push(
+        ...auditViews(id, [...seen, { askedAtMs: Number.MAX_VALUE, heardAtMs: Number.POSITIVE_INFINITY, record: end }]),
+      );
+  }
+  for (const heard of notebook.heard) {
+    const end = heard.accepted && ends.get(heard.accepted.id);
+    if (end && !heard.replayed) faults.push(...auditPrice(heard, end, jobs), ...auditClip(heard.wish, end, evidence));
+  }
+  for (const { id, status, output } of ends.values()) {
+    const charged = output?.files[0]?.sha256 ?? "";
+    const kept = evidence.kept.get(sharedName(id, charged)) ?? evidence.kept.get(id);
+    if (status === "succeeded" && kept !== charged) faults.push(`${id}: the file that is kept is not the one it was charged for`);
+  }
+  for (const end of ends.values()) if (end.completedAtMs === null) faults.push(`${end.id}: still ${end.status} long after peace`);
+  faults.push(...(await auditJobs(evidence)), ...(await auditMoney(evidence, ends)));
+  return faults;
+};

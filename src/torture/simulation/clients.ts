@@ -1,0 +1,213 @@
+// The clients of a simulated world: they submit, send again when no answer comes, poll, and remember everything they were told.
+
+import type { Catalogue } from "../../../catalogue/load.ts";
+import type { Refusal } from "../../domain/api-errors.ts";
+import { fingerprintOf } from "../../domain/idempotency.ts";
+import type { GenerationRecord, JsonObject } from "../../domain/types.ts";
+import type { Accepted } from "../../generations/submit.ts";
+import type { Node } from "./node-environment.ts";
+import type { Dice } from "./rng.ts";
+import type { Timeline } from "./timeline.ts";
+import type { Trace } from "./trace.ts";
+
+/** What a client wants made. */
+export type Wish = {
+  name: string;
+  account: number;
+  key: string | null;
+  model: string;
+  prompt: string;
+  maxCostCredits: number;
+  maxWaitMs: number | null;
+  /** A link to a clip. */
+  clip: string | null;
+};
+/** An answer to a submission, as its client saw it. */
+export type Heard = {
+  wish: Wish;
+  body: string;
+  sentAtMs: number;
+  heardAtMs: number;
+  /** Catalogues that may have been in force between the two. */
+  catalogues: Catalogue[];
+  accepted: GenerationRecord | null;
+  replayed: boolean;
+  /** The code of a refusal. */
+  refused: string | null;
+};
+/** A generation as a client saw it: when it asked, and when it heard. */
+export type Seen = { askedAtMs: number; heardAtMs: number; record: GenerationRecord };
+
+export type Notebook = {
+  /** Bodies that were ever sent under a key, answered or not: `account key` → hashes. */
+  sent: Map<string, Set<string>>;
+  heard: Heard[];
+  seen: Map<string, Seen[]>;
+  /** Credits that an account was given, by account. */
+  given: number[];
+};
+
+export type ClientParts = {
+  world: Timeline;
+  trace: Trace;
+  dice: Dice;
+  nodes: readonly Node[];
+  accountSeqs: readonly number[];
+  /** Every catalogue that was ever in force, with the time it came. */
+  catalogues: readonly { fromMs: number; catalogue: Catalogue }[];
+  notebook: Notebook;
+};
+
+const LONGEST_ANSWER_MS = 20_000;
+/** Refusals that pass: the same request is sent again later. */
+const PASSING: ReadonlySet<string> = new Set(["restarting", "busy", "concurrency_limit", "model_unavailable"]);
+const MOST_TRIES = 40;
+
+const inputOfWish = ({ prompt, clip }: Wish): JsonObject => ({ prompt, ...(clip === null ? {} : { video_url: clip }) });
+const bodyOfWish = (wish: Wish): string => {
+  const { model, maxCostCredits, maxWaitMs } = wish;
+  return JSON.stringify({ input: inputOfWish(wish), maxCostCredits, maxWaitMs, model });
+};
+
+export const openClients = (parts: ClientParts) => {
+  const { world, trace, dice, notebook, nodes } = parts;
+  const sleep = (ms: number) => new Promise<void>((wake) => world.after(ms, wake));
+  let references = 0;
+  let turn = 0;
+  /** The next node that answers at all, as a load balancer finds it. */
+  const reach = () => {
+    if (nodes.length === 1) return dice.pick(nodes);
+    turn += 1;
+    const inTurn = nodes.map((_, at) => nodes[(turn + at) % nodes.length]);
+    return inTurn.find((node) => node?.engine()) ?? nodes[0];
+  };
+
+  /** One request to whichever node answers; undefined when no answer came. */
+  const ask = async <T>(request: (engine: NonNullable<ReturnType<Node["engine"]>>) => Promise<T>): Promise<T | undefined> => {
+    const node = reach();
+    const engine = node?.engine();
+    if (!engine) return undefined;
+    // A process that is stopped takes it up when it goes on, whether or not anybody still waits.
+    const answered = async () => {
+      if (nodes.length > 1) await node?.life()?.awake();
+      return await request(engine);
+    };
+    // What cannot be read is answered with a 500, which says nothing.
+    const answer = await Promise.race([answered().catch(() => undefined), sleep(LONGEST_ANSWER_MS)]);
+    return answer ?? undefined;
+  };
+
+  const submitOnce = async (wish: Wish): Promise<Heard | undefined> => {
+    const sentAtMs = world.nowMs();
+    const body = bodyOfWish(wish);
+    const key = `${wish.account} ${wish.key}`;
+    notebook.sent.set(key, (notebook.sent.get(key) ?? new Set()).add(body));
+    const answer = await ask((engine) =>
+      engine
+        .submit({
+          caller: {
+            ...{ keySeq: wish.account + 1, keyId: `key_${wish.account}`, scope: "generate", paused: false },
+            accountSeq: parts.accountSeqs[wish.account] ?? 0,
+            accountId: `acc_${wish.account}`,
+            ...{ expiresAtMs: null, models: null, burstPerS: null, inProgressLimit: null },
+          },
+          requestId: `req_${wish.name}`,
+          model: wish.model,
+          input: inputOfWish(wish),
+          maxCostCredits: wish.maxCostCredits,
+          maxWaitMs: wish.maxWaitMs,
+          idempotencyKey: wish.key,
+          body,
+          fingerprint: wish.key === null ? null : fingerprintOf(body, JSON.parse(body) as JsonObject, {}),
+        })
+        .catch((fault: unknown) => fault as Refusal),
+    );
+    if (!answer) return undefined;
+    const accepted = "record" in answer ? (answer as Accepted) : null;
+    const code = accepted ? null : ((answer as Refusal).code ?? null);
+    // An answer without a code is the 500 of a process that is ending.
+    if (!accepted && code === null) return undefined;
+    const heardAtMs = world.nowMs();
+    const catalogues = parts.catalogues.filter(
+      ({ fromMs }, at) => fromMs <= heardAtMs && (parts.catalogues[at + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= sentAtMs,
+    );
+    const heard: Heard = {
+      ...{ wish, body, sentAtMs, heardAtMs, catalogues: catalogues.map(({ catalogue }) => catalogue) },
+      accepted: accepted?.record ?? null,
+      replayed: accepted?.replayed ?? false,
+      refused: code,
+    };
+    notebook.heard.push(heard);
+    if (accepted) keep(accepted.record, sentAtMs);
+    trace.tell(
+      `c${wish.account}`,
+      "answer",
+      wish.name,
+      accepted ? `${accepted.replayed ? 200 : 202} ${accepted.record.id}` : String(code),
+    );
+    return heard;
+  };
+  const keep = (record: GenerationRecord, askedAtMs: number) => {
+    const seen = notebook.seen.get(record.id) ?? [];
+    seen.push({ askedAtMs, heardAtMs: world.nowMs(), record: structuredClone(record) });
+    notebook.seen.set(record.id, seen);
+  };
+  const poll = async (id: string, account: number): Promise<GenerationRecord | undefined> => {
+    const askedAtMs = world.nowMs();
+    const record = await ask((engine) => engine.records.find(id, parts.accountSeqs[account] ?? 0));
+    if (record) keep(record, askedAtMs);
+    return record;
+  };
+
+  const giveCredits = async (account: number, credits: number, reference: string): Promise<void> => {
+    for (;;) {
+      const done = await ask((engine) =>
+        engine
+          .post({
+            ...{ deed: "credit", kind: "topup", credits, note: "", reference },
+            accountSeq: parts.accountSeqs[account] ?? 0,
+            atMs: world.nowMs(),
+          })
+          .catch(() => undefined),
+      );
+      // Sent again under the same reference until it is answered: it counts once.
+      if (done) break;
+      await sleep(dice.between(500, 5_000));
+    }
+    notebook.given[account] = (notebook.given[account] ?? 0) + credits;
+    trace.tell(`c${account}`, "topped up", reference, String(credits));
+  };
+
+  /** Sees a wish through: submit until there is an answer that stays, then poll to the end. */
+  const fulfil = async (wish: Wish): Promise<void> => {
+    for (let turn = 0; turn < MOST_TRIES; turn += 1) {
+      const heard = await submitOnce(wish);
+      if (heard?.accepted) {
+        await follow(heard.accepted.id, wish.account);
+        return;
+      }
+      if (heard?.refused === "insufficient_credits" && turn < 3 && dice.chance(0.7))
+        await giveCredits(wish.account, dice.whole(20, 200), `${wish.name}-${references++}`);
+      else if (heard && !PASSING.has(heard.refused ?? "")) return;
+      // Without a key a second try may be a second generation: the client cannot know, and takes the risk now and then.
+      if (!heard && wish.key === null && dice.chance(0.5)) return;
+      await sleep(dice.between(200, 30_000));
+    }
+  };
+  const follow = async (id: string, account: number): Promise<void> => {
+    for (let later = 0; later < 2; ) {
+      await sleep(dice.between(1_000, 60_000));
+      const record = await poll(id, account);
+      // Whoever looks again at once may ask another node, which must not know less.
+      if (record && nodes.length > 1) await poll(id, account);
+      if (record && record.completedAtMs !== null) later += 1;
+    }
+  };
+
+  return {
+    fulfil,
+    submitOnce,
+    poll,
+    giveCredits,
+  };
+};

@@ -1,0 +1,167 @@
+// The nodes of a simulated world: one over a disk of its own, or several over a database that they share, and what befalls those.
+import type { StoreReads } from "../../store/store.ts";
+import type { Faults } from "./faults.ts";
+import { openNode } from "./node.ts";
+import type { Node, Surroundings } from "./node-environment.ts";
+import { type OwnerBook, openOwnerBook } from "./ownership-oracle.ts";
+import type { Dice } from "./rng.ts";
+import { openSharedDatabase, type SharedDatabase } from "./shared-database.ts";
+
+/** One world in so many has several nodes, unless it is said how many. */
+const SHARED_WORLDS = 0.15;
+const MINUTE_MS = 60_000;
+/** Leases of worlds: short ones, of which more are lost, and that of the service. */
+const LEASES_MS = [5_000, 10_000, 30_000] as const;
+/** A node that is not there from the beginning joins at most so late. */
+const LATEST_JOIN_MS = 3 * MINUTE_MS;
+/** From one node's restart to the next one's. */
+const ROLLING_MS = 20_000;
+
+export type Fleet = {
+  nodes: readonly Node[];
+  /** Null: one node, over a disk of its own. */
+  shared: SharedDatabase | null;
+  leaseMs: number;
+  /** Since when all nodes are open and nothing befalls any of them, true time; infinite: they are not. */
+  wellSinceMs(): number;
+  boot(): void;
+  figures(): Record<string, number>;
+};
+
+/** How many nodes a seed has; a number that is asked for counts. */
+export const drawNodes = (dice: Dice, asked: number | undefined): number => {
+  const drawn = dice.chance(SHARED_WORLDS) ? dice.whole(2, 3) : 1;
+  return asked ?? drawn;
+};
+
+/** What each node of several may meet by itself. True time. */
+type Trouble = { cutUntilMs: number; deafUntilMs: number; fullUntilMs: number };
+/** How long the store is away at a time, s: as a rule shorter than a process waits for it. */
+const AWAY_S = [1, 12, 12, 12, 12, 60, 600] as const;
+
+/** How long something lasts that is held against leases: often around one, now and then for much longer. */
+const spellMs = (dice: Dice, leaseMs: number): number =>
+  dice.chance(0.8) ? dice.between(0.3, 4) * leaseMs : dice.between(1, 6) * MINUTE_MS;
+
+export const openFleet = (of: {
+  count: number;
+  dice: Dice;
+  around: Omit<Surroundings, "shared" | "book">;
+  reads: StoreReads;
+  faults: () => Faults;
+}): Fleet => {
+  const { count, dice, around, faults } = of;
+  const { world, trace, fault } = around;
+  if (count === 1) {
+    const node = openNode("n1", { ...around, shared: null });
+    const wellSinceMs = () => (node.engine() ? node.openSinceMs() : Number.POSITIVE_INFINITY);
+    return { nodes: [node], shared: null, leaseMs: 0, wellSinceMs, boot: () => node.boot(), figures: () => ({}) };
+  }
+
+  const leaseMs = dice.pick(LEASES_MS);
+  const book: OwnerBook = openOwnerBook(fault);
+  const shared = openSharedDatabase({ database: around.database, reads: of.reads, world, book });
+  const counts = { partitions: 0, zombies: 0, takeOvers: 0 };
+  const troubles: Trouble[] = Array.from({ length: count }, () => ({ cutUntilMs: 0, deafUntilMs: 0, fullUntilMs: 0 }));
+  const outages = dice.fork("outages");
+  /** Longer than the lease, or there would be nothing to see. */
+  const stopMs = (own: Dice) => {
+    counts.zombies += 1;
+    return own.chance(0.85) ? own.between(0.8, 4) * leaseMs : own.between(1, 10) * MINUTE_MS;
+  };
+  const nodes = troubles.map((trouble, at) => {
+    const own = dice.fork(`trouble ${at}`);
+    return openNode(`n${at + 1}`, {
+      ...around,
+      shared: {
+        ...{ database: shared, book, leaseMs },
+        cutUntilMs: () => trouble.cutUntilMs,
+        deafUntilMs: () => trouble.deafUntilMs,
+        /** The store goes away while a provider is about to answer. */
+        answers: (ms) => {
+          const likelier = ms > 0 ? 3 : 1;
+          if (!outages.chance(likelier * faults().storeAway)) return;
+          world.after(outages.between(0.6, 1) * ms + outages.pick([20, 400]) * outages.roll(), takeStoreAway);
+        },
+        isSpoolFull: () => world.nowMs() < trouble.fullUntilMs,
+        tookOver: (generations) => {
+          counts.takeOvers += generations;
+        },
+        stops: (times) => (own.chance(times * faults().zombieStep) ? stopMs(own) : 0),
+        skew: () => {
+          if (!own.chance(faults().clockSkew)) return { offsetMs: 0, rate: 1 };
+          return { offsetMs: own.between(-5, 5) * MINUTE_MS * own.roll(), rate: 1 + own.between(-0.02, 0.02) };
+        },
+      },
+    });
+  });
+
+  const told = (at: number, what: string, ms: number) => trace.tell(`n${at + 1}`, what, "", `${(ms / 1000).toFixed(1)} s`);
+  const befall = (at: number): void => {
+    const trouble = troubles[at];
+    if (!trouble) return;
+    const ms = spellMs(dice, leaseMs);
+    if (dice.chance(faults().partition)) {
+      counts.partitions += 1;
+      trouble.cutUntilMs = Math.ceil(world.nowMs() + ms);
+      told(at, "cut off", ms);
+    }
+    if (dice.chance(faults().deafLease)) {
+      trouble.deafUntilMs = Math.ceil(world.nowMs() + ms);
+      told(at, "lease unheard", ms);
+    }
+    if (dice.chance(faults().zombie)) {
+      const stoppedMs = stopMs(dice);
+      nodes[at]?.life()?.freeze(stoppedMs);
+      told(at, "stopped", stoppedMs);
+    }
+    if (outages.chance(faults().spoolFull)) {
+      const fullMs = outages.between(1, 120) * 1000;
+      trouble.fullUntilMs = world.nowMs() + fullMs;
+      told(at, "spool full", fullMs);
+    }
+  };
+  /** All nodes are cut off at once, and now and then none of them has room on its own disk then. */
+  const takeStoreAway = () => {
+    const awayS = outages.pick(AWAY_S);
+    for (const trouble of troubles) {
+      trouble.cutUntilMs = Math.max(trouble.cutUntilMs, world.nowMs() + awayS * 1000);
+      if (outages.chance(3 * faults().spoolFull)) trouble.fullUntilMs = world.nowMs() + awayS * 1000 * outages.roll();
+    }
+    around.situations.count(`storeAway${awayS}`);
+    trace.tell("store", "away", "", `${awayS} s`);
+  };
+  const storeEveryMinute = () => {
+    if (outages.chance(faults().storeAway)) takeStoreAway();
+    world.after(MINUTE_MS * outages.between(0.5, 1.5), storeEveryMinute);
+  };
+  const everyMinute = (at: number) => () => {
+    befall(at);
+    world.after(MINUTE_MS * dice.between(0.5, 1.5), everyMinute(at));
+  };
+  const rollOn = () => {
+    if (dice.chance(faults().rollingRestart)) nodes.forEach((node, at) => void world.after(at * ROLLING_MS, () => node.retire()));
+    world.after(10 * MINUTE_MS * dice.between(0.2, 1), rollOn);
+  };
+
+  return {
+    ...{ nodes, shared, leaseMs },
+    wellSinceMs: () =>
+      Math.max(
+        ...nodes.map((node) => (node.engine() ? node.openSinceMs() : Number.POSITIVE_INFINITY)),
+        ...nodes.map((node) => node.life()?.frozenUntilMs() ?? 0),
+        ...troubles.flatMap(({ cutUntilMs, deafUntilMs }) => [cutUntilMs, deafUntilMs]),
+      ),
+    boot: () => {
+      nodes.forEach((node, at) => {
+        const isLate = at > 0 && dice.chance(0.3);
+        if (isLate) world.after(dice.between(0, LATEST_JOIN_MS), () => node.boot());
+        else node.boot();
+        world.after(dice.between(0, MINUTE_MS), everyMinute(at));
+      });
+      world.after(10 * MINUTE_MS * dice.roll(), rollOn);
+      world.after(MINUTE_MS * outages.roll(), storeEveryMinute);
+    },
+    figures: () => ({ sharedWorlds: 1, ...counts, ...book.figures() }),
+  };
+};

@@ -1,0 +1,37 @@
+// How long a provider that answers nothing is asked whether it took a submission: for confirm_s, and no longer.
+
+import type { Situations } from "./coverage-counters.ts";
+import type { NodeLife } from "./node-life.ts";
+
+/** `confirm_s` of a route that names none, and the longest pause between two questions with the time that they take. */
+const CONFIRM_MS = 120_000;
+const LONGEST_GAP_MS = 70_000;
+
+export type Questions = {
+  /** A question about an attempt that is not given up. `by`: of who asks; an operator who has it asked again begins anew. */
+  asked(ref: string, isUnclear: boolean, by: AbortSignal): void;
+};
+
+/** Of one life: the next begins to count anew. */
+export const openQuestions = (of: { life: NodeLife; fault: (text: string) => void; situations: Situations }): Questions => {
+  const { life, situations } = of;
+  const silent = new Map<string, { by: AbortSignal; sinceMs: number; lastMs: number; isOver: boolean }>();
+  return {
+    asked: (ref, isUnclear, by) => {
+      const nowMs = life.world.nowMs();
+      const known = silent.get(ref);
+      const isAnew = known?.by !== by || nowMs - known.lastMs > LONGEST_GAP_MS || life.frozenUntilMs() > known.sinceMs;
+      if (!isUnclear) silent.delete(ref);
+      else if (isAnew) silent.set(ref, { by, sinceMs: nowMs, lastMs: nowMs, isOver: false });
+      else {
+        known.lastMs = nowMs;
+        const silentMs = nowMs - known.sinceMs;
+        if (silentMs > CONFIRM_MS + LONGEST_GAP_MS)
+          of.fault(`${ref}: asked about for ${silentMs} ms, and its provider answers nothing`);
+        if (silentMs < CONFIRM_MS || known.isOver) return;
+        known.isOver = true;
+        situations.count("confirmBounded");
+      }
+    },
+  };
+};

@@ -1,0 +1,48 @@
+// What is looked at in the database of a world, past every node: its ends, the invariants, and what is overdue.
+
+import type { GenerationRecord } from "../../domain/types.ts";
+import type { StoreReads } from "../../store/store.ts";
+
+const MINUTE_MS = 60_000;
+
+/** Every generation of the database, as a poll would show it. */
+export const readEnds = async (reads: StoreReads): Promise<Map<string, GenerationRecord>> => {
+  const ends = new Map<string, GenerationRecord>();
+  for (const account of await reads.accounts())
+    for (const { kind, generationId } of await reads.movements(account.id, null, 1_000_000)) {
+      const record = kind === "hold" && generationId !== null ? await reads.generationById(generationId, account.seq) : undefined;
+      if (record) ends.set(record.id, record);
+    }
+  return ends;
+};
+
+/** What only a database of one owner has to keep to; where several share it the book of owners judges. */
+const OF_ONE_OWNER = "an epoch wrote after its successor had begun to";
+
+/** What waits for an operator, who sees to it in peace at the latest. */
+const PARKED = "parked:";
+
+/** The thirteen invariants, on the disk as it is. */
+export const verifyDisk = async (of: {
+  reads: StoreReads;
+  nowMs: number | null;
+  isShared: boolean;
+  isPeace: boolean;
+  fault: (text: string) => void;
+}): Promise<void> => {
+  const isExpected = (text: unknown) =>
+    (of.isShared && text === OF_ONE_OWNER) || (!of.isPeace && String(text).startsWith(PARKED));
+  for (const { invariant, name, offending } of await of.reads.verify(of.nowMs)) {
+    const [first] = offending.filter((one) => !isExpected(one.fault));
+    if (first) of.fault(`invariant ${invariant}, ${name}: ${JSON.stringify(first)}`);
+  }
+};
+
+/** On a healthy node nothing is overdue. Only this invariant is asked each minute. */
+export const verifyOverdue = async (reads: StoreReads, nowMs: number, fault: (text: string) => void): Promise<void> => {
+  const overdue = (await reads.unfinished(0, 1000)).filter(
+    ({ deadline }) => deadline !== null && deadline.kind !== "start" && deadline.dueAtMs < nowMs - MINUTE_MS,
+  );
+  for (const { id, deadline } of overdue)
+    fault(`${id}: overdue since ${nowMs - (deadline?.dueAtMs ?? 0)} ms (${deadline?.kind})`);
+};

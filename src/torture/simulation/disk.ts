@@ -1,0 +1,128 @@
+// The disk of a node: the real store in memory, which outlives the node, behind commits that may be slow, refused, or in doubt.
+import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../store/mutations.ts";
+import { openSqliteOver } from "../../store/sqlite/in-process.ts";
+import type { Store, StoreReads } from "../../store/store.ts";
+import type { Situations } from "./coverage-counters.ts";
+import type { Faults } from "./faults.ts";
+import type { Crossing, NodeLife } from "./node-life.ts";
+import type { Dice } from "./rng.ts";
+import type { Trace } from "./trace.ts";
+import type { WorldDatabase } from "./world-database.ts";
+
+/** A charge as a defect would have it, not the quote of its attempt: the store refuses it, and its generation is parked. */
+export const defective =
+  (dice: Dice, faults: () => Faults, situations: Situations) =>
+  (deed: Deed): Deed => {
+    if (deed.deed !== "step" || deed.settlement?.kind !== "capture" || !dice.chance(faults().refusedCapture)) return deed;
+    situations.count("parked");
+    return { ...deed, settlement: { ...deed.settlement, credits: deed.settlement.credits + 1 } };
+  };
+
+/** A step that the store refuses as it is was never to be written. @param sent the deeds as they came to the store */
+export const insistOnSteps = (
+  deeds: readonly Deed[],
+  sent: readonly Deed[],
+  outcomes: readonly DeedOutcome[],
+  fault: (text: string) => void,
+): void => {
+  deeds.forEach((deed, at) => {
+    const outcome = outcomes[at];
+    if (deed.deed === "step" && sent[at] === deed && outcome?.kind === "refused")
+      fault(`${deed.seq}: the store refused its ${deed.event.type}: ${outcome.reason}`);
+  });
+};
+
+export type DiskParts = {
+  database: WorldDatabase;
+  life: NodeLife;
+  dice: Dice;
+  faults: () => Faults;
+  isFull: () => boolean;
+  trace: Trace;
+  /** What becomes of a deed on its way to the store. */
+  tamper: (deed: Deed) => Deed;
+  /** Something happened that the service must never do. */
+  fault: (text: string) => void;
+};
+
+/** What a commit is for, by the deed in it that matters most. */
+export const crossingOf = (deeds: readonly Deed[]): Crossing => {
+  const isStepTo = (state: string) => deeds.some((deed) => deed.deed === "step" && deed.stateAfter === state);
+  if (deeds.some((deed) => deed.deed === "step" && deed.settlement)) return "commit: settled";
+  if (isStepTo("running.submitting.sending")) return "commit: sending";
+  if (isStepTo("running.polling")) return "commit: accepted";
+  if (isStepTo("running.submitting.intent")) return "commit: attempt begun";
+  return deeds.some((deed) => deed.deed === "admit") ? "commit: admitted, not told" : "commit: other";
+};
+
+/** One line for the trace: what the deed was about and what became of it. */
+export const tellDeed = (trace: Trace, who: string, deed: Deed, outcome: DeedOutcome): void => {
+  if (deed.deed === "step") {
+    const n = "n" in deed.event ? String(deed.event.n) : "";
+    trace.tell(who, deed.event.type, `${deed.seq} ${n}`, `${deed.stateAfter} v${deed.version} ${outcome.kind}`);
+  } else if (deed.deed === "admit") trace.tell(who, "admit", deed.id, `${deed.idempotencyKey ?? "no key"} ${outcome.kind}`);
+  else if (deed.deed === "mark-attempt")
+    trace.tell(who, "mark-attempt", `${deed.seq} ${deed.change.n}`, `${deed.change.state ?? ""} ${outcome.kind}`);
+  else if (deed.deed !== "beat") trace.tell(who, deed.deed, "", outcome.kind);
+};
+
+type Read = Exclude<keyof StoreReads, "close">;
+/** The reads that the engine waits for while it works. */
+export const ASKED: readonly Read[] = [
+  "generationByKey",
+  "inputOf",
+  "attempt",
+  "unfinished",
+  "watchedAttempts",
+  "jobOwner",
+  "generationById",
+];
+
+/** Reads that are each answered late now and then. @param reach waited for before each: what it throws, the read throws. */
+export const lateReads = <R extends StoreReads>(
+  { life, dice, faults }: Pick<DiskParts, "life" | "dice" | "faults">,
+  inner: R,
+  names: readonly Read[] = ASKED,
+  reach: () => Promise<void> = () => Promise.resolve(),
+): R => {
+  const slowed = <K extends Read>(name: K): StoreReads[K] => {
+    const read = inner[name] as (...words: unknown[]) => Promise<unknown>;
+    const late = async (...words: unknown[]): Promise<unknown> => {
+      if (dice.chance(faults().slowRead)) await life.sleep(dice.between(0, 50));
+      await life.cross("read");
+      await reach();
+      const answer = await read(...words);
+      if (dice.chance(faults().slowRead)) await life.sleep(dice.between(0, 50));
+      return answer;
+    };
+    return late as unknown as StoreReads[K];
+  };
+  return { ...inner, ...Object.fromEntries(names.map((name) => [name, slowed(name)])) };
+};
+
+export const openDisk = async (parts: DiskParts): Promise<Store> => {
+  const { life, dice, trace } = parts;
+  const inner = await openSqliteOver(parts.database, { mode: "test", nowMs: life.clock.nowMs() });
+
+  const commit = async (deeds: readonly Deed[]): Promise<DeedOutcome[]> => {
+    const faults = parts.faults();
+    await life.cross("commit: before");
+    await life.sleep(dice.chance(faults.slowCommit) ? dice.between(100, 4_000) : dice.between(0, 4));
+    await life.cross("commit: before");
+    if (parts.isFull()) throw new StoreFull("the disk is full");
+    const isUnknown = dice.chance(faults.unknownCommit);
+    if (isUnknown && dice.chance(0.5)) throw new StoreUnknown("a sync failed, and nothing was written");
+    const sent = deeds.map(parts.tamper);
+    const outcomes = await inner.commit(sent);
+    insistOnSteps(deeds, sent, outcomes, parts.fault);
+    deeds.forEach((deed, at) => {
+      const outcome = outcomes[at];
+      if (outcome) tellDeed(trace, life.name, deed, outcome);
+    });
+    if (isUnknown) throw new StoreUnknown("a sync failed, and all was written");
+    await life.cross(crossingOf(deeds));
+    return outcomes;
+  };
+
+  return { ...lateReads(parts, inner), commit };
+};

@@ -1,0 +1,81 @@
+// The faults of a simulated world: each seed draws which of them it knows and how often they happen; some seeds know none.
+import type { Dice } from "./rng.ts";
+
+/** Name → what it means, and the highest probability per occasion that a seed may draw. */
+export const FAULTS = {
+  crash: { most: 0.06, means: "the process ends at an await or between two commits, per crossing" },
+  bootCrash: { most: 0.1, means: "the process ends while it recovers, per crossing" },
+  drain: { most: 0.5, means: "an end that is asked for first, per end" },
+  slowCommit: { most: 0.05, means: "a commit takes seconds" },
+  diskFull: { most: 0.5, means: "the disk is full for a while, per minute" },
+  unknownCommit: { most: 0.01, means: "a commit fails and may or may not have been written" },
+  slowRead: { most: 0.2, means: "a read is answered late, so that answers change their order" },
+  refusedConnection: { most: 0.1, means: "nothing listens at the provider" },
+  lostRequest: { most: 0.1, means: "a submission never arrives and its sender waits in vain" },
+  lateRequest: { most: 0.1, means: "a submission arrives long after its sender gave up" },
+  lostAnswer: { most: 0.25, means: "a submission is accepted and the answer is lost" },
+  badAnswer: { most: 0.1, means: "a submission is accepted and the answer cannot be read" },
+  outage: { most: 0.3, means: "a provider turns everything away for minutes, per minute" },
+  wrongJob: { most: 0.1, means: "an acceptance names a job that is another attempt's" },
+  rateLimited: { most: 0.2, means: "the provider says 429 before it looks at anything" },
+  refused: { most: 0.15, means: "the provider refuses the input" },
+  brokenRoute: { most: 0.2, means: "the provider refuses because of itself" },
+  jobFails: { most: 0.3, means: "an accepted job fails" },
+  jobHangs: { most: 0.1, means: "an accepted job never ends" },
+  slowJob: { most: 0.2, means: "an accepted job takes longer than its route may" },
+  unclearPoll: { most: 0.3, means: "a poll is answered by a gateway, not by the provider" },
+  deadPolls: { most: 0.3, means: "the provider cannot be asked for minutes, per job" },
+  stalePoll: { most: 0.2, means: "a poll of a finished job still says that it runs" },
+  forgottenPoll: { most: 0.1, means: "the provider does not know the job for a moment" },
+  forgottenJob: { most: 0.03, means: "the provider loses the job for good" },
+  unclearFind: { most: 0.3, means: "a look-up is not answered" },
+  lateList: { most: 0.5, means: "a job is on the provider's list only after a while" },
+  badFile: { most: 0.2, means: "a result cannot be read at this try" },
+  lostFile: { most: 0.05, means: "a result can never be read" },
+  expiredFile: { most: 0.1, means: "a result's link is over before it is fetched" },
+  mismatch: { most: 0.3, means: "what is delivered is not what was ordered, per job" },
+  storageRefuses: { most: 0.1, means: "the disk for files refuses" },
+  clockJump: { most: 0.5, means: "the wall clock jumps, per ten minutes" },
+  reload: { most: 0.5, means: "the catalogue is replaced, per ten minutes" },
+  sameInput: { most: 0.5, means: "two submissions have the same input, so that a list cannot tell them apart" },
+  // Of worlds with several nodes.
+  partition: { most: 0.4, means: "a node cannot reach the store it shares, only providers and clients, per node and minute" },
+  deafLease: { most: 0.4, means: "a node cannot renew its lease and reaches everything else, per node and minute" },
+  zombie: { most: 0.5, means: "a process is stopped past its lease and goes on with all it had in mind, per node and minute" },
+  zombieStep: { most: 0.02, means: "the same in the middle of what it does, per crossing" },
+  clockSkew: { most: 1, means: "a node's clock is off by minutes and runs a little fast or slow, per life" },
+  slowTransaction: { most: 0.05, means: "a transaction over a shared store takes as long as it may, or is given up" },
+  lostCommit: { most: 0.05, means: "the connection is lost during COMMIT: whether it was written has to be read back" },
+  rollingRestart: { most: 0.5, means: "all nodes are drained and started again, one after the other, per ten minutes" },
+  // Of clips that clients link to; last, so that what is drawn for the others stays.
+  changedClip: { most: 0.5, means: "a client's clip is another when it is fetched than when it was measured, per clip" },
+  stuckClip: { most: 0.2, means: "a client's clip never comes, and its client gives up, per clip" },
+  awayClip: { most: 0.3, means: "a client's clip cannot be fetched at this try" },
+  lostCopy: { most: 0.2, means: "our copy of a clip is gone when it is given to a provider" },
+  // Of operators, and of what a node needs besides providers; after all others for the same reason.
+  decision: { most: 0.6, means: "an operator settles, fails or retries a generation, whatever it is doing, per half minute" },
+  refusedCapture: { most: 0.3, means: "the store refuses a charge, which parks its generation, per charge" },
+  instantResult: { most: 3, means: "the provider that cannot be asked gives the result in its answer, per submission" },
+  brownOut: { most: 0.1, means: "a provider answers 502 to everything for ten minutes, whatever it does, per minute" },
+  bucketAway: { most: 0.3, means: "what keeps files refuses everything for a while, per minute" },
+  storeAway: { most: 0.3, means: "no node reaches the store that they share, for 1, 12, 60 or 600 s, per minute" },
+  spoolFull: { most: 0.3, means: "a node's own disk takes no answers for a while, per node and minute" },
+} as const;
+export type FaultName = keyof typeof FAULTS;
+export type Faults = Readonly<Record<FaultName, number>>;
+
+export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];
+/** Shares of the seeds in which nothing is wrong, and of the faults that another seed knows. */
+const QUIET_SEEDS = 0.04;
+
+/** Draws the faults of a seed. `without`: faults that do not happen, whatever was drawn. */
+export const drawFaults = (dice: Dice, without: ReadonlySet<FaultName>): Faults => {
+  const isQuiet = dice.chance(QUIET_SEEDS);
+  const share = dice.between(0.1, 0.7);
+  const drawn = FAULT_NAMES.map((name): [FaultName, number] => {
+    const isKnown = dice.chance(share);
+    const probability = FAULTS[name].most * dice.roll();
+    return [name, isKnown && !isQuiet && !without.has(name) ? probability : 0];
+  });
+  return Object.fromEntries(drawn) as Record<FaultName, number>;
+};

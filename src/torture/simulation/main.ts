@@ -1,0 +1,164 @@
+// The simulation: `npm run simulate -- [--seed N] [--seeds K]`; ends with `N passed, N failed`.
+
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { unseen } from "./coverage-counters.ts";
+import { FAULT_NAMES, FAULTS, type FaultName } from "./faults.ts";
+import { runOnCores, type ShareEnd } from "./parallel.ts";
+import { runSeed, runSeeds, unstruck, type WorldOptions } from "./run.ts";
+import { replayCommand, shrink } from "./shrink.ts";
+
+const HELP = `Simulated worlds: the real engine, ledger, machines and store in virtual time, under faults drawn from a seed.
+
+  npm run simulate                              1,000 seeds from a random one
+  npm run simulate -- --seed 7                  one seed
+  npm run simulate -- --seed 7 --seeds 5000     seeds 7 to 5006
+  npm run simulate -- --seed 7 --trace          one seed with every line of its trace
+
+  --seed N         the first seed (random when absent)
+  --seeds K        how many (1 with --seed alone, else 1,000)
+  --seconds S      stop after this many seconds
+  --wishes N       at most this many submissions per world
+  --nodes N        nodes over one store, 1 to 3 (drawn from the seed when absent: one world in seven has several)
+  --without A,B    faults that do not happen
+  --trace          print the trace (one seed)
+  --cores N        processes at a time (all cores when absent)
+  --json           the end as one JSON line
+
+Faults: ${FAULT_NAMES.map((name) => `\n  ${name.padEnd(18)} ${FAULTS[name].means}`).join("")}
+`;
+/** So many seeds end processes at every registered place; fewer may miss one. */
+const ENOUGH_FOR_ALL_CROSSINGS = 500;
+/** So many bring about every situation that worlds are made for. */
+const ENOUGH_FOR_ALL_SITUATIONS = 2_000;
+const PROGRESS_MS = 5_000;
+const MOST_NODES = 3;
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const stop = (why: string): never => {
+  process.stderr.write(`${why}\n`);
+  process.exit(2);
+};
+const countOf = (name: string, text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined;
+  return /^\d{1,15}$/.test(text) ? Number(text) : stop(`--${name}: expected a whole number, not ${JSON.stringify(text)}`);
+};
+const faultOf = (name: string): FaultName =>
+  FAULT_NAMES.find((known) => known === name) ?? stop(`--without: no fault ${JSON.stringify(name)}; --help lists them`);
+
+const readWords = () => {
+  try {
+    return parseArgs({
+      options: {
+        ...{ seed: { type: "string" }, seeds: { type: "string" }, seconds: { type: "string" }, wishes: { type: "string" } },
+        ...{
+          nodes: { type: "string" },
+          without: { type: "string" },
+          trace: { type: "boolean" },
+          json: { type: "boolean" },
+          cores: { type: "string" },
+          help: { type: "boolean" },
+        },
+      },
+    }).values;
+  } catch (fault) {
+    return stop(`${fault instanceof Error ? fault.message : String(fault)}; see --help`);
+  }
+};
+
+const tellFailure = async (seed: number, options: WorldOptions): Promise<void> => {
+  say(`(fail) seed ${seed}`);
+  const failure = await runSeed(seed, options);
+  const again = await runSeed(seed, options);
+  if (again.fingerprint !== failure.fingerprint) say("       its second run went another way: something in it is left to chance");
+  const small = await shrink(failure, options);
+  for (const line of small.end.trace) say(`  ${line}`);
+  for (const fault of small.end.faults.slice(0, 5)) say(`  found: ${fault}`);
+  const drawn = Object.entries(small.end.drawn).filter(([, probability]) => probability > 0);
+  say(`  faults: ${drawn.map(([name, probability]) => `${name} ${probability.toFixed(3)}`).join(", ") || "none"}`);
+  say(`  replay: ${replayCommand(failure.seed, small.options)}`);
+};
+
+const words = readWords();
+if (words.help) {
+  say(HELP);
+  process.exit(0);
+}
+const wishes = countOf("wishes", words.wishes);
+const nodes = countOf("nodes", words.nodes);
+if (nodes !== undefined && (nodes < 1 || nodes > MOST_NODES)) stop(`--nodes: expected 1 to ${MOST_NODES}`);
+const options: WorldOptions = {
+  ...(words.without ? { without: words.without.split(",").map(faultOf) } : {}),
+  ...(wishes === undefined ? {} : { wishes }),
+  ...(nodes === undefined ? {} : { nodes }),
+};
+const first = countOf("seed", words.seed) ?? Math.floor(Math.random() * 1_000_000_000);
+const count = countOf("seeds", words.seeds) ?? (words.seed === undefined ? 1_000 : 1);
+if (count === 0) stop("--seeds: expected at least 1");
+if (words.trace && count > 1) stop("--trace: shows one seed; leave --seeds out");
+const seconds = countOf("seconds", words.seconds);
+/** Below this a second process costs more than it gains. */
+const WORTH_CORES = 50;
+const cores = count < WORTH_CORES ? 1 : (countOf("cores", words.cores) ?? availableParallelism());
+
+if (words.trace) {
+  const end = await runSeed(first, { ...options, keepsTrace: true });
+  for (const line of end.trace) say(line);
+  for (const fault of end.faults) say(`found: ${fault}`);
+  say(`figures ${JSON.stringify({ ...end.figures, fingerprint: end.fingerprint })}`);
+  say(`${end.faults.length === 0 ? 1 : 0} passed, ${end.faults.length === 0 ? 0 : 1} failed`);
+  process.exit(end.faults.length === 0 ? 0 : 1);
+}
+
+const beganMono = performance.now();
+const elapsedS = () => (performance.now() - beganMono) / 1000;
+let saidMono = beganMono;
+const progress = (done: number) => {
+  if (performance.now() - saidMono < PROGRESS_MS) return;
+  saidMono = performance.now();
+  say(`  ${done} of ${count} seeds, ${Math.round((done / elapsedS()) * 60)} a minute`);
+};
+const sumInto = (sums: Record<string, number>, more: Record<string, number>) => {
+  for (const [name, figure] of Object.entries(more)) sums[name] = (sums[name] ?? 0) + figure;
+};
+
+const runHere = async (): Promise<ShareEnd[]> => {
+  const isOver = () => seconds !== undefined && elapsedS() >= seconds;
+  const end = await runSeeds(first, count, { options, isOver, told: progress });
+  const { seeds, figures, failure } = end;
+  const struck = Object.fromEntries(end.struck);
+  return [{ firstSeed: first, seeds, failed: failure?.seed ?? null, faults: failure?.faults ?? [], struck, figures }];
+};
+const passedOn = [
+  ...(seconds === undefined ? [] : ["--seconds", String(seconds)]),
+  ...(wishes === undefined ? [] : ["--wishes", String(wishes)]),
+  ...(nodes === undefined ? [] : ["--nodes", String(nodes)]),
+  ...(words.without ? ["--without", words.without] : []),
+];
+if (!words.json) say(`seed ${first}, ${count} seeds`);
+const shares = cores > 1 ? await runOnCores({ first, count, cores, words: passedOn, told: progress }) : await runHere();
+
+const seeds = shares.reduce((sum, share) => sum + share.seeds, 0);
+const figures: Record<string, number> = {};
+const struck: Record<string, number> = {};
+for (const share of shares) {
+  sumInto(figures, share.figures);
+  sumInto(struck, share.struck);
+}
+const failures = shares.flatMap(({ failed }) => (failed === null ? [] : [failed]));
+if (words.json) {
+  const faults = shares.flatMap((share) => share.faults);
+  const all: ShareEnd = { firstSeed: first, seeds, failed: failures[0] ?? null, faults, struck, figures };
+  say(JSON.stringify(all));
+  process.exit(failures.length === 0 ? 0 : 1);
+}
+for (const seed of failures) await tellFailure(seed, options);
+const judgesCrossings = seeds >= ENOUGH_FOR_ALL_CROSSINGS && !words.without && !words.nodes && failures.length === 0;
+const missed = judgesCrossings ? unstruck(new Map(Object.entries(struck))) : [];
+for (const crossing of missed) say(`(fail) no process ended at: ${crossing}`);
+const never = judgesCrossings && seeds >= ENOUGH_FOR_ALL_SITUATIONS ? unseen(figures) : [];
+for (const situation of never) say(`(fail) never came about: ${situation}`);
+say(`figures ${JSON.stringify({ firstSeed: first, seeds, perMinute: Math.round((seeds / elapsedS()) * 60), ...figures })}`);
+const failed = failures.length + missed.length + never.length;
+say(`${seeds - failures.length} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);

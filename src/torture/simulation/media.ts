@@ -1,0 +1,122 @@
+// Where results are fetched from and kept in a simulated world: the media port over the upstream's jobs, and what is on the shelf.
+import type { EngineParts } from "../../app/core-types.ts";
+import { judged } from "../../domain/delivery-check.ts";
+import { isSpooled, SPOOLED, StorageRefused } from "../../files/port.ts";
+import { lengthFault } from "../../media/pin-input.ts";
+import type { CollectOutcome, Media, PinOutcome, PinWanted } from "../../media/port.ts";
+import { type Clips, copyName, measureClips, shownBy } from "./clips.ts";
+import type { Situations } from "./coverage-counters.ts";
+import { delivered } from "./deliveries.ts";
+import type { Faults } from "./faults.ts";
+import { INLINE } from "./network.ts";
+import type { NodeLife } from "./node-life.ts";
+import type { Dice } from "./rng.ts";
+import type { Upstream, UpstreamJob } from "./upstream.ts";
+
+/** The name a job's file is known by: what a client sees in place of a hash. */
+export const fileNameOf = (provider: string, jobId: string): string =>
+  Bun.CryptoHasher.hash("sha256", `${provider}/${jobId}`, "hex");
+
+/** What lies on the shelf: one file per generation, the last that was put there. It outlives every process. */
+export type Kept = Map<string, string>;
+/** What outlives every process: files of results, copies of clips. */
+export type Shelved = { kept: Kept; clips: Clips };
+/** In a bucket that nodes share, a file's name says what is in it, so that no node writes over another's. */
+export const sharedName = (generationId: string, file: string): string => `${generationId} ${file}`;
+
+/** Providers are given pinned inputs by links of ours. */
+export const PIN_INPUTS: EngineParts["inputs"] = {
+  giving: { formFor: () => "link", linkBase: () => "https://us.test" },
+  signInput: (base, ref, n) => `${base}/inputs/${ref}/${n}?`,
+  ...{ isTrusting: false, mostBytes: 1_000_000 },
+};
+
+export const openShelf = (
+  parts: Shelved & {
+    life: NodeLife;
+    dice: Dice;
+    faults: () => Faults;
+    upstream: Upstream;
+    isShared: boolean;
+    /** Whether the place of files refuses everything at this moment. */
+    isAway: () => boolean;
+    /** What was in an answer is kept. */
+    inHand: (job: UpstreamJob) => void;
+    situations: Situations;
+  },
+): Media => {
+  const { life, dice, upstream, clips } = parts;
+  const jobAt = (url: string): UpstreamJob | undefined => {
+    const [, provider = "", jobId = ""] = /^(?:https|spool|inline):\/\/files\.test\/([^/]+)\/([^/]+)\//.exec(url) ?? [];
+    return upstream.job(provider, jobId);
+  };
+  /** Longer than any world lasts. */
+  const forEverMs = 1e10;
+  const pin = async (wanted: PinWanted, signal: AbortSignal): Promise<PinOutcome> => {
+    const { generationId, n, url } = wanted;
+    const faults = parts.faults();
+    await life.cross("pin: before");
+    const shown = shownBy(url);
+    await life.sleep(shown.isStuck ? forEverMs : dice.between(5, 20_000) * dice.roll(), signal);
+    if (signal.aborted) return { kind: "called-off" };
+    const refuse = (why: string, mayPass: boolean): PinOutcome => {
+      clips.refused.add(generationId);
+      return { kind: "refused", why, mayPass };
+    };
+    if (dice.chance(faults.awayClip)) return refuse("its server answers 503", true);
+    if (parts.isAway() || dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
+    const ms = shown.fetchedMs;
+    const why = lengthFault({ kind: "video", ms }, wanted);
+    if (why !== undefined) return { kind: "refused", why, mayPass: false };
+    const sha256 = Bun.CryptoHasher.hash("sha256", url, "hex");
+    const copy = { n, sha256, bytes: 1000, mime: "video/mp4", ms };
+    clips.copies.set(copyName(generationId, n), copy);
+    await life.cross("pin: kept");
+    return { kind: "pinned", copy };
+  };
+  return {
+    measure: async (links) => measureClips(links),
+    pin,
+    copyOf: async () => undefined,
+    hasCopy: async (generationId, { n }) => {
+      if (dice.chance(parts.faults().lostCopy)) {
+        clips.copies.delete(copyName(generationId, n));
+        clips.lostAtMs.set(generationId, life.world.nowMs());
+      }
+      return clips.copies.has(copyName(generationId, n));
+    },
+    keepInline: async (_, results) => {
+      const [file] = results;
+      if (!file?.url.startsWith(INLINE)) return [...results];
+      if (parts.isAway()) {
+        parts.situations.count("instantHeld");
+        throw new StorageRefused("the place of files is away");
+      }
+      const job = jobAt(file.url);
+      if (job) parts.inHand(job);
+      parts.situations.count("instantResults");
+      return [{ ...file, url: file.url.replace(INLINE, `${SPOOLED}//`) }];
+    },
+    collect: async ({ generationId, results, ordered }, signal): Promise<CollectOutcome> => {
+      const faults = parts.faults();
+      await life.cross("collect: before");
+      await life.sleep(dice.between(5, 3_000), signal);
+      const url = results[0]?.url ?? "";
+      const job = jobAt(url);
+      // What was in the answer lies on a disk: it is read, or that is away.
+      const isRemote = !isSpooled(url);
+      if (job?.fileIsLost) return { kind: "unreadable", detail: "not a picture", isUnusable: true };
+      if (!job || (isRemote && dice.chance(faults.badFile))) return { kind: "unreadable", detail: "not a picture" };
+      if (isRemote && dice.chance(faults.expiredFile)) return { kind: "expired", detail: "403" };
+      if (parts.isAway() || dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
+      if (signal.aborted) return { kind: "unreadable", detail: "given up" };
+      const name = fileNameOf(job.provider, job.jobId);
+      const output = delivered(job.kind, job.wrong, name);
+      const { mismatch } = judged(ordered, output);
+      if (mismatch) return { kind: "mismatched", mismatch };
+      parts.kept.set(parts.isShared ? sharedName(generationId, name) : generationId, name);
+      await life.cross("collect: kept");
+      return { kind: "collected", output };
+    },
+  };
+};

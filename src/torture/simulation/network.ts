@@ -1,0 +1,250 @@
+// The wire between a node and the providers: the providers port over the simulated upstream, with everything a network does to it.
+
+import type { Failure } from "../../domain/types.ts";
+import { openPool, type Pool } from "../../providers/bulkhead.ts";
+import { openClaims } from "../../providers/job-claims.ts";
+import type { PollOutcome, Providers, SubmitOutcome, Work } from "../../providers/port.ts";
+import { openQuestions } from "./confirm-bound.ts";
+import type { Situations } from "./coverage-counters.ts";
+import type { Faults } from "./faults.ts";
+import { lookUpOnList } from "./job-lists.ts";
+import { LATEST_ARRIVAL_MS, PROVIDERS } from "./market.ts";
+import type { NodeLife } from "./node-life.ts";
+import type { Dice } from "./rng.ts";
+import type { Trace } from "./trace.ts";
+import type { Arrival, Upstream, UpstreamJob } from "./upstream.ts";
+
+export type WireParts = {
+  life: NodeLife;
+  dice: Dice;
+  faults: () => Faults;
+  upstream: Upstream;
+  isOwned: (provider: string, jobId: string) => Promise<boolean>;
+  trace: Trace;
+  /** A submission leaves for its provider. */
+  left: (provider: string, ref: string) => void;
+  /** A provider answers after so long, with the result itself. */
+  worksFor: (ms: number) => void;
+  /** An answer that names a job was read. */
+  inHand: (job: UpstreamJob) => void;
+  fault: (text: string) => void;
+  situations: Situations;
+  /** The service was told that nothing was accepted: it may send this attempt again. */
+  refusedFor: (ref: string) => void;
+};
+
+/** Deadlines of calls, as the service has them. */
+const SUBMIT_MS = 30_000;
+const ASK_MS = 15_000;
+/** Submissions in flight per provider: few, so that attempts wait for a connection. */
+const SLOTS = 2;
+
+const FAILURES: Readonly<Record<"rateLimited" | "refused" | "broken", (dice: Dice) => Failure>> = {
+  rateLimited: (dice) => ({
+    class: "rate_limited",
+    detail: "429",
+    ...(dice.chance(0.5) ? { retryAfterMs: dice.whole(1, dice.pick([10, 40, 1_200])) * 1000 } : {}),
+  }),
+  refused: (dice) => ({ class: dice.pick(["refused_input", "invalid_for_route", "input_unreachable"]), detail: "422" }),
+  broken: (dice) => ({ class: dice.pick(["overloaded", "config_fault", "balance"]), detail: "refused" }),
+};
+
+/** Where a job's file is. Only the newest link of a job works. */
+export const fileUrl = (job: UpstreamJob, made: number): string => `https://files.test/${job.provider}/${job.jobId}/${made}`;
+/** What was in an answer, before it is kept. */
+const inlineUrl = ({ provider, jobId }: UpstreamJob): string => `${INLINE}files.test/${provider}/${jobId}/0`;
+export const INLINE = "inline://";
+
+const requestOf = ({ attempt }: Work): { input: string; clip: string | null } => {
+  const { input, clip } = JSON.parse(attempt.request ?? "null") as { input: string; clip: string | null };
+  return { input, clip };
+};
+
+export const openWire = (parts: WireParts): Providers => {
+  const { life, dice, upstream, trace } = parts;
+  const claims = openClaims();
+  const pools = new Map<string, Pool>(Object.keys(PROVIDERS).map((provider) => [provider, openPool(SLOTS)]));
+  const questions = openQuestions(parts);
+  let linksMade = 0;
+  const traits = (provider: string) => {
+    const known = PROVIDERS[provider];
+    if (!known) throw new Error(`no provider ${provider}`);
+    return known;
+  };
+  const travelMs = () => dice.between(5, 400) * dice.roll();
+  const arriveWith = (work: Work, isQuestion: boolean) =>
+    upstream.arrive({
+      provider: work.attempt.route.provider,
+      ref: work.attempt.ref,
+      kind: work.attempt.route.kind,
+      isQuestion,
+      ...requestOf(work),
+    });
+
+  /** What an arrival says to the one who sent it. */
+  const answerOf = (arrival: Arrival): SubmitOutcome => {
+    if (arrival.job && arrival.job.answersAfterMs !== null)
+      return {
+        ...{ kind: "announced", job: { jobId: arrival.job.jobId } },
+        results: [{ url: inlineUrl(arrival.job), mime: "image/png" }],
+      };
+    if (arrival.job) return { kind: "accepted", job: { jobId: arrival.job.jobId } };
+    const failure = FAILURES[arrival.verdict as keyof typeof FAILURES](dice);
+    return { kind: "rejected", failure };
+  };
+
+  /** A job of the provider that an attempt on disk has already. */
+  const anothersJob = async (provider: string, ref: string): Promise<string | undefined> => {
+    for (const job of upstream.jobs)
+      if (job.provider === provider && job.ref !== ref && (await parts.isOwned(provider, job.jobId))) return job.jobId;
+    return undefined;
+  };
+
+  const submit = async (work: Work, signal: AbortSignal): Promise<SubmitOutcome> => {
+    const faults = parts.faults();
+    const { ref, route } = work.attempt;
+    await life.cross("submit: before the bytes leave");
+    if (dice.chance(faults.refusedConnection)) {
+      await life.sleep(travelMs(), signal);
+      parts.refusedFor(ref);
+      return { kind: "rejected", failure: { class: "not_sent", detail: "connection refused" } };
+    }
+    trace.tell(life.name, "submit", ref, route.provider);
+    parts.left(route.provider, ref);
+    const isLost = dice.chance(faults.lostRequest);
+    const arrivalMs = dice.chance(faults.lateRequest) ? dice.between(1_000, LATEST_ARRIVAL_MS) : travelMs();
+    const backMs = travelMs();
+    const isAnswerLost = dice.chance(faults.lostAnswer);
+    const isAnswerBad = dice.chance(faults.badAnswer);
+    // What has left arrives, whatever becomes of its sender.
+    let arrival: Arrival | null = null;
+    if (!isLost)
+      life.world.after(arrivalMs, () => {
+        arrival = arriveWith(work, false);
+      });
+    const isTold = !isLost && !isAnswerLost && arrivalMs + backMs < SUBMIT_MS;
+    await life.sleep(isTold ? arrivalMs + backMs : dice.chance(0.5) ? SUBMIT_MS : dice.between(50, SUBMIT_MS), signal);
+    const seen = arrival as Arrival | null;
+    if (!isTold || signal.aborted || seen === null) return { kind: "ambiguous", detail: "no answer" };
+    const workMs = seen.job?.answersAfterMs ?? 0;
+    if (workMs > 0) parts.worksFor(workMs);
+    if (workMs > 0) await life.sleep(Math.min(workMs, SUBMIT_MS - arrivalMs - backMs), signal);
+    if (signal.aborted || workMs > SUBMIT_MS - arrivalMs - backMs) return { kind: "ambiguous", detail: "no answer" };
+    if (upstream.isBrownedOut(route.provider)) return { kind: "ambiguous", detail: "502" };
+    if (isAnswerBad) return { kind: "ambiguous", detail: "an answer that is not one" };
+    const outcome = answerOf(seen);
+    if (outcome.kind === "accepted") {
+      const other = dice.chance(faults.wrongJob) ? await anothersJob(route.provider, ref) : undefined;
+      if (other) outcome.job = { jobId: other };
+      if (!claims.take(route.provider, outcome.job.jobId, ref))
+        return { kind: "ambiguous", detail: "the job was given to another attempt" };
+    }
+    await life.cross("submit: answer read, not written down");
+    if (outcome.kind === "rejected") parts.refusedFor(ref);
+    if (outcome.kind === "accepted" && seen.job?.jobId === outcome.job.jobId && !signal.aborted) parts.inHand(seen.job);
+    return outcome;
+  };
+
+  const sayGone = ({ gone }: UpstreamJob, now: number): PollOutcome => {
+    gone.times += 1;
+    if (gone.times === 1) gone.sinceMs = now;
+    // A minute by the service's receipt, which one answer may be late for.
+    gone.isBelievable ||= gone.times >= 3 && now - gone.sinceMs >= 60_000 - 2 * ASK_MS;
+    return { kind: "gone" };
+  };
+  const statusOf = (provider: string, job: UpstreamJob | undefined): PollOutcome => {
+    const faults = parts.faults();
+    const now = life.world.nowMs();
+    if (upstream.isOut(provider) || upstream.isBrownedOut(provider) || dice.chance(faults.unclearPoll))
+      return { kind: "unclear", detail: "502", ...(dice.chance(0.2) ? { retryAfterMs: 5_000 } : {}) };
+    if (!job) return { kind: "gone" };
+    if (now >= job.forgottenAtMs || dice.chance(faults.forgottenPoll)) return sayGone(job, now);
+    job.gone.times = 0;
+    if (now >= job.deafFromMs && now < job.deafUntilMs) return { kind: "unclear", detail: "no answer" };
+    if (job.cancelled) return { kind: "failed", failure: { class: "job_failed", detail: "cancelled" } };
+    if (now < job.endsAtMs || dice.chance(faults.stalePoll)) return { kind: "pending", seen: "running" };
+    if (job.fails) return { kind: "failed", failure: { class: job.fails, detail: "the job failed" } };
+    linksMade += 1;
+    job.announcedAtMs = now;
+    return { kind: "announced", results: [{ url: fileUrl(job, linksMade), mime: "image/png" }] };
+  };
+
+  /** A question and its answer, with the travel of both; `late` when the deadline passes first. */
+  const ask = async <T>(name: "poll" | "cancel" | "find", signal: AbortSignal, question: () => T): Promise<T> => {
+    await life.cross(`${name}: before`);
+    await life.sleep(travelMs(), signal);
+    const answer = question();
+    await life.sleep(dice.chance(0.03) ? dice.between(0, ASK_MS) : travelMs(), signal);
+    await life.cross(`${name}: answered`);
+    return answer;
+  };
+
+  return {
+    configured: (provider) => provider in PROVIDERS,
+    rekey: () => [],
+    rekeyAll: () => [],
+    sharingKey: (id) => [id],
+    traits,
+    fileHeaders: () => ({}),
+    baseUrlOf: () => "https://provider.test",
+    uploadOf: () => null,
+    upload: () => Promise.reject(new Error("nothing is uploaded here")),
+    placeOf: () => "",
+    told: () => undefined,
+    list: () => Promise.resolve({ kind: "none" }),
+    check: () => Promise.resolve({ kind: "none" }),
+    slot: (provider, signal) => (pools.get(provider) ?? openPool(SLOTS)).take(signal),
+    compose: ({ attempt, input, given = {} }) => {
+      upstream.composed(attempt.ref);
+      const link = input.raw.video_url;
+      const clip = typeof link === "string" ? (given[link] ?? link) : null;
+      return JSON.stringify({ ref: attempt.ref, input: input.filled.prompt ?? "", clip });
+    },
+    submit,
+    poll: (work, signal) =>
+      ask("poll", signal, () =>
+        statusOf(work.attempt.route.provider, upstream.job(work.attempt.route.provider, work.attempt.job?.jobId ?? "")),
+      ),
+    cancel: (work, signal) =>
+      ask("cancel", signal, () => {
+        const job = upstream.job(work.attempt.route.provider, work.attempt.job?.jobId ?? "");
+        if (!job || life.world.nowMs() >= job.endsAtMs || dice.chance(0.5)) return false;
+        job.cancelled = true;
+        return true;
+      }),
+    find: async (work, signal, only) => {
+      const { ref, route } = work.attempt;
+      const { recovery } = traits(route.provider);
+      const isOut = upstream.isOut(route.provider) || upstream.isBrownedOut(route.provider);
+      const isUnclear = isOut || dice.chance(parts.faults().unclearFind);
+      if (work.attempt.state === "sending") questions.asked(ref, isUnclear, signal);
+      if (recovery === "key" && !isUnclear) {
+        await life.cross("find: before");
+        await life.sleep(travelMs(), signal);
+        if (signal.aborted) return { kind: "unclear", detail: "given up" };
+        const arrival = arriveWith(work, false);
+        await life.cross("find: answered");
+        // A refusal of the second request says nothing about the first.
+        return arrival.job ? { kind: "found", job: { jobId: arrival.job.jobId } } : { kind: "unclear", detail: arrival.verdict };
+      }
+      if (isUnclear) return ask("find", signal, () => ({ kind: "unclear", detail: "503" }) as const);
+      if (recovery === "client_id")
+        return ask("find", signal, () => {
+          const job = upstream.byRef(route.provider, ref);
+          return job ? ({ kind: "found", job: { jobId: job.jobId } } as const) : ({ kind: "absent" } as const);
+        });
+      await life.cross("find: before");
+      await life.sleep(travelMs(), signal);
+      const outcome = await lookUpOnList({
+        ...{ work, upstream, recovery, claims, signal },
+        isOwned: parts.isOwned,
+        providerMs: life.world.nowMs(),
+        nowMs: life.clock.nowMs,
+        bornMs: work.sentElsewhere ? Number.POSITIVE_INFINITY : life.bornMs,
+        onlyMarked: only === "marked",
+      });
+      await life.cross("find: answered");
+      return outcome;
+    },
+  };
+};

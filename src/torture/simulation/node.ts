@@ -1,0 +1,261 @@
+// A node of a simulated world: the service's engine through life after life over a database, its own or shared, with crashes and drains.
+import { parkingOf } from "../../../actors/supervisor/park.ts";
+import { type GenerationOffice, openGenerationOffice } from "../../admin/generations.ts";
+import { type By, withActors } from "../../admin/principal.ts";
+import { joinEngine } from "../../app/core.ts";
+import type { Engine } from "../../app/core-types.ts";
+import { type Membership, openMembership } from "../../cluster/membership.ts";
+import { readSettings } from "../../config/load.ts";
+import { type CrashLoop, openCrashLoop } from "../../generations/crash-loop-guard.ts";
+import type { Log } from "../../logging/events.ts";
+import type { Store } from "../../store/store.ts";
+import { attemptOf, isOnRow } from "./audit-answers.ts";
+import { defective, openDisk } from "./disk.ts";
+import { openShelf, PIN_INPUTS } from "./media.ts";
+import { openWire } from "./network.ts";
+import type { Node, Surroundings } from "./node-environment.ts";
+import { beginLife, type Crossing, type NodeLife, stopTimesOf, timesOf } from "./node-life.ts";
+import { OUT_OF_REACH, openNodeStore } from "./node-store.ts";
+import { type NodeDisk, openOutcomes } from "./unsaved-outcomes.ts";
+import { UNASKED_OF_NODES } from "./unused-reads.ts";
+import type { UpstreamJob } from "./upstream.ts";
+
+const settings = readSettings({
+  GENROUTER_LIMITS__IN_PROGRESS: "4",
+  GENROUTER_LIMITS__SEATS: "6",
+  GENROUTER_LIMITS__SEATS_PER_ROUTE: "3",
+  GENROUTER_LIMITS__LIVE_ACTORS: "4",
+});
+export const LIMITS = settings.limits;
+
+/** The shortest and the longest time a node is down; some absences are long, and deadlines pass meanwhile. */
+const DOWN_MS = [50, 20_000] as const;
+const LONG_DOWN_MS = 3_000_000;
+/** Of an id, the characters that nobody can guess: here nothing is left to chance. */
+const RANDOM_CHARS = 10;
+/** A clock that is right. */
+const TRUE = { offsetMs: 0, rate: 1 };
+const [BEAT_MS, DRAIN_MS] = [10_000, 5_000];
+
+export const openNode = (name: string, around: Surroundings): Node => {
+  const { world, trace, faults, shared, situations, answers } = around;
+  const dice = around.dice.fork(name);
+  const spoolDice = dice.fork("spool");
+  let lives = 0;
+  let life: NodeLife | undefined;
+  let engine: Engine | undefined;
+  let office: By<GenerationOffice> | undefined;
+  /** Its own disk, which outlives its lives; and what happens to deeds on their way to the store. */
+  const own: NodeDisk = new Map();
+  const tamper = defective(dice.fork("defects"), faults, situations);
+  /** Tells the others that this life drains. */
+  let tellLeaving: (() => Promise<void>) | undefined;
+  /** Ends this life in order. */
+  let leave: (() => Promise<void>) | undefined;
+  let openSinceMs = 0;
+
+  /** What a node is besides its engine: alone it counts what it died of, among others it keeps its lease. */
+  const openAlone = (mine: NodeLife, store: Store): CrashLoop =>
+    openCrashLoop({
+      clock: mine.clock,
+      parkAfter: Number.POSITIVE_INFINITY,
+      noted: store.recoveryNote,
+      commit: store.commit,
+      unfinished: store.unfinished,
+      snapshotOf: store.snapshotOf,
+      failed: (seq, fault) => {
+        if (mine.isAlive()) around.fault(`${name}: ${seq} was not taken up: ${String(fault)}`);
+      },
+      parkingOf,
+    });
+  const openOfficeOf = (mine: NodeLife, store: Store, { post, decide }: Engine): By<GenerationOffice> =>
+    withActors(
+      (posting, by) =>
+        openGenerationOffice({
+          ...{ reads: store, post: posting, by, clock: mine.clock },
+          decide: async (seq, decision) => {
+            await mine.cross("decision: written down, not told");
+            await decide(seq, decision);
+          },
+        }),
+      post,
+      mine.clock,
+    );
+  const log =
+    (mine: NodeLife): Log =>
+    (event, fields = {}) => {
+      // Of a life that is over nothing counts: a commit in doubt ends it. Nor does it when the store was not there to be asked.
+      const isFault =
+        event === "effect failed" &&
+        fields.event !== "spooling an outcome" &&
+        mine.isAlive() &&
+        !String(fields.reason).includes(OUT_OF_REACH);
+      if (isFault) around.fault(`${name}: ${fields.event ?? ""}: ${fields.reason ?? ""}`);
+      if (event === "generations taken over") shared?.tookOver(Number(fields.count));
+    };
+
+  const begin = async (mine: NodeLife): Promise<void> => {
+    const disk = { life: mine, dice, faults, trace, tamper, fault: around.fault, isFull: around.isDiskFull };
+    const store = shared
+      ? await openNodeStore({ ...disk, ...shared, situations, shared: shared.database })
+      : await openDisk({ ...disk, database: around.database });
+    await mine.cross("boot: database opened");
+    const crashLoop = shared ? null : openAlone(mine, store);
+    const epoch = store.node?.epoch ?? 0;
+    const membership: Membership = openMembership({
+      ...{ node: store.node, clock: mine.clock, monoMs: mine.monoMs, log: log(mine) },
+      engine: () => joined,
+      reads: { nodes: UNASKED_OF_NODES },
+      changed: () => undefined,
+      ended: () => kill("ended by another node"),
+    });
+    const { tenure } = membership;
+    const inHand = ({ provider, ref, jobId }: UpstreamJob) => {
+      if (shared && shared.cutUntilMs() > world.nowMs()) situations.count("answersWhileAway");
+      const got = { provider, ref, jobId, atMs: world.nowMs(), life: mine };
+      answers.set(ref, { ...got, hasDisk: shared !== null, wasKept: false, wasRefused: false });
+    };
+    const offered = around.catalogue();
+    const joined: Engine = await joinEngine({
+      limits: LIMITS,
+      clock: mine.clock,
+      log: log(mine),
+      store,
+      files: { remove: async () => undefined },
+      providers: openWire({
+        ...{ life: mine, dice, faults, trace, upstream: around.upstream, refusedFor: around.refusedFor },
+        ...{ inHand, fault: around.fault, situations, worksFor: (ms) => shared?.answers(ms) },
+        left: (provider, ref) => {
+          around.left(provider, ref);
+          shared?.book.sent(epoch, ref);
+          shared?.answers(0);
+        },
+        isOwned: async (provider, jobId) => (await store.jobOwner(provider, jobId)) !== undefined,
+      }),
+      media: openShelf({
+        ...{ life: mine, dice, faults, upstream: around.upstream, kept: around.kept, clips: around.clips },
+        ...{ isShared: shared !== null, inHand, situations },
+        isAway: () => around.isBucketAway() || (shared === null && around.isDiskFull()),
+      }),
+      inputs: PIN_INPUTS,
+      allowsHost: () => false,
+      catalogue: offered,
+      ...{ pace: 1, chance: dice.roll, maxMismatched: around.maxMismatched },
+      soon: mine.soon,
+      nameGeneration: (nowMs) => {
+        if (!shared) return around.nameGeneration(nowMs);
+        const { seq, id } = membership.nameGeneration(nowMs);
+        return { seq, id: `${id.slice(0, -RANDOM_CHARS)}${"0".repeat(RANDOM_CHARS)}` };
+      },
+      ...(crashLoop ? { takingUp: crashLoop.takingUp } : {}),
+      ...(tenure
+        ? { nodes: membership.nodes, isAnotherThere: membership.isAnotherThere, sure: tenure.sure, isSure: tenure.isSure }
+        : {}),
+      ...(shared && tenure
+        ? {
+            ...{ isAway: tenure.isAway, isDiskFull: shared.isSpoolFull },
+            outcomes: openOutcomes({
+              ...{ life: mine, dice: spoolDice, disk: own, answers, isFull: shared.isSpoolFull, situations, fault: around.fault },
+              wasCalmSince: (ms) => Math.max(shared.cutUntilMs(), mine.frozenUntilMs()) <= ms && !around.isDiskFull(),
+              isKnown: async (answer) => isOnRow(answer, await attemptOf(around.reads, answer)),
+            }),
+          }
+        : {}),
+      unknownOutcome: () => kill("commit in doubt"),
+      callersChanged: () => undefined,
+      peopleChanged: () => undefined,
+    });
+    await crashLoop?.begin();
+    await joined.recover();
+    await tenure?.begin();
+    crashLoop?.recovered().catch(() => {
+      if (mine.isAlive()) kill("commit in doubt");
+    });
+    await mine.cross("boot: recovered");
+    // What the recovery began may have ended this life in the same moment.
+    if (!mine.isAlive()) return;
+    // Replaced while this life began.
+    if (around.catalogue() !== offered) joined.replaceCatalogue(around.catalogue());
+    engine = joined;
+    office = openOfficeOf(mine, store, joined);
+    tellLeaving = () => membership.leave(0);
+    leave = async () => {
+      await crashLoop?.stopped().catch(() => undefined);
+      await Promise.all([joined.stop(), tenure?.stop()]);
+      if (tenure) await store.close();
+    };
+    openSinceMs = world.nowMs();
+    trace.tell(mine.name, "open");
+    const beat = () => {
+      void joined.post({ deed: "beat", atMs: mine.clock.nowMs() }).catch(() => undefined);
+      mine.clock.after(BEAT_MS, beat);
+    };
+    mine.clock.after(BEAT_MS, beat);
+  };
+
+  const boot = async () => {
+    lives += 1;
+    const { offsetMs, rate } = shared?.skew() ?? TRUE;
+    const bornMs = world.nowMs();
+    const mine = beginLife({
+      ...{ name: `${name}.${lives}`, world, rate },
+      wallMs: () => around.wallMs() + offsetMs + (world.nowMs() - bornMs) * (rate - 1),
+      notBeforeMs: await around.reads.lastSeenMs(),
+      strikes: (crossing) => strikes(crossing),
+      stops: (crossing) => {
+        const times = stopTimesOf(crossing);
+        const ms = shared && engine && times > 0 ? shared.stops(times) : 0;
+        if (ms > 0) trace.tell(`${name}.${lives}`, "stopped", "", `${(ms / 1000).toFixed(1)} s at ${crossing}`);
+        return ms;
+      },
+    });
+    life = mine;
+    trace.tell(mine.name, "boot");
+    try {
+      await begin(mine);
+    } catch (fault) {
+      // A full disk or a doubt at the start ends this life like any other.
+      if (mine.isAlive()) kill(fault instanceof Error ? fault.message : String(fault));
+    }
+  };
+  const start = () => void boot();
+  const strikes = (crossing: Crossing): boolean => {
+    const probability = engine ? faults().crash : faults().bootCrash;
+    if (!dice.chance(timesOf(crossing) * probability)) return false;
+    around.struck(crossing);
+    kill(crossing);
+    return true;
+  };
+  const kill = (why: string) => {
+    if (!life?.isAlive()) return;
+    trace.tell(life.name, "end", "", why);
+    life.end();
+    engine = undefined;
+    office = undefined;
+    const [shortest, longest] = DOWN_MS;
+    world.after(dice.chance(0.05) ? dice.between(longest, LONG_DOWN_MS) : dice.between(shortest, longest) * dice.roll(), start);
+  };
+
+  return {
+    name,
+    engine: () => engine,
+    office: () => office,
+    life: () => life,
+    openSinceMs: () => openSinceMs,
+    boot: start,
+    kill,
+    retire: () => {
+      const [leaving, mine] = [engine, life];
+      if (!leaving || !mine) return;
+      trace.tell(mine.name, "drain");
+      void (async () => {
+        const drained = Promise.all([leaving.drain(DRAIN_MS), tellLeaving?.()]);
+        await mine.cross("drain: begun");
+        await drained;
+        await leave?.();
+        kill("drained");
+      })();
+    },
+    lives: () => lives,
+  };
+};

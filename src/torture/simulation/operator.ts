@@ -1,0 +1,100 @@
+// The operator of a simulated world: decides about generations through the office of one node or another, at any moment.
+
+import { OfficeFault } from "../../admin/admin-error.ts";
+import type { Decided } from "../../admin/generations.ts";
+import type { Decision } from "../../domain/operator-decision.ts";
+import type { StoreReads } from "../../store/store.ts";
+import type { Situations } from "./coverage-counters.ts";
+import type { Faults } from "./faults.ts";
+import type { Node } from "./node-environment.ts";
+import type { Dice } from "./rng.ts";
+import type { Timeline } from "./timeline.ts";
+import type { Trace } from "./trace.ts";
+
+/** What an operator wanted, and what came of it as far as was heard. */
+export type Order = {
+  id: string;
+  seq: number;
+  decision: Decision;
+  /** Of this order alone. */
+  reason: string;
+  askedAtMs: number;
+  /** The generation had ended before. */
+  wasOver: boolean;
+  /** Null: no answer came, because the process ended or could not reach its store. */
+  answer: Decided | null;
+  /** Why the office said no. */
+  refused: string | null;
+};
+
+const DECISIONS: readonly Decision[] = ["settle", "settle", "fail", "retry"];
+/** The actor that all orders are of. */
+export const OPERATOR = { kind: "person", id: "per_1", name: "Ada" } as const;
+const TURN_MS = 30_000;
+/** In peace what is parked is decided: in turn, until it ends. */
+const STUCK = /"running":"parked"/;
+const UNDECIDED = /parked|confirming/;
+
+export const openOperator = (parts: {
+  world: Timeline;
+  trace: Trace;
+  dice: Dice;
+  nodes: readonly Node[];
+  reads: StoreReads;
+  faults: () => Faults;
+  isPeace: () => boolean;
+  situations: Situations;
+}) => {
+  const { world, trace, dice, nodes, reads, situations } = parts;
+  const orders: Order[] = [];
+  let known: { id: string; seq: number }[] = [];
+
+  /** At a node that answers. */
+  const order = async ({ id, seq }: { id: string; seq: number }, decision: Decision): Promise<void> => {
+    const up = nodes.filter((node) => node.office());
+    const node = up.length > 0 ? dice.pick(up) : undefined;
+    const office = node?.office();
+    if (!node || !office) return;
+    const reason = `order ${orders.length + 1}`;
+    const attempt = decision === "settle" && dice.chance(0.5) ? dice.whole(1, 3) : null;
+    const made: Order = { id, seq, decision, reason, askedAtMs: world.nowMs(), wasOver: false, answer: null, refused: null };
+    orders.push(made);
+    made.wasOver = ((await reads.generationBySeq(seq))?.completedAtMs ?? null) !== null;
+    trace.tell("operator", decision, id, `${reason} at ${node.name}${attempt === null ? "" : `, attempt ${attempt}`}`);
+    try {
+      made.answer = await office.decideGeneration({ id, decision, attempt, reason, by: OPERATOR });
+      trace.tell("operator", "answer", reason, `${made.answer.state} ${made.answer.isTaken ? "taken" : "not taken yet"}`);
+    } catch (fault) {
+      if (!(fault instanceof OfficeFault)) return;
+      made.refused = fault.message;
+      situations.count("decisionsRefused");
+      trace.tell("operator", "refused", reason, fault.message);
+    }
+  };
+
+  const decide = async (): Promise<void> => {
+    const open = await reads.unfinished(0, 50);
+    known = open.length > 0 ? open.map(({ id, seq }) => ({ id, seq })) : known;
+    const waiting = open.filter(({ snapshot }) => UNDECIDED.test(snapshot ?? ""));
+    const among = dice.chance(0.1) ? known : waiting.length > 0 && dice.chance(0.8) ? waiting : open;
+    if (among.length === 0) return;
+    const one = dice.pick(among);
+    // Two operators, or one that heard no answer.
+    if (dice.chance(0.25)) world.after(dice.pick([0, 3_000]) * dice.roll(), () => void order(one, dice.pick(DECISIONS)));
+    await order(one, dice.pick(DECISIONS));
+  };
+  const endParked = async (): Promise<void> => {
+    for (const one of await reads.unfinished(0, 50)) {
+      if (!STUCK.test(one.snapshot ?? "")) continue;
+      if (nodes.some((node) => node.office())) situations.count("parkedInPeace");
+      await order(one, dice.pick(["settle", "fail", "fail", "retry"]));
+    }
+  };
+  const turn = () => {
+    if (parts.isPeace()) void endParked();
+    else if (dice.chance(Math.max(parts.faults().decision, parts.faults().refusedCapture)))
+      world.after(TURN_MS * dice.roll(), () => void decide());
+    world.after(TURN_MS, turn);
+  };
+  return { begin: () => void world.after(TURN_MS * dice.roll(), turn), orders: orders as readonly Order[] };
+};

@@ -1,0 +1,61 @@
+// The auditor's book of owners: who accepted, claimed, wrote and sent what, in the order in which it happened; it asks no database.
+
+import { seqOfGenerationId } from "../../domain/ids.ts";
+import type { Deed, DeedOutcome } from "../../store/mutations.ts";
+
+export type OwnerBook = {
+  joined(epoch: number, name: string): void;
+  ended(epoch: number): void;
+  /** A deed is in the database now. */
+  done(epoch: number, deed: Deed, outcome: DeedOutcome): void;
+  claimed(epoch: number, seq: number): void;
+  /** A submission leaves a node. */
+  sent(epoch: number, ref: string): void;
+  figures(): { openings: number; claims: number; fenced: number };
+};
+
+/** What every node must keep to, judged at the moment: who was ended writes nothing and sends nothing, and each generation is one node's. */
+export const openOwnerBook = (fault: (text: string) => void): OwnerBook => {
+  const names = new Map<number, string>();
+  const ended = new Set<number>();
+  const ownerOf = new Map<number, number>();
+  let claims = 0;
+  let fenced = 0;
+  const called = (epoch: number | undefined) =>
+    epoch === undefined ? "nobody" : `${names.get(epoch) ?? "?"}${ended.has(epoch) ? ", which was ended" : ""}`;
+
+  /** Whoever writes or sends for a generation owns it, and was not ended. */
+  const insist = (epoch: number, seq: number, what: string): void => {
+    if (ended.has(epoch)) fault(`${seq}: ${what} by ${called(epoch)}`);
+    else if (ownerOf.get(seq) !== epoch) fault(`${seq}: ${what} by ${called(epoch)}, and it is ${called(ownerOf.get(seq))}'s`);
+  };
+
+  return {
+    joined: (epoch, name) => {
+      if (names.has(epoch)) fault(`epoch ${epoch} was given to ${called(epoch)} and to ${name}`);
+      names.set(epoch, name);
+    },
+    ended: (epoch) => {
+      fenced += 1;
+      ended.add(epoch);
+    },
+    done: (epoch, deed, outcome) => {
+      if (ended.has(epoch)) fault(`${deed.deed}: written by ${called(epoch)}`);
+      if (deed.deed === "step" && outcome.kind === "stepped") insist(epoch, deed.seq, `step ${deed.version} was written`);
+      if (deed.deed !== "admit") return;
+      if (outcome.kind === "refused") fault(`${deed.id}: could not be accepted: ${outcome.reason}`);
+      if (outcome.kind !== "admitted") return;
+      if (ownerOf.has(deed.seq)) fault(`${deed.seq}: given to two generations`);
+      ownerOf.set(deed.seq, epoch);
+    },
+    claimed: (epoch, seq) => {
+      claims += 1;
+      const before = ownerOf.get(seq);
+      if (before === undefined) fault(`${seq}: claimed by ${called(epoch)}, and nobody accepted it`);
+      else if (!ended.has(before)) fault(`${seq}: claimed by ${called(epoch)} while it was ${called(before)}'s`);
+      ownerOf.set(seq, epoch);
+    },
+    sent: (epoch, ref) => insist(epoch, seqOfGenerationId(`gen_${ref.slice(0, ref.lastIndexOf("-"))}`) ?? -1, `${ref} was sent`),
+    figures: () => ({ openings: names.size, claims, fenced }),
+  };
+};

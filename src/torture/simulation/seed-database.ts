@@ -1,0 +1,40 @@
+// The founding of a simulated world: accounts in an empty database, and names for generations that leave nothing to chance.
+import { generationId, msOfGenerationSeq } from "../../domain/ids.ts";
+import { openSqliteOver } from "../../store/sqlite/in-process.ts";
+import type { Surroundings } from "./node-environment.ts";
+import type { WorldDatabase } from "./world-database.ts";
+
+/** Makes the accounts of a world, each with a key, before any node lives. Returns their row numbers. */
+export const endow = async (database: WorldDatabase, atMs: number, ids: readonly string[]): Promise<number[]> => {
+  const store = await openSqliteOver(database, { mode: "test", nowMs: atMs });
+  const outcomes = await store.commit(ids.map((id) => ({ deed: "create-account", id, name: id, atMs }) as const));
+  const seqs = outcomes.map((outcome) => (outcome.kind === "done" ? (outcome.seq ?? 0) : 0));
+  await store.commit(
+    seqs.map((accountSeq, at) => {
+      const hash = String(at).padStart(64, "0");
+      return {
+        deed: "create-key",
+        id: `key_${at}`,
+        accountSeq,
+        scope: "generate",
+        name: "",
+        hash,
+        start: "gr_test_",
+        atMs,
+      } as const;
+    }),
+  );
+  return seqs;
+};
+
+const PER_MS = 4096;
+const RANDOM_CHARS = 10;
+
+/** Names generations one after the other, over all nodes and all their lives: row numbers that rise, ids without chance. */
+export const openNames = (): Surroundings["nameGeneration"] => {
+  let last = 0;
+  return (nowMs) => {
+    last = Math.max(Math.floor(nowMs - msOfGenerationSeq(0)) * PER_MS, last + 1);
+    return { seq: last, id: `${generationId(last).slice(0, -RANDOM_CHARS)}${"0".repeat(RANDOM_CHARS)}` };
+  };
+};

@@ -1,0 +1,77 @@
+// What providers answered to submissions and a node had in hand, and the node's own disk on which that waits for the store.
+import type { OutcomeSpool, SpooledOutcome } from "../../files/outcome-spool.ts";
+import { StorageRefused } from "../../files/port.ts";
+import type { Situations } from "./coverage-counters.ts";
+import type { NodeLife } from "./node-life.ts";
+import type { Dice } from "./rng.ts";
+
+/** An answer that names a job, read whole by a process. */
+export type Answer = {
+  provider: string;
+  ref: string;
+  jobId: string;
+  atMs: number;
+  life: NodeLife;
+  /** Whether the node has a disk beside the store. */
+  hasDisk: boolean;
+  /** It is on that disk, or was. */
+  wasKept: boolean;
+  /** The disk refused it at least once. */
+  wasRefused: boolean;
+};
+/** What lies on a node's disk when it starts is told so soon. */
+const TOLD_WITHIN_MS = 30_000;
+/** By the reference of its attempt. */
+export type Answers = Map<string, Answer>;
+
+/** What lies on a node's own disk, which outlives its processes: answers by the reference of their attempt. */
+export type NodeDisk = Map<string, string>;
+
+export const openOutcomes = (of: {
+  life: NodeLife;
+  dice: Dice;
+  disk: NodeDisk;
+  answers: Answers;
+  isFull: () => boolean;
+  situations: Situations;
+  /** Whether this process could reach its store, and was not stopped, since then. */
+  wasCalmSince: (sinceMs: number) => boolean;
+  /** Whether the attempt of this reference has its job. */
+  isKnown: (answer: Answer) => Promise<boolean>;
+  fault: (text: string) => void;
+}): OutcomeSpool => {
+  const { life, dice, disk, answers, situations } = of;
+  /** What a former process has left is told: to the machine here, to the owner of its generation, or to the books. */
+  const look = async (ref: string, sinceMs: number): Promise<void> => {
+    const answer = answers.get(ref);
+    if (!life.isAlive() || !answer || !disk.has(ref)) return;
+    if (!of.wasCalmSince(sinceMs)) insist(ref, life.world.nowMs());
+    else if (!(await of.isKnown(answer))) of.fault(`${ref}: its answer lies on the disk of ${life.name}, and nobody is told`);
+  };
+  const insist = (ref: string, sinceMs: number) => void life.world.after(TOLD_WITHIN_MS, () => void look(ref, sinceMs));
+  return {
+    keep: async (spooled) => {
+      const answer = answers.get(spooled.ref);
+      await life.sleep(dice.between(0, 20));
+      if (of.isFull()) {
+        situations.count("answersRefused");
+        if (answer) answer.wasRefused = true;
+        throw new StorageRefused("write: ENOSPC");
+      }
+      disk.set(spooled.ref, JSON.stringify(spooled));
+      situations.count("answersOnDisk");
+      if (answer) answer.wasKept = true;
+      await life.cross("answer: on disk");
+    },
+    drop: async (ref) => void disk.delete(ref),
+    read: async () => {
+      const found = [...disk.values()].map((text) => JSON.parse(text) as SpooledOutcome);
+      for (const { ref } of found) {
+        situations.count("answersTakenUp");
+        insist(ref, life.world.nowMs());
+      }
+      return found;
+    },
+    sweep: () => Promise.resolve(0),
+  };
+};

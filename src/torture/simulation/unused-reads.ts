@@ -1,0 +1,12 @@
+// What a shared store answers besides, and nobody asks for in a simulated world: no callers with keys, no callbacks, nobody who looks on.
+import type { Node, NodeReads } from "../../store/cluster-port.ts";
+
+const unasked = (): Promise<never> => Promise.reject(new Error("nobody asks for this in a simulated world"));
+
+export const UNASKED_OF_NODES: NodeReads = { list: unasked, names: unasked, writers: unasked, claims: unasked };
+
+export const UNASKED: Pick<Node, "sums" | "takeBurst" | "others" | "noteAway" | "formerAwaySinceMs"> = {
+  ...{ formerAwaySinceMs: null, noteAway: () => undefined },
+  ...{ sums: unasked, takeBurst: unasked },
+  others: { written: unasked, open: unasked, ended: unasked, steps: unasked, standing: unasked, unfinished: unasked },
+};

@@ -1,0 +1,172 @@
+// The providers of a simulated world as they really are: what arrived, which jobs they took, how each goes; the auditor's evidence.
+import type { FailureClass, Json, MediaKind } from "../../domain/types.ts";
+import { drawWrong, type Wrong } from "./deliveries.ts";
+import type { Faults } from "./faults.ts";
+import { LATEST_LISTING_MS, PROVIDERS } from "./market.ts";
+import type { Dice } from "./rng.ts";
+
+/** A job that a provider took, whether or not anybody was told. */
+export type UpstreamJob = {
+  provider: string;
+  jobId: string;
+  ref: string;
+  /** Its input, as canonical text: what a list shows of it. */
+  input: string;
+  /** When a request for it first left for the provider. */
+  sentAtMs: number;
+  /** When that request was written, with the link to its clip. */
+  composedAtMs: number;
+  takenAtMs: number;
+  /** When it shows on the provider's list. */
+  listedAtMs: number;
+  /** When it ends; infinite for one that never does. */
+  endsAtMs: number;
+  fails: FailureClass | null;
+  forgottenAtMs: number;
+  /** Nobody gets an answer about it between these. */
+  deafFromMs: number;
+  deafUntilMs: number;
+  cancelled: boolean;
+  /** "No such job" in a row at this moment, since when, and whether it was ever said often and long enough to be believed. */
+  gone: { times: number; sinceMs: number; isBelievable: boolean };
+  /** When it was last said to be done; infinitely long ago when it never was. */
+  announcedAtMs: number;
+  /** Its file can never be read. */
+  fileIsLost: boolean;
+  kind: MediaKind;
+  /** What it delivers is not what was ordered. */
+  wrong: Wrong | null;
+  /** How long the clip is that it was given; null without one, undefined for one that could not be opened. */
+  givenMs: number | null | undefined;
+  /** Its result is in the answer to its submission, which comes after so long; null: the answer comes at once and names the job. */
+  answersAfterMs: number | null;
+};
+type Submission = { provider: string; ref: string; input: Json; kind: MediaKind; clip: string | null; isQuestion: boolean };
+/** What a submission met when it arrived. */
+export type Arrival = {
+  provider: string;
+  ref: string;
+  atMs: number;
+  /** It is a question by way of the key, not the submission itself. */
+  isQuestion: boolean;
+  verdict: "accepted" | "again" | "rateLimited" | "refused" | "broken";
+  job: UpstreamJob | null;
+};
+
+export type Upstream = {
+  /** The request of an attempt was written. */
+  composed(ref: string): void;
+  /** A submission leaves for a provider; it may never arrive. */
+  sent(ref: string): void;
+  /** A submission arrives. One that carries a key which was seen before is the same job. */
+  arrive(submission: Submission): Arrival;
+  job(provider: string, jobId: string): UpstreamJob | undefined;
+  byRef(provider: string, ref: string): UpstreamJob | undefined;
+  listed(provider: string): UpstreamJob[];
+  /** The provider turns everything away for a while. */
+  goOut(provider: string, ms: number): void;
+  isOut(provider: string): boolean;
+  /** The provider works on, and answers everything with an error of its gateway for a while. */
+  brownOut(provider: string, ms: number): void;
+  isBrownedOut(provider: string): boolean;
+  arrivals: readonly Arrival[];
+  jobs: readonly UpstreamJob[];
+};
+
+const JOB_FAILURES: readonly FailureClass[] = ["job_failed", "refused_output", "overloaded", "refused_input"];
+
+type Made = Omit<Submission, "input" | "isQuestion"> & { input: string };
+
+export const openUpstream = (parts: {
+  nowMs: () => number;
+  dice: Dice;
+  faults: () => Faults;
+  arrived: (arrival: Arrival) => void;
+  /** How long the clip is that a link opens. */
+  openedMs: (link: string) => number | undefined;
+}): Upstream => {
+  const { nowMs, dice } = parts;
+  const arrivals: Arrival[] = [];
+  const jobs: UpstreamJob[] = [];
+  const byId = new Map<string, UpstreamJob>();
+  const sentAtMs = new Map<string, number>();
+  const composedAtMs = new Map<string, number>();
+
+  /** What gives its result at once has dice of its own. */
+  const instant = dice.fork("instant");
+  const outUntilMs = new Map<string, number>();
+  const brownUntilMs = new Map<string, number>();
+  const isOut = (provider: string) => nowMs() < (outUntilMs.get(provider) ?? 0);
+
+  const take = ({ provider, ref, input, kind, clip }: Made): UpstreamJob => {
+    const faults = parts.faults();
+    const atMs = nowMs();
+    const runMs = dice.chance(faults.slowJob) ? dice.between(60_000, 2_600_000) : dice.between(1_000, 60_000) * dice.roll() + 500;
+    const isDeaf = dice.chance(faults.deadPolls);
+    const deafFromMs = atMs + (isDeaf ? dice.between(0, runMs) : 0);
+    const givenMs = clip === null ? null : parts.openedMs(clip);
+    const isInstant = PROVIDERS[provider]?.recovery === "none" && instant.chance(faults.instantResult) && givenMs !== undefined;
+    const job: UpstreamJob = {
+      provider,
+      jobId: `${provider}-${jobs.length + 1}`,
+      ref,
+      input,
+      sentAtMs: sentAtMs.get(ref) ?? atMs,
+      composedAtMs: composedAtMs.get(ref) ?? atMs,
+      takenAtMs: atMs,
+      listedAtMs: atMs + (dice.chance(faults.lateList) ? dice.between(0, LATEST_LISTING_MS) : 0),
+      endsAtMs: dice.chance(faults.jobHangs) ? Number.POSITIVE_INFINITY : atMs + runMs,
+      // Without the clip there is nothing to work on.
+      fails: givenMs === undefined ? "job_failed" : dice.chance(faults.jobFails) ? dice.pick(JOB_FAILURES) : null,
+      forgottenAtMs: dice.chance(faults.forgottenJob) ? atMs + dice.between(0, 2 * runMs) : Number.POSITIVE_INFINITY,
+      deafFromMs,
+      deafUntilMs: isDeaf ? deafFromMs + dice.between(10_000, 600_000) : deafFromMs,
+      cancelled: false,
+      announcedAtMs: Number.NEGATIVE_INFINITY,
+      gone: { times: 0, sinceMs: 0, isBelievable: false },
+      fileIsLost: dice.chance(faults.lostFile),
+      kind,
+      wrong: dice.chance(faults.mismatch) ? drawWrong(dice, kind) : null,
+      givenMs,
+      answersAfterMs: isInstant ? instant.between(200, 20_000) : null,
+    };
+    // Who has the answer has everything: there is nothing that could be asked about.
+    if (isInstant) Object.assign(job, { endsAtMs: atMs, fails: null, forgottenAtMs: atMs, deafFromMs: atMs, deafUntilMs: atMs });
+    jobs.push(job);
+    byId.set(`${provider} ${job.jobId}`, job);
+    return job;
+  };
+
+  const judge = (made: Made): Pick<Arrival, "verdict" | "job"> => {
+    const { provider, ref } = made;
+    const faults = parts.faults();
+    // A limiter stands before everything else, the memory of keys included.
+    if (isOut(provider) || dice.chance(faults.rateLimited)) return { verdict: "rateLimited", job: null };
+    const known = jobs.find((job) => job.provider === provider && job.ref === ref);
+    if (known && PROVIDERS[provider]?.recovery === "key") return { verdict: "again", job: known };
+    if (dice.chance(faults.refused)) return { verdict: "refused", job: null };
+    if (dice.chance(faults.brokenRoute)) return { verdict: "broken", job: null };
+    return { verdict: "accepted", job: take(made) };
+  };
+
+  return {
+    composed: (ref) => void composedAtMs.set(ref, nowMs()),
+    sent: (ref) => void sentAtMs.set(ref, sentAtMs.get(ref) ?? nowMs()),
+    arrive: ({ provider, ref, input, kind, clip, isQuestion }) => {
+      const verdict = judge({ provider, ref, kind, clip, input: JSON.stringify(input) });
+      const arrival: Arrival = { provider, ref, atMs: nowMs(), isQuestion, ...verdict };
+      arrivals.push(arrival);
+      parts.arrived(arrival);
+      return arrival;
+    },
+    job: (provider, jobId) => byId.get(`${provider} ${jobId}`),
+    byRef: (provider, ref) => jobs.find((job) => job.provider === provider && job.ref === ref),
+    listed: (provider) => jobs.filter((job) => job.provider === provider && job.listedAtMs <= nowMs()),
+    goOut: (provider, ms) => void outUntilMs.set(provider, nowMs() + ms),
+    isOut,
+    brownOut: (provider, ms) => void brownUntilMs.set(provider, nowMs() + ms),
+    isBrownedOut: (provider) => nowMs() < (brownUntilMs.get(provider) ?? 0),
+    arrivals,
+    jobs,
+  };
+};

@@ -1,0 +1,49 @@
+// What the clients of a simulated world want, and when: few credits, few seats, keys used twice, bodies changed under a key.
+import type { Catalogue } from "../../../catalogue/load.ts";
+import type { Wish } from "./clients.ts";
+import { drawClip } from "./clips.ts";
+import type { Faults } from "./faults.ts";
+import type { Dice } from "./rng.ts";
+
+/** A wish and when each of its senders begins; more than one sends the same at nearly the same time. */
+export type Errand = { wish: Wish; atMs: number; senders: number };
+
+const MINUTE_MS = 60_000;
+
+/** @param most wishes at most. */
+export const drawErrands = (
+  dice: Dice,
+  catalogue: Catalogue,
+  faults: Faults,
+  most = Number.POSITIVE_INFINITY,
+): { credits: number[]; errands: Errand[]; spanMs: number } => {
+  const clips = dice.fork("clips");
+  const credits = Array.from({ length: dice.whole(1, 3) }, () => (dice.chance(0.3) ? dice.whole(1, 80) : 5_000));
+  const spanMs = dice.between(1, 25) * MINUTE_MS;
+  const count = Math.min(most, dice.whole(2, dice.pick([4, 8, 16])));
+  const errands: Errand[] = [];
+  for (let at = 1; at <= count; at += 1) {
+    const wish: Wish = {
+      name: `w${at}`,
+      account: dice.whole(0, credits.length - 1),
+      key: dice.chance(0.8) ? `k${at}` : null,
+      model: dice.pick(catalogue.models).id,
+      prompt: dice.chance(faults.sameInput) ? "the same" : `picture ${at}`,
+      maxCostCredits: dice.chance(0.2) ? dice.whole(1, 60) : 10_000,
+      maxWaitMs: dice.chance(0.4) ? dice.whole(5, 1_200) * 1000 : null,
+      clip: null,
+    };
+    // Equal inputs have none: which of them a list shows is told by their prompts.
+    if (wish.prompt !== "the same" && clips.chance(0.3)) wish.clip = drawClip(clips, wish.name, faults, wish.maxWaitMs !== null);
+    const atMs = dice.between(0, spanMs);
+    errands.push({ wish, atMs, senders: dice.chance(0.2) ? dice.whole(2, 4) : 1 });
+    // The same key with another body: a conflict, or the first to come makes it.
+    if (wish.key !== null && dice.chance(0.1))
+      errands.push({
+        wish: { ...wish, name: `w${at}b`, prompt: `another ${at}` },
+        atMs: atMs + dice.between(-2_000, 60_000),
+        senders: 1,
+      });
+  }
+  return { credits, errands, spanMs };
+};

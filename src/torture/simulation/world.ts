@@ -1,0 +1,283 @@
+// One simulated world from its seed to its verdict: first faults, then peace, then everything has to have come right.
+import { drainMicrotasks } from "bun:jsc";
+import type { Catalogue } from "../../../catalogue/load.ts";
+import type { GenerationRecord } from "../../domain/types.ts";
+import { readsOver } from "../../store/sqlite/reads.ts";
+import { makeWeather } from "./ambient-faults.ts";
+import { judgeArrival } from "./arrivals.ts";
+import { audit, type Evidence } from "./audit.ts";
+import { auditAnswers } from "./audit-answers.ts";
+import { auditDecisions } from "./audit-decisions.ts";
+import { auditWatches } from "./audit-watches.ts";
+import { type Notebook, openClients } from "./clients.ts";
+import { openClips, openedMs } from "./clips.ts";
+import { drawNodes, openFleet } from "./cluster.ts";
+import { openSituations } from "./coverage-counters.ts";
+import { readEnds, verifyDisk, verifyOverdue } from "./database-checks.ts";
+import { drawFaults, FAULT_NAMES, type FaultName, type Faults } from "./faults.ts";
+import { drawCatalogue, PROVIDERS, redrawCatalogue } from "./market.ts";
+import type { Kept } from "./media.ts";
+import type { Surroundings } from "./node-environment.ts";
+import type { Crossing } from "./node-life.ts";
+import { openOperator } from "./operator.ts";
+import { openDice } from "./rng.ts";
+import { endow, openNames } from "./seed-database.ts";
+import { openTimeline, type Timeline, WORLD_BEGINS_MS } from "./timeline.ts";
+import { openTrace } from "./trace.ts";
+import type { Answers } from "./unsaved-outcomes.ts";
+import { openUpstream } from "./upstream.ts";
+import { drawErrands } from "./workload.ts";
+import { borrowDatabase } from "./world-database.ts";
+
+export type WorldOptions = {
+  /** Faults that do not happen, whatever the seed drew. */
+  without?: readonly FaultName[];
+  /** At most this many wishes. */
+  wishes?: number;
+  /** Nodes over the one database; where it is not said the seed decides. */
+  nodes?: number;
+  /** Keeps every line of the trace. */
+  keepsTrace?: boolean;
+  /** Shown the evidence and every generation when the audit is over; the audit's own tests tamper with it. */
+  witness?: (evidence: Evidence, ends: ReadonlyMap<string, GenerationRecord>) => Promise<void>;
+};
+export type WorldEnd = {
+  seed: number;
+  nodes: number;
+  /** What was found; empty when everything held. */
+  faults: string[];
+  trace: string[];
+  /** Equal for two runs of the same seed and options. */
+  fingerprint: string;
+  figures: Record<string, number>;
+  /** Places at which processes ended, and how often. */
+  struck: ReadonlyMap<Crossing, number>;
+  drawn: Faults;
+};
+
+const MINUTE_MS = 60_000;
+const NO_FAULTS = Object.fromEntries(FAULT_NAMES.map((name) => [name, 0])) as Record<FaultName, number>;
+/** Worlds whose disk is verified while faults still happen; all are at the end. */
+const LOOKED_AT_HALFWAY = 0.25;
+/** The first credits are there before the first wish. */
+const FIRST_WISH_MS = 5_000;
+/** Faults go on for this long after the last wish, unless every client has what it wanted before. */
+const TROUBLE_MS = 10 * MINUTE_MS;
+/** After this long in peace every generation has to have ended. */
+const LONGEST_PEACE_MS = 24 * 60 * MINUTE_MS;
+/** After the last end the world goes on for a while: what has ended must stay as it is. */
+const AFTERMATH_MS = 5 * MINUTE_MS;
+/** Nodes that look after their leases make time dear. */
+const SHARED_AFTERMATH_MS = MINUTE_MS;
+/** Some worlds go on for long enough that everything given up has been asked about to its end. */
+const LONG_AFTERMATH_MS = 25 * MINUTE_MS;
+const WATCHED_LONG = 0.25;
+/** A world with more happenings than this goes round in circles. */
+const MOST_HAPPENINGS = 300_000;
+/** A node that has been open for this long has nothing overdue. */
+const HEALTHY_AFTER_MS = 2 * MINUTE_MS;
+/** What a dead node left is gone on with after so many leases, and the time that a transaction may take. */
+const LEASES_UNTIL_TAKEN_OVER = 2;
+const SLOW_MS = 30_000;
+
+/** Lets a world live until `isOver`, or something is found. */
+const live = (world: Timeline, found: readonly string[], isOver: () => boolean): void => {
+  while (found.length === 0 && !isOver()) {
+    if (!world.step()) throw new Error("nothing is left to happen");
+    if (world.happened() > MOST_HAPPENINGS) throw new Error(`more than ${MOST_HAPPENINGS} happenings: it goes round in circles`);
+  }
+};
+
+export const runWorld = async (seed: number, options: WorldOptions = {}): Promise<WorldEnd> => {
+  const dice = openDice(seed);
+  const world = openTimeline();
+  const trace = openTrace(world.nowMs, options.keepsTrace ?? false);
+  const drawn = drawFaults(dice.fork("faults"), new Set(options.without));
+  let faults = drawn;
+  let wallOffsetMs = 0;
+  let diskFullUntilMs = 0;
+  let bucketAwayUntilMs = 0;
+  let isPeace = false;
+  const situations = openSituations();
+  const answers: Answers = new Map();
+  const found: string[] = [];
+  const fault = (text: string) => {
+    trace.tell("auditor", "FINDING", "", text);
+    found.push(text);
+  };
+
+  const catalogues: { fromMs: number; catalogue: Catalogue }[] = [];
+  const replace = (catalogue: Catalogue) => void catalogues.push({ fromMs: world.nowMs(), catalogue });
+  const first = drawCatalogue(dice.fork("market"), drawn.instantResult / 2);
+  replace(first);
+  const catalogue = () => catalogues.at(-1)?.catalogue ?? first;
+  const { credits, errands, spanMs } = drawErrands(dice.fork("wishes"), first, drawn, options.wishes);
+
+  const { database, giveBack } = borrowDatabase();
+  const accountNames = credits.map((_, at) => `acc_${at}`);
+  const accountSeqs = await endow(database, world.nowMs(), accountNames);
+  const reads = readsOver(database);
+  const kept: Kept = new Map();
+  const clips = openClips();
+  const struck = new Map<Crossing, number>();
+  const unanswered = new Set<string>();
+  const upstream = openUpstream({
+    ...{ nowMs: world.nowMs, dice: dice.fork("upstream"), faults: () => faults },
+    openedMs: (link) => openedMs(clips, link),
+    arrived: (arrival) => {
+      trace.tell(arrival.provider, arrival.verdict, arrival.ref, arrival.job?.jobId ?? "");
+      void judgeArrival(reads, arrival).then((all) => all.forEach(fault));
+    },
+  });
+  const around: Omit<Surroundings, "shared"> = {
+    ...{ world, trace, dice, database, reads, upstream, kept, clips, catalogue, fault, nameGeneration: openNames() },
+    ...{ faults: () => faults, maxMismatched: dice.fork("routing").pick([0, 0, 1, 2]) },
+    wallMs: () => world.nowMs() + wallOffsetMs,
+    isDiskFull: () => world.nowMs() < diskFullUntilMs,
+    isBucketAway: () => world.nowMs() < bucketAwayUntilMs,
+    ...{ answers, situations },
+    left: (provider, ref) => {
+      upstream.sent(ref);
+      if (unanswered.has(ref) && PROVIDERS[provider]?.recovery !== "key")
+        fault(`${ref}: sent again while its first answer was unknown`);
+      unanswered.add(ref);
+    },
+    refusedFor: (ref) => void unanswered.delete(ref),
+    struck: (crossing) => void struck.set(crossing, (struck.get(crossing) ?? 0) + 1),
+  };
+  const fleetDice = dice.fork("fleet");
+  const count = drawNodes(fleetDice, options.nodes);
+  const fleet = openFleet({ count, dice: fleetDice, around, reads, faults: () => faults });
+  const { nodes } = fleet;
+  const notebook: Notebook = { sent: new Map(), heard: [], seen: new Map(), given: [] };
+  const clients = openClients({
+    ...{ world, trace, dice: dice.fork("clients"), nodes, accountSeqs, catalogues, notebook },
+  });
+  const weather = dice.fork("weather");
+  const brown = weather.fork("brown-outs");
+  makeWeather({
+    ...{ world, dice: weather, faults: () => faults },
+    fillDisk: (ms) => {
+      diskFullUntilMs = world.nowMs() + ms;
+      trace.tell("disk", "full", "", `${Math.round(ms / 1000)} s`);
+    },
+    turnClock: (ms) => {
+      wallOffsetMs = weather.chance(0.4) ? 0 : ms;
+      trace.tell("wall", "clock turned", "", `${Math.round(wallOffsetMs / 1000)} s off`);
+    },
+    reload: () => {
+      replace(redrawCatalogue(weather, catalogue()));
+      trace.tell("operator", "catalogue replaced");
+      for (const node of nodes) node.engine()?.replaceCatalogue(catalogue());
+    },
+    retire: () => weather.pick(nodes).retire(),
+    goOut: (ms) => {
+      const provider = weather.pick(Object.keys(PROVIDERS));
+      upstream.goOut(provider, ms);
+      trace.tell(provider, "outage", "", `${Math.round(ms / 1000)} s`);
+    },
+    brownOut: (ms) => {
+      const provider = brown.pick(Object.keys(PROVIDERS));
+      upstream.brownOut(provider, ms);
+      situations.count("brownOut");
+      trace.tell(provider, "brown-out", "", `${Math.round(ms / 1000)} s`);
+    },
+    takeBucketAway: (ms) => {
+      bucketAwayUntilMs = Math.max(bucketAwayUntilMs, world.nowMs() + ms);
+      situations.count("bucketAway");
+      trace.tell("files", "away", "", `${Math.round(ms / 1000)} s`);
+    },
+  });
+
+  const operator = openOperator({
+    ...{ world, trace, dice: dice.fork("operator"), nodes, reads, situations, faults: () => faults },
+    isPeace: () => isPeace,
+  });
+  operator.begin();
+  fleet.boot();
+  drainMicrotasks();
+  let errandsLeft = errands.reduce((sum, { senders }) => sum + senders, credits.length);
+  const isDone = () => {
+    errandsLeft -= 1;
+  };
+  credits.forEach((amount, account) => void clients.giveCredits(account, amount, `start-${account}`).then(isDone));
+  // Two nodes are asked in the same millisecond now and then.
+  const apartMs = fleet.shared ? 3 : 30;
+  for (const { wish, atMs, senders } of errands)
+    for (let sender = 0; sender < senders; sender += 1)
+      world.after(FIRST_WISH_MS + atMs + sender * weather.between(0, apartMs), () => void clients.fulfil(wish).then(isDone));
+
+  /** What the clock shows that is furthest behind. */
+  const slowestMs = (): number | null => {
+    const clocks = nodes.flatMap((node) => node.life()?.clock.nowMs() ?? []);
+    return clocks.length > 0 ? Math.min(...clocks) : null;
+  };
+  const verify = (nowMs: number | null) => verifyDisk({ reads, nowMs, isShared: fleet.shared !== null, isPeace, fault });
+  try {
+    const beganMs = world.nowMs();
+    const middleMs = beganMs + spanMs * weather.between(0.3, 1.2);
+    if (weather.chance(LOOKED_AT_HALFWAY)) {
+      live(world, found, () => world.nowMs() >= middleMs);
+      await verify(null);
+    }
+    live(world, found, () => errandsLeft === 0 || world.nowMs() >= beganMs + spanMs + TROUBLE_MS);
+
+    [faults, isPeace] = [NO_FAULTS, true];
+    [wallOffsetMs, diskFullUntilMs, bucketAwayUntilMs] = [0, 0, 0];
+    trace.tell("world", "peace");
+    const peaceMs = world.nowMs();
+    let unfinished = 1;
+    // A process that is stopped may take up what was asked of it long ago.
+    const isWell = () => world.nowMs() > fleet.wellSinceMs();
+    while ((unfinished > 0 || errandsLeft > 0 || !isWell()) && found.length === 0 && world.nowMs() < peaceMs + LONGEST_PEACE_MS) {
+      const untilMs = world.nowMs() + MINUTE_MS;
+      live(world, found, () => world.nowMs() >= untilMs);
+      unfinished = (await reads.unfinished(0, 1)).length;
+      if (world.nowMs() <= fleet.wellSinceMs() + HEALTHY_AFTER_MS) continue;
+      await verifyOverdue(reads, slowestMs() ?? 0, fault);
+      for (const seq of fleet.shared?.leftFor(LEASES_UNTIL_TAKEN_OVER * fleet.leaseMs + SLOW_MS) ?? [])
+        fault(`${seq}: its owner was ended long ago, and nobody goes on with it`);
+    }
+    const isLong = weather.chance(fleet.shared ? WATCHED_LONG / 2 : WATCHED_LONG);
+    const shortMs = fleet.shared ? SHARED_AFTERMATH_MS : AFTERMATH_MS;
+    const endMs = world.nowMs() + (isLong ? LONG_AFTERMATH_MS : shortMs);
+    live(world, found, () => world.nowMs() >= endMs);
+    if (found.length === 0) {
+      await verify(slowestMs());
+      const evidence = { notebook, upstream, reads, accountSeqs, kept, clips };
+      const isClockRight = drawn.clockJump === 0 && (!fleet.shared || drawn.clockSkew === 0);
+      if (isLong && fleet.wellSinceMs() <= world.nowMs())
+        (await auditWatches(evidence, world.nowMs(), fleet.wellSinceMs(), isClockRight, count > 1)).forEach(fault);
+      const ends = await readEnds(reads);
+      (await audit(evidence, ends)).forEach(fault);
+      (await auditDecisions({ ...evidence, orders: operator.orders, situations }, ends)).forEach(fault);
+      (await auditAnswers({ answers, reads })).forEach(fault);
+      await options.witness?.(evidence, ends);
+    }
+  } catch (thrown) {
+    fault(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
+  }
+  const generations = [...(await readEnds(reads)).values()];
+  giveBack();
+  const sum = (of: Iterable<number>) => [...of].reduce((all, one) => all + one, 0);
+  return {
+    ...{ seed, nodes: nodes.length, faults: found, drawn, struck, trace: trace.lines(), fingerprint: trace.fingerprint() },
+    figures: {
+      happenings: world.happened(),
+      simulatedMinutes: Math.round((world.nowMs() - WORLD_BEGINS_MS) / MINUTE_MS),
+      lives: sum(nodes.map((node) => node.lives())),
+      crashes: sum(struck.values()),
+      generations: generations.length,
+      succeeded: generations.filter(({ status }) => status === "succeeded").length,
+      fallbacks: generations.filter(({ attempts }) => attempts > 1).length,
+      answers: notebook.heard.length,
+      arrivals: upstream.arrivals.length,
+      jobs: upstream.jobs.length,
+      pinned: upstream.jobs.filter(({ givenMs }) => givenMs !== null).length,
+      mismatches: upstream.jobs.filter(({ wrong, announcedAtMs }) => wrong !== null && announcedAtMs > 0).length,
+      ...fleet.figures(),
+      decisions: operator.orders.length,
+      ...situations.figures(),
+    },
+  };
+};

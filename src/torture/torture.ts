@@ -1,0 +1,128 @@
+// The torture of a program on the disk it is to run on: crash cycles in scratch directories and simulated worlds, by turns.
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type End, mergeEnds } from "./crash/merge-reports.ts";
+import { runLanes } from "./crash/parallel-worlds.ts";
+import type { Genrouter } from "./crash/processes.ts";
+import { endow } from "./crash/world.ts";
+import { type Disk, measureDisk } from "./disk.ts";
+import { tellsOfFullDisk, watchSpace } from "./disk-space.ts";
+import { runSeed } from "./simulation/run.ts";
+
+export type TorturePlan = {
+  /** An empty directory that may be filled. */
+  scratch: string;
+  seed: number;
+  longestMs: number;
+  lanes: number;
+  genrouter: Genrouter;
+  /** Ends it early: what is under way is brought to its audit. */
+  isStopped: () => boolean;
+};
+
+/** How far it is. `doing`: in a few words. `submissions`: those that reached a provider. */
+export type Progress = { doing: string; kills: number; submissions: number; worlds: number };
+
+/** A promise that was broken. `seed`: begins with what broke it. */
+export type Finding = { check: string; faults: string[]; seed: number };
+export type TortureEnd = {
+  findings: Finding[];
+  disk: Disk;
+  figures: Record<string, number>;
+  tookMs: number;
+  /** Why it was left off before it could be judged, when nothing was found until then. */
+  unjudged: Unjudged | null;
+};
+/** `disk-full`: what was found on it proves nothing either. `stopped`: before everything had come to its end. */
+export type Unjudged = "disk-full" | "stopped";
+
+/** One turn: kills, with peace and audit after them, and then simulated worlds. */
+const KILLS_MS = 45_000;
+const WORLDS_MS = 18_000;
+/** Kills have at most this share of what is left, for peace, audit and worlds come after them. */
+const KILLS_SHARE = 0.5;
+/** What peace and audit take, about: a turn that has less than twice that left has worlds only. */
+const PEACE_MS = 8000;
+const MOST_CYCLES = 1_000_000;
+/** Seeds of the turns; worlds have the seeds in between. */
+const TURN_SEEDS = 10_007;
+
+export const torture = async (plan: TorturePlan, tell: (progress: Progress) => void): Promise<TortureEnd> => {
+  const { scratch, genrouter, lanes, isStopped } = plan;
+  const beganMono = performance.now();
+  const tookMs = () => Math.round(performance.now() - beganMono);
+  const leftMs = () => plan.longestMs - tookMs();
+  const findings: Finding[] = [];
+  const progress: Progress = { doing: "measuring the disk", kills: 0, submissions: 0, worlds: 0 };
+  const show = () => tell({ ...progress });
+  show();
+  const space = watchSpace(scratch);
+  const mustEnd = () => isStopped() || space.isShort();
+  // What the service refuses (a network file system, a read-only one) is refused here, in its own words.
+  const probe = join(scratch, "probe");
+  await endow(probe, []);
+  rmSync(probe, { recursive: true });
+  const disk = measureDisk(scratch);
+
+  const killForAWhile = async (turn: number): Promise<End> => {
+    const seed = plan.seed + turn * TURN_SEEDS;
+    const overMono = performance.now() + Math.min(KILLS_MS, leftMs() * KILLS_SHARE);
+    const isOver = () => mustEnd() || performance.now() > overMono;
+    const before = { ...progress };
+    progress.doing = "killing the service under load";
+    const end = await runLanes({
+      dir: join(scratch, `crashes-${seed}`),
+      cycles: MOST_CYCLES,
+      seed,
+      lanes,
+      genrouter,
+      isOver,
+      isHurried: isStopped,
+      say: (line) => {
+        if (/peace/.test(line)) progress.doing = "letting everything end, then the audit";
+        show();
+      },
+      onCycle: ({ kills, submissions }) => {
+        progress.kills = before.kills + kills;
+        progress.submissions = before.submissions + submissions;
+        show();
+      },
+    });
+    const broken = end.checks.filter(({ faults }) => faults.length > 0);
+    // A log of the torture itself may be cut short: what is missing in it is no fault of the service.
+    const says = broken.some(({ faults }) => faults.some(tellsOfFullDisk));
+    if (broken.length > 0 && (space.isFull() || (space.isShort() && says))) return end;
+    for (const { name, faults } of broken) findings.push({ check: name, faults, seed });
+    if (findings.length === 0 && !end.figures.unended) rmSync(join(scratch, `crashes-${seed}`), { recursive: true, force: true });
+    return end;
+  };
+
+  const simulateForAWhile = async (turn: number, longestMs: number): Promise<void> => {
+    const overMono = performance.now() + longestMs;
+    progress.doing = "simulating worlds";
+    for (let n = 0; findings.length === 0 && !mustEnd() && (n === 0 || performance.now() < overMono); n += 1) {
+      const seed = plan.seed + turn * TURN_SEEDS + n;
+      const { faults, trace } = await runSeed(seed);
+      progress.worlds += 1;
+      show();
+      // A world lives without turns of the event loop; signals and the progress line need one.
+      await Bun.sleep(0);
+      if (faults.length === 0) continue;
+      mkdirSync(scratch, { recursive: true });
+      writeFileSync(join(scratch, `world-${seed}.txt`), `${[...faults, "", ...trace].join("\n")}\n`);
+      findings.push({ check: `a simulated world (seed ${seed}) keeps every promise`, faults, seed });
+    }
+  };
+
+  const ends: End[] = [];
+  for (let turn = 0; turn === 0 || (leftMs() > 0 && findings.length === 0 && !mustEnd()); turn += 1) {
+    const hasTime = turn === 0 || leftMs() > 2 * PEACE_MS;
+    if (hasTime) ends.push(await killForAWhile(turn));
+    await simulateForAWhile(turn, leftMs() > 2 * PEACE_MS ? Math.min(WORLDS_MS, leftMs()) : leftMs());
+  }
+  space.stop();
+  const { figures } = mergeEnds(ends);
+  const leftOff = space.isShort() ? "disk-full" : figures.unended ? "stopped" : null;
+  const unjudged = findings.length === 0 ? leftOff : null;
+  return { findings, disk, figures: { ...figures, worlds: progress.worlds }, tookMs: tookMs(), unjudged };
+};

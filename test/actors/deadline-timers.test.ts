@@ -1,0 +1,251 @@
+// The heap of deadlines: each fires once, in order of time, at most so many in one turn, and never one that was replaced.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { lastLooks } from "../../actors/supervisor/deadline-grace.ts";
+import { openDeadlines } from "../../actors/supervisor/deadline-timers.ts";
+import type { Command } from "../../src/domain/types.ts";
+
+/** A clock that stands still; `run` moves it and calls one round of what is due, as one turn of the event loop would. */
+const handClock = () => {
+  let nowMs = 0;
+  let timers: { dueAtMs: number; then: () => void }[] = [];
+  return {
+    nowMs: () => nowMs,
+    after: (ms: number, then: () => void) => {
+      const timer = { dueAtMs: nowMs + ms, then };
+      timers.push(timer);
+      return () => {
+        timers = timers.filter((each) => each !== timer);
+      };
+    },
+    armed: () => timers.map(({ dueAtMs }) => dueAtMs),
+    run: (toMs: number) => {
+      nowMs = Math.max(nowMs, toMs);
+      const due = timers.filter(({ dueAtMs }) => dueAtMs <= nowMs);
+      timers = timers.filter(({ dueAtMs }) => dueAtMs > nowMs);
+      for (const { then } of due) then();
+    },
+  };
+};
+const at = (dueAtMs: number, n = 0): Command => ({ kind: "attempt", n, dueAtMs });
+
+test("they fire in order of time; of two at the same time the one that was set first", () => {
+  const clock = handClock();
+  const fired: number[] = [];
+  const deadlines = openDeadlines({ clock, due: (seq) => fired.push(seq) });
+  deadlines.open();
+  for (const [seq, dueAtMs] of [
+    [1, 300],
+    [2, 100],
+    [3, 200],
+    [4, 100],
+  ] as const)
+    deadlines.set(seq, at(dueAtMs));
+  clock.run(250);
+  expect(fired).toEqual([2, 4, 3]);
+  expect(deadlines.size()).toBe(1);
+  clock.run(300);
+  expect(fired).toEqual([2, 4, 3, 1]);
+  expect(deadlines.size()).toBe(0);
+});
+
+test("nothing fires before they are opened, however much is due; then all of it does, in order", () => {
+  const clock = handClock();
+  const fired: number[] = [];
+  const deadlines = openDeadlines({ clock, due: (seq) => fired.push(seq) });
+  deadlines.set(1, at(200));
+  deadlines.set(2, at(100));
+  clock.run(300);
+  expect(fired).toEqual([]);
+  deadlines.open();
+  clock.run(300);
+  expect(fired).toEqual([2, 1]);
+});
+
+test("a generation has one deadline: setting another replaces it, earlier or later, and null takes it away", () => {
+  const clock = handClock();
+  const fired: [number, number][] = [];
+  const deadlines = openDeadlines({ clock, due: (seq, { n }) => fired.push([seq, n]) });
+  deadlines.open();
+  deadlines.set(1, at(100, 1));
+  deadlines.set(1, at(500, 2));
+  deadlines.set(2, at(500, 1));
+  deadlines.set(2, at(200, 2));
+  deadlines.set(3, at(150, 1));
+  deadlines.set(3, null);
+  clock.run(400);
+  expect(fired).toEqual([[2, 2]]);
+  clock.run(500);
+  expect(fired).toEqual([
+    [2, 2],
+    [1, 2],
+  ]);
+});
+
+test("one timer is armed, for the next deadline; none when there is nothing to wait for", () => {
+  const clock = handClock();
+  const deadlines = openDeadlines({ clock, due: () => undefined });
+  deadlines.open();
+  expect(clock.armed()).toEqual([]);
+  deadlines.set(1, at(900));
+  deadlines.set(2, at(400));
+  deadlines.set(3, at(700));
+  expect(clock.armed()).toEqual([400]);
+  deadlines.set(2, null);
+  expect(clock.armed()).toEqual([700]);
+  deadlines.set(1, null);
+  deadlines.set(3, null);
+  expect(clock.armed()).toEqual([]);
+  deadlines.set(4, at(50));
+  deadlines.stop();
+  expect(clock.armed()).toEqual([]);
+});
+
+test("ten thousand that are overdue together are spread over turns of two hundred", () => {
+  const clock = handClock();
+  let fired = 0;
+  const deadlines = openDeadlines({
+    clock,
+    due: () => {
+      fired += 1;
+    },
+  });
+  deadlines.open();
+  for (let seq = 0; seq < 10_000; seq += 1) deadlines.set(seq, at(seq % 7));
+  const perTurn: number[] = [];
+  while (deadlines.size() > 0) {
+    const before = fired;
+    clock.run(10);
+    perTurn.push(fired - before);
+  }
+  expect(perTurn).toEqual(Array<number>(50).fill(200));
+});
+
+test("what is set while deadlines fire is kept: a generation may set its next one at once", () => {
+  const clock = handClock();
+  const fired: number[] = [];
+  const deadlines = openDeadlines({
+    clock,
+    due: (seq, { n }) => {
+      fired.push(n);
+      if (n < 3) deadlines.set(seq, at(clock.nowMs() + (n === 1 ? 0 : 100), n + 1));
+    },
+  });
+  deadlines.open();
+  deadlines.set(1, at(100, 1));
+  clock.run(100);
+  expect(fired).toEqual([1, 2]);
+  clock.run(200);
+  expect(fired).toEqual([1, 2, 3]);
+});
+
+test("a process that stood still looks once more before a deadline of something bought counts; a waiting time is simply over", () => {
+  const clock = handClock();
+  const fired: string[] = [];
+  const putOffUntilMs = lastLooks({ clock, heldUpAtMs: () => null });
+  const due = (seq: number, { kind }: Command) => fired.push(`${seq} ${kind} ${clock.nowMs()}`);
+  const deadlines = openDeadlines({ clock, due, putOffUntilMs });
+  deadlines.open();
+  deadlines.set(1, at(1_000));
+  deadlines.set(2, { kind: "collect", n: 1, dueAtMs: 2_000 });
+  deadlines.set(3, { kind: "seat", n: 0, dueAtMs: 3_000 });
+  deadlines.set(4, at(99_000));
+  clock.run(100_000);
+  expect(fired).toEqual(["3 seat 100000", "4 attempt 100000"]);
+  // Set for a time that has passed, which is not to stand still.
+  deadlines.set(5, at(50_000));
+  clock.run(100_001);
+  expect(fired.slice(2)).toEqual(["5 attempt 100001"]);
+  clock.run(129_999);
+  expect(fired).toHaveLength(3);
+  clock.run(130_000);
+  expect(fired.slice(3)).toEqual(["1 attempt 130000", "2 collect 130000"]);
+});
+
+test("while the store takes nothing no deadline of something bought counts, nor for half a minute after", () => {
+  const clock = handClock();
+  const fired: number[] = [];
+  let heldUpMs: number | null = null;
+  const putOffUntilMs = lastLooks({ clock, heldUpAtMs: () => heldUpMs });
+  const deadlines = openDeadlines({ clock, due: (seq) => fired.push(seq), putOffUntilMs });
+  deadlines.open();
+  deadlines.set(1, at(1_000));
+  deadlines.set(2, { kind: "start", n: 0, dueAtMs: 1_000 });
+  for (let nowMs = 1_000; nowMs <= 600_000; nowMs += 1_000) {
+    heldUpMs = nowMs;
+    clock.run(nowMs);
+  }
+  expect(fired).toEqual([2]);
+  for (let nowMs = 601_000; nowMs < 630_000; nowMs += 1_000) clock.run(nowMs);
+  expect(fired).toEqual([2]);
+  clock.run(630_000);
+  expect(fired).toEqual([2, 1]);
+});
+
+test("A2: an answer in hand is not overtaken by the end of its route's time, and holds it up for half a minute at most", () => {
+  const clock = handClock();
+  const fired: string[] = [];
+  const inHand = new Set(["1 1", "2 1"]);
+  const leftOutcome = (seq: number, n: number) =>
+    inHand.has(`${seq} ${n}`) ? ({ type: "accepted", n, job: { jobId: "j", urls: {} }, atMs: 0 } as never) : undefined;
+  const putOffUntilMs = lastLooks({ clock, heldUpAtMs: () => null, leftOutcome });
+  const deadlines = openDeadlines({ clock, due: (seq, { n }) => fired.push(`${seq} ${n} ${clock.nowMs()}`), putOffUntilMs });
+  deadlines.open();
+  for (const seq of [1, 2, 3]) deadlines.set(seq, at(10_000, 1));
+  for (let nowMs = 1_000; nowMs <= 15_000; nowMs += 1_000) clock.run(nowMs);
+  expect(fired).toEqual(["3 1 10000"]);
+  // Its step is in the store, which sets what it waits for next.
+  inHand.delete("1 1");
+  deadlines.set(1, { kind: "collect", n: 1, dueAtMs: 20_000 });
+  for (let nowMs = 16_000; nowMs <= 60_000; nowMs += 1_000) clock.run(nowMs);
+  expect(fired.slice(1)).toEqual(["1 1 20000", "2 1 40000"]);
+});
+
+test("deadlines that are moved a hundred thousand times still fire once each, at their last time", () => {
+  const clock = handClock();
+  const fired = new Map<number, number>();
+  const deadlines = openDeadlines({ clock, due: (seq, { dueAtMs }) => fired.set(seq, (fired.get(seq) ?? 0) + dueAtMs) });
+  deadlines.open();
+  for (let turn = 1; turn <= 1000; turn += 1) for (let seq = 0; seq < 100; seq += 1) deadlines.set(seq, at(turn));
+  clock.run(999);
+  expect(fired.size).toBe(0);
+  clock.run(1000);
+  expect([...fired.values()]).toEqual(Array<number>(100).fill(1000));
+});
+
+test("against a plain list: any sequence of setting, replacing, taking away and passing time fires the same", () => {
+  const step = fc.oneof(
+    fc.record({ seq: fc.nat(8), inMs: fc.integer({ min: -50, max: 500 }) }),
+    fc.record({ seq: fc.nat(8), gone: fc.constant(true) }),
+    fc.record({ passMs: fc.nat(200) }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
+      const clock = handClock();
+      const fired: string[] = [];
+      const expected: string[] = [];
+      let list: { seq: number; dueAtMs: number; n: number }[] = [];
+      const deadlines = openDeadlines({ clock, due: (seq, { n }) => fired.push(`${seq}/${n}`), perTurn: 1000 });
+      deadlines.open();
+      steps.forEach((each, n) => {
+        if ("passMs" in each) {
+          clock.run(clock.nowMs() + each.passMs);
+          const due = list.filter(({ dueAtMs }) => dueAtMs <= clock.nowMs()).sort((a, b) => a.dueAtMs - b.dueAtMs || a.n - b.n);
+          list = list.filter(({ dueAtMs }) => dueAtMs > clock.nowMs());
+          expected.push(...due.map((entry) => `${entry.seq}/${entry.n}`));
+          return;
+        }
+        list = list.filter(({ seq }) => seq !== each.seq);
+        if ("gone" in each) deadlines.set(each.seq, null);
+        else {
+          const dueAtMs = clock.nowMs() + each.inMs;
+          deadlines.set(each.seq, at(dueAtMs, n));
+          list.push({ seq: each.seq, dueAtMs, n });
+        }
+      });
+      expect(fired).toEqual(expected);
+      expect(deadlines.size()).toBe(list.length);
+    }),
+    { seed: 20_261_019, numRuns: 300 },
+  );
+});

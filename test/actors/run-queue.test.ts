@@ -1,0 +1,196 @@
+// Seats against a simple model: never more than there are, never one free while somebody could have it, everybody in turn.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { openSeats, type Waiting } from "../../actors/supervisor/run-queue.ts";
+
+const ROUTES = ["a", "b", "c"];
+
+test("round robin over accounts, oldest first within one, whatever the order of arrival", () => {
+  const seats = openSeats({ all: 100, of: () => 1 });
+  seats.take("a", false);
+  const arrive = (accountSeq: number, ...seqs: number[]) => {
+    for (const seq of seqs) seats.wait({ seq, accountSeq, routeId: "a", isRunning: false });
+  };
+  arrive(1, 10, 14, 12, 11);
+  arrive(2, 21, 20);
+  arrive(3, 30);
+  const served: number[] = [];
+  for (let turn = 0; turn < 7; turn += 1) {
+    expect(seats.nextSeated()).toBeNull();
+    seats.giveBack("a");
+    served.push(seats.nextSeated()?.seq ?? 0);
+  }
+  expect(served).toEqual([10, 20, 30, 11, 21, 12, 14]);
+});
+
+test("an account with a thousand in line delays another's first by one turn only", () => {
+  const seats = openSeats({ all: 10_000, of: () => 1 });
+  seats.take("a", false);
+  for (let seq = 0; seq < 1000; seq += 1) seats.wait({ seq, accountSeq: 1, routeId: "a", isRunning: false });
+  seats.wait({ seq: 5000, accountSeq: 2, routeId: "a", isRunning: false });
+  seats.giveBack("a");
+  expect(seats.nextSeated()?.seq).toBe(0);
+  seats.giveBack("a");
+  expect(seats.nextSeated()?.seq).toBe(5000);
+});
+
+test("those who run already go before those still queued, and need no place in the process", () => {
+  const seats = openSeats({ all: 1, of: () => 1 });
+  seats.take("a", false);
+  seats.wait({ seq: 1, accountSeq: 1, routeId: "b", isRunning: false });
+  // The process is full: the queued one waits although the route is free, the running one does not.
+  expect(seats.nextSeated()).toBeNull();
+  expect(seats.tryTake("b", true)).toBe(true);
+  seats.wait({ seq: 2, accountSeq: 2, routeId: "b", isRunning: true });
+  seats.giveBack("b");
+  expect(seats.nextSeated()?.seq).toBe(2);
+  seats.giveBack("b");
+  seats.endRunning();
+  expect(seats.nextSeated()?.seq).toBe(1);
+});
+
+test("of a route's two lines the one of running generations is served first, however late they came", () => {
+  const seats = openSeats({ all: 10, of: () => 1 });
+  seats.take("a", false);
+  seats.wait({ seq: 1, accountSeq: 1, routeId: "a", isRunning: false });
+  seats.wait({ seq: 2, accountSeq: 2, routeId: "a", isRunning: true });
+  seats.giveBack("a");
+  expect(seats.nextSeated()?.seq).toBe(2);
+  seats.giveBack("a");
+  expect(seats.nextSeated()?.seq).toBe(1);
+});
+
+test("nobody slips past a line: with somebody waiting, a newcomer takes its place behind", () => {
+  const seats = openSeats({ all: 10, of: () => 2 });
+  seats.take("a", false);
+  seats.take("a", false);
+  seats.wait({ seq: 1, accountSeq: 1, routeId: "a", isRunning: false });
+  seats.giveBack("a");
+  expect(seats.tryTake("a", false)).toBe(false);
+  expect(seats.nextSeated()?.seq).toBe(1);
+});
+
+test("everybody in line for a route comes out of it once, those who left do not, and the line is empty", () => {
+  const seats = openSeats({ all: 10, of: () => 0 });
+  for (const seq of [3, 1, 2, 4]) seats.wait({ seq, accountSeq: seq % 2, routeId: "a", isRunning: seq === 4 });
+  seats.leave(2);
+  expect(
+    seats
+      .drainRoute("a")
+      .map(({ seq }) => seq)
+      .sort(),
+  ).toEqual([1, 3, 4]);
+  expect(seats.waiting()).toBe(0);
+  expect(seats.drainRoute("a")).toEqual([]);
+});
+
+type Seated = { routeId: string };
+const step = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant("arrive" as const), account: fc.nat(3), route: fc.nat(2), runs: fc.boolean() }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("finish" as const), pick: fc.nat(50) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("leave" as const), pick: fc.nat(50) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("drain" as const), route: fc.nat(2) }) },
+);
+
+test("against a model: seats are never oversold, never idle with somebody in line, and every account has its turn", () => {
+  fc.assert(
+    fc.property(
+      fc.array(step, { maxLength: 150, size: "max" }),
+      fc.integer({ min: 1, max: 6 }),
+      fc.tuple(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 3 })),
+      (steps, all, perRoute) => {
+        const limit = (routeId: string) => perRoute[ROUTES.indexOf(routeId)] ?? 0;
+        const seats = openSeats({ all, of: limit });
+        const seated: (Seated & { counts: boolean })[] = [];
+        const line: Waiting[] = [];
+        /** Per one in line: how often each other account was served on its route since it came. */
+        const passedBy = new Map<number, Map<number, number>>();
+        let running = 0;
+        let seq = 0;
+
+        const seat = (routeId: string, isRunning: boolean) => {
+          seated.push({ routeId, counts: !isRunning });
+          if (!isRunning) running += 1;
+        };
+        const serve = () => {
+          for (let next = seats.nextSeated(); next; next = seats.nextSeated()) {
+            const served = next;
+            const at = line.indexOf(served);
+            expect(at).toBeGreaterThanOrEqual(0);
+            line.splice(at, 1);
+            const rivals = line.filter(({ routeId, isRunning }) => routeId === served.routeId && isRunning === served.isRunning);
+            // Oldest first within an account.
+            expect(rivals.some((each) => each.accountSeq === served.accountSeq && each.seq < served.seq)).toBe(false);
+            for (const rival of rivals) {
+              const counts = passedBy.get(rival.seq) ?? new Map<number, number>();
+              counts.set(served.accountSeq, (counts.get(served.accountSeq) ?? 0) + 1);
+              passedBy.set(rival.seq, counts);
+              const isFirstOfItsAccount = !rivals.some((each) => each.accountSeq === rival.accountSeq && each.seq < rival.seq);
+              // Nobody else is served twice while the first of an account waits, but for the turn it came in.
+              if (isFirstOfItsAccount && served.accountSeq !== rival.accountSeq)
+                expect(counts.get(served.accountSeq) ?? 0).toBeLessThanOrEqual(
+                  1 + (passedBy.get(rival.seq)?.get(rival.accountSeq) ?? 0),
+                );
+            }
+            seat(served.routeId, served.isRunning);
+          }
+        };
+        const check = () => {
+          for (const routeId of ROUTES) {
+            const onRoute = seated.filter((each) => each.routeId === routeId).length;
+            expect(seats.onRoute(routeId)).toBe(onRoute);
+            expect(onRoute).toBeLessThanOrEqual(limit(routeId));
+            if (onRoute === limit(routeId)) continue;
+            // A free seat: whoever waits for it can only be waiting for a place in the process.
+            const waiting = line.filter((each) => each.routeId === routeId);
+            expect(waiting.every(({ isRunning }) => !isRunning)).toBe(true);
+            if (running < all) expect(waiting).toEqual([]);
+          }
+          expect(seats.running()).toBe(running);
+          expect(running).toBeLessThanOrEqual(all);
+          expect(seats.waiting()).toBe(line.length);
+        };
+
+        for (const each of steps) {
+          if (each.kind === "arrive") {
+            const routeId = ROUTES[each.route] ?? "a";
+            seq += 1;
+            if (seats.tryTake(routeId, each.runs)) seat(routeId, each.runs);
+            else {
+              const waiting = { seq, accountSeq: each.account, routeId, isRunning: each.runs };
+              seats.wait(waiting);
+              line.push(waiting);
+            }
+          } else if (each.kind === "finish") {
+            const [gone] = seated.splice(each.pick % Math.max(1, seated.length), 1);
+            if (!gone) continue;
+            seats.giveBack(gone.routeId);
+            if (gone.counts) {
+              seats.endRunning();
+              running -= 1;
+            }
+          } else if (each.kind === "leave") {
+            const [gone] = line.splice(each.pick % Math.max(1, line.length), 1);
+            if (gone) seats.leave(gone.seq);
+          } else {
+            const routeId = ROUTES[each.route] ?? "a";
+            const out = seats.drainRoute(routeId).map((waiting) => waiting.seq);
+            expect(out.sort()).toEqual(
+              line
+                .filter((waiting) => waiting.routeId === routeId)
+                .map((waiting) => waiting.seq)
+                .sort(),
+            );
+            for (const waiting of line.filter((other) => other.routeId === routeId)) line.splice(line.indexOf(waiting), 1);
+          }
+          serve();
+          check();
+        }
+      },
+    ),
+    { seed: 20_261_019, numRuns: 300 },
+  );
+});

@@ -1,0 +1,164 @@
+// Hints that other nodes left: each is acted on and dropped, and one that cannot be acted on holds up none of those behind it.
+import { expect, test } from "bun:test";
+import { openSharing } from "../../src/cluster/takeover.ts";
+import type { Hint } from "../../src/store/cluster-port.ts";
+
+type Parts = Parameters<typeof openSharing>[0];
+
+test("one that throws, one that cannot be read and one that cannot be dropped stop nobody, and the first fault is told", async () => {
+  const left: Hint[] = [
+    { seq: 1, n: 1, body: null },
+    { seq: 2, n: 1, body: "{" },
+    { seq: 3, n: 1, body: null },
+    { seq: 4, n: 1, body: null },
+    { seq: 5, n: 1, body: '{"status":"COMPLETED"}' },
+  ];
+  const heard: unknown[] = [];
+  const dropped: number[] = [];
+  const effects: Partial<Parts["effects"]> = {
+    isAsking: (seq) => seq !== 4,
+    hint: (seq, _n, body) => {
+      if (seq === 1) throw new Error("no such route");
+      heard.push([seq, body]);
+    },
+  };
+  const node = {
+    hints: () => Promise.resolve(left),
+    dropHint: async ({ seq }: Hint) => {
+      if (seq === 3) throw new Error("the database is away");
+      dropped.push(seq);
+    },
+  };
+  const sharing = openSharing({ store: { node }, effects } as unknown as Parts);
+  await expect(sharing.takeHints()).rejects.toThrow("no such route");
+  expect(heard).toEqual([
+    [3, undefined],
+    [5, { status: "COMPLETED" }],
+  ]);
+  expect(dropped).toEqual([1, 2, 5]);
+});
+
+const DECISION = { type: "failedByOperator", by: "Ada", reason: "seen at the provider", decidedAtMs: 7 };
+
+/** Decisions left about generations; the machine deals with what it is told when `dealWith` is called. */
+const openScene = (seqs: readonly number[], carriedOut: readonly number[] = []) => {
+  const left: Hint[] = seqs.map((seq) => ({ seq, n: -DECISION.decidedAtMs, body: JSON.stringify(DECISION) }));
+  const told: unknown[] = [];
+  const dropped: number[] = [];
+  const gone = new Set<number>();
+  const takenUp = new Set<number>();
+  let dealWith = () => {};
+  const dealt = new Promise<void>((resolve) => {
+    dealWith = resolve;
+  });
+  const supervisor: Partial<Parts["supervisor"]> = {
+    has: (seq) => !gone.has(seq) && (seq === 1 || takenUp.has(seq)),
+    report: (seq, event) => void told.push([seq, event]),
+    idle: () => dealt,
+    recover: async () => 0,
+    resume: () => undefined,
+  };
+  const node = { hints: () => Promise.resolve(left), dropHint: async ({ seq }: Hint) => void dropped.push(seq) };
+  const store = {
+    ...{ node, unfinished: async () => [], attemptsOf: async () => [], generationBySeq: async () => undefined },
+    journalOf: async (seq: number) => (carriedOut.includes(seq) ? [{ event: DECISION }] : []),
+  };
+  const effects = { takenUp: (seq: number) => takenUp.add(seq) };
+  const sharing = openSharing({ store, supervisor, effects, clock: { nowMs: () => 1 } } as unknown as Parts);
+  return { sharing, told, dropped, gone, takenUp, dealWith };
+};
+const heard = (seq: number) => [seq, { ...DECISION, atMs: 1 }];
+
+test("a decision left by another node is told to the machine here, also where the generation had stopped", async () => {
+  const { sharing, told, dropped, takenUp, dealWith } = openScene([1, 2]);
+  dealWith();
+  await sharing.takeHints();
+  expect([...takenUp]).toEqual([2]);
+  expect(told).toEqual([1, 2].map(heard));
+  expect(dropped).toEqual([1, 2]);
+});
+
+test("a decision is there for the next owner until it is on disk what became of it, and is told once meanwhile", async () => {
+  const { sharing, told, dropped, dealWith } = openScene([1]);
+  const looks = [sharing.takeHints(), sharing.takeHints()];
+  await new Promise((turn) => setImmediate(turn));
+  expect([told, dropped]).toEqual([[heard(1)], []]);
+  dealWith();
+  await Promise.all(looks);
+  expect([told, dropped]).toEqual([[heard(1)], [1]]);
+});
+
+test("a decision that the journal has is not told again, and one of a generation that could not go on here is kept", async () => {
+  const again = openScene([1], [1]);
+  await again.sharing.takeHints();
+  expect([again.told, again.dropped]).toEqual([[], [1]]);
+  const stopped = openScene([1]);
+  stopped.gone.add(1);
+  stopped.dealWith();
+  await stopped.sharing.takeHints();
+  expect([stopped.told, stopped.dropped]).toEqual([[heard(1)], []]);
+});
+
+const JOB = { jobId: "job-1" };
+const OUTCOME = { type: "accepted", n: 1, job: JOB, atMs: 5 } as const;
+
+/** An answer that another node passed on, about a generation that has ended or has not. */
+const openPassedOn = async (completedAtMs: number | null, late: Parts["late"]) => {
+  const left: Hint[] = [];
+  const told: unknown[] = [];
+  const node = {
+    leaveHint: async (hint: Hint) => void left.push(hint),
+    hints: async () => left,
+    dropHint: async () => void left.pop(),
+  };
+  const supervisor = {
+    has: () => completedAtMs === null,
+    report: (_: number, event: unknown) => told.push(event),
+    idle: async () => undefined,
+  };
+  const attempt = { job: null as { jobId: string } | null, results: null };
+  const store = { node, generationBySeq: async () => ({ completedAtMs }), attempt: async () => attempt };
+  const sharing = openSharing({ store, supervisor, late, clock: { nowMs: () => 9 } } as unknown as Parts);
+  await sharing.passOn(1, OUTCOME);
+  return { sharing, told, left, attempt };
+};
+
+test("the answer that another node had in hand is told to the machine of its attempt until the attempt's row has it", async () => {
+  const { sharing, told, left, attempt } = await openPassedOn(null, async () => false);
+  await sharing.takeHints();
+  // Of an attempt that was given up, and that nobody is asked about any more, it has no use for the answer before the end.
+  expect([told, left.length]).toEqual([[{ ...OUTCOME, atMs: 9 }], 1]);
+  attempt.job = JOB;
+  await sharing.takeHints();
+  expect(left).toEqual([]);
+});
+
+test("the answer for a generation that has ended is kept until its attempt's row has it", async () => {
+  const noted: unknown[] = [];
+  let isNoted = false;
+  const { sharing, told, left } = await openPassedOn(3, async (seq, event) => {
+    noted.push([seq, event]);
+    return isNoted;
+  });
+  await sharing.takeHints();
+  expect([told, left.length]).toEqual([[], 1]);
+  isNoted = true;
+  await sharing.takeHints();
+  expect(noted).toEqual([1, 1].map((seq) => [seq, { ...OUTCOME, atMs: 9 }]));
+  expect([told, left.length]).toEqual([[], 0]);
+});
+
+test("the answer that an ended generation's attempt has already is dropped, and noted no second time", async () => {
+  const { sharing, left, attempt } = await openPassedOn(3, () => Promise.reject(new Error("it was noted again")));
+  attempt.job = JOB;
+  await sharing.takeHints();
+  expect(left).toEqual([]);
+});
+
+test("a refusal that a node has left is told to nobody: it would stand for a sending that came after it", async () => {
+  const { sharing, told, left } = await openPassedOn(null, async () => false);
+  const refusal = { type: "rejected", n: 1, failure: { class: "refused_input", detail: "422" }, atMs: 5 };
+  left.splice(0, 1, { seq: 1, n: -1, body: JSON.stringify(refusal) });
+  await sharing.takeHints();
+  expect([told, left]).toEqual([[], []]);
+});

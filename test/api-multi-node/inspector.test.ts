@@ -1,0 +1,178 @@
+// Whoever looks on at one node sees what all of them do: each step of generations that run elsewhere, in order, with the node that wrote it.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { createWebSocketReceiver, type StatelyInspectionEvent } from "@statelyai/inspect";
+import { replay } from "../../actors/replay/replay.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { readLife } from "../../src/inspector/generation-history.ts";
+import { nodeName } from "../../src/store/cluster-port.ts";
+import { eventually } from "../eventually.ts";
+import type { House, Shown } from "../harness.ts";
+import { type HouseOfNodes, openHouseOfNodes } from "../harness-nodes.ts";
+import { lookOn, type Onlooker, socketUrl } from "../inspector/viewer.ts";
+import { postgresReason } from "../postgres/binaries.ts";
+
+const IMAGE = "sim-image-1";
+const LEASE_MS = 2500;
+
+/** Submits to one node, past the front. */
+const submitTo = async (node: House, house: House, input: JsonObject): Promise<Shown> => {
+  const answer = await fetch(`${node.own}/v1/generations`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${house.tenant.key}` },
+    body: JSON.stringify({ model: IMAGE, input }),
+  });
+  expect(answer.status).toBe(202);
+  return (await answer.json()) as Shown;
+};
+const at = ({ own }: House) => ({ url: own });
+const nameOf = async (node: House): Promise<string> => {
+  const epoch = node.store.node?.epoch ?? 0;
+  const row = (await node.store.nodes?.list(0))?.find((one) => one.epoch === epoch);
+  if (!row) throw new Error(`no node ${epoch}`);
+  return nodeName(row);
+};
+const journalOf = async (house: House, id: string) => {
+  const { seq } = (await house.store.findGeneration(id)) ?? { seq: 0 };
+  return house.store.journalOf(seq);
+};
+const versionsOf = (length: number) => Array.from({ length }, (_, before) => before + 1);
+
+describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes", () => {
+  let house: HouseOfNodes;
+  let one: House;
+  let two: House;
+  let three: House;
+  const open = async (leaseMs?: number, env: Record<string, string> = {}) => {
+    house = await openHouseOfNodes(3, { factor: 20, env }, leaseMs);
+    const [first, second, third] = house.each;
+    if (!first || !second || !third) throw new Error("three nodes were wanted");
+    [one, two, three] = [first, second, third];
+  };
+  afterEach(() => house.close());
+
+  describe("while all are alive", () => {
+    beforeEach(() => open(), 120_000);
+
+    test("the whole life of a generation that another node runs is told, in order, with the name of that node", async () => {
+      const eye = await lookOn(at(one));
+      const { id } = await submitTo(two, house, { prompt: "canary-elsewhere" });
+      await eventually(() => eye.rows.get(id)?.actor === "ended", "its end");
+      const journal = await journalOf(house, id);
+      const name = await nameOf(two);
+      const seen = eye.events.filter((event) => event.id === id);
+      expect(seen.map(({ version }) => version)).toEqual(versionsOf(journal.length));
+      expect(seen.map(({ type, to }) => [type, to])).toEqual(journal.map(({ event, stateAfter }) => [event.type, stateAfter]));
+      expect(seen.map(({ from }) => from)).toEqual(["queued", ...journal.slice(0, -1).map(({ stateAfter }) => stateAfter)]);
+      expect(new Set(seen.map(({ node }) => node))).toEqual(new Set([name]));
+      expect(eye.rows.get(id)).toMatchObject({ node: name, state: "succeeded", model: IMAGE, attempts: 1 });
+      expect(eye.rows.get(id)?.account?.id).toBe(house.tenant.accountId);
+      expect(eye.texts.join()).not.toContain("canary");
+      await eye.close();
+    }, 60_000);
+
+    test("the frames of the open protocol are the same on every node: the machine, each event, and what it remembered then", async () => {
+      const got = [two, three].map((node) => {
+        const events: StatelyInspectionEvent[] = [];
+        createWebSocketReceiver({ server: socketUrl(at(node), "/inspector/ws") }).subscribe((event) => void events.push(event));
+        return events;
+      });
+      // Each is told of the ledger of its node as soon as it looks on.
+      await eventually(() => got.every((events) => events.some(({ sessionId }) => sessionId === "ledger")), "both to look on");
+      const { id } = await submitTo(two, house, { prompt: "canary-frames" });
+      const of = (events: StatelyInspectionEvent[]) => events.filter(({ sessionId }) => sessionId === id);
+      const isOver = (events: StatelyInspectionEvent[]) =>
+        of(events).some((event) => event.type === "@xstate.snapshot" && event.snapshot.status === "done");
+      await eventually(() => got.every(isOver), "its end at both");
+      const [own = [], theirs = []] = got.map((events) =>
+        of(events).flatMap((event) => (event.type === "@xstate.actor" ? [] : [JSON.parse(JSON.stringify(event)) as JsonObject])),
+      );
+      const journal = await journalOf(house, id);
+      expect(theirs.map(({ type }) => type)).toEqual(journal.flatMap(() => ["@xstate.event", "@xstate.snapshot"]));
+      expect(theirs).toEqual(own);
+      expect(JSON.stringify(theirs)).toContain('"request":"hidden"');
+      const machine = of(got[1] ?? []).find((event) => event.type === "@xstate.actor");
+      expect(machine).toMatchObject({ name: id, rootId: id, node: await nameOf(two) } as object);
+      expect(JSON.stringify(got)).not.toContain("canary");
+    }, 60_000);
+
+    test("a late viewer sees what runs on all of them, and all of it is counted", async () => {
+      const made = await Promise.all([one, two, three].map((node) => submitTo(node, house, { prompt: "[sim:stuck]" })));
+      for (const { id } of made) await house.until(id, ({ status }) => status === "running");
+      const eye = await lookOn(at(three));
+      await eventually(() => made.every(({ id }) => eye.rows.get(id)?.actor === "live"), "all three");
+      const names = await Promise.all([one, two, three].map(nameOf));
+      expect(made.map(({ id }) => eye.rows.get(id)?.node)).toEqual(names);
+      expect(made.map(({ id }) => eye.rows.get(id)?.model)).toEqual([IMAGE, IMAGE, IMAGE]);
+      const totals = await eventually(() => eye.batches.findLast((batch) => batch.totals?.running === 3)?.totals, "all counted");
+      expect(totals).toMatchObject({ running: 3, queued: 0, awake: 1, nodes: 3 });
+      const [first] = made;
+      eye.say({ choose: first?.id });
+      const chosen = await eventually(() => eye.batches.findLast((batch) => batch.chosen?.history)?.chosen, "the chosen one");
+      expect(chosen.context).toMatchObject({ tried: 1 });
+      expect(chosen.history?.map(({ node }) => node)).toEqual((await journalOf(house, first?.id ?? "")).map(() => names[0]));
+      await eye.close();
+    }, 60_000);
+
+    test("while nobody looks on nothing of other nodes is read", async () => {
+      const asked: string[] = [];
+      const { others } = one.store.node ?? {};
+      if (!others) throw new Error("it is no node");
+      const written = others.written;
+      others.written = () => {
+        asked.push("written");
+        return written();
+      };
+      await house.until((await submitTo(two, house, { prompt: "unseen" })).id);
+      expect(asked).toEqual([]);
+      const eye = await lookOn(at(one));
+      await eventually(() => asked.length > 2, "looks");
+      await eye.close();
+      await eventually(() => one.rooms.watch.committed === null, "nobody to look on");
+      const before = asked.length;
+      await house.until((await submitTo(two, house, { prompt: "unseen" })).id);
+      // One may have been under way.
+      expect(asked.length).toBeLessThanOrEqual(before + 1);
+    }, 60_000);
+  });
+
+  test("where prompts are shown, the request that another node made is in its event", async () => {
+    await open(undefined, { GENROUTER_INSPECTOR__PROMPTS: "true" });
+    const eye = await lookOn(at(one));
+    const { id } = await submitTo(three, house, { prompt: "canary-shown" });
+    await eventually(() => eye.rows.get(id)?.actor === "ended", "its end");
+    const requests = eye.events.flatMap((event) =>
+      event.id === id && event.more?.request !== undefined ? [event.more.request] : [],
+    );
+    expect(requests).toEqual([expect.stringContaining("canary-shown")]);
+    await eye.close();
+  }, 120_000);
+
+  describe("when one of them says nothing any more", () => {
+    beforeEach(() => open(LEASE_MS), 120_000);
+
+    test("its generation goes on elsewhere, and the live view and the replay say who did which step", async () => {
+      // Whichever of the two takes it over: one looks on at that node, the other at one that only hears of it.
+      const eyes = [await lookOn(at(one)), await lookOn(at(three))];
+      const everywhere = (holds: (eye: Onlooker) => boolean, what: string) => eventually(() => eyes.every(holds), what);
+      const { id } = await submitTo(two, house, { prompt: "[sim:slow=80]" });
+      await everywhere((eye) => eye.rows.get(id)?.state === "running.polling", "its job");
+      const [dead, alive] = [await nameOf(two), [await nameOf(one), await nameOf(three)]];
+      two.rooms.tenure?.stop();
+      await everywhere((eye) => alive.includes(eye.rows.get(id)?.node ?? ""), "another to take it over");
+      await everywhere((eye) => eye.rows.get(id)?.actor === "ended", "its end");
+      const journal = await journalOf(house, id);
+      const life = await readLife(one.store, id, 600_000);
+      if (!life) throw new Error("it has no life");
+      const replayed = replay(life.given);
+      expect(replayed.faults).toEqual([]);
+      const writers = replayed.steps.slice(1).map(({ node }) => node ?? "");
+      for (const { events } of eyes) {
+        const seen = events.filter((event) => event.id === id);
+        expect(seen.map(({ version }) => version)).toEqual(versionsOf(journal.length));
+        expect(seen.map(({ node }) => node ?? "?")).toEqual(writers);
+      }
+      expect(writers[0]).toBe(dead);
+      expect(alive).toContain(writers.at(-1) ?? "");
+    }, 60_000);
+  });
+});

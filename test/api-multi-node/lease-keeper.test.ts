@@ -1,0 +1,207 @@
+// A node's tenure over a store that it shares: when it is sure of what it owns, when it is not, and when it must end.
+import { expect, test } from "bun:test";
+import { openTenure, type TenureParts } from "../../src/cluster/lease-keeper.ts";
+import { generationId } from "../../src/domain/ids.ts";
+import type { GenerationRecord } from "../../src/domain/types.ts";
+import { openRecords } from "../../src/generations/record-cache.ts";
+import type { Surroundings } from "../../src/store/cluster-port.ts";
+import { StoreUnknown } from "../../src/store/mutations.ts";
+import { testClock } from "../clock.ts";
+import { eventually } from "../eventually.ts";
+
+const LEASE_MS = 30_000;
+const ALIVE: Surroundings = {
+  ...{ apartMs: 0, alive: 2, others: 1, isFirst: true, news: "0", hasHints: false },
+  ...{ isAnythingLeft: false, ended: [] },
+};
+
+/** A tenure over a store that answers as it is told. */
+const openScene = (node: Partial<TenureParts["node"]>, more: Partial<TenureParts> = {}) => {
+  const clock = testClock();
+  const told = { ended: 0, lines: [] as string[] };
+  const noted: (number | null)[] = [];
+  const tenure = openTenure({
+    node: {
+      leaseMs: LEASE_MS,
+      attend: () => Promise.resolve(ALIVE),
+      takeOver: () => Promise.resolve([]),
+      noteAway: (sinceMs) => void noted.push(sinceMs),
+      ...node,
+    },
+    ...{
+      clock,
+      monoMs: clock.nowMs,
+      takeUp: () => Promise.resolve(),
+      looked: () => Promise.resolve(),
+      changed: () => Promise.resolve(),
+    },
+    log: (event) => void told.lines.push(event),
+    ended: () => {
+      told.ended += 1;
+    },
+    ...more,
+  });
+  return { clock, tenure, told, noted };
+};
+
+test("a node is sure from its first look on, and no longer than nine tenths of its lease after it asked for the last", async () => {
+  const { tenure, clock } = openScene({});
+  expect(tenure.isSure()).toBe(false);
+  await tenure.begin();
+  expect(tenure.isSure()).toBe(true);
+  clock.stall(0.9 * LEASE_MS - 1);
+  expect(tenure.isSure()).toBe(true);
+  const late = openScene({});
+  await late.tenure.begin();
+  late.tenure.stop();
+  late.clock.stall(0.9 * LEASE_MS);
+  expect(late.tenure.isSure()).toBe(false);
+});
+
+test("A2: when the store was away is known while it is and after, to the next process of the directory too", async () => {
+  let isThere = true;
+  const { tenure, clock, noted } = openScene({
+    attend: () => (isThere ? Promise.resolve(ALIVE) : Promise.reject(new Error("connection refused"))),
+  });
+  await tenure.begin();
+  expect(tenure.awayAtMs()).toBeNull();
+  const reachedMs = clock.nowMs();
+  isThere = false;
+  clock.skip(1_000);
+  await eventually(() => tenure.isAway(), "a store that is away");
+  clock.stall(900);
+  expect(tenure.awayAtMs()).toBe(clock.nowMs());
+  expect(noted).toEqual([reachedMs]);
+  isThere = true;
+  clock.skip(1_000);
+  await eventually(() => !tenure.isAway(), "a store that is back");
+  const backMs = clock.nowMs();
+  clock.stall(900);
+  expect([tenure.isAway(), tenure.awayAtMs()]).toEqual([false, backMs]);
+  expect(noted).toEqual([reachedMs, null]);
+});
+
+test("a clock that is apart from the store's is told of once, and when it is in step again", async () => {
+  let apartMs = 60_000;
+  const { tenure, told } = openScene({ attend: () => Promise.resolve({ ...ALIVE, apartMs }) });
+  await tenure.begin();
+  await tenure.look();
+  expect(told.lines).toEqual(["clock apart"]);
+  apartMs = 3;
+  await tenure.look();
+  apartMs = -60_000;
+  await tenure.look();
+  expect(told.lines).toEqual(["clock apart", "clock in step", "clock apart"]);
+});
+
+test("an answer that was on its way while the node stood still lets nobody go on: the lease that it tells of is over", async () => {
+  const answers: (() => void)[] = [];
+  const { tenure, clock } = openScene({ attend: () => new Promise((answer) => answers.push(() => answer(ALIVE))) });
+  const turn = () => new Promise((wake) => setImmediate(wake));
+  void tenure.begin();
+  let isSure = false;
+  void tenure.sure().then(() => {
+    isSure = true;
+  });
+  clock.stall(LEASE_MS);
+  answers.shift()?.();
+  await turn();
+  expect({ isSure, now: tenure.isSure() }).toEqual({ isSure: false, now: false });
+  clock.skip(1000);
+  answers.shift()?.();
+  await turn();
+  expect({ isSure, now: tenure.isSure() }).toEqual({ isSure: true, now: true });
+});
+
+test("the store is away while looks fail or one waits for the time of several, and no longer", async () => {
+  let attend: TenureParts["node"]["attend"] = () => Promise.resolve(ALIVE);
+  const { tenure, clock } = openScene({ attend: (isLeaving) => attend(isLeaving) });
+  const turn = async () => {
+    clock.skip(1000);
+    await new Promise((wake) => setImmediate(wake));
+    return tenure.isAway();
+  };
+  await tenure.begin();
+  expect(tenure.isAway()).toBe(false);
+  attend = () => Promise.reject(new Error("no"));
+  expect([await turn(), await turn()]).toEqual([true, true]);
+  attend = () => Promise.resolve(ALIVE);
+  expect(await turn()).toBe(false);
+  let answer = (): void => undefined;
+  attend = () =>
+    new Promise((told) => {
+      answer = () => told(ALIVE);
+    });
+  expect([await turn(), await turn(), await turn(), await turn()]).toEqual([false, false, false, false]);
+  expect(await turn()).toBe(true);
+  answer();
+  await new Promise((wake) => setImmediate(wake));
+  expect(tenure.isAway()).toBe(false);
+  tenure.stop();
+});
+
+test("a node that was taken for dead is told as such; what a drain hands over is not", async () => {
+  const looks = [{ ...ALIVE, isAnythingLeft: true }, { ...ALIVE, isAnythingLeft: true, ended: [4] }, ALIVE];
+  let left: number[] = [];
+  const { tenure, told, clock } = openScene({
+    attend: async () => {
+      left = [7];
+      return looks.shift() ?? ALIVE;
+    },
+    takeOver: async () => left.splice(0),
+  });
+  await tenure.begin();
+  await new Promise((turn) => setImmediate(turn));
+  expect(told.lines).toEqual(["generations taken over"]);
+  clock.skip(1000);
+  await new Promise((turn) => setImmediate(turn));
+  expect(told.lines).toEqual(["generations taken over", "node taken for dead", "generations taken over"]);
+  tenure.stop();
+});
+
+test("a take-over whose outcome is not known ends the node: what it may own nobody would go on with", async () => {
+  const { tenure, told } = openScene({
+    attend: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
+    takeOver: () => Promise.reject(new StoreUnknown("the database does not answer")),
+  });
+  await tenure.begin();
+  expect(told).toEqual({ ended: 1, lines: ["node ended"] });
+});
+
+test("a take-over that could not begin is told, and tried again at the next look", async () => {
+  let tries = 0;
+  const { tenure, told, clock } = openScene({
+    attend: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
+    takeOver: () => {
+      tries += 1;
+      return tries === 1 ? Promise.reject(new Error("no")) : Promise.resolve([]);
+    },
+  });
+  await tenure.begin();
+  clock.skip(1000);
+  await new Promise((turn) => setImmediate(turn));
+  expect({ tries, ...told }).toEqual({ tries: 2, ended: 0, lines: ["effect failed"] });
+});
+
+test("what a node remembers of a generation is told as long as it is sure; after that the store is asked", async () => {
+  const record = { id: generationId(4096), seq: 4096, accountSeq: 1, status: "running" } as GenerationRecord;
+  const asked: string[] = [];
+  let isSure = true;
+  const records = openRecords(
+    {
+      generationById: async (id) => {
+        asked.push(id);
+        return { ...record, status: "succeeded" } as GenerationRecord;
+      },
+    },
+    false,
+    () => isSure,
+  );
+  records.keep(record);
+  expect((await records.find(record.id, 1))?.status).toBe("running");
+  expect(asked).toEqual([]);
+  isSure = false;
+  expect(records.recent(record.id, 1)).toBeUndefined();
+  expect((await records.find(record.id, 1))?.status).toBe("succeeded");
+  expect(asked).toEqual([record.id]);
+});

@@ -1,0 +1,222 @@
+// What is followed of other nodes, over a store that does what it is told: everything once, in order, and nothing while nothing is written.
+import { beforeEach, expect, test } from "bun:test";
+import { type ChangeElsewhere, type Follower, type Neighbours, openNeighbours } from "../../src/cluster/remote-changes.ts";
+import type { GenerationRecord } from "../../src/domain/types.ts";
+import type { Elsewhere, Others, StandingElsewhere } from "../../src/store/cluster-port.ts";
+import { type TestClock, testClock } from "../clock.ts";
+
+const LOOK_MS = 500;
+const OWN = 1;
+
+/** A generation of the scripted store: its steps, and whose it is. */
+type Scripted = { seq: number; accountSeq: number; owner: number; writers: number[]; isOver: boolean };
+
+let clock: TestClock;
+let made: Map<number, Scripted>;
+let batches: Map<number, number>;
+let asked: string[];
+let faults: unknown[];
+let isAway: boolean;
+let neighbours: Neighbours;
+
+const write = (epoch: number) => batches.set(epoch, (batches.get(epoch) ?? 0) + 1);
+const find = (seq: number): Scripted => {
+  const found = made.get(seq);
+  if (!found) throw new Error(`nothing is numbered ${seq}`);
+  return found;
+};
+const make = (seq: number, owner: number, accountSeq = 1): void => {
+  made.set(seq, { seq, accountSeq, owner, writers: [], isOver: false });
+  write(owner);
+};
+const step = (seq: number, by: number, isEnd = false): void => {
+  const one = find(seq);
+  one.writers.push(by);
+  one.isOver = isEnd;
+  write(by);
+};
+const claim = (seq: number, by: number): void => {
+  find(seq).owner = by;
+  write(by);
+};
+const recordOf = ({ seq, accountSeq, isOver, writers }: Scripted) =>
+  ({
+    ...{ seq, id: `gen_${seq}`, accountSeq, completedAtMs: isOver ? 1 : null },
+    status: isOver ? "succeeded" : writers.length === 0 ? "queued" : "running",
+  }) as unknown as GenerationRecord;
+const standingOf = (one: Scripted): StandingElsewhere => ({
+  ...{ record: recordOf(one), epoch: one.owner, version: one.writers.length, plan: [], waitEndsAtMs: 0, snapshot: null },
+});
+const openOf = (one: Scripted): Elsewhere => ({
+  ...{ seq: one.seq, accountSeq: one.accountSeq, version: one.writers.length, epoch: one.owner },
+  status: one.writers.length === 0 ? "queued" : "running",
+});
+
+const others: Others = {
+  written: async () => {
+    asked.push("written");
+    if (isAway) throw new Error("away");
+    return [...batches].filter(([epoch]) => epoch !== OWN).map(([epoch, batch]) => ({ epoch, batch }));
+  },
+  open: async (afterSeq, limit) => {
+    asked.push("open");
+    const all = [...made.values()].filter(({ owner, isOver, seq }) => owner !== OWN && !isOver && seq > afterSeq);
+    return all.slice(0, limit).map(openOf);
+  },
+  ended: async (fromSeq) => [...made.values()].filter(({ owner, isOver, seq }) => owner !== OWN && isOver && seq >= fromSeq),
+  steps: async (after) => {
+    asked.push("steps");
+    return after.flatMap(({ seq, version }) =>
+      find(seq).writers.flatMap((epoch, at) =>
+        at < version ? [] : [{ seq, version: at + 1, epoch, atMs: 0, event: { type: "step" }, stateAfter: "running" }],
+      ),
+    );
+  },
+  standing: async (seqs) => seqs.map((seq) => standingOf(find(seq))),
+  unfinished: async () => [],
+};
+
+beforeEach(() => {
+  clock = testClock(0);
+  [made, batches, asked, faults, isAway] = [new Map(), new Map([[OWN, 0]]), [], [], false];
+  const names = async (epochs: readonly number[]) => new Map(epochs.map((epoch) => [epoch, `n${epoch}`]));
+  neighbours = openNeighbours({ others, names, own: "n1", clock, failed: (fault) => void faults.push(fault) });
+});
+
+const settled = async (): Promise<void> => {
+  for (let turns = 0; turns < 200; turns += 1) await Promise.resolve();
+};
+const look = async (): Promise<void> => {
+  clock.skip(LOOK_MS);
+  await settled();
+};
+const follow = async (more: Partial<Follower> = {}) => {
+  const told: ChangeElsewhere[] = [];
+  const following = neighbours.follow({ told: (change) => void told.push(change), wantsSteps: true, wants: () => true, ...more });
+  await following.ready;
+  return { told, leave: following.leave };
+};
+/** What was told of each: its number, which steps, by whom, and whose it is now. */
+const lines = (told: readonly ChangeElsewhere[]) =>
+  told.map(
+    ({ record, steps, node }) => `${record.seq}: ${steps.map((one) => `${one.version} ${one.node}`).join(", ")} of ${node}`,
+  );
+
+test("what was there before is known and not told; each step is told once, in order", async () => {
+  make(10, 2);
+  step(10, 2);
+  const { told } = await follow();
+  expect([told, neighbours.nodeOf(10), neighbours.counts(), neighbours.nodes()]).toEqual([
+    [],
+    "n2",
+    { queued: 0, running: 1 },
+    2,
+  ]);
+  step(10, 2);
+  step(10, 2);
+  make(11, 3);
+  await look();
+  await look();
+  step(10, 2, true);
+  await look();
+  expect(lines(told)).toEqual(["10: 2 n2, 3 n2 of n2", "11:  of n3", "10: 4 n2 of n2"]);
+  expect(told.map(({ isNew }) => isNew)).toEqual([false, true, false]);
+  expect(neighbours.counts()).toEqual({ queued: 1, running: 0 });
+});
+
+test("as long as nobody has written, one small question is asked at each look", async () => {
+  make(10, 2);
+  await follow();
+  asked = [];
+  for (let looks = 0; looks < 5; looks += 1) await look();
+  expect(asked).toEqual(Array(5).fill("written"));
+});
+
+test("what begins and ends between two looks is told whole, and once", async () => {
+  const seq = Number.MAX_SAFE_INTEGER;
+  const { told } = await follow();
+  make(seq, 2);
+  step(seq, 2);
+  step(seq, 2, true);
+  for (let looks = 0; looks < 3; looks += 1) await look();
+  write(2);
+  await look();
+  expect(lines(told)).toEqual([`${seq}: 1 n2, 2 n2 of n2`]);
+});
+
+test("what another node takes over is told as its own; what this node takes over is told up to then, and let go", async () => {
+  make(10, 2);
+  make(11, 2);
+  const { told } = await follow();
+  step(11, 2);
+  batches.delete(2);
+  claim(10, 3);
+  claim(11, OWN);
+  await look();
+  expect(lines(told)).toEqual(["10:  of n3", "11: 1 n2 of n1"]);
+  expect([neighbours.nodeOf(10), neighbours.nodeOf(11)]).toEqual(["n3", undefined]);
+  // The last of the others goes, and this node goes on with everything: nothing is left to be followed.
+  batches.delete(3);
+  claim(10, OWN);
+  await look();
+  expect([lines(told).at(-1), neighbours.counts(), neighbours.nodes()]).toEqual(["10:  of n1", { queued: 0, running: 0 }, 1]);
+});
+
+test("what was missed is told when it is wanted, although it is this node's by now", async () => {
+  make(10, OWN);
+  step(10, 2);
+  step(10, 2);
+  step(10, OWN);
+  const { told } = await follow();
+  neighbours.want(10, 1);
+  await look();
+  await look();
+  expect(lines(told)).toEqual(["10: 2 n2, 3 n1 of n1"]);
+});
+
+test("a store that is away is told of once; what was written meanwhile, and what was wanted, is not lost", async () => {
+  make(10, 2);
+  make(20, OWN);
+  step(20, 2);
+  const { told } = await follow();
+  isAway = true;
+  step(10, 2);
+  neighbours.want(20, 0);
+  for (let looks = 0; looks < 3; looks += 1) await look();
+  expect([told.length, faults.length]).toEqual([0, 1]);
+  isAway = false;
+  await look();
+  expect(lines(told)).toEqual(["10: 1 n2 of n2", "20: 1 n2 of n1"]);
+});
+
+test("whoever wants no steps causes none to be read, and hears of the accounts that they want alone", async () => {
+  const { told } = await follow({ wantsSteps: false, wants: (accountSeq) => accountSeq === 7 });
+  make(10, 2, 7);
+  make(11, 2, 8);
+  step(10, 2);
+  await look();
+  step(10, 2);
+  await look();
+  expect(lines(told)).toEqual(["10:  of n2", "10:  of n2"]);
+  expect(asked).not.toContain("steps");
+  // Who comes later and wants steps is told those from then on.
+  const late = await follow();
+  step(10, 2);
+  step(11, 2);
+  await look();
+  expect(lines(late.told)).toEqual(["10: 3 n2 of n2", "11: 1 n2 of n2"]);
+});
+
+test("with the last who leaves nothing is asked any more; whoever comes again begins anew", async () => {
+  make(10, 2);
+  const { told, leave } = await follow();
+  leave();
+  asked = [];
+  step(10, 2);
+  for (let looks = 0; looks < 3; looks += 1) await look();
+  expect([asked, told, neighbours.counts()]).toEqual([[], [], { queued: 0, running: 0 }]);
+  const again = await follow();
+  step(10, 2);
+  await look();
+  expect(lines(again.told)).toEqual(["10: 2 n2 of n2"]);
+});

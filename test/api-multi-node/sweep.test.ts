@@ -1,0 +1,28 @@
+// Files past their retention go once, by the node that is first; one that looked before it was first does it when it is.
+import { expect, test } from "bun:test";
+import { openHouseOfNodes } from "../harness-nodes.ts";
+import { postgresReason } from "../postgres/binaries.ts";
+
+const WEEK_MS = 7 * 86_400_000;
+
+test.skipIf(postgresReason !== undefined)(
+  "a node that is not first leaves expired files, and deletes them once the first has gone",
+  async () => {
+    const house = await openHouseOfNodes(2, { factor: 20 });
+    const [first, second] = house.each;
+    if (!first || !second) throw new Error("two nodes were wanted");
+    const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
+    await house.until(id);
+    house.clock.skip(WEEK_MS + 1000);
+    await house.told();
+    const expiredAtMs = async () => (await second.store.findGeneration(id))?.filesExpiredAtMs;
+    await second.rooms.sweep();
+    expect(await expiredAtMs()).toBeNull();
+    await first.crash();
+    await second.rooms.tenure?.look();
+    await second.rooms.sweep();
+    expect(await expiredAtMs()).toBeNumber();
+    await house.crash();
+  },
+  60_000,
+);

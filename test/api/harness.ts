@@ -1,0 +1,183 @@
+// The house for the promises of the API: every answer is held against the interface description, every refusal against the rows.
+
+import { expect } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Catalogue, catalogueOver, loadCatalogue } from "../../catalogue/load.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { builtInProviders } from "../../src/providers/providers.ts";
+import { nodesAsked, openAsked } from "../api-multi-node/request.ts";
+import type { Answered, House, HouseOptions, Tenant } from "../harness.ts";
+import { sampleCatalogue } from "../sample/catalogue.ts";
+import { undescribed } from "./described.ts";
+
+/** Opens a house that fails the request whose answer the description does not cover. */
+export const openApiHouse = (options: HouseOptions = {}): Promise<House> =>
+  openAsked({
+    ...options,
+    heard: (answer) => {
+      expect(undescribed(answer)).toEqual([]);
+      options.heard?.(answer);
+    },
+  });
+
+/** `error.code` of an answer. */
+export const codeOf = ({ body }: Answered): string => ((body.error ?? {}) as { code?: string }).code ?? "";
+export const messageOf = ({ body }: Answered): string => ((body.error ?? {}) as { message?: string }).message ?? "";
+
+/** A line of the specification: what is sent, and 202 or the status, the code and what the message must name. */
+export type Row = {
+  name: string;
+  /** A string is sent as it is. */
+  body: unknown;
+  headers?: Record<string, string>;
+  to: 202 | readonly [status: number, code: string, ...named: string[]];
+};
+
+/** A house whose time stands still and whose one seat is taken: what is accepted stays queued, so nothing moves by itself. */
+export type StillHouse = House & {
+  /** An account with more credits than all rows cost. */
+  rich: Tenant;
+  /** Balance of the account and the number of rows of every table. */
+  standing(tenant?: Tenant): Promise<JsonObject>;
+  /** Sends a row and holds the answer against it; after a refusal the balance and the rows are as before. */
+  meets(row: Row): Promise<void>;
+};
+
+const BUSY_MODEL = "vidmodel-2.0-mini";
+
+/** Takes the one seat with a generation whose provider never finishes. */
+export const occupy = async (house: House, tenant: Tenant): Promise<string> => {
+  house.simulator.script({ fault: "stuck", prompt: "takes the seat" });
+  const answered = await house.ask("POST", "/v1/generations", {
+    key: tenant.key,
+    body: { model: BUSY_MODEL, input: { prompt: "takes the seat" } },
+  });
+  expect(answered.status).toBe(202);
+  const id = String(answered.body.id);
+  const seq = (await house.store.findGeneration(id))?.seq ?? 0;
+  await house.eventually(async () => (await house.store.attempt(seq, 1))?.state === "accepted", "the job that takes the seat");
+  return id;
+};
+
+export const openStillHouse = async (options: HouseOptions = {}): Promise<StillHouse> => {
+  const dir = mkdtempSync(join(tmpdir(), "api-"));
+  const accepted = new Set<string>();
+  const house = await openApiHouse({
+    ...{ factor: 0, ...(nodesAsked() > 1 ? {} : { dir }), ...options },
+    heard: (answer) => {
+      if (answer.status === 202) accepted.add((JSON.parse(answer.text) as { id: string }).id);
+      options.heard?.(answer);
+    },
+    env: { GENROUTER_LIMITS__SEATS: "1", ...options.env },
+  });
+  const rich = await house.newTenant(10_000_000);
+  for (let node = 0; node < house.nodes; node += 1) await occupy(house, await house.newTenant());
+  const isSettled = async (id: string): Promise<boolean> => {
+    const { seq = 0, status } = (await house.store.findGeneration(id)) ?? {};
+    return status === "failed" || (await house.store.pinsOf(seq)).every(({ copy }) => copy !== null);
+  };
+  /** Clips are fetched although nothing else moves, whoever sent them: nothing is counted before each of them was. */
+  const standing = async (tenant = rich) => {
+    for (const id of accepted) {
+      await house.eventually(() => isSettled(id), `the clips of ${id} are pinned`);
+      accepted.delete(id);
+    }
+    return { ...(await house.balance(tenant)), ...(await house.countRows()) };
+  };
+  return {
+    ...house,
+    rich,
+    standing,
+    meets: async ({ body, headers = {}, to }) => {
+      const before = await standing();
+      const answered = await house.ask("POST", "/v1/generations", { body, headers, key: rich.key });
+      const [status, code, ...named] = to === 202 ? [202, ""] : to;
+      expect(answered).toMatchObject({ status });
+      expect(codeOf(answered)).toBe(code);
+      for (const part of named) expect(messageOf(answered)).toContain(part);
+      if (to === 202) {
+        expect(answered.body).toMatchObject({ status: "queued", cost_usd: null, attempts: 0 });
+      } else expect(await standing()).toEqual(before);
+    },
+    close: async () => {
+      await house.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+};
+
+const RATES = { expected_s: 10, timeout_s: 600, rates: [{ usd: "0.01" }] };
+/** Takes every field of the common input, each as wide as §2.7 allows. */
+export const WIDEST = "widest-common";
+/** 1 USD a second, so that `duration` decides on which side of `max_cost_usd` a request falls. */
+export const DEAR = "a-dollar-a-second";
+
+/** Runs only at a provider that the operator has no credential for. */
+export const KEYLESS = "nobody-runs-it";
+
+const MODELS: Record<string, JsonObject> = {
+  [KEYLESS]: {
+    id: KEYLESS,
+    name: "Keyless",
+    maker: null,
+    kind: "image",
+    tasks: ["text-to-image"],
+    input_kind: "common",
+    fields: { prompt: { max_length: 100, required: true } },
+    price: { unit: "image" },
+    routes: [{ id: `${KEYLESS}/nobody`, provider: "nobody", endpoint: "test/nobody", ...RATES }],
+  },
+  [WIDEST]: {
+    id: WIDEST,
+    name: "Widest",
+    maker: null,
+    kind: "video",
+    tasks: ["text-to-video"],
+    input_kind: "common",
+    fields: {
+      prompt: { max_length: 30_000, required: true },
+      negative_prompt: { max_length: 5000 },
+      image_url: { max_items: 1 },
+      end_image_url: { max_items: 1, requires: ["image_url"] },
+      image_urls: { max_items: 30 },
+      video_url: { max_items: 1 },
+      audio_url: { max_items: 1 },
+      resolution: { values: ["720p", "1080p", "1K", "2K", "4K"], default: "720p" },
+      aspect_ratio: { values: ["16:9", "9:16", "1:1"], default: "16:9" },
+      duration: { min: 1, max: 300, default: 5 },
+      audio: { values: [false, true], default: false },
+      quality: { values: ["low", "medium", "high"], default: "low" },
+      seed: { min: 0, max: 4_294_967_295 },
+    },
+    price: { unit: "generation" },
+    routes: [{ id: `${WIDEST}/fal`, provider: "fal", endpoint: "test/widest", ...RATES }],
+  },
+  [DEAR]: {
+    id: DEAR,
+    name: "Dear",
+    maker: null,
+    kind: "video",
+    tasks: ["text-to-video"],
+    input_kind: "common",
+    fields: { prompt: { max_length: 100, required: true }, duration: { min: 1, max: 300, default: 5 } },
+    price: { unit: "second" },
+    routes: [
+      { id: `${DEAR}/fal`, provider: "fal", endpoint: "test/dear", ...RATES, rates: [{ usd: "1.00" }] },
+      { id: `${DEAR}/replicate`, provider: "replicate", endpoint: "test/dear", ...RATES, rates: [{ usd: "1.50" }] },
+    ],
+  },
+};
+
+/** The models of the other tests, two whose bounds are the specification's own, and one that nobody runs. */
+export const wideCatalogue = (): Catalogue => {
+  const dir = mkdtempSync(join(tmpdir(), "models-"));
+  try {
+    mkdirSync(join(dir, "models"));
+    for (const [id, model] of Object.entries(MODELS)) writeFileSync(join(dir, "models", `${id}.json`), JSON.stringify(model));
+    return catalogueOver([...sampleCatalogue().models, ...loadCatalogue(dir, [...builtInProviders(), "nobody"]).models]);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+};

@@ -1,0 +1,105 @@
+// Books with something of everything that an archive has to tell apart: settled, failed, still running, still watched, young.
+
+import type { BooksPlace } from "../../src/store/archive/source.ts";
+import type { StepDeed } from "../../src/store/mutations.ts";
+import type { Store } from "../../src/store/store.ts";
+import { freshDir } from "../cli/fresh-dir.ts";
+import {
+  type Account,
+  admit,
+  capturedDeed,
+  NOW_MS,
+  openAccount,
+  PRICES,
+  releasedDeed,
+  startedDeed,
+  stepDeed,
+  submittedAt,
+  topUp,
+} from "../store/fixture.ts";
+import { openDirectory } from "../store/open-store.ts";
+
+const DAY_MS = 86_400_000;
+/** Everything of the first days is older, and its files are past their time. */
+export const BEFORE_MS = NOW_MS + 10 * DAY_MS;
+const LATER_MS = NOW_MS + 20 * DAY_MS;
+export const LATER_BEFORE_MS = NOW_MS + 40 * DAY_MS;
+
+export type Books = { store: Store; place: BooksPlace; quiet: Account; busy: Account; watched: Account; drop(): Promise<void> };
+
+const at = (atMs: number, deed: StepDeed): StepDeed => ({
+  ...deed,
+  atMs,
+  ...(deed.settlement?.kind === "capture" ? { settlement: { ...deed.settlement, filesExpireAtMs: atMs + 7 * DAY_MS } } : {}),
+});
+
+/** Its result files were kept for a week, and are gone. */
+export const sweepAt = async (store: Store, seq: number, atMs: number): Promise<void> =>
+  void (await store.commit([{ deed: "expire-files", seq, atMs: atMs + 8 * DAY_MS }]));
+/** From submission to success, on route a, at a time; its files are still there. */
+export const keepAt = async (store: Store, account: Account, atMs: number): Promise<number> => {
+  const deed = await admit(store, account, submittedAt(atMs));
+  await store.commit([at(atMs + 1, startedDeed(deed)), at(atMs + 2, capturedDeed(deed.seq, 2, 1, PRICES.a))]);
+  return deed.seq;
+};
+export const succeedAt = async (store: Store, account: Account, atMs: number): Promise<number> => {
+  const seq = await keepAt(store, account, atMs);
+  await sweepAt(store, seq, atMs);
+  return seq;
+};
+/** Fails on one route, succeeds on the next: two attempts, and a release beside the capture. */
+const fallBackAt = async (store: Store, account: Account, atMs: number): Promise<void> => {
+  const deed = await admit(store, account, { ...submittedAt(atMs), idempotencyKey: `key ${atMs}` });
+  await store.commit([
+    at(atMs + 1, startedDeed(deed)),
+    at(atMs + 2, stepDeed(deed.seq, 2, { attemptChanges: [{ n: 1, state: "failed", endedAtMs: atMs + 2 }] })),
+  ]);
+  await store.commit([at(atMs + 3, startedDeed(deed, 3, 2, "b"))]);
+  await store.commit([at(atMs + 4, capturedDeed(deed.seq, 4, 2, PRICES.b))]);
+  await sweepAt(store, deed.seq, atMs);
+};
+const failAt = async (store: Store, account: Account, atMs: number): Promise<void> => {
+  const deed = await admit(store, account, submittedAt(atMs));
+  await store.commit([at(atMs + 1, releasedDeed(deed.seq, 1))]);
+};
+const startAt = async (store: Store, account: Account, atMs: number): Promise<void> => {
+  const deed = await admit(store, account, submittedAt(atMs));
+  await store.commit([at(atMs + 1, startedDeed(deed))]);
+};
+/** It ended, and its first attempt is still asked about. */
+const watchAt = async (store: Store, account: Account, atMs: number): Promise<void> => {
+  const deed = await admit(store, account, submittedAt(atMs));
+  await store.commit([
+    at(atMs + 1, startedDeed(deed)),
+    at(atMs + 2, stepDeed(deed.seq, 2, { attemptChanges: [{ n: 1, state: "capped", watchUntilMs: LATER_MS }] })),
+    at(atMs + 3, releasedDeed(deed.seq, 3)),
+  ]);
+};
+
+export const fill = async (store: Store) => {
+  const [quiet, busy, watched] = [
+    await openAccount(store, 5000),
+    await openAccount(store, 5000),
+    await openAccount(store, 5000),
+  ] as const;
+  await succeedAt(store, quiet, NOW_MS + 10);
+  await failAt(store, quiet, NOW_MS + 20);
+  await fallBackAt(store, busy, NOW_MS + 30);
+  // Its hold is old, and it goes on: what follows in its account goes all the same.
+  await startAt(store, busy, NOW_MS + 40);
+  await succeedAt(store, busy, NOW_MS + 50);
+  await topUp(store, busy.seq, 300, "again");
+  await succeedAt(store, busy, LATER_MS);
+  await succeedAt(store, watched, NOW_MS + 60);
+  await watchAt(store, watched, NOW_MS + 70);
+  await succeedAt(store, watched, NOW_MS + 80);
+  return { quiet, busy, watched };
+};
+/** What the first archive has of it: the second of `watched` keeps back all that follows it there. */
+export const FIRST = { generations: 5, movements: 6 + 9 + 5 };
+
+export const fileBooks = async (): Promise<Books> => {
+  const dir = freshDir();
+  const store = await openDirectory({ dir, mode: "test" });
+  return { store, place: { dir }, ...(await fill(store)), drop: () => store.close() };
+};

@@ -1,0 +1,56 @@
+// A scene for tests of backups: a data directory with real generations and their files, and backups of it in one line.
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { type CreateAsk, createBackup, type Made } from "../../src/backup/create.ts";
+import type { Going } from "../../src/backup/errors.ts";
+import { type House, openHouse } from "../harness.ts";
+
+export const quiet: Going = { tell: () => undefined, goOn: () => undefined };
+
+/** The houses' clock stands on a fixed day, and each backup here is a second after the one before. */
+const STARTED_MS = Date.UTC(2026, 9, 19, 13);
+let turns = 0;
+export const askFor = (dataDir: string, dir: string, more: Partial<CreateAsk> = {}): CreateAsk => ({
+  ...{ dataDir, dir, madeBy: "command", version: "0.1.0", filesStore: "local", withMasterKey: false, keep: null },
+  aheadMs: STARTED_MS + ++turns * 1000 - Date.now(),
+  ...more,
+});
+export const backUp = (dataDir: string, dir: string, more: Partial<CreateAsk> = {}): Made =>
+  createBackup(askFor(dataDir, dir, more), quiet);
+
+/** A service on a data directory, written by a thread of its own. */
+export const openOn = (dir: string, more: Parameters<typeof openHouse>[0] = {}): Promise<House> =>
+  openHouse({ dir, writer: "thread", ...more });
+
+/** Plays some pictures to their end and leaves one job unfinished; then the service stops. @returns ids of what succeeded, and of the unfinished one. */
+export const play = async (dir: string, pictures = 2): Promise<{ done: string[]; open: string }> => {
+  const house = await openOn(dir);
+  const done: string[] = [];
+  for (let n = 0; n < pictures; n += 1) {
+    const { id } = await house.submit("sim-image-1", { prompt: `kite ${n}` });
+    await house.until(id);
+    done.push(id);
+  }
+  const { id: open } = await house.submit("sim-image-1", { prompt: "[sim:stuck]" });
+  await house.until(open, ({ status }) => status === "running");
+  await house.eventually(
+    async () => (await house.store.attemptsOf(Number((await house.store.unfinished(0, 1))[0]?.seq)))[0]?.job,
+  );
+  await house.crash();
+  return { done, open };
+};
+
+/** Every file below a directory with its bytes. */
+export const filesBelow = (dir: string): Map<string, string> =>
+  new Map(
+    readdirSync(dir, { recursive: true })
+      .map(String)
+      .filter((path) => statSync(join(dir, path)).isFile())
+      .map((path) => [path, readFileSync(join(dir, path)).toString("base64")]),
+  );
+
+/** Names in a directory, those that only the system or a lock needs left out. */
+export const namesIn = (dir: string): string[] =>
+  readdirSync(dir)
+    .filter((name) => !name.startsWith("."))
+    .toSorted();

@@ -1,0 +1,123 @@
+// The faults of before: `npm run faults:before -- [--binary PATH] [--present PATH] [--only ID]`; ends with `N passed, N failed`.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { FROM_SOURCES, type Genrouter, killAll, run } from "../../src/torture/crash/processes.ts";
+import { openStripe } from "../billing/stripe-server.ts";
+import { openPlace } from "../bombs/fixture.ts";
+import { readFlags, refuse } from "../flags.ts";
+import { makeScratch } from "../scratch.ts";
+import { MEDIA_TRIALS } from "./media-trials.ts";
+import { HEAVY_TRIALS, moneyTrials, NOT_SHOWN } from "./money-trials.ts";
+import { OPERATOR_NOT_SHOWN, operatorTrials } from "./operator-trials.ts";
+import { openFiles, openFront, openWorld, type Seen, type Trial, type World } from "./trial.ts";
+
+const COMMIT = "02a070a";
+const HELP = `Tries the faults that a hostile review found, over HTTP and the command line, against the build that had them and against this one.
+
+  npm run faults:before                          builds ${COMMIT} in a worktree first
+  npm run faults:before -- --binary PATH         a build of it that is there already
+  npm run faults:before -- --only M4,S11         some of them
+
+  --binary PATH    a build of ${COMMIT}
+  --present PATH   this one's build (its sources)
+  --only ID        these trials`;
+
+const values = readFlags({
+  binary: { type: "string" },
+  present: { type: "string" },
+  only: { type: "string" },
+  help: { type: "boolean", default: false },
+});
+const say = (line: string) => process.stdout.write(`${line}\n`);
+if (values.help) {
+  say(HELP);
+  process.exit(0);
+}
+
+/** Builds the commit in a worktree of its own. @returns the binary */
+const buildBefore = async (): Promise<string> => {
+  const root = join(import.meta.dir, "../..");
+  const dir = join(makeScratch("genrouter-before-"), "tree");
+  say(`building ${COMMIT}`);
+  const steps: string[][] = [
+    ["git", "-C", root, "worktree", "add", "--detach", dir, COMMIT],
+    ["npm", "--prefix", dir, "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+    ["node", join(dir, "scripts/build.mjs")],
+  ];
+  for (const [command = "", ...words] of steps) {
+    const ended = Bun.spawnSync([command, ...words], { cwd: existsSync(dir) ? dir : root, stdout: "ignore", stderr: "pipe" });
+    if (ended.exitCode !== 0)
+      throw new Error(`${command} ${words.join(" ")} ended with ${ended.exitCode}: ${ended.stderr.toString().slice(-2000)}`);
+  }
+  return join(dir, "dist/genrouter");
+};
+
+type Told = { trial: Trial; seen: Seen };
+const tried = async (trial: Trial, world: World): Promise<Told> => {
+  try {
+    return { trial, seen: await trial.run(world) };
+  } catch (fault) {
+    return { trial, seen: { isRight: false, seen: fault instanceof Error ? fault.message : String(fault) } };
+  }
+};
+
+/** All trials over one build: those that only wait beside each other, those that keep others waiting in turn. */
+const tryAll = async (genrouter: Genrouter, wanted: (id: string) => boolean): Promise<Told[]> => {
+  let simulator = "";
+  const front = openFront(() => simulator);
+  const files = openFiles();
+  const stripe = openStripe();
+  const place = await openPlace(genrouter, 1, {
+    allowed: [files.host, front.host, "127.0.0.1"],
+    through: (url) => {
+      simulator = url;
+      return front.url;
+    },
+    env: stripe.env,
+  });
+  const world = openWorld(place, front, files);
+  const light = [...MEDIA_TRIALS, ...moneyTrials(stripe), ...operatorTrials(genrouter)].filter(({ id }) => wanted(id));
+  // What changes a provider's answers, or its routes, goes by itself.
+  const isAlone = ({ id }: Trial) => ["M1", "M9", "S12"].includes(id);
+  const told = await Promise.all(light.filter((one) => !isAlone(one)).map((one) => tried(one, world)));
+  for (const one of [...light.filter(isAlone), ...HEAVY_TRIALS.filter(({ id }) => wanted(id))])
+    told.push(await tried(one, world));
+  await place.close();
+  await Promise.all([front.stop(), files.stop(), stripe.stop()]);
+  return told;
+};
+
+const ids = values.only?.split(",");
+const wanted = (id: string) => ids?.includes(id) ?? true;
+const named = [...MEDIA_TRIALS, ...HEAVY_TRIALS, ...operatorTrials([])].map(({ id }) => id);
+if (ids && ![...named, "S11", "S12", "S14", "S2"].some(wanted)) refuse(`--only: there is no trial ${ids.join(", ")}`);
+const before = values.binary ?? (await buildBefore());
+const { said: version } = await run([before, "--version"]);
+say(`before: ${version.trim().split("\n")[0]}`);
+const old = await tryAll([before], wanted);
+const now = await tryAll(values.present === undefined ? FROM_SOURCES : [values.present], wanted);
+let [passed, failed] = [0, 0];
+/** What is right now was wrong before, or is named as what was right and stays so. */
+const STAYS = /as before$/;
+for (const { trial, seen } of now) {
+  const was = old.find((one) => one.trial.id === trial.id && one.trial.says === trial.says)?.seen;
+  const isShown = seen.isRight && (was?.isRight === false || STAYS.test(trial.says));
+  if (isShown) passed += 1;
+  else failed += 1;
+  say(`${isShown ? "(pass)" : "(fail)"} ${trial.id}: ${trial.says}`);
+  say(`       before ${was?.isRight ? "right" : "wrong"}: ${was?.seen}`);
+  say(`       now    ${seen.isRight ? "right" : "wrong"}: ${seen.seen}`);
+}
+for (const [id, why] of [...NOT_SHOWN, ...OPERATOR_NOT_SHOWN]) say(`(not shown) ${id}: ${why}`);
+say("");
+say("| fault | before | now |");
+say("| --- | --- | --- |");
+const mark = (seen: Seen | undefined) => (seen?.isRight ? "right" : "wrong");
+for (const { trial, seen } of now)
+  say(`| ${trial.id}: ${trial.says} | ${mark(old.find((one) => one.trial.says === trial.says)?.seen)} | ${mark(seen)} |`);
+say(
+  `figures ${JSON.stringify({ trials: now.length, wrongBefore: old.filter(({ seen }) => !seen.isRight).length, rightNow: now.filter(({ seen }) => seen.isRight).length })}`,
+);
+say(`${passed} passed, ${failed} failed`);
+killAll();
+process.exit(failed > 0 ? 1 : 0);

@@ -1,0 +1,110 @@
+// The audit log tells of purchases, payments, refunds and disputes: once each, with who, what and how much, however often Stripe tells it.
+import { expect, test } from "bun:test";
+import { newId } from "../../src/domain/ids.ts";
+import { BUYER, STRIPE } from "../store/purchases.ts";
+import { openBed } from "./fixture.ts";
+
+const bed = openBed();
+const { buy, bought, send, spend } = bed;
+
+/** What is told of a purchase, oldest first. */
+const toldOf = async (target: string) =>
+  (await bed.house.store.audit(null, 50, { target })).map(({ actor, action, detail }) => ({ actor, action, detail })).reverse();
+/** The detail of each line and its action. */
+const storyOf = async (target: string) => (await toldOf(target)).map(({ action, detail }) => ({ action, ...detail }));
+
+test("a purchase is one line of whoever buys, its payment one of Stripe, replayed or asked after", async () => {
+  const id = await buy(25);
+  const { accountId } = bed.tenant;
+  const opened = { actor: BUYER, action: "open-purchase", detail: { accountId, credits: 2500, provider: "stripe" } };
+  expect(await toldOf(id)).toEqual([opened]);
+  const paid = bed.stripe.pay(id);
+  const { id: sessionId, payment_intent: paymentIntent } = bed.stripe.sessionOf(id);
+  await Promise.all(Array.from({ length: 5 }, () => send(paid)));
+  await send(paid);
+  await bed.house.rooms.till.lookAfter(id);
+  const detail = { accountId, credits: 2500, sessionId, paymentIntent, movedCredits: 2500 };
+  expect(await toldOf(id)).toEqual([opened, { actor: STRIPE, action: "pay-purchase", detail }]);
+  const [line] = await bed.house.store.audit(null, 1, { target: id });
+  expect(line?.atMs).toBe((await bed.house.store.purchase(id))?.paidAtMs ?? 0);
+});
+
+test("a payment that cannot be written down leaves no line until it is, and then one", async () => {
+  const id = await buy();
+  const paid = bed.stripe.pay(id);
+  bed.fill(true);
+  expect(await send(paid)).toBe(503);
+  bed.fill(false);
+  expect(await toldOf(id)).toHaveLength(1);
+  await bed.house.eventually(async () => (await send(paid)) === 200);
+  expect((await toldOf(id)).map(({ action }) => action)).toEqual(["open-purchase", "pay-purchase"]);
+});
+
+test("a payment of another amount is told as what it is, once", async () => {
+  const id = await buy();
+  const paid = bed.stripe.pay(id, { amount_total: 9900, currency: "eur" });
+  for (let i = 0; i < 3; i++) await send(paid);
+  expect((await storyOf(id)).slice(1)).toMatchObject([
+    { action: "mismatch-purchase", credits: 9900, currency: "eur", movedCredits: 0 },
+  ]);
+});
+
+test("a refund is one line in each of its states, with what it took, or gave back", async () => {
+  const { id, payment } = await bought(25);
+  const { refunded, created, failed } = bed.stripe.refund(payment, 700);
+  for (const event of [created, refunded, created]) await send(event);
+  const back = failed();
+  for (let i = 0; i < 2; i++) await send(back);
+  await send(created);
+  const { accountId } = bed.tenant;
+  const refund = { action: "note-refund", accountId, credits: 700, paymentIntent: payment };
+  expect((await storyOf(id)).slice(2)).toMatchObject([
+    { ...refund, state: "taken", movedCredits: -700 },
+    { ...refund, state: "returned", movedCredits: 700 },
+  ]);
+  expect((await toldOf(id)).slice(2).map(({ actor }) => actor)).toEqual([STRIPE, STRIPE]);
+});
+
+test("a dispute is told from inquiry to its end, and what is owed for it", async () => {
+  const { id, payment } = await bought(25);
+  await spend(2000);
+  const news = [
+    bed.stripe.dispute("created", payment, 2500, "warning_needs_response"),
+    bed.stripe.dispute("updated", payment, 2500, "needs_response"),
+    bed.stripe.dispute("funds_withdrawn", payment, 2500, "needs_response"),
+    bed.stripe.dispute("closed", payment, 2500, "lost"),
+  ];
+  for (const event of [...news, ...news]) await send(event);
+  const dispute = { action: "note-dispute", id: `dp_${payment}`, credits: 2500 };
+  expect((await storyOf(id)).slice(2)).toMatchObject([
+    { ...dispute, state: "asked", movedCredits: 0 },
+    { ...dispute, state: "taken", movedCredits: -500, owedCredits: 2000 },
+    { ...dispute, state: "lost", movedCredits: 0, owedCredits: 2000 },
+  ]);
+});
+
+test("a refund of a payment that is not known is not told, it may be of whatever else is sold; the payment is, with what is left of it", async () => {
+  const id = await buy(25);
+  const paid = bed.stripe.pay(id);
+  const payment = bed.stripe.sessionOf(id).payment_intent ?? "";
+  const { created } = bed.stripe.refund(payment, 500, "re_early");
+  for (const event of [created, created]) await send(event);
+  const early = (await bed.house.store.audit(null, 50, { action: "note-refund" })).filter(
+    ({ detail }) => detail.id === "re_early",
+  );
+  expect(early).toEqual([]);
+  await send(paid);
+  expect((await storyOf(id)).slice(1)).toMatchObject([{ action: "pay-purchase", credits: 2500, movedCredits: 2000 }]);
+});
+
+test("a purchase that a restored backup has lost is opened and paid by what Stripe says", async () => {
+  const id = newId("pur");
+  const metadata = { purchase_id: id, account_id: bed.tenant.accountId, credits: "2500" };
+  const lost = { id: `cs_${id}`, metadata, status: "complete", payment_status: "paid", payment_intent: `pi_${id}` };
+  const paid = bed.stripe.event("checkout.session.completed", { ...bed.stripe.sessionOf(await buy()), ...lost });
+  for (let i = 0; i < 2; i++) await send(paid);
+  expect((await toldOf(id)).map(({ actor, action }) => [actor.name, action])).toEqual([
+    ["Stripe", "open-purchase"],
+    ["Stripe", "pay-purchase"],
+  ]);
+});

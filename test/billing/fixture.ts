@@ -1,0 +1,74 @@
+// A service that sells credits through a server that speaks Stripe, with an account of its own for each test.
+import { afterAll, beforeAll, beforeEach } from "bun:test";
+import { StoreFull } from "../../src/store/mutations.ts";
+import type { Store } from "../../src/store/store.ts";
+import { type House, openHouse, type Tenant } from "../harness.ts";
+import { BUYER } from "../store/purchases.ts";
+import { deliver, openStripe, type StripeServer } from "./stripe-server.ts";
+
+type Send = Parameters<typeof deliver> extends [string, ...infer Rest] ? Rest : never;
+
+/** Opened before the tests of a file and closed after them. */
+export const openBed = () => {
+  let stripe: StripeServer;
+  let house: House;
+  let tenant: Tenant;
+  let isFull = false;
+  const around = (store: Store): Store => ({
+    ...store,
+    commit: (deeds) => (isFull ? Promise.reject(new StoreFull("the disk is full")) : store.commit(deeds)),
+  });
+  beforeAll(async () => {
+    stripe = openStripe();
+    house = await openHouse({ env: stripe.env, around });
+  });
+  beforeEach(async () => {
+    stripe.be("well");
+    tenant = await house.newTenant(0);
+  });
+  afterAll(async () => {
+    await house.close();
+    await stripe.stop();
+  });
+  /** Opens a purchase. @returns its id */
+  const buy = async (usd = 25): Promise<string> =>
+    (await house.rooms.till.buy({ accountId: tenant.accountId, by: BUYER, usd })).purchaseId;
+  /** Sends an event. @returns the status of the answer */
+  const send = async (...args: Send): Promise<number> => (await deliver(house.url, ...args)).status;
+  return {
+    get stripe() {
+      return stripe;
+    },
+    get house() {
+      return house;
+    },
+    get tenant() {
+      return tenant;
+    },
+    /** The disk takes nothing more, or again. */
+    fill: (full: boolean) => {
+      isFull = full;
+    },
+    buy,
+    send,
+    /** Buys, pays, and is credited. */
+    bought: async (usd = 25): Promise<{ id: string; payment: string }> => {
+      const id = await buy(usd);
+      if ((await send(stripe.pay(id))) !== 200) throw new Error("a payment was not taken");
+      return { id, payment: stripe.sessionOf(id).payment_intent ?? "" };
+    },
+    /** What the account spent otherwise. */
+    spend: async (credits: number): Promise<void> => {
+      const adjust = { deed: "credit", accountSeq: tenant.accountSeq, kind: "adjust", credits: -credits } as const;
+      await house.rooms.post({ ...adjust, note: "spent", reference: null, atMs: house.clock.nowMs() });
+    },
+    /** Available, owed, paused. */
+    standing: async () => {
+      const row = await house.store.account(tenant.accountId);
+      return [row?.availableCredits, row?.owedCredits, row?.paused];
+    },
+    stateOf: async (id: string) => (await house.store.purchase(id))?.state,
+    /** What was logged under a name. */
+    lines: (event: string) => house.lines.filter((line) => line.event === event).map(({ fields }) => fields),
+  };
+};

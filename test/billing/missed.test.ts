@@ -1,0 +1,134 @@
+// News that never came: refunds and disputes of a time when nobody listened, and purchases that a restored backup does not know.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { backUp, openOn } from "../backup/fixture.ts";
+import { runHere } from "../cli/captured.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import type { House, Tenant } from "../harness.ts";
+import { BUYER } from "../store/purchases.ts";
+import { deliver, openStripe, type StripeServer } from "./stripe-server.ts";
+
+const DAY_MS = 86_400_000;
+let stripe: StripeServer;
+let house: House;
+let dir: string;
+beforeAll(async () => {
+  stripe = openStripe(() => house.clock.nowMs());
+  dir = freshDir();
+  house = await openOn(dir, { env: stripe.env, factor: 0 });
+}, 60_000);
+afterAll(async () => {
+  await house.close();
+  await stripe.stop();
+  dropDirs();
+}, 60_000);
+
+const buy = async ({ accountId }: Tenant, usd = 25): Promise<string> =>
+  (await house.rooms.till.buy({ accountId, by: BUYER, usd })).purchaseId;
+const bought = async (tenant: Tenant): Promise<string> => {
+  const id = await buy(tenant);
+  expect((await deliver(house.url, stripe.pay(id))).status).toBe(200);
+  return stripe.sessionOf(id).payment_intent ?? "";
+};
+const round = () => house.rooms.till.rounds();
+const available = async ({ accountId }: Tenant) => (await house.store.account(accountId))?.availableCredits;
+const eventsAsked = () => stripe.asked.filter(({ what }) => what === "GET /v1/events").length;
+const away = () => house.lines.filter(({ event }) => event === "payments away").map(({ fields }) => fields.reason);
+
+test("a refund and a dispute that nobody heard of are learnt at the first round, once, and those behind a day later", async () => {
+  const tenant = await house.newTenant(0);
+  const [first, second] = [await bought(tenant), await bought(tenant)];
+  stripe.refund(first, 700);
+  stripe.dispute("created", second, 2500, "needs_response");
+  // For others here it may have been asked today.
+  house.clock.skip(DAY_MS);
+  await round();
+  expect(await available(tenant)).toBe(1800);
+  stripe.dispute("closed", second, 2500, "won");
+  await round();
+  expect(await available(tenant)).toBe(1800);
+  house.clock.skip(DAY_MS);
+  await round();
+  expect(await available(tenant)).toBe(4300);
+  const before = eventsAsked();
+  for (let n = 0; n < 5; n += 1) await round();
+  expect(eventsAsked()).toBe(before);
+});
+
+test("more than a page of them are all taken, whatever the order, each once", async () => {
+  const tenant = await house.newTenant(0);
+  const payment = await bought(tenant);
+  for (let n = 0; n < 130; n += 1) stripe.refund(payment, 10, `re_many_${n}`);
+  house.clock.skip(DAY_MS);
+  await round();
+  expect(await available(tenant)).toBe(2500 - 1300);
+  house.clock.skip(DAY_MS);
+  await round();
+  expect(await available(tenant)).toBe(2500 - 1300);
+});
+
+test("a key that may not read events is told of, an hour later it is tried again, and nothing else waits for it", async () => {
+  const tenant = await house.newTenant(0);
+  const payment = await bought(tenant);
+  const open = await buy(tenant, 10);
+  stripe.refund(payment, 500, "re_unread");
+  stripe.letReadEvents(false);
+  house.clock.skip(DAY_MS);
+  stripe.pay(open);
+  const before = away().length;
+  await round();
+  await round();
+  expect(away().slice(before)).toEqual([
+    expect.stringMatching(/^refunds and disputes of the last 30 days could not be asked for: .*403/),
+  ]);
+  expect(await available(tenant)).toBe(2500 + 1000);
+  stripe.letReadEvents(true);
+  house.clock.skip(DAY_MS / 24);
+  await round();
+  expect(await available(tenant)).toBe(2500 + 1000 - 500);
+});
+
+test("what cannot be asked about at all keeps nobody else's refunds and disputes waiting", async () => {
+  const tenant = await house.newTenant(0);
+  for (let n = 0; n < 6; n += 1) {
+    const payment = await bought(tenant);
+    const { refunded } = stripe.refund(payment, 100, `re_shut_${n}`);
+    stripe.shut.add(payment);
+    // As an endpoint of old tells it: the payment alone.
+    stripe.told.splice(
+      stripe.told.findIndex(
+        ({ type, data }) => type === "refund.created" && (data.object as { id: string }).id === `re_shut_${n}`,
+      ),
+      1,
+    );
+    expect(refunded.type).toBe("charge.refunded");
+  }
+  stripe.dispute("created", await bought(tenant), 2500, "needs_response");
+  house.clock.skip(DAY_MS);
+  const before = away().length;
+  await round();
+  expect(await available(tenant)).toBe(6 * 2500);
+  expect(away().slice(before)).toEqual([expect.stringMatching(/^of 5 payments the refunds could not be asked for: /)]);
+});
+
+test("what was bought and refunded after a backup is known again when it is restored", async () => {
+  const tenant = await house.newTenant(0);
+  const before = await bought(tenant);
+  const { path } = backUp(dir, freshDir(), { aheadMs: house.clock.nowMs() - Date.now() });
+  house.clock.skip(60_000);
+  const lost = await buy(tenant, 50);
+  expect((await deliver(house.url, stripe.pay(lost))).status).toBe(200);
+  expect((await deliver(house.url, stripe.refund(before, 100).created)).status).toBe(200);
+  const standing = await available(tenant);
+  expect(standing).toBe(2500 + 5000 - 100);
+  await house.crash();
+  const to = join(freshDir(), "data");
+  expect((await runHere(["backup", "restore", path, "--to", to, "--yes"])).exit as number).toBe(0);
+  const { clock } = house;
+  house = await openOn(to, { env: stripe.env, clock });
+  expect(await available(tenant)).toBe(2500);
+  await round();
+  expect(await available(tenant)).toBe(standing ?? 0);
+  expect(await house.store.purchase(lost)).toMatchObject({ state: "paid", credits: 5000 });
+  await house.verify();
+}, 60_000);

@@ -1,0 +1,108 @@
+// News of a purchase in every order and any number of times comes to the same in the end, and the invariants hold on the way.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Deed } from "../../src/store/mutations.ts";
+import type { ReversalState } from "../../src/store/purchase-mutations.ts";
+import { NOW_MS, openAccount, violations } from "../store/fixture.ts";
+import { openHere } from "../store/open-store.ts";
+import { decideDeed, foreignDeed, openPurchaseDeed, payDeed, reversalDeed } from "../store/purchases.ts";
+
+const PAID = 2500;
+const SEED = 20_261_124;
+const RUNS = 150;
+
+/** A refund or dispute, all that is ever told of it; it comes to the last of its states. */
+type Story = { kind: "refund" | "dispute"; credits: number; states: ReversalState[]; decided: number | null };
+/** In usd, or in another currency: then an operator decides that it takes so much. */
+const decided = fc.option(fc.integer({ min: 0, max: 1500 }), { freq: 3 });
+const refund = fc.record({
+  kind: fc.constant("refund" as const),
+  credits: fc.integer({ min: 1, max: 1500 }),
+  states: fc.constantFrom<ReversalState[]>(["taken"], ["taken", "returned"]),
+  decided,
+});
+const dispute = fc.record({
+  kind: fc.constant("dispute" as const),
+  credits: fc.integer({ min: 1, max: PAID }),
+  states: fc.constantFrom<ReversalState[]>(
+    ["asked"],
+    ["asked", "taken", "lost"],
+    ["taken", "returned"],
+    ["taken", "lost", "returned"],
+    ["taken"],
+    // Lost after it was won, and won after all.
+    ["taken", "returned", "lost"],
+    ["taken", "lost", "returned", "lost"],
+    ["asked", "taken", "returned", "taken", "lost", "returned"],
+  ),
+  decided,
+});
+const life = fc.record({
+  stories: fc.array(fc.oneof(refund, dispute), { maxLength: 4 }),
+  /** What comes in and is spent meanwhile. */
+  others: fc.array(fc.integer({ min: -2000, max: 2000 }).filter(Boolean), { maxLength: 4 }),
+  times: fc.integer({ min: 1, max: 3 }),
+  order: fc.infiniteStream(fc.nat(1_000_000)),
+});
+
+/** In the order that the numbers say. */
+const shuffled = <T>(all: T[], order: Iterator<number>): T[] =>
+  all
+    .map((one) => ({ one, at: order.next().value ?? 0 }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ one }) => one);
+
+test(`${RUNS} lives of purchases`, async () => {
+  const store = await openHere({ path: ":memory:", mode: "test" });
+  let lives = 0;
+  await fc.assert(
+    fc.asyncProperty(life, async ({ stories, others, times, order }) => {
+      const name = `n${++lives}`;
+      const account = await openAccount(store, 0);
+      const idOf = ({ kind }: Story, i: number) => `${kind}_${name}_${i}`;
+      const told = stories.flatMap((story: Story, i): Deed[] =>
+        story.states.map((state, second) => {
+          const so = { kind: story.kind, state, toldAtMs: NOW_MS + second * 1000 };
+          if (story.decided === null) return reversalDeed(idOf(story, i), name, story.credits, so);
+          return foreignDeed(idOf(story, i), name, story.credits, so);
+        }),
+      );
+      const news: Deed[] = [payDeed(name, PAID), ...told];
+      const adjusted = others.map(
+        (credits): Deed => ({
+          ...{ deed: "credit", accountSeq: account.seq, kind: "adjust", credits, note: "other", reference: null, atMs: NOW_MS },
+        }),
+      );
+      await store.commit([openPurchaseDeed(account.seq, name, PAID)]);
+      for (const deed of shuffled([...Array.from({ length: times }, () => news).flat(), ...adjusted], order[Symbol.iterator]()))
+        expect((await store.commit([deed]))[0]?.kind).not.toBe("refused");
+
+      const isTaken = ({ states }: Story) => ["taken", "lost"].includes(states.at(-1) ?? "");
+      const waiting = stories.flatMap((story, i) => (story.decided !== null && isTaken(story) ? [idOf(story, i)] : []));
+      const undecided = (await store.undecidedReversals(100)).map(({ id }) => id);
+      expect(undecided.sort()).toEqual(waiting.sort());
+      if (waiting.length > 0) expect((await store.account(account.id))?.paused).toBe(true);
+      for (const [i, story] of stories.entries())
+        if (story.decided !== null && isTaken(story))
+          expect(await store.commit([decideDeed(idOf(story, i), story.decided)])).toMatchObject([{ kind: "done" }]);
+      // All of it once more changes nothing.
+      for (const deed of shuffled(news, order[Symbol.iterator]()))
+        expect(await store.commit([deed])).toMatchObject([{ changed: false, movedCredits: 0 }]);
+
+      const last = stories.map(({ states, credits, decided }) => ({ state: states.at(-1), credits: decided ?? credits }));
+      const due = last
+        .filter(({ state }) => state === "taken" || state === "lost")
+        .reduce((sum, { credits }) => sum + credits, 0);
+      const row = await store.account(account.id);
+      const put = others.reduce((sum, credits) => sum + credits, 0);
+      expect((row?.availableCredits ?? 0) - (row?.owedCredits ?? 0)).toBe(put + PAID - Math.min(PAID, due));
+      expect(await store.purchase(`pur_${name}`)).toMatchObject({ state: "paid", reversedCredits: Math.min(PAID, due) });
+      // Nobody but a debt pauses here; while there is one, nothing that could have settled it is left.
+      expect(row?.paused).toBe((row?.owedCredits ?? 0) > 0);
+      expect(row?.owedCredits === 0 || row?.availableCredits === 0).toBe(true);
+    }),
+    { numRuns: RUNS, seed: SEED },
+  );
+  expect(await violations(store)).toEqual([]);
+  await store.close();
+}, 30_000);

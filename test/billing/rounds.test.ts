@@ -1,0 +1,124 @@
+// In the background every purchase that is undecided has its turn to be asked about, however many there are and whatever others answer.
+import { describe, expect, test } from "bun:test";
+import { BUYER } from "../store/purchases.ts";
+import { openBed } from "./fixture.ts";
+
+const ROUND_SIZE = 100;
+const EVERY_MS = 300_000;
+/** Asked in vain in one round. */
+const FAULTS = 5;
+
+describe.each([
+  ["are paid for, and no news of it comes", "paid"],
+  ["are on their way through a bank, all but the last", "late"],
+  ["cannot be asked about, all but the last", "shut"],
+] as const)("more purchases than a round holds that %s:", (_, how) => {
+  const bed = openBed();
+  /** Opens many, of several accounts, oldest first. */
+  const open = async (count: number): Promise<string[]> => {
+    const ids: string[] = [];
+    while (ids.length < count) {
+      const { accountId } = await bed.house.newTenant(0);
+      for (let i = 0; i < 20 && ids.length < count; i++)
+        ids.push((await bed.house.rooms.till.buy({ accountId, by: BUYER, usd: 10 })).purchaseId);
+    }
+    return ids;
+  };
+  /** @returns the checkouts that were asked about in it */
+  const round = async (): Promise<string[]> => {
+    bed.house.clock.skip(EVERY_MS);
+    const before = bed.stripe.asked.length;
+    await bed.house.rooms.till.rounds();
+    const checkouts = bed.stripe.asked.slice(before).filter(({ what }) => what.startsWith("GET /v1/checkout/sessions/"));
+    return checkouts.map(({ what }) => what.replace("GET /v1/checkout/sessions/", ""));
+  };
+  const paid = async (ids: readonly string[]) => {
+    const rows = await Promise.all(ids.map((id) => bed.house.store.purchase(id)));
+    return rows.filter((row) => row?.state === "paid").length;
+  };
+
+  if (how === "paid")
+    test("each is credited, a round's worth at a time", async () => {
+      const ids = await open(2 * ROUND_SIZE + 10);
+      for (const id of ids) bed.stripe.pay(id);
+      for (const credited of [ROUND_SIZE, 2 * ROUND_SIZE, ids.length]) {
+        const asked = await round();
+        // Of what is paid by then the invoices are asked for.
+        expect(asked.length).toBeLessThanOrEqual(2 * ROUND_SIZE);
+        expect(await paid(ids)).toBe(credited);
+      }
+      for (let i = 0; i < 3; i++) await round();
+      const rows = await Promise.all(ids.map((id) => bed.house.store.purchase(id)));
+      expect(rows.every((row) => row?.invoiceUrl !== null)).toBe(true);
+    }, 60_000);
+
+  if (how === "late")
+    test("the one behind them is credited in the next round, and they in turn when they are through", async () => {
+      const ids = await open(ROUND_SIZE + 1);
+      for (const id of ids) bed.stripe.pay(id, { payment_status: "unpaid" });
+      const last = ids.at(-1) ?? "";
+      bed.stripe.pay(last);
+      await round();
+      expect(await paid(ids)).toBe(0);
+      await round();
+      expect(await paid([last])).toBe(1);
+      for (const id of ids) bed.stripe.pay(id);
+      await round();
+      await round();
+      expect(await paid(ids)).toBe(ids.length);
+    }, 60_000);
+
+  if (how === "shut")
+    test("a round asks few in vain, the one behind them has its turn, and so have they again", async () => {
+      const ids = await open(ROUND_SIZE + FAULTS + 1);
+      const behind = ids.at(-1) ?? "";
+      const sessions = ids.slice(0, -1).map((id) => bed.stripe.sessionOf(id).id);
+      for (const id of ids) bed.stripe.pay(id);
+      for (const session of sessions) bed.stripe.shut.add(session);
+      const times = new Map(sessions.map((session) => [session, 0]));
+      const turns = sessions.length / FAULTS;
+      const once = async () => {
+        const asked = await round();
+        for (const session of asked) if (times.has(session)) times.set(session, (times.get(session) ?? 0) + 1);
+        expect(asked.filter((session) => times.has(session))).toHaveLength(FAULTS);
+      };
+      for (let i = 0; i < turns; i++) await once();
+      expect(new Set(times.values())).toEqual(new Set([1]));
+      expect(await paid([behind])).toBe(0);
+      await once();
+      expect(await paid([behind])).toBe(1);
+      for (let i = 1; i < turns - 1; i++) await once();
+      expect([Math.min(...times.values()), Math.max(...times.values())]).toEqual([1, 2]);
+      expect(bed.lines("payments away").at(-1)).toMatchObject({
+        reason: expect.stringMatching(/^5 of 100 could not be asked about: /),
+      });
+      bed.stripe.shut.clear();
+      await round();
+      await round();
+      expect(await paid(ids)).toBe(ids.length);
+    }, 60_000);
+});
+
+describe("a round", () => {
+  const bed = openBed();
+
+  test("that begins while one is under way is that one", async () => {
+    const id = await bed.buy();
+    bed.stripe.pay(id);
+    bed.house.clock.skip(EVERY_MS);
+    const asking = `GET /v1/checkout/sessions/${bed.stripe.sessionOf(id).id}`;
+    const times = () => bed.stripe.asked.filter(({ what }) => what === asking).length;
+    await Promise.all([bed.house.rooms.till.rounds(), bed.house.rooms.till.rounds()]);
+    // Once what became of it, once its invoice.
+    expect(times()).toBe(2);
+  });
+
+  test("in which one thing cannot be asked goes on with the others, invoices among them", async () => {
+    const [first, second] = [await bed.buy(), await bed.buy()];
+    bed.stripe.pay(second);
+    bed.stripe.shut.add(bed.stripe.sessionOf(first).id);
+    bed.house.clock.skip(EVERY_MS);
+    await bed.house.rooms.till.rounds();
+    expect(await bed.house.store.purchase(second)).toMatchObject({ state: "paid", invoiceNumber: "A-0001" });
+  });
+});

@@ -1,0 +1,258 @@
+// People of the console in a real browser: set up by keyboard, invite and join, a wrong password, signed out everywhere; on a phone and in the dark.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { source as axe } from "axe-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { openVisitor } from "../console/signed-in.ts";
+import { PASSWORD, setUpToken } from "../console/visitor.ts";
+import { type House, openHouse } from "../harness.ts";
+import { openBrowser } from "./chromium.ts";
+import { LOOKS } from "./watched.ts";
+
+const opened = await openBrowser();
+if (typeof opened === "string") process.stdout.write(`skipped: the pages of people in a browser (${opened})\n`);
+const here = describe.skipIf(typeof opened === "string");
+const browser = opened as Browser;
+
+const houses: House[] = [];
+const open = async (): Promise<House> => {
+  const house = await openHouse({ factor: 0 });
+  houses.push(house);
+  return house;
+};
+beforeAll(async () => {
+  // The pages are built when the first one is asked for.
+  if (typeof opened !== "string") expect((await fetch(`${(await open()).url}/console`)).status).toBe(200);
+}, 60_000);
+afterAll(async () => {
+  if (typeof opened !== "string") await opened.close();
+  for (const house of houses) await house.close();
+});
+
+const IN_PAGE = join(import.meta.dir, "in-page.js");
+type Visit = { page: Page; complaints: string[]; close: () => Promise<void> };
+const visit = async (url: string, look: BrowserContextOptions = {}): Promise<Visit> => {
+  const context = await browser.newContext({ bypassCSP: true, ...look });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("pageerror", (fault) => void complaints.push(fault.message));
+  page.on("console", (line) => {
+    // A no of the API is told on the page; the browser complains of its status all the same.
+    if (["error", "warning"].includes(line.type()) && !/status of 4\d\d/.test(line.text())) complaints.push(line.text());
+  });
+  await page.addInitScript({ path: IN_PAGE });
+  await page.goto(url);
+  await page.locator("h1").waitFor();
+  return { page, complaints, close: () => context.close() };
+};
+const sound = async (page: Page) => {
+  expect(await page.evaluate<number>("inPage.overhang()")).toBeLessThanOrEqual(0);
+  await page.evaluate(axe);
+  expect(await page.evaluate<string[]>("inPage.faults()")).toEqual([]);
+};
+/** Presses Tab until what has the focus is called so. */
+const tabTo = async (page: Page, name: string) => {
+  for (let presses = 0; presses < 40; presses++) {
+    const focused = await page.evaluate<string>(
+      "(document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent).trim()",
+    );
+    if (focused === name) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`${name} is not reached by keyboard`);
+};
+const type = async (page: Page, field: string, text: string) => {
+  await tabTo(page, field);
+  await page.keyboard.type(text);
+};
+const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name }).waitFor();
+
+/** Signs in on the page that is open. */
+const signIn = async (page: Page, email: string, password = PASSWORD) => {
+  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+};
+/** The first operator, come in by keyboard alone. */
+const setUpByKeyboard = async (house: House): Promise<Visit> => {
+  const seen = await visit(`${house.url}/console/setup#${await setUpToken(house)}`);
+  await seen.page.getByLabel("Name").waitFor();
+  await type(seen.page, "Name", "Ada");
+  await type(seen.page, "E-mail address", "ada@example.com");
+  await type(seen.page, "Password", PASSWORD);
+  await seen.page.keyboard.press("Enter");
+  await seen.page.getByRole("link", { name: "ada@example.com" }).waitFor();
+  return seen;
+};
+
+here("people", () => {
+  test("by keyboard alone the set-up link leads to being signed in, and the link is of no use after", async () => {
+    const house = await open();
+    const { page, complaints, close } = await setUpByKeyboard(house);
+    const link = `${house.url}/console/setup#${"A".repeat(43)}`;
+    const late = await visit(link);
+    await late.page.getByRole("alert").getByText("This link was used").waitFor();
+    await late.close();
+    await page.goto(`${house.url}/console/operator/people`);
+    await page.getByText("ada@example.com").nth(1).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  }, 30_000);
+
+  test("an operator invites somebody, who chooses a password and comes in; a wrong password is told in one sentence", async () => {
+    const house = await open();
+    const ada = await setUpByKeyboard(house);
+    await ada.page.goto(`${house.url}/console/operator/people`);
+    await ada.page.getByText("Invite somebody").click();
+    await ada.page.getByLabel("E-mail address").fill("ben@example.com");
+    await ada.page.getByLabel("Name of the new account").fill("Ben's");
+    await ada.page.getByRole("button", { name: "Make the link" }).click();
+    const link = await ada.page.getByLabel("Link", { exact: true }).inputValue();
+    const ben = await visit(link);
+    await ben.page.getByText("a member of Ben's").waitFor();
+    await ben.page.getByLabel("Name").fill("Ben");
+    await ben.page.getByLabel("Password").fill("short");
+    await ben.page.getByRole("button", { name: "Join" }).click();
+    await ben.page.getByRole("alert").getByText("12 to 200 characters").waitFor();
+    await ben.page.getByLabel("Password").fill(PASSWORD);
+    await ben.page.getByRole("button", { name: "Join" }).click();
+    await ben.page.getByRole("link", { name: "ben@example.com" }).waitFor();
+    // Members are told of no page of operators.
+    expect(await ben.page.getByRole("link", { name: "Audit log" }).count()).toBe(0);
+    await ben.page.getByRole("button", { name: "Sign out" }).first().click();
+    await heading(ben.page, "Sign in");
+    await signIn(ben.page, "ben@example.com", "wrong horse battery");
+    await ben.page.getByRole("alert").getByText("The e-mail address or the password is wrong.").waitFor();
+    await signIn(ben.page, "ben@example.com");
+    await ben.page.getByRole("link", { name: "ben@example.com" }).waitFor();
+    await ada.page.goto(`${house.url}/console/operator/audit`);
+    await ada.page.getByText("Accept invitation").first().waitFor();
+    const bought = await house.newTenant(0);
+    const by = { kind: "person", id: "per_1", name: "cleo@example.com" } as const;
+    const { purchaseId } = await house.rooms.till.buy({ accountId: bought.accountId, by, usd: 25 });
+    await house.rooms.till.endTest(purchaseId, "pay", by);
+    await ada.page.getByLabel("Change").fill("purchase paid");
+    await ada.page.getByLabel("Change").press("Tab");
+    const line = ada.page.locator("tbody tr").filter({ hasText: purchaseId });
+    await line.getByText(`$25.00 given to ${bought.accountId}`).waitFor();
+    expect(await ada.page.locator("tbody tr").count()).toBe(1);
+    expect([...ada.complaints, ...ben.complaints]).toEqual([]);
+    await ada.close();
+    await ben.close();
+  }, 30_000);
+
+  test("signing out everywhere ends the other browser, too, which comes back to where it was", async () => {
+    const house = await open();
+    const first = await setUpByKeyboard(house);
+    const second = await visit(`${house.url}/console/profile`);
+    await heading(second.page, "Sign in");
+    await signIn(second.page, "ada@example.com");
+    await heading(second.page, "Profile and sessions");
+    await first.page.goto(`${house.url}/console/profile`);
+    const all = first.page.getByRole("button", { name: "Sign out everywhere", exact: true });
+    const asking = first.page.getByRole("dialog", { name: "Sign out everywhere?" });
+    await all.click();
+    await asking.getByRole("button", { name: "Cancel" }).click();
+    await asking.waitFor({ state: "detached" });
+    await second.page.reload();
+    await heading(second.page, "Profile and sessions");
+    await all.click();
+    await asking.getByRole("button", { name: "Sign out of all" }).click();
+    await heading(first.page, "Sign in");
+    await second.page.reload();
+    await heading(second.page, "Sign in");
+    expect([...first.complaints, ...second.complaints]).toEqual([]);
+    await first.close();
+    await second.close();
+  }, 30_000);
+
+  test("a role changes, somebody is disabled and a link is withdrawn only after a second thought", async () => {
+    const house = await open();
+    const { page, complaints, close } = await setUpByKeyboard(house);
+    const { personId } = await openVisitor(house, "member", house.tenant, "ben@example.com");
+    const ben = async () => (await house.store.people()).find(({ id }) => id === personId);
+    await page.goto(`${house.url}/console/operator/people`);
+    const role = page.getByLabel("Role of ben@example.com");
+    const asking = page.getByRole("dialog");
+    await role.focus();
+    await role.selectOption("operator");
+    await asking.getByText("Until now they were a member. From now on they see and change everything").waitFor();
+    await page.keyboard.press("Escape");
+    await asking.waitFor({ state: "detached" });
+    expect([await role.inputValue(), (await ben())?.role]).toEqual(["member", "member"]);
+    expect(await page.evaluate<string>("document.activeElement.ariaLabel")).toBe("Role of ben@example.com");
+    await role.selectOption("viewer");
+    await page.getByRole("dialog", { name: "Make ben@example.com a viewer?" }).waitFor();
+    await asking.getByRole("button", { name: "Change the role" }).click();
+    await asking.waitFor({ state: "detached" });
+    expect([await role.inputValue(), (await ben())?.role]).toEqual(["viewer", "viewer"]);
+
+    await page.getByRole("button", { name: "Disable ben@example.com" }).click();
+    await page.getByRole("dialog", { name: "Disable ben@example.com?" }).getByRole("button", { name: "Cancel" }).click();
+    expect((await ben())?.disabledAtMs).toBeNull();
+    await page.getByRole("button", { name: "Disable ben@example.com" }).click();
+    await asking.getByRole("button", { name: "Disable" }).click();
+    // What takes nothing from anybody is done at once.
+    await page.getByRole("button", { name: "Enable ben@example.com" }).click();
+    await page.getByRole("button", { name: "Disable ben@example.com" }).waitFor();
+
+    await page.getByText("Invite somebody").click();
+    await page.getByLabel("E-mail address").fill("cleo@example.com");
+    await page.getByLabel("Name of the new account").fill("Cleo's");
+    await page.getByRole("button", { name: "Make the link" }).click();
+    const withdraw = page.getByRole("button", { name: "Withdraw the link for cleo@example.com" });
+    const isOpen = async () =>
+      (await house.store.invitations()).some((one) => one.email === "cleo@example.com" && !one.withdrawnAtMs);
+    await withdraw.click();
+    await asking.getByText("does not get in with it any more").waitFor();
+    await page.keyboard.press("Escape");
+    await asking.waitFor({ state: "detached" });
+    expect(await isOpen()).toBe(true);
+    await withdraw.click();
+    await asking.getByRole("button", { name: "Withdraw" }).click();
+    await withdraw.waitFor({ state: "detached" });
+    expect(await isOpen()).toBe(false);
+    // What the dialog came from is gone: who goes on by keyboard does so from the head of the page.
+    await page.locator("h1:focus").waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  }, 30_000);
+
+  test.each(LOOKS)(
+    "%o: every page fits, and is sound to axe",
+    async (look) => {
+      const house = await open();
+      const ada = await setUpByKeyboard(house);
+      const storageState = await ada.page.context().storageState();
+      await ada.close();
+      const out = await visit(`${house.url}/console/sign-in`, look);
+      for (const [path, name] of [
+        ["sign-in", "Sign in"],
+        ["forgotten", "Forgotten password"],
+        ["sign-up", "Sign up"],
+        ["join", "Join"],
+      ] as const) {
+        await out.page.goto(`${house.url}/console/${path}`);
+        await heading(out.page, name);
+        await sound(out.page);
+      }
+      const seen = await visit(`${house.url}/console/profile`, { ...look, storageState });
+      await seen.page.getByText("This one").waitFor();
+      await sound(seen.page);
+      await seen.page.getByRole("button", { name: "Sign out everywhere", exact: true }).click();
+      await seen.page.getByRole("dialog").waitFor();
+      await sound(seen.page);
+      await seen.page.goto(`${house.url}/console/operator/people`);
+      await seen.page.getByText("Invite somebody").click();
+      await seen.page.locator("tbody tr").first().waitFor();
+      await sound(seen.page);
+      await seen.page.goto(`${house.url}/console/operator/audit`);
+      await seen.page.locator("tbody tr").first().waitFor();
+      await sound(seen.page);
+      expect([...out.complaints, ...seen.complaints]).toEqual([]);
+      await out.close();
+      await seen.close();
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,266 @@
+// The office does the same through the control socket of a running service and on a store it owns itself.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { lastMovements, type Office, openOffice } from "../../src/admin/admin-service.ts";
+import { openFigures } from "../../src/app/runtime-stats.ts";
+import { openControl } from "../../src/cli/control.ts";
+import { askAbout, officeOverSocket } from "../../src/cli/control-client.ts";
+import { demoKey } from "../../src/cli/demo.ts";
+import { tell } from "../../src/cli/exit-codes.ts";
+import { findSocketPath } from "../../src/cli/socket-path.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import { hashApiKey, isWellFormedApiKey } from "../../src/domain/ids.ts";
+import type { OfficeDeed } from "../../src/store/mutations.ts";
+import type { Store } from "../../src/store/store.ts";
+import { openDirectory } from "../store/open-store.ts";
+import { marketOver } from "./catalogue-fixture.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
+
+type Way = { store: Store; office: Office; dir: string; posts: OfficeDeed[]; close: () => Promise<void> };
+
+const COUNTS = { queued: 0, running: 0, awake: 0, deadlines: 0, errands: 0, writes: 0 };
+const ABOUT = { url: "http://127.0.0.1:1", mode: "test", version: "0.0.0", pid: process.pid } as const;
+
+const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
+  const store = await openDirectory({ dir, mode: "test" });
+  const posts: OfficeDeed[] = [];
+  const here = openOffice({
+    reads: store,
+    post: async (deed) => {
+      posts.push(deed);
+      const [outcome] = await store.commit([deed]);
+      if (outcome?.kind !== "done" && outcome?.kind !== "refused") throw new Error("no outcome");
+      return outcome;
+    },
+    mode: "test",
+    clock: systemClock(),
+    ...marketOver(store, dir),
+  });
+  if (!overSocket) return { store, office: here, dir, posts, close: () => store.close() };
+  const closeControl = openControl(
+    dir,
+    here,
+    ABOUT,
+    () => undefined,
+    openFigures(() => COUNTS),
+  );
+  const close = async () => {
+    await closeControl();
+    await store.close();
+  };
+  return { store, office: officeOverSocket(dir), dir, posts, close };
+};
+
+/** The fault as a command tells it, whichever way it came. */
+const faultOf = async (promise: Promise<unknown>) => {
+  const fault = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  const { exit, code, lines, expected } = await tell(fault);
+  if (!expected) throw new Error(`expected a fault that can be told, got ${fault}`);
+  return { exit, code, message: lines.join(" "), fix: lines[1] };
+};
+
+describe.each([
+  ["owning the directory", false],
+  ["through the control socket", true],
+] as const)("%s", (_, overSocket) => {
+  let way: Way;
+  beforeAll(async () => {
+    way = await openWay(freshDir(), overSocket);
+  });
+  afterAll(() => way.close());
+
+  test("an account is made with its first credit, listed, paused, resumed and limited", async () => {
+    const made = await way.office.createAccount({ reference: "r-1", name: "acme", creditCredits: 2500 });
+    expect(made).toEqual({ id: expect.stringMatching(/^acc_[0-9a-z]{26}$/), name: "acme", availableCredits: 2500 });
+    expect((await way.office.listAccounts({})).map((row) => row.id)).toContain(made.id);
+    expect((await way.office.setAccount({ id: made.id, paused: true })).paused).toBe(true);
+    const limited = await way.office.setAccount({ id: made.id, burstPerS: 50, inProgressLimit: 7 });
+    expect(limited).toMatchObject({ paused: true, burstPerS: 50, inProgressLimit: 7 });
+    const back = await way.office.setAccount({ id: made.id, paused: false, burstPerS: null });
+    expect(back).toMatchObject({ paused: false, burstPerS: null, inProgressLimit: 7 });
+  });
+
+  test("the same reference makes an account once and credits it once", async () => {
+    const ask = { reference: "r-2", name: "twice", creditCredits: 1000 };
+    const [one, two] = await Promise.all([way.office.createAccount(ask), way.office.createAccount(ask)]);
+    const again = await way.office.createAccount(ask);
+    expect([one.id, two.id]).toEqual([again.id, again.id]);
+    expect(again.availableCredits).toBe(1000);
+    expect((await way.office.listAccounts({})).filter((row) => row.name === "twice")).toHaveLength(1);
+  });
+
+  test("the same reference adds credits once; another account cannot use it", async () => {
+    const { id } = await way.office.createAccount({ reference: "r-3", name: "c", creditCredits: 0 });
+    const ask = { reference: "invoice 1", accountId: id, credits: 1230, note: "invoice 1" };
+    expect((await way.office.addCredits(ask)).movedCredits).toBe(1230);
+    await way.office.addCredits(ask);
+    await way.office.addCredits({ ...ask, note: "again" });
+    expect((await way.office.showCredits({ accountId: id, last: 10 })).account.availableCredits).toBe(1230);
+    const other = await way.office.createAccount({ reference: "r-3b", name: "d", creditCredits: 0 });
+    for (const clash of [
+      { ...ask, accountId: other.id },
+      { ...ask, credits: 1231 },
+    ])
+      expect((await faultOf(way.office.addCredits(clash))).message).toContain("invoice 1");
+    const direct = openOffice({
+      reads: way.store,
+      post: async (deed) => (await way.store.commit([deed]))[0] as never,
+      mode: "test",
+      clock: systemClock(),
+      ...marketOver(way.store, way.dir),
+    });
+    expect((await faultOf(direct.addCredits({ ...ask, accountId: other.id }))).message).toMatch(/already used/);
+  });
+
+  test("a refund takes at most what is available; the rest is owed and pauses the account", async () => {
+    const { id } = await way.office.createAccount({ reference: "r-4", name: "e", creditCredits: 1000 });
+    const taken = await way.office.takeCredits({ reference: "dispute", accountId: id, credits: 1500, note: "dispute" });
+    expect(taken.movedCredits).toBe(-1000);
+    expect(taken.account).toMatchObject({ availableCredits: 0, owedCredits: 500, paused: true });
+  });
+
+  test("a key opens its account, is listed by its start only, and is revoked", async () => {
+    const { id } = await way.office.createAccount({ reference: "r-5", name: "f", creditCredits: 0 });
+    const made = await way.office.createKey({ reference: "k-1", accountId: id, scope: "read", name: "reports" });
+    expect(isWellFormedApiKey(made.key)).toBe(true);
+    expect(made.key).toStartWith("gr_test_");
+    expect(await way.store.callerByKeyHash(hashApiKey(made.key))).toMatchObject({ accountId: id, scope: "read" });
+    const [row] = await way.office.listKeys({ accountId: id });
+    expect(row).toMatchObject({ id: made.id, start: made.key.slice(0, 12), revokedAtMs: null });
+    expect(JSON.stringify(row)).not.toContain(made.key.slice(0, 20));
+    const revoked = await way.office.revokeKey({ id: made.id });
+    expect(revoked.revokedAtMs).toBeNumber();
+    expect(await way.office.revokeKey({ id: made.id })).toEqual(revoked);
+    expect(await way.store.callerByKeyHash(hashApiKey(made.key))).toBeUndefined();
+  });
+
+  test.each<[string, (office: Office) => Promise<unknown>]>([
+    ["pausing", (office) => office.setAccount({ id: "acc_none", paused: true })],
+    ["a key for", (office) => office.createKey({ reference: "k", accountId: "acc_none", scope: "read", name: "" })],
+    ["credits for", (office) => office.addCredits({ reference: "c", accountId: "acc_none", credits: 5, note: "" })],
+    ["showing", (office) => office.showCredits({ accountId: "acc_none", last: 0 })],
+    ["keys of", (office) => office.listKeys({ accountId: "acc_none" })],
+    ["revoking", (office) => office.revokeKey({ id: "key_none" })],
+  ])("%s what is not there writes nothing", async (_name, ask) => {
+    const before = way.posts.length;
+    const fault = await faultOf(ask(way.office));
+    expect([fault.exit as number, fault.code]).toEqual([4, "not_found"]);
+    expect(fault.fix).toMatch(/genrouter (accounts|keys) list/);
+    expect(way.posts).toHaveLength(before);
+  });
+
+  test("the last movements are found whatever the length of the history", async () => {
+    const { id } = await way.office.createAccount({ reference: "r-6", name: "g", creditCredits: 0 });
+    const account = await way.store.account(id);
+    const top = (n: number): OfficeDeed => ({
+      deed: "credit",
+      accountSeq: account?.seq ?? 0,
+      kind: "topup",
+      credits: n,
+      note: `${n}`,
+      reference: null,
+      atMs: n,
+    });
+    await way.store.commit(Array.from({ length: 57 }, (_, at) => top(at + 1)));
+    const notes = async (last: number) =>
+      (await way.office.showCredits({ accountId: id, last })).movements.map((row) => Number(row.note));
+    expect(await notes(3)).toEqual([55, 56, 57]);
+    expect(await notes(57)).toHaveLength(57);
+    expect(await notes(200)).toHaveLength(57);
+    expect(await notes(0)).toEqual([]);
+    expect((await lastMovements(way.store, id, 1)).map((row) => row.chainSeq)).toEqual([57]);
+  });
+});
+
+describe("the control socket", () => {
+  test("belongs to the owner alone, answers who runs, and is gone when the service has ended", async () => {
+    const way = await openWay(freshDir(), true);
+    const path = findSocketPath(way.dir);
+    expect(path).toBe(join(way.dir, "control.sock"));
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(await askAbout(way.dir)).toEqual(ABOUT);
+    await way.close();
+    expect(existsSync(path)).toBe(false);
+    expect(await askAbout(way.dir)).toBeUndefined();
+  });
+
+  test("works where the directory's path is too long for a socket, from a private place noted beside the data", async () => {
+    const dir = join(freshDir(), "long".repeat(30));
+    mkdirSync(dir);
+    const way = await openWay(dir, true);
+    const note = readFileSync(join(dir, "control.path"), "utf8").trim();
+    expect(note).toBe(findSocketPath(dir));
+    expect(statSync(join(note, "..")).mode & 0o777).toBe(0o700);
+    expect(await askAbout(dir)).toEqual(ABOUT);
+    expect(await way.office.listAccounts({})).toEqual([]);
+    await way.close();
+    expect([existsSync(note), existsSync(join(note, "..")), existsSync(join(dir, "control.path"))]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  test("a request sent twice gets the first answer and is carried out once", async () => {
+    const way = await openWay(freshDir(), true);
+    const { id } = await way.office.createAccount({ reference: "a", name: "n", creditCredits: 0 });
+    const ask = { reference: "same", accountId: id, scope: "generate", name: "" } as const;
+    const keys = await Promise.all([way.office.createKey(ask), way.office.createKey(ask), way.office.createKey(ask)]);
+    expect(new Set(keys.map((made) => made.key)).size).toBe(1);
+    expect(await way.office.listKeys({ accountId: id })).toHaveLength(1);
+    await way.close();
+  });
+
+  test.each<[string, string, RegExp]>([
+    ["createAccount", '{"name":"x"}', /reference/],
+    ["addCredits", '{"reference":"r","accountId":"a","credits":1.5,"note":""}', /credits/],
+    ["addCredits", '{"reference":"r","accountId":"a","credits":-5,"note":""}', /credits/],
+    ["setAccount", '{"id":"a","seq":1}', /seq/],
+    ["dropEverything", "{}", /knows no operation dropEverything/],
+    ["constructor", "{}", /knows no operation/],
+    ["listAccounts", "not json", /JSON/],
+  ])("what does not fit is refused before the office sees it: %s %s", async (operation, body, message) => {
+    const way = await openWay(freshDir(), true);
+    const response = await fetch(`http://control/${operation}`, { unix: findSocketPath(way.dir), method: "POST", body });
+    const answer = (await response.json()) as { fault: { message: string } };
+    expect(answer.fault.message).toMatch(message);
+    expect(way.posts).toEqual([]);
+    await way.close();
+  });
+
+  test("a file left by a process that was killed does not keep the next one from listening", async () => {
+    const dir = freshDir();
+    await Bun.write(join(dir, "control.sock"), "");
+    const way = await openWay(dir, true);
+    expect(await askAbout(dir)).toEqual(ABOUT);
+    await way.close();
+  });
+});
+
+test("the demo account is made once with 100 USD; its key is kept, and replaced when it no longer opens", async () => {
+  const way = await openWay(freshDir(), false);
+  const key = await demoKey(way.dir, way.office, way.store);
+  expect(await demoKey(way.dir, way.office, way.store)).toBe(key);
+  expect(statSync(join(way.dir, "demo-key")).mode & 0o777).toBe(0o600);
+  const [made] = await way.office.listKeys({ accountId: null });
+  await way.office.revokeKey({ id: made?.id ?? "" });
+  const next = await demoKey(way.dir, way.office, way.store);
+  expect(next).not.toBe(key);
+  expect(await way.office.listAccounts({})).toMatchObject([{ name: "demo", availableCredits: 10_000 }]);
+  await way.close();
+});
+
+test("nodes that start side by side have one demo account", async () => {
+  const way = await openWay(freshDir(), false);
+  const dirs = [freshDir(), freshDir(), freshDir()];
+  const keys = await Promise.all(dirs.map((dir) => demoKey(dir, way.office, way.store)));
+  expect(new Set(keys).size).toBe(dirs.length);
+  expect(await way.office.listAccounts({})).toMatchObject([{ name: "demo", availableCredits: 10_000 }]);
+  await way.close();
+});

@@ -1,0 +1,76 @@
+// `genrouter machine`: the statecharts listed and drawn, and a stored generation replayed with its guards, commands and money.
+import { expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MACHINE_NAMES } from "../../actors/chart/machines.ts";
+import { openScene } from "../generation/fixture.ts";
+import { runHere } from "./captured.ts";
+
+test("every machine is listed, with how much of it the tests take", async () => {
+  const { exit, out } = await runHere(["machine", "list", "--json"]);
+  expect(exit).toBe(0);
+  const rows = JSON.parse(out) as { name: string; transitions: number; covered: number }[];
+  expect(rows.map(({ name }) => name)).toEqual([...MACHINE_NAMES]);
+  for (const { transitions, covered } of rows) expect(covered).toBe(transitions);
+  expect((await runHere(["machine", "list"])).out).toContain("100 %");
+});
+
+test("a diagram is what the README shows, or SVG, or JSON; to a file too", async () => {
+  const readme = readFileSync(join(import.meta.dir, "../../actors/README.md"), "utf8");
+  for (const name of MACHINE_NAMES) {
+    const { exit, out } = await runHere(["machine", "diagram", name]);
+    expect(exit).toBe(0);
+    expect(readme).toContain(out);
+  }
+  expect((await runHere(["machine", "diagram", "ledger", "--format", "svg"])).out).toMatch(/^<svg .*<\/svg>\n$/s);
+  const { transitions } = JSON.parse((await runHere(["machine", "diagram", "ledger", "--format", "json"])).out);
+  expect(transitions[0]).toMatchObject({ source: "idle", event: "deedsArrived", target: "committing", covered: true });
+
+  const dir = mkdtempSync(join(tmpdir(), "diagram-"));
+  try {
+    const file = join(dir, "ledger.mmd");
+    expect(await runHere(["machine", "diagram", "ledger", "-o", file])).toMatchObject({ exit: 0, out: "" });
+    expect(readme).toContain(readFileSync(file, "utf8"));
+    const nowhere = await runHere(["machine", "diagram", "ledger", "-o", join(dir, "no/where")]);
+    expect([nowhere.exit, nowhere.err]).toEqual([78, expect.stringContaining("ENOENT")]);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+  const unknown = await runHere(["machine", "diagram", "teapot"]);
+  expect([unknown.exit, unknown.err]).toEqual([2, expect.stringContaining("there are generation, route-health, ledger")]);
+});
+
+test("a generation that fell back is replayed with guards, commands and money, and never with its prompt", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "replayed-"));
+  try {
+    const scene = await openScene({ dir });
+    scene.simulator.script({ fault: "fail", endpoint: "life/fal" });
+    const { id } = await scene.begin();
+    await scene.until(id);
+    const replayed = (...more: string[]) => runHere(["machine", "replay", id, "--data", dir, ...more]);
+
+    const { exit, out, err } = await replayed();
+    expect({ exit, err }).toEqual({ exit: 0, err: "" });
+    expect(out).toMatch(/running\.polling → running\.awaitingSeat\n\s+jobFailed: .*\(fallback\)\n/);
+    expect(out).toContain("isCurrent and mayTryNextRoute: yes");
+    expect(out).toContain("hold $0.30  available → held");
+    expect(out).toContain("capture $0.25  held → charged");
+    expect(out).toContain("release $0.05  held → available");
+    expect(out).toMatch(/asks +poll 2/);
+    expect(out).not.toContain("kite");
+
+    const journal = await scene.store.journalOf(await scene.seqOf(id));
+    const json = JSON.parse((await replayed("--json")).out);
+    expect(json).toMatchObject({ generation: { id, status: "succeeded" }, agrees: true, faults: [] });
+    expect(json.steps.slice(1).map(({ to }: { to: string }) => to)).toEqual(journal.map(({ stateAfter }) => stateAfter));
+    expect((await replayed("--format", "mermaid")).out).toContain("jobFailed (4)");
+    expect((await replayed("--format", "svg")).out).toContain(`The way of ${id}`);
+
+    const missing = await runHere(["machine", "replay", `gen_${"0".repeat(26)}`, "--data", dir]);
+    expect([missing.exit, missing.err]).toEqual([4, expect.stringContaining("there is no generation")]);
+    await scene.close();
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+});

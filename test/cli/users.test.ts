@@ -1,0 +1,60 @@
+// `genrouter people`: links by which people come in, who is kept out, and that the user of the machine stands beside each change.
+import { afterAll, expect, test } from "bun:test";
+import { userInfo } from "node:os";
+import { openDirectory } from "../store/open-store.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
+
+const run = async (dir: string, ...words: string[]) => {
+  const { exit, out, err } = await runHere(["people", ...words, "--data", dir]);
+  return { exit, out, err };
+};
+const newDirectory = async (): Promise<string> => {
+  const dir = freshDir();
+  await (await openDirectory({ dir, mode: "test" })).close();
+  return dir;
+};
+
+test("a set-up link is printed once, and the audit log names who made it without its token", async () => {
+  const dir = await newDirectory();
+  expect((await run(dir, "list")).err).toContain("genrouter people setup");
+  const { exit, out } = await run(dir, "setup");
+  expect(exit).toBe(0);
+  const token = /^\/console\/setup#([\w-]{43})\n$/.exec(out)?.[1] ?? "";
+  expect(token).not.toBe("");
+  const store = await openDirectory({ dir, mode: "test" });
+  const [line] = await store.audit(null, 10, {});
+  await store.close();
+  expect(line).toMatchObject({
+    action: "invite",
+    actor: { kind: "command", name: userInfo().username },
+    detail: { kind: "setup" },
+  });
+  expect(JSON.stringify(line)).not.toContain(token);
+});
+
+test("somebody is invited to a new account, and what is wrong is told in one line", async () => {
+  const dir = await newDirectory();
+  const made = await run(dir, "invite", "Ben@Example.com", "--new-account", "Ben's", "--json");
+  expect(JSON.parse(made.out)).toMatchObject({
+    email: "ben@example.com",
+    url: expect.stringContaining("/console/join#") as unknown,
+  });
+  expect(JSON.parse((await run(dir, "list", "--json")).out)).toMatchObject({
+    people: [],
+    invitations: [{ kind: "invite", email: "ben@example.com", role: "member" }],
+  });
+  for (const [words, exit, says] of [
+    [["invite", "ben"], 2, "not an e-mail address"],
+    [["invite", "ben@example.com"], 2, "needs an account"],
+    [["invite", "ben@example.com", "--role", "king"], 2, "member, operator, viewer"],
+    [["invite", "ben@example.com", "--account", "acc_none"], 4, "no account acc_none"],
+    [["reset", "nobody@example.com"], 4, "no person nobody@example.com"],
+    [["disable", "per_none"], 4, "no person per_none"],
+  ] as const) {
+    const told = await run(dir, ...words);
+    expect([words, told.exit, told.err]).toEqual([words, exit, expect.stringContaining(says)]);
+  }
+});

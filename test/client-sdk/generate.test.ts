@@ -1,0 +1,218 @@
+// Promises of the client package against the real service: one generation whatever happens on the way, and a typed no.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { createClient, type Generation, GenerationFailed, GenrouterError, StillRunning } from "../../client/src/client.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { type House, openHouse } from "../harness.ts";
+import { bedIn, faultOf } from "./fixture.ts";
+
+const PICTURES = { model: "sim-image-1", input: { prompt: "a tin robot" } };
+const VIDEO = { model: "vidmodel-2.0-fast", input: { prompt: "a red kite", resolution: "480p", duration: 4 } };
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(async () => {
+  await house.close();
+  dropDirs();
+});
+
+describe("generate", () => {
+  test("a video ends up on disk, and every change on the way is told once", async () => {
+    const { client } = bedIn(house);
+    const place = join(freshDir(), "kite.mp4");
+    const seen: Generation[] = [];
+    const { generation, files } = await client.generate(VIDEO, { to: place, onUpdate: (each) => seen.push(each) });
+    expect(generation).toMatchObject({ status: "succeeded", output: { width: 864, height: 480, duration_s: 4 } });
+    expect(files).toEqual([{ path: place, bytes: Bun.file(place).size, type: "video/mp4" }]);
+    expect(Buffer.from(await Bun.file(place).slice(4, 8).bytes()).toString()).toBe("ftyp");
+    expect(seen[0]?.status).toBe("queued");
+    expect(seen.at(-1)).toEqual(generation);
+    const states = seen.map(({ status, attempts, reserved_usd, message }) => [status, attempts, reserved_usd, message].join());
+    expect(states).toEqual([...new Set(states)]);
+  });
+
+  test("both files of a picture model end up in a directory, named after the generation", async () => {
+    const { client } = bedIn(house);
+    const dir = freshDir();
+    const { generation, files } = await client.generate(PICTURES, { to: dir });
+    expect(readdirSync(dir).sort()).toEqual([`${generation.id}-2.png`, `${generation.id}.png`]);
+    for (const { path, type } of files) {
+      const picture = await new Bun.Image(await Bun.file(path).bytes()).metadata();
+      const { width, height } = generation.output;
+      expect([type, picture.format, picture.width, picture.height]).toEqual(["image/png", "png", width ?? 0, height ?? 0]);
+    }
+  });
+
+  test("a submission whose answer is lost is sent again with its key: one generation, charged once", async () => {
+    const tenant = await house.newTenant();
+    let lost = 0;
+    const { client, sent } = bedIn(house, {
+      key: tenant.key,
+      wire: (through) => async (url, init) => {
+        const response = await through(url, init);
+        if (init.method !== "POST" || lost >= 2) return response;
+        lost += 1;
+        throw new TypeError("the connection was reset");
+      },
+    });
+    const { generation } = await client.generate(PICTURES, { to: freshDir() });
+    const submissions = sent.filter(({ method }) => method === "POST");
+    expect(submissions.map(({ status }) => status)).toEqual([202, 200, 200]);
+    expect(new Set(submissions.map(({ key }) => key)).size).toBe(1);
+    expect(submissions[0]?.key).toMatch(/^[\w-]{16,200}$/);
+    expect(await house.balance(tenant)).toEqual({
+      ...{ available: 100_000 - generation.cost_usd * 100, held: 0, charged: generation.cost_usd * 100, inProgress: 0 },
+    });
+  });
+
+  test("two calls make two generations, and the caller's own key makes one of them", async () => {
+    const { client } = bedIn(house);
+    const ids = [await client.submit(PICTURES), await client.submit(PICTURES)].map(({ id }) => id);
+    expect(new Set(ids).size).toBe(2);
+    const own = { idempotencyKey: "order-17" };
+    expect((await client.submit(PICTURES, own)).id).toBe((await client.submit(PICTURES, own)).id);
+    const conflict = await faultOf(client.submit(VIDEO, own), GenrouterError);
+    expect(conflict).toMatchObject({ code: "idempotency_conflict", status: 409, idempotencyKey: "order-17" });
+  });
+
+  test("a place that cannot be written is told before anything is submitted", async () => {
+    const { client, sent } = bedIn(house);
+    const fault = await faultOf(client.generate(PICTURES, { to: join(freshDir(), "none", "a.png") }), GenrouterError);
+    expect([fault.code, fault.status, sent.length]).toEqual(["unwritable", 0, 0]);
+  });
+
+  test("a generation that fails is a typed error that carries it, and is not a no of the service", async () => {
+    const { client } = bedIn(house);
+    const order = { ...VIDEO, input: { ...VIDEO.input, prompt: "[sim:fail-later]" } };
+    const fault = await faultOf(client.generate(order, { to: freshDir() }), GenerationFailed);
+    expect(fault).not.toBeInstanceOf(GenrouterError);
+    expect(fault).toMatchObject({ code: "provider_failed", generation: { status: "failed", cost_usd: 0 } });
+    expect(fault.message).toBe(fault.generation.error?.message ?? "");
+  });
+
+  test("an abort ends the waiting with its reason; the generation goes on and can be waited for again", async () => {
+    const { client } = bedIn(house);
+    const controller = new AbortController();
+    const seen: string[] = [];
+    const reason = new Error("the caller went home");
+    const work = client.generate(PICTURES, {
+      to: freshDir(),
+      signal: controller.signal,
+      onUpdate: ({ id }) => {
+        seen.push(id);
+        controller.abort(reason);
+      },
+    });
+    expect(await faultOf(work, Error)).toBe(reason);
+    expect((await client.wait(seen[0] ?? "")).status).toBe("succeeded");
+  });
+});
+
+describe("waiting", () => {
+  test("polls come every 2 to 10 seconds, later and later; a time that is over is told, and the generation goes on", async () => {
+    const { client, pauses } = bedIn(house);
+    const first = await client.submit({ ...VIDEO, input: { ...VIDEO.input, prompt: "[sim:stuck]" } });
+    const fault = await faultOf(client.wait(first, { timeoutS: 200 }), StillRunning);
+    expect(fault.generation).toMatchObject({ id: first.id, status: "running" });
+    const whole = pauses.slice(0, -1);
+    expect(whole[0]).toBe(2_000);
+    expect(whole).toEqual([...whole].sort((a, b) => a - b));
+    expect(whole.at(-1)).toBe(10_000);
+  });
+
+  test.each([0, 0.999])("with jitter of a fifth to either side (%p)", async (random) => {
+    const pauses: number[] = [];
+    const client = createClient({
+      url: house.url,
+      key: house.tenant.key,
+      random: () => random,
+      sleep: (ms) => new Promise((resolve) => void house.clock.after(pauses.push(ms) * 0 + ms, resolve)),
+    });
+    await client.wait(await client.submit(PICTURES));
+    expect(pauses[0]).toBeCloseTo(random === 0 ? 1_600 : 2_400, -1);
+  });
+});
+
+describe("answers that pass", () => {
+  test("a service that restarts is waited for as long as its Retry-After says, with the same key", async () => {
+    const young = await openHouse({ unrecovered: true });
+    const { client, sent, pauses } = bedIn(young, { asleep: async (n) => (n === 2 ? young.rooms.recover() : undefined) });
+    const told: string[] = [];
+    const first = await client.submit(PICTURES, { onRetry: ({ code }, ms) => told.push(`${code} ${ms}`) });
+    expect(first.status).toBe("queued");
+    expect(sent.map(({ status }) => status)).toEqual([503, 503, 202]);
+    expect(new Set(sent.map(({ key }) => key)).size).toBe(1);
+    // Retry-After: 5, and up to a tenth more so that all do not come back at once.
+    expect(pauses).toEqual([5_250, 5_250]);
+    expect(told).toEqual(["restarting 5250", "restarting 5250"]);
+    await young.close();
+  });
+
+  test("the burst guard is waited out while polling", async () => {
+    const strict = await openHouse({ env: { GENROUTER_LIMITS__BURST_PER_S: "1" } });
+    const { client, sent } = bedIn(strict);
+    const first = await client.submit(PICTURES);
+    const polls = await Promise.all([client.poll(first.id), client.poll(first.id), client.poll(first.id)]);
+    expect(polls.map(({ id }) => id)).toEqual([first.id, first.id, first.id]);
+    expect(sent.map(({ status }) => status)).toContain(429);
+    await strict.close();
+  });
+
+  test("nobody is asked for ever: the last no is thrown with what it said", async () => {
+    const young = await openHouse({ unrecovered: true });
+    const { client, sent } = bedIn(young);
+    const fault = await faultOf(client.submit(PICTURES, { tries: 3, idempotencyKey: "mine" }), GenrouterError);
+    expect(fault).toMatchObject({ code: "restarting", status: 503, retryAfterS: 5, idempotencyKey: "mine" });
+    expect(fault.requestId).toMatch(/^req_/);
+    expect(sent).toHaveLength(3);
+    await young.close();
+  });
+
+  test("a service that is not there is tried ten times with growing pauses, then told as unreachable", async () => {
+    const gone = Bun.serve({ port: 0, fetch: () => new Response() });
+    const url = gone.url.origin;
+    await gone.stop(true);
+    const { client, sent, pauses } = bedIn(house, { url });
+    const fault = await faultOf(client.submit(PICTURES), GenrouterError);
+    expect([fault.code, fault.status, fault.requestId, sent.length]).toEqual(["unreachable", 0, null, 10]);
+    expect(pauses.map((ms) => ms / 0.75)).toEqual([500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 10_000, 10_000]);
+  });
+
+  test.each<[string, object, string, number]>([
+    ["an unknown field", { ...VIDEO, input: { prompt: "x", colour: "red" } }, "invalid_input", 422],
+    ["a model that is not there", { ...VIDEO, model: "vidmodel-9" }, "model_not_available", 422],
+    ["too small a limit", { ...VIDEO, maxCostUsd: 0.01 }, "max_cost_exceeded", 422],
+    ["a limit of none", { ...VIDEO, maxWaitS: 0 }, "invalid_request", 400],
+  ])("%s is refused once and not asked again", async (_, order, code, status) => {
+    const { client, sent } = bedIn(house);
+    const fault = await faultOf(client.submit(order as typeof VIDEO), GenrouterError);
+    expect([fault.code, fault.status, fault.retryAfterS, sent.length]).toEqual([code as typeof fault.code, status, null, 1]);
+  });
+
+  test("a page of a proxy is told as what it is", async () => {
+    const page = async () => new Response("<html>bad gateway</html>", { status: 502 });
+    const { client } = bedIn(house, { wire: () => page });
+    const fault = await faultOf(client.models({ tries: 2 }), GenrouterError);
+    expect([fault.code, fault.status, fault.message]).toEqual(["unexpected_answer", 502, "HTTP 502: <html>bad gateway</html>"]);
+  });
+});
+
+test.each([undefined, null, "", "localhost:8791", "api.example.org", "ftp://api.example.org", "http://", "https://[bad", 8080])(
+  "a client is not made for %p, which is no address",
+  async (url) => {
+    const made = (async () => createClient({ url: url as string, key: "k" }))();
+    const fault = await faultOf(made, GenrouterError);
+    expect([fault.code, fault.status]).toEqual(["bad_url", 0]);
+    expect(fault.message).toStartWith(`url: ${JSON.stringify(url)} is not an address; it begins with http:// or https://`);
+  },
+);
+
+test("the models need no key; everything else says so", async () => {
+  const client = createClient({ url: `${house.url}/` });
+  expect((await client.models()).map(({ id }) => id)).toContain("sim-image-1");
+  expect((await faultOf(client.submit(PICTURES), GenrouterError)).code).toBe("no_key");
+  const wrong = createClient({ url: house.url, key: "gr_test_wrong" });
+  expect(await faultOf(wrong.submit(PICTURES), GenrouterError)).toMatchObject({ code: "unauthorized", status: 401 });
+});

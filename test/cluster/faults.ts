@@ -1,0 +1,218 @@
+// What is done to a cluster: each harm goes at nodes that are well, and what it needs to come right again goes on beside the next one.
+
+import { restarted } from "../../src/torture/crash/load.ts";
+import type { Child, Genrouter } from "../../src/torture/crash/processes.ts";
+import type { SimulatorPlace, SimulatorProcess } from "../../src/torture/crash/world.ts";
+import type { ClusterServer } from "./database.ts";
+import type { ClusterNode } from "./node.ts";
+import type { Watch } from "./watch.ts";
+
+export type Scene = {
+  genrouter: Genrouter;
+  nodes: readonly ClusterNode[];
+  server: ClusterServer;
+  watch: Watch;
+  simulatorPlace: SimulatorPlace;
+  simulator: SimulatorProcess;
+  bucket: Child;
+  roll: () => number;
+  leaseMs: number;
+  /** What goes on by itself, and is waited for at the end. */
+  background: (work: Promise<unknown>) => void;
+};
+
+export const noHarms = () => ({
+  kills: 0,
+  killsInSending: 0,
+  attemptsInSending: 0,
+  killsInDrain: 0,
+  completedDrains: 0,
+  pauses: 0,
+  wokenAfterTheirEnd: 0,
+  killedInPause: 0,
+  cuts: 0,
+  cutsAtCommit: 0,
+  stalls: 0,
+  databaseCrashes: 0,
+  databaseRestarts: 0,
+  simulatorKills: 0,
+  bucketPauses: 0,
+});
+export type Harmed = ReturnType<typeof noHarms>;
+
+/** From a death to the next start; from the signal of a drain to the kill; between two nodes of a rolling restart. */
+const DEAD_MS = [0, 2000] as const;
+const DRAIN_MS = [0, 200] as const;
+/** Nothing of a whole drain takes longer than this under the faults of these tests; the service's own bound is 25 s. */
+const WHOLE_DRAIN_MS = 20_000;
+/** A pause that nobody ended a node in is over after so many leases, however long its submissions have been out. */
+const LEASES_OF_PAUSE = 1.9;
+/** After its end a node that stands still is left so for a moment, while others go on with what it had. */
+const STILL_MS = [0, 500] as const;
+const SHORT_PAUSE_MS = [50, 900] as const;
+const KILLED_IN_PAUSE = 0.15;
+const BUCKET_PAUSE_MS = [100, 3000] as const;
+const STALL_MS = [200, 3000] as const;
+const SERVER_AWAY_MS = [0, 700] as const;
+const LOOK_MS = 30;
+const ENDS_WITHIN_MS = 15_000;
+
+export const openHarms = (scene: Scene, figures: Harmed) => {
+  const { nodes, server, watch, roll, leaseMs, background } = scene;
+  const between = ([from, to]: readonly [number, number]) => from + roll() * (to - from);
+  const wellOnes = () => nodes.filter((node) => node.isWell());
+  const pick = (): ClusterNode | undefined => {
+    const some = wellOnes();
+    return some[Math.floor(roll() * some.length)];
+  };
+  const later = (node: ClusterNode, ms = between(DEAD_MS)) => background(Bun.sleep(ms).then(node.begin));
+
+  /** Not while the database is away: then nobody can say. */
+  const countSending = async (pid: number): Promise<void> => {
+    const found = await watch.inSending(pid).catch(() => 0);
+    figures.killsInSending += found > 0 ? 1 : 0;
+    figures.attemptsInSending += found;
+  };
+  const killAll = async (some: readonly ClusterNode[], wasTold = false): Promise<void> => {
+    const pids = some.map((node) => node.child().pid);
+    await Promise.all(some.map((node) => node.kill(wasTold)));
+    figures.kills += some.length;
+    for (const pid of pids) await countSending(pid);
+    for (const node of some) later(node);
+  };
+  const kill = (count: number) => async () => {
+    const some = wellOnes();
+    const from = Math.floor(roll() * some.length);
+    await killAll([...some.slice(from), ...some.slice(0, from)].slice(0, count));
+  };
+
+  /** Stands still until the database says that it has been ended, and a moment more. */
+  const pausePastLease = async () => {
+    const node = pick();
+    if (!node) return;
+    const child = node.strike();
+    child.kill("SIGSTOP");
+    figures.pauses += 1;
+    const isKilled = roll() < KILLED_IN_PAUSE;
+    const stillMs = between(STILL_MS);
+    const goOn = async () => {
+      const untilMono = performance.now() + LEASES_OF_PAUSE * leaseMs;
+      let isEnded = false;
+      while (!isEnded && performance.now() < untilMono) {
+        await Bun.sleep(LOOK_MS);
+        isEnded = await watch.isEnded(child.pid).catch(() => false);
+      }
+      if (isEnded) await Bun.sleep(Math.max(0, Math.min(stillMs, untilMono - performance.now())));
+      if (isKilled) {
+        figures.killedInPause += 1;
+        await node.kill();
+        return node.begin();
+      }
+      if (isEnded) figures.wokenAfterTheirEnd += 1;
+      await node.wake(isEnded, ENDS_WITHIN_MS);
+    };
+    background(goOn());
+  };
+  const pauseBriefly = async () => {
+    const node = pick();
+    if (!node) return;
+    node.strike().kill("SIGSTOP");
+    figures.pauses += 1;
+    await Bun.sleep(between(SHORT_PAUSE_MS));
+    background(node.wake(false, ENDS_WITHIN_MS));
+  };
+
+  const drain = async () => {
+    const node = pick();
+    if (!node) return;
+    figures.completedDrains += 1;
+    background(node.drain(WHOLE_DRAIN_MS).then(() => later(node)));
+  };
+  const killInDrain = async () => {
+    const node = pick();
+    if (!node) return;
+    node.strike().kill("SIGTERM");
+    figures.killsInDrain += 1;
+    await Bun.sleep(between(DRAIN_MS));
+    await killAll([node], true);
+  };
+  const roll3 = async () => {
+    const goOn = async () => {
+      for (const node of nodes) {
+        if (!node.isWell()) continue;
+        figures.completedDrains += 1;
+        await node.drain(WHOLE_DRAIN_MS);
+        await node.begin();
+      }
+    };
+    background(goOn());
+  };
+
+  const cut = async () => {
+    pick()?.wire.cut();
+    figures.cuts += 1;
+  };
+  const cutAtCommit = async () => {
+    const node = pick();
+    if (roll() < 0.5) node?.wire.cutBeforeCommit();
+    else node?.wire.cutAfterCommit();
+    figures.cutsAtCommit += 1;
+  };
+  const stall = async () => {
+    const node = pick();
+    if (!node) return;
+    const child = node.strike();
+    node.wire.stallAtCommit();
+    figures.stalls += 1;
+    const goOn = async () => {
+      await Bun.sleep(between(STALL_MS));
+      node.wire.goOn();
+      await node.wake(await watch.isEnded(child.pid).catch(() => false), ENDS_WITHIN_MS);
+    };
+    background(goOn());
+  };
+
+  const restartServer = (how: "crash" | "fast") => async () => {
+    figures[how === "crash" ? "databaseCrashes" : "databaseRestarts"] += 1;
+    await server.restart(how, between(SERVER_AWAY_MS));
+  };
+  const killSimulator = async () => {
+    figures.simulatorKills += 1;
+    scene.simulator = await restarted(scene.simulator, scene.genrouter, scene.simulatorPlace);
+  };
+  const pauseBucket = async () => {
+    scene.bucket.kill("SIGSTOP");
+    figures.bucketPauses += 1;
+    background(Bun.sleep(between(BUCKET_PAUSE_MS)).then(() => scene.bucket.kill("SIGCONT")));
+  };
+
+  /** Out of a hundred. */
+  const SHARES: readonly (readonly [number, string, () => Promise<void>])[] = [
+    [31, "kill -9 of a node", kill(1)],
+    [8, "kill -9 of two nodes", kill(2)],
+    [4, "kill -9 of all nodes", kill(3)],
+    [20, "a node stands still past its lease", pausePastLease],
+    [4, "a node stands still for a moment", pauseBriefly],
+    [5, "a drain", drain],
+    [4, "kill -9 in a drain", killInDrain],
+    [2, "a rolling restart", roll3],
+    [4, "a node loses its connections", cut],
+    [5, "a node loses the connection of a commit", cutAtCommit],
+    [4, "a node is cut off at a commit, for a while", stall],
+    [3, "the database crashes", restartServer("crash")],
+    [2, "the database is restarted", restartServer("fast")],
+    [2, "the simulator is killed", killSimulator],
+    [2, "the bucket stands still", pauseBucket],
+  ];
+  /** Does one of them. @returns its name */
+  return async (): Promise<string> => {
+    let left = roll() * SHARES.reduce((sum, [share]) => sum + share, 0);
+    for (const [share, name, play] of SHARES) {
+      left -= share;
+      if (left > 0) continue;
+      await play();
+      return name;
+    }
+    return "nothing";
+  };
+};

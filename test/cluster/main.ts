@@ -1,0 +1,139 @@
+// The cluster programme: `npm run cluster -- [--cycles N] [--seed N] [--record FILE] [--sources]`; ends with `N passed, N failed`.
+import { join } from "node:path";
+import type { Check } from "../../src/torture/crash/audit.ts";
+import type { End } from "../../src/torture/crash/merge-reports.ts";
+import { FROM_SOURCES, type Genrouter, killAll } from "../../src/torture/crash/processes.ts";
+import { builtBinary } from "../built.ts";
+import { readFlags, refuse, wholeOf } from "../flags.ts";
+import { postgresReason } from "../postgres/binaries.ts";
+import { endScratch, killAtTheEnd, makeScratch } from "../scratch.ts";
+import { startBucket } from "./bucket.ts";
+import { playControl } from "./control.ts";
+import { openClusterServer } from "./database.ts";
+import { openRecord, seedOf } from "./record.ts";
+import { playRound, type RoundPlan } from "./round.ts";
+
+const HELP = `Usage: npm run cluster -- [--cycles N] [--seed N] [--record FILE] [--workers N] [--sources]
+
+Three nodes over one PostgreSQL and one bucket, with a lease of two seconds, under load: nodes are killed, stand still past
+their leases, lose their connections, are drained; the database crashes. Everything is audited after every 50 cycles, at the
+end of each round: nothing acknowledged is lost, nothing is submitted twice, who was ended writes nothing any more. Then the
+control: nodes that do not mind having been ended, whose damage must be found.
+  --cycles N     harms (default 20), in rounds of at most 50
+  --seed N       decides loads and harms (default: another each time, printed)
+  --record FILE  every finished round is a line there; with the same file the next run goes on where the last was ended,
+                 until N cycles are in it, and tells the sum of all
+  --workers N    concurrent callers (default 8)
+  --only PART    rounds or control
+  --binary       the nodes are dist/genrouter, which is built when it is older than the sources (the default)
+  --sources      the nodes are the sources
+
+Examples:
+  $ npm run cluster
+  $ npm run cluster -- --cycles 50 --seed 7 --only rounds
+  $ npm run cluster -- --cycles 1000 --record /tmp/cluster.jsonl
+`;
+const CYCLES_OF_ROUND = 50;
+/** What a round of that many cannot have gone without. */
+const WORK = ["killsInSending", "wokenAfterTheirEnd", "takenOver", "files"] as const;
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const said = readFlags({
+  cycles: { type: "string", default: "20" },
+  seed: { type: "string", default: String(Date.now() % 1_000_000) },
+  record: { type: "string" },
+  workers: { type: "string", default: "8" },
+  only: { type: "string" },
+  binary: { type: "boolean", default: true },
+  sources: { type: "boolean", default: false },
+  help: { type: "boolean", default: false, short: "h" },
+});
+if (said.help) {
+  say(HELP);
+  process.exit(0);
+}
+if (said.only !== undefined && said.only !== "rounds" && said.only !== "control")
+  refuse(`--only: ${JSON.stringify(said.only)} is neither rounds nor control`);
+const flags = {
+  ...said,
+  cycles: wholeOf("cycles", said.cycles),
+  seed: wholeOf("seed", said.seed, 0),
+  workers: wholeOf("workers", said.workers),
+};
+if (postgresReason !== undefined) {
+  say(`skipped: ${postgresReason}`);
+  say("0 passed, 0 failed");
+  process.exit(0);
+}
+
+let passed = 0;
+let failed = 0;
+const judge = ({ name, faults }: Check) => {
+  if (faults.length === 0) passed += 1;
+  else failed += 1;
+  say(`${faults.length === 0 ? "(pass)" : "(fail)"} ${name}`);
+  for (const fault of faults.slice(0, 10)) say(`       ${fault}`);
+  if (faults.length > 10) say(`       and ${faults.length - 10} more`);
+};
+
+const record = openRecord(flags.record, flags.seed);
+say(`seed ${record.base}`);
+const genrouter: Genrouter = flags.sources ? FROM_SOURCES : await builtBinary(say);
+const dir = makeScratch("cluster-");
+killAtTheEnd(killAll);
+const server = await openClusterServer();
+const beganMono = performance.now();
+
+/** Plays with a bucket of its own. A round that could not be carried on is a finding like any other. */
+const attempt = async (
+  own: Pick<RoundPlan, "name" | "seed" | "cycles" | "say">,
+  play: (plan: RoundPlan) => Promise<End>,
+): Promise<End> => {
+  const place = join(dir, own.name);
+  const bucket = await startBucket(join(place, "bucket"));
+  try {
+    return await play({ ...own, genrouter, server, bucket, workers: flags.workers, dir: place });
+  } catch (fault) {
+    const why = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
+    return { checks: [{ name: "the world could be carried on", faults: [why] }], figures: {} };
+  } finally {
+    killAll();
+    await bucket.child.ended;
+  }
+};
+const isWhole = ({ checks }: End) => checks.every(({ faults }) => faults.length === 0);
+
+let played = 0;
+while (flags.only !== "control" && record.cycles() < flags.cycles) {
+  const n = record.rounds();
+  const name = `round_${n + 1}`;
+  const cycles = Math.min(CYCLES_OF_ROUND, flags.cycles - record.cycles());
+  const seed = seedOf(record.base, n);
+  const tell = (line: string) => say(`round ${n + 1} (seed ${seed}), ${line}`);
+  const end = await attempt({ name, cycles, seed, say: tell }, playRound);
+  record.add(end);
+  played += end.figures.cycles ?? 0;
+  if (isWhole(end)) continue;
+  say(`again: npm run cluster -- --cycles ${cycles} --seed ${seed} --workers ${flags.workers} --only rounds`);
+  break;
+}
+const cyclesPerMin = Math.round((played / ((performance.now() - beganMono) / 60_000)) * 10) / 10;
+const { checks, figures } = record.sum();
+for (const check of checks) judge(check);
+if (record.cycles() >= CYCLES_OF_ROUND)
+  judge({
+    name: "the harms fell into work: submissions were on their way, nodes woke after their ends, generations were taken over",
+    faults: WORK.filter((name) => !figures[name]).map((name) => `no ${name}`),
+  });
+let control: End = { checks: [], figures: {} };
+// What was found first is not buried under what follows from it.
+if (flags.only !== "rounds" && failed === 0) {
+  control = await attempt({ name: "control", cycles: 0, seed: record.base, say }, playControl);
+  for (const check of control.checks) judge(check);
+}
+killAll();
+await server.stop();
+endScratch(dir, failed > 0, say);
+say(`figures ${JSON.stringify({ ...figures, ...control.figures, rounds: record.rounds(), cyclesPerMin })}`);
+say(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);

@@ -1,0 +1,35 @@
+// A node of the control: it does not mind that another has ended it, neither where it writes nor when it looks after its lease.
+import { openService } from "../../src/app/server.ts";
+import { readSettings } from "../../src/config/load.ts";
+import { openLog } from "../../src/logging/logger.ts";
+import type { Node } from "../../src/store/cluster-port.ts";
+import { openPostgresStore } from "../../src/store/postgres/client.ts";
+import type { Store } from "../../src/store/store.ts";
+import { testTelemetry } from "../telemetry/open-telemetry.ts";
+
+const settings = readSettings(process.env);
+const { url, prepared, connections, lease_s } = settings.store;
+const store = await openPostgresStore({
+  ...{ url, prepare: prepared, readers: connections, leaseMs: lease_s * 1000 },
+  ...{ mode: "test", mindsOwners: false },
+});
+
+const deaf = (node: Node): Node => {
+  let heard: Awaited<ReturnType<Node["attend"]>> = null;
+  return {
+    ...node,
+    attend: async () => {
+      heard = (await node.attend(false)) ?? heard;
+      return heard;
+    },
+  };
+};
+/** Instead of the one that the service opens for itself, which takes its leave. */
+const around = (own: Store): Store => {
+  own.close().catch(() => undefined);
+  return { ...store, node: store.node && deaf(store.node) };
+};
+
+const service = await openService(settings, { simulate: true, telemetry: testTelemetry(openLog(settings.log)), around });
+process.stdout.write(`url ${service.url}\n`);
+process.exit(await service.ended);

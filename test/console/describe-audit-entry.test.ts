@@ -1,0 +1,75 @@
+// Lines of the audit log that are about money read as sentences, with amounts in USD; a change is found by its words as well as by its name.
+import { expect, test } from "bun:test";
+import type { AuditRow } from "../../src/store/user-reads.ts";
+import { actionOf, howOf, wordsOf } from "../../web/console/users/describe-audit-entry.ts";
+
+const PAID = { accountId: "acc_1", credits: 2500, sessionId: "cs_1", paymentIntent: "pi_1", movedCredits: 2500 };
+const BACK = { accountId: "acc_1", id: "re_1", state: "taken", credits: 700, paymentIntent: "pi_1", movedCredits: -700 };
+
+test.each<[string, AuditRow["detail"], string, string]>([
+  [
+    "note-refused-sign-ins",
+    { wrong: 12, throttled: 3, networks: 2 },
+    "Sign-ins refused",
+    "12 wrong passwords and 3 tries too many, from 2 networks",
+  ],
+  [
+    "open-purchase",
+    { accountId: "acc_1", credits: 250_000, provider: "stripe" },
+    "Purchase begun",
+    "$2,500.00 for acc_1, through Stripe",
+  ],
+  [
+    "open-purchase",
+    { accountId: "acc_1", credits: 1000, provider: "test" },
+    "Purchase begun",
+    "$10.00 for acc_1, in a test checkout",
+  ],
+  ["pay-purchase", PAID, "Purchase paid", "$25.00 paid (pi_1): $25.00 given to acc_1"],
+  [
+    "mismatch-purchase",
+    { ...PAID, credits: 9900, currency: "eur", movedCredits: 0 },
+    "Purchase paid otherwise",
+    "99.00 EUR paid (pi_1), which is not what was asked: nothing given to acc_1",
+  ],
+  ["note-refund", BACK, "Refund", "$7.00 is taken back (re_1): $7.00 taken from acc_1"],
+  [
+    "note-refund",
+    { ...BACK, state: "returned", movedCredits: 700 },
+    "Refund",
+    "$7.00 is not taken back any more (re_1): $7.00 given to acc_1",
+  ],
+  [
+    "note-refund",
+    { id: "re_1", state: "taken", credits: 700, paymentIntent: "pi_1" },
+    "Refund",
+    "$7.00 is taken back (re_1): its payment pi_1 is not known yet",
+  ],
+  [
+    "note-dispute",
+    { ...BACK, id: "dp_1", movedCredits: -500, owedCredits: 200 },
+    "Dispute",
+    "$7.00 is taken back (dp_1): $5.00 taken from acc_1; $2.00 is owed",
+  ],
+  [
+    "note-dispute",
+    { ...BACK, id: "dp_1", state: "asked", movedCredits: 0 },
+    "Dispute",
+    "$7.00 is asked about (dp_1): nothing moved on acc_1",
+  ],
+  ["note-look", { what: "files" }, "Looked at", "its files"],
+  [
+    "note-key-network",
+    { address: "192.0.2.7", network: "192.0.2.0/24" },
+    "Key used from new network",
+    "192.0.2.7 (192.0.2.0/24)",
+  ],
+  ["note-inspector-token", { role: "viewer" }, "Inspector token", "for a program, as viewer"],
+  ["set-low-balance", { credits: 700 }, "Low-balance mark", "below $7.00"],
+  ["set-low-balance", { credits: 0 }, "Low-balance mark", "never told"],
+  ["set-low-balance", { credits: null }, "Low-balance mark", "the service's default"],
+  ["set-account", { paused: true }, "Set account", "paused: true"],
+])("%s %j", (action, detail, words, how) => {
+  expect([wordsOf(action), howOf({ action, detail })]).toEqual([words, how]);
+  expect([actionOf(words), actionOf(` ${words.toUpperCase()} `), actionOf(action)]).toEqual([action, action, action]);
+});

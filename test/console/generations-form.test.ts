@@ -1,0 +1,98 @@
+// The playground's form and code: what its texts mean, what is left out, and code that says the same request and holds no key.
+import { describe, expect, test } from "bun:test";
+import type { ModelEntry } from "../../catalogue/public-model.ts";
+import { modelEntry } from "../../catalogue/public-model.ts";
+import type { GenerationTold } from "../../src/console/generations-dto.ts";
+import { fieldsOf, inputOf, missingOf, startValues, titleOf, valuesFrom } from "../../web/console/generations/form.ts";
+import { isUnfinished, type Rows, withHeld, withNews, withPage, withTold } from "../../web/console/generations/live-rows.ts";
+import { SNIPPETS } from "../../web/console/generations/snippets.ts";
+import { sampleCatalogue } from "../sample/catalogue.ts";
+
+const entry = (id: string): ModelEntry => {
+  const model = sampleCatalogue().model(id);
+  if (!model) throw new Error(`no model ${id}`);
+  return modelEntry(model, () => true);
+};
+
+describe("a form", () => {
+  test("has every field of every model as something that can be filled in", () => {
+    for (const { id } of sampleCatalogue().models) {
+      const fields = fieldsOf(entry(id));
+      expect(fields.map(({ name }) => name)).toEqual(Object.keys(entry(id).options));
+      for (const { name, kind } of fields) if (name.includes("_url")) expect(["link", "links"]).toContain(kind);
+    }
+    expect(titleOf("end_image_url")).toBe("End image URL");
+    expect(titleOf("image_urls")).toBe("Image URLs");
+  });
+
+  test("means numbers, switches and lists, and leaves out what is empty or as it would be anyway", () => {
+    const model = entry("vidmodel-2.0-fast");
+    const values = {
+      ...startValues(model),
+      prompt: "a kite",
+      duration: "7",
+      audio: "true",
+      image_urls: " https://a/1 \n\n https://a/2",
+    };
+    expect(inputOf(model, values)).toEqual({
+      prompt: "a kite",
+      duration: 7,
+      audio: true,
+      image_urls: ["https://a/1", "https://a/2"],
+    });
+    expect(inputOf(model, startValues(model))).toEqual({});
+    expect(inputOf(model, { duration: "seven" })).toEqual({ duration: "seven" });
+    expect([missingOf(model, {}), missingOf(model, { prompt: "x" })]).toEqual([["prompt"], []]);
+  });
+
+  test("filled in as a request was means the same request", () => {
+    const model = entry("vidmodel-2.0-fast");
+    const input = { prompt: "a kite", duration: 7, audio: true, image_urls: ["https://a/1", "https://a/2"] };
+    expect(inputOf(model, valuesFrom(model, input))).toEqual(input);
+  });
+});
+
+test("code says the request whatever is in the prompt, and reads the key from the environment", async () => {
+  const ask = { model: "m", input: { prompt: `it's "true" \\ $HOME \`x\` null`, audio: true, seed: 1 } };
+  const texts = Object.fromEntries(SNIPPETS.map(({ id, of }) => [id, of("https://here", ask)]));
+  for (const text of Object.values(texts)) expect(text).toContain("GENROUTER_API_KEY");
+  // The shell itself is asked what it would send.
+  const script = `curl() { printf '%s' "\${@: -1}"; }; uuidgen() { :; }; ${texts.curl}`;
+  const { stdout } = Bun.spawnSync(["bash", "-c", script]);
+  expect(JSON.parse(stdout.toString())).toEqual(ask);
+  expect(texts.python).toContain('"audio": True');
+  expect(texts.python).toContain(JSON.stringify(ask.input.prompt));
+  new Bun.Transpiler({ loader: "ts" }).scan(texts.typescript ?? "");
+});
+
+test("rows change where they stand; new ones wait while somebody points at the list", () => {
+  const row = (id: string, status = "queued") => ({ id, status, attempts: 1, completedAtMs: null }) as GenerationTold;
+  let rows: Rows = { shown: [row("b"), row("a")], held: [] };
+  rows = withNews(rows, row("a", "running"));
+  expect(rows.shown).toEqual([row("b"), row("a", "running")]);
+  rows = withPage(rows, [row("c"), row("b", "failed")], true);
+  expect(rows).toEqual({ shown: [row("b", "failed"), row("a", "running")], held: [row("c")] });
+  rows = withPage(rows, [row("d"), row("c", "running")], true);
+  expect(rows.held).toEqual([row("d"), row("c", "running")]);
+  expect(withHeld(rows).shown.map(({ id }) => id)).toEqual(["d", "c", "b", "a"]);
+  expect(withPage(rows, [row("e")], false).shown.map(({ id }) => id)).toEqual(["e", "d", "c", "b", "a"]);
+});
+
+test("answers and news that overtake each other never take back what was told", () => {
+  const told = (attempts: number, completedAtMs: number | null, more: Partial<GenerationTold> = {}) =>
+    ({ id: "a", status: completedAtMs === null ? "running" : "succeeded", attempts, completedAtMs, ...more }) as GenerationTold;
+  const [first, second, ended] = [told(1, null), told(2, null), told(2, 9, { files: [] })];
+  for (const [known, late] of [
+    [second, first],
+    [ended, second],
+    [ended, first],
+  ] as const) {
+    expect(withTold(known, late)).toEqual(known);
+    expect(withNews({ shown: [known], held: [] }, late).shown).toEqual([known]);
+    expect(withPage({ shown: [known], held: [] }, [late], false).shown).toEqual([known]);
+  }
+  expect(withTold(first, ended)).toEqual(ended);
+  expect(
+    [first, ended, told(2, 9, { files: [{ n: 1 } as never] }), told(2, 9, { files: [], areFilesGone: true })].map(isUnfinished),
+  ).toEqual([true, true, false, false]);
+});

@@ -1,0 +1,244 @@
+// Making in the console: what is quoted is held and charged, what is made is the account's, and a member learns of no route and no provider.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type {
+  GenerationDetail,
+  GenerationsPage,
+  GenerationTold,
+  ModelsTold,
+  QuoteTold,
+} from "../../src/console/generations-dto.ts";
+import { type House, openHouse } from "../harness.ts";
+import { type MakingStage, openMakingStage } from "./generations-fixture.ts";
+
+let house: House;
+let stage: MakingStage;
+beforeEach(async () => {
+  house = await openHouse();
+  stage = openMakingStage(house);
+});
+afterEach(async () => {
+  await stage.stop();
+  await house.close();
+});
+
+const MODEL = "vidmodel-2.0-fast";
+const INPUT = { prompt: "a kite over the sea", resolution: "480p", duration: 4 };
+const quote = async (body: object, as = "member") => (await stage.ask<QuoteTold>("POST", "/quote", { body, as })).body;
+let keys = 0;
+const make = async (model: string, input: object, more: { as?: string; key?: string } = {}) => {
+  keys += 1;
+  const headers = { "idempotency-key": more.key ?? `key-${keys}` };
+  const made = await stage.ask<GenerationTold>("POST", "/generations", {
+    body: { model, input },
+    as: more.as ?? "member",
+    headers,
+  });
+  expect(made.status).toBe(200);
+  return made.body;
+};
+const detail = async (id: string, as = "member") => (await stage.ask<GenerationDetail>("GET", `/generations/${id}`, { as })).body;
+const list = async (query = "", as = "member") => (await stage.ask<GenerationsPage>("GET", `/generations${query}`, { as })).body;
+
+test("the models are those of the API, with the mode", async () => {
+  const told = await stage.ask<ModelsTold>("GET", "/models");
+  expect(told.body.mode).toBe("test");
+  expect(told.body.models).toEqual((await house.ask("GET", "/v1/models", { key: null })).body.data as never);
+});
+
+describe("a quote", () => {
+  test("is what a submission then holds and charges", async () => {
+    const told = await quote({ model: MODEL, input: INPUT });
+    expect(told).toMatchObject({
+      refusal: null,
+      quotedCredits: 20,
+      reservedCredits: 28,
+      leastCredits: 20,
+      mostCredits: 28,
+      timedBy: [],
+    });
+    const made = await make(MODEL, INPUT);
+    expect(made).toMatchObject({ status: "queued", quotedCredits: 20, reservedCredits: 28 });
+    expect(await house.balance()).toMatchObject({ held: 28 });
+    expect((await house.until(made.id)).cost_usd).toBe(0.2);
+    expect((await detail(made.id)).money).toEqual({ heldCredits: 28, chargedCredits: 20, releasedCredits: 8 });
+  });
+
+  test("numbers the routes for a member and names them for an operator and a viewer", async () => {
+    const told = await quote({ model: MODEL, input: INPUT });
+    expect(told).toMatchObject({ routes: [{ n: 1, priceCredits: 20 }, { n: 2 }, { n: 3 }, { n: 4 }] });
+    expect(JSON.stringify(told)).not.toMatch(/fal|replicate|seedance|bytedance/i);
+    stage.signIn("op", "operator", null);
+    stage.signIn("view", "viewer", null);
+    for (const as of ["op", "view"])
+      expect(await quote({ model: MODEL, input: INPUT }, as)).toMatchObject({ routes: [{ n: 1, provider: "fal" }, {}, {}, {}] });
+  });
+
+  test("says a refusal as a value, with the field", async () => {
+    expect(await quote({ model: MODEL, input: { ...INPUT, duration: 99 } })).toMatchObject({
+      refusal: { code: "invalid_input", field: "duration" },
+    });
+    expect(await quote({ model: MODEL, input: INPUT, max_cost_usd: 0.01 })).toMatchObject({
+      refusal: { code: "max_cost_exceeded", field: "max_cost_usd" },
+    });
+    expect(await quote({ model: "none", input: {} })).toMatchObject({ refusal: { code: "model_not_available", field: "model" } });
+    expect(await quote({ model: MODEL, input: INPUT, more: 1 })).toMatchObject({ refusal: { code: "invalid_request" } });
+  });
+
+  test("says which routes the caller's own limits leave out", async () => {
+    const told = await quote({ model: MODEL, input: INPUT, max_cost_usd: 0.24 });
+    expect(told).toMatchObject({ mostCredits: 24, reservedCredits: 24, skipped: [{ why: "over max_cost_usd" }] });
+  });
+});
+
+describe("a submission", () => {
+  test("is the account's own: its API key polls it, and the same key of the page makes one", async () => {
+    const made = await make(MODEL, INPUT, { key: "once" });
+    const again = await make(MODEL, INPUT, { key: "once" });
+    expect(again.id).toBe(made.id);
+    expect((await house.show(made.id)).id).toBe(made.id);
+    expect((await list()).generations.map(({ id }) => id)).toEqual([made.id]);
+    const other = await stage.ask("POST", "/generations", {
+      body: { model: MODEL, input: { ...INPUT, duration: 5 } },
+      headers: { "idempotency-key": "once" },
+    });
+    expect(other).toMatchObject({ status: 409, body: { error: { code: "idempotency_conflict" } } });
+  });
+
+  test("is refused without an Idempotency-Key, beyond the balance, of a paused account and without an account", async () => {
+    const ask = (as: string, headers: Record<string, string> = { "idempotency-key": as }) =>
+      stage.ask("POST", "/generations", { body: { model: MODEL, input: INPUT }, as, headers });
+    expect(await ask("member", {})).toMatchObject({ status: 400, body: { error: { code: "invalid_request" } } });
+    const poor = await house.newTenant(5);
+    stage.signIn("poor", "member", poor);
+    expect(await ask("poor")).toMatchObject({ status: 402, body: { error: { code: "insufficient_credits" } } });
+    const paused = await house.newTenant();
+    stage.signIn("paused", "member", paused);
+    await house.rooms.post({ deed: "set-account", accountSeq: paused.accountSeq, paused: true });
+    expect(await ask("paused")).toMatchObject({ status: 403, body: { error: { code: "account_disabled" } } });
+    stage.signIn("view", "viewer", null);
+    expect((await ask("view")).status).toBe(403);
+    stage.signIn("viewOfOwn", "viewer", await house.newTenant());
+    expect(await ask("viewOfOwn")).toMatchObject({ status: 403, body: { error: { code: "forbidden" } } });
+  });
+
+  test("counts for the account's burst guard together with its keys", async () => {
+    const still = await openHouse({ factor: 0, env: { GENROUTER_LIMITS__BURST_PER_S: "2" } });
+    const its = openMakingStage(still);
+    const send = (key: string) =>
+      its.ask("POST", "/generations", { body: { model: MODEL, input: INPUT }, headers: { "idempotency-key": key } });
+    expect((await still.ask("GET", "/v1/generations/gen_none")).status).toBe(404);
+    expect((await send("one")).status).toBe(200);
+    expect(await send("two")).toMatchObject({ status: 429, body: { error: { code: "rate_limited" } } });
+    await its.stop();
+    await still.close();
+  });
+});
+
+describe("the list", () => {
+  test("is newest first, goes on where it ended, and filters", async () => {
+    const ids: string[] = [];
+    for (let n = 0; n < 60; n += 1)
+      ids.unshift((await make(n % 3 === 0 ? MODEL : "vidmodel-2.0", { ...INPUT, prompt: `clip ${n}` })).id);
+    const first = await list();
+    expect(first.generations.map(({ id }) => id)).toEqual(ids.slice(0, 50));
+    expect(first.generations[0]).toMatchObject({ prompt: "clip 59", kind: "video", accountId: null });
+    const rest = await list(`?before=${first.next}`);
+    expect(rest.generations.map(({ id }) => id)).toEqual(ids.slice(50));
+    expect(rest.next).toBeNull();
+    expect((await list(`?model=${MODEL}`)).generations).toHaveLength(20);
+    expect((await list("?kind=image")).generations).toHaveLength(0);
+    expect((await list("?kind=video&status=failed")).generations).toHaveLength(0);
+    const [oldest, newest] = [rest.generations.at(-1)?.createdAtMs ?? 0, first.generations[0]?.createdAtMs ?? 0];
+    expect((await list(`?to=${oldest}`)).generations).toHaveLength(0);
+    expect((await list(`?from=${newest + 1}`)).generations).toHaveLength(0);
+    expect((await list(`?from=${oldest}&to=${newest + 1}&model=${MODEL}`)).generations).toHaveLength(20);
+    expect((await list(`?key=${house.tenant.keyId}`)).generations).toHaveLength(0);
+    expect((await list("?key=playground")).generations).toHaveLength(50);
+    const wrong = await stage.ask("GET", "/generations?status=done");
+    expect(wrong).toMatchObject({ status: 400, body: { error: { code: "invalid" } } });
+  });
+
+  test("of one account never shows another's, wherever it is told to go on; operators see all and each", async () => {
+    const other = await house.newTenant();
+    stage.signIn("other", "member", other);
+    stage.signIn("op", "operator", null);
+    const [mine, theirs] = [await make(MODEL, INPUT), await make(MODEL, INPUT, { as: "other" })];
+    const theirSeq = (await house.store.findGeneration(theirs.id))?.seq ?? 0;
+    expect((await list(`?before=${-theirSeq}`)).generations).toEqual([]);
+    expect((await stage.ask("GET", `/generations?account=${other.accountId}`)).status).toBe(404);
+    expect((await list("", "op")).generations.map(({ id }) => id)).toEqual([theirs.id, mine.id]);
+    expect((await list(`?account=${other.accountId}`, "op")).generations).toMatchObject([
+      { id: theirs.id, accountId: other.accountId },
+    ]);
+    expect(
+      (await list("?status=queued", "other")).generations.length + (await list("?status=running", "other")).generations.length,
+    ).toBeLessThanOrEqual(1);
+  });
+});
+
+describe("the key that made a generation", () => {
+  test("is named in the list and by itself, also once it is revoked, and its generations are found by it", async () => {
+    const { keyId, accountId } = house.tenant;
+    const { id } = await house.submit(MODEL, INPUT);
+    // Without a name it is told by how it begins.
+    expect((await detail(id)).keyName).toBe(`${(await house.store.keys(accountId))[0]?.start}…`);
+    await house.rooms.post({ deed: "set-key", keyId, name: "laptop", atMs: house.clock.nowMs() });
+    const other = await make(MODEL, INPUT);
+    expect(other).toMatchObject({ keyId: "playground", keyName: "Playground" });
+    await house.rooms.post({ deed: "revoke-key", keyId, atMs: house.clock.nowMs() });
+    stage.signIn("op", "operator", null);
+    for (const as of ["member", "op"]) {
+      expect((await list("", as)).generations.map((one) => [one.id, one.keyName])).toEqual([
+        [other.id, "Playground"],
+        [id, "laptop"],
+      ]);
+      expect(await detail(id, as)).toMatchObject({ keyId, keyName: "laptop" });
+      expect(await detail(other.id, as)).toMatchObject({ keyId: "playground", keyName: "Playground" });
+      expect((await list(`?key=${keyId}`, as)).generations.map((one) => one.id)).toEqual([id]);
+      expect((await list("?key=playground", as)).generations.map((one) => one.id)).toEqual([other.id]);
+    }
+    // A key of another account finds nothing of it.
+    stage.signIn("other", "member", await house.newTenant());
+    expect((await list(`?key=${keyId}`, "other")).generations).toEqual([]);
+  });
+});
+
+describe("one generation", () => {
+  test("of another account is not there, as one that never was", async () => {
+    stage.signIn("other", "member", await house.newTenant());
+    const { id } = await make(MODEL, INPUT);
+    await house.until(id);
+    for (const path of [`/generations/${id}`, `/generations/${id}/files/1`, `/generations/${id}/files/1/thumb`]) {
+      const foreign = await stage.ask("GET", path, { as: "other" });
+      const never = await stage.ask("GET", path.replace(id, "gen_nothing"), { as: "other" });
+      expect(foreign).toMatchObject({ status: 404, text: never.text });
+    }
+  });
+
+  test("tells its attempts, its money and its input; a member no route and nothing that a provider said", async () => {
+    house.simulator.script({ fault: "fail", provider: "fal" });
+    const { id } = await make(MODEL, INPUT);
+    await house.until(id);
+    const told = await detail(id);
+    expect(told.timeline).toMatchObject([
+      { n: 1, state: "Failed", outcome: "bad", why: "The work failed on this route.", operator: null },
+      { n: 2, state: "Delivered", outcome: "good", why: null, priceCredits: 22 },
+    ]);
+    for (const { beganAtMs, sentAtMs, endedAtMs } of told.timeline) {
+      expect(sentAtMs).toBeGreaterThanOrEqual(beganAtMs);
+      expect(endedAtMs).toBeGreaterThan(sentAtMs ?? 0);
+    }
+    expect(told).toMatchObject({ input: INPUT, money: { heldCredits: 28, chargedCredits: 22, releasedCredits: 6 } });
+    expect(told.entries.map(({ kind }) => kind)).toEqual(["hold", "capture", "release"]);
+    const attempts = await house.store.attemptsOf((await house.store.findGeneration(id))?.seq ?? 0);
+    const text = JSON.stringify(told);
+    for (const { route, failure, job } of attempts)
+      for (const secret of [route.routeId, route.provider, route.endpoint, failure?.detail, job?.jobId])
+        if (secret) expect(text.replaceAll("false", "")).not.toContain(secret);
+    stage.signIn("view", "viewer", null);
+    expect((await detail(id, "view")).timeline).toMatchObject([
+      { operator: { provider: "fal", routeId: attempts[0]?.route.routeId, failure: { class: "job_failed" } } },
+      { operator: { provider: "replicate" } },
+    ]);
+  });
+});

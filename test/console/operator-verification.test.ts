@@ -1,0 +1,98 @@
+// The proof of the ledger through the operator's API: a viewer runs it, one at a time, while work goes on; what is planted is found.
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import type { ProofDone, ProofView } from "../../src/console/operator-dto.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { type House, openHouse } from "../harness.ts";
+import { type Operators, openOperators } from "./operators.ts";
+
+let house: House;
+let people: Operators;
+let dir: string;
+beforeAll(async () => {
+  dir = freshDir();
+  house = await openHouse({ dir, factor: 1000 });
+  people = await openOperators(house);
+});
+afterAll(async () => {
+  await house.close();
+  dropDirs();
+});
+
+const view = async (method: "GET" | "POST"): Promise<ProofView> =>
+  (await people.ask("viewer", method, "proof")).told as unknown as ProofView;
+/** Runs one that is not there yet to its end. */
+const proved = async (): Promise<ProofDone> => {
+  await view("POST");
+  return house.eventually(async () => {
+    const { running, last } = await view("GET");
+    return running === null && last;
+  }, "the proof");
+};
+
+const submitted = () => house.submit("vidmodel-2.0-mini", { prompt: "a kite", resolution: "480p", duration: 4 });
+
+test("who comes while it runs joins it, submissions are taken meanwhile, and all of a sound ledger is proved", async () => {
+  for (let n = 0; n < 5; n += 1) await house.until((await submitted()).id);
+  expect(await view("GET")).toMatchObject({ running: null, invariants: 13 });
+  const [first, second] = [await view("POST"), await view("POST")];
+  expect(second.running?.startedAtMs).toBe(first.running?.startedAtMs ?? -1);
+  const { id } = await submitted();
+  const done = await house.eventually(async () => {
+    const { running, last } = await view("GET");
+    return running === null && last;
+  });
+  expect(done.startedAtMs).toBe(first.running?.startedAtMs ?? -1);
+  expect(done).toMatchObject({ by: "viewer@example.com", fault: null });
+  expect(done.done).toBe(done.of);
+  expect(done.results.map(({ invariant, ok }) => [invariant, ok])).toEqual(Array.from({ length: 13 }, (_, n) => [n + 1, true]));
+  for (const { balanceCredits, movementCredits } of done.sums) expect(balanceCredits).toBe(movementCredits);
+  expect(done.movements).toBeGreaterThan(10);
+  await house.until(id);
+});
+
+test("credits out of nothing are found, with the row, and the sums tell how many", async () => {
+  const db = new Database(join(dir, "genrouter.db"));
+  // The house may be writing at the same moment.
+  db.run("PRAGMA busy_timeout = 5000");
+  const trigger = db.query<{ sql: string }, []>("SELECT sql FROM sqlite_schema WHERE name = 'balance_moves'").get()?.sql ?? "";
+  // In one transaction: the service writes meanwhile, and its own movements need the trigger.
+  const move = db.transaction((credits: number) => {
+    db.run("DROP TRIGGER balance_moves");
+    db.run("UPDATE balance SET available_credits = available_credits + ?1 WHERE account_seq = ?2", [
+      credits,
+      house.tenant.accountSeq,
+    ]);
+    db.run(trigger);
+  });
+  move.immediate(100);
+  const broken = await proved();
+  move.immediate(-100);
+  db.close();
+  expect(broken.results.filter(({ ok }) => !ok).map(({ invariant }) => invariant)).toContain(1);
+  expect(JSON.stringify(broken.results[0]?.offending)).toContain("all that was put in is not all that is there and was charged");
+  const [all] = broken.sums;
+  expect((all?.balanceCredits ?? 0) - (all?.movementCredits ?? 0)).toBe(100);
+  expect((await proved()).results.every(({ ok }) => ok)).toBe(true);
+});
+
+test("a proof that cannot be run says so, and proves nothing", async () => {
+  const operating = await house.rooms.operating();
+  const { openProof } = await import("../../src/console/operator/ledger-verification.ts");
+  const { openLongReads } = await import("../../src/store/sqlite/verify/parallel.ts");
+  const { show, begin } = openProof({ ...operating, long: openLongReads(join(dir, "gone.db")) });
+  await begin({ who: { email: "ada@example.com" } });
+  const last = await house.eventually(async () => (await show()).last);
+  expect(last.fault).not.toBeNull();
+  expect(last.results).toEqual([]);
+});
+
+test("orphans are asked for since a time that there is, and the service tells what it is", async () => {
+  expect((await people.ask("viewer", "GET", "orphans?since=24h")).status).toBe(200);
+  expect((await people.ask("viewer", "GET", "orphans?since=1y")).status).toBe(400);
+  expect((await people.ask("viewer", "GET", "service")).told).toMatchObject({
+    ...{ mode: "test", ready: true, faults: [], parked: [], restored: null, backup: { isNightly: false, lastMs: null } },
+    url: house.url,
+  });
+});

@@ -1,0 +1,147 @@
+// The crash programme: `npm run crash -- [--cycles N] [--seed N] [--only points|random] [--sources]`; ends with `N passed, N failed`.
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { runLanes } from "../../src/torture/crash/parallel-worlds.ts";
+import { FROM_SOURCES, freePort, type Genrouter } from "../../src/torture/crash/processes.ts";
+import { startSimulator } from "../../src/torture/crash/world.ts";
+import { builtBinary } from "../built.ts";
+import { dropScratch, keepScratch, makeScratch } from "../scratch.ts";
+import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrade } from "./point-run.ts";
+import { POINTS } from "./points.ts";
+
+const HELP = `Usage: npm run crash -- [--cycles N] [--seed N] [--only points|random] [--lanes N] [--workers N] [--sources]
+
+Kills the service at every named point of a generation's life, then at random moments under load, and audits what is left
+against the logs of its clients and of the simulated providers.
+  --cycles N    lives that end with a random kill (default 100); an audit every 50 of a world, and at its end
+  --seed N      decides loads, faults and kills (default: another each time, printed)
+  --only PART   points or random
+  --lanes N     worlds side by side, which share the cycles (default: one for each core, at most 2)
+  --workers N   concurrent callers of a world (default: 16 to 32, by the seed)
+  --binary      the random kills fall on dist/genrouter, which is built when it is older than the sources (the default)
+  --sources     they fall on the sources
+
+Examples:
+  $ npm run crash
+  $ npm run crash -- --cycles 2000 --only random
+  $ npm run crash -- --cycles 50 --seed 7 --lanes 1
+`;
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const readWords = () =>
+  parseArgs({
+    options: {
+      cycles: { type: "string", default: "100" },
+      seed: { type: "string", default: String(Date.now() % 1_000_000) },
+      only: { type: "string" },
+      lanes: { type: "string", default: String(Math.min(2, availableParallelism())) },
+      workers: { type: "string" },
+      binary: { type: "boolean", default: true },
+      sources: { type: "boolean", default: false },
+      help: { type: "boolean", default: false, short: "h" },
+    },
+  }).values;
+const readFlags = () => {
+  try {
+    return readWords();
+  } catch (fault) {
+    say(`${fault instanceof Error ? fault.message : fault}\n\n${HELP}`);
+    return process.exit(2);
+  }
+};
+const flags = readFlags();
+if (flags.help) {
+  say(HELP);
+  process.exit(0);
+}
+const whole = (name: "cycles" | "seed" | "lanes" | "workers"): number => {
+  const text = flags[name] ?? "";
+  if (/^\d{1,9}$/.test(text) && (name === "seed" || Number(text) > 0)) return Number(text);
+  say(`--${name}: ${JSON.stringify(text)} is not a whole number${name === "seed" ? "" : " above 0"}\n\n${HELP}`);
+  return process.exit(2);
+};
+// All of them before anything is begun.
+const wanted = {
+  ...{ cycles: whole("cycles"), seed: whole("seed"), lanes: whole("lanes") },
+  ...(flags.workers === undefined ? {} : { workers: whole("workers") }),
+};
+if (flags.only !== undefined && flags.only !== "points" && flags.only !== "random") {
+  say(`--only: ${JSON.stringify(flags.only)} is neither points nor random\n\n${HELP}`);
+  process.exit(2);
+}
+
+let passed = 0;
+let failed = 0;
+const judge = (name: string, faults: readonly string[]) => {
+  if (faults.length === 0) passed += 1;
+  else failed += 1;
+  say(`${faults.length === 0 ? "(pass)" : "(fail)"} ${name}`);
+  for (const fault of faults.slice(0, 10)) say(`       ${fault}`);
+  if (faults.length > 10) say(`       and ${faults.length - 10} more`);
+};
+const attempt = async (name: string, play: () => Promise<unknown>) => {
+  const seen = await play().then(
+    (note) => ({ note: typeof note === "string" ? `: ${note} of it was there` : "", faults: [] }),
+    (fault: unknown) => ({ note: "", faults: [fault instanceof Error ? (fault.stack ?? fault.message) : String(fault)] }),
+  );
+  judge(`${name}${seen.note}`, seen.faults);
+};
+
+/** What waits for minutes in life waits for half a second here. */
+const POINTS_SPEED = 5000;
+const INSIDE_TIMES = 6;
+/** Points played side by side: each waits most of the time. */
+const POINTS_AT_A_TIME = 2;
+
+const playPoints = async () => {
+  const dir = makeScratch("crash-points-");
+  const place = { port: await freePort(), speed: POINTS_SPEED, log: join(dir, "log") };
+  const simulator = await startSimulator(FROM_SOURCES, place);
+  const world: PointWorld = { simulator, speed: POINTS_SPEED, genrouter: FROM_SOURCES };
+  const plays: [string, () => Promise<unknown>][] = [
+    ...POINTS.map((point): [string, () => Promise<unknown>] => [point.name, () => playPoint(world, point)]),
+    ...Array.from({ length: INSIDE_TIMES }, (_, n): [string, () => Promise<unknown>] => [
+      `inside E, ${n + 1}: all of it or nothing`,
+      () => playInsideSettlement(world),
+    ]),
+    ["during the migration of a new directory: the next start makes it whole", () => playBirth(world)],
+    ["during the migration of a directory in use: old schema, old release goes on", () => playUpgrade(world)],
+  ];
+  const total = plays.length;
+  const worker = async () => {
+    for (let next = plays.shift(); next; next = plays.shift()) await attempt(...next);
+  };
+  await Promise.all(Array.from({ length: POINTS_AT_A_TIME }, worker));
+  simulator.child.kill("SIGTERM");
+  await simulator.child.ended;
+  dropScratch(dir);
+  return total;
+};
+
+const playRandom = async (genrouter: Genrouter) => {
+  const beganMono = performance.now();
+  const dir = makeScratch("crash-random-");
+  const hear = (line: string) => {
+    if (line.includes("kept for a look")) keepScratch(dir);
+    say(line);
+  };
+  const { checks, figures } = await runLanes({ ...wanted, dir, genrouter, say: hear });
+  for (const { name, faults } of checks) judge(name, faults);
+  if (checks.every(({ faults }) => faults.length === 0)) dropScratch(dir);
+  else keepScratch(dir);
+  const minutes = (performance.now() - beganMono) / 60_000;
+  return { ...figures, cyclesPerMin: Math.round(((figures.cycles ?? 0) / minutes) * 10) / 10 };
+};
+
+say(`seed ${wanted.seed}`);
+let figures: Record<string, number> = { points: 0 };
+if (flags.only !== "random") figures.points = await playPoints();
+if (flags.only !== "points") {
+  const genrouter = flags.sources ? FROM_SOURCES : await builtBinary(say);
+  say(`random kills on ${genrouter.join(" ")}`);
+  figures = { ...figures, ...(await playRandom(genrouter)) };
+}
+say(`figures ${JSON.stringify(figures)}`);
+say(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);

@@ -1,0 +1,101 @@
+// Ids carry their row number, never repeat, and keys know a typing error by their tail.
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import fc from "fast-check";
+import {
+  continueGenerationSeqAfter,
+  generationId,
+  hashApiKey,
+  isWellFormedApiKey,
+  msOfGenerationSeq,
+  newApiKey,
+  newGenerationSeq,
+  newId,
+  seqOfGenerationId,
+} from "../../src/domain/ids.ts";
+
+const NOW_MS = 1_790_000_000_000;
+
+describe("generation ids", () => {
+  test("an id carries its row number and is of the spec's form", () => {
+    fc.assert(
+      fc.property(fc.nat(Number.MAX_SAFE_INTEGER), (seq) => {
+        const id = generationId(seq);
+        expect(id).toMatch(/^gen_[0-9a-hjkmnp-tv-z]{21}$/);
+        expect(seqOfGenerationId(id)).toBe(seq);
+      }),
+    );
+  });
+  test("ids sort as their row numbers do", () => {
+    const seqs = [0, 1, 31, 32, 4096, 2 ** 40, Number.MAX_SAFE_INTEGER];
+    expect(seqs.map((seq) => generationId(seq)).toSorted()).toEqual(
+      seqs.map((seq) => expect.stringContaining(generationId(seq).slice(0, 15))),
+    );
+  });
+  test("two ids of one row number differ, so an id cannot be guessed from a neighbour", () => {
+    expect(new Set(Array.from({ length: 1000 }, () => generationId(7))).size).toBe(1000);
+  });
+  test.each([
+    "",
+    "gen_",
+    "gen_short",
+    `gen_${"u".repeat(21)}`,
+    `gen_${"z".repeat(21)}`,
+    `GEN_${"0".repeat(21)}`,
+    `gen_${"0".repeat(22)}`,
+    `gen_${"0".repeat(20)}\n`,
+  ])("%j is not an id", (text) => {
+    expect(seqOfGenerationId(text)).toBeUndefined();
+  });
+  test("row numbers rise while the clock stands still, goes back, and jumps", () => {
+    let last = -1;
+    for (const ms of [NOW_MS, NOW_MS, NOW_MS - 3_600_000, 0, NOW_MS + 5, ...Array<number>(10_000).fill(NOW_MS + 5)]) {
+      const seq = newGenerationSeq(ms);
+      expect(seq).toBeGreaterThan(last);
+      last = seq;
+    }
+    expect(Number.isSafeInteger(last)).toBe(true);
+  });
+  test("the first row number of a process whose clock is before all of them is 1: a hold is a movement below zero, and 0 has no such", () => {
+    const script = `import { newGenerationSeq } from ${JSON.stringify(join(import.meta.dir, "../../src/domain/ids.ts"))}; console.log(newGenerationSeq(0));`;
+    expect(Bun.spawnSync([process.execPath, "-e", script]).stdout.toString()).toBe("1\n");
+  });
+  test("row numbers follow those of the process before, whatever the clock says", () => {
+    // Others in this process may have made some already.
+    const laterMs = msOfGenerationSeq(newGenerationSeq(NOW_MS)) + 10_000_000;
+    const before = newGenerationSeq(laterMs);
+    continueGenerationSeqAfter(before + 500);
+    expect(newGenerationSeq(NOW_MS)).toBe(before + 501);
+    expect(msOfGenerationSeq(before)).toBe(laterMs);
+  });
+});
+
+test("other ids are told apart by their beginning and sort by time", () => {
+  const ids = Array.from({ length: 200 }, () => newId("acc"));
+  expect(new Set(ids).size).toBe(200);
+  for (const id of ids) expect(id).toMatch(/^acc_[0-7][0-9a-hjkmnp-tv-z]{25}$/);
+  expect(ids.toSorted()).toEqual(ids);
+});
+
+describe("API keys", () => {
+  test("a new key is well formed, of its mode, and never the same", () => {
+    const keys = Array.from({ length: 500 }, (_, i) => newApiKey(i % 2 === 0 ? "test" : "live"));
+    expect(new Set(keys).size).toBe(500);
+    for (const [i, key] of keys.entries()) {
+      expect(key).toMatch(i % 2 === 0 ? /^gr_test_[0-9A-Za-z]{49}$/ : /^gr_live_[0-9A-Za-z]{49}$/);
+      expect(isWellFormedApiKey(key)).toBe(true);
+    }
+  });
+  test("one changed character is known without a look into the store", () => {
+    const key = newApiKey("test");
+    for (let i = 0; i < key.length; i++) {
+      const other = key[i] === "x" ? "y" : "x";
+      expect(isWellFormedApiKey(key.slice(0, i) + other + key.slice(i + 1))).toBe(false);
+    }
+    expect(isWellFormedApiKey(`${key} `)).toBe(false);
+    expect(isWellFormedApiKey("")).toBe(false);
+  });
+  test("only a SHA-256 of the key is kept", () => {
+    expect(hashApiKey("gr_test_a")).toBe(new Bun.CryptoHasher("sha256").update("gr_test_a").digest("hex"));
+  });
+});

@@ -1,0 +1,73 @@
+// What is told of a bucket: when it goes and when it is back, and of one that works by halves not every time.
+import { describe, expect, test } from "bun:test";
+import { BucketFault } from "../../../src/files/s3/errors.ts";
+import { openStanding } from "../../../src/files/s3/health.ts";
+
+const scene = () => {
+  const told: string[] = [];
+  let nowMs = Date.UTC(2026, 0, 1);
+  const standing = openStanding({
+    clock: { nowMs: () => nowMs },
+    chance: () => 0,
+    tell: (event) => told.push(event),
+    consequence: "nothing is lost",
+  });
+  const fail = (kind: "away" | "refused") => {
+    standing.failed(new BucketFault(kind, "SlowDown", "the bucket answers 503"));
+    nowMs = Math.max(nowMs, standing.againAtMs());
+  };
+  return { told, standing, fail, wait: (ms: number) => (nowMs += ms) };
+};
+
+describe("of a bucket it is told", () => {
+  test("when it has failed twice in a row, and when it works again: once each", () => {
+    const { told, standing, fail } = scene();
+    fail("away");
+    expect(told).toEqual([]);
+    for (let n = 0; n < 5; n++) fail("away");
+    expect(told).toEqual(["bucket away"]);
+    for (let n = 0; n < 5; n++) standing.worked();
+    expect(told).toEqual(["bucket away", "bucket back"]);
+  });
+
+  test("a refusal at once", () => {
+    const { told, fail } = scene();
+    fail("refused");
+    fail("refused");
+    expect(told).toEqual(["bucket refuses"]);
+  });
+
+  test("once in a minute where it goes and comes at every file", () => {
+    const { told, standing, fail, wait } = scene();
+    // Two failures and a success in three seconds, for five minutes.
+    for (let s = 0; s < 300; s += 3) {
+      const beganMs = wait(0);
+      fail("away");
+      fail("away");
+      standing.worked();
+      wait(beganMs + 3000 - wait(0));
+    }
+    expect(told.filter((event) => event === "bucket away").length).toBe(5);
+    expect(told.filter((event) => event === "bucket back").length).toBe(5);
+  });
+
+  test("in the end, though it had come and gone a moment before", () => {
+    const { told, standing, fail } = scene();
+    fail("away");
+    fail("away");
+    standing.worked();
+    for (let n = 0; n < 20; n++) fail("away");
+    expect(told).toEqual(["bucket away", "bucket back", "bucket away"]);
+  });
+
+  test("though the clock was set back in between", () => {
+    const { told, standing, fail, wait } = scene();
+    fail("away");
+    fail("away");
+    standing.worked();
+    wait(-3_600_000);
+    fail("away");
+    fail("away");
+    expect(told).toEqual(["bucket away", "bucket back", "bucket away"]);
+  });
+});

@@ -1,0 +1,64 @@
+// Faults that only the operator can mend: a credential or an account that a provider turns down takes the route out at once, and says so.
+import { expect, test } from "bun:test";
+import { readSettings } from "../../src/config/load.ts";
+import { openMarket } from "../../src/routing/inventory.ts";
+import { catalogueOf, FAL, REPLICATE } from "./catalogue.ts";
+import { openScene, type Scene } from "./fixture.ts";
+
+const ROUTE = "life/fal";
+const alarms = (scene: Scene) =>
+  scene.lines.flatMap(({ event, fields }) => (event === "route needs its operator" ? [fields] : []));
+/** The route as `genrouter routes list` shows it. */
+const shown = async ({ store }: Scene) => {
+  const parts = {
+    settings: () => readSettings({}),
+    simulated: true,
+    facts: [{ id: "fal", account: "fal" }] as never,
+    reads: store,
+  };
+  const rows = await openMarket({ ...parts, catalogue: () => catalogueOf([FAL, REPLICATE]) }).routes();
+  return rows.find(({ id }) => id === ROUTE);
+};
+
+const FAULTS = [
+  ["401", "config_fault"],
+  ["403", "config_fault"],
+  ["402", "balance"],
+] as const;
+
+test.each(FAULTS)(
+  "%s at submission: one is enough, the next route delivers, and the operator reads why (%s)",
+  async (fault, cls) => {
+    const scene = await openScene({ routes: [FAL, REPLICATE] });
+    scene.simulator.script({ fault, endpoint: ROUTE, times: 1 });
+    const { id } = await scene.begin();
+    await scene.hurry(async () => (await scene.show(id)).completed_at !== null, 500);
+    expect(await scene.show(id)).toMatchObject({ status: "succeeded", attempts: 2, cost_usd: 0.25 });
+
+    const named = { route_id: ROUTE, provider: "fal", error_code: cls };
+    const action = expect.stringContaining(cls === "balance" ? "add credit" : "genrouter providers set-key fal");
+    expect(alarms(scene)).toEqual([{ ...named, reason: expect.any(String), action }]);
+    await scene.eventually(async () => (await shown(scene))?.state === "down");
+    expect(await shown(scene)).toMatchObject({ state: "down", reason: expect.stringContaining(`${cls}: `) });
+
+    // While it lasts nobody is sent there; after its pause the route is tried by itself, and says so again or works.
+    expect((await scene.begin()).quoted_usd).toBe(0.25);
+    scene.clock.skip(600_000);
+    await scene.eventually(async () => (await shown(scene))?.state === "up");
+    const next = await scene.begin();
+    expect(next.quoted_usd).toBe(0.2);
+    await scene.hurry(async () => (await scene.show(next.id)).completed_at !== null, 500);
+    expect(await scene.show(next.id)).toMatchObject({ attempts: 1, cost_usd: 0.2 });
+    expect(alarms(scene)).toHaveLength(1);
+  },
+);
+
+test("what customers do wrong raises no alarm, and neither does a provider that is busy", async () => {
+  const scene = await openScene({ routes: [FAL, REPLICATE] });
+  for (const fault of ["invalid", "429", "5xx", "refuse"] as const) {
+    scene.simulator.script({ fault, endpoint: ROUTE, times: 1 });
+    const { id } = await scene.begin();
+    await scene.hurry(async () => (await scene.show(id)).completed_at !== null, 500);
+  }
+  expect(alarms(scene)).toEqual([]);
+});

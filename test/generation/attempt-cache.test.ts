@@ -1,0 +1,39 @@
+// What a generation is to deliver: from memory while it runs, from the store before this process knew it and after its end.
+import { expect, test } from "bun:test";
+import type { Ordered } from "../../src/domain/delivery-check.ts";
+import { openAttempts } from "../../src/generations/attempt-cache.ts";
+import type { AdmitDeed, StepDeed } from "../../src/store/mutations.ts";
+
+const CLIP: Ordered = { kind: "video", ms: 6_000 };
+const STORED: Ordered = { kind: "video", ms: 9_000 };
+const admit = (seq: number, ordered?: Ordered) => ({ deed: "admit", seq, ...(ordered ? { ordered } : {}) }) as AdmitDeed;
+const step = (seq: number, settlement: StepDeed["settlement"]) =>
+  ({ deed: "step", seq, atMs: 1, attemptChanges: [], settlement }) as unknown as StepDeed;
+
+const open = () => {
+  const asked: number[] = [];
+  const stored = async (seq: number) => {
+    asked.push(seq);
+    return STORED;
+  };
+  return { asked, attempts: openAttempts({ attempt: async () => undefined, orderedOf: stored }) };
+};
+
+test("the order of a generation that was accepted here is known without the store until it ends", async () => {
+  const { asked, attempts } = open();
+  attempts.admitted(admit(1, CLIP));
+  attempts.stepped(step(1, null as unknown as StepDeed["settlement"]), "req");
+  expect(await attempts.orderedOf(1)).toEqual(CLIP);
+  expect(asked).toEqual([]);
+  attempts.stepped(step(1, { kind: "release" } as StepDeed["settlement"]), "req");
+  expect(await attempts.orderedOf(1)).toEqual(STORED);
+  expect(asked).toEqual([1]);
+});
+
+test("a generation without an order is not asked about again, one of another process is", async () => {
+  const { asked, attempts } = open();
+  attempts.admitted(admit(1));
+  expect(await attempts.orderedOf(1)).toBeNull();
+  expect(await attempts.orderedOf(2)).toEqual(STORED);
+  expect(asked).toEqual([2]);
+});

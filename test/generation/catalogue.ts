@@ -1,0 +1,94 @@
+// Small catalogues made for one test: one model of tiny pictures, with the routes that the test is about.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Catalogue, loadCatalogue } from "../../catalogue/load.ts";
+import type { JsonObject, MediaKind } from "../../src/domain/types.ts";
+
+/** The model of every catalogue made here, and an input that it takes. */
+export const MODEL = "life";
+export const INPUT = { prompt: "a red kite over dunes" };
+
+/** A route of a test. Its endpoint is `life/<name>`, its id `life/<name>`. */
+export type TestRoute = {
+  name: string;
+  usd: string;
+  /** fal finds a lost job by our mark, replicate by its input. */
+  provider?: "fal" | "replicate";
+  expectedS?: number;
+  timeoutS?: number;
+  confirmS?: number;
+  seats?: number;
+  onRefusal?: "fail" | "next";
+  onLost?: "next" | "hold" | "fail";
+  /** fal only: the job carries no mark, so that it is looked for by its input. */
+  unmarked?: true;
+  /** Its last day, as 2026-12-03. */
+  ends?: string;
+};
+
+/** Cheapest first: what most tests run on. 20, 25 and 30 credits. */
+export const FAL: TestRoute = { name: "fal", usd: "0.20" };
+export const REPLICATE: TestRoute = { name: "replicate", usd: "0.25", provider: "replicate" };
+export const SPARE: TestRoute = { name: "spare", usd: "0.30" };
+
+const routeOf = ({
+  name,
+  usd,
+  provider = "fal",
+  expectedS = 10,
+  timeoutS = 600,
+  confirmS,
+  seats,
+  onRefusal,
+  onLost,
+  unmarked,
+  ends,
+}: TestRoute) => ({
+  id: `${MODEL}/${name}`,
+  provider,
+  endpoint: `${MODEL}/${name}`,
+  options: {
+    constants: { image_size: { width: 64, height: 64 } },
+    ...(provider === "fal" && !unmarked ? { marker: "end_user_id" } : {}),
+  },
+  expected_s: expectedS,
+  timeout_s: timeoutS,
+  ...(confirmS === undefined ? {} : { confirm_s: confirmS }),
+  rates: [{ usd }],
+  ...(seats === undefined ? {} : { seats }),
+  ...(onRefusal ? { on_refusal: onRefusal } : {}),
+  ...(onLost ? { on_lost: onLost } : {}),
+  ...(ends ? { ends } : {}),
+});
+
+const TASKS: Record<MediaKind, string> = { image: "text-to-image", video: "text-to-video", audio: "text-to-speech" };
+
+/** A catalogue with one model of these routes; `files` pictures each, or clips, or sound. */
+export const catalogueOf = (routes: readonly TestRoute[], files = 1, kind: MediaKind = "image", allFiles?: true): Catalogue => {
+  const model = {
+    id: MODEL,
+    name: "Life",
+    maker: null,
+    kind,
+    tasks: [TASKS[kind]],
+    input_kind: "common",
+    files,
+    ...(allFiles ? { delivers: { all_files: true } } : {}),
+    fields: { prompt: { max_length: 30_000, required: true } },
+    price: { unit: "generation" },
+    routes: routes.map((route) => {
+      const { options, ...rest } = routeOf(route);
+      const count = route.provider === "replicate" ? { num_outputs: files } : { num_images: files };
+      return { ...rest, options: { ...options, constants: { ...options.constants, ...count } } as JsonObject };
+    }),
+  };
+  const dir = mkdtempSync(join(tmpdir(), "life-models-"));
+  try {
+    mkdirSync(join(dir, "models"));
+    writeFileSync(join(dir, "models", `${MODEL}.json`), JSON.stringify(model));
+    return loadCatalogue(dir);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+};

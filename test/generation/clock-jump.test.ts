@@ -1,0 +1,42 @@
+// The machine's clock jumps while the service is down: time that no process has lived through proves nothing about a lost submission.
+import { expect, test } from "bun:test";
+import { FAL, REPLICATE, SPARE } from "./catalogue.ts";
+import { expectEnd } from "./fixture.ts";
+import { openLasting } from "./lasting.ts";
+
+/** How long Replicate's list may be behind before "absent" is believed. */
+const SETTLE_MS = 120_000;
+
+test("a lost submission is not proved absent by a jump of the clock, only by time lived through", async () => {
+  const routes = [{ ...REPLICATE, usd: "0.20", timeoutS: 2_000 }, SPARE];
+  const lasting = await openLasting(routes, { death: { at: "after", event: "answerLost" } });
+  lasting.first.simulator.script({ fault: "drop", provider: "replicate" });
+  const { id } = await lasting.first.begin();
+  await lasting.reached;
+  await lasting.die();
+
+  lasting.first.clock.skip(600_000);
+  const bornMs = lasting.first.clock.nowMs();
+  const scene = await lasting.reopen();
+  const proof = await scene.hurry(async () => {
+    const journal = await scene.store.journalOf(await scene.seqOf(id));
+    return journal.find(({ event }) => event.type === "provedAbsent");
+  });
+  expect(proof.atMs - bornMs).toBeGreaterThanOrEqual(SETTLE_MS);
+  await expectEnd(scene, id, { ends: 30, attempts: ["absent", "delivered"], received: ["replicate", "spare"] });
+});
+
+test("a job whose acceptance was lost is found after a jump of the clock, and is the only one", async () => {
+  const lasting = await openLasting([{ ...FAL, timeoutS: 2_000 }, SPARE], { death: { at: "after", event: "answerLost" } });
+  lasting.first.simulator.script({ fault: "drop-after", times: 1 });
+  lasting.first.simulator.script({ fault: "list-5xx" });
+  const { id } = await lasting.first.begin();
+  await lasting.reached;
+  await lasting.die();
+
+  lasting.first.clock.skip(600_000);
+  lasting.first.simulator.clearScript();
+  const scene = await lasting.reopen();
+  await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+  expect(scene.simulator.jobs()).toHaveLength(1);
+});

@@ -1,0 +1,18 @@
+// A generation that had everything: dead while its first request may have been out, the next route, an answer lost and confirmed.
+import { REPLICATE, SPARE } from "./catalogue.ts";
+import { expectEnd, type Scene } from "./fixture.ts";
+import { openLasting } from "./lasting.ts";
+
+/** The house after the restart, in which it has succeeded by its second route, for 30 credits. */
+export const eventful = async (): Promise<{ again: Scene; id: string }> => {
+  const routes = [{ ...REPLICATE, usd: "0.20" }, SPARE];
+  const lasting = await openLasting(routes, { death: { at: "after", event: "slotTaken" } });
+  lasting.first.simulator.script({ fault: "drop-after", endpoint: "life/spare", times: 1 });
+  const { id } = await lasting.first.begin();
+  await lasting.reached;
+  await lasting.die();
+  const again = await lasting.reopen();
+  await again.hurry(async () => (await again.show(id)).completed_at !== null);
+  await expectEnd(again, id, { ends: 30, attempts: ["absent", "delivered"], received: ["spare"] });
+  return { again, id };
+};

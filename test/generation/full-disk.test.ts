@@ -1,0 +1,138 @@
+// A disk that is full for longer than every deadline: what was bought is kept, nothing is bought twice, nothing is sent too late.
+import { expect, test } from "bun:test";
+import { tmpdir } from "node:os";
+import { openOffice } from "../../src/admin/admin-service.ts";
+import type { JsonObject } from "../../src/domain/types.ts";
+import { StorageRefused } from "../../src/files/port.ts";
+import { StoreFull } from "../../src/store/mutations.ts";
+import type { Store } from "../../src/store/store.ts";
+import { marketOver } from "../cli/catalogue-fixture.ts";
+import { FAL, REPLICATE } from "./catalogue.ts";
+import { expectEnd, openScene, type Scene, type SceneOptions } from "./fixture.ts";
+
+/** Far longer than the time for collecting, a route's time and a short wait. */
+const OUTAGE_MS = 1_500_000;
+const STEP_MS = 5_000;
+
+/** A disk that is full from the first step that an event of one type would make, until told otherwise. */
+const fillingAt = (type: string) => {
+  const disk = { type, isFull: false };
+  const around = (store: Store): Store => ({
+    ...store,
+    commit: (deeds) => {
+      if (deeds.some((deed) => deed.deed === "step" && (deed.event as { type?: string }).type === disk.type)) disk.isFull = true;
+      return disk.isFull ? Promise.reject(new StoreFull("full")) : store.commit(deeds);
+    },
+  });
+  return { disk, around };
+};
+
+/** A generation whose disk fills up at a step and stays so for long. Polls are answered all the while. */
+const outlast = async (type: string, more: SceneOptions & { body?: JsonObject } = {}): Promise<Ended> => {
+  const { disk, around } = fillingAt(type);
+  const { body, ...options } = more;
+  const scene = await openScene({ routes: [FAL, REPLICATE], factor: 20, around, ...options });
+  const { id } = await scene.begin(body);
+  await scene.hurry(() => disk.isFull, 2_000);
+  disk.type = "";
+  for (let passedMs = 0; passedMs < OUTAGE_MS; passedMs += STEP_MS) {
+    scene.clock.skip(STEP_MS);
+    expect((await scene.show(id)).status).toBe("running");
+  }
+  const received = scene.received();
+  disk.isFull = false;
+  await scene.hurry(async () => ["succeeded", "failed"].includes((await scene.show(id)).status), 1_000);
+  return { scene, id, received };
+};
+type Ended = { scene: Scene; id: string; received: readonly string[] };
+
+for (const type of ["accepted", "announced", "collected"])
+  test(`the disk fills up at "${type}" for longer than every deadline: the one job bought is delivered and charged`, async () => {
+    const { scene, id } = await outlast(type);
+    await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+  });
+
+test("the disk fills up before a request is sent: it is sent when there is space, with the whole time of its route", async () => {
+  const { scene, id, received } = await outlast("slotTaken");
+  expect(received).toEqual([]);
+  await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+});
+
+test("the disk fills up before a request is sent, past max_wait_s: nothing is sent any more", async () => {
+  const { scene, id } = await outlast("slotTaken", { body: { max_wait_s: 60 } });
+  await expectEnd(scene, id, { ends: "timed_out", attempts: ["cancelled"], received: [] });
+});
+
+test("result files are refused, then the database is full as well: the files are fetched when both have space", async () => {
+  let isRefusing = true;
+  const { disk, around } = fillingAt("storageReturned");
+  const scene = await openScene({
+    ...{ routes: [FAL, REPLICATE], factor: 20, around },
+    aroundFiles: (files) => ({
+      ...files,
+      receive: (id, n) => (isRefusing ? Promise.reject(new StorageRefused("no space")) : files.receive(id, n)),
+    }),
+  });
+  const { id } = await scene.begin();
+  await scene.hurry(() => disk.isFull, 2_000);
+  disk.type = "";
+  for (let passedMs = 0; passedMs < OUTAGE_MS; passedMs += STEP_MS) {
+    scene.clock.skip(STEP_MS);
+    await scene.show(id);
+  }
+  [isRefusing, disk.isFull] = [false, false];
+  await scene.hurry(async () => (await scene.show(id)).status !== "running", 1_000);
+  await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+});
+
+test("the process stands still past a route's time while the job ends: it looks once more before it gives the job up", async () => {
+  const scene = await openScene({ routes: [FAL, REPLICATE], factor: 1 });
+  scene.simulator.script({ fault: "late-ms", ms: 30_000, endpoint: "life/fal" });
+  const { id } = await scene.begin();
+  await scene.untilAttempts(id, "accepted");
+  scene.clock.stall(OUTAGE_MS);
+  await scene.hurry(async () => (await scene.show(id)).status !== "running", 1_000);
+  await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+});
+
+test("credits added while the disk is full are refused with nothing written, so that adding them again adds them once", async () => {
+  let isFull = false;
+  const around = (store: Store): Store => ({
+    ...store,
+    commit: (deeds) => (isFull ? Promise.reject(new StoreFull("full")) : store.commit(deeds)),
+  });
+  const scene = await openScene({ around });
+  const { clock, rooms, store } = scene;
+  const office = openOffice({ reads: store, post: rooms.post, mode: "test", clock, ...marketOver(store, tmpdir()) });
+  const add = (reference: string) =>
+    office.addCredits({ reference, accountId: scene.tenant.accountId, credits: 2_500, note: "" });
+  const before = await scene.balance();
+  isFull = true;
+  await expect(add("first")).rejects.toBeInstanceOf(StoreFull);
+  isFull = false;
+  await scene.hurry(() => !rooms.ledger.load().isFull, 1_000);
+  expect((await add("second")).movedCredits).toBe(2_500);
+  clock.skip(60_000);
+  expect(await scene.balance()).toEqual({ ...before, available: before.available + 2_500 });
+});
+
+test("result files refused for two hours are no violation, and are fetched in the end", async () => {
+  let isRefusing = true;
+  const scene = await openScene({
+    ...{ routes: [FAL, REPLICATE], factor: 20 },
+    aroundFiles: (files) => ({
+      ...files,
+      receive: (id, n) => (isRefusing ? Promise.reject(new StorageRefused("no space")) : files.receive(id, n)),
+    }),
+  });
+  const { id } = await scene.begin({ max_wait_s: 60 });
+  await scene.hurry(async () => (await scene.states(id)).at(-1) === "running.collecting.stalled", 1_000);
+  for (let passedMs = 0; passedMs < 7_200_000; passedMs += 15_000) {
+    scene.clock.skip(15_000);
+    await scene.show(id);
+  }
+  for (const nowMs of [scene.clock.nowMs(), null]) expect((await scene.store.verify(nowMs)).filter(({ ok }) => !ok)).toEqual([]);
+  isRefusing = false;
+  await scene.hurry(async () => (await scene.show(id)).status !== "running", 1_000);
+  await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+});

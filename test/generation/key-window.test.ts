@@ -1,0 +1,55 @@
+// A lost submission to a provider that knows our keys: it is sent again while the key is known, and never after.
+import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { builtInCatalogue } from "../../catalogue/load.ts";
+import { openSimulator } from "../../src/simulator/simulator.ts";
+import { testClock } from "../clock.ts";
+import { openHouse } from "../harness.ts";
+import { leastInput } from "../least-input.ts";
+
+setDefaultTimeout(60_000);
+
+const CATALOGUE = builtInCatalogue();
+const MODEL = CATALOGUE.models.find(({ id }) => id === "pixverse-v6");
+const HOUR_MS = 3_600_000;
+
+/** A submission that was accepted, and a process that died before it knew; another one is there so much later. */
+const restartedAfter = async (downMs: number) => {
+  const clock = testClock(100);
+  const simulator = await openSimulator({ clock });
+  const dir = mkdtempSync(join(tmpdir(), "key-window-"));
+  const shared = { clock, simulator, dir, catalogue: CATALOGUE, providers: ["pixverse"] };
+  const first = await openHouse(shared);
+  simulator.script({ fault: "hang-after", times: 1 });
+  if (!MODEL) throw new Error("no such model");
+  const { id } = await first.submit(MODEL.id, leastInput(MODEL, `${simulator.url}/samples`));
+  await first.eventually(() => simulator.submissions().length === 1, "the submission");
+  await first.crash();
+  clock.skip(downMs);
+  const again = await openHouse(shared);
+  onTestFinished(async () => {
+    await again.close();
+    await simulator.stop();
+    clock.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  const ended = await again.eventually(async () => {
+    const shown = await again.show(id, first.tenant.key);
+    return (shown.status === "succeeded" || shown.status === "failed") && shown;
+  }, "its end");
+  return { ended, simulator };
+};
+
+test("while the key is known the job is found by it, and is the only one", async () => {
+  const { ended, simulator } = await restartedAfter(60_000);
+  expect(ended).toMatchObject({ status: "succeeded", attempts: 1 });
+  expect(simulator.jobs()).toHaveLength(1);
+});
+
+test("after a night in which the provider forgot the key nothing is sent again", async () => {
+  const { ended, simulator } = await restartedAfter(24 * HOUR_MS);
+  expect(ended).toMatchObject({ status: "failed", cost_usd: 0 });
+  expect(simulator.submissions()).toHaveLength(1);
+});

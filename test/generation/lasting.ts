@@ -1,0 +1,113 @@
+// A scene that outlives its house: the same directory, simulator and clock, before and after the process has died.
+import { onTestFinished } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSimulator } from "../../src/simulator/simulator.ts";
+import { type StepDeed, StoreUnknown } from "../../src/store/mutations.ts";
+import type { Store } from "../../src/store/store.ts";
+import { testClock } from "../clock.ts";
+import type { HouseOptions, Tenant } from "../harness.ts";
+import type { TestRoute } from "./catalogue.ts";
+import { testDisk } from "./disk.ts";
+import { openScene, type Scene } from "./fixture.ts";
+
+/** Where the process dies: before or after the first event of this type is written. */
+export type Death = { at: "before" | "after"; event: string };
+
+export type Lasting = {
+  first: Scene;
+  /** The account of the first house; its key opens the second one too. */
+  tenant: Tenant;
+  /** Resolves when the process has come to the place where it dies. */
+  reached: Promise<void>;
+  /** The process dies. Nothing is finished, nothing is told. */
+  die(): Promise<void>;
+  /** Opens the house again, and shows it with the first one's account. */
+  reopen(more?: Pick<HouseOptions, "around">): Promise<Scene>;
+};
+
+export const openLasting = async (
+  routes: readonly TestRoute[],
+  /** `pragmas`, `around` and `diskRefuses` are of the first house only. */
+  options: {
+    death?: Death;
+    env?: Record<string, string>;
+    diskRefuses?: true;
+    pragmas?: HouseOptions["pragmas"];
+    around?: HouseOptions["around"];
+    /** How many times faster than life its clock is. */
+    factor?: number;
+  } = {},
+): Promise<Lasting> => {
+  const { death, env, diskRefuses, pragmas } = options;
+  const disk = testDisk();
+  if (diskRefuses) disk.refuse();
+  const dir = mkdtempSync(join(tmpdir(), "lasting-"));
+  const clock = testClock(options.factor ?? 100);
+  const simulator = await openSimulator({ clock, kindOf: () => "image" });
+  let arrive: () => void = () => undefined;
+  const reached = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  let fall: (fault: unknown) => void = () => undefined;
+  const fallen = new Promise<never>((_, reject) => {
+    fall = reject;
+  });
+  fallen.catch(() => undefined);
+  const isHere = (deeds: Parameters<Store["commit"]>[0]) =>
+    deeds.some((deed) => deed.deed === "step" && (deed as StepDeed).event.type === death?.event);
+  let isDead = false;
+  const around = (store: Store): Store => ({
+    ...store,
+    commit: async (deeds) => {
+      if (isDead) return fallen;
+      if (!isHere(deeds)) return store.commit(deeds);
+      isDead = true;
+      if (death?.at === "after") await store.commit(deeds);
+      arrive();
+      return fallen;
+    },
+  });
+  const shared = { routes, dir, clock, simulator, ...(env ? { env } : {}) };
+  const first = await openScene({
+    ...shared,
+    aroundFiles: disk.aroundFiles,
+    around: options.around ?? around,
+    ...(pragmas ? { pragmas } : {}),
+  });
+  const reopened: Scene[] = [];
+  // Whatever the order in which things are finished: the houses go before what they stand on.
+  onTestFinished(async () => {
+    for (const scene of reopened) await scene.close();
+    await first.crash();
+    await simulator.stop();
+    clock.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  return {
+    first,
+    tenant: first.tenant,
+    reached,
+    die: async () => {
+      const crashed = first.crash();
+      fall(new StoreUnknown("the process has died"));
+      await crashed;
+    },
+    reopen: async (more = {}) => {
+      const again = await openScene({ ...shared, ...more });
+      reopened.push(again);
+      const { tenant } = first;
+      return {
+        ...again,
+        show: (id, key = tenant.key) => again.show(id, key),
+        until: (id, reached = ({ status }) => status === "succeeded" || status === "failed") =>
+          again.eventually(async () => {
+            const shown = await again.show(id, tenant.key);
+            return reached(shown) && shown;
+          }, `generation ${id}`),
+        balance: (of = tenant) => again.balance(of),
+      };
+    },
+  };
+};

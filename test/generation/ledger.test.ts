@@ -1,0 +1,159 @@
+// What the ledger cannot write: a full disk, a commit in doubt, a settlement that is refused, a read that fails.
+import { expect, test } from "bun:test";
+import { type Deed, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
+import type { Store } from "../../src/store/store.ts";
+import { FAL, INPUT, MODEL, REPLICATE } from "./catalogue.ts";
+import { expectEnd, INITIAL_CREDITS, openScene } from "./fixture.ts";
+import { openLasting } from "./lasting.ts";
+
+const order = (prompt: string = INPUT.prompt) => ({ model: MODEL, input: { prompt } });
+
+test("the disk is full: submissions are busy, reads go on, what runs waits, and settles once when there is space", async () => {
+  let isFull = false;
+  const around = (store: Store): Store => ({
+    ...store,
+    commit: (deeds) => (isFull ? Promise.reject(new StoreFull("full")) : store.commit(deeds)),
+  });
+  const scene = await openScene({ around });
+  scene.simulator.script({ fault: "late-ms", ms: 30_000 });
+  const { id } = await scene.begin();
+  await scene.untilAttempts(id, "accepted");
+  isFull = true;
+  const refused = await scene.ask("POST", "/v1/generations", { body: order(), headers: { "idempotency-key": "k" } });
+  expect(refused).toMatchObject({ status: 503, body: { error: { code: "busy" } } });
+  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+  scene.clock.skip(30_000);
+  await scene.eventually(() => (scene.simulator.jobs()[0]?.fetches ?? 0) === 0 && scene.rooms.ledger.load().isFull);
+  for (let turn = 0; turn < 20; turn += 1) {
+    scene.clock.skip(5000);
+    expect(await scene.show(id)).toMatchObject({ status: "running", attempts: 1, cost_usd: null });
+  }
+  expect((await scene.balance()).held).toBe(30);
+  expect(scene.lines.map(({ event }) => event)).toContain("store full");
+  isFull = false;
+  scene.clock.skip(10_000);
+  await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+  expect((await scene.ask("GET", "/readyz", { key: null })).status).toBe(200);
+  const again = await scene.ask("POST", "/v1/generations", { body: order(), headers: { "idempotency-key": "k" } });
+  expect(again.status).toBe(202);
+});
+
+test("a database that may not grow says busy, keeps its books, and goes on in a larger one", async () => {
+  const lasting = await openLasting([{ ...FAL, seats: 1 }], { pragmas: { maxPages: 160 } });
+  const { first } = lasting;
+  first.simulator.script({ fault: "late-ms", ms: 500_000, times: 1 });
+  const ids = [(await first.begin()).id];
+  await first.untilAttempts(ids[0] ?? "", "accepted");
+  const long = "x".repeat(9000);
+  for (let each = 0; ; each += 1) {
+    const answered = await first.ask("POST", "/v1/generations", { body: order(`${long}${each}`) });
+    if (answered.status !== 202) {
+      expect(answered).toMatchObject({ status: 503, body: { error: { code: "busy" } } });
+      break;
+    }
+    ids.push(String(answered.body.id));
+  }
+  expect(ids.length).toBeGreaterThan(3);
+  expect((await first.balance()).inProgress).toBe(ids.length);
+  await first.verify();
+  await lasting.die();
+  const again = await lasting.reopen();
+  await again.hurry(async () => (await again.balance()).inProgress === 0, 500);
+  expect(await again.balance()).toEqual({
+    available: INITIAL_CREDITS - 20 * ids.length,
+    held: 0,
+    charged: 20 * ids.length,
+    inProgress: 0,
+  });
+  expect(again.received()).toHaveLength(ids.length);
+});
+
+test("a commit whose outcome is unknown: the process is told to end, nobody hears that it was done, nothing further is written", async () => {
+  let commits = 0;
+  let inDoubt = false;
+  const around = (store: Store): Store => ({
+    ...store,
+    commit: async (deeds: readonly Deed[]) => {
+      commits += 1;
+      const outcomes = await store.commit(deeds);
+      // What a failed fsync leaves: an error, and rows that are there after all.
+      if (inDoubt) throw new StoreUnknown("fsync failed");
+      return outcomes;
+    },
+  });
+  const lasting = await openLasting([FAL, REPLICATE], { around });
+  const { first } = lasting;
+  first.simulator.script({ fault: "late-ms", ms: 20_000 });
+  const { id } = await first.begin();
+  await first.untilAttempts(id, "accepted");
+  inDoubt = true;
+  const headers = { "idempotency-key": "in doubt" };
+  const answered = await first.ask("POST", "/v1/generations", { body: order(), headers });
+  // Neither accepted nor refused: the caller may only send it again with its key.
+  expect(answered).toMatchObject({ status: 500, body: { error: { code: "server_error" } } });
+  expect(first.lines.filter(({ event }) => event === "store outcome unknown").length).toBeGreaterThan(0);
+  const after = commits;
+  first.clock.skip(60_000);
+  await first.eventually(() => first.lines.some(({ event }) => event === "generation stopped"));
+  expect((await first.ask("POST", "/v1/generations", { body: order() })).status).toBeGreaterThanOrEqual(500);
+  expect(commits).toBe(after);
+  expect(first.received()).toEqual(["fal"]);
+  await lasting.die();
+  const again = await lasting.reopen();
+  const replayed = await again.ask("POST", "/v1/generations", { body: order(), headers, key: lasting.tenant.key });
+  expect(replayed.status).toBe(200);
+  await again.hurry(async () => (await again.balance()).inProgress === 0);
+  expect(await again.balance()).toMatchObject({ held: 0, charged: 40 });
+  expect(again.received()).toEqual(["fal", "fal"]);
+});
+
+test("a settlement that is refused parks the generation: running, the hold kept, the seat freed, told by log, gauge and verify, and the service takes work", async () => {
+  let isTampered = true;
+  // A capture that is not the quote: what a defect would ask for.
+  const tamper = (deed: Deed): Deed => {
+    if (!isTampered || deed.deed !== "step" || deed.settlement?.kind !== "capture") return deed;
+    isTampered = false;
+    return { ...deed, settlement: { ...deed.settlement, credits: deed.settlement.credits + 1 } };
+  };
+  const around = (store: Store): Store => ({ ...store, commit: (deeds) => store.commit(deeds.map(tamper)) });
+  const lasting = await openLasting([FAL], { around, env: { GENROUTER_LIMITS__SEATS: "1" } });
+  const { first } = lasting;
+  const { id } = await first.begin();
+  const parked = await first.until(id, ({ message }) => message?.includes("operator") ?? false);
+  expect(parked).toMatchObject({ status: "running", attempts: 1, cost_usd: null, output: null, reserved_usd: 0.2, error: null });
+  expect((await first.balance()).held).toBe(20);
+  expect(first.lines.filter(({ event }) => event === "generation parked")).toMatchObject([{ fields: { generation_id: id } }]);
+  const isTold = async (scene: typeof first) => {
+    expect((await scene.ask("GET", "/readyz", { key: null })).status).toBe(200);
+    expect([scene.rooms.stuck.count("parked"), scene.rooms.stuck.count("stopped")]).toEqual([1, 0]);
+    const broken = (await scene.store.verify(scene.clock.nowMs())).filter(({ ok }) => !ok);
+    expect(broken).toMatchObject([{ invariant: 9, offending: [{ generation: id }] }]);
+  };
+  await isTold(first);
+  // Its seat is free: the next one runs and ends.
+  const next = await first.begin();
+  expect((await first.until(next.id)).status).toBe("succeeded");
+  await lasting.die();
+  const again = await lasting.reopen();
+  await isTold(again);
+  again.clock.skip(86_400_000);
+  expect(await again.show(id)).toMatchObject({ status: "running", message: parked.message });
+  expect(again.received()).toEqual(["fal", "fal"]);
+  await again.crash();
+});
+
+test("reads that fail for a while strand nobody: what they were for is done when they work again", async () => {
+  let failing = 6;
+  const around = (store: Store): Store => ({
+    ...store,
+    inputOf: async (seq) => {
+      if (failing > 0 && failing-- > 0) throw new Error("disk I/O error");
+      return store.inputOf(seq);
+    },
+  });
+  const scene = await openScene({ around });
+  const { id } = await scene.begin();
+  await scene.hurry(async () => (await scene.show(id)).completed_at !== null);
+  await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+  expect(scene.lines.filter(({ event }) => event === "effect failed")).toHaveLength(6);
+});

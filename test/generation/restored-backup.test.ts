@@ -1,0 +1,222 @@
+// A backup is put back in place of a service that went on after it: nothing that the service bought meanwhile is bought again.
+import { Database } from "bun:sqlite";
+import { expect, onTestFinished, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { newGenerationSeq } from "../../src/domain/ids.ts";
+import { openSimulator, type Rule } from "../../src/simulator/simulator.ts";
+import { type StepDeed, StoreUnknown } from "../../src/store/mutations.ts";
+import { RESTORED_AT, TAKEN_AT, UP_TO_SEQ } from "../../src/store/sql/queries/recovery.ts";
+import { markRestored } from "../../src/store/sqlite/mark-restored.ts";
+import type { Store } from "../../src/store/store.ts";
+import { testClock } from "../clock.ts";
+import { FAL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
+import { type End, expectEnd, openScene, type Scene } from "./fixture.ts";
+
+// Numbers of generations run ahead of the clock here, as they do where it was set back: nothing may be read from their time.
+newGenerationSeq(Date.UTC(2030, 0, 1));
+
+const CHEAP_REPLICATE: TestRoute = { ...REPLICATE, usd: "0.20" };
+const PUT_BACK_AFTER_MS = 300_000;
+
+type Story = {
+  routes: readonly TestRoute[];
+  /** The event right before or after which the backup is taken. */
+  at: "before" | "after";
+  event: string;
+  /** What the providers do in the first life. */
+  rules?: readonly Rule[];
+  /** The first life ends right after the backup, with nothing sent. */
+  dies?: true;
+  /** A route that the operator has switched off before the second life. */
+  off?: string;
+  /** How long after the first life the backup is put in place. */
+  laterMs?: number;
+};
+
+/** Lives a first life, takes a backup in the middle of it, and opens a second life on the backup with the same providers. */
+const restore = async ({
+  routes,
+  at,
+  event,
+  rules = [],
+  dies,
+  off,
+  laterMs = PUT_BACK_AFTER_MS,
+}: Story): Promise<{ again: Scene; id: string }> => {
+  const parent = mkdtempSync(join(tmpdir(), "restored-"));
+  const [dir, copyDir] = [join(parent, "first"), join(parent, "second")];
+  for (const path of [dir, copyDir]) mkdirSync(path);
+  const clock = testClock(100);
+  const simulator = await openSimulator({ clock, kindOf: () => "image" });
+  onTestFinished(async () => {
+    await simulator.stop();
+    clock.stop();
+    rmSync(parent, { recursive: true, force: true });
+  });
+  for (const rule of rules) simulator.script(rule);
+  let takenAtMs: number | undefined;
+  const take = () => {
+    if (takenAtMs !== undefined) return;
+    takenAtMs = clock.nowMs();
+    const db = new Database(join(dir, "genrouter.db"), { readonly: true });
+    db.run("VACUUM INTO ?", [join(copyDir, "genrouter.db")]);
+    db.close();
+  };
+  const around = (store: Store): Store => ({
+    ...store,
+    commit: async (deeds) => {
+      const isHere = deeds.some((deed) => deed.deed === "step" && (deed as StepDeed).event.type === event);
+      if (isHere && at === "before") take();
+      if (isHere && dies) throw new StoreUnknown("the process has died");
+      const outcomes = await store.commit(deeds);
+      if (isHere && at === "after") take();
+      return outcomes;
+    },
+  });
+  const shared = { routes, clock, simulator };
+  const first = await openScene({ ...shared, dir, around });
+  const { id } = await first.begin();
+  if (dies) await first.eventually(() => takenAtMs !== undefined);
+  else await first.until(id);
+  await first.crash();
+  simulator.clearScript();
+  // Whoever puts a backup in place does so a while later; the customer's money is where the backup has it.
+  clock.skip(laterMs);
+  const db = new Database(join(copyDir, "genrouter.db"));
+  markRestored(db, { takenAtMs: takenAtMs ?? 0, nowMs: clock.nowMs() });
+  if (off) db.run("INSERT INTO route_switch VALUES (?, 'a test', 1)", [off]);
+  db.close();
+  const second = await openScene({ ...shared, dir: copyDir });
+  const { tenant } = first;
+  const again: Scene = {
+    ...second,
+    tenant,
+    show: (one, key = tenant.key) => second.show(one, key),
+    until: (one) =>
+      second.eventually(async () => {
+        const shown = await second.show(one, tenant.key);
+        return shown.completed_at !== null && shown;
+      }, `generation ${one}`),
+    balance: (of = tenant) => second.balance(of),
+  };
+  return { again, id };
+};
+
+const MEANS: [string, TestRoute][] = [
+  ["our mark", FAL],
+  ["its input", { ...FAL, unmarked: true }],
+  ["its input, on another provider's list", CHEAP_REPLICATE],
+];
+const MOMENTS: Pick<Story, "at" | "event">[] = [
+  { at: "before", event: "begun" },
+  { at: "after", event: "begun" },
+  { at: "after", event: "slotTaken" },
+  { at: "after", event: "accepted" },
+  { at: "before", event: "collected" },
+];
+
+for (const moment of MOMENTS)
+  for (const [by, route] of MEANS)
+    test(`taken ${moment.at} "${moment.event}": what was bought after it is found by ${by}, delivered and charged once`, async () => {
+      const { again, id } = await restore({ ...moment, routes: [route, SPARE] });
+      await again.hurry(async () => (await again.show(id)).completed_at !== null);
+      const end: End = { ends: 20, attempts: ["delivered"], received: [route.name] };
+      await expectEnd(again, id, end, again.tenant);
+      expect(again.simulator.jobs()).toHaveLength(1);
+    });
+
+test("what failed and what delivered after the backup are both found, in their order", async () => {
+  const rules: Rule[] = [{ fault: "fail", endpoint: "life/replicate" }];
+  const { again, id } = await restore({ at: "before", event: "begun", routes: [CHEAP_REPLICATE, SPARE], rules });
+  await again.hurry(async () => (await again.show(id)).completed_at !== null);
+  await expectEnd(again, id, { ends: 30, attempts: ["failed", "delivered"], received: ["replicate", "spare"] }, again.tenant);
+  expect(again.simulator.jobs()).toHaveLength(2);
+});
+
+test("what delivered on a later route is found there, though the first refused and would take it now", async () => {
+  const rules: Rule[] = [{ fault: "403", endpoint: "life/replicate" }];
+  const { again, id } = await restore({ at: "before", event: "begun", routes: [CHEAP_REPLICATE, SPARE], rules });
+  await again.hurry(async () => (await again.show(id)).completed_at !== null);
+  await expectEnd(again, id, { ends: 30, attempts: ["absent", "delivered"], received: ["replicate", "spare"] }, again.tenant);
+  expect(again.simulator.jobs()).toHaveLength(1);
+});
+
+test("what was its second attempt is found by the first one here: a route is off now that was not then", async () => {
+  const rules: Rule[] = [{ fault: "403", endpoint: "life/replicate" }];
+  const routes = [CHEAP_REPLICATE, { ...FAL, usd: "0.25" }];
+  const { again, id } = await restore({ at: "before", event: "begun", routes, rules, off: "life/replicate" });
+  await again.hurry(async () => (await again.show(id)).completed_at !== null);
+  await expectEnd(again, id, { ends: 25, attempts: ["delivered"], received: ["replicate", "fal"] }, again.tenant);
+  expect(again.simulator.jobs()).toHaveLength(1);
+});
+
+test("what was accepted before the backup and can be asked about no more is not bought on the next route", async () => {
+  const story = { at: "after", event: "accepted", routes: [CHEAP_REPLICATE, SPARE], laterMs: 36_000_000 } as const;
+  const { again, id } = await restore(story);
+  await again.hurry(async () => (await again.show(id)).completed_at !== null, 10_000);
+  expect(again.simulator.jobs()).toHaveLength(1);
+  expect(await again.balance()).toMatchObject({ held: 0 });
+});
+
+test("whoever comes new does not wait for what is being confirmed", async () => {
+  const { again } = await restore({ at: "before", event: "begun", dies: true, routes: [FAL] });
+  const { key } = await again.newTenant();
+  const answered = await again.ask("POST", "/v1/generations", { key, body: { model: "life", input: { prompt: "a new one" } } });
+  const id = String(answered.body.id);
+  await again.hurry(async () => (await again.show(id, key)).completed_at !== null);
+  expect((await again.show(id, key)).status).toBe("succeeded");
+});
+
+test("what was never sent is sent, once it is proved that nobody sent it", async () => {
+  const { again, id } = await restore({ at: "before", event: "begun", dies: true, routes: [CHEAP_REPLICATE, SPARE] });
+  expect(again.simulator.submissions()).toHaveLength(0);
+  await again.hurry(async () => (await again.show(id)).completed_at !== null);
+  await expectEnd(again, id, { ends: 20, attempts: ["delivered"], received: ["replicate"] }, again.tenant);
+  const told = again.lines.filter(({ event }) => event === "restored attempt confirmed");
+  expect(told.map(({ fields }) => fields.state)).toEqual(["absent"]);
+});
+
+test("where the provider cannot be asked nothing is sent a second time: the next route has its turn", async () => {
+  const { again, id } = await restore({ at: "before", event: "begun", routes: [CHEAP_REPLICATE, SPARE] });
+  again.simulator.script({ fault: "list-5xx", endpoint: "life/replicate" });
+  again.simulator.script({ fault: "list-5xx", provider: "replicate" });
+  await again.hurry(async () => (await again.show(id)).completed_at !== null, 10_000);
+  const sent = again.simulator.submissions().map(({ endpoint }) => endpoint);
+  expect(sent.filter((endpoint) => endpoint === "life/replicate")).toHaveLength(1);
+});
+
+test("what is submitted after the restore is sent without asking", async () => {
+  const { again } = await restore({ at: "after", event: "accepted", routes: [CHEAP_REPLICATE, SPARE] });
+  const { key } = await again.newTenant();
+  const answered = await again.ask("POST", "/v1/generations", { key, body: { model: "life", input: { prompt: "a new one" } } });
+  expect(answered.status).toBe(202);
+  const id = String(answered.body.id);
+  await again.hurry(async () => (await again.show(id, key)).completed_at !== null);
+  expect(
+    again.lines.filter(({ event, fields }) => event === "restored attempt confirmed" && fields.generation_id === id),
+  ).toEqual([]);
+  expect((await again.show(id, key)).status).toBe("succeeded");
+});
+
+test("a copy of a copy asks since the first backup, as long as something is on its way since then", () => {
+  const db = new Database(":memory:");
+  db.run("CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID");
+  db.run("CREATE TABLE generation (seq INTEGER PRIMARY KEY, completed_at_ms INTEGER)");
+  const now = Date.UTC(2026, 10, 1);
+  const marks = () =>
+    Object.fromEntries(
+      db
+        .query<{ name: string; value: string }, []>("SELECT name, value FROM meta")
+        .all()
+        .map(({ name, value }) => [name, Number(value)]),
+    );
+  db.run("INSERT INTO generation VALUES (1, NULL)");
+  markRestored(db, { takenAtMs: now, nowMs: now + 1 });
+  markRestored(db, { takenAtMs: now + 10, nowMs: now + 20 });
+  expect(marks()).toEqual({ [TAKEN_AT]: now, [RESTORED_AT]: now + 20, [UP_TO_SEQ]: 1 });
+  db.run("UPDATE generation SET completed_at_ms = 5");
+  markRestored(db, { takenAtMs: now + 30, nowMs: now + 40 });
+  expect(marks()).toEqual({ [TAKEN_AT]: now + 30, [RESTORED_AT]: now + 40, [UP_TO_SEQ]: 1 });
+});

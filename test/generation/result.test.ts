@@ -1,0 +1,238 @@
+// Results that cannot be had at once, or at all: fetched again with fresh links, never charged before every file is safe.
+import { afterEach, expect, test } from "bun:test";
+import type { FailureClass } from "../../src/domain/types.ts";
+import type { Rule } from "../../src/simulator/simulator.ts";
+import type { Store } from "../../src/store/store.ts";
+import { FAL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
+import { testDisk } from "./disk.ts";
+import { expectEnd, openScene, type Scene } from "./fixture.ts";
+
+const stops: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+/** A server of files beside the simulator. */
+const serve = (answer: (request: Request) => Response | Promise<Response>) => {
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
+  stops.push(() => server.stop(true));
+  return server;
+};
+const allow = ({ url }: { url: URL }) => ({ GENROUTER_MEDIA__ALLOW: url.host });
+const picture = async ({ simulator }: Scene) => (await fetch(`${simulator.url}/samples/picture.png`)).bytes();
+
+const CONFIRMING = "Confirming the result with the provider.";
+const CHEAP_REPLICATE: TestRoute = { ...REPLICATE, usd: "0.20" };
+
+/** What never becomes a result. */
+const HOPELESS: Rule[] = [
+  { fault: "no-file" },
+  { fault: "missing" },
+  { fault: "expired" },
+  { fault: "expired", status: 410 },
+  { fault: "unreadable" },
+  { fault: "html" },
+  { fault: "empty" },
+  { fault: "wrong-kind" },
+  { fault: "truncated" },
+  { fault: "file-cut" },
+  { fault: "redirect", url: "http://127.0.0.1:1/gone" },
+  { fault: "elsewhere", url: "file:///etc/passwd" },
+];
+/** Where nothing came at all, or what nobody but us is known to be unable to read; all else is no usable file: not what was ordered. */
+const FAILURE_OF: Partial<Record<Rule["fault"], FailureClass>> = {
+  ...{ missing: "result_expired", expired: "result_expired" },
+  ...{ unreadable: "result_unreadable", redirect: "result_unreadable" },
+};
+for (const rule of HOPELESS)
+  test(`${rule.fault} ${rule.status ?? ""}: asked for again and again, then the next route delivers and only that is charged`, async () => {
+    const scene = await openScene({ routes: [FAL, REPLICATE] });
+    scene.simulator.script({ ...rule, endpoint: "life/fal" });
+    const { id } = await scene.begin();
+    const shown = await scene.until(id, ({ message }) => message !== undefined);
+    expect(shown).toMatchObject({ status: "running", message: CONFIRMING, attempts: 1, output: null, cost_usd: null });
+    await scene.hurry(() => scene.received().length === 2);
+    const failure = FAILURE_OF[rule.fault] ?? "mismatched";
+    const state = failure === "mismatched" ? "mismatched" : "failed";
+    await expectEnd(scene, id, { ends: 25, attempts: [state, "delivered"], received: ["fal", "replicate"] });
+    const [failed] = await scene.attempts(id);
+    expect(failed?.failure?.class).toBe(failure);
+  });
+
+/** What becomes a result when it is asked for again. */
+const PASSING: [promise: string, rule: Rule][] = [
+  ["a file whose server is down for a moment", { fault: "file-5xx", fetches: 2 }],
+  ["a file whose connection breaks twice", { fault: "file-cut", fetches: 2 }],
+];
+for (const [what, rule] of PASSING)
+  for (const route of [FAL, CHEAP_REPLICATE])
+    test(`${what} is fetched again from ${route.name}: the same job, charged once`, async () => {
+      const scene = await openScene({ routes: [route, SPARE] });
+      scene.simulator.script(rule);
+      const { id } = await scene.begin();
+      await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: [route.name] });
+      expect(await scene.states(id)).toContain("running.confirming.result");
+      const [job] = scene.simulator.jobs();
+      expect(job?.fetches).toBe(3);
+    });
+
+test("success that is announced before there is a file is confirmed, and the file that comes is taken", async () => {
+  const scene = await openScene({ routes: [CHEAP_REPLICATE, SPARE] });
+  scene.simulator.script({ fault: "early-done", polls: 2 });
+  scene.simulator.script({ fault: "late-ms", ms: 15_000 });
+  const { id } = await scene.begin();
+  await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["replicate"] });
+  expect(await scene.states(id)).toContain("running.confirming.result");
+});
+
+test("a link that has expired is replaced by a fresh one, asked for at the provider", async () => {
+  const asked: string[] = [];
+  const server = serve(async ({ url }) => {
+    const { pathname } = new URL(url);
+    asked.push(pathname);
+    if (pathname === "/fresh") return new Response(await picture(scene));
+    const [job] = scene.simulator.jobs();
+    // From now on the provider announces another address.
+    if (job) job.faults.file = { name: "elsewhere", url: `${server.url.origin}/fresh` };
+    return new Response("over", { status: 403 });
+  });
+  const scene = await openScene({ routes: [FAL, SPARE], env: allow(server) });
+  scene.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/stale` });
+  const { id } = await scene.begin();
+  await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+  expect(asked).toEqual(["/stale", "/fresh"]);
+});
+
+test("two pictures were ordered: both are delivered in their order, and the price is charged once", async () => {
+  const scene = await openScene({ routes: [FAL], files: 2 });
+  const { id } = await scene.begin();
+  const shown = await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+  expect(shown.output?.urls).toHaveLength(2);
+  const [first, second] = await Promise.all([
+    scene.ask("GET", `/v1/generations/${id}/content`),
+    scene.ask("GET", `/v1/generations/${id}/content/2`),
+  ]);
+  expect([first.status, second.status]).toEqual([200, 200]);
+  expect(first.text).not.toBe(second.text);
+});
+
+test("one of two pictures stays missing: the other is delivered and charged, and the operator is told which is not there", async () => {
+  const asked: string[] = [];
+  const server = serve(async ({ url }) => {
+    asked.push(new URL(url).pathname);
+    return asked.length % 2 === 1 ? new Response(await picture(scene)) : new Response("no such file", { status: 404 });
+  });
+  const scene = await openScene({ routes: [FAL, REPLICATE], files: 2, env: allow(server) });
+  scene.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/x.png`, endpoint: "life/fal" });
+  const { id } = await scene.begin();
+  await scene.until(id, ({ message }) => message === CONFIRMING);
+  expect((await scene.ask("GET", `/v1/generations/${id}/content`)).status).toBe(409);
+  await scene.hurry(async () => (await scene.show(id)).status !== "running");
+  const shown = await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+  expect(shown.output?.urls).toHaveLength(1);
+  expect((await scene.ask("GET", `/v1/generations/${id}/content/2`)).status).toBe(404);
+  expect(asked.length).toBeGreaterThanOrEqual(4);
+  const line = scene.lines.find(({ event }) => event === "result incomplete");
+  expect(line?.fields).toMatchObject({ generation_id: id, count: 1, detail: "file 2: its server answers 404" });
+});
+
+test("both of two pictures are missing: nothing is delivered and nothing charged, and the next route delivers both", async () => {
+  const server = serve(() => new Response("no such file", { status: 404 }));
+  const scene = await openScene({ routes: [FAL, REPLICATE], files: 2, env: allow(server) });
+  scene.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/x.png`, endpoint: "life/fal" });
+  const { id } = await scene.begin();
+  await scene.until(id, ({ message }) => message === CONFIRMING);
+  await scene.hurry(() => scene.received().length === 2);
+  const shown = await expectEnd(scene, id, { ends: 25, attempts: ["failed", "delivered"], received: ["fal", "replicate"] });
+  expect(shown.output?.urls).toHaveLength(2);
+});
+
+test("a file that never stops coming is given up after ten minutes, and the next route delivers", async () => {
+  const server = serve(() => {
+    let timer: ReturnType<typeof setInterval>;
+    const start = new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, ...new Array<number>(64).fill(0)]);
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        controller.enqueue(start);
+        timer = setInterval(() => controller.enqueue(Uint8Array.of(0)), 20);
+      },
+      cancel: () => clearInterval(timer),
+    });
+    return new Response(body, { headers: { "content-type": "image/png" } });
+  });
+  const scene = await openScene({ routes: [{ ...FAL, timeoutS: 300 }, REPLICATE], env: allow(server) });
+  scene.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/endless.png`, endpoint: "life/fal" });
+  const { id } = await scene.begin();
+  await scene.eventually(async () => ((await scene.attempts(id))[0]?.results?.length ?? 0) > 0);
+  // The route's own time ends meanwhile; it does not end a collecting.
+  scene.clock.skip(400_000);
+  await scene.untilAttempts(id, "accepted");
+  expect(await scene.show(id)).toMatchObject({ status: "running", attempts: 1 });
+  scene.clock.skip(200_000);
+  await expectEnd(scene, id, { ends: 25, attempts: ["failed", "delivered"], received: ["fal", "replicate"] });
+  expect((await scene.attempts(id))[0]?.failure?.class).toBe("result_unreadable");
+});
+
+test("a result that comes in the moment its time is over does not stand in the way of the next route", async () => {
+  const disk = testDisk();
+  let isHeld = false;
+  let goOn: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  // The end of collecting is being written, slowly, while the files come in after all.
+  const around = (store: Store): Store => ({
+    ...store,
+    commit: async (deeds) => {
+      if (deeds.some((deed) => deed.deed === "step" && deed.event.type === "collectTimeEnded")) {
+        isHeld = true;
+        await held;
+      }
+      return store.commit(deeds);
+    },
+  });
+  const scene = await openScene({ routes: [FAL, REPLICATE], aroundFiles: disk.aroundFiles, around });
+  disk.hold();
+  const { id } = await scene.begin();
+  await scene.eventually(() => disk.turnedAway() === 1);
+  scene.clock.skip(600_000);
+  await scene.eventually(() => isHeld, "the end of the collecting");
+  disk.accept();
+  await scene.eventually(() => disk.kept() === 1, "the files");
+  goOn();
+  await expectEnd(scene, id, { ends: 25, attempts: ["failed", "delivered"], received: ["fal", "replicate"] });
+});
+
+test("our own disk refuses for an hour: the route is not to blame, nobody else is tried, and then the result is taken", async () => {
+  const disk = testDisk();
+  const scene = await openScene({ routes: [FAL, SPARE], aroundFiles: disk.aroundFiles });
+  disk.refuse();
+  const { id } = await scene.begin();
+  await scene.eventually(() => disk.turnedAway() >= 1);
+  for (let minute = 0; minute < 60; minute += 10) {
+    const before = disk.turnedAway();
+    scene.clock.skip(600_000);
+    await scene.eventually(() => disk.turnedAway() > before, "another try");
+  }
+  const shown = await scene.show(id);
+  expect(shown).toMatchObject({ status: "running", attempts: 1, cost_usd: null });
+  expect(shown.message).toBeUndefined();
+  disk.accept();
+  await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+  expect(await scene.store.routeHealth()).toEqual(new Map());
+});
+
+test("our own disk refuses a late result: it waits too, and is charged when there is space", async () => {
+  const disk = testDisk();
+  const scene = await openScene({ routes: [FAL, REPLICATE], aroundFiles: disk.aroundFiles });
+  scene.simulator.script({ fault: "late-ms", ms: 700_000, endpoint: "life/fal" });
+  scene.simulator.script({ fault: "stuck", provider: "replicate" });
+  disk.refuse();
+  const { id } = await scene.begin();
+  await scene.untilAttempts(id, "accepted");
+  scene.clock.skip(600_000);
+  await scene.untilAttempts(id, "capped", "accepted");
+  scene.clock.skip(150_000);
+  await scene.eventually(() => disk.turnedAway() >= 2, "a second try");
+  disk.accept();
+  await expectEnd(scene, id, { ends: 20, attempts: ["delivered", "superseded"], received: ["fal", "replicate"] });
+});

@@ -1,0 +1,63 @@
+// Routes whose providers have named a last day: the operator is told before, and after it no plan has them.
+import { expect, test } from "bun:test";
+import { testClock } from "../clock.ts";
+import { catalogueOf, FAL, MODEL, REPLICATE } from "./catalogue.ts";
+import { expectEnd, openScene, type Scene } from "./fixture.ts";
+
+const DAY_MS = 86_400_000;
+const ENDS = "2026-12-03";
+const OVER_MS = Date.UTC(2026, 11, 4);
+const told = ({ lines }: Scene) =>
+  lines.flatMap(({ event, fields }) => (event === "route ends" ? [`${fields.route_id}: ${fields.reason}`] : []));
+const pricesShown = async (scene: Scene) => {
+  const { body } = await scene.ask("GET", "/v1/models", { key: null });
+  const [model] = body.data as { price: { rates: { usd: number }[] } }[];
+  return model?.price.rates.map(({ usd }) => usd);
+};
+const openAt = (atMs: number, routes = [{ ...FAL, ends: ENDS }, REPLICATE]) => openScene({ routes, clock: testClock(100, atMs) });
+
+test("on its last day a route is used as ever; a moment after it the next one is quoted, planned and shown", async () => {
+  const scene = await openAt(OVER_MS - 600_000);
+  const { id, quoted_usd } = await scene.begin();
+  expect(quoted_usd).toBe(0.2);
+  await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+  expect(await pricesShown(scene)).toEqual([0.2]);
+  scene.clock.skip(600_000);
+  const after = await scene.begin();
+  expect(after.quoted_usd).toBe(0.25);
+  expect(await scene.until(after.id)).toMatchObject({ status: "succeeded", cost_usd: 0.25 });
+  expect(scene.received()).toEqual(["fal", "replicate"]);
+  expect(await pricesShown(scene)).toEqual([0.25]);
+});
+
+test("what was planned before and not begun passes it over, and nothing is tried there", async () => {
+  const scene = await openScene({
+    routes: [{ ...FAL, ends: ENDS }, REPLICATE],
+    clock: testClock(100, OVER_MS - 600_000),
+    env: { GENROUTER_LIMITS__SEATS: "1" },
+  });
+  await scene.occupy({ ms: 500_000 });
+  const { id } = await scene.begin();
+  expect((await scene.show(id)).status).toBe("queued");
+  scene.clock.stall(700_000);
+  await expectEnd(scene, id, { ends: 25, attempts: ["delivered"], received: ["fal", "replicate"] });
+  const journal = await scene.store.journalOf(await scene.seqOf(id));
+  expect(JSON.stringify(journal)).toContain('"reason":"ended"');
+});
+
+test("a model whose last route has ended is not offered any more", async () => {
+  const scene = await openAt(OVER_MS, [{ ...FAL, ends: ENDS }]);
+  const answered = await scene.ask("POST", "/v1/generations", { body: { model: MODEL, input: { prompt: "x" } } });
+  expect(answered.status).toBe(422);
+  expect(answered.text).toContain("model_not_available");
+  expect((await scene.ask("GET", "/v1/models", { key: null })).body.data).toEqual([]);
+});
+
+test("the operator is told from 30 days before, at the start and when another catalogue is taken", async () => {
+  expect(told(await openAt(OVER_MS - 30 * DAY_MS - 600_000))).toEqual([]);
+  const scene = await openAt(OVER_MS - 30 * DAY_MS);
+  expect(told(scene)).toEqual([`${MODEL}/fal: its last day is ${ENDS}`]);
+  scene.rooms.replaceCatalogue(catalogueOf([{ ...FAL, ends: "2026-11-10" }, REPLICATE]));
+  expect(told(scene).slice(1)).toEqual([`${MODEL}/fal: its last day is 2026-11-10`]);
+  expect(told(await openAt(OVER_MS))).toEqual([`${MODEL}/fal: its last day was ${ENDS}: it is in no plan any more`]);
+});

@@ -1,0 +1,78 @@
+// What is added up of generations survives what happens between two turns of adding: a crash, and going back to a backup.
+import { afterAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { backUp } from "../backup/fixture.ts";
+import { runHere } from "../cli/captured.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { type House, openHouse } from "../harness.ts";
+
+afterAll(dropDirs);
+
+/** Ends `count` generations, every third of them as a failure. */
+const live = async (house: House, count: number): Promise<string[]> => {
+  const made = await Promise.all(
+    Array.from({ length: count }, (_, n) =>
+      house.submit("sim-image-1", { prompt: n % 3 === 2 ? `[sim:refuse] ${n}` : `kite ${n}` }),
+    ),
+  );
+  for (const { id } of made) await house.until(id);
+  return made.map(({ id }) => id);
+};
+const whole = async ({ store }: House) => {
+  const rows = await store.usage({ fromDay: 0, toDay: 99_999, accountId: null, by: "account" });
+  const sum = (of: (row: (typeof rows)[number]) => number) => rows.reduce((total, row) => total + of(row), 0);
+  return [sum((row) => row.succeeded), sum((row) => row.failed), sum((row) => row.chargedCredits), sum((row) => row.waitMs)];
+};
+const recount = async ({ store }: House, ids: readonly string[]) => {
+  const sums = [0, 0, 0, 0] as [number, number, number, number];
+  for (const id of ids) {
+    const one = await store.findGeneration(id);
+    if (!one?.completedAtMs) throw new Error(`${id} has not ended`);
+    sums[one.status === "succeeded" ? 0 : 1] += 1;
+    sums[2] += one.costCredits ?? 0;
+    sums[3] += one.completedAtMs - one.createdAtMs;
+  }
+  return sums;
+};
+
+test("usage goes on where it was after a crash, and after going back to a backup of a moment between", async () => {
+  const dir = freshDir();
+  let house = await openHouse({ dir, factor: 1000 });
+  const before = await live(house, 9);
+  await house.rooms.post({ deed: "roll-up-usage", limit: 5 });
+  expect(await house.store.usageBehind()).toBeGreaterThan(0);
+  await house.crash();
+  const { path } = backUp(dir, freshDir());
+
+  house = await openHouse({ dir, factor: 1000 });
+  const after = await live(house, 6);
+  await house.rooms.upkeep.rollUpUsage();
+  expect(await whole(house)).toEqual(await recount(house, [...before, ...after]));
+  await house.close();
+
+  const to = join(freshDir(), "data");
+  expect((await runHere(["backup", "restore", path, "--to", to, "--yes"])).exit as number).toBe(0);
+  house = await openHouse({ dir: to, factor: 1000 });
+  await house.rooms.upkeep.rollUpUsage();
+  expect(await whole(house)).toEqual(await recount(house, before));
+  await house.close();
+});
+
+test("many who look at once while generations end find all that had ended before they asked", async () => {
+  const house = await openHouse({ factor: 1000 });
+  const first = await live(house, 6);
+  const others = live(house, 12);
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      await house.rooms.upkeep.rollUpUsage();
+      const [succeeded = 0, failed = 0] = await whole(house);
+      expect(succeeded + failed).toBeGreaterThanOrEqual(first.length);
+    }),
+  );
+  const all = [...first, ...(await others)];
+  await house.rooms.upkeep.rollUpUsage();
+  const sums = await recount(house, all);
+  expect(Math.min(...sums)).toBeGreaterThan(0);
+  expect(await whole(house)).toEqual(sums);
+  await house.close();
+});

@@ -1,0 +1,294 @@
+// The whole service in one call: real rooms, real HTTP, the simulator behind real sockets, time that runs fast.
+import { expect } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Catalogue } from "../catalogue/load.ts";
+import type { Office } from "../src/admin/admin-service.ts";
+import { joinRooms, type Rooms, type RoomsParts } from "../src/app/components.ts";
+import { readSettings } from "../src/config/load.ts";
+import { hashApiKey, newApiKey, newId } from "../src/domain/ids.ts";
+import type { Json, JsonObject, KeyScope } from "../src/domain/types.ts";
+import { type KeptFiles, openKeptFiles } from "../src/files/create-storage.ts";
+import type { Files } from "../src/files/port.ts";
+import type { EventFields, EventName } from "../src/logging/events.ts";
+import { kindsOf, unsaidOf } from "../src/simulator/embedded.ts";
+import { openSimulator, type Simulator, type SimulatorOptions } from "../src/simulator/simulator.ts";
+import type { Pragmas } from "../src/store/sqlite/open.ts";
+import type { Store } from "../src/store/store.ts";
+import { type TestClock, testClock } from "./clock.ts";
+import { eventually } from "./eventually.ts";
+import { officeOf } from "./harness-admin.ts";
+import { addressesOf, countRows, watchFiles } from "./harness-deps.ts";
+import { sampleCatalogue } from "./sample/catalogue.ts";
+import { sandboxUnder, testSandbox } from "./sandbox.ts";
+import { watchLoop } from "./stall/harness.ts";
+import { openDirectory, openHere } from "./store/open-store.ts";
+import { testTelemetry } from "./telemetry/open-telemetry.ts";
+
+export type Tenant = { accountId: string; accountSeq: number; key: string; keyId: string };
+export type Answered = { status: number; headers: Headers; body: JsonObject & { [key: string]: Json }; text: string };
+/** A generation as the API shows it. */
+export type Shown = {
+  id: string;
+  status: string;
+  message?: string;
+  output: { urls: string[]; width?: number; height?: number; duration_s?: number; has_audio?: boolean } | null;
+  quoted_usd: number;
+  reserved_usd: number | null;
+  cost_usd: number | null;
+  attempts: number;
+  error: { code: string; message: string } | null;
+  created_at: string;
+  completed_at: string | null;
+};
+
+/** An answer and what it was the answer to. */
+export type Heard = { method: string; path: string; status: number; headers: Headers; text: string };
+
+export type HouseOptions = {
+  /** Settings as environment names, e.g. `{ GENROUTER_LIMITS__SEATS: "1" }`. */
+  env?: Record<string, string>;
+  catalogue?: Catalogue;
+  /** Those that there is a key of; fal and Replicate when absent. */
+  providers?: readonly string[];
+  /** How many times faster than life; 0 stands still until `clock.skip`. */
+  factor?: number;
+  /** Keeps everything in this directory instead of in memory, so that the house can be opened again. */
+  dir?: string;
+  /** A simulator that outlives the house. */
+  simulator?: Simulator;
+  simulate?: SimulatorOptions;
+  clock?: TestClock;
+  callTimes?: { submitMs?: number; pollMs?: number; findMs?: number; cancelMs?: number };
+  /** Stops before recovery, so that the service is still `restarting`. */
+  unrecovered?: true;
+  /** Put around the store, e.g. to hold its commits back. */
+  around?: (store: Store) => Store;
+  /** Put around the result files, e.g. for a disk that refuses. */
+  aroundFiles?: (files: Files) => Files;
+  /** `thread`: the store as the service has it, on disk and written by a thread of its own. */
+  writer?: "thread";
+  /** One of several nodes: the store that they share, the address in front of all of them, and what all of them log. */
+  node?: { store: Store; front: string; lines: House["lines"] };
+  /** Settings of the database, e.g. `{ maxPages: 200 }` for a disk that fills. */
+  pragmas?: Partial<Pragmas>;
+  /** As one of several nodes keeps its result files. */
+  shared?: boolean;
+  /** Where media is found. */
+  media?: RoomsParts["media"];
+  /** Told of every answer. */
+  heard?: (answer: Heard) => void;
+};
+
+export type House = {
+  url: string;
+  /** Where this node listens itself. */
+  own: string;
+  clock: TestClock;
+  simulator: Simulator;
+  rooms: Rooms;
+  /** What its operator may do. */
+  office(): Promise<Office>;
+  /** What waits on disk for the bucket. */
+  waiting: KeptFiles["waiting"];
+  store: Store;
+  tenant: Tenant;
+  lines: { event: EventName; fields: EventFields }[];
+  /** A new account with credits and a key. */
+  newTenant(credits?: number, scope?: KeyScope): Promise<Tenant>;
+  /** A request as it is, with the tenant's key unless another is given. */
+  ask(
+    method: string,
+    path: string,
+    more?: { body?: unknown; key?: string | null; headers?: Record<string, string> },
+  ): Promise<Answered>;
+  /** Submits and expects 202. */
+  submit(model: string, input: JsonObject, more?: JsonObject): Promise<Shown>;
+  show(id: string, key?: string): Promise<Shown>;
+  /** Polls until the generation has ended, or `reached` holds. */
+  until(id: string, reached?: (shown: Shown) => boolean, key?: string): Promise<Shown>;
+  /** Calls again and again, letting everything else go on, until it returns something. */
+  eventually: typeof eventually;
+  balance(tenant?: Tenant): Promise<{ available: number; held: number; charged: number; inProgress: number }>;
+  /** What one of several nodes has been told, all of them know. */
+  told(): Promise<void>;
+  /** How many nodes it has. */
+  nodes: number;
+  /** The rows of every table, counted by whoever may read them. */
+  countRows(): Promise<JsonObject>;
+  /** The thirteen invariants hold. */
+  verify(): Promise<void>;
+  /** Stops as a crash would: nothing is finished, nothing is told. */
+  crash(): Promise<void>;
+  /** Verifies, then closes everything. */
+  close(): Promise<void>;
+};
+
+const quiet: Record<string, string> = { GENROUTER_LIMITS__BURST_PER_S: "100000", GENROUTER_LIMITS__IN_PROGRESS: "1000" };
+const WRITERS_MS = 1000;
+
+export const openHouse = (options: HouseOptions = {}): Promise<House> => watchLoop(() => open(options));
+
+const open = async (options: HouseOptions): Promise<House> => {
+  const clock = options.clock ?? testClock(options.factor ?? 100);
+  const catalogue = options.catalogue ?? sampleCatalogue();
+  const endpoints = { kindOf: kindsOf(() => catalogue), unsaid: unsaidOf(() => catalogue) };
+  void testSandbox.held();
+  const simulator =
+    options.simulator ?? (await openSimulator({ clock, sandbox: sandboxUnder(clock), ...endpoints, ...options.simulate }));
+  const host = new URL(simulator.url).host;
+  const dir = options.dir ?? mkdtempSync(join(tmpdir(), "house-"));
+  const settings = readSettings({
+    ...quiet,
+    ...addressesOf(simulator, options.providers),
+    GENROUTER_MEDIA__ALLOW: host,
+    GENROUTER_DATA__DIR: dir,
+    ...options.env,
+  });
+  const path = options.dir ? join(dir, "genrouter.db") : ":memory:";
+  const { around = (inner) => inner, aroundFiles = (inner) => inner, pragmas = {}, media } = options;
+  const store = around(
+    options.node
+      ? options.node.store
+      : options.writer === "thread"
+        ? await openDirectory({ dir, mode: "test", pragmas })
+        : await openHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas }),
+  );
+  const lines: House["lines"] = options.node?.lines ?? [];
+  const telemetry = testTelemetry((event, fields = {}) => void lines.push({ event, fields }));
+  const { log } = telemetry;
+  const kept = await openKeptFiles({ settings, clock, log, store, shared: options.shared ?? options.node !== undefined });
+  const watched = watchFiles(kept.files);
+  const office = () => officeOf({ settings, store, catalogue, clock, dir, rooms: () => rooms });
+  const rooms: Rooms = await joinRooms({
+    ...{ settings, clock, telemetry, log, store },
+    files: aroundFiles(watched.files),
+    spool: kept.spool,
+    ...{ outcomes: kept.outcomes, isDiskFull: kept.isDiskFull, isBucketDown: kept.isBucketDown },
+    copies: kept.copies,
+    waiting: kept.waiting,
+    ...{ catalogue, pace: 1 },
+    unknownOutcome: () => lines.push({ event: "store outcome unknown", fields: {} }),
+    office,
+    ...(options.callTimes ? { callTimes: options.callTimes } : {}),
+    media: { sandbox: sandboxUnder(clock), ...media },
+  });
+  const listening = await rooms.http.listen({ host: "127.0.0.1", port: 0 });
+  const url = options.node?.front ?? listening.url;
+  rooms.listensAt(url);
+  if (!options.unrecovered) {
+    await rooms.recover();
+    await rooms.tenure?.begin();
+    kept.begin();
+  }
+
+  const newTenant = async (credits = 100_000, scope: KeyScope = "generate"): Promise<Tenant> => {
+    const atMs = clock.nowMs();
+    const accountId = newId("acc");
+    await rooms.post({ deed: "create-account", id: accountId, name: "tenant", atMs });
+    const accountSeq = (await store.account(accountId))?.seq ?? 0;
+    if (credits > 0)
+      await rooms.post({ deed: "credit", accountSeq, kind: "topup", credits, note: "test", reference: null, atMs });
+    const key = newApiKey("test");
+    const keyId = newId("key");
+    await rooms.post({
+      deed: "create-key",
+      id: keyId,
+      accountSeq,
+      scope,
+      name: "",
+      hash: hashApiKey(key),
+      start: key.slice(0, 12),
+      atMs,
+    });
+    return { accountId, accountSeq, key, keyId };
+  };
+  const tenant = await newTenant();
+
+  const ask: House["ask"] = async (method, path, { body, key = tenant.key, headers = {} } = {}) => {
+    const first = await fetch(`${url}${path}`, {
+      method,
+      headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      redirect: "manual",
+    });
+    options.heard?.({ method, path, status: first.status, headers: first.headers, text: await first.clone().text() });
+    // Files of nodes are in a bucket, and clients follow there, without their key.
+    const there = options.node && first.status === 302 ? first.headers.get("location") : null;
+    const response = there === null ? first : await fetch(there, { method, headers });
+    const text = await response.text();
+    let parsed: JsonObject = {};
+    try {
+      parsed = JSON.parse(text) as JsonObject;
+    } catch {
+      parsed = {};
+    }
+    return { status: response.status, headers: response.headers, body: parsed, text };
+  };
+  const show = async (id: string, key = tenant.key): Promise<Shown> => {
+    const answered = await ask("GET", `/v1/generations/${id}`, { key });
+    expect(answered.status).toBe(200);
+    return answered.body as unknown as Shown;
+  };
+  let isClosed = false;
+  const closeAll = async () => {
+    if (isClosed) return;
+    isClosed = true;
+    await rooms.stop();
+    await kept.stop();
+    if (!options.simulator) await simulator.stop();
+    if (!options.clock) clock.stop();
+    await store.close();
+    if (options.dir) return;
+    // A file that is still written would make the directory anew; one that a test holds back for good is not waited for.
+    const endMono = performance.now() + WRITERS_MS;
+    while (!watched.isIdle() && performance.now() < endMono) await new Promise((wake) => setTimeout(wake, 2));
+    rmSync(dir, { recursive: true, force: true });
+  };
+  const verify = async () => {
+    const broken = (await store.verify(clock.nowMs())).filter((check) => !check.ok);
+    expect(broken).toEqual([]);
+  };
+  return {
+    url,
+    own: listening.url,
+    clock,
+    simulator,
+    rooms,
+    office,
+    waiting: kept.waiting,
+    store,
+    tenant,
+    lines,
+    newTenant,
+    ask,
+    submit: async (model, input, more = {}) => {
+      const answered = await ask("POST", "/v1/generations", { body: { model, input, ...more } });
+      if (answered.status !== 202) throw new Error(`submission answered ${answered.status} ${answered.text}`);
+      return answered.body as unknown as Shown;
+    },
+    show,
+    eventually,
+    until: (id, reached = (shown) => shown.status === "succeeded" || shown.status === "failed", key = tenant.key) =>
+      eventually(async () => {
+        const shown = await show(id, key);
+        return reached(shown) && shown;
+      }, `generation ${id}`),
+    balance: async (of = tenant) => {
+      const account = await store.account(of.accountId);
+      if (!account) throw new Error(`no account ${of.accountId}`);
+      const { availableCredits, heldCredits, chargedCredits, inProgress } = account;
+      return { available: availableCredits, held: heldCredits, charged: chargedCredits, inProgress };
+    },
+    told: async () => undefined,
+    nodes: 1,
+    countRows: async () => countRows(path),
+    verify,
+    crash: closeAll,
+    close: async () => {
+      if (!isClosed) await verify();
+      await closeAll();
+    },
+  };
+};

@@ -1,0 +1,221 @@
+// The door on a real port with small honest rooms behind it: records in a map, files on disk, links that are signed.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ModelEntry } from "../../catalogue/public-model.ts";
+import { readSettings } from "../../src/config/load.ts";
+import { refuse } from "../../src/domain/api-errors.ts";
+import type { Clock } from "../../src/domain/clock.ts";
+import { generationId, hashApiKey, newApiKey, newGenerationSeq } from "../../src/domain/ids.ts";
+import type { Caller, GenerationRecord } from "../../src/domain/types.ts";
+import { openCopies } from "../../src/files/input-copies.ts";
+import { openLocalFiles } from "../../src/files/local.ts";
+import type { Files } from "../../src/files/port.ts";
+import { openInputLinks } from "../../src/files/signed-input-links.ts";
+import { type Links, openLinks } from "../../src/files/signed-links.ts";
+import type { Order, Submit } from "../../src/generations/submit.ts";
+import { type Http, openHttp } from "../../src/http/server.ts";
+import type { EventFields, EventName } from "../../src/logging/events.ts";
+import { openCallbacks } from "../../src/providers/callback-urls.ts";
+
+export const START_MS = Date.UTC(2026, 9, 19, 12);
+
+export type House = {
+  url: string;
+  http: Http;
+  /** The key of an account that may do everything. */
+  key: string;
+  files: Files;
+  links: Links;
+  /** Orders that came through the door, in order. */
+  orders: Order[];
+  lines: { event: EventName; fields: EventFields }[];
+  advance(ms: number): void;
+  addCaller(more?: Partial<Caller>): string;
+  changeCaller(key: string, more: Partial<Caller>): void;
+  addRecord(more?: Partial<GenerationRecord>): GenerationRecord;
+  setModels(entries: ModelEntry[]): void;
+  setStoreOpen(open: boolean): void;
+  setReadiness(value: { ready: boolean; faults: string[] }): void;
+  /** What the corridor does with an order instead of accepting it. */
+  onSubmit(then: Submit | null): void;
+  /** Makes every read of a generation fail as a defect would. */
+  breakReads(fault: unknown): void;
+  /** How often the store was asked for a key. */
+  keyReads(): number;
+  call(path: string, init?: RequestInit & { key?: string | null }): Promise<Response>;
+  submit(body: string | Uint8Array | ReadableStream, headers?: Record<string, string>): Promise<Response>;
+  [Symbol.asyncDispose](): Promise<void>;
+};
+
+/** Opens a house. `env` sets settings as the environment would. */
+export const openHouse = async (env: Record<string, string> = {}): Promise<House> => {
+  const settings = readSettings({ GENROUTER_LOG__LEVEL: "debug", GENROUTER_LIMITS__BURST_PER_S: "100000", ...env });
+  const dir = await mkdtemp(join(tmpdir(), "door-"));
+  const files = await openLocalFiles(dir);
+  let nowMs = START_MS;
+  const clock: Clock = { nowMs: () => nowMs, after: () => () => undefined };
+  let url = "";
+  const links = openLinks({ secretHex: "5a".repeat(32), baseUrl: () => url, validS: settings.limits.link_s, clock });
+  const callers = new Map<string, Caller>();
+  const records = new Map<string, GenerationRecord>();
+  const orders: Order[] = [];
+  const lines: House["lines"] = [];
+  let models: { entries: ModelEntry[]; version: number } = { entries: [], version: 0 };
+  let isStoreOpen = true;
+  let readiness = { ready: true, faults: [] as string[] };
+  let corridor: Submit | null = null;
+  let fault: { thrown: unknown } | null = null;
+  let keyReads = 0;
+  let accounts = 0;
+
+  const addRecord: House["addRecord"] = (more = {}) => {
+    const seq = newGenerationSeq(nowMs);
+    const record: GenerationRecord = {
+      seq,
+      id: generationId(seq),
+      accountSeq: 1,
+      requestId: "req_1",
+      model: "vidmodel-2.0",
+      status: "queued",
+      message: null,
+      quotedCredits: 29,
+      reservedCredits: 45,
+      costCredits: null,
+      attempts: 0,
+      error: null,
+      output: null,
+      createdAtMs: nowMs,
+      completedAtMs: null,
+      filesExpiredAtMs: null,
+      ...more,
+    };
+    records.set(record.id, record);
+    return record;
+  };
+  const addCaller: House["addCaller"] = (more = {}) => {
+    accounts += 1;
+    const key = newApiKey("test");
+    callers.set(hashApiKey(key), {
+      keySeq: accounts,
+      keyId: `key_${accounts}`,
+      scope: "generate",
+      expiresAtMs: null,
+      models: null,
+      accountSeq: accounts,
+      accountId: `acc_${accounts}`,
+      paused: false,
+      burstPerS: null,
+      inProgressLimit: null,
+      ...more,
+    });
+    return key;
+  };
+
+  const http = openHttp({
+    sharedBurst: null,
+    settings,
+    clock,
+    log: (event, fields = {}) => lines.push({ event, fields }),
+    reads: {
+      callerByKeyHash: async (hash) => {
+        keyReads += 1;
+        return callers.get(hash);
+      },
+      recent: () => undefined,
+      generationById: async (id, accountSeq) => {
+        if (fault) throw fault.thrown;
+        const record = records.get(id);
+        return record?.accountSeq === accountSeq ? record : undefined;
+      },
+      generationBySeq: async (seq) => [...records.values()].find((record) => record.seq === seq),
+      pinsOf: async () => [],
+    },
+    submit: async (order, presence) => {
+      orders.push(order);
+      if (corridor) return corridor(order, presence);
+      if (order.model === "unknown") refuse("model_not_available", "model: is not available");
+      return { record: addRecord({ accountSeq: order.caller.accountSeq, model: order.model }), replayed: false };
+    },
+    models: () => models,
+    files,
+    callbacks: openCallbacks({ secretHex: "ab".repeat(32), publicUrl: "" }),
+    webhook: null,
+    console: null,
+    pages: { console: false, inspector: false },
+    told: () => undefined,
+    links,
+    copies: openCopies(await openLocalFiles(join(dir, "pinned")), null, clock.nowMs),
+    inputLinks: openInputLinks("cd".repeat(32), clock.nowMs),
+    readiness: () => readiness,
+    observe: () => () => undefined,
+    metrics: async () => "# nothing\n",
+    sockets: [],
+    storeOpen: () => isStoreOpen,
+  });
+  ({ url } = await http.listen({ host: "127.0.0.1", port: 0 }));
+  const key = addCaller();
+
+  const call: House["call"] = (path, { key: as = key, ...init } = {}) => {
+    const headers = new Headers(init.headers);
+    if (as !== null && !headers.has("authorization")) headers.set("authorization", `Bearer ${as}`);
+    return fetch(url + path, { redirect: "manual", ...init, headers });
+  };
+  return {
+    url,
+    http,
+    key,
+    files,
+    links,
+    orders,
+    lines,
+    advance: (ms) => {
+      nowMs += ms;
+    },
+    addCaller,
+    changeCaller: (of, more) => {
+      const hash = hashApiKey(of);
+      const before = callers.get(hash);
+      if (before) callers.set(hash, { ...before, ...more });
+    },
+    addRecord,
+    setModels: (entries) => {
+      models = { entries, version: models.version + 1 };
+    },
+    setStoreOpen: (open) => {
+      isStoreOpen = open;
+    },
+    setReadiness: (value) => {
+      readiness = value;
+    },
+    onSubmit: (then) => {
+      corridor = then;
+    },
+    breakReads: (thrown) => {
+      fault = { thrown };
+    },
+    keyReads: () => keyReads,
+    call,
+    submit: (body, headers = {}) => call("/v1/generations", { method: "POST", body, headers }),
+    [Symbol.asyncDispose]: async () => {
+      await http.stop();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+};
+
+/** Puts the bytes of file `n` of a generation on disk. */
+export const keepFile = async (files: Files, id: string, n: number, bytes: Uint8Array): Promise<void> => {
+  const incoming = await files.receive(id, n);
+  await incoming.write(bytes);
+  await incoming.keep({ n, sha256: Bun.SHA256.hash(bytes, "hex"), bytes: bytes.length, mime: "video/mp4" });
+};
+
+/** The error of an answer, or a failing assertion when its body is not the spec's. */
+export const errorOf = async (response: Response): Promise<{ status: number; code: string; message: string }> => {
+  const text = await response.text();
+  if (response.headers.get("content-type") !== "application/json") throw new Error(`not JSON: ${response.status} ${text}`);
+  const { error, ...rest } = JSON.parse(text) as { error: { code: string; message: string } };
+  if (Object.keys(rest).length > 0 || Object.keys(error).join() !== "code,message") throw new Error(`not an error body: ${text}`);
+  return { status: response.status, ...error };
+};

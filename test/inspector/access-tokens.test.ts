@@ -1,0 +1,67 @@
+// The pass by itself: roles by session, pages of other addresses, and whether whoever was let in still may look on.
+import { expect, test } from "bun:test";
+import { openPass, type PassParts } from "../../src/inspector/access.ts";
+
+const HOST = "router.example";
+const openHere = (more: Partial<PassParts> = {}) => {
+  const settings: PassParts["settings"] = {
+    inspector: { enabled: "on", prompts: false },
+    server: { public_url: `https://${HOST}` },
+  };
+  return openPass({ settings, simulated: false, nowMs: () => 0, signedIn: async () => null, ...more });
+};
+const IN = async () => true;
+/** A request of somebody's browser, with the cookie of a session. */
+const ask = (origin: string | null = `https://${HOST}`) =>
+  new Request(`https://${HOST}/inspector/ws`, { headers: { host: HOST, cookie: "s=1", ...(origin === null ? {} : { origin }) } });
+const outcome = async (pass: ReturnType<typeof openPass>, request = ask()) =>
+  pass.admit(request, "203.0.113.9").then(
+    ({ role }) => role,
+    (fault: { status: number }) => fault.status,
+  );
+
+test.each([
+  { is: "operator", gets: "operator" },
+  { is: "viewer", gets: "viewer" },
+  { is: "member", gets: 403 },
+  { is: null, gets: 401 },
+] as const)("who is signed in as $is gets $gets", async ({ is, gets }) => {
+  expect(await outcome(openHere({ signedIn: async () => is && { role: is, isStillIn: IN } }))).toBe(gets);
+});
+
+test("an operator's cookie is worth nothing to a page of another address", async () => {
+  const pass = openHere({ signedIn: async () => ({ role: "operator", isStillIn: IN }) });
+  for (const origin of ["https://evil.example", `https://${HOST}.evil.example`, `https://${HOST}:8443`, "null"])
+    expect(await outcome(pass, ask(origin))).toBe(403);
+  expect(await outcome(pass, ask(null))).toBe("operator");
+});
+
+test("a token opens nothing once whoever asked for it is out, and one of the command line goes on", async () => {
+  let isIn = true;
+  const pass = openHere();
+  const token = pass.issue("viewer", async () => isIn).token;
+  const own = pass.issue("operator").token;
+  const by = (which: string) => new Request(`https://${HOST}/inspector/ws?token=${which}`, { headers: { host: HOST } });
+  const { role, isStillIn } = await pass.admit(by(token), undefined);
+  expect([role, await isStillIn()]).toEqual(["viewer", true]);
+  isIn = false;
+  expect(await isStillIn()).toBe(false);
+  expect(await outcome(pass, by(token))).toBe(401);
+  expect(await outcome(pass, by(own))).toBe("operator");
+});
+
+test("in production it is off unless it is switched on, and this machine is nobody special", async () => {
+  const settings = {
+    inspector: { enabled: "auto", prompts: false },
+    server: { public_url: "" },
+  } as const;
+  const local = new Request("http://127.0.0.1:8080/inspector/ws", { headers: { host: "127.0.0.1:8080" } });
+  const enter = (pass: ReturnType<typeof openPass>) =>
+    pass.admit(local, "127.0.0.1").then(
+      ({ role }) => role,
+      ({ status }) => status,
+    );
+  expect(await enter(openHere({ settings }))).toBe(404);
+  expect(await enter(openHere({ settings: { ...settings, inspector: { enabled: "on", prompts: false } } }))).toBe(401);
+  expect(await enter(openHere({ settings, simulated: true }))).toBe("operator");
+});

@@ -1,0 +1,83 @@
+// What is told of a generation's life: the same way to everybody, and no name, text or address to whom it is not meant for.
+import { expect, test } from "bun:test";
+import { replay } from "../../actors/replay/replay.ts";
+import { Refusal } from "../../src/domain/api-errors.ts";
+import type { LifeTold } from "../../src/inspector/generation-history-dto.ts";
+import { replayOf } from "../../src/inspector/replay-api.ts";
+import { FAL, INPUT, REPLICATE, SPARE } from "../generation/catalogue.ts";
+import { openScene, type Scene } from "../generation/fixture.ts";
+
+const COLLECT_MS = 600_000;
+
+/** A generation that failed on two routes, the second time with words of the provider, and was delivered by the third. */
+const eventful = async () => {
+  const scene = await openScene({ routes: [{ ...FAL, onRefusal: "next" }, REPLICATE, SPARE] });
+  scene.simulator.script({ fault: "429", retry_after_s: 1, times: 1, endpoint: "life/fal" });
+  scene.simulator.script({ fault: "fail", endpoint: "life/fal" });
+  scene.simulator.script({ fault: "drop-after", provider: "replicate", times: 1 });
+  scene.simulator.script({ fault: "fail", provider: "replicate" });
+  const { id } = await scene.begin();
+  await scene.hurry(async () => (await scene.show(id)).completed_at !== null);
+  return { scene, id };
+};
+const ask = (scene: Scene, id: string, asker: Parameters<typeof replayOf>[2]): Promise<LifeTold> =>
+  replayOf({ store: scene.store, collectMs: COLLECT_MS }, id, asker);
+
+test("whoever looks on sees the same way and the same money", async () => {
+  const { scene, id } = await eventful();
+  const { accountSeq } = scene.tenant;
+  const everything = replay((await ask(scene, id, { onlooker: "everything" })).given);
+  expect(everything.faults).toEqual([]);
+  expect(everything.steps.map(({ event }) => event?.type)).toContain("jobFailed");
+  const wayOf = ({ steps }: typeof everything) =>
+    steps.map(({ from, to, transition, asks, movements, context }) => ({ from, to, transition, asks, movements, context }));
+  for (const asker of [{ onlooker: "words" }, { onlooker: "prompts" }, { onlooker: "member", accountSeq }] as const) {
+    const told = replay((await ask(scene, id, asker)).given);
+    expect(told.faults).toEqual([]);
+    expect(wayOf(told)).toEqual(wayOf(everything));
+  }
+});
+
+test("members are told of routes by number: no route, provider, job, reference or text of anybody else", async () => {
+  const { scene, id } = await eventful();
+  const told = await ask(scene, id, { onlooker: "member", accountSeq: scene.tenant.accountSeq });
+  const text = JSON.stringify(told);
+  expect(text).toContain("Route 2");
+  for (const name of ["life/", "replicate", '"fal"', "spare", "http", scene.tenant.accountId, INPUT.prompt])
+    expect(text).not.toContain(name);
+  for (const attempt of await scene.attempts(id)) {
+    expect(text).not.toContain(attempt.ref);
+    if (attempt.job) expect(text).not.toContain(attempt.job.jobId);
+    if (attempt.failure) expect(text).not.toContain(attempt.failure.detail);
+  }
+});
+
+test("operators and viewers see routes and jobs; prompts and what providers say only where that is switched on", async () => {
+  const { scene, id } = await eventful();
+  const told = async (onlooker: "words" | "prompts" | "everything") => JSON.stringify(await ask(scene, id, { onlooker }));
+  const [words, prompts, everything] = [await told("words"), await told("prompts"), await told("everything")];
+  const [first] = await scene.attempts(id);
+  for (const text of [words, prompts, everything]) {
+    expect(text).toContain("life/fal");
+    expect(text).toContain(first?.job?.jobId ?? "no job");
+  }
+  expect([words, prompts, everything].map((text) => text.includes(INPUT.prompt))).toEqual([false, true, true]);
+  const detail = first?.failure?.detail ?? "no detail";
+  expect([words, prompts, everything].map((text) => text.includes(detail))).toEqual([false, false, true]);
+  expect([words, prompts].map((text) => text.includes("http"))).toEqual([false, false]);
+});
+
+test("a generation of another account is not there, nor is one that never was", async () => {
+  const { scene, id } = await eventful();
+  const other = await scene.newTenant();
+  for (const [asked, asker] of [
+    [id, { onlooker: "member", accountSeq: other.accountSeq }],
+    [id, { onlooker: "member", accountSeq: null }],
+    [`gen_${"0".repeat(26)}`, { onlooker: "everything" }],
+    ["../../etc", { onlooker: "everything" }],
+  ] as const) {
+    const fault = await ask(scene, asked, asker).catch((thrown: unknown) => thrown);
+    expect(fault).toBeInstanceOf(Refusal);
+    expect((fault as Refusal).code).toBe("not_found");
+  }
+});

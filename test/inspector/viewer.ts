@@ -1,0 +1,48 @@
+// Looks on at a house as the live page does, over a real socket: keeps all that it was told.
+import type { ActorRow, LiveBatch, SeenEvent } from "../../src/inspector/dto.ts";
+import type { House } from "../harness.ts";
+
+export type Onlooker = {
+  batches: LiveBatch[];
+  texts: string[];
+  rows: Map<string, ActorRow>;
+  events: SeenEvent[];
+  say(ask: unknown): void;
+  close(): Promise<void>;
+};
+
+export const socketUrl = (house: Pick<House, "url">, path: string): string => `${house.url.replace(/^http/, "ws")}${path}`;
+
+/** Connects; resolves when the service has said hello. Rejects when it is turned away. */
+export const lookOn = async (house: Pick<House, "url">, more = "", headers: Record<string, string> = {}): Promise<Onlooker> => {
+  const socket = new WebSocket(socketUrl(house, `/inspector/api/live${more}`), { headers } as never);
+  const seen: Omit<Onlooker, "say" | "close"> = { batches: [], texts: [], rows: new Map(), events: [] };
+  await new Promise<void>((resolve, reject) => {
+    socket.onclose = ({ code }) => reject(new Error(`closed with ${code}`));
+    socket.onerror = () => reject(new Error("turned away"));
+    socket.onmessage = ({ data: told }) => {
+      const batch = JSON.parse(String(told)) as LiveBatch;
+      seen.texts.push(String(told));
+      seen.batches.push(batch);
+      if (batch.reset) seen.rows.clear();
+      for (const row of batch.rows ?? []) seen.rows.set(row.id, row);
+      seen.events.push(...(batch.events ?? []));
+      if (batch.hello) resolve();
+    };
+  });
+  return {
+    ...seen,
+    say: (ask) => socket.send(JSON.stringify(ask)),
+    close: () =>
+      new Promise((resolve) => {
+        socket.onclose = () => resolve();
+        socket.close();
+      }),
+  };
+};
+
+/** A token as a command or the page gets it. @throws where the inspector is switched off */
+export const tokenOf = ({ rooms }: Pick<House, "rooms">, role: "operator" | "viewer") => {
+  if (rooms.issueToken === null) throw new Error("the inspector is switched off");
+  return rooms.issueToken(role, { kind: "command", id: "test", name: "test" });
+};

@@ -1,0 +1,98 @@
+// A scene for media tests: a file store in a new directory, a web server whose answers the test writes, and the room itself.
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSpool } from "../../src/files/inline-spool.ts";
+import { openLocalFiles } from "../../src/files/local.ts";
+import type { Files } from "../../src/files/port.ts";
+import { readAllowed } from "../../src/media/host-allowlist.ts";
+import { type MediaOptions, openMedia } from "../../src/media/media.ts";
+import type { Media } from "../../src/media/port.ts";
+import { testSandbox } from "../sandbox.ts";
+
+export type Answer = (request: Request) => Response | Promise<Response>;
+
+export type Scene = {
+  media: Media;
+  files: Files;
+  /** Puts an answer at a path and returns its URL. */
+  at: (path: string, answer: Answer) => string;
+  /** What was asked so far: `GET /path` or `GET /path bytes=0-1`. */
+  asked: string[];
+  /** Names in the directory of files being received. */
+  leftovers: () => Promise<string[]>;
+};
+
+/** The whole of a file, or the range asked for, as an honest server does it. */
+export const honest =
+  (bytes: Uint8Array, mime = "application/octet-stream"): Answer =>
+  (request) => {
+    const match = /^bytes=(\d+)-(\d*)$/.exec(request.headers.get("range") ?? "");
+    if (!match) return new Response(bytes, { headers: { "content-type": mime } });
+    const start = Number(match[1]);
+    if (start >= bytes.length) return new Response(null, { status: 416 });
+    const end = Math.min(bytes.length, match[2] ? Number(match[2]) + 1 : bytes.length);
+    const headers = { "content-type": mime, "content-range": `bytes ${start}-${end - 1}/${bytes.length}` };
+    return new Response(bytes.slice(start, end), { status: 206, headers });
+  };
+
+/** The whole of a file whatever is asked. */
+export const rangeless =
+  (bytes: Uint8Array): Answer =>
+  () =>
+    new Response(bytes);
+
+/** Sends pieces as they are asked for; `undefined` ends the body, a piece may come late. */
+export const streaming = (
+  next: (n: number) => Promise<Uint8Array | undefined>,
+  headers: Record<string, string> = {},
+): Response => {
+  let n = 0;
+  return new Response(
+    new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        const piece = await next(n++);
+        if (piece) controller.enqueue(piece);
+        else controller.close();
+      },
+    }),
+    { headers },
+  );
+};
+
+export const inScene = async (options: Partial<MediaOptions>, act: (scene: Scene) => Promise<void>): Promise<void> => {
+  const dir = await mkdtemp(join(tmpdir(), "media-"));
+  const asked: string[] = [];
+  const answers = new Map<string, Answer>();
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    idleTimeout: 30,
+    fetch: (request) => {
+      const { pathname } = new URL(request.url);
+      asked.push(["GET", pathname, request.headers.get("range") ?? ""].join(" ").trim());
+      return answers.get(pathname)?.(request) ?? new Response("nothing here", { status: 404 });
+    },
+  });
+  try {
+    const files = await openLocalFiles(dir);
+    const media = openMedia({
+      files,
+      spool: await openSpool(join(dir, "spool"), Date.now),
+      keyFor: () => ({}),
+      allows: readAllowed("127.0.0.1"),
+      allowsResult: () => false,
+      resultBytes: 64 * 1024 * 1024,
+      sandbox: testSandbox,
+      ...options,
+    });
+    const at = (path: string, answer: Answer) => {
+      answers.set(path, answer);
+      return new URL(path, server.url).href;
+    };
+    await act({ media, files, at, asked, leftovers: () => readdir(join(dir, "incoming")) });
+  } finally {
+    await server.stop(true);
+    await rm(dir, { recursive: true, force: true });
+  }
+};

@@ -1,0 +1,84 @@
+// The fair line: whoever used least comes next, an account holds no more than its places, and nobody is forgotten in line.
+import { expect, test } from "bun:test";
+import { type Leave, openFairLine } from "../../../src/media/sandbox/fair-queue.ts";
+
+const NEVER = new AbortController().signal;
+
+/** Lets everybody in line note who came, in order. */
+const openScene = (options: Parameters<typeof openFairLine>[0]) => {
+  const line = openFairLine(options);
+  const came: string[] = [];
+  const leaves: Leave[] = [];
+  const come = (share: string, account: string, signal = NEVER) =>
+    line.take({ share, account }, signal).then((leave) => {
+      came.push(leave ? account : `${account} gave up`);
+      if (leave) leaves.push(leave);
+    });
+  const settle = () => new Promise((turn) => setTimeout(turn, 0));
+  const next = async (cost?: number) => {
+    leaves.shift()?.(cost);
+    await settle();
+  };
+  return { line, came, come, next, settle };
+};
+
+test("accounts come in turn, however many of one are in line", async () => {
+  const { came, come, next, settle } = openScene({ places: 1, perAccount: 1, cost: 1 });
+  for (let n = 0; n < 4; n++) void come("input", "a");
+  void come("input", "b");
+  void come("input", "c");
+  await settle();
+  for (let n = 0; n < 6; n++) await next();
+  expect(came.slice(0, 3).sort()).toEqual(["a", "b", "c"]);
+  expect(came.slice(3)).toEqual(["a", "a", "a"]);
+});
+
+test("who used much waits for those who used little", async () => {
+  const { came, come, next, settle } = openScene({ places: 1, perAccount: 1, cost: 10 });
+  for (let n = 0; n < 3; n++) void come("input", "costly");
+  for (let n = 0; n < 3; n++) void come("input", "light");
+  await settle();
+  await next(3000);
+  for (let n = 0; n < 5; n++) await next(5);
+  expect(came).toEqual(["costly", "light", "light", "light", "costly", "costly"]);
+});
+
+test("shares do not hold up each other", async () => {
+  const { came, come, next, settle } = openScene({ places: 1, perAccount: 8, cost: 1 });
+  for (let n = 0; n < 5; n++) void come("input", `in ${n}`);
+  for (let n = 0; n < 2; n++) void come("result", `out ${n}`);
+  await settle();
+  for (let n = 0; n < 7; n++) await next();
+  expect(came.slice(0, 4).filter((one) => one.startsWith("out")).length).toBe(2);
+});
+
+test("an account has no more than its places at a time, also where others are free", async () => {
+  const { line, came, come, next, settle } = openScene({ places: 4, perAccount: 2, cost: 1 });
+  for (let n = 0; n < 5; n++) void come("input", "a");
+  await settle();
+  expect([came, line.waiting()]).toEqual([["a", "a"], 3]);
+  void come("input", "b");
+  await settle();
+  expect(came).toEqual(["a", "a", "b"]);
+  await next();
+  expect(came).toEqual(["a", "a", "b", "a"]);
+});
+
+test("who gives up leaves the line, and a place is given back once", async () => {
+  const { line, came, come, next, settle } = openScene({ places: 1, perAccount: 1, cost: 1 });
+  const end = new AbortController();
+  const leave = await line.take({ share: "input", account: "first" }, NEVER);
+  void come("input", "a", end.signal);
+  void come("input", "b");
+  end.abort();
+  await settle();
+  expect(came).toEqual(["a gave up"]);
+  leave?.();
+  leave?.();
+  await settle();
+  void come("input", "c");
+  await settle();
+  expect([came, line.waiting()]).toEqual([["a gave up", "b"], 1]);
+  await next();
+  expect(came).toEqual(["a gave up", "b", "c"]);
+});

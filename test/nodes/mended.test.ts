@@ -1,4 +1,0 @@
-// The scenarios of ../api/mended.test.ts on three nodes.
-import { onThreeNodes } from "./three.ts";
-
-onThreeNodes(() => import.meta.require("../api/mended.test.ts"));

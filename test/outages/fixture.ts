@@ -1,0 +1,154 @@
+// The world of one trial: PostgreSQL, perhaps a pooler, a bucket, the providers' simulator, supervised nodes, and callers.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Genrouter } from "../../src/torture/crash/processes.ts";
+import { until } from "../../src/torture/crash/processes.ts";
+import { endow, type SimulatorProcess, startSimulator, type Tenant } from "../../src/torture/crash/world.ts";
+import { type BucketServer, startBucket } from "../cluster/bucket.ts";
+import { type ClusterServer, openClusterServer } from "../cluster/database.ts";
+import { mountSmallDisk, type SmallDisk } from "../disk-faults/disks.ts";
+import { AT_ONCE, type RouteTimes, writeModels } from "./catalogue.ts";
+import { beginLoad, type Load } from "./load.ts";
+import { type SupervisedNode, superviseNode } from "./node.ts";
+import { openPooler, type Pooler } from "./pooler.ts";
+import type { Restarts } from "./unit.ts";
+
+export type WorldPlan = {
+  dir: string;
+  genrouter: Genrouter;
+  restarts: Restarts;
+  seed: number;
+  callers: number;
+  /** Of the nodes. */
+  ports: readonly number[];
+  simulatorPort: number;
+  times: RouteTimes;
+  isPooled: boolean;
+  /** The first node's data directory is a disk of its own, of this size. */
+  smallDisk: string | undefined;
+};
+export type Span = { fromMs: number; toMs: number };
+export type World = {
+  plan: WorldPlan;
+  /** The database, not by way of the pooler. */
+  books: string;
+  tenants: readonly Tenant[];
+  nodes: readonly SupervisedNode[];
+  simulator: SimulatorProcess;
+  load: Load;
+  pooler: Pooler | undefined;
+  disk: SmallDisk | undefined;
+  beganMs: number;
+  /** When the database, or what a trial takes away instead of it, was not there. */
+  away: Span[];
+  /** Takes the database away, and brings it back when `meanwhile` is over. */
+  withoutDatabase(meanwhile: () => Promise<unknown>): Promise<void>;
+  withoutBucket(meanwhile: () => Promise<unknown>): Promise<void>;
+  /** Waits until all nodes are ready. @returns how long the last one took, ms */
+  allReady(patienceMs: number): Promise<number>;
+  /** Waits until callers have work under way, and some of it has ended. */
+  inFlow(): Promise<void>;
+  /** Waits for a moment at which several answers with results are on their way. */
+  midAnswers(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Pictures at their usual times: what a trial takes away is away for a time of real life. */
+const SPEED = 1;
+const CREDITS = 1_000_000;
+const ACCOUNTS = 4;
+const SOME = 6;
+const ANSWERS = 2;
+const READY_MS = 60_000;
+
+const settingsOf = (plan: WorldPlan, bucket: BucketServer, url: string): Record<string, string> => ({
+  GENROUTER_CATALOGUE__DIR: writeModels(join(plan.dir, "catalogue"), plan.times),
+  GENROUTER_STORE__URL: url,
+  ...(plan.isPooled ? { GENROUTER_STORE__PREPARED: "false" } : {}),
+  GENROUTER_STORE__CONNECTIONS: "4",
+  // No load balancer needs the time to find out.
+  GENROUTER_SERVER__LEAVE_S: "0",
+  GENROUTER_LIMITS__IN_PROGRESS: "200",
+  ...bucket.settings("outages/"),
+});
+
+/** @throws Error where this machine mounts none. */
+const mount = (size: string, at: string): SmallDisk => {
+  const disk = mountSmallDisk(size, at);
+  if (typeof disk === "string") throw new Error(disk);
+  return disk;
+};
+
+export const openWorld = async (plan: WorldPlan): Promise<World> => {
+  const { dir, genrouter, restarts, ports, seed } = plan;
+  mkdirSync(dir, { recursive: true });
+  const server: ClusterServer = await openClusterServer();
+  const books = await server.create("outage");
+  const tenants = await endow(books, Array<number>(ACCOUNTS).fill(CREDITS));
+  const pooler = plan.isPooled ? await openPooler(join(dir, "pooler"), server.port) : undefined;
+  let bucket = await startBucket(join(dir, "bucket"));
+  const simulatorPlace = { port: plan.simulatorPort, speed: SPEED, log: join(dir, "simulator.log"), seed };
+  const simulator = await startSimulator(genrouter, simulatorPlace);
+  const url = books.replace(`:${server.port}/`, `:${pooler?.port ?? server.port}/`);
+  const env = settingsOf(plan, bucket, url);
+  const disk = plan.smallDisk === undefined ? undefined : mount(plan.smallDisk, join(dir, "node-1"));
+  const nodes = ports.map((port, index) => {
+    const own = join(dir, `node-${index + 1}`);
+    mkdirSync(own, { recursive: true });
+    return superviseNode(genrouter, { dir: own, simulatorUrl: simulator.url, speed: SPEED, port, env }, restarts);
+  });
+  const begun = () => nodes.filter(({ lives }) => lives.length > 0);
+  const doors = (): readonly string[] => {
+    const ready = begun().filter(({ probe }) => probe.isReady());
+    return (ready.length > 0 ? ready : nodes).map((node) => node.url);
+  };
+  const away: Span[] = [];
+  const during = async (take: () => Promise<unknown>, bring: () => Promise<unknown>, meanwhile: () => Promise<unknown>) => {
+    const span = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
+    away.push(span);
+    await take();
+    await meanwhile();
+    await bring();
+    span.toMs = Date.now();
+  };
+  const load = beginLoad({ tenants, doors, callers: plan.callers, seed });
+  const ended = () => load.lines.filter(({ type }) => type === "seen").length;
+  return {
+    ...{ plan, books, tenants, nodes, simulator, load, pooler, disk, beganMs: Date.now(), away },
+    withoutDatabase: (meanwhile) => during(() => server.kill("fast"), server.start, meanwhile),
+    withoutBucket: (meanwhile) =>
+      during(
+        async () => {
+          bucket.child.kill("SIGKILL");
+          await bucket.child.ended;
+        },
+        async () => {
+          bucket = await startBucket(join(dir, "bucket"), bucket.port);
+        },
+        meanwhile,
+      ),
+    allReady: async (patienceMs) => {
+      const beganMono = performance.now();
+      await Promise.all(begun().map((node) => node.ready(patienceMs)));
+      return Math.round(performance.now() - beganMono);
+    },
+    inFlow: async () => void (await until("work that ends", () => ended() >= SOME, READY_MS)),
+    midAnswers: async () => {
+      const underWay = async () => {
+        const jobs = await simulator.jobs();
+        return jobs.filter(({ provider, state }) => provider === AT_ONCE && state !== "done").length >= ANSWERS;
+      };
+      await until("answers on their way", underWay, READY_MS);
+    },
+    close: async () => {
+      await Promise.all(begun().map((node) => node.stop()));
+      for (const { place, lives } of begun()) writeFileSync(`${place.dir}.log`, lives.map(({ said }) => said()).join("\n"));
+      writeFileSync(join(dir, "bucket.log"), bucket.child.said());
+      simulator.child.kill("SIGKILL");
+      bucket.child.kill("SIGKILL");
+      await Promise.all([simulator.child.ended, bucket.child.ended, pooler?.stop()]);
+      disk?.drop();
+      await server.stop();
+    },
+  };
+};

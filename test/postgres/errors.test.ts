@@ -1,0 +1,29 @@
+// What a provider says may hold what PostgreSQL reads in no JSON: it is kept with U+FFFD in its place, and every reader goes on.
+import { expect, test } from "bun:test";
+import { detailOf, isGivenUrl } from "../../src/providers/parse-response.ts";
+import { admit, openAccount, startedDeed, stepDeed } from "../store/fixture.ts";
+import { onPostgres } from "./databases.ts";
+import { checkNodes, openNodes } from "./nodes.ts";
+
+onPostgres("a provider's words", () => {
+  checkNodes();
+
+  test("half a character and a NUL in an event are kept as U+FFFD: the invariants can be checked, and other nodes read the steps", async () => {
+    const { nodes } = await openNodes({}, {});
+    const [node, other] = nodes;
+    const deed = await admit(node, await openAccount(node, 1000));
+    await node.commit([startedDeed(deed)]);
+    const said = { type: "answerLost", n: 1, detail: "bad \ud800 and \0 and \u{1f98a} and \\ud800" };
+    const outcomes = await node.commit([stepDeed(deed.seq, 2, { event: said })]);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(["stepped"]);
+    const lines = await other.node?.others.steps([{ seq: deed.seq, version: 1 }], true);
+    expect(lines?.map(({ event }) => event)).toEqual([{ ...said, detail: "bad \ufffd and \ufffd and \u{1f98a} and \\ud800" }]);
+  });
+
+  test("words are cut between characters, and an address holds no control character", () => {
+    for (let length = 190; length < 200; length += 1)
+      expect(detailOf(500, "x".repeat(length) + "\u{1f98a}".repeat(10)).isWellFormed()).toBe(true);
+    expect(isGivenUrl("https://example.com/a.mp4")).toBe(true);
+    for (const sign of ["\0", "\u0007", "\u007f"]) expect(isGivenUrl(`https://example.com/${sign}.mp4`)).toBe(false);
+  });
+});

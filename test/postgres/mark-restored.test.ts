@@ -1,0 +1,194 @@
+// A database that was brought back, by a restore or by a standby that was behind, and adopted: nothing that was bought since is bought again.
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "bun:test";
+import { openSimulator } from "../../src/simulator/simulator.ts";
+import { type StepDeed, StoreUnknown } from "../../src/store/mutations.ts";
+import { openPostgresStore } from "../../src/store/postgres/client.ts";
+import { connect } from "../../src/store/postgres/connections.ts";
+import type { Store } from "../../src/store/store.ts";
+import { runHere } from "../cli/captured.ts";
+import { testClock } from "../clock.ts";
+import { openTestBucket } from "../files/s3/bucket.ts";
+import { catalogueOf, INPUT, MODEL, REPLICATE, SPARE } from "../generation/catalogue.ts";
+import { type House, openHouse } from "../harness.ts";
+import { openFront } from "../harness-nodes.ts";
+import { admit, openAccount } from "../store/fixture.ts";
+import { type Database, freshDatabase, onPostgres, ownDatabase } from "./databases.ts";
+import { checkNodes, openNodes } from "./nodes.ts";
+
+const STORY_MS = 120_000;
+
+const adopt = (url: string, ...words: string[]) => runHere(["backup", "adopt", ...words], { GENROUTER_STORE__URL: url });
+const marksIn = async (url: string): Promise<Record<string, number>> => {
+  const line = await connect({ url, prepare: true });
+  const { rows } = await line.send<{ name: string; value: string }>("SELECT name, value FROM meta WHERE name LIKE 'restored_%'");
+  line.close();
+  return Object.fromEntries(rows.map(({ name, value }) => [name, Number(value)]));
+};
+
+/** A copy of a database as it is, which nobody is connected to. */
+const copyOf = async ({ url, server }: Database, copy: string): Promise<string> => {
+  const admin = await connect({ url: server.url("postgres"), prepare: true });
+  const name = new URL(url).pathname.slice(1);
+  // A connection that was closed goes on for a moment.
+  await admin.send("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = ?1", name);
+  await admin.script(`CREATE DATABASE ${copy} TEMPLATE ${name}`);
+  admin.close();
+  return server.url(copy);
+};
+
+onPostgres("a database that was brought back", () => {
+  describe("as of a moment before a generation was sent", () => {
+    /** A generation is accepted, the database copied, the generation delivered over the original; then nodes open the copy. @returns the jobs that were bought. */
+    const live = async (copy: string, before: (url: string) => Promise<void>) => {
+      const clock = testClock(100);
+      const database = await freshDatabase();
+      const bucket = await openTestBucket(clock.nowMs);
+      const simulator = await openSimulator({ clock, kindOf: () => "image" });
+      const front = openFront();
+      onTestFinished(async () => {
+        await front.stop();
+        await bucket.close();
+        await simulator.stop();
+        clock.stop();
+        database.drop();
+      });
+      const open = async (url: string, around = (store: Store) => store): Promise<House> => {
+        const store = await openPostgresStore({ url, prepare: true, readers: 2, mode: "test", nowMs: clock.nowMs() });
+        const house = await openHouse({
+          ...{ clock, simulator, catalogue: catalogueOf([{ ...REPLICATE, usd: "0.20", timeoutS: 2_000 }, SPARE]) },
+          node: { store: around(store), front: front.url, lines: [] },
+          env: { GENROUTER_LIMITS__SLOW_COMMIT_MS: "3600000", ...bucket.settings },
+        });
+        front.nodes.splice(0, front.nodes.length, house.own);
+        return house;
+      };
+      let died: () => void = () => undefined;
+      const isDead = new Promise<void>((resolve) => {
+        died = resolve;
+      });
+      const first = await open(database.url, (store) => ({
+        ...store,
+        commit: async (deeds) => {
+          const isSending = deeds.some((deed) => deed.deed === "step" && (deed as StepDeed).event.type === "slotTaken");
+          if (!isSending) return await store.commit(deeds);
+          died();
+          throw new StoreUnknown("the process has died");
+        },
+      }));
+      const { id } = await first.submit(MODEL, INPUT);
+      await isDead;
+      await first.crash();
+      const url = await copyOf(database, copy);
+      const seq = (house: House) => house.store.findGeneration(id);
+      const ended = async (house: House) => {
+        await house.eventually(async () => {
+          const found = await seq(house);
+          return found?.completedAtMs != null;
+        }, `generation ${id}`);
+        const status = (await seq(house))?.status;
+        await house.verify();
+        await house.crash();
+        return status;
+      };
+      expect(await ended(await open(database.url))).toBe("succeeded");
+      expect(simulator.jobs()).toHaveLength(1);
+      await before(url);
+      expect(await ended(await open(url))).toBe("succeeded");
+      return simulator.jobs().length;
+    };
+
+    test(
+      "what was bought since is found, delivered and not bought again, once it is adopted",
+      async () => {
+        const jobs = await live("copy_adopted", async (url) => {
+          const { exit, out } = await adopt(url);
+          expect(exit).toBe(0);
+          expect(out).toMatch(/^postgres:\/\/.*copy_adopted: as of 20.*; the next start asks the providers/);
+        });
+        expect(jobs).toBe(1);
+      },
+      STORY_MS,
+    );
+
+    test(
+      "is bought a second time by the same story where nobody said so",
+      async () => {
+        expect(await live("copy_not_adopted", async () => undefined)).toBe(2);
+      },
+      STORY_MS,
+    );
+  });
+
+  describe("is adopted", () => {
+    checkNodes();
+    let url = "";
+    let nodes: Store[] = [];
+    let another: Awaited<ReturnType<typeof openNodes>>["another"];
+    beforeEach(async () => {
+      const opened = await openNodes({}, {});
+      [url, nodes, another] = [opened.database.url, [...opened.nodes], opened.another];
+    });
+    afterEach(() => {
+      nodes = [];
+    });
+    const closeAll = () => Promise.all(nodes.map((node) => node.close()));
+
+    test("not while a node is alive, which is named, and then nothing is marked", async () => {
+      const [one] = nodes;
+      await nodes[1]?.close();
+      const { exit, err } = await adopt(url);
+      expect(exit).toBe(75);
+      expect(err).toMatch(
+        new RegExp(`alive \\S+/${one?.node?.slot}/${one?.node?.epoch} \\(pid ${process.pid}, its lease ends in \\d+ s\\)`),
+      );
+      expect(err).toContain("stop every node");
+      expect(await marksIn(url)).toEqual({});
+      await one?.close();
+      expect((await adopt(url)).exit).toBe(0);
+    });
+
+    test("twice as once: with the newest moment that it knows of, up to its newest generation", async () => {
+      const [one] = nodes;
+      if (!one) throw new Error("a node was wanted");
+      const deed = await admit(one, await openAccount(one, 1000));
+      const takenAtMs = await one.lastSeenMs();
+      await closeAll();
+      const answers = [await adopt(url, "--json"), await adopt(url, "--json")];
+      for (const { out } of answers)
+        expect(JSON.parse(out)).toMatchObject({
+          taken_at: new Date(takenAtMs).toISOString(),
+          store: expect.stringMatching(/^postgres:/),
+        });
+      expect(await marksIn(url)).toEqual({
+        restored_taken_at_ms: takenAtMs,
+        restored_up_to_seq: deed.seq,
+        restored_at_ms: expect.any(Number),
+      });
+      expect(await (await another()).restored()).toEqual({ takenAtMs, upToSeq: deed.seq, isSettled: false });
+    });
+
+    test("and a node that only stood still longer than its lease does not go on with what it remembers", async () => {
+      await closeAll();
+      const still = await another();
+      const line = await connect({ url, prepare: true });
+      await line.send("UPDATE lease SET ends_at_ms = now_ms() - 1 WHERE epoch = ?1", still.node?.epoch ?? 0);
+      line.close();
+      expect((await adopt(url)).exit).toBe(0);
+      expect(await still.node?.attend(false)).toBeNull();
+      await expect(still.commit([{ deed: "beat", atMs: 1 }])).rejects.toBeInstanceOf(StoreUnknown);
+    });
+  });
+
+  test("is not what is empty, or cannot be reached: each is told in one line", async () => {
+    const { url } = await ownDatabase();
+    for (const [address, told] of [
+      [url, "has nothing of a service in it"],
+      [url.replace(/[^/]+$/, "no_such_database"), "cannot be adopted"],
+    ] as const) {
+      const { exit, err } = await adopt(address);
+      expect(exit).toBe(75);
+      expect(err).toContain(told);
+      expect(err.trim().split("\n")).toHaveLength(1);
+    }
+  });
+});

@@ -1,0 +1,220 @@
+// Two nodes over one database: no balance is spent twice, nothing is written twice, and neither waits for the other for ever.
+import { expect, test } from "bun:test";
+import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
+import type { AdmitDeed, Deed, DeedOutcome } from "../../src/store/mutations.ts";
+import type { Store } from "../../src/store/store.ts";
+import {
+  type Account,
+  admit,
+  admitDeed,
+  capturedDeed,
+  commitOne,
+  NOW_MS,
+  openAccount,
+  PRICES,
+  releasedDeed,
+  startedDeed,
+  stepDeed,
+  topUp,
+} from "../store/fixture.ts";
+import { openPurchaseDeed, payDeed } from "../store/purchases.ts";
+import { onPostgres } from "./databases.ts";
+import { checkNodes, openNodes } from "./nodes.ts";
+
+/** Sends deeds one by one, every second one to the other node, all of them at once. */
+const atBoth = <D extends Deed>(nodes: readonly [Store, Store], deeds: readonly D[]) =>
+  Promise.all(deeds.map((deed, i) => commitOne(nodes[i % 2 === 0 ? 0 : 1], deed)));
+const kinds = (outcomes: readonly DeedOutcome[]): Record<string, number> =>
+  Object.fromEntries([...Map.groupBy(outcomes, ({ kind }) => kind)].map(([kind, all]) => [kind, all.length]));
+const balance = async (store: Store, { id }: Account) => {
+  const row = await store.account(id);
+  return [row?.availableCredits, row?.heldCredits, row?.chargedCredits, row?.inProgress];
+};
+
+onPostgres("two nodes", () => {
+  checkNodes();
+
+  test("of 200 submissions at both, on a balance for 50, 50 are accepted", async () => {
+    const { nodes } = await openNodes({}, {});
+    const account = await openAccount(nodes[0], 50 * PRICES.c);
+    const deeds = Array.from({ length: 200 }, () => admitDeed(account));
+    const batches = Array.from({ length: 20 }, (_, i) => deeds.slice(i * 10, i * 10 + 10));
+    const outcomes = await Promise.all(batches.map((batch, i) => nodes[i % 2 === 0 ? 0 : 1].commit(batch)));
+    expect(kinds(outcomes.flat())).toEqual({ admitted: 50, insufficient_credits: 150 });
+    expect(await balance(nodes[1], account)).toEqual([0, 50 * PRICES.c, 0, 50]);
+  });
+
+  test("one idempotency key at both at once, fifty times, is one generation", async () => {
+    const { nodes } = await openNodes({}, {});
+    const account = await openAccount(nodes[0], 1000);
+    const outcomes = await atBoth(
+      nodes,
+      Array.from({ length: 50 }, () => admitDeed(account, { idempotencyKey: "once" })),
+    );
+    expect(kinds(outcomes)).toEqual({ admitted: 1, replayed: 49 });
+    expect(new Set(outcomes.map((one) => ("record" in one ? one.record.id : ""))).size).toBe(1);
+    expect(await balance(nodes[0], account)).toEqual([890, 110, 0, 1]);
+  });
+
+  test("no more generations are in progress than the account may have, whichever node they come to", async () => {
+    const { nodes } = await openNodes({}, {});
+    const account = await openAccount(nodes[0], 5000);
+    const deeds = Array.from({ length: 30 }, () => admitDeed(account, { inProgressLimit: 7 }));
+    expect(kinds(await atBoth(nodes, deeds))).toEqual({ admitted: 7, concurrency_limit: 23 });
+  });
+
+  test("a key's limit is one for both", async () => {
+    const { nodes } = await openNodes({}, {});
+    const account = await openAccount(nodes[0], 5000);
+    const [key] = await nodes[0].keys(account.id);
+    await commitOne(nodes[0], {
+      deed: "set-key",
+      keyId: key?.id ?? "",
+      limits: { day: 550, week: null, month: null },
+      atMs: NOW_MS,
+    });
+    const deeds = Array.from({ length: 30 }, () => admitDeed(account));
+    expect(kinds(await atBoth(nodes, deeds))).toEqual({ admitted: 5, key_limit: 25 });
+  });
+
+  test("submissions, ends and top-ups of the same few accounts at four nodes: none waits for one that waits for it", async () => {
+    const { database, nodes } = await openNodes({}, {}, {}, {});
+    const accounts: Account[] = [];
+    for (let n = 0; n < 4; n += 1) accounts.push(await openAccount(nodes[0], 20_000));
+    const ofAll = (from: number): Account[] => [...accounts.slice(from % 4), ...accounts.slice(0, from % 4)];
+    const work = async (store: Store, turn: number): Promise<DeedOutcome[]> => {
+      const told: DeedOutcome[] = [];
+      for (let round = 0; round < 6; round += 1) {
+        const order = ofAll(turn + round);
+        // Accounts come in another order each time, and what is written alone is among what is written together.
+        const admits = (turn % 2 === 0 ? order : order.toReversed()).map((account) => admitDeed(account));
+        const credits = order.slice(0, 2).map(
+          ({ seq: accountSeq }): Deed => ({
+            deed: "credit",
+            ...{ accountSeq, kind: "topup", credits: 5, note: "pack", reference: null, atMs: NOW_MS },
+          }),
+        );
+        told.push(...(await store.commit([...admits.slice(0, 2), ...credits, ...admits.slice(2)])));
+        const ends = admits
+          .toReversed()
+          .flatMap((deed, i) =>
+            i % 2 === 0
+              ? [capturedDeed(deed.seq, 2, 1, PRICES.a)]
+              : [releasedDeed(deed.seq, 2, { attemptChanges: [{ n: 1, state: "failed" }] })],
+          );
+        told.push(...(await store.commit([...admits.map((deed) => startedDeed(deed)), ...ends])));
+      }
+      return told;
+    };
+    const outcomes = await Promise.all(nodes.flatMap((store, n) => [0, 1, 2].map((turn) => work(store, n + turn))));
+    expect(kinds(outcomes.flat())).toEqual({ admitted: 12 * 24, done: 12 * 12, stepped: 12 * 48 });
+    expect(database.server.log()).not.toContain("deadlock");
+    for (const account of accounts) {
+      const [available = 0, held, charged = 0, inProgress] = await balance(nodes[3], account);
+      expect([held, inProgress, available + charged]).toEqual([0, 0, 20_000 + 5 * 36]);
+    }
+  }, 60_000);
+
+  test("usage that four nodes add up at once, and keys that they note the use of, are each in one order", async () => {
+    const { database, nodes } = await openNodes({}, {}, {}, {});
+    const accounts: Account[] = [];
+    for (let n = 0; n < 8; n += 1) accounts.push(await openAccount(nodes[0], 10_000));
+    await Promise.all(
+      nodes.map(async (store, n) => {
+        const admits = (n % 2 === 0 ? accounts : accounts.toReversed()).map((account) => admitDeed(account));
+        await store.commit(admits);
+        for (const step of [(one: AdmitDeed) => startedDeed(one), (one: AdmitDeed) => capturedDeed(one.seq, 2, 1, PRICES.a)])
+          for (const deed of admits) await commitOne(store, step(deed));
+      }),
+    );
+    const uses = accounts.map(({ keySeq }) => [keySeq, NOW_MS] as const);
+    for (let round = 0; round < 6; round += 1)
+      await Promise.all(
+        nodes.map((store, n) =>
+          store.commit([
+            { deed: "roll-up-usage", limit: 4 },
+            { deed: "note-key-use", uses: n % 2 === 0 ? uses : uses.toReversed() },
+          ]),
+        ),
+      );
+    expect(database.server.log()).not.toContain("deadlock");
+    expect(
+      (await nodes[1].usage({ by: "account", accountId: null, fromDay: 0, toDay: 1e6 })).map((row) => row.succeeded),
+    ).toEqual(accounts.map(() => 4));
+  });
+
+  test("a step of a generation that the other owns is stale", async () => {
+    const { nodes } = await openNodes({}, {});
+    const [one, two] = nodes;
+    const account = await openAccount(one, 1000);
+    const deed = await admit(one, account);
+    expect(await commitOne(two, startedDeed(deed))).toEqual({ kind: "stale" });
+    expect((await commitOne(one, startedDeed(deed))).kind).toBe("stepped");
+    expect(await commitOne(two, capturedDeed(deed.seq, 2, 1, PRICES.a))).toEqual({ kind: "stale" });
+    expect(await commitOne(two, stepDeed(deed.seq, 2))).toEqual({ kind: "stale" });
+    expect((await one.unfinished(0, 10)).map(({ seq }) => seq)).toEqual([deed.seq]);
+    expect(await two.unfinished(0, 10)).toEqual([]);
+  });
+
+  test("what one has answered the other reads", async () => {
+    const { nodes } = await openNodes({}, {});
+    const [one, two] = nodes;
+    const account = await openAccount(one, 2000);
+    for (let n = 0; n < 10; n += 1) {
+      const deed = await admit(n % 2 === 0 ? one : two, account);
+      expect((await (n % 2 === 0 ? two : one).generationById(deed.id, account.seq))?.status).toBe("queued");
+    }
+  });
+
+  test("a key that both rotate at once is rotated once", async () => {
+    const { nodes } = await openNodes({}, {});
+    const account = await openAccount(nodes[0], 0);
+    const [key] = await nodes[0].keys(account.id);
+    const rotations = Array.from({ length: 6 }, () => ({
+      ...({
+        deed: "rotate-key",
+        keyId: key?.id ?? "",
+        overlapMs: 1000,
+        id: newId("key"),
+        start: "gr_test_next",
+        atMs: NOW_MS,
+      } as const),
+      hash: hashApiKey(newApiKey("test")),
+    }));
+    expect(kinds(await atBoth(nodes, rotations))).toEqual({ done: 1, refused: 5 });
+    expect(await nodes[1].keys(account.id)).toHaveLength(2);
+  });
+
+  test("a reference that both credit at once is credited once", async () => {
+    const { nodes } = await openNodes({}, {});
+    const account = await openAccount(nodes[0], 0);
+    const told = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => topUp(nodes[i % 2 === 0 ? 0 : 1], account.seq, 100, "invoice 7")),
+    );
+    expect(told.filter((one) => one.kind === "done" && one.credits === 100).length).toBeGreaterThanOrEqual(1);
+    expect(await balance(nodes[1], account)).toEqual([100, 0, 0, 0]);
+  });
+
+  test("a payment that both are told of is credited once, and receipts have no gap", async () => {
+    const { nodes } = await openNodes({}, {});
+    const account = await openAccount(nodes[0], 0);
+    const names = Array.from({ length: 12 }, (_, i) => `n${i}`);
+    await atBoth(
+      nodes,
+      names.map((name) => openPurchaseDeed(account.seq, name, 1000)),
+    );
+    const told = await atBoth(
+      nodes,
+      [...names, ...names].map((name) => payDeed(name, 1000)),
+    );
+    const again = await atBoth(
+      nodes,
+      names.map((name) => payDeed(name, 1000)),
+    );
+    expect(told.filter((one) => one.kind === "purchase" && one.changed)).toHaveLength(12);
+    expect(again.filter((one) => one.kind === "purchase" && one.changed)).toEqual([]);
+    expect(await balance(nodes[0], account)).toEqual([12_000, 0, 0, 0]);
+    const bought = await nodes[1].purchases(account.id, null, 50);
+    expect(bought.map(({ receipt }) => receipt ?? 0).sort((a, b) => a - b)).toEqual(names.map((_, i) => i + 1));
+  });
+});

@@ -1,0 +1,68 @@
+// With the power off: whether the disk holds everything that anybody was told.
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { StoredFile } from "../../src/domain/types.ts";
+import { placeOf } from "../../src/files/local.ts";
+import type { Submission } from "../../src/simulator/log.ts";
+import type { StoreReads } from "../../src/store/store.ts";
+import type { ClientLine } from "../../src/torture/crash/client-log.ts";
+import { attemptBehind } from "../../src/torture/crash/read-store.ts";
+import { originOf } from "../../src/torture/crash/workload.ts";
+import { reading, type Tenant } from "../../src/torture/crash/world.ts";
+
+/** What is missing, as sentences; all empty where the promises are kept. */
+export type Missing = { acknowledged: string[]; ends: string[]; journal: string[]; files: string[]; invariants: string[] };
+
+/** What the world was told since the last look. */
+export type Told = { client: readonly ClientLine[]; submissions: readonly Submission[] };
+
+/** Why a stored file cannot be what it was; undefined when it is. */
+const fileFault = (dir: string, id: string, { n, sha256 }: StoredFile): string | undefined => {
+  const path = join(dir, "files", placeOf(id, n));
+  if (!existsSync(path)) return `${id}: file ${n} is not there`;
+  const found = createHash("sha256").update(readFileSync(path)).digest("hex");
+  return found === sha256 ? undefined : `${id}: file ${n} is another than was kept`;
+};
+
+/** Looks again at nothing that was found whole: what a cut has left is on disk for good. */
+export const openLook = (dir: string, tenants: readonly Tenant[]) => {
+  const whole = new Set<string>();
+
+  const lookAtFiles = async (reads: StoreReads, ids: Iterable<string>, missing: Missing): Promise<number> => {
+    let files = 0;
+    for (const id of ids) {
+      const record = whole.has(id) ? undefined : await reads.findGeneration(id);
+      if (record?.status !== "succeeded") continue;
+      whole.add(id);
+      for (const file of record.output?.files ?? []) {
+        files += 1;
+        const fault = fileFault(dir, id, file);
+        if (fault) missing.files.push(fault);
+      }
+    }
+    return files;
+  };
+
+  /** @param told everything from the beginning for the acknowledgements, which every look holds against the disk anew. */
+  return (told: Told): Promise<Missing & { checked: { acknowledged: number; submissions: number; files: number } }> =>
+    reading(dir, async (reads) => {
+      const missing: Missing = { acknowledged: [], ends: [], journal: [], files: [], invariants: [] };
+      const ids = new Set(told.client.flatMap((line) => (line.type === "ack" && line.id !== null ? [line.id] : [])));
+      for (const id of ids) if (!(await reads.findGeneration(id))) missing.acknowledged.push(`${id}: acknowledged, not on disk`);
+      for (const line of told.client)
+        if (line.type === "seen" && (await reads.findGeneration(line.id))?.status !== line.resource.status)
+          missing.ends.push(`${line.id}: seen ${line.resource.status}, on disk ${(await reads.findGeneration(line.id))?.status}`);
+      for (const line of told.submissions) {
+        const origin = originOf(line.input);
+        const known = origin && (await reads.generationByKey(tenants[origin.account]?.accountSeq ?? -1, origin.key));
+        const attempt = known && attemptBehind(await reads.attemptsOf(known.record.seq), line);
+        if (!attempt || attempt.sentAtMs === null)
+          missing.journal.push(`${JSON.stringify(origin)}: the provider has it, the journal has not`);
+      }
+      const files = await lookAtFiles(reads, ids, missing);
+      for (const { ok, invariant, name, offending } of await reads.verify(null))
+        if (!ok) missing.invariants.push(`${invariant} ${name}: ${JSON.stringify(offending).slice(0, 300)}`);
+      return { ...missing, checked: { acknowledged: ids.size, submissions: told.submissions.length, files } };
+    });
+};

@@ -1,5 +1,0 @@
-// The client of the power cuts, a process of its own whose power stays on: the crash client as it is.
-import { runClient } from "../../proof/crash/client.ts";
-
-await runClient(process.argv[2] ?? "");
-process.exit(0);

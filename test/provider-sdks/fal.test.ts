@@ -1,0 +1,94 @@
+// The official client of fal submits, follows, collects and is refused at the simulator as at fal.
+import { expect, test } from "bun:test";
+import { ApiError, createFalClient, ValidationError } from "@fal-ai/client";
+import { broken, expectFile, openShop } from "./fixture.ts";
+
+const CLIP = "bytedance/seedance-2.0/text-to-video";
+const PICTURE = "fal-ai/flux/dev";
+const shop = openShop();
+
+/** The client writes fal's hosts itself; its middleware, made for proxies, leads each request to the simulator. */
+const client = () =>
+  createFalClient({
+    credentials: "key-id:key-secret",
+    requestMiddleware: async (request) => ({
+      ...request,
+      url: request.url.replace(/^https:\/\/queue\.fal\.run/, shop.url("fal")),
+    }),
+  });
+
+test("a clip is submitted, asked about, collected and downloaded", async () => {
+  const { queue } = client();
+  const input = { prompt: "a fox in snow", duration: "5", resolution: "720p" };
+  const { request_id: requestId, status } = await queue.submit(CLIP, { input });
+  expect(status).toBe("IN_QUEUE");
+  const seen: string[] = [];
+  const onQueueUpdate = (update: { status: string }) => void seen.push(update.status);
+  await queue.subscribeToStatus(CLIP, { requestId, onQueueUpdate, pollInterval: 500 });
+  expect(seen.at(-1)).toBe("COMPLETED");
+  const result = await queue.result(CLIP, { requestId });
+  expect(result.requestId).toBe(requestId);
+  expect(result.data).toMatchObject({ video: { content_type: "video/mp4", file_size: expect.any(Number) } });
+  await expectFile((result.data as { video: { url: string } }).video.url, "mp4", "video/mp4");
+});
+
+test("subscribe does all of it at once, and tells what it sees on the way", async () => {
+  const seen = new Set<string>();
+  const result = await client().subscribe(PICTURE, {
+    input: { prompt: "a hare", num_images: 2, output_format: "jpeg" },
+    onQueueUpdate: ({ status }) => void seen.add(status),
+  });
+  expect(seen).toContain("COMPLETED");
+  const { images } = result.data as unknown as { images: { url: string }[] };
+  expect(images).toHaveLength(2);
+  for (const { url } of images) await expectFile(url, "jpeg", "image/jpeg");
+});
+
+test("a request that waits can be cancelled, and has no result then", async () => {
+  const { queue } = client();
+  const { request_id: requestId } = await queue.submit(CLIP, { input: { prompt: "a fox [sim:stuck]" } });
+  await queue.cancel(CLIP, { requestId });
+  expect(await queue.status(CLIP, { requestId })).toMatchObject({ status: "COMPLETED" });
+  expect(await broken(queue.result(CLIP, { requestId }))).toMatchObject({ name: "ApiError", status: 499 });
+});
+
+test("an input that the model does not take is a ValidationError of the result, with the field", async () => {
+  const error = await broken(client().subscribe(PICTURE, { input: { prompt: "a fox", num_images: 40 } }));
+  expect(error).toBeInstanceOf(ValidationError);
+  const { status, fieldErrors } = error as ValidationError;
+  expect(status).toBe(422);
+  expect(fieldErrors).toMatchObject([{ loc: ["body", "num_images"], type: "value_error" }]);
+});
+
+test("content that is refused is a ValidationError that names the prompt", async () => {
+  const error = (await broken(client().subscribe(PICTURE, { input: { prompt: "x [sim:refuse]" } }))) as ValidationError;
+  expect(error).toBeInstanceOf(ValidationError);
+  expect(error.getFieldErrors("prompt")).toMatchObject([{ type: "content_policy_violation" }]);
+});
+
+test.each([
+  ["401", 401, "unauthorized"],
+  ["402", 402, "insufficient_balance"],
+  ["403", 403, "forbidden"],
+  ["404", 404, "not_found"],
+  ["429", 429, "rate_limited"],
+])("a submission that is answered %s is an ApiError of that status", async (fault, status, error_type) => {
+  const error = (await broken(client().queue.submit(PICTURE, { input: { prompt: `x [sim:${fault}]` } }))) as ApiError<unknown>;
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error).toMatchObject({ status, body: { error_type, detail: expect.any(String) } });
+});
+
+test("what is too much is tried again, as long as the client likes", async () => {
+  const tries = () => shop.submissions().filter(({ input }) => input?.prompt === "often [sim:429]").length;
+  await broken(client().queue.submit(PICTURE, { input: { prompt: "often [sim:429]" } }));
+  expect(tries()).toBe(4);
+});
+
+test.each([
+  ["fail", 500],
+  ["fail-later", 504],
+])("a request that ends in %s is an ApiError of the result", async (fault, status) => {
+  const error = await broken(client().subscribe(CLIP, { input: { prompt: `x [sim:${fault}]` } }));
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error).toMatchObject({ status, body: { detail: [{ type: expect.any(String) }] } });
+});

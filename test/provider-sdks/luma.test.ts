@@ -1,0 +1,87 @@
+// The official client of Luma makes clips and pictures at the simulator, follows and lists them, and throws its own errors.
+import { expect, test } from "bun:test";
+import LumaAI, {
+  AuthenticationError,
+  BadRequestError,
+  InternalServerError,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitError,
+  UnprocessableEntityError,
+} from "lumaai";
+import { broken, expectFile, openShop, until } from "./fixture.ts";
+
+const shop = openShop();
+const client = () => new LumaAI({ authToken: "luma-some", baseURL: shop.url("luma"), maxRetries: 0 });
+const film = (prompt: string) =>
+  client().generations.video.create({ model: "ray-2", prompt, resolution: "720p", duration: "5s" });
+/** Asks about a generation until it has ended. */
+const ended = (id = "") =>
+  until(
+    () => client().generations.get(id),
+    ({ state }) => state === "completed" || state === "failed",
+  );
+
+test("a clip is made, followed and downloaded", async () => {
+  const made = await film("a fox in snow");
+  expect(made).toMatchObject({ state: "queued", generation_type: "video", model: "ray-2", request: { prompt: "a fox in snow" } });
+  const done = await ended(made.id);
+  expect(done).toMatchObject({ id: made.id ?? "", state: "completed" });
+  await expectFile(done.assets?.video, "mp4", "video/mp4");
+});
+
+test("a picture is made, and a clip begins with it", async () => {
+  const { id } = await client().generations.image.create({ model: "photon-1", prompt: "a hare", format: "png" });
+  const { assets } = await ended(id);
+  await expectFile(assets?.image, "png", "image/png");
+  const url = assets?.image ?? "";
+  const clip = await client().generations.create({
+    ...{ model: "ray-2", prompt: "it runs", aspect_ratio: "9:16" },
+    keyframes: { frame0: { type: "image", url } },
+  });
+  expect(shop.submissions().at(-1)?.input?.image_url).toBe(url);
+  await expectFile((await ended(clip.id)).assets?.video, "mp4", "video/mp4");
+});
+
+test("generations are listed, the latest first, and forgotten when told to", async () => {
+  const { generations } = client();
+  const made = [await film("one of two"), await film("two of two")].map(({ id }) => id).toReversed();
+  const page = await generations.list({ limit: 2, offset: 0 });
+  expect([page.count, page.generations?.map(({ id }) => id)]).toEqual([2, made]);
+  await generations.delete(made[0] ?? "");
+  expect(await broken(generations.get(made[0] ?? ""))).toBeInstanceOf(NotFoundError);
+});
+
+test.each([
+  ["401", AuthenticationError, 401],
+  ["402", BadRequestError, 400],
+  ["403", PermissionDeniedError, 403],
+  ["404", NotFoundError, 404],
+  ["429", RateLimitError, 429],
+  ["invalid", UnprocessableEntityError, 422],
+  ["5xx=500", InternalServerError, 500],
+] as const)("a submission that is answered %s has a class of its own", async (fault, Class, status) => {
+  const error = await broken(film(`x [sim:${fault}]`));
+  expect(error).toBeInstanceOf(Class);
+  expect(error).toMatchObject({ status });
+});
+
+test.each([
+  ["x", "Prompt is too short, minimum length is 3 characters"],
+  [undefined, "Prompt is required"],
+])("a prompt that is %p is a BadRequestError in one sentence", async (prompt, detail) => {
+  const error = await broken(film(prompt as string));
+  expect(error).toBeInstanceOf(BadRequestError);
+  expect(error).toMatchObject({ error: { detail } });
+});
+
+test.each([
+  ["fail", /^Job failed$/],
+  ["refuse", /^(Contains blacklisted words|Advanced prompt moderation failed)$/],
+  ["refuse-output", /^Frame moderation failed$/],
+])("a generation with %s is failed, and says why", async (fault, reason) => {
+  const { id } = await film(`a fox [sim:${fault}]`);
+  const { state, failure_reason, assets } = await ended(id);
+  expect([state, assets]).toEqual(["failed", {}]);
+  expect(failure_reason).toMatch(reason);
+});

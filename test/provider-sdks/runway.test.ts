@@ -1,0 +1,93 @@
+// The official client of Runway makes clips and pictures at the simulator, waits for them, and throws its own errors.
+import { expect, test } from "bun:test";
+import RunwayML, {
+  AuthenticationError,
+  BadRequestError,
+  InternalServerError,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitError,
+  TaskFailedError,
+} from "@runwayml/sdk";
+import { broken, expectFile, openShop } from "./fixture.ts";
+
+const shop = openShop();
+const client = (maxRetries = 0) => new RunwayML({ apiKey: "key_some", baseURL: shop.url("runway"), maxRetries });
+const film = (promptText: string, maxRetries?: number) =>
+  client(maxRetries).textToVideo.create({ model: "gen4.5", promptText, ratio: "1280:720", duration: 5 });
+
+test("a clip is made from words, waited for and downloaded", async () => {
+  const task = film("a fox in snow");
+  const { id, estimatedCost } = await task;
+  expect(estimatedCost.credits).toBePositive();
+  const done = await task.waitForTaskOutput();
+  expect([done.id, done.status, done.output.length, done.cost.credits > 0]).toEqual([id, "SUCCEEDED", 1, true]);
+  await expectFile(done.output[0], "mp4", "video/mp4");
+});
+
+test("a picture is made, and is the first frame of a clip", async () => {
+  const picture = await client()
+    .textToImage.create({ model: "gen4_image", promptText: "a hare", ratio: "1920:1080" })
+    .waitForTaskOutput();
+  const [uri = ""] = picture.output;
+  await expectFile(uri, "png", "image/png");
+  const { imageToVideo } = client();
+  for (const promptImage of [uri, [{ uri, position: "first" as const }]]) {
+    const clip = await imageToVideo
+      .create({ model: "gen4_turbo", promptImage, promptText: "it runs", ratio: "1280:720", duration: 5 })
+      .waitForTaskOutput();
+    await expectFile(clip.output[0], "mp4", "video/mp4");
+    expect(shop.submissions().at(-1)?.input?.image_url).toBe(uri);
+  }
+});
+
+test("a task can be stopped, and is unknown then", async () => {
+  const { id } = await film("x [sim:stuck]");
+  expect((await client().tasks.retrieve(id)).status).toMatch(/^(PENDING|THROTTLED|RUNNING)$/);
+  await client().tasks.delete(id);
+  const error = await broken(client().tasks.retrieve(id));
+  expect(error).toBeInstanceOf(NotFoundError);
+  expect(error).toMatchObject({ status: 404, error: { error: "Could not find Task" } });
+});
+
+test.each([
+  ["401", AuthenticationError, 401],
+  ["402", BadRequestError, 400],
+  ["403", PermissionDeniedError, 403],
+  ["404", BadRequestError, 400],
+  ["429", RateLimitError, 429],
+  ["5xx", InternalServerError, 503],
+] as const)("a submission that is answered %s has a class of its own", async (fault, Class, status) => {
+  const error = await broken(film(`x [sim:${fault}]`));
+  expect(error).toBeInstanceOf(Class);
+  expect(error).toMatchObject({ status });
+});
+
+test("an empty account is told by the words of a BadRequestError alone", async () => {
+  const error = await broken(film("x [sim:402]"));
+  expect(error).toMatchObject({ status: 400, error: { error: "You do not have enough credits to run this task." } });
+});
+
+test("an input that is not taken is a BadRequestError with the fields", async () => {
+  const error = await broken(film(undefined as unknown as string));
+  expect(error).toBeInstanceOf(BadRequestError);
+  expect(error).toMatchObject({ error: { issues: [{ path: ["promptText"], code: "invalid_type" }] } });
+});
+
+test("what is too much is tried again as often as the client was told to", async () => {
+  await broken(film("often [sim:429]", 2));
+  expect(shop.submissions().filter(({ input }) => input?.prompt === "often [sim:429]")).toHaveLength(3);
+});
+
+test.each([
+  ["fail", "FAILED", "INTERNAL.BAD_OUTPUT.CODE01"],
+  ["refuse", "FAILED", "SAFETY.INPUT.TEXT"],
+  ["refuse-output", "FAILED", "SAFETY.OUTPUT.VIDEO"],
+  ["aborted", "CANCELLED", undefined],
+])("a task with %s is a TaskFailedError with the task", async (fault, status, failureCode) => {
+  const error = await broken(film(`x [sim:${fault}]`).waitForTaskOutput());
+  expect(error).toBeInstanceOf(TaskFailedError);
+  const { taskDetails } = error as TaskFailedError;
+  expect(taskDetails.status).toBe(status as "FAILED");
+  expect("failureCode" in taskDetails ? taskDetails.failureCode : undefined).toBe(failureCode);
+});

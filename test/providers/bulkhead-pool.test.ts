@@ -1,0 +1,102 @@
+// Bulkheads: fair, bounded, and unmoved by callers that give up or give back twice.
+import { expect, test } from "bun:test";
+import { openPool } from "../../src/providers/bulkhead.ts";
+
+const never = new AbortController().signal;
+
+test("no more than its slots are out, and the line is served in the order of arrival", async () => {
+  const pool = openPool(2);
+  const first = await pool.take(never);
+  const second = await pool.take(never);
+  const served: number[] = [];
+  const line = [3, 4, 5].map(async (n) => {
+    const release = await pool.take(never);
+    served.push(n);
+    return release;
+  });
+  expect([pool.inUse, pool.waiting]).toEqual([2, 3]);
+  first();
+  (await line[0])?.();
+  second();
+  await Promise.all(line);
+  expect(served).toEqual([3, 4, 5]);
+  expect([pool.inUse, pool.waiting]).toEqual([2, 0]);
+});
+
+test("a newcomer does not overtake the one who waited", async () => {
+  const pool = openPool(1);
+  const held = await pool.take(never);
+  const served: string[] = [];
+  const serve = async (name: string) => {
+    const release = await pool.take(never);
+    served.push(name);
+    release();
+  };
+  const waited = serve("waited");
+  held();
+  const newcomer = serve("newcomer");
+  await Promise.all([waited, newcomer]);
+  expect(served).toEqual(["waited", "newcomer"]);
+  expect(pool.inUse).toBe(0);
+});
+
+test("a slot given back twice is one slot", async () => {
+  const pool = openPool(1);
+  const release = await pool.take(never);
+  release();
+  release();
+  expect(pool.inUse).toBe(0);
+  await pool.take(never);
+  release();
+  expect(pool.inUse).toBe(1);
+});
+
+test("who gives up leaves the line and takes nothing", async () => {
+  const pool = openPool(1);
+  const held = await pool.take(never);
+  const giver = new AbortController();
+  const given = pool.take(giver.signal);
+  const next = pool.take(never);
+  giver.abort(new Error("enough"));
+  await expect(given).rejects.toThrow("enough");
+  expect(pool.waiting).toBe(1);
+  held();
+  (await next)();
+  expect([pool.inUse, pool.waiting]).toEqual([0, 0]);
+});
+
+test("giving up after the slot was given changes nothing", async () => {
+  const pool = openPool(1);
+  const giver = new AbortController();
+  const held = await pool.take(never);
+  const given = pool.take(giver.signal);
+  held();
+  const release = await given;
+  giver.abort();
+  expect(pool.inUse).toBe(1);
+  release();
+  expect(pool.inUse).toBe(0);
+});
+
+test("a signal that was given before takes no slot", async () => {
+  const pool = openPool(1);
+  await expect(pool.take(AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
+  expect(pool.inUse).toBe(0);
+});
+
+test("patience ends", async () => {
+  const pool = openPool(1);
+  await pool.take(never);
+  await expect(pool.take(never, 20)).rejects.toThrow("no slot within 20 ms");
+  expect(pool.waiting).toBe(0);
+});
+
+test("10,000 in line leave again in no more than a moment", async () => {
+  const pool = openPool(1);
+  await pool.take(never);
+  const givers = Array.from({ length: 10_000 }, () => new AbortController());
+  const line = givers.map(({ signal }) => pool.take(signal).catch(() => "left"));
+  for (const giver of givers.reverse()) giver.abort();
+  expect(new Set(await Promise.all(line))).toEqual(new Set(["left"]));
+  expect(pool.waiting).toBe(0);
+});

@@ -1,0 +1,19 @@
+// Opens the providers for tests over real sockets, with a credential that is easy to look for.
+import { openProviders, type ProvidersOptions } from "../../src/providers/providers.ts";
+import { errandFor } from "./task.ts";
+
+export const KEY = "s3cr3t-0123456789";
+/** A signal that nobody gives. */
+export const never = new AbortController().signal;
+
+export const open = (base: { fal?: string; replicate?: string }, more: Partial<ProvidersOptions> = {}) =>
+  openProviders({
+    settings: Object.fromEntries(Object.entries(base).map(([id, base_url]) => [id, { base_url, key: KEY }])),
+    isOwned: () => Promise.resolve(false),
+    timeouts: { submitMs: 3_000, pollMs: 3_000, findMs: 3_000, cancelMs: 3_000 },
+    ...more,
+  });
+
+/** An errand whose request has been composed and written down. */
+export const ready = (providers: ReturnType<typeof open>, wish: Parameters<typeof errandFor>[0]) =>
+  errandFor({ ...wish, request: providers.compose(errandFor(wish)) });

@@ -1,0 +1,55 @@
+// What no configured route can do is refused with its reason before any link is opened, whatever the account has.
+import { expect, test } from "bun:test";
+import { builtInCatalogue } from "../../catalogue/load.ts";
+import { Refusal } from "../../src/domain/api-errors.ts";
+import type { MediaLink } from "../../src/domain/types.ts";
+import { type CorridorParts, type Order, openCorridor } from "../../src/generations/submit.ts";
+
+const LINK = "https://media.example/frame.png";
+
+/** Submits for an account without credits at a service with one provider; the code of the refusal, and the links that were opened. */
+const refusalOf = async (provider: string, model: string, input: Order["input"]) => {
+  const catalogue = builtInCatalogue();
+  const opened: string[] = [];
+  const providerOf = new Map(
+    catalogue.models.flatMap(({ routes }) => routes.map((route) => [route.id, route.provider] as const)),
+  );
+  const submit = openCorridor({
+    reads: {
+      generationByKey: async () => undefined,
+      account: async () => ({ availableCredits: 0, owedCredits: 0, inProgress: 0 }),
+    },
+    ...{ door: () => "open", catalogue: () => catalogue, expectedMs: () => undefined, allowsHost: () => false },
+    routeState: (id: string) => (providerOf.get(id) === provider ? "up" : "unconfigured"),
+    measure: async (links: readonly MediaLink[]) => {
+      opened.push(...links.map(({ url }) => url));
+      return links.map(({ field, url, kind }) => ({ field, url, kind, ms: 5000, width: 1280, height: 720 }));
+    },
+    ...{ pins: { isTrusting: false, mostBytes: 1e9 }, limits: { inProgress: 100, noWaitMs: 1e8 }, skipped: () => undefined },
+  } as unknown as CorridorParts);
+  const caller = { accountSeq: 1, accountId: "acc_1", keySeq: 1, models: null, inProgressLimit: null };
+  const order = {
+    caller,
+    requestId: "r",
+    model,
+    input,
+    maxCostCredits: 10_000,
+    maxWaitMs: null,
+    idempotencyKey: null,
+    body: "{}",
+  };
+  const fault = await submit(order as unknown as Order).catch((caught: unknown) => caught);
+  if (!(fault instanceof Refusal)) throw new Error(`it was not refused: ${fault}`);
+  return { code: fault.code, message: fault.message, opened };
+};
+
+test("a resolution that no configured route has is named, and no link is opened", async () => {
+  const { code, message, opened } = await refusalOf("fal", "luma-ray-2", { prompt: "dunes", resolution: "4k", image_url: LINK });
+  expect([code, opened]).toEqual(["invalid_input", []]);
+  expect(message).toContain("input.resolution");
+});
+
+test("one that a route has costs credits, and no link is opened", async () => {
+  const { code, opened } = await refusalOf("fal", "luma-ray-2", { prompt: "dunes", resolution: "720p", image_url: LINK });
+  expect([code, opened]).toEqual(["insufficient_credits", []]);
+});

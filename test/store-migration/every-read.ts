@@ -1,0 +1,106 @@
+// Asks a store everything that its port can be asked, so that two stores can be held against each other.
+import type { StoreReads } from "../../src/store/store.ts";
+import { NOW_MS } from "../store/fixture.ts";
+import { INVITATION, SESSION } from "./fixture.ts";
+
+type Known = {
+  /** Of generations, oldest first. */
+  ids: readonly string[];
+  seqs: readonly number[];
+  accounts: readonly { id: string; seq: number }[];
+};
+type Asked = {
+  [Name in Exclude<keyof StoreReads, "close" | "verify" | "nodes">]: (reads: StoreReads, known: Known) => Promise<unknown>;
+};
+
+const each = <T, Answer>(all: readonly T[], ask: (one: T) => Promise<Answer>): Promise<Answer[]> => Promise.all(all.map(ask));
+const MANY = 1000;
+const ALL = { accountSeq: null, fromMs: null, toMs: null, status: null, models: null, keyId: null, from: null } as const;
+
+/** A row for every read there is: one that is added is missed here by the compiler. */
+const ASKED: Asked = {
+  callerByKeyHash: (reads) => reads.callerByKeyHash("0".repeat(64)),
+  generationById: (reads, { ids, accounts }) => each(ids, (id) => each(accounts, ({ seq }) => reads.generationById(id, seq))),
+  generationByKey: (reads, { accounts }) =>
+    each(accounts, ({ seq }) => each(["k1", "k2", "opening 0"], (key) => reads.generationByKey(seq, key))),
+  generationBySeq: (reads, { seqs }) => each(seqs, (seq) => reads.generationBySeq(seq)),
+  orderedOf: (reads, { seqs }) => each(seqs, (seq) => reads.orderedOf(seq)),
+  inputOf: (reads, { seqs }) => each(seqs, (seq) => reads.inputOf(seq)),
+  attempt: (reads, { seqs }) => each(seqs, (seq) => reads.attempt(seq, 1)),
+  attemptsOf: (reads, { seqs }) => each(seqs, (seq) => reads.attemptsOf(seq)),
+  journalOf: (reads, { seqs }) => each(seqs, (seq) => reads.journalOf(seq)),
+  snapshotOf: (reads, { seqs }) => each(seqs, (seq) => reads.snapshotOf(seq)),
+  planOf: (reads, { seqs }) => each(seqs, (seq) => reads.planOf(seq)),
+  unfinished: (reads) => reads.unfinished(0, MANY),
+  watchedAttempts: (reads) => reads.watchedAttempts(0, MANY),
+  sentTo: (reads) => reads.sentTo("fal", 0),
+  orphans: (reads) => reads.orphans(0),
+  recentDeliveries: (reads) => reads.recentDeliveries(MANY),
+  routeHealth: (reads) => reads.routeHealth(),
+  switchedOff: (reads) => reads.switchedOff(),
+  providerKeys: (reads) => reads.providerKeys(),
+  pinsOf: (reads, { seqs }) => each(seqs, (seq) => reads.pinsOf(seq)),
+  spentPins: (reads) => reads.spentPins(MANY),
+  expiredFiles: (reads) => reads.expiredFiles(NOW_MS * 2, MANY),
+  keptOutputs: (reads) => reads.keptOutputs(0, 0, MANY),
+  jobOwner: (reads, { seqs }) => each(seqs, (seq) => reads.jobOwner("fal", `job-${seq}-1`)),
+  accounts: (reads) => reads.accounts(),
+  account: (reads, { accounts }) => each(accounts, ({ id }) => reads.account(id)),
+  searchAccounts: (reads) =>
+    each(["all", "paused", "owing", "busy"] as const, (standing) =>
+      reads.searchAccounts({ text: "", standing, beforeSeq: null }, MANY),
+    ),
+  lastOutcomes: (reads) => reads.lastOutcomes(MANY),
+  healthChangedAt: (reads) => reads.healthChangedAt(),
+  parked: (reads) => reads.parked(MANY),
+  key: async (reads) =>
+    each(
+      (await reads.keys()).map(({ id }) => id),
+      (id) => reads.key(id),
+    ),
+  keys: (reads) => reads.keys(),
+  keySpend: (reads) => reads.keySpend(NOW_MS + 5000),
+  usage: (reads) =>
+    each(["day", "model", "account", "key"] as const, (by) => reads.usage({ fromDay: 0, toDay: 99_999, accountId: null, by })),
+  usageBehind: (reads) => reads.usageBehind(),
+  movements: (reads, { accounts }) => each(accounts, ({ id }) => reads.movements(id, null, MANY)),
+  movementsOf: (reads, { seqs }) => each(seqs, (seq) => reads.movementsOf(seq)),
+  openGenerations: (reads) => reads.openGenerations(0, MANY),
+  bookSums: (reads) => reads.bookSums({ upToSeq: 0, putCredits: 0, capturedCredits: 0 }, MANY),
+  keptFiles: (reads) => reads.keptFiles({ expireAtMs: 0, seq: 0 }, MANY),
+  generationsStep: (reads) => reads.generationsStep({ ...ALL, limit: MANY, looks: MANY }),
+  findGeneration: (reads, { ids }) => each(ids, (id) => reads.findGeneration(id)),
+  lastSeenMs: (reads) => reads.lastSeenMs(),
+  restored: (reads) => reads.restored(),
+  recoveryNote: (reads) => reads.recoveryNote(),
+  secret: (reads) => reads.secret("links"),
+  mode: (reads) => reads.mode(),
+  sessionByHash: (reads) => reads.sessionByHash(SESSION),
+  personByEmail: (reads) => reads.personByEmail("ada@example.com"),
+  people: (reads) => reads.people(),
+  sessionsOf: async (reads) => each(await reads.people(), ({ id }) => reads.sessionsOf(id)),
+  invitationByHash: (reads) => reads.invitationByHash(INVITATION),
+  invitations: (reads) => reads.invitations(),
+  operators: (reads) => reads.operators(),
+  consoleCaller: (reads, { accounts }) => each(accounts, ({ seq }) => reads.consoleCaller(seq)),
+  audit: (reads) => reads.audit(null, MANY, {}),
+  purchase: (reads) => each(["pur_a", "pur_b", "pur_c"], (id) => reads.purchase(id)),
+  purchases: (reads) => reads.purchases(null, null, MANY),
+  openPurchases: (reads) => reads.openPurchases(NOW_MS * 2, MANY),
+  mismatchedPurchases: (reads) => reads.mismatchedPurchases(0, MANY),
+  unsettledDebts: (reads) => reads.unsettledDebts(MANY),
+  undecidedReversals: (reads) => reads.undecidedReversals(MANY),
+  uninvoicedPurchases: (reads) => reads.uninvoicedPurchases(0, MANY),
+  purchasesOfMovements: (reads) => reads.purchasesOfMovements(Array.from({ length: MANY }, (_, n) => n)),
+  lowBalance: (reads, { accounts }) => each(accounts, ({ seq }) => reads.lowBalance(seq)),
+};
+
+/** What a store answers to every question. */
+export const readAll = async (reads: StoreReads): Promise<Record<string, unknown>> => {
+  const accounts = await reads.accounts();
+  const { found } = await reads.generationsStep({ ...ALL, limit: MANY, looks: MANY });
+  const records = found.map(({ record }) => record).toReversed();
+  const known = { accounts, ids: records.map(({ id }) => id), seqs: records.map(({ seq }) => seq) };
+  const answers = await each(Object.entries(ASKED), async ([name, ask]) => [name, await ask(reads, known)] as const);
+  return Object.fromEntries(answers);
+};

@@ -1,0 +1,117 @@
+// Result files come along into the bucket: those that are there already are left alone, and a bucket that was away is gone on with.
+import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
+import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { openLocalFiles, placeOf } from "../../src/files/local.ts";
+import { runHere } from "../cli/captured.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { openTestBucket, type TestBucket } from "../files/s3/bucket.ts";
+import { postgresReason } from "../postgres/binaries.ts";
+import { admit, capturedDeed, openAccount, PRICES, startedDeed, submittedAt } from "../store/fixture.ts";
+import { openDirectory } from "../store/open-store.ts";
+import { makeDatabase, type TestDatabase } from "./database.ts";
+
+const moving = test.skipIf(postgresReason !== undefined);
+
+let bucket: TestBucket;
+let database: TestDatabase;
+beforeEach(async () => {
+  if (postgresReason !== undefined) return;
+  bucket = await openTestBucket(Date.now);
+  database = await makeDatabase();
+});
+afterEach(async () => {
+  await bucket?.close();
+  await database?.drop();
+});
+afterAll(dropDirs);
+
+const WEEK_MS = 604_800_000;
+const KEPT = 5;
+
+/** A directory whose service has kept so many files, and one that is past its retention. @returns the ids, the last of that one. */
+const keepFiles = async (dir: string): Promise<string[]> => {
+  const store = await openDirectory({ dir, mode: "test" });
+  const account = await openAccount(store, 5000);
+  const local = await openLocalFiles(join(dir, "files"));
+  const ids: string[] = [];
+  const startMs = Date.now() - 1000;
+  for (let n = 0; n <= KEPT; n += 1) {
+    const atMs = n < KEPT ? startMs : startMs - WEEK_MS - 60_000;
+    const deed = await admit(store, account, submittedAt(atMs));
+    const bytes = new TextEncoder().encode(`film ${n}`);
+    const file = await local.receive(deed.id, 1);
+    await file.write(bytes);
+    await file.keep();
+    const files = [{ n: 1, sha256: Bun.SHA256.hash(bytes, "hex"), bytes: bytes.length, mime: "video/mp4" }];
+    const ended = capturedDeed(deed.seq, 2, 1, PRICES.a);
+    const output = { kind: "video", width: 1280, height: 720, durationMs: 5000, hasAudio: true, files } as const;
+    await store.commit([
+      startedDeed(deed),
+      { ...ended, atMs, settlement: { kind: "capture", n: 1, credits: PRICES.a, output, filesExpireAtMs: atMs + WEEK_MS } },
+    ]);
+    ids.push(deed.id);
+  }
+  await store.close();
+  return ids;
+};
+const migrate = async (dir: string) => {
+  const { exit, out, err } = await runHere(["migrate-store", "--data", dir, "--to", database.url, "--json"], bucket.settings);
+  return { exit: exit as number, told: out === "" ? JSON.parse(err.trim().split("\n").at(-1) ?? "{}") : JSON.parse(out), err };
+};
+const puts = () => bucket.seen.filter(({ method, key }) => method === "PUT" && key.startsWith("gen_")).map(({ key }) => key);
+
+moving("kept files are in the bucket with their words, expired ones are not, and the directory keeps its own", async () => {
+  const dir = freshDir();
+  const ids = await keepFiles(dir);
+  const { exit, told, err } = await migrate(dir);
+  expect([exit, told]).toMatchObject([0, { moved: true, files: { in_bucket: KEPT, missing: [] } }]);
+  expect(err).toMatch(/^result files {2}\[/m);
+  expect([...bucket.objects.keys()].toSorted()).toEqual(
+    ids
+      .slice(0, KEPT)
+      .map((id) => `${id}/1`)
+      .toSorted(),
+  );
+  expect(bucket.objects.get(`${ids[0]}/1`)).toMatchObject({
+    bytes: Buffer.from("film 0"),
+    headers: { "content-type": "video/mp4", "content-disposition": expect.stringContaining(`${ids[0]}`) },
+  });
+  for (const id of ids) expect(existsSync(join(dir, "files", placeOf(id, 1)))).toBe(true);
+});
+
+moving("a bucket that refuses stops the move before its end; put right, only what was missing is sent", async () => {
+  const dir = freshDir();
+  const ids = await keepFiles(dir);
+  const last = `${ids[KEPT - 1]}/1`;
+  bucket.fail = ({ method, key }) => (method === "PUT" && key === last ? { status: 403, code: "AccessDenied" } : undefined);
+  expect(await migrate(dir)).toMatchObject({
+    exit: 1,
+    told: {
+      error: {
+        code: "bucket_fault",
+        message: expect.stringMatching(/the access key may not .* the same command ends the move$/),
+      },
+    },
+  });
+  expect(bucket.objects.size).toBeGreaterThan(0);
+  const before = new Set(bucket.objects.keys());
+  bucket.fail = () => undefined;
+  bucket.seen.length = 0;
+  expect(await migrate(dir)).toMatchObject({ exit: 0, told: { moved: true, resumed: true } });
+  expect(puts().filter((key) => before.has(key))).toEqual([]);
+  expect(bucket.objects.size).toBe(KEPT);
+});
+
+moving("a file that is gone or damaged is told by name, and the others come along", async () => {
+  const dir = freshDir();
+  const [gone = "", damaged = ""] = await keepFiles(dir);
+  rmSync(join(dir, "files", placeOf(gone, 1)));
+  await Bun.write(join(dir, "files", placeOf(damaged, 1)), "FILM 1");
+  const { exit, told } = await migrate(dir);
+  expect([exit, told.moved, told.files.in_bucket]).toEqual([0, true, KEPT - 2]);
+  expect(told.files.missing.toSorted((a: { why: string }, b: { why: string }) => (a.why < b.why ? -1 : 1))).toEqual([
+    { id: gone, n: 1, why: "it is not on disk" },
+    { id: damaged, n: 1, why: "the file has other bytes than it had" },
+  ]);
+});

@@ -1,0 +1,218 @@
+// Debts and refunds: what a settlement gives back pays a debt first, a dispute may turn again, and other currencies wait for an operator.
+import { describe, expect, test } from "bun:test";
+import type { Deed, DeedOutcome } from "../../../src/store/mutations.ts";
+import type { ReversalState } from "../../../src/store/purchase-mutations.ts";
+import type { Stage } from "../conformance.ts";
+import {
+  admit,
+  admitDeed,
+  capturedDeed,
+  commitOne,
+  NOW_MS,
+  openAccount,
+  PRICES,
+  releasedDeed,
+  startedDeed,
+  topUp,
+} from "../fixture.ts";
+import { buy, decideDeed, foreignDeed, openPurchaseDeed, payDeed, reversalDeed } from "../purchases.ts";
+
+export const debtPromises = (stage: Stage): void => {
+  const adjust = (credits: number): Deed => ({
+    deed: "credit",
+    accountSeq: stage.account.seq,
+    kind: "adjust",
+    credits,
+    note: "operator",
+    reference: null,
+    atMs: NOW_MS,
+  });
+  const all = (...deeds: Deed[]): Promise<DeedOutcome[]> => stage.store.commit(deeds);
+  /** Available, owed, paused. */
+  const standing = async () => {
+    const row = await stage.store.account(stage.account.id);
+    return [row?.availableCredits, row?.owedCredits, row?.paused];
+  };
+
+  describe("what a settlement gives back", () => {
+    const notes = async (most: number) =>
+      (await stage.store.movements(stage.account.id, null, most)).map(({ kind, credits, note }) => [kind, credits, note]);
+
+    test("pays what is owed first, in its own transaction, and the last of it opens the account", async () => {
+      const { store, account } = stage;
+      const one = await admit(store, account);
+      const other = await admit(store, account);
+      await all(adjust(-900));
+      expect(await standing()).toEqual([0, 120, true]);
+      expect(await commitOne(store, releasedDeed(one.seq, 1))).toMatchObject({ kind: "stepped", settledCredits: 110 });
+      expect(await standing()).toEqual([0, 10, true]);
+      expect(await commitOne(store, releasedDeed(other.seq, 1))).toMatchObject({ kind: "stepped", settledCredits: 10 });
+      expect(await standing()).toEqual([100, 0, false]);
+      expect(await notes(4)).toEqual([
+        ["adjust", 10, "settles what was owed"],
+        ["release", 110, null],
+        ["adjust", 110, "settles what was owed"],
+        ["release", 110, null],
+      ]);
+    });
+
+    test("pays it out of the rest of a hold, too, and charges what was delivered in full", async () => {
+      const { store, account } = stage;
+      const deed = await admit(store, account);
+      await all(startedDeed(deed), adjust(-900));
+      expect(await standing()).toEqual([0, 10, true]);
+      const captured = capturedDeed(deed.seq, 2, 1, PRICES.a);
+      expect(await commitOne(store, captured)).toMatchObject({ kind: "stepped", settledCredits: 10 });
+      expect(await stage.balance()).toEqual([25, 0, 75, 0]);
+      expect(await standing()).toEqual([25, 0, false]);
+    });
+
+    test("pays it once, where several end in one batch among others' deeds", async () => {
+      const { store, account } = stage;
+      const other = await openAccount(store, 1000);
+      const mine = [await admit(store, account), await admit(store, account), await admit(store, account)];
+      const theirs = await admit(store, other);
+      await all(adjust(-900));
+      expect(await standing()).toEqual([0, 230, true]);
+      const told = await store.commit([
+        ...[theirs, ...mine].map(({ seq }) => releasedDeed(seq, 1)),
+        admitDeed(other),
+        admitDeed(account),
+      ]);
+      expect(told.map((one) => [one.kind, "settledCredits" in one ? one.settledCredits : 0])).toEqual([
+        ["stepped", 0],
+        ["stepped", 110],
+        ["stepped", 110],
+        ["stepped", 10],
+        ["admitted", 0],
+        // Nothing is owed by then, and 100 are there.
+        ["insufficient_credits", 0],
+      ]);
+      expect(await standing()).toEqual([100, 0, false]);
+    });
+
+    test("nothing is held while anything is owed, and the pause that a person lifted changes nothing about it", async () => {
+      const { store, account } = stage;
+      await all(adjust(-1200), { deed: "set-account", accountSeq: account.seq, paused: false });
+      expect(await standing()).toEqual([0, 200, false]);
+      expect(await commitOne(store, admitDeed(account))).toEqual({ kind: "owed", owedCredits: 200 });
+      await topUp(store, account.seq, 150);
+      expect(await commitOne(store, admitDeed(account))).toEqual({ kind: "owed", owedCredits: 50 });
+      await topUp(store, account.seq, 160);
+      expect(await commitOne(store, admitDeed(account))).toMatchObject({ kind: "admitted" });
+    });
+  });
+
+  test("of a dispute the latest news counts: one that was won may be lost later, and the other way round", async () => {
+    const { store, account } = stage;
+    await buy(store, account.seq, "a", 1000);
+    const told = (state: ReversalState, second: number) =>
+      commitOne(store, reversalDeed("dp_1", "a", 1000, { kind: "dispute", state, toldAtMs: NOW_MS + second * 1000 }));
+    expect(await told("taken", 1)).toMatchObject({ movedCredits: -1000 });
+    expect(await told("returned", 10)).toMatchObject({ movedCredits: 1000 });
+    expect(await told("lost", 20)).toMatchObject({ movedCredits: -1000 });
+    // What was so before that comes again, and late.
+    for (const [state, second] of [
+      ["returned", 10],
+      ["taken", 1],
+      ["lost", 20],
+    ] as const)
+      expect(await told(state, second)).toMatchObject({ changed: false, movedCredits: 0 });
+    expect(await standing()).toEqual([1000, 0, false]);
+    expect(await told("returned", 30)).toMatchObject({ movedCredits: 1000 });
+    // That it stood so later still is remembered, too.
+    await told("returned", 40);
+    expect(await told("lost", 35)).toMatchObject({ changed: false });
+    // A refund that failed stays so.
+    const refund = (state: ReversalState, second: number) =>
+      commitOne(store, reversalDeed("re_1", "a", 300, { state, toldAtMs: NOW_MS + second * 1000 }));
+    await refund("returned", 1);
+    expect(await refund("taken", 99)).toMatchObject({ changed: false });
+    expect(await standing()).toEqual([2000, 0, false]);
+  });
+
+  describe("a refund or dispute in another currency", () => {
+    const undecided = async () => (await stage.store.undecidedReversals(9)).map(({ id }) => id);
+
+    test("pauses the account until an operator has decided what it takes back, once", async () => {
+      const { store, account } = stage;
+      await buy(store, account.seq, "a", 1000);
+      expect(await commitOne(store, foreignDeed("re_1", "a", 460))).toMatchObject({
+        changed: true,
+        movedCredits: 0,
+        undecided: 1,
+      });
+      expect(await commitOne(store, foreignDeed("re_1", "a", 460))).toMatchObject({ changed: false });
+      expect(await standing()).toEqual([2000, 0, true]);
+      const [one, ...none] = await store.undecidedReversals(9);
+      expect([{ ...one }, none]).toMatchObject([
+        {
+          ...{ id: "re_1", kind: "refund", amount: 460, currency: "eur", state: "taken", paymentIntent: "pi_a" },
+          ...{ purchaseId: "pur_a", accountId: account.id, boughtCredits: 1000, reversedCredits: 0 },
+        },
+        [],
+      ]);
+      for (const credits of [-1, 1001, 0.5]) expect((await commitOne(store, decideDeed("re_1", credits))).kind).toBe("refused");
+      expect((await commitOne(store, decideDeed("re_9", 1))).kind).toBe("refused");
+      expect(await commitOne(store, decideDeed("re_1", 500))).toEqual({ kind: "done", credits: -500 });
+      expect(await commitOne(store, decideDeed("re_1", 500))).toEqual({ kind: "done", credits: 0 });
+      expect((await commitOne(store, decideDeed("re_1", 400))).kind).toBe("refused");
+      expect(await standing()).toEqual([1500, 0, false]);
+      expect(await undecided()).toEqual([]);
+      expect(await store.purchase("pur_a")).toMatchObject({ refundedCredits: 500, reversedCredits: 500 });
+      // It failed after all.
+      expect(await commitOne(store, foreignDeed("re_1", "a", 460, { state: "returned" }))).toMatchObject({ movedCredits: 500 });
+      expect(await standing()).toEqual([2000, 0, false]);
+    });
+
+    test("may take nothing, and asks again where it becomes more", async () => {
+      const { store, account } = stage;
+      await buy(store, account.seq, "a", 1000);
+      const dispute = (amount: number, second: number, state: ReversalState = "taken") =>
+        foreignDeed("dp_1", "a", amount, { kind: "dispute", state, toldAtMs: NOW_MS + second * 1000 });
+      await all(dispute(100, 1), decideDeed("dp_1", 0));
+      expect(await standing()).toEqual([2000, 0, false]);
+      expect(await commitOne(store, dispute(900, 2))).toMatchObject({ undecided: 1 });
+      expect(await standing()).toEqual([2000, 0, true]);
+      await all(decideDeed("dp_1", 970), dispute(900, 3, "returned"), dispute(900, 4, "lost"), dispute(900, 3, "returned"));
+      expect(await standing()).toEqual([1030, 0, false]);
+      expect(await undecided()).toEqual([]);
+    });
+
+    test("that was won before anybody decided is over, and an inquiry is none", async () => {
+      const { store, account } = stage;
+      await buy(store, account.seq, "a", 1000);
+      const dispute = { kind: "dispute" } as const;
+      await all(foreignDeed("dp_1", "a", 900, { ...dispute, state: "asked" }));
+      expect(await standing()).toEqual([2000, 0, false]);
+      await all(foreignDeed("dp_1", "a", 900, { ...dispute, toldAtMs: NOW_MS + 5000 }));
+      expect(await standing()).toEqual([2000, 0, true]);
+      await all(foreignDeed("dp_1", "a", 900, { ...dispute, state: "returned", toldAtMs: NOW_MS + 9000 }));
+      expect(await standing()).toEqual([2000, 0, false]);
+      expect((await commitOne(store, decideDeed("dp_1", 900))).kind).toBe("refused");
+    });
+
+    test("waits for its payment, and concerns none of what else the same Stripe account sells", async () => {
+      const { store, account } = stage;
+      await all(openPurchaseDeed(account.seq, "a", 1000), foreignDeed("re_1", "a", 900), foreignDeed("re_x", "shop", 5));
+      expect([await standing(), await undecided()]).toEqual([[1000, 0, false], []]);
+      expect(await commitOne(store, payDeed("a", 1000))).toMatchObject({ movedCredits: 1000, undecided: 1 });
+      expect([await standing(), await undecided()]).toEqual([[2000, 0, true], ["re_1"]]);
+      // What was paid otherwise than was asked was never credited: giving it back takes nothing.
+      await all(openPurchaseDeed(account.seq, "b", 1000), payDeed("b", 950, "eur"), foreignDeed("re_2", "b", 950));
+      expect(await undecided()).toEqual(["re_1"]);
+    });
+
+    test("leaves a pause while anything is owed, and a debt one while anything is undecided", async () => {
+      const { store, account } = stage;
+      await buy(store, account.seq, "a", 1000);
+      await all(foreignDeed("re_1", "a", 900), adjust(-1800), decideDeed("re_1", 1000));
+      expect(await standing()).toEqual([0, 800, true]);
+      await all(foreignDeed("re_2", "a", 50));
+      await topUp(store, account.seq, 900);
+      expect(await standing()).toEqual([100, 0, true]);
+      await all(decideDeed("re_2", 0));
+      expect(await standing()).toEqual([100, 0, false]);
+    });
+  });
+};

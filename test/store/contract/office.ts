@@ -1,0 +1,136 @@
+// The office: credits, keys, accounts, files, and what is kept beside generations.
+import { expect, test } from "bun:test";
+import type { Stage } from "../conformance.ts";
+import { admit, admitDeed, commitOne, NOW_MS, OUTPUT, openAccount, succeed, topUp } from "../fixture.ts";
+
+export const officePromises = (stage: Stage): void => {
+  test("a payment with a reference is credited once", async () => {
+    const { store, account, balance } = stage;
+    expect(await topUp(store, account.seq, 500, "pay_1")).toMatchObject({ kind: "done", credits: 500 });
+    expect(await topUp(store, account.seq, 500, "pay_1")).toMatchObject({ kind: "done", credits: 0 });
+    const other = await openAccount(store, 0);
+    expect((await topUp(store, other.seq, 500, "pay_1")).kind).toBe("refused");
+    expect(await balance()).toEqual([1500, 0, 0, 0]);
+  });
+
+  test("a dispute takes at most what is available, the rest is owed and the account is paused", async () => {
+    const { store, account } = stage;
+    await admit(store, account);
+    const dispute = {
+      deed: "credit",
+      accountSeq: account.seq,
+      kind: "adjust",
+      credits: -1000,
+      note: "dispute",
+      reference: "dp_1",
+      atMs: NOW_MS,
+    } as const;
+    expect(await commitOne(store, dispute)).toMatchObject({ kind: "done", credits: -890 });
+    expect(await commitOne(store, dispute)).toMatchObject({ kind: "done", credits: 0 });
+    expect(await store.account(account.id)).toMatchObject({
+      availableCredits: 0,
+      heldCredits: 110,
+      owedCredits: 110,
+      paused: true,
+    });
+    expect(await commitOne(store, { ...dispute, reference: "dp_2", credits: -5 })).toEqual({ kind: "done", credits: 0 });
+    expect(await store.account(account.id)).toMatchObject({ owedCredits: 115 });
+  });
+
+  test.each([0, -5, 0.5, Number.MAX_SAFE_INTEGER, Number.NaN])("a top-up of %d is refused", async (credits) => {
+    const { store, account, balance } = stage;
+    expect((await topUp(store, account.seq, credits)).kind).toBe("refused");
+    expect(await balance()).toEqual([1000, 0, 0, 0]);
+  });
+
+  test("the movements of an account come in pages from the end of its chain", async () => {
+    const { store, account } = stage;
+    await openAccount(store, 5);
+    for (let i = 0; i < 3; i++) await succeed(store, account);
+    const all = await store.movements(account.id, null, 100);
+    expect(all.map(({ chainSeq }) => chainSeq)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+    expect(await store.movements(account.id, null, 3)).toEqual(all.slice(0, 3));
+    expect(await store.movements(account.id, all[3]?.seq ?? 0, 2)).toEqual(all.slice(4, 6));
+    expect(await store.movements(account.id, all[9]?.seq ?? 0, 2)).toEqual([]);
+    expect(all[8]).toMatchObject({
+      accountId: account.id,
+      kind: "hold",
+      credits: 110,
+      availableAfter: 890,
+      heldAfter: 110,
+      requestId: expect.stringMatching(/^req_/),
+      note: null,
+    });
+    expect(all.map(({ generationId, requestId }) => (generationId === null) === (requestId === null))).not.toContain(false);
+  });
+
+  test("keys open their account until they are revoked", async () => {
+    const { store, account } = stage;
+    expect(await store.callerByKeyHash(account.keyHash)).toEqual({
+      keySeq: account.keySeq,
+      keyId: expect.any(String),
+      scope: "generate",
+      expiresAtMs: null,
+      models: null,
+      accountSeq: account.seq,
+      accountId: account.id,
+      paused: false,
+      burstPerS: null,
+      inProgressLimit: null,
+    });
+    await store.commit([{ deed: "set-account", accountSeq: account.seq, paused: true, burstPerS: 7 }]);
+    expect(await store.callerByKeyHash(account.keyHash)).toMatchObject({ paused: true, burstPerS: 7 });
+    await store.commit([{ deed: "set-account", accountSeq: account.seq, paused: false, burstPerS: null, inProgressLimit: 3 }]);
+    expect(await store.callerByKeyHash(account.keyHash)).toMatchObject({ paused: false, burstPerS: null, inProgressLimit: 3 });
+    const [key] = await store.keys(account.id);
+    await store.commit([{ deed: "revoke-key", keyId: key?.id ?? "", atMs: NOW_MS + 1 }]);
+    expect(await store.callerByKeyHash(account.keyHash)).toBeUndefined();
+    expect(await store.keys(account.id)).toMatchObject([{ revokedAtMs: NOW_MS + 1 }]);
+    expect((await commitOne(store, { deed: "revoke-key", keyId: "key_none", atMs: NOW_MS })).kind).toBe("refused");
+  });
+
+  test("files past their retention are listed until they are marked, and those that are kept until then", async () => {
+    const { store, account } = stage;
+    const deed = await succeed(store, account);
+    const kept = { seq: deed.seq, id: deed.id, files: OUTPUT.files };
+    expect(await store.keptOutputs(deed.seq - 1, NOW_MS + 604_799_999, 10)).toEqual([kept]);
+    expect(await store.keptOutputs(deed.seq - 1, NOW_MS + 604_800_000, 10)).toEqual([]);
+    expect(await store.keptOutputs(deed.seq, NOW_MS, 10)).toEqual([]);
+    expect(await store.expiredFiles(NOW_MS + 604_799_999, 10)).toEqual([]);
+    expect(await store.expiredFiles(NOW_MS + 604_800_000, 10)).toEqual([{ seq: deed.seq, id: deed.id, files: 1 }]);
+    const mark = { deed: "expire-files", seq: deed.seq, atMs: NOW_MS + 604_800_001 } as const;
+    expect([await commitOne(store, mark), await commitOne(store, mark)]).toEqual([{ kind: "done" }, { kind: "done" }]);
+    expect(await store.expiredFiles(NOW_MS + 604_800_002, 10)).toEqual([]);
+    expect(await store.keptOutputs(deed.seq - 1, NOW_MS, 10)).toEqual([]);
+    expect(await store.generationBySeq(deed.seq)).toMatchObject({ filesExpiredAtMs: NOW_MS + 604_800_001, output: OUTPUT });
+  });
+
+  test("time that was seen, route health and secrets stay", async () => {
+    const { store } = stage;
+    await store.commit([
+      { deed: "beat", atMs: NOW_MS + 50 },
+      { deed: "beat", atMs: NOW_MS },
+    ]);
+    expect(await store.lastSeenMs()).toBe(NOW_MS + 50);
+    await store.commit([{ deed: "save-route-health", routeId: "a", snapshot: "{}", atMs: 1 }]);
+    await store.commit([{ deed: "save-route-health", routeId: "a", snapshot: '{"open":1}', atMs: 2 }]);
+    expect(await store.routeHealth()).toEqual(new Map([["a", '{"open":1}']]));
+    await store.commit([{ deed: "switch-route", routeId: "a", reason: "too dear", atMs: 3 }]);
+    expect((await store.routeHealth()).size).toBe(1);
+    await store.commit([{ deed: "switch-route", routeId: "a", reason: null, atMs: 4 }]);
+    expect((await store.routeHealth()).size).toBe(0);
+    const secret = await store.secret("links");
+    expect(secret).toMatch(/^[0-9a-f]{64}$/);
+    expect(await store.secret("links")).toBe(secret);
+    expect(await store.secret("other")).not.toBe(secret);
+    expect(await store.mode()).toBe("test");
+  });
+
+  test("an empty batch is answered, and commits sent together are answered each with its own", async () => {
+    const { store, account } = stage;
+    expect(await store.commit([])).toEqual([]);
+    const deeds = Array.from({ length: 9 }, () => admitDeed(account));
+    const answers = await Promise.all(deeds.map((deed) => store.commit([deed])));
+    expect(answers.map(([one]) => (one?.kind === "admitted" ? one.record.id : one?.kind))).toEqual(deeds.map(({ id }) => id));
+  });
+};

@@ -1,0 +1,282 @@
+// People: links let in once, sessions end once and for all, an operator remains, and whoever changed something is written down.
+import { expect, test } from "bun:test";
+import { hashApiKey, newId } from "../../../src/domain/ids.ts";
+import type { Store } from "../../../src/store/store.ts";
+import type { AcceptInvitationDeed, InviteDeed, NewSession, SignUpDeed } from "../../../src/store/user-mutations.ts";
+import type { Stage } from "../conformance.ts";
+import { commitOne, NOW_MS } from "../fixture.ts";
+
+const PASSWORD = "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA";
+const HOUR_MS = 3_600_000;
+const FIRST = { kind: "command", id: "0", name: "root" } as const;
+
+const newSession = (atMs = NOW_MS): NewSession => ({
+  id: newId("ses"),
+  hash: hashApiKey(newId("ses")),
+  expiresAtMs: atMs + HOUR_MS,
+  agent: "Firefox",
+  address: "127.0.0.1",
+});
+const invite = (changes: Partial<InviteDeed> = {}): InviteDeed => ({
+  deed: "invite",
+  id: newId("inv"),
+  hash: hashApiKey(newId("inv")),
+  kind: "invite",
+  role: "operator",
+  accountSeq: null,
+  accountName: null,
+  email: "ada@example.com",
+  personId: null,
+  expiresAtMs: NOW_MS + HOUR_MS,
+  atMs: NOW_MS,
+  ...changes,
+});
+const setup = (): InviteDeed => invite({ kind: "setup", email: null });
+const accept = (hash: string, changes: Partial<AcceptInvitationDeed> = {}): AcceptInvitationDeed => ({
+  deed: "accept-invitation",
+  hash,
+  personId: newId("per"),
+  email: "ada@example.com",
+  name: "Ada",
+  password: PASSWORD,
+  account: null,
+  session: newSession(changes.atMs),
+  atMs: NOW_MS,
+  ...changes,
+});
+const signUp = (email: string, changes: Partial<SignUpDeed> = {}): SignUpDeed => ({
+  deed: "sign-up",
+  personId: newId("per"),
+  email,
+  name: "Ben",
+  password: PASSWORD,
+  account: { id: newId("acc"), name: "Ben's" },
+  session: newSession(),
+  atMs: NOW_MS,
+  ...changes,
+});
+/** The first operator, as they come in by the set-up link. */
+const setUp = async (store: Store): Promise<AcceptInvitationDeed> => {
+  const link = setup();
+  const deed = accept(link.hash);
+  expect(await store.commit([link, deed])).toMatchObject([{ kind: "done" }, { kind: "done" }]);
+  return deed;
+};
+const kindOf = async (store: Store, deed: Parameters<typeof commitOne>[1]) => (await commitOne(store, deed)).kind;
+
+export const peoplePromises = (stage: Stage): void => {
+  test("the set-up link lets the first operator in once, and a newer one takes the place of an older one", async () => {
+    const { store } = stage;
+    const [old, link] = [setup(), setup()];
+    expect(await store.commit([old, link])).toEqual([{ kind: "done" }, { kind: "done" }]);
+    expect(await kindOf(store, accept(old.hash))).toBe("refused");
+    const [one, two] = await store.commit([accept(link.hash), accept(link.hash, { email: "eve@example.com" })]);
+    expect([one?.kind, two?.kind]).toEqual(["done", "refused"]);
+    expect(await store.operators()).toBe(1);
+    expect((await store.people()).map(({ email, role }) => [email, role])).toEqual([["ada@example.com", "operator"]]);
+    expect(await kindOf(store, setup())).toBe("refused");
+    expect(await store.invitationByHash(link.hash)).toMatchObject({ usedAtMs: NOW_MS, personName: "Ada" });
+    expect(await store.invitationByHash(old.hash)).toMatchObject({ usedAtMs: null, withdrawnAtMs: NOW_MS });
+  });
+
+  test("a link is of no use at its end, and none at all once it is withdrawn", async () => {
+    const { store } = stage;
+    const link = invite();
+    await store.commit([link]);
+    expect(await kindOf(store, accept(link.hash, { atMs: link.expiresAtMs }))).toBe("refused");
+    const take = { deed: "withdraw-invitation", invitationId: link.id, atMs: NOW_MS + 1 } as const;
+    expect([await kindOf(store, take), await kindOf(store, take)]).toEqual(["done", "refused"]);
+    expect(await kindOf(store, accept(link.hash))).toBe("refused");
+    expect(await store.people()).toEqual([]);
+  });
+
+  test("an invitation is for the address it was made for, and joins or makes the account it says", async () => {
+    const { store, account } = stage;
+    const joins = invite({ role: "member", accountSeq: account.seq, email: "cy@example.com" });
+    const makes = invite({ role: "member", accountName: "Dee's", email: "dee@example.com" });
+    const made = { id: newId("acc"), name: "Dee's" };
+    await store.commit([joins, makes, accept(joins.hash), accept(makes.hash, { account: made })]);
+    expect((await store.people()).map(({ email, role, accountId }) => [email, role, accountId])).toEqual([
+      ["cy@example.com", "member", account.id],
+      ["dee@example.com", "member", made.id],
+    ]);
+    expect(await store.account(made.id)).toMatchObject({ name: "Dee's", availableCredits: 0 });
+    expect(await kindOf(store, invite({ email: "cy@example.com" }))).toBe("refused");
+  });
+
+  test("two sign-ups with one address make one person and one account", async () => {
+    const { store } = stage;
+    const before = (await store.accounts()).length;
+    const outcomes = await store.commit([signUp("ben@example.com"), signUp("ben@example.com")]);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(["done", "refused"]);
+    expect(await store.accounts()).toHaveLength(before + 1);
+  });
+
+  test("a session tells who is behind it until it is ended, and an ended one never comes back", async () => {
+    const { store } = stage;
+    const ben = signUp("ben@example.com");
+    const second = newSession();
+    await store.commit([
+      ben,
+      { deed: "open-session", personId: ben.personId, password: PASSWORD, session: second, atMs: NOW_MS },
+    ]);
+    expect(await store.sessionByHash(ben.session.hash)).toMatchObject({
+      personId: ben.personId,
+      email: "ben@example.com",
+      role: "member",
+      accountId: ben.account.id,
+      sessionId: ben.session.id,
+      createdAtMs: NOW_MS,
+      seenAtMs: NOW_MS,
+      expiresAtMs: NOW_MS + HOUR_MS,
+    });
+    await store.commit([
+      {
+        deed: "note-sessions-seen",
+        seen: [
+          [ben.session.id, NOW_MS + 5],
+          [second.id, NOW_MS - 5],
+        ],
+      },
+    ]);
+    expect((await store.sessionsOf(ben.personId)).map(({ id, seenAtMs }) => [id, seenAtMs])).toEqual([
+      [ben.session.id, NOW_MS + 5],
+      [second.id, NOW_MS],
+    ]);
+    await store.commit([{ deed: "end-sessions", personId: ben.personId, exceptId: second.id, atMs: NOW_MS + 6 }]);
+    expect(await store.sessionByHash(ben.session.hash)).toBeUndefined();
+    expect(await store.sessionByHash(second.hash)).toBeDefined();
+    await store.commit([{ deed: "end-sessions", personId: ben.personId, onlyId: second.id, atMs: NOW_MS + 7 }]);
+    expect(await store.sessionByHash(second.hash)).toBeUndefined();
+  });
+
+  test("refused sign-ins of somebody who is there are told to the audit log, and of nobody are not", async () => {
+    const { store } = stage;
+    const ben = signUp("ben@example.com");
+    const refused = { deed: "note-refused-sign-ins", wrong: 3, throttled: 1, networks: 2, atMs: NOW_MS } as const;
+    const by = { kind: "service", id: "genrouter", name: "sign-in" } as const;
+    const outcomes = await store.commit([
+      ben,
+      { ...refused, personId: ben.personId, by },
+      { ...refused, personId: "per_none", by },
+    ]);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(["done", "done", "refused"]);
+    expect(await store.audit(null, 5, { action: "note-refused-sign-ins" })).toMatchObject([
+      { target: ben.personId, detail: { wrong: 3, throttled: 1, networks: 2 } },
+    ]);
+  });
+
+  test("a new password ends the sessions of before, and whoever checked the old one comes too late", async () => {
+    const { store } = stage;
+    const ada = await setUp(store);
+    const password = `${PASSWORD}2`;
+    const late = {
+      deed: "open-session",
+      personId: ada.personId,
+      password: PASSWORD,
+      session: newSession(),
+      atMs: NOW_MS,
+    } as const;
+    const link = invite({ kind: "reset", email: null, personId: ada.personId });
+    const reset = accept(link.hash, { password });
+    await store.commit([link, reset]);
+    expect(await kindOf(store, late)).toBe("refused");
+    expect(await store.sessionByHash(ada.session.hash)).toBeUndefined();
+    expect(await store.sessionByHash(reset.session.hash)).toMatchObject({ personId: ada.personId });
+    expect((await store.personByEmail("ada@example.com"))?.password).toBe(password);
+    const own = { deed: "set-person", personId: ada.personId, password: PASSWORD, atMs: NOW_MS } as const;
+    expect(await kindOf(store, { ...own, ifPassword: PASSWORD })).toBe("refused");
+    expect(await kindOf(store, { ...own, ifPassword: password, keepSessionId: reset.session.id })).toBe("done");
+    expect(await store.sessionByHash(reset.session.hash)).toBeDefined();
+  });
+
+  test("somebody who is disabled is out at once, and in again only by signing in", async () => {
+    const { store } = stage;
+    const ben = signUp("ben@example.com");
+    await store.commit([ben, { deed: "set-person", personId: ben.personId, disabled: true, atMs: NOW_MS }]);
+    expect(await store.sessionByHash(ben.session.hash)).toBeUndefined();
+    const again = {
+      deed: "open-session",
+      personId: ben.personId,
+      password: PASSWORD,
+      session: newSession(),
+      atMs: NOW_MS,
+    } as const;
+    expect(await kindOf(store, again)).toBe("refused");
+    expect(await kindOf(store, invite({ kind: "reset", email: null, personId: ben.personId }))).toBe("refused");
+    await store.commit([{ deed: "set-person", personId: ben.personId, disabled: false, atMs: NOW_MS }]);
+    expect(await store.sessionByHash(ben.session.hash)).toBeUndefined();
+    expect(await kindOf(store, again)).toBe("done");
+  });
+
+  test("the service is never without an operator who may sign in", async () => {
+    const { store } = stage;
+    const ada = await setUp(store);
+    const out = { deed: "set-person", personId: ada.personId, disabled: true, atMs: NOW_MS } as const;
+    expect(await commitOne(store, out)).toMatchObject({ kind: "refused", reason: expect.stringContaining("last operator") });
+    expect(await kindOf(store, { ...out, disabled: false, role: "viewer" })).toBe("refused");
+    const link = invite({ email: "bo@example.com" });
+    const bo = accept(link.hash);
+    await store.commit([link, bo]);
+    // Both at once: one of them stays.
+    const outcomes = await store.commit([out, { ...out, personId: bo.personId }]);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(["done", "refused"]);
+    expect(await store.operators()).toBe(1);
+  });
+
+  test("the key of a playground is one per account, is not listed, and opens nothing", async () => {
+    const { store, account } = stage;
+    const make = (): Parameters<typeof commitOne>[1] => ({
+      deed: "make-console-key",
+      accountSeq: account.seq,
+      id: newId("key"),
+      atMs: NOW_MS,
+    });
+    expect(await store.consoleCaller(account.seq)).toBeUndefined();
+    const [one, two] = await store.commit([make(), make()]);
+    expect(one).toMatchObject({ kind: "done" });
+    expect(two).toEqual(one as typeof two);
+    expect(await store.consoleCaller(account.seq)).toMatchObject({ scope: "generate", accountId: account.id, paused: false });
+    expect(await store.keys(account.id)).toHaveLength(1);
+    expect(await store.keys()).toHaveLength(1);
+  });
+
+  test("who changed what is written with the change, without secrets, and nothing of what was refused", async () => {
+    const { store, account } = stage;
+    const ada = await setUp(store);
+    const by = { kind: "person", id: ada.personId, name: ada.email } as const;
+    const credit = {
+      deed: "credit",
+      accountSeq: account.seq,
+      kind: "topup",
+      note: "pack",
+      reference: null,
+      atMs: NOW_MS,
+    } as const;
+    const password = `${PASSWORD}2`;
+    await store.commit([
+      { ...credit, credits: 5, by },
+      { ...credit, credits: -5, by },
+      { ...credit, credits: 7 },
+      { deed: "set-account", accountSeq: account.seq, paused: true, atMs: NOW_MS + 1, by: FIRST },
+      { deed: "set-provider-key", account: "fal", id: "k1", sealed: "sealed-secret", atMs: NOW_MS + 2, by },
+      { deed: "set-person", personId: ada.personId, name: "Ada L.", password, atMs: NOW_MS + 3, by },
+    ]);
+    const lines = await store.audit(null, 10, {});
+    expect(lines.map(({ action, target, actor, detail }) => [action, target, actor.name, detail])).toEqual([
+      ["set-person", ada.personId, by.name, { name: "Ada L.", password: "changed" }],
+      ["set-provider-key", "fal", by.name, {}],
+      ["set-account", account.id, "root", { paused: true }],
+      ["credit", account.id, by.name, { kind: "topup", credits: 5, note: "pack", reference: null, movedCredits: 5 }],
+    ]);
+    expect(JSON.stringify(lines)).not.toMatch(/argon2|sealed-secret/);
+    expect(await store.audit(lines[1]?.seq ?? 0, 1, {})).toEqual(lines.slice(2, 3));
+    expect(await store.audit(null, 10, { actor: "root" })).toEqual(lines.slice(2, 3));
+    expect(await store.audit(null, 10, { actor: ada.personId, target: "fal" })).toEqual(lines.slice(1, 2));
+    expect(await store.audit(null, 10, { action: "credit" })).toEqual(lines.slice(3));
+    expect(await store.audit(null, 10, { fromMs: NOW_MS + 1, toMs: NOW_MS + 3 })).toEqual(lines.slice(1, 3));
+    // Whoever wants something says when.
+    expect((await commitOne(store, { deed: "set-account", accountSeq: account.seq, paused: false, by })).kind).toBe("refused");
+    expect(await store.account(account.id)).toMatchObject({ paused: true });
+  });
+};

@@ -1,0 +1,131 @@
+// Usage: what generations came to by day, model, account and key is what a recount of them says, however it was added up.
+import { expect, test } from "bun:test";
+import { DAY_MS, dayOf, medianWaitMs, waitBucket } from "../../../src/domain/calendar.ts";
+import { USAGE_BY, type UsageBy, type UsageRow } from "../../../src/store/store.ts";
+import type { Stage } from "../conformance.ts";
+import {
+  admit,
+  capturedDeed,
+  commitOne,
+  NOW_MS,
+  openAccount,
+  releasedDeed,
+  startedDeed,
+  stepDeed,
+  submittedAt,
+  topUp,
+} from "../fixture.ts";
+
+const WHEN = { fromDay: dayOf(NOW_MS) - 1, toDay: dayOf(NOW_MS) + 30, accountId: null } as const;
+
+export const usagePromises = (stage: Stage): void => {
+  /** Generations of two accounts over some days, of which every third fails and every seventh goes on. */
+  const live = async () => {
+    const { store, account } = stage;
+    const other = await openAccount(store, 10_000);
+    await topUp(store, account.seq, 10_000);
+    const ids: string[] = [];
+    for (let n = 0; n < 40; n++) {
+      const createdAtMs = NOW_MS + Math.floor(n / 8) * DAY_MS + n * 1000;
+      const of = n % 4 === 0 ? other : account;
+      const model = n % 2 === 0 ? "vidmodel-2.0" : "vidmodel-2.0-fast";
+      const deed = await admit(store, of, { ...submittedAt(createdAtMs), model });
+      ids.push(deed.id);
+      const atMs = createdAtMs + 500 * 2 ** (n % 12);
+      if (n % 7 === 0) continue;
+      if (n % 3 === 0) await store.commit([releasedDeed(deed.seq, 1, { atMs })]);
+      else await store.commit([startedDeed(deed), { ...capturedDeed(deed.seq, 2, 1, 75), atMs }]);
+    }
+    // Going on is not an end, and neither is what comes of a balance.
+    const last = await admit(store, account);
+    await store.commit([stepDeed(last.seq, 1, { status: "running", deadline: { kind: "seat", n: 0, dueAtMs: NOW_MS + 9000 } })]);
+    return { ids, other };
+  };
+  const rollUp = async (limit: number) => {
+    for (let behind = await stage.store.usageBehind(); behind > 0; behind = await stage.store.usageBehind())
+      expect(await commitOne(stage.store, { deed: "roll-up-usage", limit })).toMatchObject({ kind: "done" });
+  };
+  const keyOf = async (accountId: string) => (await stage.store.keys(accountId))[0]?.id ?? "";
+  /** The same from the generations alone. */
+  const recount = async (ids: readonly string[], by: UsageBy, accountId: string | null): Promise<UsageRow[]> => {
+    const rows = new Map<string, UsageRow>();
+    for (const id of ids) {
+      const one = await stage.store.findGeneration(id);
+      if (!one || one.completedAtMs === null || (accountId !== null && one.accountId !== accountId)) continue;
+      const of = { day: dayOf(one.completedAtMs), model: one.model, account: one.accountId, key: await keyOf(one.accountId) }[by];
+      const waitMs = one.completedAtMs - one.createdAtMs;
+      const name = `${of} ${waitBucket(waitMs)}`;
+      const row = rows.get(name) ?? { of, wait: waitBucket(waitMs), succeeded: 0, failed: 0, chargedCredits: 0, waitMs: 0 };
+      row.succeeded += one.status === "succeeded" ? 1 : 0;
+      row.failed += one.status === "failed" ? 1 : 0;
+      row.chargedCredits += one.costCredits ?? 0;
+      row.waitMs += waitMs;
+      rows.set(name, row);
+    }
+    return [...rows.values()];
+  };
+  const sorted = (rows: readonly UsageRow[]) =>
+    rows.toSorted((a, b) => (a.of === b.of ? a.wait - b.wait : String(a.of) < String(b.of) ? -1 : 1));
+
+  test.each([1, 7, 1000])("rolled up %d postings at a time, it equals a recount from the generations", async (limit) => {
+    const { store } = stage;
+    const { ids, other } = await live();
+    expect(await store.usage({ ...WHEN, by: "day" })).toEqual([]);
+    await rollUp(limit);
+    for (const by of USAGE_BY)
+      for (const accountId of [null, other.id]) {
+        const told = await store.usage({ ...WHEN, accountId, by });
+        expect(told.length).toBeGreaterThan(1);
+        expect(sorted(told)).toEqual(sorted(await recount(ids, by, accountId)));
+      }
+    // Once more adds nothing.
+    const before = await store.usage({ ...WHEN, by: "key" });
+    await commitOne(store, { deed: "roll-up-usage", limit });
+    expect(await store.usage({ ...WHEN, by: "key" })).toEqual(before);
+  });
+
+  test("what ends between two turns is in the next one, once", async () => {
+    const { store, account } = stage;
+    const first = await live();
+    await commitOne(store, { deed: "roll-up-usage", limit: 30 });
+    const more = await admit(store, account);
+    await store.commit([startedDeed(more), { deed: "roll-up-usage", limit: 5 }, capturedDeed(more.seq, 2, 1, 75)]);
+    await rollUp(11);
+    expect(sorted(await store.usage({ ...WHEN, by: "model" }))).toEqual(
+      sorted(await recount([...first.ids, more.id], "model", null)),
+    );
+  });
+
+  test("only days that were asked for are told", async () => {
+    const { store } = stage;
+    await live();
+    await rollUp(1000);
+    const day = dayOf(NOW_MS) + 1;
+    const rows = await store.usage({ fromDay: day, toDay: day, accountId: null, by: "day" });
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows.every(({ of }) => of === day)).toBe(true);
+  });
+
+  test("the thirty days' spend of a key is what its generations cost and hold", async () => {
+    const { store, account } = stage;
+    const [key] = await store.keys(account.id);
+    const done = await admit(store, account);
+    await store.commit([startedDeed(done), capturedDeed(done.seq, 2, 1, 75)]);
+    await admit(store, account);
+    await rollUp(100);
+    const spent = async (atMs: number) => (await store.keySpend(atMs)).get(key?.id ?? "")?.last30Credits;
+    expect(await spent(NOW_MS)).toBe(185);
+    expect(await spent(NOW_MS + 29 * DAY_MS)).toBe(185);
+    expect(await spent(NOW_MS + 30 * DAY_MS)).toBe(110);
+  });
+
+  test("the median of waiting times is inside the bucket of the true one", () => {
+    expect(medianWaitMs(new Map())).toBeNull();
+    const counts = new Map<number, number>();
+    const waits = Array.from({ length: 501 }, (_, n) => 700 + n * n);
+    for (const ms of waits) counts.set(waitBucket(ms), (counts.get(waitBucket(ms)) ?? 0) + 1);
+    const median = medianWaitMs(counts) ?? 0;
+    expect(waitBucket(median)).toBe(waitBucket(waits[250] ?? 0));
+    expect(Math.abs(median - (waits[250] ?? 0)) / median).toBeLessThan(0.05);
+  });
+};

@@ -1,0 +1,172 @@
+// A scene for tests of the store: accounts with credits, generations and their whole lives, in one line each.
+
+import { generationId, hashApiKey, newApiKey, newGeneration, newGenerationSeq, newId } from "../../src/domain/ids.ts";
+import type { Output, PinAsked, PinnedCopy } from "../../src/domain/types.ts";
+import type { AdmitDeed, AdmitOutcome, Deed, OfficeOutcome, OutcomeOf, StepDeed } from "../../src/store/mutations.ts";
+import type { Store } from "../../src/store/store.ts";
+
+export const NOW_MS = 1_790_000_000_000;
+export const OUTPUT: Output = {
+  kind: "video",
+  files: [{ n: 1, sha256: "a".repeat(64), bytes: 10, mime: "video/mp4" }],
+  width: 1280,
+  height: 720,
+  durationMs: 5000,
+  hasAudio: true,
+};
+/** Prices of the routes a, b, c of every plan here: quoted 75, reserved 110. */
+export const PRICES = { a: 75, b: 90, c: 110 } as const;
+
+export const commitOne = async <D extends Deed>(store: Store, deed: D): Promise<OutcomeOf<D>> => {
+  const [outcome] = await store.commit([deed]);
+  return outcome as OutcomeOf<D>;
+};
+
+export type Account = { seq: number; id: string; keySeq: number; keyHash: string };
+
+/** An account with a key and `credits` on it. */
+export const openAccount = async (store: Store, credits: number): Promise<Account> => {
+  const id = newId("acc");
+  const account = await commitOne(store, { deed: "create-account", id, name: "Ada", atMs: NOW_MS });
+  if (account.kind !== "done" || account.seq === undefined) throw new Error("no account");
+  const keyHash = hashApiKey(newApiKey("test"));
+  const key = await commitOne(store, {
+    deed: "create-key",
+    id: newId("key"),
+    accountSeq: account.seq,
+    scope: "generate",
+    name: "laptop",
+    hash: keyHash,
+    start: "gr_test_abcd",
+    atMs: NOW_MS,
+  });
+  if (key.kind !== "done" || key.seq === undefined) throw new Error("no key");
+  if (credits > 0) await topUp(store, account.seq, credits);
+  return { seq: account.seq, id, keySeq: key.seq, keyHash };
+};
+
+export const topUp = (
+  store: Store,
+  accountSeq: number,
+  credits: number,
+  reference: string | null = null,
+): Promise<OfficeOutcome> =>
+  commitOne(store, { deed: "credit", accountSeq, kind: "topup", credits, note: "pack", reference, atMs: NOW_MS });
+
+/** A submission on the account; quoted 75 and reserved 110 credits unless told otherwise. */
+export const admitDeed = (account: Account, changes: Partial<AdmitDeed> = {}): AdmitDeed => {
+  const seq = newGenerationSeq(NOW_MS);
+  return {
+    deed: "admit",
+    seq,
+    id: generationId(seq),
+    accountSeq: account.seq,
+    keySeq: account.keySeq,
+    model: "vidmodel-2.0",
+    idempotencyKey: null,
+    body: JSON.stringify({ input: { duration: 5, prompt: "a fox in the snow" }, model: "vidmodel-2.0" }),
+    fingerprint: null,
+    added: { resolution: "720p" },
+    plan: Object.entries(PRICES).map(([routeId, priceCredits]) => ({
+      routeId,
+      priceCredits,
+      timeoutMs: 600_000,
+      onRefusal: "fail",
+      onLost: "next",
+    })),
+    ordered: { kind: "video", ms: 5000, leastMs: 4700, leastPixels: 737_280, leastSide: 684, sound: true },
+    quotedCredits: PRICES.a,
+    reservedCredits: PRICES.c,
+    maxCostCredits: 10_000,
+    inProgressLimit: 1000,
+    createdAtMs: NOW_MS,
+    waitEndsAtMs: NOW_MS + 3_600_000,
+    requestId: newId("req"),
+    ...changes,
+  };
+};
+
+/** When a submission is made, and all that follows from it. */
+export const submittedAt = (createdAtMs: number): Partial<AdmitDeed> => ({
+  ...newGeneration(createdAtMs),
+  createdAtMs,
+  waitEndsAtMs: createdAtMs + 3_600_000,
+});
+
+export const admit = async (store: Store, account: Account, changes: Partial<AdmitDeed> = {}): Promise<AdmitDeed> => {
+  const deed = admitDeed(account, changes);
+  const outcome: AdmitOutcome = await commitOne(store, deed);
+  if (outcome.kind !== "admitted") throw new Error(`not admitted: ${outcome.kind}`);
+  return deed;
+};
+
+/** A step that goes on; `version` 1 by default. */
+export const stepDeed = (seq: number, version: number, changes: Partial<StepDeed> = {}): StepDeed => ({
+  deed: "step",
+  seq,
+  version,
+  atMs: NOW_MS + version * 1000,
+  event: { type: "tick" },
+  stateAfter: "running.polling",
+  snapshot: `{"v":${version}}`,
+  attemptChanges: [],
+  ...changes,
+});
+
+/** The step that begins attempt `n` on a route and has sent it and been given a job: `running`. */
+export const startedDeed = (deed: AdmitDeed, version = 1, n = 1, route: keyof typeof PRICES = "a", provider = "fal"): StepDeed =>
+  stepDeed(deed.seq, version, {
+    status: "running",
+    attempts: n,
+    attemptChanges: [
+      {
+        n,
+        begin: {
+          ref: `${deed.id.slice(4)}-${n}`,
+          route: { routeId: route, provider, endpoint: "video/fast", options: { tier: "std" }, kind: "video" },
+          priceCredits: PRICES[route],
+        },
+      },
+      { n, state: "sending", request: '{"method":"POST"}', sentAtMs: NOW_MS + 500, endsAtMs: NOW_MS + 600_500 },
+      { n, state: "accepted", job: { jobId: `job-${deed.seq}-${n}`, urls: { poll: "https://up.example/1" } } },
+    ],
+    deadline: { kind: "attempt", n, dueAtMs: NOW_MS + 600_500 },
+  });
+
+/** The step that charges attempt `n` and ends the generation. */
+export const capturedDeed = (seq: number, version: number, n: number, credits: number): StepDeed =>
+  stepDeed(seq, version, {
+    event: { type: "collected" },
+    stateAfter: "succeeded",
+    snapshot: null,
+    attemptChanges: [{ n, state: "delivered" }],
+    settlement: { kind: "capture", n, credits, output: OUTPUT, filesExpireAtMs: NOW_MS + 604_800_000 },
+  });
+
+/** The step that gives everything back and ends the generation. */
+export const releasedDeed = (seq: number, version: number, changes: Partial<StepDeed> = {}): StepDeed =>
+  stepDeed(seq, version, {
+    event: { type: "deadline" },
+    stateAfter: "failed",
+    snapshot: null,
+    settlement: { kind: "release", error: { code: "timed_out", message: "No route delivered in time." } },
+    ...changes,
+  });
+
+/** A generation from submission to success on route a, 75 of 110 credits. */
+export const succeed = async (store: Store, account: Account, changes: Partial<AdmitDeed> = {}): Promise<AdmitDeed> => {
+  const deed = await admit(store, account, changes);
+  await store.commit([startedDeed(deed), capturedDeed(deed.seq, 2, 1, PRICES.a)]);
+  return deed;
+};
+
+/** The invariants that do not hold, with what offends. */
+export const violations = async (store: Pick<Store, "verify">, nowMs: number | null = NOW_MS + 5000) =>
+  (await store.verify(nowMs)).filter(({ ok }) => !ok);
+
+/** A link whose length is billed, and our copy of its file. */
+export const PIN: PinAsked = { n: 1, field: "input.video_url", kind: "video", measuredMs: 4000, frameMs: 42 };
+export const COPY: PinnedCopy = { n: 1, sha256: "c".repeat(64), bytes: 71_000, mime: "video/mp4", ms: 4010 };
+/** The first step of a generation whose links are pinned: they are. */
+export const pinnedDeed = (seq: number, pinned: readonly PinnedCopy[]): StepDeed =>
+  stepDeed(seq, 1, { event: { type: "pinned" }, stateAfter: "queued", snapshot: '{"v":1,"value":"queued","memory":{}}', pinned });

@@ -1,0 +1,193 @@
+// What is planted for the checker to find: for each clause of invariants 1 to 6 the SQL that breaks it.
+
+import { OUTPUT } from "./fixture.ts";
+import { type Plant, plant } from "./violation.ts";
+import { PLANTS_OF_PURCHASES } from "./violations-purchases.ts";
+
+export const ENDED = "(SELECT min(seq) FROM generation WHERE status = 'succeeded')";
+export const FAILED = "(SELECT seq FROM generation WHERE status = 'failed')";
+export const RUNNING = "(SELECT max(seq) FROM generation WHERE status = 'running')";
+export const CONFIRMING = "(SELECT min(seq) FROM generation WHERE status = 'running')";
+export const QUEUED = "(SELECT seq FROM generation WHERE status = 'queued')";
+/** Charged on its second attempt; the first is late, the third superseded. */
+export const EVENTFUL = "(SELECT seq FROM attempt WHERE state = 'late')";
+
+const POSTING = `account_seq, chain_seq, previous, after_seq, kind, credits, from_side, to_side, generation_seq, attempt_n, available_after,
+  held_after, at_ms, epoch, hash, note`;
+/** A posting that says what an existing one says, at another place. */
+const again = (changes: Record<string, string>, where: string): string =>
+  `INSERT INTO posting (${POSTING}) SELECT ${POSTING.replaceAll("\n", "")
+    .split(",")
+    .map((column) => changes[column.trim()] ?? column.trim())
+    .join(", ")} FROM posting WHERE ${where}`;
+
+/** Invariants 1 to 6. */
+export const PLANTS_OF_MONEY: readonly Plant[] = [
+  ...plant(1, "the movement does not follow from the one before it", [
+    ["a note that was changed", "UPDATE posting SET note = 'gift' WHERE kind = 'topup' AND account_seq = 1"],
+    ["a time of a hold that was changed", `UPDATE generation SET created_at_ms = created_at_ms - 1 WHERE seq = ${RUNNING}`],
+    ["an amount that was changed", "UPDATE posting SET credits = credits + 1 WHERE kind = 'topup' AND account_seq = 1"],
+    ["a hash of a hold that was changed", `UPDATE generation SET hold_hash = '${"1".padStart(64, "0")}' WHERE seq = ${RUNNING}`],
+    ["a hash that was changed", `UPDATE posting SET hash = '${"1".padStart(64, "0")}' WHERE kind = 'capture'`],
+    [
+      "a movement that was taken out of the middle",
+      `DELETE FROM posting WHERE kind = 'capture' AND generation_seq = ${ENDED}`,
+      2,
+      3,
+    ],
+    [
+      "two movements that were swapped",
+      `UPDATE posting SET chain_seq = -chain_seq WHERE generation_seq = ${ENDED};
+       UPDATE posting SET chain_seq = -chain_seq + CASE kind WHEN 'capture' THEN 1 ELSE -1 END WHERE chain_seq < 0`,
+    ],
+    [
+      "a movement that was put in, the others moved up",
+      `UPDATE posting SET chain_seq = chain_seq + 1 WHERE account_seq = 2 AND chain_seq >= 2;
+       ${again({ chain_seq: "2", credits: "1", epoch: "2" }, "kind = 'topup' AND account_seq = 2")}`,
+    ],
+    [
+      "a movement that names another before it",
+      `UPDATE posting SET previous = 1 WHERE kind = 'release' AND generation_seq = ${ENDED}`,
+    ],
+    ["a hold that names another before it", `UPDATE generation SET hold_previous = 99 WHERE seq = ${RUNNING}`],
+    [
+      "a movement that was put on the end",
+      again({ chain_seq: "99", credits: "1", epoch: "2" }, "kind = 'topup' AND account_seq = 2"),
+    ],
+  ]),
+  ...plant(1, "the balance is not where its movements lead", [
+    ["a movement that was cut off the end", "DELETE FROM posting WHERE account_seq = 2 AND kind = 'adjust'", 12],
+    ["a chain whose end was forgotten", "UPDATE balance SET chain_seq = chain_seq - 1 WHERE account_seq = 1"],
+    ["a chain that ends in another row", "UPDATE balance SET chain_end = chain_end + 1 WHERE account_seq = 1"],
+  ]),
+  ...plant(1, "balance and charges are not what the movements add up to", [
+    [
+      "a balance that no movement explains",
+      "UPDATE balance SET available_credits = available_credits + 100 WHERE account_seq = 1",
+    ],
+    ["charges that no capture explains", "UPDATE balance SET charged_credits = charged_credits + 1 WHERE account_seq = 1"],
+  ]),
+  ...plant(1, "all that was put in is not all that is there and was charged", [
+    ["credits out of nothing", "UPDATE balance SET available_credits = available_credits + 100 WHERE account_seq = 2"],
+  ]),
+  ...plant(1, "the movement is of an account that is not there, or the account has no balance", [
+    ["an account without a balance", "INSERT INTO account (id, name, created_at_ms) VALUES ('acc_x', 'x', 1)"],
+    ["a top-up of nobody", again({ account_seq: "77", epoch: "2" }, "kind = 'topup' AND account_seq = 2")],
+  ]),
+  ...plant(1, "the two entries of a movement do not add up to zero", [
+    [
+      "a view that shows one side only",
+      "DROP VIEW entry; CREATE VIEW entry (movement_seq, account_seq, side, credits) AS SELECT seq, account_seq, to_side, credits FROM movement",
+      12,
+    ],
+  ]),
+  ...plant(1, "what is owed is not what was asked and not there to take, less what was settled", [
+    ["a debt that was forgiven by hand", "UPDATE balance SET owed_credits = 0 WHERE account_seq = 2"],
+  ]),
+  ...plant(1, "a credit is not the movement it names", [
+    ["a credit of another amount", "UPDATE credit SET asked_credits = 4000, moved_credits = 4000 WHERE seq = 1"],
+  ]),
+  ...PLANTS_OF_PURCHASES,
+  ...plant(1, "nobody asked for the movement, or more than once", [
+    ["a top-up without its credit", "DELETE FROM credit WHERE seq = 1"],
+    [
+      "a top-up with two credits",
+      `INSERT INTO credit (account_seq, kind, asked_credits, moved_credits, movement_seq, note, at_ms)
+       SELECT account_seq, kind, asked_credits, moved_credits, movement_seq, note, at_ms FROM credit WHERE seq = 1`,
+    ],
+  ]),
+
+  ...plant(2, "held is not the reserve of the generations in progress", [
+    ["a reserve that was changed", `UPDATE generation SET reserved_credits = 200 WHERE seq = ${QUEUED}`, 1, 4],
+    ["a wrong number in progress", "UPDATE balance SET in_progress = 9 WHERE account_seq = 1"],
+    [
+      "held above the balance",
+      "UPDATE balance SET held_credits = held_credits + 9999, available_credits = available_credits - 9999 WHERE account_seq = 1",
+      1,
+    ],
+  ]),
+  ...plant(2, "held is not the holds less their settlements", [
+    ["a hold that was lost", `DELETE FROM generation WHERE seq = ${QUEUED}`, 1],
+  ]),
+  ...plant(2, "what a key is said to have spent on a day is not what its generations hold and cost", [
+    ["a limit that was made roomier", "UPDATE key_spend SET credits = credits - 1"],
+    ["a day that was forgotten", "DELETE FROM key_spend"],
+    ["a day on which nothing was spent", "INSERT INTO key_spend SELECT meter_seq, day + 1, 5 FROM key_spend"],
+    ["a meter that begins earlier than it counts", `UPDATE key_terms SET meter_seq = 3 WHERE key_seq = 4`],
+  ]),
+
+  ...plant(3, "the generation has not, once it has ended and not before, one settlement of all of its hold", [
+    [
+      "a settlement of a generation that goes on",
+      `UPDATE posting SET generation_seq = ${RUNNING} WHERE kind = 'release' AND generation_seq = ${FAILED}`,
+      1,
+    ],
+    ["a second capture", again({ chain_seq: "999", epoch: "2" }, `kind = 'capture' AND generation_seq = ${ENDED}`), 1, 2, 12],
+    ["a failure that gave nothing back", `DELETE FROM posting WHERE kind = 'release' AND generation_seq = ${FAILED}`, 1, 2],
+    ["a success that gave no rest back", `DELETE FROM posting WHERE kind = 'release' AND generation_seq = ${ENDED}`, 1, 2],
+  ]),
+  ...plant(3, "the settlement stands before the hold", [
+    ["a hold that was moved behind its settlement", `UPDATE generation SET hold_chain_seq = 1000 WHERE seq = ${ENDED}`, 1],
+  ]),
+
+  ...plant(4, "the cost is not the price of the one attempt delivered", [
+    ["a delivered attempt of a failed generation", `UPDATE attempt SET state = 'delivered' WHERE seq = ${FAILED} AND n = 1`],
+    ["two delivered attempts", `UPDATE attempt SET state = 'delivered' WHERE seq = ${EVENTFUL} AND n = 1`],
+    ["a cost of a failed generation", `UPDATE generation SET cost_credits = 5 WHERE seq = ${FAILED}`],
+    ["a cost before the end", `UPDATE generation SET cost_credits = 5 WHERE seq = ${RUNNING}`],
+    ["a cost of another attempt", `UPDATE generation SET cost_credits = 75 WHERE seq = ${EVENTFUL}`, 3],
+  ]),
+  ...plant(4, "what was captured is not of the attempt that was delivered", [
+    [
+      "a delivery that changed hands",
+      `UPDATE attempt SET state = CASE n WHEN 1 THEN 'delivered' ELSE 'capped' END WHERE seq = ${EVENTFUL} AND n < 3`,
+    ],
+  ]),
+  ...plant(4, "quote and reserve are not the cheapest and the dearest price of the plan", [
+    ["a quote that is not the cheapest price", `UPDATE generation SET quoted_credits = 1 WHERE seq = ${QUEUED}`],
+    [
+      "a plan without routes",
+      `INSERT INTO plan (seq, routes) VALUES (99, '[]'); UPDATE generation SET plan_seq = 99 WHERE seq = ${QUEUED}`,
+    ],
+  ]),
+  ...plant(4, "a price is above the most it may cost", [
+    ["a route dearer than was allowed", `UPDATE generation SET max_cost_credits = 100 WHERE seq = ${QUEUED}`],
+  ]),
+  ...plant(4, "the attempt does not have the price its route was planned with", [
+    ["an attempt that became cheaper", `UPDATE attempt SET price_credits = 74 WHERE seq = ${FAILED} AND n = 1`],
+  ]),
+
+  ...plant(5, "the status of the generation is not what its journal led to", [
+    [
+      "an end that the journal does not know",
+      `UPDATE journal SET state_after = 'running.polling' WHERE seq = ${ENDED} AND version = 2`,
+    ],
+    ["a running generation without a journal", `DELETE FROM journal WHERE seq = ${RUNNING}`, 10],
+    ["a generation that is queued again", `UPDATE generation SET status = 'queued' WHERE seq = ${RUNNING}`],
+  ]),
+  ...plant(5, "the generation did not end when its journal did", [
+    ["an end at another time", `UPDATE generation SET completed_at_ms = completed_at_ms + 1 WHERE seq = ${ENDED}`],
+  ]),
+  ...plant(5, "what it delivered has no files, or files that are not numbered from 1", [
+    [
+      "an output without files",
+      `UPDATE generation SET output = replace(output, '${JSON.stringify(OUTPUT.files)}', '[]') WHERE seq = ${ENDED}`,
+      13,
+    ],
+    [
+      "an output whose file has another number",
+      `UPDATE generation SET output = replace(output, '"n":1', '"n":2') WHERE seq = ${ENDED}`,
+    ],
+  ]),
+  ...plant(5, "the id does not carry the row number", [
+    ["an id that is not the row's", `UPDATE generation SET id = 'gen_00000000000' || substr(id, 16) WHERE seq = ${QUEUED}`],
+  ]),
+
+  ...plant(6, "the key has more than one generation", [
+    ["two generations of one key", "UPDATE generation SET idempotency_key = 'k1' WHERE idempotency_key = 'k2'", 12],
+  ]),
+  ...plant(6, "the key or the body is not of its form", [
+    ["a body that is no JSON", `UPDATE generation SET body = substr(body, 2) WHERE seq = ${QUEUED}`],
+    ["a key without a character", `UPDATE generation SET idempotency_key = '' WHERE seq = ${QUEUED}`],
+  ]),
+];

@@ -1,0 +1,137 @@
+// The figures of the books: right however many pages they are read in, and the imbalance is found wherever it is.
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
+import type { Standing } from "../../src/telemetry/gauge-readings.ts";
+import { openBooks } from "../../src/telemetry/ledger-gauges.ts";
+import { openHouse } from "../harness.ts";
+
+const standingOver = (reads: Standing["reads"]): Standing => ({
+  ...{ reads, nowMs: () => 0, isReady: () => true, routes: () => [] },
+  ...{ databaseBytes: () => 0, lastBackupS: async () => 0, nodes: () => 1, stuck: () => 0, clockAheadS: () => 0 },
+  ...{
+    disk: async () => undefined,
+    bucket: () => ({ isAvailable: true, waiting: 0, setAside: 0 }),
+    isStoreAvailable: () => true,
+    whereReached: (ask) => ask(),
+  },
+  ...{ orphans: async () => [], isDiskFull: () => false },
+});
+
+/** A directory with generations that have succeeded, failed, run and wait, of two accounts. */
+const fill = async (dir: string): Promise<void> => {
+  const house = await openHouse({ dir, env: { GENROUTER_LIMITS__SEATS: "1" } });
+  const other = await house.newTenant(500);
+  for (const prompt of ["a", "b [sim:fail]", "c", "d [sim:fal:fail]", "e"]) {
+    const input = { prompt, resolution: "480p", duration: 4 };
+    await house.until((await house.submit("vidmodel-2.0-fast", input)).id);
+  }
+  house.simulator.script({ fault: "stuck", prompt: "stands" });
+  for (let n = 0; n < 3; n += 1) await house.submit("sim-image-1", { prompt: "stands" });
+  await house.ask("POST", "/v1/generations", { key: other.key, body: { model: "sim-speech-1", input: { prompt: "stands" } } });
+  await house.eventually(() => house.rooms.supervisor.counts().running === 1);
+  await house.crash();
+};
+
+/** Changes rows behind the back of what guards them. */
+const change = (dir: string, sql: string): void => {
+  const db = new Database(join(dir, "genrouter.db"));
+  const triggers = db
+    .query<{ name: string; sql: string }, []>("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+    .all();
+  for (const { name } of triggers) db.run(`DROP TRIGGER ${name}`);
+  db.run(sql);
+  for (const trigger of triggers) db.run(trigger.sql);
+  db.close();
+};
+
+const inside = async (then: (dir: string) => Promise<void>): Promise<void> => {
+  const dir = mkdtempSync(join(tmpdir(), "books-"));
+  try {
+    await fill(dir);
+    await then(dir);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+};
+
+test("figures are the same read row by row, in small pages and at once, and are those of the tables", async () => {
+  await inside(async (dir) => {
+    const reads = await openSqliteReads(dir);
+    const told = [];
+    for (const rows of [1, 2, 3, 1000]) {
+      const books = openBooks(standingOver(reads), rows);
+      const open = await books.open();
+      told.push([
+        open?.status,
+        [...(open?.reservedOf ?? [])],
+        open?.oldestQueuedMs,
+        await books.imbalanceCredits(),
+        await books.filesBytes(),
+      ]);
+    }
+    for (const one of told) expect(one).toEqual(told[0] as never);
+    const [status, reserved, oldest, imbalance, bytes] = told[0] as [object, [string, number][], number, number, number];
+    expect(status).toEqual({ queued: 3, running: 1 });
+    const db = new Database(join(dir, "genrouter.db"), { readonly: true });
+    const figure = (sql: string) => Object.values(db.query<Record<string, number>, []>(sql).get() ?? {})[0];
+    expect(reserved.reduce((sum, [, credits]) => sum + credits, 0)).toBe(figure("SELECT sum(held_credits) FROM balance") ?? -1);
+    expect(reserved.map(([model]) => model).sort()).toEqual(["sim-image-1", "sim-speech-1"]);
+    expect(oldest).toBe(figure("SELECT min(created_at_ms) FROM generation WHERE status = 'queued'") ?? -1);
+    expect(bytes).toBe(figure("SELECT sum(f.value ->> 'bytes') FROM generation g, json_each(g.output, '$.files') f") ?? -1);
+    expect(imbalance).toBe(0);
+    db.close();
+    await reads.close();
+  });
+});
+
+const PLANTS: [what: string, sql: string, credits: number][] = [
+  ["credits that came from nowhere", "UPDATE balance SET available_credits = available_credits + 7 WHERE account_seq = 1", 7],
+  ["credits that are gone", "UPDATE balance SET available_credits = available_credits - 3 WHERE account_seq = 2", 3],
+  [
+    "a hold that was forgotten",
+    "UPDATE balance SET held_credits = held_credits - 2, available_credits = available_credits + 2 WHERE account_seq = 1",
+    2,
+  ],
+  [
+    "a charge that no capture says",
+    "UPDATE balance SET charged_credits = charged_credits + 4, available_credits = available_credits - 4 WHERE account_seq = 1",
+    4,
+  ],
+  ["a top-up that nobody has", "UPDATE posting SET credits = credits + 11 WHERE kind = 'topup' AND account_seq = 1", 11],
+  [
+    "a capture that was charged to nobody",
+    "UPDATE posting SET credits = credits + 5 WHERE seq = (SELECT min(seq) FROM posting WHERE kind = 'capture')",
+    5,
+  ],
+];
+test("every kind of contradiction is found, as large as it is", async () => {
+  await inside(async (dir) => {
+    for (const [what, sql, credits] of PLANTS) {
+      // Each in a copy of its own.
+      const copy = `${dir}-${credits}`;
+      cpSync(dir, copy, { recursive: true });
+      change(copy, sql);
+      const reads = await openSqliteReads(copy);
+      expect([what, await openBooks(standingOver(reads), 4).imbalanceCredits()]).toEqual([what, credits]);
+      await reads.close();
+      rmSync(copy, { recursive: true });
+    }
+  });
+});
+
+test("a movement that comes after a look is added to what was summed up before", async () => {
+  await inside(async (dir) => {
+    const house = await openHouse({ dir, factor: 0 });
+    const books = openBooks(standingOver(house.store), 3);
+    expect(await books.imbalanceCredits()).toBe(0);
+    await house.newTenant(321);
+    expect(await books.imbalanceCredits()).toBe(0);
+    await house.submit("sim-image-1", { prompt: "one more" }).catch(() => undefined);
+    expect(await books.imbalanceCredits()).toBe(0);
+    await house.crash();
+  });
+});

@@ -1,0 +1,60 @@
+// Rules of style: length and first line of files, and the words that names and comments do not use.
+import { expect, test } from "bun:test";
+import { list, read, SOURCES, TESTS } from "./sources.ts";
+
+test("the statecharts know no clock, no network, no database and no Bun", () => {
+  const impure = /\bDate\b|\bMath\.random\b|\bsetTimeout\b|\bfetch\(|\bBun\.|\bprocess\.|from "node:|bun:sqlite/;
+  expect(list("actors/**/*.ts").filter((path) => impure.test(read(path).replace(/^\s*(\/\/|\*|\/\*).*$/gm, "")))).toEqual([]);
+});
+
+test("SQL is written only in the store", () => {
+  const sql = /\b(SELECT|INSERT INTO|DELETE FROM)\b[^"'`]*\b(FROM|INTO|VALUES|WHERE)\b/;
+  expect(SOURCES.filter((path) => !path.startsWith("src/store/") && sql.test(read(path)))).toEqual([]);
+});
+
+test("a file is at most 300 lines and begins with one sentence that says what it is for", () => {
+  const faults: string[] = [];
+  for (const path of [...SOURCES, ...TESTS, ...list("scripts/*.{ts,mjs}")]) {
+    const text = read(path);
+    const lines = text.split("\n").length - 1;
+    if (lines > 300) faults.push(`${path}: ${lines} lines`);
+    if (path.endsWith(".d.ts")) continue;
+    const [first = "", second = ""] = text.split("\n");
+    const sentence = second.startsWith("// ") ? `${first} ${second.slice(3)}` : first;
+    if (!/^\/\/ [A-Za-z`"].{15,}[.)`]$/.test(sentence)) faults.push(`${path}: begins with ${JSON.stringify(first)}`);
+  }
+  expect(faults).toEqual([]);
+});
+
+test("half of the files are short", () => {
+  const lengths = SOURCES.map((path) => read(path).split("\n").length).sort((a, b) => a - b);
+  expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThanOrEqual(150);
+});
+
+/** Words that say nothing, in the names that we give: declarations, parameters excepted where a library names them. */
+const BANNED = /^(get|handle|process|manage|data|info|util)(?=[A-Z]|$)|(Handler|Manager|Data|Info|Util|Utils|Helper|Helpers)$/;
+test("names avoid the words that say nothing", () => {
+  const faults: string[] = [];
+  for (const path of SOURCES)
+    for (const match of read(path).matchAll(/\b(?:const|let|function|class|type|interface|enum)\s+([A-Za-z_$][\w$]*)/g))
+      if (BANNED.test(match[1] ?? "")) faults.push(`${path}: ${match[1]}`);
+  expect(faults).toEqual([]);
+  const folders = SOURCES.filter((path) => /\/(utils?|helpers?|lib|common)(\/|\.ts$)/.test(path));
+  expect(folders).toEqual([]);
+  expect(SOURCES.filter((path) => /\/index\.ts$/.test(path))).toEqual([]);
+});
+
+test("nothing is exported by default, typed `any`, or left to do", () => {
+  const faults: string[] = [];
+  for (const path of [...SOURCES, ...TESTS]) {
+    if (path.endsWith(".d.ts") || path === "test/tidy/style.test.ts") continue;
+    const text = read(path);
+    if (/^export default\b/m.test(text)) faults.push(`${path}: default export`);
+    if (
+      /[:<(|]\s*any\b(?!\s+[a-z])|\bas any\b/.test(text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "").replace(/`[^`]*`|"[^"]*"/g, '""'))
+    )
+      faults.push(`${path}: any`);
+    if (/\b(TODO|FIXME|XXX)\b/.test(text)) faults.push(`${path}: something left to do`);
+  }
+  expect(faults).toEqual([]);
+});

@@ -1,0 +1,82 @@
+// Servers with two faces: `npm run two-faced -- [--cases N] [--seed N] [--links off] [--binary PATH]`; ends with `N passed, N failed`.
+import { BINARY, FROM_SOURCES, killAll } from "../../src/torture/crash/processes.ts";
+import { openPlace } from "../bombs/fixture.ts";
+import { namesOf, readFlags, wholeOf } from "../flags.ts";
+import { openFaces } from "./faces.ts";
+import { playTwoFaced } from "./run.ts";
+
+const HELP = `Orders with links whose servers show one file to who measures it and another to who makes something of it, and holds what was
+billed against what the provider received.
+
+  npm run two-faced                       100 orders
+  npm run two-faced -- --cases 15         a short one
+  npm run two-faced -- --links off        providers are given the files in their own forms, not by links
+
+  --cases N       orders with two faces   (100)
+  --seed N        lengths, kinds, turns   (random, printed)
+  --lanes N       orders at a time        (8)
+  --links WHICH   files.provider_links    (auto)
+  --binary PATH   another build of genrouter; "built" for dist/genrouter (the sources)`;
+
+const values = readFlags({
+  cases: { type: "string", default: "100" },
+  seed: { type: "string", default: String(Date.now() % 1_000_000) },
+  lanes: { type: "string", default: "8" },
+  links: { type: "string", default: "auto" },
+  binary: { type: "string" },
+  help: { type: "boolean", default: false },
+});
+const say = (line: string) => process.stdout.write(`${line}\n`);
+if (values.help) {
+  say(HELP);
+  process.exit(0);
+}
+const plan = {
+  ...{ cases: wholeOf("cases", values.cases), seed: wholeOf("seed", values.seed, 0), lanes: wholeOf("lanes", values.lanes) },
+};
+const [links = "auto"] = namesOf("links", values.links, ["auto", "on", "off"]);
+const built = values.binary === "built" ? BINARY : [values.binary ?? ""];
+const genrouter = values.binary === undefined ? FROM_SOURCES : built;
+say(`seed ${plan.seed}, ${plan.cases} orders, files.provider_links=${links}`);
+const begunMono = performance.now();
+
+let servicePid = 0;
+const faces = openFaces(() => servicePid);
+const place = await openPlace(genrouter, 1, {
+  allowed: [faces.host],
+  // What is judged is the service: another build of it has providers of these sources, which tell what they receive.
+  simulator: FROM_SOURCES,
+  env: links === "auto" ? {} : { GENROUTER_FILES__PROVIDER_LINKS: links },
+});
+servicePid = place.nodes[0]?.child.pid ?? 0;
+const judged: [boolean, string][] = [];
+try {
+  const { right, told, ends, byKind, costUsd } = await playTwoFaced(place, faces, plan);
+  judged.push([right === plan.cases, `${right} of ${plan.cases}: what was billed is what was received, or nothing was billed`]);
+  for (const line of told) say(`       ${line}`);
+  const shown = await place.command("credits", "show", "--account", place.orderer.id, "--json");
+  const line = shown.said.split("\n").find((each) => each.startsWith("{")) ?? "{}";
+  const { available_usd: left = 0, held_usd: held } = JSON.parse(line) as { available_usd?: number; held_usd?: number };
+  const spent = 50_000 - left;
+  judged.push([held === 0, `no hold is left (${held} USD)`]);
+  judged.push([
+    Math.abs(spent - costUsd) < 0.000_05,
+    `the account has paid ${spent.toFixed(4)} USD, its orders cost ${costUsd.toFixed(4)}`,
+  ]);
+  const verified = await place.command("verify");
+  judged.push([verified.code === 0, `verify ends with ${verified.code}`]);
+  if (verified.code !== 0) say(verified.said);
+  const seconds = Math.round((performance.now() - begunMono) / 1000);
+  say(`figures ${JSON.stringify({ cases: plan.cases, right, ...ends, byKind, seconds })}`);
+} catch (fault) {
+  judged.push([false, fault instanceof Error ? fault.message : String(fault)]);
+} finally {
+  await place.close();
+  await faces.stop();
+}
+for (const [holds, what] of judged) say(`${holds ? "(pass)" : "(fail)"} ${what}`);
+const failed = judged.filter(([holds]) => !holds).length;
+if (failed > 0) say(`again: npm run two-faced -- --cases ${plan.cases} --seed ${plan.seed} --links ${links}`);
+say(`${judged.length - failed} passed, ${failed} failed`);
+killAll();
+process.exit(failed === 0 ? 0 : 1);

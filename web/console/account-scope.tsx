@@ -1,0 +1,55 @@
+// Whose page it is, said at its top to operators and viewers who look at another's account, or at all of them.
+import type { VNode } from "preact";
+import type { AccountView } from "../../src/console/operator-dto.ts";
+import { me } from "../components/api.ts";
+import { useAsked } from "../components/use-query.ts";
+
+/** People who are named; an account may have many. */
+const NAMED = 3;
+const PAGES = [
+  ["generations", "Generations"],
+  ["keys", "Keys"],
+  ["credits", "Credits"],
+  ["ledger", "Ledger"],
+  ["usage", "Usage"],
+] as const;
+
+const peopleText = (people: readonly string[]): string => {
+  if (people.length === 0) return ", which nobody signs in for";
+  const more = people.length - NAMED;
+  return ` of ${people.slice(0, NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+};
+
+const Another = ({ account }: { account: string }): VNode => {
+  const { value } = useAsked<AccountView>(`/console/api/operator/accounts/${encodeURIComponent(account)}`);
+  return (
+    <div class="notice is-warn whose" role="note" aria-label="Whose page this is">
+      <p>
+        You are looking at another account:{" "}
+        <a href={`/console/operator/accounts/${encodeURIComponent(account)}`}>{value?.name || account}</a> <code>{account}</code>
+        {value && peopleText(value.people)}
+        {value?.paused && " (paused)"}.
+      </p>
+      <p class="links">
+        {PAGES.map(([name, says]) => (
+          <a key={name} href={`/console/${name}?account=${encodeURIComponent(account)}`}>
+            {says}
+          </a>
+        ))}
+      </p>
+    </div>
+  );
+};
+
+/** @param account null: whoever's it is by itself @param isOfAll whether that is everybody's for whoever has no account */
+export const Whose = ({ account, isOfAll = false }: { account: string | null; isOfAll?: boolean }): VNode | null => {
+  const who = me.value?.signedIn;
+  if (!who || who.role === "member") return null;
+  const named = isOfAll && account === "*" ? null : (account ?? who.accountId);
+  if (named !== null) return named === who.accountId ? null : <Another key={named} account={named} />;
+  return isOfAll ? (
+    <p class="notice is-warn whose" role="note" aria-label="Whose page this is">
+      You are looking at all accounts.
+    </p>
+  ) : null;
+};

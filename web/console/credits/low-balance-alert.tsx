@@ -1,0 +1,83 @@
+// The mark of a low balance: the notice that every page shows below it, and where it is set.
+import { useState } from "preact/hooks";
+import type { CreditsView } from "../../../src/console/credits-dto.ts";
+import { call } from "../../components/api.ts";
+import { queryOf, usdText } from "./amounts.ts";
+
+/** One line for the top of a page; nothing where all is well. */
+export const CreditsNotice = ({ credits }: { credits: CreditsView }) => {
+  const { account, owedCredits, low, availableCredits, buying } = credits;
+  if (owedCredits > 0)
+    return (
+      <p class="notice bad" role="status">
+        {usdText(owedCredits)} are owed after a refund or dispute{account.paused ? ", and the account is paused" : ""}. What you
+        buy settles it first. <a href="/console/credits">Credits</a>
+      </p>
+    );
+  if (account.paused)
+    return (
+      <p class="notice bad" role="status">
+        This account is paused: nothing can be generated. Ask your operator.
+      </p>
+    );
+  if (!low.isLow) return null;
+  return (
+    <p class="notice warn" role="status">
+      {usdText(availableCredits)} are available, less than {usdText(low.thresholdCredits)}.{" "}
+      <a href="/console/credits">{buying.mayBuy ? "Buy credits" : "Credits"}</a>
+    </p>
+  );
+};
+
+export const LowMark = ({
+  credits,
+  account,
+  put,
+}: {
+  credits: CreditsView;
+  account: string | null;
+  put: (credits: CreditsView) => void;
+}) => {
+  const [text, setText] = useState(String(credits.low.thresholdCredits / 100));
+  const [said, setSaid] = useState<{ isFault: boolean; text: string } | null>(null);
+  const save = async (usd: number | null) => {
+    try {
+      const changed = await call<CreditsView>("POST", `/console/api/credits/low${queryOf({ account })}`, { usd });
+      put(changed);
+      setText(String(changed.low.thresholdCredits / 100));
+      setSaid({ isFault: false, text: "Saved." });
+    } catch (thrown) {
+      setSaid({ isFault: true, text: thrown instanceof Error ? thrown.message : String(thrown) });
+    }
+  };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (!/^\d{1,7}$/.test(text.trim())) return setSaid({ isFault: true, text: "Choose a whole number of USD; 0 for never." });
+    void save(Number(text));
+  };
+  return (
+    <form onSubmit={submit} noValidate class="low">
+      <label class="field">
+        <span>Tell me when less than so many USD are available (0: never)</span>
+        <input
+          name="low"
+          inputMode="numeric"
+          autocomplete="off"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <button type="submit">Save</button>
+      {!credits.low.isDefault && (
+        <button type="button" onClick={() => void save(null)}>
+          Use the default
+        </button>
+      )}
+      {said && (
+        <p class={said.isFault ? "fault" : "muted"} role={said.isFault ? "alert" : "status"}>
+          {said.text}
+        </p>
+      )}
+    </form>
+  );
+};

@@ -1,0 +1,54 @@
+// The files of a generation, to look at, listen to and save.
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { FileTold, GenerationTold } from "../../../src/console/generations-dto.ts";
+
+/** `10.1 kB`, `3.4 MB` */
+export const bytesText = (bytes: number): string => {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+};
+
+const nameOf = (of: GenerationTold, file: FileTold): string =>
+  `${of.prompt ?? of.model}${of.files.length > 1 ? `, file ${file.n}` : ""}`;
+
+/** What the service says of a file that a page could not show; null where the file is there, and only its form is not shown here. */
+const askWhy = async ({ url }: FileTold): Promise<string | null> => {
+  const answer = await fetch(url, { headers: { range: "bytes=0-0" } }).catch(() => null);
+  if (answer === null) return "The service cannot be reached; load the page again in a moment.";
+  if (answer.ok) return null;
+  const said = (await answer.json().catch(() => null)) as { error?: { message: string } } | null;
+  return said?.error?.message ?? `The service answered ${answer.status}; load the page again in a moment.`;
+};
+
+/** `small`: as part of a gallery. */
+export const FilePreview = ({ of, file, small = false }: { of: GenerationTold; file: FileTold; small?: boolean }): VNode => {
+  const [fault, setFault] = useState<string | null>(null);
+  const onError = () => void askWhy(file).then(setFault);
+  const size = { width: of.width ?? undefined, height: of.height ?? undefined };
+  const name = nameOf(of, file);
+  if (fault !== null) return <p class="fault">{fault}</p>;
+  if (file.mime.startsWith("video/"))
+    return <video controls playsInline preload="metadata" src={file.url} {...size} aria-label={name} onError={onError} />;
+  if (file.mime.startsWith("audio/"))
+    // biome-ignore lint/a11y/useMediaCaption: there are no captions of what was just made.
+    return <audio controls preload="metadata" src={file.url} aria-label={name} onError={onError} />;
+  if (file.thumbUrl !== null) {
+    const picture = <img src={file.thumbUrl} {...size} loading="lazy" alt={name} onError={onError} />;
+    return small ? picture : <a href={file.url}>{picture}</a>;
+  }
+  return <a href={file.url}>File {file.n}</a>;
+};
+
+/** All files of a generation that has succeeded, or why there is nothing to see. */
+export const Files = ({ of }: { of: GenerationTold }): VNode | null => {
+  if (of.areFilesGone) return <p class="muted">Its files are past their retention and have been deleted.</p>;
+  if (of.files.length === 0) return null;
+  return (
+    <div class={`made-files${of.files.length > 1 ? " are-many" : ""}`}>
+      {of.files.map((file) => (
+        <FilePreview key={file.n} of={of} file={file} />
+      ))}
+    </div>
+  );
+};

@@ -1,0 +1,69 @@
+// The form of a model, made from what the model list says of its fields: what each field is, and the input that its texts mean.
+import type { EntryOption, ModelEntry } from "../../../catalogue/public-model.ts";
+import type { Json, JsonObject } from "../../../src/domain/types.ts";
+
+export type FormField = {
+  name: string;
+  option: EntryOption;
+  /** `links`: one address a line. */
+  kind: "text" | "choice" | "range" | "link" | "links";
+};
+/** What stands in each field; one that is empty is left out. */
+export type Values = Readonly<Record<string, string>>;
+
+const kindOf = (name: string, option: EntryOption): FormField["kind"] => {
+  if (option.values) return "choice";
+  if (option.max_length !== undefined) return "text";
+  if (option.max_items !== undefined) return name.endsWith("s") ? "links" : "link";
+  return "range";
+};
+
+export const fieldsOf = (model: ModelEntry): FormField[] =>
+  Object.entries(model.options).map(([name, option]) => ({ name, option, kind: kindOf(name, option) }));
+
+/** Few choices stand beside each other; many are a list to open. */
+export const isSegmented = ({ option }: FormField): boolean => (option.values?.length ?? 0) <= 6;
+
+/** `image_url` → `Image URL` */
+export const titleOf = (name: string): string => {
+  const words = name.replaceAll("_", " ").replace(/\burls?\b/, (word) => (word === "url" ? "URL" : "URLs"));
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};
+
+export const startValues = (model: ModelEntry): Values =>
+  Object.fromEntries(
+    fieldsOf(model).flatMap(({ name, option }) => (option.default === undefined ? [] : [[name, String(option.default)]])),
+  );
+
+/** An input that was sent, as the form holds it. */
+export const valuesFrom = (model: ModelEntry, input: JsonObject): Values => ({
+  ...startValues(model),
+  ...Object.fromEntries(
+    Object.entries(input).map(([name, value]) => [name, Array.isArray(value) ? value.join("\n") : String(value)]),
+  ),
+});
+
+const meantBy = ({ kind, option }: FormField, text: string): Json => {
+  if (kind === "choice") return option.values?.find((value) => String(value) === text) ?? text;
+  // What is no number is sent as it is, and refused by the service in its own words.
+  if (kind === "range") return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
+  if (kind === "links") return text.split("\n").flatMap((line) => line.trim() || []);
+  return kind === "link" ? text.trim() : text;
+};
+
+/** The input that the form means. Defaults are left out: some must not be beside other fields, and the service adds the others. */
+export const inputOf = (model: ModelEntry, values: Values): JsonObject =>
+  Object.fromEntries(
+    fieldsOf(model).flatMap((field) => {
+      const text = values[field.name] ?? "";
+      const isDefault = field.option.default !== undefined && String(field.option.default) === text;
+      return text.trim() === "" || isDefault ? [] : [[field.name, meantBy(field, text)]];
+    }),
+  );
+
+/** Required fields that are still empty. */
+export const missingOf = (model: ModelEntry, values: Values): string[] =>
+  fieldsOf(model).flatMap(({ name, option }) => (option.required && (values[name] ?? "").trim() === "" ? [name] : []));
+
+/** Length as the API counts it. */
+export const lengthOf = (text: string): number => [...text].length;

@@ -1,0 +1,163 @@
+// The page of one generation: how it stands, its attempts over time, its money, its input and its files.
+
+import type { ComponentChildren, VNode } from "preact";
+import { useMemo } from "preact/hooks";
+import type { GenerationDetail } from "../../../src/console/generations-dto.ts";
+import { timeText } from "../../components/format.ts";
+import { useAsked } from "../../components/use-query.ts";
+import { Whose } from "../account-scope.tsx";
+import { KIND_WORDS, queryOf, usdText } from "../credits/amounts.ts";
+import { Copy } from "./copy.tsx";
+import { isListening, useNews } from "./event-stream.ts";
+import { bytesText, Files } from "./files.tsx";
+import { titleOf } from "./form.ts";
+import { StatusBadge } from "./generation-progress.tsx";
+import { Waterfall } from "./waterfall.tsx";
+
+const Part = ({ id, title, children }: { id: string; title: string; children: ComponentChildren }): VNode => (
+  <section class="card" aria-labelledby={id}>
+    <h2 id={id}>{title}</h2>
+    {children}
+  </section>
+);
+
+const Facts = ({ facts }: { facts: readonly (readonly [string, ComponentChildren])[] }): VNode => (
+  <dl class="facts">
+    {facts.map(([name, value]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+);
+
+const Money = ({ of }: { of: GenerationDetail }): VNode => {
+  const { heldCredits, chargedCredits, releasedCredits } = of.money;
+  const isOver = of.completedAtMs !== null;
+  return (
+    <Part id="money" title="Money">
+      <p class="money-line">
+        {usdText(heldCredits)} held
+        {isOver ? ` → ${usdText(chargedCredits)} charged, ${usdText(releasedCredits)} released` : " until it has ended"}
+      </p>
+      <details>
+        <summary>{of.entries.length} movements in the ledger</summary>
+        <ul>
+          {of.entries.map(({ kind, credits, from, to, attemptN, atMs }) => (
+            <li key={`${kind} ${atMs}`}>
+              {KIND_WORDS[kind]} {usdText(credits)}, from {from} to {to}
+              {attemptN === null ? "" : `, for attempt ${attemptN}`}, {timeText(atMs)}
+            </li>
+          ))}
+        </ul>
+      </details>
+    </Part>
+  );
+};
+
+const FileFacts = ({ of }: { of: GenerationDetail }): VNode | null =>
+  of.status !== "succeeded" ? null : (
+    <Part id="files" title={of.files.length === 1 ? "File" : "Files"}>
+      <Files of={of} />
+      <Facts
+        facts={[
+          ...(of.width === null ? [] : [["Dimensions", `${of.width} × ${of.height}`] as const]),
+          ...(of.durationMs === null ? [] : [["Length", `${(of.durationMs / 1000).toFixed(2)} s`] as const]),
+          ...(of.hasAudio === null ? [] : [["Sound", of.hasAudio ? "yes" : "no"] as const]),
+          ...(of.filesExpireAtMs === null || of.areFilesGone ? [] : [["Kept until", timeText(of.filesExpireAtMs)] as const]),
+        ]}
+      />
+      <ul class="file-list">
+        {of.files.map(({ n, mime, bytes, sha256, url }) => (
+          <li key={n}>
+            <a href={url} download>
+              File {n}
+            </a>{" "}
+            {mime}, {bytesText(bytes)}
+            <span class="hash">
+              SHA-256 <code>{sha256}</code> <Copy text={sha256} says="Copy" of={`the hash of file ${n}`} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Part>
+  );
+
+const shownValue = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+export const GenerationPage = ({ id }: { id: string }): VNode => {
+  const path = `/console/api/generations/${encodeURIComponent(id)}`;
+  const { value: of, fault, again } = useAsked<GenerationDetail>(isListening.value ? path : null);
+  // Where the accounts are told, whoever looks may listen to that account.
+  useNews(of?.accountId, {
+    generation: (news) => {
+      if (news.id === id) again();
+    },
+    again,
+  });
+  const nowMs = useMemo(() => Date.now(), [of]);
+  if (fault !== null && !of)
+    return (
+      <p class="fault" role="alert">
+        {fault}
+      </p>
+    );
+  if (!of) return <p aria-busy="true">Reading the generation…</p>;
+  return (
+    <div class="generation" data-id={of.id} data-status={of.status}>
+      <Whose account={of.accountId} />
+      <div class="page-head">
+        <p role="status">
+          <StatusBadge status={of.status} /> {of.model} {of.message}
+        </p>
+        <div class="actions">
+          <a class="button" href={`/console/playground?from=${of.id}`}>
+            Use again
+          </a>
+          {of.inspectorUrl !== null && (
+            <a class="button" href={of.inspectorUrl}>
+              Open in the inspector
+            </a>
+          )}
+        </div>
+      </div>
+      {of.error && (
+        <p class="notice is-bad">
+          {of.error.message} Nothing was charged. <code>{of.error.code}</code>
+        </p>
+      )}
+      <FileFacts of={of} />
+      <Part id="attempts" title="Attempts">
+        <Waterfall of={of} nowMs={nowMs} />
+      </Part>
+      <Money of={of} />
+      <Part id="input" title="Input">
+        <Facts facts={Object.entries(of.input).map(([name, value]) => [titleOf(name), shownValue(value)] as const)} />
+      </Part>
+      <Part id="about" title="About">
+        <Facts
+          facts={[
+            [
+              "Id",
+              <>
+                <code>{of.id}</code> <Copy text={of.id} says="Copy" of="the id" />
+              </>,
+            ],
+            ...(of.accountId === null ? [] : [["Account", <code key="account">{of.accountId}</code>] as const]),
+            [
+              "Key",
+              <a key="of-key" href={`/console/generations${queryOf({ key: of.keyId, account: of.accountId })}`}>
+                {of.keyName}
+              </a>,
+            ],
+            ["Made", timeText(of.createdAtMs)],
+            ["Ended", of.completedAtMs === null ? "not yet" : timeText(of.completedAtMs)],
+            ["Request", <code key="request">{of.requestId}</code>],
+            ...(of.idempotencyKey === null ? [] : [["Idempotency-Key", <code key="key">{of.idempotencyKey}</code>] as const]),
+          ]}
+        />
+      </Part>
+    </div>
+  );
+};

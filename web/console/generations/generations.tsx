@@ -1,0 +1,234 @@
+// The page Generations: pictures and films as a gallery or a list, filtered by the address, kept up to date without jumping away from whoever reads.
+
+import type { VNode } from "preact";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type {
+  GenerationDetail,
+  GenerationTold,
+  ModelsTold,
+  GenerationsPage as Page,
+} from "../../../src/console/generations-dto.ts";
+import { call, told } from "../../components/api.ts";
+import { timeText } from "../../components/format.ts";
+import { useAsked } from "../../components/use-query.ts";
+import { usdText } from "../credits/amounts.ts";
+import { isListening, useNews } from "./event-stream.ts";
+import { FilePreview } from "./files.tsx";
+import { askedBy, FilterBar, type Filters, useFilters } from "./filters.tsx";
+import { StatusBadge } from "./generation-progress.tsx";
+import { type Rows, withHeld, withNews, withPage, withRead } from "./live-rows.ts";
+
+/** News that come close together are read in one go. */
+const REST_MS = 300;
+const NO_ROWS: Rows = { shown: [], held: [] };
+
+const costOf = ({ status, costCredits, reservedCredits }: GenerationTold): string =>
+  status === "queued" || status === "running" ? `${usdText(reservedCredits)} held` : usdText(costCredits ?? 0);
+
+const titleOf = ({ prompt, model }: GenerationTold): string => prompt || model;
+
+const Tile = ({ of }: { of: GenerationTold }): VNode => {
+  const [file] = of.files;
+  return (
+    <li class="tile card" data-id={of.id} data-status={of.status}>
+      <div class="tile-picture">
+        {file ? (
+          <FilePreview of={of} file={file} small />
+        ) : (
+          <span class="muted">{of.areFilesGone ? "Files deleted" : of.kind}</span>
+        )}
+      </div>
+      <h2>
+        <a href={`/console/generations/${of.id}`}>{titleOf(of)}</a>
+      </h2>
+      <p>
+        <StatusBadge status={of.status} /> {of.files.length > 1 && <span class="badge">{of.files.length} files</span>}
+      </p>
+      <p class="muted">
+        {of.model}, {costOf(of)}, {timeText(of.createdAtMs)}, key <span class="of-key">{of.keyName}</span>
+      </p>
+    </li>
+  );
+};
+
+const List = ({ rows }: { rows: readonly GenerationTold[] }): VNode => (
+  <div class="cards">
+    <table>
+      <thead>
+        <tr>
+          {["Generation", "Status", "Model", "Size", "Cost", "Key", "Made"].map((head) => (
+            <th key={head} scope="col">
+              {head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((of) => (
+          <tr key={of.id} data-id={of.id} data-status={of.status}>
+            <td data-head="Generation" class="prompt">
+              <a href={`/console/generations/${of.id}`}>{titleOf(of)}</a>
+            </td>
+            <td data-head="Status">
+              <StatusBadge status={of.status} />
+            </td>
+            <td data-head="Model">{of.model}</td>
+            <td data-head="Size">
+              {of.width !== null && `${of.width} × ${of.height}`}
+              {of.durationMs !== null && ` ${(of.durationMs / 1000).toFixed(1)} s`}
+            </td>
+            <td data-head="Cost">{costOf(of)}</td>
+            <td data-head="Key" class="of-key">
+              {of.keyName}
+            </td>
+            <td data-head="Made">{timeText(of.createdAtMs)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+/** The rows of the filters, and what happens to them. `isHeld`: whether somebody points at them. */
+const useRows = (filters: Filters, isHeld: () => boolean) => {
+  const [rows, setRows] = useState<Rows>(NO_ROWS);
+  const [next, setNext] = useState<string | null>(null);
+  const [looked, setLooked] = useState(0);
+  const [fault, setFault] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(true);
+  const asked = askedBy(filters, null);
+  const newest = useRef(0);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+
+  const read = useCallback(async () => {
+    newest.current += 1;
+    const mine = newest.current;
+    setBusy(true);
+    setRows(NO_ROWS);
+    try {
+      const page = await call<Page>("GET", `/console/api/generations${asked}`);
+      if (mine !== newest.current) return;
+      setRows({ shown: page.generations, held: [] });
+      setNext(page.next);
+      setLooked(page.looked);
+      setFault(null);
+    } catch (thrown) {
+      if (mine !== newest.current) return;
+      setFault(told(thrown));
+    }
+    setBusy(false);
+  }, [asked]);
+  const isTold = isListening.value;
+  useEffect(() => {
+    if (!isTold) return;
+    void read();
+    return () => {
+      newest.current += 1;
+      clearTimeout(timer.current);
+      timer.current = undefined;
+    };
+  }, [read, isTold]);
+
+  const goOn = async () => {
+    const mine = newest.current;
+    setBusy(true);
+    try {
+      const page = await call<Page>("GET", `/console/api/generations${askedBy(filters, next)}`);
+      if (mine !== newest.current) return;
+      setRows((all) => ({ ...all, shown: [...all.shown, ...page.generations] }));
+      setNext(page.next);
+      setLooked((before) => before + page.looked);
+    } catch (thrown) {
+      setFault(told(thrown));
+    }
+    setBusy(false);
+  };
+  /** The newest page anew, a moment after the first of several news. */
+  const readNewest = () => {
+    const mine = newest.current;
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
+      call<Page>("GET", `/console/api/generations${asked}`).then(
+        (page) => {
+          if (mine === newest.current) setRows((all) => withPage(all, page.generations, isHeld()));
+        },
+        () => undefined,
+      );
+    }, REST_MS);
+  };
+  const shown = useRef(rows);
+  shown.current = rows;
+  useNews(filters.account || null, {
+    generation: (news) => {
+      const isKnown = [...shown.current.shown, ...shown.current.held].some(({ id }) => id === news.id);
+      setRows((all) => withNews(all, news));
+      if (!isKnown) readNewest();
+      else if (news.completedAtMs !== null)
+        call<GenerationDetail>("GET", `/console/api/generations/${news.id}`).then(
+          (one) => setRows((all) => withRead(all, one)),
+          () => undefined,
+        );
+    },
+    again: readNewest,
+  });
+  return { rows, next, looked, fault, isBusy, goOn, showHeld: () => setRows(withHeld) };
+};
+
+export const GenerationsPage = (): VNode => {
+  const [filters, set] = useFilters();
+  const { value: known } = useAsked<ModelsTold>("/console/api/models");
+  const area = useRef<HTMLDivElement>(null);
+  // Whoever points at a row, or has gone to one by keyboard, keeps it where it is.
+  const isHeld = () => area.current?.matches(":hover, :focus-within") === true;
+  const { rows, next, looked, fault, isBusy, goOn, showHeld } = useRows(filters, isHeld);
+  const isFiltered = (["status", "kind", "model", "from", "to", "key"] as const).some((name) => filters[name] !== "");
+  const isEmpty = rows.shown.length === 0 && !isBusy && fault === null;
+  return (
+    <div class="generations">
+      <FilterBar filters={filters} set={set} models={known?.models ?? []} />
+      {fault !== null && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      <div role="status">
+        {rows.held.length > 0 && (
+          <button type="button" class="held" onClick={showHeld}>
+            Show {rows.held.length} new
+          </button>
+        )}
+      </div>
+      <div ref={area} aria-busy={isBusy}>
+        {filters.view === "list" && rows.shown.length > 0 && <List rows={rows.shown} />}
+        {filters.view !== "list" && rows.shown.length > 0 && (
+          <ul class="gallery">
+            {rows.shown.map((of) => (
+              <Tile key={of.id} of={of} />
+            ))}
+          </ul>
+        )}
+      </div>
+      {isEmpty && next === null && (
+        <p class="empty">
+          {isFiltered ? (
+            "No generation fits these filters."
+          ) : (
+            <>
+              There are no generations yet. <a href="/console/playground">Make one in the playground</a>, or send one with an{" "}
+              <a href="/console/keys">API key</a>.
+            </>
+          )}
+        </p>
+      )}
+      {isBusy && rows.shown.length === 0 && <p>Reading the generations…</p>}
+      {next !== null && (
+        <p class="actions">
+          <button type="button" disabled={isBusy} onClick={() => void goOn()}>
+            {isFiltered ? "Look further" : "Show more"}
+          </button>
+          {isFiltered && <span class="muted">Looked at {looked.toLocaleString("en-US")} so far.</span>}
+        </p>
+      )}
+    </div>
+  );
+};

@@ -1,0 +1,41 @@
+// The rows of the list of generations as news come in: those shown change where they stand, new ones wait while somebody points at the list.
+import type { GenerationNews, GenerationTold } from "../../../src/console/generations-dto.ts";
+
+export type Rows = { shown: readonly GenerationTold[]; held: readonly GenerationTold[] };
+
+/** Answers and news overtake each other: what has ended does not begin again, and attempts only grow. */
+const isOlder = (told: GenerationNews | GenerationTold, known: GenerationTold): boolean =>
+  told.attempts < known.attempts || (told.completedAtMs === null && known.completedAtMs !== null);
+
+/** Of one generation, what is known with what is told of it now. */
+export const withTold = <Told extends GenerationNews | GenerationTold>(known: GenerationTold, told: Told): GenerationTold =>
+  known.id !== told.id || isOlder(told, known) ? known : { ...known, ...told };
+
+/** Whether more will be told of it: it has not ended, or its files were not read yet. */
+export const isUnfinished = ({ completedAtMs, status, files, areFilesGone }: GenerationTold): boolean =>
+  completedAtMs === null || (status === "succeeded" && files.length === 0 && !areFilesGone);
+
+/** A row with what the news say of it. Its files come with the next reading. */
+export const withNews = (rows: Rows, news: GenerationNews): Rows => {
+  const change = (one: GenerationTold): GenerationTold => withTold(one, news);
+  return { shown: rows.shown.map(change), held: rows.held.map(change) };
+};
+
+/** A row as it was read anew. */
+export const withRead = (rows: Rows, read: GenerationTold): Rows => {
+  const change = (one: GenerationTold): GenerationTold => withTold(one, read);
+  return { shown: rows.shown.map(change), held: rows.held.map(change) };
+};
+
+/** The newest page as it was read anew: rows that are known change, new ones go to the top, or are held back. */
+export const withPage = (rows: Rows, page: readonly GenerationTold[], holds: boolean): Rows => {
+  const read = new Map(page.map((one) => [one.id, one]));
+  const known = new Set([...rows.shown, ...rows.held].map(({ id }) => id));
+  const change = (one: GenerationTold): GenerationTold => withTold(one, read.get(one.id) ?? one);
+  const added = page.filter(({ id }) => !known.has(id));
+  const held = [...added, ...rows.held.map(change)];
+  const shown = rows.shown.map(change);
+  return holds && rows.shown.length > 0 ? { shown, held } : { shown: [...held, ...shown], held: [] };
+};
+
+export const withHeld = ({ shown, held }: Rows): Rows => ({ shown: [...held, ...shown], held: [] });

@@ -1,0 +1,212 @@
+// The page Playground: a model, its form, what it will cost, what was made, and the same request as code.
+import type { VNode } from "preact";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { Link, useLocation, useSearch } from "wouter-preact";
+import type { ModelEntry } from "../../../catalogue/public-model.ts";
+import type { GenerationDetail, GenerationTold, ModelsTold } from "../../../src/console/generations-dto.ts";
+import { call, me, told } from "../../components/api.ts";
+import { useAsked } from "../../components/use-query.ts";
+import { Copy } from "./copy.tsx";
+import { useNews } from "./event-stream.ts";
+import { FormInput } from "./fields.tsx";
+import { fieldsOf, inputOf, missingOf, startValues, titleOf, type Values, valuesFrom } from "./form.ts";
+import { Made } from "./generation-progress.tsx";
+import { isUnfinished, withTold } from "./live-rows.ts";
+import { ModelPicker } from "./model-picker.tsx";
+import { Price, useQuote } from "./price.tsx";
+import { type Ask, SNIPPETS } from "./snippets.ts";
+
+const Code = ({ ask }: { ask: Ask }): VNode => {
+  const [shown, show] = useState<(typeof SNIPPETS)[number]["id"]>("curl");
+  const snippet = SNIPPETS.find(({ id }) => id === shown) ?? SNIPPETS[0];
+  const text = snippet.of(location.origin, ask);
+  return (
+    <section class="card code" aria-labelledby="as-code">
+      <h2 id="as-code">The same as code</h2>
+      <fieldset>
+        <legend class="unseen">Language</legend>
+        <div class="segments">
+          {SNIPPETS.map(({ id, says }) => (
+            <label key={id} class="segment">
+              <input type="radio" name="language" checked={shown === id} onChange={() => show(id)} />
+              <span>{says}</span>
+            </label>
+          ))}
+        </div>
+      </fieldset>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      <section class="snippet" tabIndex={0} aria-label={`The request in ${snippet.says}`}>
+        <pre>{text}</pre>
+      </section>
+      <Copy text={text} says="Copy" of={snippet.says} />
+      <p class="muted">It reads the API key from the environment variable GENROUTER_API_KEY.</p>
+    </section>
+  );
+};
+
+/** What was made here, newest first, kept up to date by the news. */
+const useMade = () => {
+  const [made, setMade] = useState<GenerationTold[]>([]);
+  const put = useCallback((one: GenerationTold) => {
+    setMade((all) => (all.some(({ id }) => id === one.id) ? all.map((each) => withTold(each, one)) : [one, ...all]));
+  }, []);
+  const read = (id: string) => call<GenerationDetail>("GET", `/console/api/generations/${id}`).then(put, () => undefined);
+  useNews(null, {
+    generation: (news) => {
+      setMade((all) => all.map((each) => withTold(each, news)));
+      if (made.some(({ id }) => id === news.id)) void read(news.id);
+    },
+    again: () => {
+      for (const one of made) if (isUnfinished(one)) void read(one.id);
+    },
+  });
+  return {
+    made,
+    add: (one: GenerationTold) => {
+      put(one);
+      // What was told before this page knew of it is read once.
+      void read(one.id);
+    },
+  };
+};
+
+const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTest: boolean }): VNode => {
+  const [values, setValues] = useState(start);
+  const [fault, setFault] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  // The same key until an answer came: a submission whose answer was lost is not made twice.
+  const key = useRef<{ text: string; key: string } | null>(null);
+  const { made, add } = useMade();
+  const input = inputOf(model, values);
+  const missing = missingOf(model, values);
+  const ask = { model: model.id, input };
+  const priced = useQuote(missing.length === 0 ? ask : null);
+  const refused = priced.quote?.refusal ?? null;
+  const mayGenerate = me.value?.signedIn?.accountId !== null;
+
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (missing.length > 0) {
+      setFault(`${missing.map(titleOf).join(", ")}: fill in what is required.`);
+      document.getElementById(`field-${missing[0]}`)?.focus();
+      return;
+    }
+    const text = JSON.stringify(ask);
+    if (key.current?.text !== text) key.current = { text, key: crypto.randomUUID() };
+    setBusy(true);
+    setFault(null);
+    try {
+      add(
+        await call<GenerationTold>("POST", "/console/api/generations", ask, { headers: { "idempotency-key": key.current.key } }),
+      );
+      key.current = null;
+    } catch (thrown) {
+      setFault(told(thrown));
+    }
+    setBusy(false);
+  };
+  return (
+    <>
+      <form class="playground-form" onSubmit={(event) => void submit(event)} noValidate>
+        <h2>{model.name}</h2>
+        {fieldsOf(model).map((field) => (
+          <FormInput
+            key={field.name}
+            field={field}
+            value={values[field.name] ?? ""}
+            set={(value) => setValues((all) => ({ ...all, [field.name]: value }))}
+            fault={refused?.field === field.name ? refused.message : null}
+          />
+        ))}
+        <Price {...priced} />
+        {fault !== null && (
+          <p class="fault" role="alert">
+            {fault}
+          </p>
+        )}
+        <p>
+          <button type="submit" class="primary" disabled={isBusy || !mayGenerate}>
+            {isBusy ? "Submitting…" : "Generate"}
+          </button>
+        </p>
+        <p class="muted">
+          {isTest ? (
+            <>
+              <span class="badge">Simulator</span> Nothing is sent to a provider; the credits of this service are spent all the
+              same.
+            </>
+          ) : (
+            "This spends real credits."
+          )}
+          {!mayGenerate && " You have no account of your own, so you cannot generate."}
+        </p>
+      </form>
+      <div class="playground-side">
+        <section aria-label="Results">
+          {made.length === 0 ? (
+            <p class="empty">What you generate appears here.</p>
+          ) : (
+            made.map((one) => <Made key={one.id} of={one} />)
+          )}
+        </section>
+        <Code ask={ask} />
+      </div>
+    </>
+  );
+};
+
+/** Before the first key of a provider is set, and while every route is off or down. */
+const NoModel = (): VNode => (
+  <p class="empty">
+    No model is available at the moment.
+    {me.value?.signedIn?.role !== "member" && (
+      <>
+        {" "}
+        No route has a key of its provider, or all are off or down: <Link href="/console/operator/providers">Providers</Link> sets
+        keys, <Link href="/console/operator/routes">Routes</Link> tells the reasons.
+      </>
+    )}
+  </p>
+);
+
+/** `?model=`: chosen already; `?from=`: filled in as a generation was. */
+export const PlaygroundPage = (): VNode => {
+  const query = new URLSearchParams(useSearch());
+  const [, go] = useLocation();
+  const from = query.get("from");
+  const { value: known, fault } = useAsked<ModelsTold>("/console/api/models");
+  const used = useAsked<GenerationDetail>(from === null ? null : `/console/api/generations/${encodeURIComponent(from)}`);
+  const [chosen, choose] = useState<string | null>(query.get("model"));
+  useEffect(() => {
+    if (used.value) choose(used.value.model);
+  }, [used.value]);
+  if (fault !== null || used.fault !== null)
+    return (
+      <p class="fault" role="alert">
+        {fault ?? used.fault}
+      </p>
+    );
+  if (!known || (from !== null && !used.value)) return <p aria-busy="true">Reading the models…</p>;
+  if (known.models.length === 0) return <NoModel />;
+  const model = known.models.find(({ id }) => id === chosen);
+  const start = model && (used.value?.model === model.id ? valuesFrom(model, used.value.input) : startValues(model));
+  return (
+    <div class="playground">
+      <ModelPicker
+        models={known.models}
+        chosen={chosen}
+        choose={(id) => {
+          choose(id);
+          go(`/console/playground?model=${encodeURIComponent(id)}`, { replace: true });
+        }}
+      />
+      {model && start ? (
+        <Form key={`${model.id} ${from ?? ""}`} model={model} start={start} isTest={known.mode === "test"} />
+      ) : (
+        <p class="empty">
+          {chosen === null ? "Choose a model to begin." : `The model ${chosen} is not offered at the moment; choose another.`}
+        </p>
+      )}
+    </div>
+  );
+};

@@ -1,0 +1,86 @@
+// What a request will cost while it is being written: asked of the service a moment after the last change, with the routes behind it.
+import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { QuoteTold } from "../../../src/console/generations-dto.ts";
+import type { JsonObject } from "../../../src/domain/types.ts";
+import { call, told } from "../../components/api.ts";
+import { usdText } from "../credits/amounts.ts";
+import { titleOf } from "./form.ts";
+
+const REST_MS = 250;
+
+export type Asked = { model: string; input: JsonObject };
+export type Priced = { quote: QuoteTold | null; fault: string | null };
+
+/** The quote of what is asked; null while nothing can be asked yet. */
+export const useQuote = (ask: Asked | null): Priced => {
+  const [priced, setPriced] = useState<Priced>({ quote: null, fault: null });
+  const text = ask === null ? null : JSON.stringify(ask);
+  useEffect(() => {
+    if (text === null) return setPriced({ quote: null, fault: null });
+    const ending = new AbortController();
+    const timer = setTimeout(() => {
+      call<QuoteTold>("POST", "/console/api/quote", JSON.parse(text), { signal: ending.signal }).then(
+        (quote) => setPriced({ quote, fault: null }),
+        (thrown: unknown) => {
+          if (!ending.signal.aborted) setPriced({ quote: null, fault: told(thrown) });
+        },
+      );
+    }, REST_MS);
+    return () => {
+      clearTimeout(timer);
+      ending.abort();
+    };
+  }, [text]);
+  return priced;
+};
+
+type Known = Extract<QuoteTold, { refusal: null }>;
+
+const sentence = ({ leastCredits, mostCredits, reservedCredits, timedBy }: Known): string => {
+  if (leastCredits === null || mostCredits === null || reservedCredits === null)
+    return `The price goes by the length of ${timedBy.map((name) => titleOf(name.replace("input.", ""))).join(", ")}, which is measured at submission.`;
+  const charged =
+    leastCredits === mostCredits ? usdText(leastCredits) : `between ${usdText(leastCredits)} and ${usdText(mostCredits)}`;
+  return `You are charged ${charged}; ${usdText(reservedCredits)} is held until it has ended.`;
+};
+
+const Routes = ({ routes, skipped }: Known): VNode => (
+  <details>
+    <summary>
+      {routes.length} {routes.length === 1 ? "route" : "routes"} behind it
+    </summary>
+    <ol class="quoted-routes">
+      {routes.map(({ n, priceCredits, expectedS, name, provider }) => (
+        <li key={n}>
+          {name ? `${name} (${provider})` : `Route ${n}`}: {priceCredits === null ? "by length" : usdText(priceCredits)}, about{" "}
+          {expectedS} s
+        </li>
+      ))}
+    </ol>
+    {skipped.length > 0 && (
+      <ul>
+        {skipped.map(({ why, name }, at) => (
+          <li key={name ?? at}>
+            {name ?? "A route is left out"}: {why}
+          </li>
+        ))}
+      </ul>
+    )}
+    <p class="muted">They are tried in this order; only the one that delivers is charged.</p>
+  </details>
+);
+
+export const Price = ({ quote, fault }: Priced): VNode => (
+  <div class="price" role="status" aria-live="polite">
+    {fault !== null && <p class="fault">{fault}</p>}
+    {quote === null && fault === null && <p class="muted">Fill in what is required to see the price.</p>}
+    {quote?.refusal && <p class="fault">{quote.refusal.message}</p>}
+    {quote?.refusal === null && (
+      <>
+        <p>{sentence(quote)}</p>
+        <Routes {...quote} />
+      </>
+    )}
+  </div>
+);

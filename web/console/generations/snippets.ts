@@ -1,0 +1,54 @@
+// A request of the playground as code: the API key is an environment variable, never in the text.
+import type { JsonObject } from "../../../src/domain/types.ts";
+
+export type Ask = { model: string; input: JsonObject };
+
+/** For a shell: nothing inside single quotes means anything but the quote itself. */
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+const indented = (value: unknown, spaces: number): string =>
+  JSON.stringify(value, null, 2).replaceAll("\n", `\n${" ".repeat(spaces)}`);
+
+const curl = (origin: string, ask: Ask): string => `curl ${origin}/v1/generations \\
+  -H "Authorization: Bearer $GENROUTER_API_KEY" \\
+  -H "Content-Type: application/json" \\
+  -H "Idempotency-Key: $(uuidgen)" \\
+  -d ${quoted(JSON.stringify(ask))}`;
+
+const typescript = (origin: string, ask: Ask): string => `import { createClient } from "@genrouter/client";
+
+const client = createClient({
+  url: ${JSON.stringify(origin)},
+  key: process.env.GENROUTER_API_KEY ?? "",
+});
+const { generation, files } = await client.generate(${indented(ask, 0)});
+console.log(generation.cost_usd, files);`;
+
+/** JSON is Python but for three words, which are looked for outside its texts. */
+const pythonOf = (value: unknown): string =>
+  indented(value, 4).replace(/"(?:[^"\\]|\\.)*"|\b(?:true|false|null)\b/g, (part) =>
+    part === "true" ? "True" : part === "false" ? "False" : part === "null" ? "None" : part,
+  );
+
+const python = (origin: string, ask: Ask): string => `import os, time, uuid
+import requests
+
+api = ${JSON.stringify(`${origin}/v1/generations`)}
+key = {"Authorization": "Bearer " + os.environ["GENROUTER_API_KEY"]}
+answer = requests.post(
+    api,
+    headers={**key, "Idempotency-Key": str(uuid.uuid4())},
+    json=${pythonOf(ask)},
+    timeout=60,
+)
+answer.raise_for_status()
+generation = answer.json()
+while generation["status"] in ("queued", "running"):
+    time.sleep(2)
+    generation = requests.get(api + "/" + generation["id"], headers=key, timeout=60).json()
+print(generation["output"] or generation["error"])`;
+
+export const SNIPPETS = [
+  { id: "curl", says: "curl", of: curl },
+  { id: "typescript", says: "TypeScript", of: typescript },
+  { id: "python", says: "Python", of: python },
+] as const;

@@ -1,0 +1,131 @@
+// `/console/operator/proof`: the thirteen invariants run on the live ledger, each with its result, and the sums that must agree.
+
+import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { InvariantResult, ProofDone, ProofRun, ProofView } from "../../../src/console/operator-dto.ts";
+import { call, told } from "../../components/api.ts";
+import { timeText, usd } from "../../components/format.ts";
+import { useAsked } from "../../components/use-query.ts";
+import { count, span } from "./format.ts";
+import { API, Awaited, Said } from "./page.tsx";
+
+const LOOK_MS = 400;
+
+const Invariant = ({ of }: { of: InvariantResult }): VNode => (
+  <li data-invariant={of.invariant} class={of.ok ? "holds" : "broken"}>
+    <span class={`status ${of.ok ? "is-good" : "is-bad"}`}>{of.ok ? "holds" : "broken"}</span> {of.invariant}. {of.name}
+    {of.note !== undefined && <p>{of.note}</p>}
+    {of.offending.length > 0 && (
+      <details>
+        <summary>{count(of.offending.length, "row")} against it</summary>
+        <ul>
+          {of.offending.map((row) => (
+            <li key={JSON.stringify(row)}>
+              <code>{JSON.stringify(row)}</code>
+            </li>
+          ))}
+        </ul>
+      </details>
+    )}
+  </li>
+);
+
+const verdictOf = ({ fault, results, sums, tookMs, movements }: ProofDone): string => {
+  if (fault !== null) return `The proof could not be run to its end, so nothing is proved: ${fault}`;
+  const broken = results.filter(({ ok }) => !ok).length;
+  const wrong = sums.filter((one) => one.balanceCredits !== one.movementCredits).length;
+  const took = `${count(movements, "movement")} in ${span(tookMs)}`;
+  if (broken + wrong === 0) return `All ${results.length} invariants hold and all sums agree: ${took}.`;
+  return `${count(broken, "invariant is", "invariants are")} broken, ${count(wrong, "sum does", "sums do")} not agree: ${took}. Stop selling and look at the rows.`;
+};
+
+const Sums = ({ of }: { of: ProofDone }): VNode => (
+  <table class="sheet">
+    <caption class="unseen">Sums of balances against movements</caption>
+    <thead>
+      <tr>
+        <th scope="col">Sum</th>
+        <th scope="col" class="number">
+          Balances
+        </th>
+        <th scope="col" class="number">
+          Movements
+        </th>
+        <th scope="col">Agree</th>
+      </tr>
+    </thead>
+    <tbody>
+      {of.sums.map(({ name, balanceCredits, movementCredits }) => (
+        <tr key={name}>
+          <td data-says="Sum">{name}</td>
+          <td data-says="Balances" class="number">
+            {usd(balanceCredits)}
+          </td>
+          <td data-says="Movements" class="number">
+            {usd(movementCredits)}
+          </td>
+          <td data-says="Agree">{balanceCredits === movementCredits ? "yes" : "no"}</td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+);
+
+const Running = ({ of }: { of: ProofRun }): VNode => (
+  <p>
+    <label>
+      Running{of.of > 0 && `, ${of.done} of ${of.of} checks`} <progress {...(of.of > 0 ? { value: of.done, max: of.of } : {})} />
+    </label>
+  </p>
+);
+
+export const ProofPage = (): VNode => {
+  const page = useAsked<ProofView>(`${API}/proof`);
+  const [fault, setFault] = useState("");
+  const { value, again, put } = page;
+  useEffect(() => {
+    if (!value?.running) return;
+    const timer = setTimeout(again, LOOK_MS);
+    return () => clearTimeout(timer);
+  }, [value, again]);
+  const begin = () => {
+    setFault("");
+    call<ProofView>("POST", `${API}/proof`).then(put, (thrown: unknown) => setFault(told(thrown)));
+  };
+  return (
+    <Awaited of={page}>
+      {({ running, last, invariants }) => {
+        const shown = running ?? last;
+        return (
+          <>
+            <p class="muted">
+              Every generation, attempt and movement is read and held against the {invariants} invariants, on threads of their
+              own: the service goes on meanwhile. What happens while it runs is judged as it is found.
+            </p>
+            <p>
+              <button type="button" class="button is-main" onClick={begin} aria-disabled={running !== null}>
+                Run the proof
+              </button>
+            </p>
+            {running && <Running of={running} />}
+            <Said text={fault !== "" || running !== null || last === null ? fault : verdictOf(last)} />
+            {shown && (
+              <p class="muted">
+                {running ? "Begun" : "Last run"} {timeText(shown.startedAtMs)} by {shown.by}
+              </p>
+            )}
+            {running === null && last && last.sums.length > 0 && <Sums of={last} />}
+            {shown && (
+              <ol class="plain invariants">
+                {shown.results.map((result) => (
+                  <Invariant key={result.invariant} of={result} />
+                ))}
+              </ol>
+            )}
+            {shown === null && <p class="empty">It has not been run since the service started.</p>}
+          </>
+        );
+      }}
+    </Awaited>
+  );
+};

@@ -1,0 +1,89 @@
+// How lines of the audit log read: what was done, in words, and how; money in USD.
+import type { AuditView } from "../../../src/console/users-dto.ts";
+import { usd } from "../../components/format.ts";
+
+type Line = AuditView["lines"][number];
+type Detail = Line["detail"];
+
+/** Those that a name with its dashes taken out does not tell; others are told so. */
+const WORDS: Readonly<Record<string, string>> = {
+  "open-purchase": "Purchase begun",
+  "pay-purchase": "Purchase paid",
+  "mismatch-purchase": "Purchase paid otherwise",
+  "note-refund": "Refund",
+  "note-dispute": "Dispute",
+  "set-low-balance": "Low-balance mark",
+  "note-refused-sign-ins": "Sign-ins refused",
+  "note-look": "Looked at",
+  "note-key-network": "Key used from new network",
+  "note-inspector-token": "Inspector token",
+};
+
+export const wordsOf = (action: string): string =>
+  WORDS[action] ?? `${action.charAt(0).toUpperCase()}${action.slice(1).replaceAll("-", " ")}`;
+
+/** The change that somebody means by what they typed: its words, or its name. */
+export const actionOf = (typed: string): string => {
+  const text = typed.trim().toLowerCase();
+  const known = Object.entries(WORDS).find(([, words]) => words.toLowerCase() === text);
+  return known?.[0] ?? text.replaceAll(" ", "-");
+};
+
+const amountOf = (detail: Detail, name: string): number => (typeof detail[name] === "number" ? detail[name] : 0);
+
+/** What came onto the balance or left it, and what is owed then. */
+const movedText = (detail: Detail): string => {
+  const [moved, owed] = [amountOf(detail, "movedCredits"), amountOf(detail, "owedCredits")];
+  const account = `${detail.accountId ?? "its account"}`;
+  const what =
+    moved === 0
+      ? `nothing moved on ${account}`
+      : moved < 0
+        ? `${usd(-moved)} taken from ${account}`
+        : `${usd(moved)} given to ${account}`;
+  return owed > 0 ? `${what}; ${usd(owed)} is owed` : what;
+};
+
+const REVERSED: Readonly<Record<string, string>> = {
+  asked: "is asked about",
+  taken: "is taken back",
+  lost: "is lost",
+  returned: "is not taken back any more",
+};
+const reversal = (detail: Detail): string =>
+  `${usd(amountOf(detail, "credits"))} ${REVERSED[`${detail.state}`] ?? detail.state} (${detail.id}): ${
+    detail.accountId === undefined ? `its payment ${detail.paymentIntent} is not known yet` : movedText(detail)
+  }`;
+
+const LOOKED_AT: Readonly<Record<string, string>> = {
+  generations: "the list of generations, with their prompts",
+  generation: "the generation, with its prompt",
+  files: "its files",
+  replay: "its replay",
+};
+
+const HOW: Readonly<Record<string, (detail: Detail) => string>> = {
+  "open-purchase": (detail) =>
+    `${usd(amountOf(detail, "credits"))} for ${detail.accountId}, ${detail.provider === "test" ? "in a test checkout" : "through Stripe"}`,
+  "pay-purchase": (detail) => `${usd(amountOf(detail, "credits"))} paid (${detail.paymentIntent}): ${movedText(detail)}`,
+  "mismatch-purchase": ({ credits, currency, accountId, paymentIntent }) => {
+    const paid = typeof credits === "number" ? `${(credits / 100).toFixed(2)} ${`${currency}`.toUpperCase()}` : "nothing";
+    return `${paid} paid (${paymentIntent}), which is not what was asked: nothing given to ${accountId}`;
+  },
+  "note-refund": reversal,
+  "note-dispute": reversal,
+  "note-refused-sign-ins": (detail) =>
+    `${amountOf(detail, "wrong")} wrong passwords and ${amountOf(detail, "throttled")} tries too many, from ${amountOf(detail, "networks")} ${amountOf(detail, "networks") === 1 ? "network" : "networks"}`,
+  "note-look": ({ what }) => LOOKED_AT[`${what}`] ?? `${what}`,
+  "note-key-network": ({ address, network }) => `${address} (${network})`,
+  "note-inspector-token": ({ role }) => `for a program, as ${role}`,
+  "set-low-balance": ({ credits }) =>
+    credits === null ? "the service's default" : credits === 0 ? "never told" : `below ${usd(Number(credits))}`,
+};
+
+/** How it was done: a sentence where money is concerned, otherwise what changed, by name. */
+export const howOf = ({ action, detail }: Pick<Line, "action" | "detail">): string =>
+  HOW[action]?.(detail) ??
+  Object.entries(detail)
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(", ");

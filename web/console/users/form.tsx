@@ -1,0 +1,94 @@
+// Forms about people: named fields, and one button that sends them and tells in one sentence why not.
+import type { ComponentChildren, VNode } from "preact";
+import { useId, useState } from "preact/hooks";
+import { told } from "../../components/api.ts";
+
+type FieldProps = {
+  says: string;
+  name: string;
+  type?: "text" | "email" | "password";
+  autoComplete: string;
+  value?: string;
+  hint?: string;
+  readOnly?: boolean;
+};
+
+export const Field = ({ says, name, type = "text", autoComplete, value, hint, readOnly }: FieldProps): VNode => {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{says}</label>
+      <input
+        {...{ id, name, readOnly }}
+        // The library types each kind of field by itself.
+        type={type as "text"}
+        autocomplete={autoComplete}
+        required
+        defaultValue={value}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+      />
+      {hint && (
+        <span class="field-hint" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
+    </div>
+  );
+};
+
+export const Fault = ({ says }: { says: string | null }): VNode | null =>
+  says === null ? null : (
+    <p class="notice is-bad" role="alert">
+      {says}
+    </p>
+  );
+
+type FormProps = {
+  does: string;
+  /** What was entered, by the fields' names. */
+  send: (entered: (name: string) => string) => Promise<unknown>;
+  /** Told when it was done. */
+  done?: string;
+  /** Whether the fields are emptied when it was done. */
+  empties?: boolean;
+  children: ComponentChildren;
+};
+
+export const Form = ({ does, send, done, empties = false, children }: FormProps): VNode => {
+  const [state, setState] = useState<{ fault: string | null; isBusy: boolean; isDone: boolean }>({
+    ...{ fault: null, isBusy: false, isDone: false },
+  });
+  const submit = async (form: HTMLFormElement): Promise<void> => {
+    const entered = new FormData(form);
+    setState({ fault: null, isBusy: true, isDone: false });
+    try {
+      await send((name) => String(entered.get(name) ?? ""));
+      if (empties) form.reset();
+      setState({ fault: null, isBusy: false, isDone: true });
+    } catch (fault) {
+      setState({ fault: told(fault), isBusy: false, isDone: false });
+    }
+  };
+  return (
+    <form
+      class="narrow"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!state.isBusy) void submit(event.currentTarget);
+      }}
+    >
+      {children}
+      <Fault says={state.fault} />
+      {state.isDone && done !== undefined && (
+        <p class="notice is-good" role="status">
+          {done}
+        </p>
+      )}
+      <div class="actions">
+        <button type="submit" class="button is-main" aria-disabled={state.isBusy}>
+          {does}
+        </button>
+      </div>
+    </form>
+  );
+};

@@ -1,0 +1,59 @@
+// The form that invites somebody: their address, what they may, and whose account they join.
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { MadeLinkView, PeopleView } from "../../../src/console/users-dto.ts";
+import { call } from "../../components/api.ts";
+import { Field, Form } from "./form.tsx";
+
+const NEW = "new";
+const NONE = "none";
+
+type Props = { accounts: PeopleView["accounts"]; made: (link: MadeLinkView & { says: string }) => void };
+
+export const Invite = ({ accounts, made }: Props): VNode => {
+  const [role, setRole] = useState("member");
+  const [account, setAccount] = useState(NEW);
+  // Members are of an account; the others may do without one.
+  const chosen = role === "member" && account === NONE ? NEW : account;
+  return (
+    <details class="card invite">
+      <summary>Invite somebody</summary>
+      <Form
+        does="Make the link"
+        empties
+        send={async (entered) => {
+          const email = entered("email");
+          const ask = {
+            ...{ email, role, accountId: chosen === NEW || chosen === NONE ? null : chosen },
+            accountName: chosen === NEW ? entered("accountName") : null,
+          };
+          const link = await call<MadeLinkView>("POST", "/console/api/operator/invitations", ask);
+          made({ ...link, says: `Send this link to ${email}: with it they choose a password and come in.` });
+        }}
+      >
+        <Field says="E-mail address" name="email" type="email" autoComplete="off" />
+        <div class="field">
+          <label for="invite-role">Role</label>
+          <select id="invite-role" value={role} onChange={(event) => setRole(event.currentTarget.value)}>
+            <option value="member">Member: uses one account</option>
+            <option value="viewer">Viewer: sees what operators see, changes nothing</option>
+            <option value="operator">Operator: sees and changes everything</option>
+          </select>
+        </div>
+        <div class="field">
+          <label for="invite-account">Account</label>
+          <select id="invite-account" value={chosen} onChange={(event) => setAccount(event.currentTarget.value)}>
+            <option value={NEW}>A new one</option>
+            {role !== "member" && <option value={NONE}>None</option>}
+            {accounts.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </div>
+        {chosen === NEW && <Field says="Name of the new account" name="accountName" autoComplete="off" />}
+      </Form>
+    </details>
+  );
+};

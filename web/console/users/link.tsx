@@ -1,0 +1,65 @@
+// A link that lets somebody in once: the first operator, somebody invited, or whoever sets a new password. Its token is in the fragment.
+import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { useLocation } from "wouter-preact";
+import type { LinkView } from "../../../src/console/users-dto.ts";
+import { call, type Me, me, told } from "../../components/api.ts";
+import { Fault, Field, Form } from "./form.tsx";
+import { PASSWORD_HINT } from "./sign-in.tsx";
+
+const INCOMPLETE = "This link is not whole; open it again, or copy all of it.";
+const ROLES = { operator: "an operator", viewer: "a viewer", member: "a member" } as const;
+
+const Intro = ({ link }: { link: LinkView }): VNode => {
+  if (link.kind === "setup")
+    return <p>You become the first operator: you invite everybody else, and see and change everything here.</p>;
+  if (link.kind === "reset") return <p>Choose a new password. Wherever you are signed in now, you will be signed out.</p>;
+  return (
+    <p>
+      You are invited as {ROLES[link.role]}
+      {link.accountName === null ? "" : ` of ${link.accountName}`}.
+    </p>
+  );
+};
+
+export const LinkPage = (): VNode => {
+  const [, go] = useLocation();
+  const [token] = useState(() => location.hash.slice(1));
+  const [link, setLink] = useState<LinkView | null>(null);
+  const [fault, setFault] = useState<string | null>(/^[\w-]{43}$/.test(token) ? null : INCOMPLETE);
+  useEffect(() => {
+    if (fault !== null) return;
+    call<LinkView>("POST", "/console/api/link", { token }).then(setLink, (thrown: unknown) => setFault(told(thrown)));
+  }, [token, fault]);
+  if (fault !== null)
+    return (
+      <>
+        <Fault says={fault} />
+        <p>
+          <a href="/console/sign-in">Sign in</a>
+        </p>
+      </>
+    );
+  if (link === null) return <p aria-busy="true">Reading the link…</p>;
+  const isReset = link.kind === "reset";
+  return (
+    <>
+      <Intro link={link} />
+      <Form
+        does={link.kind === "setup" ? "Set up" : isReset ? "Set the password" : "Join"}
+        send={async (entered) => {
+          const more = isReset ? {} : { name: entered("name"), email: entered("email") };
+          me.value = await call<Me>("POST", "/console/api/link/accept", { token, password: entered("password"), ...more });
+          go("/console", { replace: true });
+        }}
+      >
+        {!isReset && <Field says="Name" name="name" autoComplete="name" />}
+        <Field
+          {...{ says: "E-mail address", name: "email", type: "email", autoComplete: "username" }}
+          {...(link.email === null ? {} : { value: link.email, readOnly: true })}
+        />
+        <Field says="Password" name="password" type="password" autoComplete="new-password" hint={PASSWORD_HINT} />
+      </Form>
+    </>
+  );
+};

@@ -1,0 +1,156 @@
+// `/console/profile`: one's own name and password, and where one is signed in.
+
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { SessionView } from "../../../src/console/users-dto.ts";
+import { call, learnMe, type Me, me, told } from "../../components/api.ts";
+import { timeText } from "../../components/format.ts";
+import { useAsked } from "../../components/use-query.ts";
+import { useSecondThought } from "./confirm-dialog.tsx";
+import { Fault, Field, Form } from "./form.tsx";
+import { PASSWORD_HINT } from "./sign-in.tsx";
+
+type Listed = { sessions: SessionView[] };
+const PATH = "/console/api/sessions";
+
+/** The browser and the system of a user agent, as far as they are told. */
+const agentText = (agent: string): string => {
+  const browser = /(Edg|OPR|Firefox|HeadlessChrome|Chrome|Safari)\/\d+/.exec(agent)?.[1];
+  const system = /(Windows|Macintosh|Android|iPhone|iPad|Linux)/.exec(agent)?.[1];
+  const names: Record<string, string> = { Edg: "Edge", OPR: "Opera", HeadlessChrome: "Chrome", Macintosh: "macOS" };
+  const said = [browser, system].flatMap((name) => (name === undefined ? [] : [names[name] ?? name]));
+  return said.length === 0 ? agent.slice(0, 60) || "Unknown browser" : said.join(" on ");
+};
+
+const Sessions = ({ asked }: { asked: ReturnType<typeof useAsked<Listed>> }): VNode => {
+  const [fault, setFault] = useState<string | null>(null);
+  const [dialog, think] = useSecondThought();
+  const end = async (path: string, leaves: boolean): Promise<void> => {
+    const answer = await call<Listed>("DELETE", path);
+    if (leaves) await learnMe();
+    else asked.put(answer);
+  };
+  const endOne = (path: string, leaves: boolean): void => {
+    setFault(null);
+    end(path, leaves).catch((thrown: unknown) => setFault(told(thrown)));
+  };
+  const sessions = asked.value?.sessions;
+  return (
+    <section aria-labelledby="sessions">
+      <h2 id="sessions">Where you are signed in</h2>
+      <Fault says={fault ?? asked.fault} />
+      {sessions === undefined && asked.fault === null && <p aria-busy="true">Reading the sessions…</p>}
+      {sessions && (
+        <>
+          <div class="cards">
+            <table>
+              <thead>
+                <tr>
+                  {["Browser", "Address", "Last used", "Since", ""].map((head) => (
+                    <th key={head} scope="col">
+                      {head === "" ? <span class="unseen">Actions</span> : head}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {sessions.map((row) => (
+                  <tr key={row.id}>
+                    <td data-head="Browser">
+                      <span>
+                        {agentText(row.agent)} {row.isThis && <span class="badge">This one</span>}
+                      </span>
+                    </td>
+                    <td data-head="Address">{row.address}</td>
+                    <td data-head="Last used">{timeText(row.seenAtMs)}</td>
+                    <td data-head="Since">{timeText(row.createdAtMs)}</td>
+                    <td>
+                      <button
+                        type="button"
+                        class="button"
+                        aria-label={`Sign out ${agentText(row.agent)} of ${timeText(row.createdAtMs)}`}
+                        onClick={() => endOne(`${PATH}/${row.id}`, row.isThis)}
+                      >
+                        Sign out
+                      </button>
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+          <div class="actions">
+            <button
+              type="button"
+              class="button"
+              onClick={() =>
+                think({
+                  title: "Sign out everywhere else?",
+                  says: "Every other browser where you are signed in is signed out at once. You stay signed in here.",
+                  does: "Sign out elsewhere",
+                  run: () => end(`${PATH}?keep=this`, false),
+                })
+              }
+            >
+              Sign out everywhere else
+            </button>
+            <button
+              type="button"
+              class="button is-danger"
+              onClick={() =>
+                think({
+                  title: "Sign out everywhere?",
+                  says: "Every browser where you are signed in is signed out at once, this one as well.",
+                  does: "Sign out of all",
+                  run: () => end(PATH, true),
+                })
+              }
+            >
+              Sign out everywhere
+            </button>
+          </div>
+        </>
+      )}
+      {dialog}
+    </section>
+  );
+};
+
+export const ProfilePage = (): VNode | null => {
+  const asked = useAsked<Listed>(PATH);
+  const who = me.value?.signedIn;
+  if (!who) return null;
+  return (
+    <>
+      <p>
+        {who.email} · {who.role}
+        {who.accountName === null ? "" : ` of ${who.accountName}`}
+      </p>
+      <h2>Name</h2>
+      <Form
+        does="Save"
+        done="Saved."
+        send={async (entered) => {
+          me.value = await call<Me>("PATCH", "/console/api/me", { name: entered("name") });
+        }}
+      >
+        <Field says="Name" name="name" autoComplete="name" value={who.name} />
+      </Form>
+      <h2>Password</h2>
+      <Form
+        does="Change the password"
+        done="Changed. You were signed out everywhere else."
+        empties
+        send={async (entered) => {
+          const ask = { old: entered("old"), password: entered("password") };
+          asked.put(await call<Listed>("POST", "/console/api/me/password", ask));
+        }}
+      >
+        <input type="hidden" name="email" autocomplete="username" value={who.email} />
+        <Field says="Password of now" name="old" type="password" autoComplete="current-password" />
+        <Field says="New password" name="password" type="password" autoComplete="new-password" hint={PASSWORD_HINT} />
+      </Form>
+      <Sessions asked={asked} />
+    </>
+  );
+};

@@ -1,0 +1,77 @@
+// Coming in: signing in, signing up where the service allows it, and what to do about a forgotten password.
+import type { VNode } from "preact";
+import { useLocation } from "wouter-preact";
+import { LEAST_PASSWORD_CHARS } from "../../../src/store/user-mutations.ts";
+import { call, type Me, me } from "../../components/api.ts";
+import { Field, Form } from "./form.tsx";
+
+export const PASSWORD_HINT = `At least ${LEAST_PASSWORD_CHARS} characters; a few words in a row are a good one.`;
+
+export const SignInPage = (): VNode => {
+  const known = me.value;
+  return (
+    <>
+      {known?.isSetUp === false && (
+        <p class="notice is-warn">
+          Nobody can sign in yet. Open the link that the service printed when it started, or make a new one with{" "}
+          <code>genrouter people setup</code>.
+        </p>
+      )}
+      <Form
+        does="Sign in"
+        send={async (entered) => {
+          // The frame goes on to where they wanted to be.
+          me.value = await call<Me>("POST", "/console/api/session", { email: entered("email"), password: entered("password") });
+        }}
+      >
+        <Field says="E-mail address" name="email" type="email" autoComplete="username" />
+        <Field says="Password" name="password" type="password" autoComplete="current-password" />
+      </Form>
+      <p>
+        <a href="/console/forgotten">Forgotten your password?</a>
+      </p>
+      {known?.signUp && (
+        <p>
+          New here? <a href="/console/sign-up">Sign up</a>
+        </p>
+      )}
+    </>
+  );
+};
+
+export const SignUpPage = (): VNode => {
+  const [, go] = useLocation();
+  if (me.value?.signUp === false)
+    return (
+      <p class="notice">
+        Nobody signs up here by themselves: ask an operator of the service for an invitation.{" "}
+        <a href="/console/sign-in">Sign in</a>
+      </p>
+    );
+  return (
+    <Form
+      does="Sign up"
+      send={async (entered) => {
+        const ask = { email: entered("email"), name: entered("name"), password: entered("password") };
+        me.value = await call<Me>("POST", "/console/api/sign-up", ask);
+        go("/console", { replace: true });
+      }}
+    >
+      <Field says="Name" name="name" autoComplete="name" />
+      <Field says="E-mail address" name="email" type="email" autoComplete="username" />
+      <Field says="Password" name="password" type="password" autoComplete="new-password" hint={PASSWORD_HINT} />
+    </Form>
+  );
+};
+
+export const ForgottenPage = (): VNode => (
+  <>
+    <p>
+      Ask an operator of this service for a link to set a new password. Operators make one on the page People, or with{" "}
+      <code>genrouter people reset</code> and your e-mail address. It is good for a day, once.
+    </p>
+    <p>
+      <a href="/console/sign-in">Back to signing in</a>
+    </p>
+  </>
+);

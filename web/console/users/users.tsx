@@ -1,0 +1,240 @@
+// `/console/operator/people`: who may sign in and as what, invitations that are open, and the links that let somebody in.
+
+import type { VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Role } from "../../../src/console/request-context.ts";
+import type { MadeLinkView, PeopleView, PersonView } from "../../../src/console/users-dto.ts";
+import { call, me, told } from "../../components/api.ts";
+import { timeText } from "../../components/format.ts";
+import { type Asked, useAsked } from "../../components/use-query.ts";
+import { type Thought, useSecondThought } from "./confirm-dialog.tsx";
+import { Fault } from "./form.tsx";
+import { Invite } from "./invite.tsx";
+
+const PATH = "/console/api/operator/people";
+type Link = MadeLinkView & { says: string };
+
+/** Shown once: what is kept of it cannot be shown again. */
+const Shown = ({ link }: { link: Link }): VNode => {
+  const field = useRef<HTMLInputElement>(null);
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    field.current?.focus();
+    field.current?.select();
+    setCopied(false);
+  }, [link.id]);
+  return (
+    <div class="notice is-good">
+      <p>
+        {link.says} It is shown only now, lets somebody in once, and is good until {timeText(link.expiresAtMs)}.
+      </p>
+      <div class="field">
+        <label for="made-link">Link</label>
+        <input id="made-link" ref={field} readOnly value={link.url} />
+      </div>
+      <button
+        type="button"
+        class="button"
+        onClick={() => {
+          navigator.clipboard.writeText(link.url).then(
+            () => setCopied(true),
+            () => field.current?.select(),
+          );
+        }}
+      >
+        {isCopied ? "Copied" : "Copy"}
+      </button>
+    </div>
+  );
+};
+
+const ROLES: Readonly<Record<Role, readonly [name: string, may: string]>> = {
+  member: ["a member", "From now on they see and use their own account alone."],
+  viewer: ["a viewer", "From now on they see what operators see, every account included, and change nothing of it."],
+  operator: ["an operator", "From now on they see and change everything: credits, keys, routes, and who may sign in."],
+};
+
+type Change = { role?: Role; disabled?: boolean };
+/** Null for what is done at once. */
+const thoughtOf = ({ email, role: before }: PersonView, { role, disabled }: Change): Omit<Thought, "run"> | null => {
+  if (role !== undefined)
+    return {
+      title: `Make ${email} ${ROLES[role][0]}?`,
+      says: `Until now they were ${ROLES[before][0]}. ${ROLES[role][1]}`,
+      does: "Change the role",
+    };
+  if (!disabled) return null;
+  const says = "They are signed out everywhere and cannot sign in until they are enabled again. Keys of their account go on.";
+  return { title: `Disable ${email}?`, says, does: "Disable" };
+};
+
+type RowProps = {
+  person: PersonView;
+  accounts: PeopleView["accounts"];
+  mayChange: boolean;
+  change: (person: PersonView, what: Change) => void;
+  reset: (person: PersonView) => void;
+};
+
+const Row = ({ person, accounts, mayChange, change, reset }: RowProps): VNode => {
+  const isOut = person.disabledAtMs !== null;
+  const account = accounts.find(({ id }) => id === person.accountId);
+  return (
+    <tr>
+      <td data-head="Person">
+        <span>
+          {person.name}
+          <br />
+          <span class="muted">{person.email}</span>
+        </span>
+      </td>
+      <td data-head="Role">
+        {mayChange ? (
+          <select
+            aria-label={`Role of ${person.email}`}
+            value={person.role}
+            onChange={({ currentTarget }) => {
+              const role = currentTarget.value as Role;
+              // It shows what is, until the change was meant.
+              currentTarget.value = person.role;
+              change(person, { role });
+            }}
+          >
+            <option value="member" disabled={person.accountId === null}>
+              Member
+            </option>
+            <option value="viewer">Viewer</option>
+            <option value="operator">Operator</option>
+          </select>
+        ) : (
+          person.role
+        )}
+      </td>
+      <td data-head="Account">{account ? account.name : "–"}</td>
+      <td data-head="Last seen">{person.seenAtMs === null ? "never" : timeText(person.seenAtMs)}</td>
+      <td data-head="State">
+        <span class={`status ${isOut ? "is-bad" : "is-good"}`}>{isOut ? "disabled" : "active"}</span>
+      </td>
+      {mayChange && (
+        <td>
+          <div class="row-actions">
+            {!isOut && (
+              <button type="button" class="button" aria-label={`Reset link for ${person.email}`} onClick={() => reset(person)}>
+                Reset link
+              </button>
+            )}
+            <button
+              type="button"
+              class={`button${isOut ? "" : " is-danger"}`}
+              aria-label={`${isOut ? "Enable" : "Disable"} ${person.email}`}
+              onClick={() => change(person, { disabled: !isOut })}
+            >
+              {isOut ? "Enable" : "Disable"}
+            </button>
+          </div>
+        </td>
+      )}
+    </tr>
+  );
+};
+
+const Invitations = ({ asked, think }: { asked: Asked<PeopleView>; think: (thought: Thought) => void }): VNode | null => {
+  const { invitations = [], mayChange = false } = asked.value ?? {};
+  if (invitations.length === 0) return null;
+  return (
+    <section aria-labelledby="open-links">
+      <h2 id="open-links">Links not used yet</h2>
+      <ul class="open-links">
+        {invitations.map((one) => (
+          <li key={one.id}>
+            <span>
+              {one.kind === "reset" ? "New password for" : one.kind === "setup" ? "Set-up link" : "Invitation of"}{" "}
+              {one.email ?? ""} ({one.role}), by {one.madeBy}, until {timeText(one.expiresAtMs)}
+            </span>
+            {mayChange && (
+              <button
+                type="button"
+                class="button"
+                aria-label={`Withdraw the link for ${one.email ?? "the set-up"}`}
+                onClick={() =>
+                  think({
+                    title: `Withdraw the link for ${one.email ?? "the set-up"}?`,
+                    says: "Whoever has the link does not get in with it any more. Another can be made.",
+                    does: "Withdraw",
+                    run: async () => asked.put(await call<PeopleView>("DELETE", `/console/api/operator/invitations/${one.id}`)),
+                  })
+                }
+              >
+                Withdraw
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+};
+
+export const PeoplePage = (): VNode => {
+  const asked = useAsked<PeopleView>(PATH);
+  const [link, setLink] = useState<Link | null>(null);
+  const [fault, setFault] = useState<string | null>(null);
+  const [dialog, think] = useSecondThought();
+  const sent = async (work: () => Promise<unknown>) => {
+    setFault(null);
+    await work().catch((thrown: unknown) => {
+      setFault(told(thrown));
+      asked.again();
+    });
+  };
+  const { value: page } = asked;
+  if (!page) return asked.fault === null ? <p aria-busy="true">Reading the people…</p> : <Fault says={asked.fault} />;
+  const show = (made: Link) => {
+    setLink(made);
+    asked.again();
+  };
+  const heads = ["Person", "Role", "Account", "Last seen", "State", ...(page.mayChange ? [""] : [])];
+  return (
+    <>
+      {page.mayChange && <Invite accounts={page.accounts} made={show} />}
+      {link && <Shown link={link} />}
+      <Fault says={fault} />
+      <div class="cards">
+        <table>
+          <thead>
+            <tr>
+              {heads.map((head) => (
+                <th key={head} scope="col">
+                  {head === "" ? <span class="unseen">Actions</span> : head}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {page.people.map((person) => (
+              <Row
+                key={person.id}
+                {...{ person, accounts: page.accounts }}
+                mayChange={page.mayChange && person.id !== me.value?.signedIn?.personId}
+                change={(one, what) => {
+                  const run = async () => asked.put(await call<PeopleView>("PATCH", `${PATH}/${one.id}`, what));
+                  const thought = thoughtOf(one, what);
+                  if (thought) think({ ...thought, run });
+                  else void sent(run);
+                }}
+                reset={(one) =>
+                  void sent(async () => {
+                    const made = await call<MadeLinkView>("POST", `${PATH}/${one.id}/reset`);
+                    show({ ...made, says: `Send this link to ${one.email}: with it they set a new password.` });
+                  })
+                }
+              />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <Invitations asked={asked} think={think} />
+      {dialog}
+    </>
+  );
+};

@@ -1,0 +1,98 @@
+// What a generation cost and why, before anything else is shown of it: in one sentence, in figures, and attempt by attempt.
+import type { VNode } from "preact";
+import { type AttemptBill, type Bill, billOf } from "../../actors/replay/cost-breakdown.ts";
+import type { ReplayStep } from "../../actors/replay/replay.ts";
+import type { LifeTold } from "../../src/inspector/generation-history-dto.ts";
+import { usd } from "../components/format.ts";
+import { elapsed } from "./format.ts";
+
+const othersOf = (count: number): string =>
+  count === 0 ? "" : count === 1 ? " The other attempt cost nothing." : ` The ${count} other attempts cost nothing.`;
+
+const Verdict = ({ bill, quotedCredits }: { bill: Bill; quotedCredits: number }): VNode => {
+  const { attempts, chargedCredits, unpaid } = bill;
+  if (unpaid !== null) return <p class="bill-verdict">{unpaid}</p>;
+  const paid = attempts.find((attempt) => attempt.chargedCredits > 0) ?? attempts.find(({ look }) => look === "good");
+  return (
+    <p class="bill-verdict">
+      <strong>
+        Charged {usd(chargedCredits)} for attempt {paid?.n ?? "?"}
+      </strong>
+      , which delivered.
+      {othersOf(attempts.length - 1)}
+      {chargedCredits === quotedCredits
+        ? ""
+        : ` The quote of ${usd(quotedCredits)} is the price of the route that is first in the plan; this one ran on another.`}
+    </p>
+  );
+};
+
+const Attempt = ({ attempt, startMs, endMs }: { attempt: AttemptBill; startMs: number; endMs: number | null }): VNode => {
+  const { n, routeId, outcome, look, onTheWay, beganAtMs, endedAtMs, priceCredits, chargedCredits, why } = attempt;
+  const untilMs = endedAtMs ?? endMs;
+  return (
+    <li class={`is-${look}`}>
+      <p>
+        <strong>Attempt {n}</strong> on <code>{routeId}</code>: <strong class="bill-outcome">{outcome}</strong>
+        {onTheWay.length > 0 ? ` (${onTheWay.join("; ")})` : ""}.
+      </p>
+      <p>
+        {chargedCredits > 0 ? `Charged ${usd(chargedCredits)}` : `Not charged, its price was ${usd(priceCredits)}`}: {why}.
+      </p>
+      <p class="bill-time">
+        Began {elapsed(beganAtMs - startMs)} after acceptance,{" "}
+        {untilMs === null ? "goes on" : `took ${elapsed(untilMs - beganAtMs)}`}.
+      </p>
+    </li>
+  );
+};
+
+/** @param steps all of its replay. */
+export const ReplayBill = ({ told, steps }: { told: LifeTold; steps: readonly ReplayStep[] }): VNode => {
+  const { generation, accountId, given } = told;
+  const { model, status, quotedCredits, createdAtMs, completedAtMs } = generation;
+  const bill = billOf(steps, given.movements);
+  const facts: [string, string | null][] = [
+    ["Model", model],
+    [completedAtMs === null ? "State" : "End state", steps.at(-1)?.to ?? status],
+    ["Duration", completedAtMs === null ? null : elapsed(completedAtMs - createdAtMs)],
+    ["Quoted", usd(quotedCredits)],
+    ["Held", usd(bill.heldCredits)],
+    ["Charged", usd(bill.chargedCredits)],
+    ["Released", usd(bill.releasedCredits)],
+    ["Account", accountId],
+  ];
+  return (
+    <section class="bill" aria-label="What it cost and why">
+      <Verdict bill={bill} quotedCredits={quotedCredits} />
+      <dl class="replay-facts">
+        {facts.map(([name, value]) =>
+          value === null ? null : (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+        )}
+      </dl>
+      {bill.attempts.length === 0 ? <p>No attempt was begun{completedAtMs === null ? " yet" : ""}.</p> : null}
+      <ol class="bill-attempts" aria-label="Attempts">
+        {bill.attempts.map((attempt) => (
+          <Attempt key={attempt.n} attempt={attempt} startMs={createdAtMs} endMs={completedAtMs} />
+        ))}
+      </ol>
+      {bill.passed.length === 0 ? null : (
+        <p>
+          Passed over, so not asked:{" "}
+          {bill.passed.map(({ routeId, reason }, at) => (
+            <span key={`${at}`}>
+              {at > 0 ? ", " : ""}
+              <code>{routeId}</code> ({reason})
+            </span>
+          ))}
+          .
+        </p>
+      )}
+    </section>
+  );
+};

@@ -1,0 +1,70 @@
+// A machine of another program, as boxes in boxes: its definition is what that program says, so it is shown as text, and no further than it can be read.
+import type { VNode } from "preact";
+import type { Json, JsonObject } from "../../src/domain/types.ts";
+
+const MOST_DEEP = 8;
+const MOST_STATES = 300;
+
+const objectOf = (value: Json | undefined): JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+/** Targets of a transition, however it is written. */
+const targetsOf = (value: Json | undefined): string[] => {
+  if (typeof value === "string") return [value];
+  if (Array.isArray(value)) return value.flatMap(targetsOf);
+  const { target } = objectOf(value);
+  return target === undefined ? ["stays"] : targetsOf(target);
+};
+
+type Box = { name: string; path: string; definition: JsonObject };
+type Budget = { left: number };
+
+const State = ({ box, active, deep, budget }: { box: Box; active: readonly string[]; deep: number; budget: Budget }): VNode => {
+  const { name, path, definition } = box;
+  const isActive = active.some((leaf) => leaf === path || leaf.startsWith(`${path}.`));
+  const below = deep < MOST_DEEP ? boxesOf(definition, path, budget) : [];
+  const events = Object.entries(objectOf(definition.on)).slice(0, 30);
+  const kind = typeof definition.type === "string" && definition.type !== "compound" ? definition.type : "";
+  return (
+    <li class={`guest-state${isActive ? " is-active" : ""}`} aria-current={isActive ? "step" : undefined}>
+      <strong>{name}</strong>
+      {kind ? <span class="guest-kind"> {kind}</span> : null}
+      {isActive ? <span class="chart-mark"> now here</span> : null}
+      {events.map(([event, to]) => (
+        <code key={event}>
+          {event} → {targetsOf(to).join(", ").slice(0, 200)}
+        </code>
+      ))}
+      {below.length > 0 ? (
+        <ul>
+          {below.map((each) => (
+            <State key={each.path} box={each} active={active} deep={deep + 1} budget={budget} />
+          ))}
+        </ul>
+      ) : null}
+    </li>
+  );
+};
+
+const boxesOf = (definition: JsonObject, path: string, budget: Budget): Box[] => {
+  const boxes: Box[] = [];
+  for (const [name, state] of Object.entries(objectOf(definition.states))) {
+    if (budget.left === 0) break;
+    budget.left -= 1;
+    boxes.push({ name, path: path === "" ? name : `${path}.${name}`, definition: objectOf(state) });
+  }
+  return boxes;
+};
+
+/** @param state the states it is in, as their paths side by side. */
+export const GuestChart = ({ definition, state }: { definition: JsonObject; state: string }): VNode => {
+  const budget = { left: MOST_STATES };
+  const boxes = boxesOf(definition, "", budget);
+  if (boxes.length === 0) return <p class="live-nothing">It has no states of its own: a promise, a callback or the like.</p>;
+  return (
+    <ul class="guest-chart" aria-label="States">
+      {boxes.map((box) => (
+        <State key={box.path} box={box} active={state.split(", ")} deep={1} budget={budget} />
+      ))}
+    </ul>
+  );
+};

@@ -1,0 +1,101 @@
+// The chosen actor: its chart with where it is and how it came there, and how many others are where.
+import type { VNode } from "preact";
+import { useMemo } from "preact/hooks";
+import { type Chart as ChartOf, type ChartTransition, chartOf } from "../../actors/chart/chart.ts";
+import { MACHINES, type MachineName } from "../../actors/chart/machines.ts";
+import type { ActorKind, ActorRow, ChosenActor, SeenEvent, StateCounts } from "../../src/inspector/dto.ts";
+import { Chart } from "./chart.tsx";
+import { GuestChart } from "./external-chart.tsx";
+import { age } from "./live-list.tsx";
+
+const MACHINE_OF: Record<Exclude<ActorKind, "guest">, MachineName> = {
+  generation: "generation",
+  route: "route-health",
+  ledger: "ledger",
+};
+
+const isWithin = (state: string, path: string) => state === path || state.startsWith(`${path}.`);
+/** The arrow that an event took: of those that bear its name and could lead there, the innermost. */
+export const edgeOf = (chart: ChartOf, event: SeenEvent | undefined): string | null => {
+  if (!event || event.from === null) return null;
+  const { from, to, type } = event;
+  const leads = ({ source, target, event: name }: ChartTransition) =>
+    name === type && (source === "" || isWithin(from, source)) && (target === null ? from === to : isWithin(to, target));
+  const fitting = chart.transitions.filter(leads).sort((a, b) => b.source.length - a.source.length);
+  return fitting[0]?.id ?? null;
+};
+
+const Facts = ({ row, nowMs }: { row: ActorRow; nowMs: number }): VNode => {
+  const facts: [string, string | undefined][] = [
+    ["State", row.state],
+    ["In it for", row.sinceMs === null ? undefined : age(nowMs - row.sinceMs)],
+    ["Age", row.bornAtMs === null ? undefined : age(nowMs - row.bornAtMs)],
+    ["Model", row.model],
+    ["Route", row.route],
+    ["Attempts", row.attempts === undefined ? undefined : String(row.attempts)],
+    ["Account", row.account?.name || row.account?.id],
+    ["Node", row.node],
+    ["Made by", row.parent],
+  ];
+  return (
+    <dl class="replay-facts">
+      {facts.map(([name, value]) =>
+        value === undefined ? null : (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ),
+      )}
+    </dl>
+  );
+};
+
+type Props = {
+  chosen: ChosenActor | null;
+  row: ActorRow | null;
+  last: SeenEvent | undefined;
+  counts: StateCounts;
+  nowMs: number;
+  /** The state that the list is filtered by. */
+  state: string | null;
+  onState: (kind: ActorKind, state: string) => void;
+  leave: () => void;
+};
+
+export const Chosen = ({ chosen, row, last, counts, nowMs, state, onState, leave }: Props): VNode => {
+  const kind = row?.kind ?? "generation";
+  const machine = kind === "guest" ? null : MACHINE_OF[kind];
+  const chart = useMemo(() => (machine === null ? null : chartOf(MACHINES[machine].machine)), [machine]);
+  return (
+    <section class="live-chosen" aria-label="Chosen actor">
+      <div class="live-head">
+        <h2>{row?.name ?? "All generations"}</h2>
+        {row?.kind === "generation" ? <a href={`/inspector/${row.id}`}>Replay</a> : null}
+        {row ? (
+          <button type="button" onClick={leave}>
+            Choose none
+          </button>
+        ) : null}
+      </div>
+      {row ? (
+        <Facts row={row} nowMs={nowMs} />
+      ) : (
+        <p>How many are in each state now: press a number to list them. Choose an actor to follow it.</p>
+      )}
+      {chart === null ? (
+        <GuestChart definition={chosen?.definition ?? {}} state={row?.state ?? ""} />
+      ) : (
+        <Chart
+          chart={chart}
+          active={row ? [row.state] : []}
+          edge={edgeOf(chart, last)}
+          counts={counts[kind] ?? {}}
+          chosen={state}
+          onState={(pressed) => onState(kind, pressed)}
+          follow={row ? `${row.id} ${last?.no ?? 0}` : null}
+        />
+      )}
+    </section>
+  );
+};
