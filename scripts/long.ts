@@ -202,8 +202,8 @@ const shared = git("ls-tree", "--name-only", "HEAD", "test/")
   .split("\n")
   .filter((path) => path.endsWith(".ts") || SHARED.has(path.slice("test/".length)));
 const codes = new Map(LONG.map(({ name, folders }) => [name, codeOf(...PRODUCT, ...shared, ...folders)]));
-mkdirSync(join(root, "test", "long"), { recursive: true });
-const file = join(root, "test", "long", `${product}.jsonl`);
+mkdirSync(join(root, "test", "long-runs"), { recursive: true });
+const file = join(root, "test", "long-runs", `${product}.jsonl`);
 const read = (): Part[] =>
   existsSync(file)
     ? readFileSync(file, "utf8")
