@@ -24,9 +24,8 @@ export type TakenUp = {
 export const takeUp = (found: Unfinished, snapshot: string, nowMs: number, lastAliveMs: number): TakenUp => {
   const resting = thaw(snapshot, found.plan);
   const deadline = deadlineOf(resting);
-  // Or so soon after that the time without a process took the room for an answer away. A restart without such a time changes no deadline.
-  const roomMs = Math.min(LAST_LOOK_MS, Math.max(0, nowMs - lastAliveMs));
-  const passedMeanwhile = deadline !== null && deadline.dueAtMs > lastAliveMs && deadline.dueAtMs <= nowMs + roomMs;
+  // Or so soon after the start that there is no room for a response either: also after several starts in a row.
+  const passedMeanwhile = deadline !== null && deadline.dueAtMs > lastAliveMs && deadline.dueAtMs <= nowMs + LAST_LOOK_MS;
   return {
     snapshot: resting,
     leaf: leafOf(resting),

@@ -14,6 +14,7 @@ import {
 } from "../../actors/generation/snapshot.ts";
 import type { GenerationEvent, Saying } from "../../actors/generation/types.ts";
 import { Host, type HostParts } from "../../actors/supervisor/actor-host.ts";
+import { LAST_LOOK_MS, mayLook } from "../../actors/supervisor/deadline-grace.ts";
 import { takeUp } from "../../actors/supervisor/restore.ts";
 import { MAY_HAVE_DELIVERED } from "../../src/admin/generations.ts";
 import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
@@ -52,11 +53,13 @@ const openTwin = (seq: number, plan: readonly PlannedRoute[]) => {
   };
 };
 
-/** A process that takes it up restarts no deadline: only one that passed while nobody lived leaves one last look. */
+/** A process that restores a generation restarts no deadline; one that is due within the time of a last look leaves that time for it. */
 const checkTakenUp = (found: Unfinished, nowMs: number): void => {
   if (found.snapshot === null) return;
   const deadline = takeUp(found, found.snapshot, nowMs, nowMs).deadlineFrom(nowMs);
-  same("the deadline taken up", deadline, found.deadline);
+  const { deadline: stored } = found;
+  const isDueSoon = stored !== null && mayLook(stored) && stored.dueAtMs > nowMs && stored.dueAtMs <= nowMs + LAST_LOOK_MS;
+  same("the deadline taken up", deadline, isDueSoon ? { ...stored, dueAtMs: nowMs + LAST_LOOK_MS } : stored);
 };
 
 /** What stands behind the memory of attempts, so that only what is in it is found. */
