@@ -91,7 +91,7 @@ const conflict = () =>
   refuse("idempotency_conflict", "Idempotency-Key: already used with a different body; use a new key for a new request.");
 
 /**
- * Makes the corridor. It reads like a list and visits no room twice; the order is that of the decisions. That a key was used
+ * Makes the corridor. It reads like a list and visits no room twice; the order is that of §4.1. That a key was used
  * before outranks every refusal behind it, and the ledger finds that out by itself: so the key is looked up only where a refusal
  * is about to leave, or where an admission would first have to wait for somebody else's server.
  */

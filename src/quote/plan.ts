@@ -62,7 +62,7 @@ type Candidate = {
 };
 
 /**
- * Filters in the order of the decisions (can do this input, within `max_cost_usd`, expected within `max_wait_s`, not down)
+ * Filters in the order of §3 (can do this input, within `max_cost_usd`, expected within `max_wait_s`, not down)
  * and sorts what is left.
  * @throws the refusal of the filter that left no route: `invalid_input`, `max_cost_exceeded`, `invalid_input` naming the
  *   shortest expected time, `model_unavailable`; `model_not_available` when no route is configured.

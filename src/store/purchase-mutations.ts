@@ -3,7 +3,7 @@
 import type { Credits } from "../domain/types.ts";
 import type { Actor } from "./mutations.ts";
 
-/** Packs offered, USD (decisions.md); any whole amount between the limits may be bought besides. */
+/** Packs offered, USD (§1); any whole amount between the limits may be bought besides. */
 export const PACKS_USD = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000] as const;
 export const LEAST_USD = 10;
 export const MOST_USD = 5000;

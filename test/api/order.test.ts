@@ -1,4 +1,4 @@
-// Of two causes at once the one of higher precedence is answered: every pair, each cause real, in the order of the decisions.
+// Of two causes at once the one of higher precedence is answered: every pair, each cause real, in the order of §4.1.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { RefusalCode } from "../../src/domain/api-errors.ts";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
@@ -56,7 +56,7 @@ const readKey = async ({ tenant, asked }: Scene) => {
   });
 };
 
-/** In the order in which they are answered (decisions, "Order of checks"). */
+/** In the order in which they are answered (§4.1, "Order of checks"). */
 const CAUSES: readonly [code: RefusalCode, cause: Cause][] = [
   [
     "unauthorized",

@@ -11,7 +11,7 @@ export type Found = {
 } | null;
 
 export type Point = {
-  /** The row of the failure model, and what is special about this one. */
+  /** Where the process dies, and what is special about this point. */
   name: string;
   model?: "vidmodel-2.0-fast" | "sim-speech-1" | "sim-lipsync-1";
   /** Words for the simulator in the prompt. */

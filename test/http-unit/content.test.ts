@@ -1,4 +1,4 @@
-// Promises of downloads (§4.3, §4.4, decisions "Content") and of signed links: which no comes first, and what a yes carries.
+// Promises of downloads (§4.3, §4.4) and of signed links: which no comes first, and what a yes carries.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { GenerationRecord, Output } from "../../src/domain/types.ts";
 import { errorOf, type House, keepFile, openHouse } from "./harness.ts";

@@ -1,4 +1,4 @@
-// Promises of the envelope (§2.5, decisions "Requests"): both sides of every boundary, on a real port.
+// Promises of the envelope (§2.5, §4.1): both sides of every boundary, on a real port.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Json, JsonObject } from "../../src/domain/types.ts";

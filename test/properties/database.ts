@@ -9,7 +9,7 @@ import { verifyAll } from "../../src/store/sqlite/verify/all.ts";
 import type { CheckResult } from "../../src/store/store.ts";
 
 /**
- * How a commit is made to fail. `written`: the disk says that the commit failed, and it is there (F1). `lost`: the same, and it
+ * How a commit is made to fail. `written`: the disk says that the commit failed, and it is there. `lost`: the same, and it
  * is not. `torn`: a statement fails in the middle. `full`: no space. `defect`: one deed throws, once.
  */
 export type FaultKind = "written" | "lost" | "torn" | "full" | "defect";

@@ -83,7 +83,7 @@ const SLACK_MS = 60_000;
 /** What was answered, and when. */
 type Heard = Answer & { atMs: number };
 
-/** The event that the answers heard so far come to, by the rules of the failure model; null while they prove nothing. */
+/** The event that the answers heard so far come to, by the rules of §3; null while they prove nothing. */
 const proofOf = ({ asks, sentAgoMs, livedMs, isOwn, settleMs, windowMs }: Talk, heard: readonly Heard[]): string | null => {
   const last = heard.at(-1);
   if (asks === "watch" && last) return "nothing asked";

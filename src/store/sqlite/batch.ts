@@ -21,7 +21,7 @@ const isOwnFault = (fault: unknown): boolean => {
   return !code.startsWith("SQLITE_") || code.startsWith("SQLITE_CONSTRAINT");
 };
 
-/** A fault of the disk as the port names it. What is neither "full" nor a constraint may or may not have been written (F1). */
+/** A fault of the disk as the port names it. What is neither "full" nor a constraint may or may not have been written. */
 const asStoreFault = (fault: unknown, during: string): Error => {
   const code = faultCode(fault);
   if (code === "SQLITE_FULL") return new StoreFull("the disk is full: nothing of the batch was written");

@@ -66,7 +66,7 @@ export const openWriter = (path: string, pragmas: Pragmas = DEFAULT_PRAGMAS): Da
   insist(db, {
     busy_timeout: "5000",
     journal_mode: path === ":memory:" ? "memory" : "wal",
-    // FULL: in 40 power cuts it lost nothing that was acknowledged, NORMAL lost 790 rows (failure model, F8).
+    // FULL: in 40 power cuts it lost nothing that was acknowledged, NORMAL lost 790 rows.
     synchronous: "2",
     foreign_keys: "1",
     temp_store: "2",
