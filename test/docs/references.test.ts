@@ -92,6 +92,8 @@ test("links of README.md and docs lead to files and headings of the repository",
 test("no comment and no page points outside the repository", () => {
   const texts = [
     ...[...SOURCES, ...TESTS].map((path) => [path, commentsOf(path)] as const),
+    // What a planted bug stands for is printed, and read like a comment.
+    ...list("test/mutants/*.ts").map((path) => [path, read(path)] as const),
     ...[...PAGES, ...list("*.md", "{src,actors,catalogue,proof,test,deploy,client}/**/*.md")].map(
       (path) => [path, read(path)] as const,
     ),

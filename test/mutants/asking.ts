@@ -11,7 +11,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   {
     name: "send-before-journal",
     breaks: "The request leaves before it is on disk that it may be out.",
-    standsFor: "D1, new-api: the provider is paid, then the row is inserted",
+    standsFor: "new-api: the provider is paid, then the row is inserted",
     patches: [
       {
         file: SUBMITTING,
@@ -35,7 +35,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   {
     name: "no-grace",
     breaks: "A look-up that does not find the job is believed at once, while it may still be on its way to the list.",
-    standsFor: "failure model 2.2, 3.2: no_grace",
+    standsFor: "no settle time",
     patches: [
       {
         file: FINDING,
@@ -49,7 +49,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     name: "settled-while-sending",
     breaks:
       "A list counts as searched for as long as the journal is old, although the provider may have taken the request later.",
-    standsFor: "failure model 2.2: absent is counted from the sending",
+    standsFor: "absent is counted from the sending",
     patches: [
       {
         file: FINDING,
@@ -62,7 +62,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   {
     name: "one-absence",
     breaks: "One look-up that does not find the job is proof, although a list may be incomplete for a moment.",
-    standsFor: "failure model 2.1: absent means look-up says no, after grace",
+    standsFor: "absent means look-up says no, after grace",
     patches: [
       {
         file: FINDING,
@@ -75,7 +75,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   {
     name: "one-settled-absence",
     breaks: "A look-up from before the list had time to show the job counts as one of the two that prove it absent.",
-    standsFor: "decisions: two look-ups after the settle time agree",
+    standsFor: "two look-ups after the settle time agree",
     patches: [
       {
         file: FINDING,
@@ -88,7 +88,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   {
     name: "trust-rejected-resend",
     breaks: "A lost submission is sent again, and a refusal of the second is taken as proof that the first does not exist.",
-    standsFor: "F15: a rejection of a re-submit proves nothing",
+    standsFor: "a rejection of a re-submit proves nothing",
     patches: [
       {
         file: FINDING,
@@ -106,14 +106,14 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   {
     name: "clock-trusted",
     breaks: "A list that was asked for by a clock which is off is believed when it does not hold the job.",
-    standsFor: "failure model 2.4: the wall clock jumps",
+    standsFor: "the wall clock jumps",
     patches: [{ file: FINDING, find: 'seen.kind === "absent" && isClockRight', put: 'seen.kind === "absent"' }],
     killer: "asking",
   },
   {
     name: "settled-while-down",
     breaks: "Time in which nobody lived counts as time that a list had to show the job.",
-    standsFor: "failure model 2.4: a jump of the clock between two processes",
+    standsFor: "a jump of the clock between two processes",
     patches: [
       {
         file: FINDING,
@@ -126,7 +126,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   {
     name: "clocks-apart-ignored",
     breaks: "A list is believed although its provider's own clock shows that it was asked about another time.",
-    standsFor: "failure model 2.4: the wall clock jumps, and the machine's clock with it",
+    standsFor: "the wall clock jumps, and the machine's clock with it",
     patches: [
       {
         file: LOOKUP,
@@ -139,7 +139,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   {
     name: "watch-asks-by-key",
     breaks: "An attempt that was given up is asked about by submitting it again: what nobody wants any more is bought.",
-    standsFor: "failure model 2.1: a key finds a job by making it",
+    standsFor: "a key finds a job by making it",
     patches: [
       {
         file: ASKING,
@@ -165,7 +165,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   {
     name: "outage-fails",
     breaks: "Five polls in a row without an answer about the job end its attempt.",
-    standsFor: "D6, LLM Gateway: five poll errors are a failure, though the provider may deliver and bill",
+    standsFor: "LLM Gateway: five poll errors are a failure, though the provider may deliver and bill",
     patches: [
       { file: ASKING, find: "type Polled = { turn: number;", put: "type Polled = { silent?: number; turn: number;" },
       {
@@ -185,7 +185,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   {
     name: "poll-settles",
     breaks: "A poll decides: a read shows an end that the machine has not made.",
-    standsFor: "D4, new-api: a poll by the user moves the task to FAILURE",
+    standsFor: "new-api: a poll by the user moves the task to FAILURE",
     patches: [
       {
         file: RECORDS,
@@ -202,7 +202,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   {
     name: "unclear-poll-fails",
     breaks: "An answer that says nothing about the job ends its attempt as failed.",
-    standsFor: "D5, new-api: an unrecognised poll body is a terminal failure",
+    standsFor: "new-api: an unrecognised poll body is a terminal failure",
     patches: [
       {
         file: ASKING,
@@ -215,7 +215,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   {
     name: "gone-at-once",
     breaks: "One answer that the job is not known ends its attempt.",
-    standsFor: "failure model 2.3: a provider forgets the job",
+    standsFor: "a provider forgets the job",
     patches: [
       {
         file: ASKING,

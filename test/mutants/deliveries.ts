@@ -6,28 +6,28 @@ const QUOTED = "src/quote/expected-delivery.ts";
 const COLLECTING = "src/effects/collect.ts";
 const RULES = "actors/generation/guards.ts";
 const ACTIONS = "actors/generation/actions.ts";
-const S4 = "S4: a route that delivered something else was charged in full";
+const CHARGED_WRONG = "a route that delivered something else was charged in full";
 const HELD = "of right deliveries at most one in a thousand is held back";
 
 export const DELIVERY_MUTANTS: readonly Mutant[] = [
   {
     name: "delivery-not-judged",
     breaks: "Whatever comes is charged for, as long as it is whole.",
-    standsFor: S4,
+    standsFor: CHARGED_WRONG,
     patches: [{ file: ORDERED, find: "  if (!ordered) return {};", put: "  if (ordered !== undefined) return {};" }],
     killer: "simulation",
   },
   {
     name: "order-not-frozen",
     breaks: "What is ordered is not kept with the generation, so that nothing can be held against it.",
-    standsFor: S4,
+    standsFor: CHARGED_WRONG,
     patches: [{ file: "src/store/sqlite/admit-generation.ts", find: "      deed.orderedJson,\n", put: "      null,\n" }],
     killer: "simulation",
   },
   {
     name: "short-is-enough",
     breaks: "A clip of any length is as long as it was ordered.",
-    standsFor: S4,
+    standsFor: CHARGED_WRONG,
     patches: [{ file: ORDERED, find: "durationMs >= leastMs) return undefined;", put: "durationMs >= 0) return undefined;" }],
     killer: "simulation",
     seed: 74,
@@ -57,7 +57,7 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   {
     name: "class-not-asked",
     breaks: "A video of any size is of the class that was ordered.",
-    standsFor: S4,
+    standsFor: CHARGED_WRONG,
     patches: [{ file: ORDERED, find: "  if (isBelowClass) return", put: "  if (isBelowClass && side < 0) return" }],
     killer: "simulation",
     seed: 60,
@@ -72,7 +72,7 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   {
     name: "own-size-not-asked",
     breaks: "A picture below the size that its model file states is taken.",
-    standsFor: S4,
+    standsFor: CHARGED_WRONG,
     patches: [
       { file: ORDERED, find: "ownPixels !== undefined && pixels < ownPixels", put: "ownPixels !== undefined && pixels < 0" },
     ],
@@ -81,7 +81,7 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   {
     name: "shape-not-asked",
     breaks: "A clip on its side has the shape that was asked for.",
-    standsFor: S4,
+    standsFor: CHARGED_WRONG,
     patches: [{ file: ORDERED, find: "return off <= aspectOff + 1e-9 ?", put: "return off <= aspectOff + 1e9 ?" }],
     killer: "deliveries",
   },
@@ -108,7 +108,7 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   {
     name: "silence-is-sound",
     breaks: "A silent clip is taken where sound was ordered.",
-    standsFor: S4,
+    standsFor: CHARGED_WRONG,
     patches: [
       {
         file: ORDERED,
@@ -121,14 +121,14 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   {
     name: "any-kind",
     breaks: "A picture is taken where a clip was ordered.",
-    standsFor: S4,
+    standsFor: CHARGED_WRONG,
     patches: [{ file: ORDERED, find: "  if (!answers(", put: "  if (file.bytes < 0 && !answers(" }],
     killer: "simulation",
   },
   {
     name: "set-not-complete",
     breaks: "Of a model that promises all of its files some are charged for like all.",
-    standsFor: S4,
+    standsFor: CHARGED_WRONG,
     patches: [
       { file: ORDERED, find: "(ordered.allFiles && files.length < promised)", put: "(ordered.allFiles && files.length < 1)" },
     ],
@@ -144,7 +144,7 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   {
     name: "edit-of-any-length",
     breaks: "An edit need not be as long as the clip that was billed.",
-    standsFor: "S2: the clip that is billed is not the clip that comes back",
+    standsFor: "the clip that is billed is not the clip that comes back",
     patches: [{ file: QUOTED, find: "  if (output) return lengthOf(output);\n", put: "  if (output) return undefined;\n" }],
     killer: "deliveries",
   },

@@ -13,7 +13,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   {
     name: "any-attempt",
     breaks: "An event counts whatever attempt it is about: a late answer of an old one moves the new one.",
-    standsFor: "failure model 3.2, no_attempt_guard",
+    standsFor: "no guard on the attempt",
     patches: [
       { file: RULES, find: '"n" in event && context.current?.n === event.n;', put: '"n" in event && context.current !== null;' },
     ],
@@ -22,7 +22,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   {
     name: "fallback-while-unconfirmed",
     breaks: "The next route begins as soon as an answer is lost, without asking whether the job was accepted.",
-    standsFor: "failure model 2.1: sending is ambiguous",
+    standsFor: "sending is ambiguous",
     patches: [
       { file: CHART, find: "                answerLost: toConfirming,", put: '                answerLost: moveOn("closeLost"),' },
     ],
@@ -31,7 +31,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   {
     name: "refund-on-unknown",
     breaks: "A lost answer ends the generation with a refund although the job may deliver.",
-    standsFor: "failure model 3.2, refund_on_unknown",
+    standsFor: "refund on an unknown outcome",
     patches: [
       {
         file: CHART,
@@ -57,7 +57,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   {
     name: "price-at-settlement",
     breaks: "What is charged is the route's price in the catalogue of the day of delivery, not the one that was quoted.",
-    standsFor: "failure model 2.6, 3.2: quote_at_settle",
+    standsFor: "priced at the settlement",
     patches: [
       {
         file: "src/app/core.ts",
@@ -76,7 +76,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   {
     name: "late-result-at-current-price",
     breaks: "A late result of a lost attempt is charged at the price of the attempt in hand.",
-    standsFor: "failure model 3.2, late_result",
+    standsFor: "a late result",
     patches: [
       {
         file: ACTIONS,
@@ -89,7 +89,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   {
     name: "max-wait-ignored",
     breaks: "A route is begun after the waiting time is over.",
-    standsFor: "failure model 2.4: max_wait_s passes while queued or between routes",
+    standsFor: "max_wait_s passes while queued or between routes",
     patches: [
       {
         file: RULES,
@@ -107,7 +107,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   {
     name: "cap-moved",
     breaks: "The time of a route begins anew with each sending.",
-    standsFor: "failure model 2.4: the cap counts from the first sending",
+    standsFor: "the cap counts from the first sending",
     patches: [
       { file: ACTIONS, find: "context.current.endsAtMs ?? event.atMs + route.timeoutMs", put: "event.atMs + route.timeoutMs" },
     ],
@@ -116,7 +116,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   {
     name: "cap-ignored",
     breaks: "A job that never ends is polled for ever.",
-    standsFor: "failure model 2.4: 40 minutes",
+    standsFor: "40 minutes",
     patches: [
       {
         file: CHART,
@@ -129,7 +129,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   {
     name: "timer-lost",
     breaks: "A restored generation has no deadline.",
-    standsFor: "F2: XState does not re-arm timers on restore",
+    standsFor: "XState does not re-arm timers on restore",
     patches: [
       {
         file: RESTORE,
@@ -142,7 +142,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   {
     name: "deadline-restarted",
     breaks: "Every restart gives an attempt its whole time again.",
-    standsFor: "failure model 2.4: deadlines are absolute",
+    standsFor: "deadlines are absolute",
     patches: [
       {
         file: RESTORE,
@@ -156,7 +156,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   {
     name: "full-disk-forgets",
     breaks: "After a full disk the generation goes on from what was not written.",
-    standsFor: "failure model 3.5: a full disk loses nothing",
+    standsFor: "a full disk loses nothing",
     patches: [
       {
         file: HOST,
@@ -169,28 +169,28 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   {
     name: "stale-deadline-counts",
     breaks: "A deadline counts although what came in before it has moved it on.",
-    standsFor: "failure model 2.5: deadlines",
+    standsFor: "deadlines are durable",
     patches: [{ file: HOST, find: "    if (isStaleDeadline(before, event)) return;\n", put: "" }],
     killer: "machine",
   },
   {
     name: "watch-forgotten",
     breaks: "After a restart nobody asks any more about an attempt that was given up and may still deliver.",
-    standsFor: "failure model 2.3: late success of route A",
+    standsFor: "late success of route A",
     patches: [{ file: SNAPSHOT, find: "return ask ? [ask, ...later] : later;", put: "return ask ? [ask] : later.slice(1);" }],
     killer: "machine",
   },
   {
     name: "restored-never-asked",
     breaks: "What was restored waits for answers to questions that nobody asks: a start opens, and nothing more happens to it.",
-    standsFor: "failure model 2.4: a deploy in the middle; F2: what runs for a machine is not part of its snapshot",
+    standsFor: "a deploy in the middle; what runs for a machine is not part of its snapshot",
     patches: [{ file: RESUMING, find: "parts.perform(seq, ask);", put: "void seq;" }],
     killer: "resuming",
   },
   {
     name: "resend-on-recovery",
     breaks: "A request that may have been out when the process ended is sent again at the next start.",
-    standsFor: "F3: an effect in flight runs again on restore; failure model 3.2, resend",
+    standsFor: "an effect in flight runs again on restore",
     patches: [
       { file: RESTORE, find: ' && ask.type !== "ask.send"),', put: ")," },
       { file: RESTORE, find: "return wasSending ? {", put: "return wasSending && n < 0 ? {" },
@@ -200,7 +200,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   {
     name: "resend-after-lost-answer",
     breaks: "A submission whose answer was lost is sent again without asking first.",
-    standsFor: "D10, fal-js: submit is retried on 502 and on socket errors",
+    standsFor: "fal-js: submit is retried on 502 and on socket errors",
     patches: [
       {
         file: CHART,

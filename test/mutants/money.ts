@@ -14,7 +14,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: "split-settle",
     breaks: "The money of an end and its status are two commits: a crash between them leaves one without the other.",
-    standsFor: "D3, new-api: status and refund in two transactions",
+    standsFor: "new-api: status and refund in two transactions",
     patches: [
       {
         file: STEP,
@@ -27,7 +27,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: "double-capture",
     breaks: "The charge of an end is taken twice from the hold.",
-    standsFor: "failure model 3.2, double_capture",
+    standsFor: "captured twice",
     patches: [
       {
         file: ENDING,
@@ -47,14 +47,14 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: "rest-kept",
     breaks: "What the delivering route did not cost stays on hold for ever.",
-    standsFor: "D2, new-api: ended with a live hold",
+    standsFor: "new-api: ended with a live hold",
     patches: [{ file: ENDING, find: "if (restCredits !== 0)", put: 'if (settlement.kind !== "capture")' }],
     killer: "ledger",
   },
   {
     name: "terminal-overwritten",
     breaks: "A generation that has ended takes further steps.",
-    standsFor: "failure model 2.3: terminal is terminal",
+    standsFor: "terminal is terminal",
     patches: [
       {
         file: STEP,
@@ -67,14 +67,14 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: "no-version",
     breaks: "A step is written whatever version it was made from: two writers overwrite each other.",
-    standsFor: "failure model 3.2, no_cas",
+    standsFor: "no compare-and-set",
     patches: [{ file: STEP, find: " || standing.version !== version - 1)", put: ")" }],
     killer: "ledger",
   },
   {
     name: "stale-step",
     breaks: "What was remembered of a generation is believed after it was rolled back.",
-    standsFor: "failure model 2.3: one event, one transaction",
+    standsFor: "one event, one transaction",
     patches: [{ file: STEP, find: "    forget: (): void => known.clear(),", put: "    forget: (): void => undefined," }],
     killer: "ledger",
   },
@@ -88,14 +88,14 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: "balance-not-asked",
     breaks: "Whether the balance covers the reserve is not asked, only refused by the row.",
-    standsFor: "failure model 3.2: 402 is an answer, not a defect",
+    standsFor: "402 is an answer, not a defect",
     patches: [{ file: ADMISSION, find: "return availableCredits < reservedCredits ?", put: "return availableCredits < 0 ?" }],
     killer: "ledger",
   },
   {
     name: "replay-after-balance",
     breaks: "A key that has made a generation is answered 402 once the balance is used up.",
-    standsFor: "failure model 2.6: replay at balance 0 is still 200",
+    standsFor: "replay at balance 0 is still 200",
     patches: [
       {
         file: ADMIT,
@@ -108,14 +108,14 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: "body-not-compared",
     breaks: "A key answers with its generation whatever the body says.",
-    standsFor: "failure model 2.6: same key, different body",
+    standsFor: "same key, different body",
     patches: [{ file: ADMIT, find: "return isSameRequest(row, deed)", put: "return row.body !== null" }],
     killer: "ledger",
   },
   {
     name: "limit-outside",
     breaks: "The number in progress is counted outside the transaction: submissions at once do not see each other.",
-    standsFor: "failure model 2.6: the concurrency limit's race",
+    standsFor: "the concurrency limit's race",
     patches: [
       { file: SUBMIT, find: "const answer = (outcome", put: "let inside = 0;\nconst answer = (outcome" },
       { file: SUBMIT, find: "      const outcome = await", put: "      inside += 1;\n      const outcome = await" },
@@ -152,7 +152,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: "answer-before-commit",
     breaks: "A submission is accepted before it is on disk.",
-    standsFor: "failure model 3.2, ack_before_commit",
+    standsFor: "acknowledged before the commit",
     patches: [
       {
         file: "actors/ledger.ts",
@@ -172,7 +172,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: "unknown-is-rollback",
     breaks: "A commit that failed on the disk is taken for one that was rolled back, and the process goes on.",
-    standsFor: "F1: the row is there after the next opening",
+    standsFor: "the row is there after the next opening",
     patches: [
       {
         file: BATCH,
@@ -185,7 +185,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: "full-is-unknown",
     breaks: "A full disk is taken for a commit in doubt: the process ends although nothing was written.",
-    standsFor: "failure model 2.5: disk full",
+    standsFor: "a full disk",
     patches: [{ file: BATCH, find: 'if (code === "SQLITE_FULL") return', put: 'if (code === "NEVER") return' }],
     killer: "ledger",
   },
@@ -199,7 +199,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: "top-up-twice",
     breaks: "The same payment told twice is credited twice.",
-    standsFor: "failure model 3.7: same payment event twice",
+    standsFor: "same payment event twice",
     patches: [
       {
         file: CREDIT,
@@ -217,7 +217,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: "debt-forgotten",
     breaks: "What a dispute takes back and is not there to take is owed by nobody.",
-    standsFor: "decisions: adjust takes at most what is available, the rest is owed",
+    standsFor: "adjust takes at most what is available, the rest is owed",
     patches: [{ file: CREDIT, find: "        yield* owe(accountSeq, moved - credits);\n", put: "" }],
     killer: "ledger",
   },

@@ -13,7 +13,7 @@ export const NODE_MUTANTS: readonly Mutant[] = [
   {
     name: "no-epoch-check",
     breaks: "A node that was ended writes on: no transaction says that its owner still is one.",
-    standsFor: "failure model 2.8.1 and 3.2, no_cas: a zombie loses by row count 0 and must stop",
+    standsFor: "a zombie loses by row count 0 and must stop",
     patches: [
       { file: DATABASE, find: "if (owner.endedAtMs !== null || owner.batch !== batch - 1) throw fenced();", put: "" },
       { file: DATABASE, find: 'deed.deed !== "step" || isOwn(epoch, deed.seq);', put: 'deed.deed !== "step" || epoch > 0;' },
@@ -23,14 +23,14 @@ export const NODE_MUTANTS: readonly Mutant[] = [
   {
     name: "take-over-without-claim",
     breaks: "Whoever finds a generation of a dead node goes on with it, and does not write down that it is its own now.",
-    standsFor: "failure model 2.8: a dead node's generations are claimed",
+    standsFor: "a dead node's generations are claimed",
     patches: [{ file: DATABASE, find: "      database.query(CLAIM).run(seq, epoch);\n", put: "" }],
     killer: "nodes",
   },
   {
     name: "take-over-sends-again",
     breaks: "What a dead node was about to send is sent by whoever takes over, without asking first.",
-    standsFor: "failure model 2.8.3: take-over goes to the recovery path, never to run again",
+    standsFor: "take-over goes to the recovery path, never to run again",
     patches: [
       {
         file: SHARING,
@@ -46,7 +46,7 @@ export const NODE_MUTANTS: readonly Mutant[] = [
   {
     name: "sends-unsure",
     breaks: "A node that stood still sends what it was about to send, without a look at its lease.",
-    standsFor: "failure model 2.8.2: a zombie must not buy what another has taken over",
+    standsFor: "a zombie must not buy what another has taken over",
     patches: [{ file: SUBMITTING, find: "      await parts.sure?.();\n", put: "" }],
     killer: "nodes",
     seed: 25,
@@ -54,7 +54,7 @@ export const NODE_MUTANTS: readonly Mutant[] = [
   {
     name: "trusts-five-leases",
     breaks: "A node trusts its lease for longer than the store takes it for alive.",
-    standsFor: "failure model 2.8.2: local trust window, as River has it",
+    standsFor: "local trust window, as River has it",
     patches: [{ file: TENURE, find: "node.leaseMs * (1 - MARGIN_PART);", put: "node.leaseMs * (5 + MARGIN_PART);" }],
     killer: "nodes",
     seed: 25,
@@ -62,7 +62,7 @@ export const NODE_MUTANTS: readonly Mutant[] = [
   {
     name: "nobody-takes-over",
     breaks: "What a dead node left waits until no other node is alive.",
-    standsFor: "failure model 2.8.3: every generation of a dead node is gone on with",
+    standsFor: "every generation of a dead node is gone on with",
     patches: [
       {
         file: TENURE,

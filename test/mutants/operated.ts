@@ -74,7 +74,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
   {
     name: "parked-for-ever",
     breaks: "A parked generation cannot be settled, failed or retried.",
-    standsFor: "operator.md: a parked generation kept its hold for ever",
+    standsFor: "a parked generation kept its hold for ever",
     patches: [
       {
         file: CHART,
@@ -88,14 +88,14 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
   {
     name: "answer-not-spooled",
     breaks: "An answer that the store does not take is kept in memory alone: it is gone with the process.",
-    standsFor: "operator.md A2: answers in hand are thrown away when the database is away",
+    standsFor: "answers in hand are thrown away when the database is away",
     patches: [{ file: IN_HAND, find: "      await spool.keep(entry.spooled);\n", put: "" }],
     killer: "nodes",
   },
   {
     name: "answer-lost-with-the-store",
     breaks: "An answer in hand is given up when the store cannot be asked whose its job is.",
-    standsFor: "operator.md A2: 13 of 265 generations failed, their jobs paid for nothing",
+    standsFor: "13 of 265 generations failed, their jobs paid for nothing",
     patches: [
       {
         file: SUBMITTING,
@@ -122,7 +122,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
   {
     name: "asked-without-bound",
     breaks: "A provider that answers no question is asked until its route's time is over, not for confirm_s.",
-    standsFor: "operator.md A6: ten minutes of 5xx hold up every generation",
+    standsFor: "ten minutes of 5xx hold up every generation",
     patches: [{ file: FINDING, find: "else if (atMs - heardAtMs >= boundMs) break;", put: "void heardAtMs, boundMs;" }],
     killer: "simulation",
     seed: 78,

@@ -4,13 +4,13 @@ import type { Mutant } from "./mutant.ts";
 const SUPERVISOR = "actors/supervisor/supervisor.ts";
 const PIN = "src/media/pin-input.ts";
 const PINNING = "src/effects/pin-inputs.ts";
-const S2 = "S2: the clip that is billed is not the clip that the provider gets";
+const OTHER_CLIP = "the clip that is billed is not the clip that the provider gets";
 
 export const PIN_MUTANTS: readonly Mutant[] = [
   {
     name: "attempt-before-pins",
     breaks: "An attempt begins before the clips of its input are fetched.",
-    standsFor: S2,
+    standsFor: OTHER_CLIP,
     patches: [
       { file: SUPERVISOR, find: "    else if (line.awaitsPins) this", put: "    else if (line.awaitsPins && line.seq < 0) this" },
     ],
@@ -19,7 +19,7 @@ export const PIN_MUTANTS: readonly Mutant[] = [
   {
     name: "pin-not-measured",
     breaks: "What was fetched may be of any length.",
-    standsFor: S2,
+    standsFor: OTHER_CLIP,
     patches: [
       {
         file: PIN,
@@ -39,7 +39,7 @@ export const PIN_MUTANTS: readonly Mutant[] = [
   {
     name: "copy-not-given",
     breaks: "The provider is sent the client's own link although there is a copy.",
-    standsFor: S2,
+    standsFor: OTHER_CLIP,
     patches: [
       { file: PINNING, find: "if (pins.length === 0) return undefined;", put: "if (pins.length >= 0) return undefined;" },
     ],
