@@ -1,7 +1,7 @@
 // The ledger: one mailbox for everything that is written, committed in groups; nobody is answered before the commit.
 import { type Actor, createActor, setup } from "xstate";
 import type { Clock } from "../src/domain/clock.ts";
-import { type Deed, type DeedOutcome, type OutcomeOf, StoreFull } from "../src/store/mutations.ts";
+import { type Mutation, type MutationResult, type ResultOf, StoreFull } from "../src/store/mutations.ts";
 
 /**
  * The ledger's own chart. A transition costs as much as writing a few deeds, so it follows the stretches of writing and not each
@@ -31,7 +31,7 @@ export type Ledger = {
    * Resolves after the commit. @throws StoreFull when the disk is full, and nothing was written: what a deed says of a time would be
    * old by when there is space, so whoever posted it decides anew. Notes that do not age wait. @throws when the outcome is unknown.
    */
-  post<D extends Deed>(deed: D): Promise<OutcomeOf<D>>;
+  post<D extends Mutation>(deed: D): Promise<ResultOf<D>>;
   /** Resolves when there may be space again: at once, unless the disk was full at the last try. */
   space(): Promise<void>;
   /** `waiting`: submissions whose commit has not begun. `fullAtMs`: when the disk was last known to be full; null: never. */
@@ -41,13 +41,13 @@ export type Ledger = {
   actor: Actor<typeof ledgerMachine>;
 };
 
-export type LedgerParts = {
-  commit: (deeds: readonly Deed[]) => Promise<DeedOutcome[]>;
+export type LedgerDeps = {
+  commit: (deeds: readonly Mutation[]) => Promise<MutationResult[]>;
   clock: Clock;
   /** Calls back in the next turn of the event loop: what is on its way by then shares the commit. */
   soon: (then: () => void) => void;
   /** Told of each deed once it is on disk, before its poster is. */
-  committed: (deed: Deed, outcome: DeedOutcome) => void;
+  committed: (deed: Mutation, outcome: MutationResult) => void;
   /** Told once, when a commit ended in doubt: the process must stop. */
   unknown: (fault: unknown) => void;
   full: () => void;
@@ -57,10 +57,10 @@ export type LedgerParts = {
   defect: (fault: unknown) => void;
 };
 
-type Letter = { deed: Deed; resolve: (outcome: DeedOutcome) => void; reject: (fault: unknown) => void };
+type Letter = { deed: Mutation; resolve: (outcome: MutationResult) => void; reject: (fault: unknown) => void };
 
 /** Deeds that say the same whenever they are written, and whose posters do not ask again. */
-const AGELESS: ReadonlySet<Deed["deed"]> = new Set(["mark-attempt", "save-route-health"]);
+const AGELESS: ReadonlySet<Mutation["deed"]> = new Set(["mark-attempt", "save-route-health"]);
 /** Deeds per transaction: above it the wait of the first costs more than the shared commit gains. */
 const BATCH_LIMIT = 1000;
 const FIRST_RETRY_MS = 250;
@@ -74,7 +74,7 @@ const GATHERED = 40;
 /** Nothing to write for this long is what the chart calls idle. */
 const IDLE_AFTER_MS = 50;
 
-export const openLedger = (parts: LedgerParts): Ledger => {
+export const createLedger = (parts: LedgerDeps): Ledger => {
   const actor = createActor(ledgerMachine).start();
   let mailbox: Letter[] = [];
   let submissions = 0;
@@ -200,11 +200,11 @@ export const openLedger = (parts: LedgerParts): Ledger => {
 
   return {
     actor,
-    post: <D extends Deed>(deed: D) => {
+    post: <D extends Mutation>(deed: D) => {
       if (stoppedBy !== null) return Promise.reject(stoppedBy);
       if (isFull && !AGELESS.has(deed.deed)) return Promise.reject(new StoreFull("the disk is full"));
-      return new Promise<OutcomeOf<D>>((resolve, reject) => {
-        mailbox.push({ deed, resolve: resolve as (outcome: DeedOutcome) => void, reject });
+      return new Promise<ResultOf<D>>((resolve, reject) => {
+        mailbox.push({ deed, resolve: resolve as (outcome: MutationResult) => void, reject });
         if (deed.deed === "admit") submissions += 1;
         if (isBusy) return;
         isBusy = true;

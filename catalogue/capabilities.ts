@@ -1,6 +1,6 @@
 // What routes can do: one route's narrower reach in each field, and the widest reach of several.
 
-import { once } from "../src/collections/memoize.ts";
+import { memoize } from "../src/collections/memoize.ts";
 import { FIELD_NAMES, type FieldName } from "./fields.ts";
 import type { Model, Route, RouteLimits } from "./schema.ts";
 import type { ChoiceField, Field, LinkField, RangeField } from "./schema-types.ts";
@@ -10,7 +10,7 @@ export const isRange = (field: Field): field is RangeField => "min" in field;
 export const isLink = (field: Field): field is LinkField => "max_items" in field;
 
 /** The fields that a model takes, in the order of checking. */
-export const fieldsOf = once((model: Model): readonly (readonly [FieldName, Field])[] =>
+export const fieldsOf = memoize((model: Model): readonly (readonly [FieldName, Field])[] =>
   FIELD_NAMES.flatMap((name) => {
     const field = model.fields[name];
     return field ? [[name, field] satisfies [FieldName, Field]] : [];
@@ -45,7 +45,7 @@ const defined = (bounds: Bounds): { [member: string]: number } =>
   Object.fromEntries(Object.entries(bounds).flatMap(([member, bound]) => (bound === undefined ? [] : [[member, bound]])));
 
 /** Fields as narrowed by limits; those of a route are always asked for with the same field of its model. */
-const narrowedBy = once((_limits: RouteLimits): Map<Field, Field> => new Map());
+const narrowedBy = memoize((_limits: RouteLimits): Map<Field, Field> => new Map());
 const narrowed = (field: Field, limits: RouteLimits): Field => {
   const known = narrowedBy(limits);
   const made = known.get(field) ?? narrow(field, limits);

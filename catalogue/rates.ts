@@ -1,5 +1,5 @@
 // Decimal USD rates as integers, and which row of a rate table a request falls under.
-import { once } from "../src/collections/memoize.ts";
+import { memoize } from "../src/collections/memoize.ts";
 import type { Rate } from "./schema.ts";
 
 /** Micro-USD of a decimal USD string with at most six decimals: `"0.15"` is 150,000. A whole number made of whole numbers. */
@@ -9,7 +9,7 @@ export const microUsd = (usd: string): number => {
 };
 
 /** A table of rates, ready to be asked. */
-export const rateTable = once((rates: readonly Rate[]) =>
+export const rateTable = memoize((rates: readonly Rate[]) =>
   rates.map((rate) => ({ rate, microUsd: microUsd(rate.usd), conditions: Object.entries(rate.when) })),
 );
 export type RateTable = ReturnType<typeof rateTable>;

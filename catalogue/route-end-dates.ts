@@ -3,7 +3,7 @@ import type { Route } from "./schema.ts";
 
 const DAY_MS = 86_400_000;
 /** From how many days before the last on the operator is told. */
-export const TOLD_DAYS = 30;
+export const WARNING_DAYS = 30;
 
 const startOf = (day: string): number => Date.parse(`${day}T00:00:00Z`);
 
@@ -23,7 +23,7 @@ export type Ending = { routeId: string; ends: string; hasEnded: boolean };
 export const endingRoutes = (
   models: readonly { routes: readonly Pick<Route, "id" | "ends">[] }[],
   nowMs: number,
-  withinDays = TOLD_DAYS,
+  withinDays = WARNING_DAYS,
 ): Ending[] =>
   models.flatMap(({ routes }) =>
     routes.flatMap((route): Ending[] => {

@@ -185,8 +185,7 @@ const PRODUCT = ["src", "actors", "catalogue", "package.json", "package-lock.jso
 const NO_CODE = /\.(md|svg)$|\.test\.ts$|\ttest\/(long|regressions)\//;
 const head = () => git("rev-parse", "--short=12", "HEAD");
 const commit = head();
-const isClean = () =>
-  git("status", "--porcelain", "--untracked-files=no", "--", ...PRODUCT, "test", ":!test/long-runs") === "";
+const isClean = () => git("status", "--porcelain", "--untracked-files=no", "--", ...PRODUCT, "test", ":!test/long-runs") === "";
 if (!isClean()) {
   say("there are changes that are not committed: figures belong to a commit");
   process.exit(2);

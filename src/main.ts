@@ -1,6 +1,6 @@
 // The entry of the binary and of `bun src/main.ts`: one command line, one exit code.
 
-import { CHILD_WORD, programWords } from "./media/sandbox/command.ts";
+import { CHILD_ARGUMENT, programArguments } from "./media/sandbox/command.ts";
 import { beginChild, CONFINED } from "./media/sandbox/entry.ts";
 import { raiseRequestLimit } from "./providers/request-limit.ts";
 
@@ -10,9 +10,9 @@ const isLiveAndPrinting = !process.argv.includes("--simulate") && Boolean(proces
 if (process.argv[2] === "serve" && !isLiveAndPrinting) raiseRequestLimit();
 
 /** A child that reads strangers' files is no command: it holds itself to its work, and ends when there is none to wait for. */
-const isChild = process.argv[2] === CHILD_WORD;
+const isChild = process.argv[2] === CHILD_ARGUMENT;
 const isConfined = process.argv[3] === CONFINED;
-if (isChild && !isConfined) beginChild(process.argv.slice(3), [...programWords(), CHILD_WORD]);
+if (isChild && !isConfined) beginChild(process.argv.slice(3), [...programArguments(), CHILD_ARGUMENT]);
 
 // A command waits for threads and sockets that do not hold the process by themselves; without this a wait would end it, as a success.
 if (!isChild) setInterval(() => undefined, 3_600_000);
@@ -23,8 +23,8 @@ const start = async (): Promise<number> => {
     const { runChild } = await import("./media/sandbox/child.ts");
     return runChild(isConfined ? process.argv.slice(4) : []);
   }
-  const [{ run }, { openTerminal }] = await Promise.all([import("./cli/program.ts"), import("./cli/terminal.ts")]);
-  return run(process.argv.slice(2), openTerminal(process.env), process.env);
+  const [{ run }, { createTerminal }] = await Promise.all([import("./cli/program.ts"), import("./cli/terminal.ts")]);
+  return run(process.argv.slice(2), createTerminal(process.env), process.env);
 };
 
 // Every line has been written when `run` resolves, so that ending here loses nothing; sockets that are still open to

@@ -4,16 +4,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Catalogue } from "../catalogue/load.ts";
-import type { Office } from "../src/admin/admin-service.ts";
-import { joinRooms, type Rooms, type RoomsParts } from "../src/app/components.ts";
+import type { AdminService } from "../src/admin/admin-service.ts";
+import { type Components, type ComponentsDeps, createComponents } from "../src/app/components.ts";
 import { readSettings } from "../src/config/load.ts";
 import { hashApiKey, newApiKey, newId } from "../src/domain/ids.ts";
 import type { Json, JsonObject, KeyScope } from "../src/domain/types.ts";
-import { type KeptFiles, openKeptFiles } from "../src/files/create-storage.ts";
+import { createResultStorage, type ResultStorage } from "../src/files/create-storage.ts";
 import type { Files } from "../src/files/port.ts";
 import type { EventFields, EventName } from "../src/logging/events.ts";
-import { kindsOf, unsaidOf } from "../src/simulator/embedded.ts";
-import { openSimulator, type Simulator, type SimulatorOptions } from "../src/simulator/simulator.ts";
+import { defaultsOf, kindsOf } from "../src/simulator/embedded.ts";
+import { createSimulator, type Simulator, type SimulatorOptions } from "../src/simulator/simulator.ts";
 import type { Pragmas } from "../src/store/sqlite/open.ts";
 import type { Store } from "../src/store/store.ts";
 import { type TestClock, testClock } from "./clock.ts";
@@ -76,7 +76,7 @@ export type HouseOptions = {
   /** As one of several nodes keeps its result files. */
   shared?: boolean;
   /** Where media is found. */
-  media?: RoomsParts["media"];
+  media?: ComponentsDeps["media"];
   /** Told of every answer. */
   heard?: (answer: Heard) => void;
 };
@@ -87,11 +87,11 @@ export type House = {
   own: string;
   clock: TestClock;
   simulator: Simulator;
-  rooms: Rooms;
+  rooms: Components;
   /** What its operator may do. */
-  office(): Promise<Office>;
+  office(): Promise<AdminService>;
   /** What waits on disk for the bucket. */
-  waiting: KeptFiles["waiting"];
+  waiting: ResultStorage["waiting"];
   store: Store;
   tenant: Tenant;
   lines: { event: EventName; fields: EventFields }[];
@@ -133,10 +133,10 @@ export const openHouse = (options: HouseOptions = {}): Promise<House> => watchLo
 const open = async (options: HouseOptions): Promise<House> => {
   const clock = options.clock ?? testClock(options.factor ?? 100);
   const catalogue = options.catalogue ?? sampleCatalogue();
-  const endpoints = { kindOf: kindsOf(() => catalogue), unsaid: unsaidOf(() => catalogue) };
+  const endpoints = { kindOf: kindsOf(() => catalogue), unsaid: defaultsOf(() => catalogue) };
   void testSandbox.held();
   const simulator =
-    options.simulator ?? (await openSimulator({ clock, sandbox: sandboxUnder(clock), ...endpoints, ...options.simulate }));
+    options.simulator ?? (await createSimulator({ clock, sandbox: sandboxUnder(clock), ...endpoints, ...options.simulate }));
   const host = new URL(simulator.url).host;
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), "house-"));
   const settings = readSettings({
@@ -158,10 +158,10 @@ const open = async (options: HouseOptions): Promise<House> => {
   const lines: House["lines"] = options.node?.lines ?? [];
   const telemetry = testTelemetry((event, fields = {}) => void lines.push({ event, fields }));
   const { log } = telemetry;
-  const kept = await openKeptFiles({ settings, clock, log, store, shared: options.shared ?? options.node !== undefined });
+  const kept = await createResultStorage({ settings, clock, log, store, shared: options.shared ?? options.node !== undefined });
   const watched = watchFiles(kept.files);
   const office = () => officeOf({ settings, store, catalogue, clock, dir, rooms: () => rooms });
-  const rooms: Rooms = await joinRooms({
+  const rooms: Components = await createComponents({
     ...{ settings, clock, telemetry, log, store },
     files: aroundFiles(watched.files),
     spool: kept.spool,

@@ -1,6 +1,6 @@
 // Every statechart of the service by its name, the very objects that run: whatever draws, prints or plays one takes it from here.
 
-import { routeHealthMachine } from "../circuit-breaker/machine.ts";
+import { circuitBreakerMachine } from "../circuit-breaker/machine.ts";
 import { generationMachine } from "../generation/machine.ts";
 import { ledgerMachine } from "../ledger.ts";
 import type { AnyMachine } from "./chart.ts";
@@ -11,6 +11,6 @@ export type MachineName = (typeof MACHINE_NAMES)[number];
 /** Each with one sentence that says what it is of. */
 export const MACHINES: Readonly<Record<MachineName, { machine: AnyMachine; about: string }>> = {
   generation: { machine: generationMachine, about: "the life of a generation, from its acceptance to its charge or its failure" },
-  "route-health": { machine: routeHealthMachine, about: "whether a route is used, down for a while, or on trial" },
+  "route-health": { machine: circuitBreakerMachine, about: "whether a route is used, down for a while, or on trial" },
   ledger: { machine: ledgerMachine, about: "the writer of everything: idle, committing, or waiting for room on the disk" },
 };

@@ -2,10 +2,10 @@
 
 import type { Failure } from "../../src/domain/types.ts";
 import type { RouteVerdict } from "./machine.ts";
-import type { HealthDesk } from "./registry.ts";
+import type { CircuitBreakers } from "./registry.ts";
 
-export type AccountFaultsParts = {
-  health: Pick<HealthDesk, "judge" | "isDown">;
+export type AccountFaultsDeps = {
+  health: Pick<CircuitBreakers, "judge" | "isDown">;
   /** The routes that go with the same key to the same provider, this one among them. */
   sharingKey: (routeId: string) => readonly string[];
   /** So many others were closed with this route. */
@@ -19,7 +19,7 @@ export type AccountFaults = {
   isFollowing(): boolean;
 };
 
-export const openAccountFaults = ({ health, sharingKey, closedOthers }: AccountFaultsParts): AccountFaults => {
+export const createAccountFaults = ({ health, sharingKey, closedOthers }: AccountFaultsDeps): AccountFaults => {
   let isFollowing = false;
   const closeOthers = (routeId: string, why: Failure | undefined) => {
     const others = sharingKey(routeId).filter((other) => other !== routeId && !health.isDown(other));

@@ -38,7 +38,7 @@ type HealthContext = {
 };
 type HealthEvent = { type: RouteVerdict | "cooled" | "mended"; atMs: number };
 
-export const routeHealthMachine = setup({
+export const circuitBreakerMachine = setup({
   types: { context: {} as HealthContext, events: {} as HealthEvent },
   guards: {
     isLastStraw: ({ context }) => context.failures + 1 >= FAILURES_TO_OPEN,

@@ -2,9 +2,9 @@
 import { type Actor, createActor, type SnapshotFrom } from "xstate";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Failure } from "../../src/domain/types.ts";
-import { type RouteVerdict, routeHealthMachine, verdictOf } from "./machine.ts";
+import { circuitBreakerMachine, type RouteVerdict, verdictOf } from "./machine.ts";
 
-export type HealthDesk = {
+export type CircuitBreakers = {
   isDown(routeId: string): boolean;
   /** @param why the failure, as the provider told it */
   judge(routeId: string, verdict: RouteVerdict, why?: Failure): void;
@@ -23,15 +23,15 @@ export type HealthDesk = {
   stop(): void;
 };
 
-type HealthSnapshot = SnapshotFrom<typeof routeHealthMachine>;
+type HealthSnapshot = SnapshotFrom<typeof circuitBreakerMachine>;
 /** An event of a route's machine. */
 export type Judged = { routeId: string; type: string; before: HealthSnapshot; after: HealthSnapshot; atMs: number };
 
-type HealthActor = Actor<typeof routeHealthMachine>;
+type HealthActor = Actor<typeof circuitBreakerMachine>;
 
 const stateIn = (snapshot: string) => {
   const { value, context } = JSON.parse(snapshot);
-  return routeHealthMachine.resolveState({ value, context });
+  return circuitBreakerMachine.resolveState({ value, context });
 };
 
 /** The fault of the operator's set-up that a saved machine is down for, or on trial without a proof that it is over; null where it is none. */
@@ -44,11 +44,11 @@ const setUpFaultIn = (snapshot: string): Failure | null => {
  * @param saved snapshots of a former process, per route. @param changed told when a route goes down or comes back, with
  * what is to be saved.
  */
-export const openHealthDesk = (
+export const createCircuitBreakers = (
   clock: Clock,
   saved: ReadonlyMap<string, string>,
   changed: (routeId: string, state: string, snapshot: string, why: Failure | null) => void,
-): HealthDesk => {
+): CircuitBreakers => {
   const actors = new Map<string, HealthActor>();
   const wakes = new Map<string, () => void>();
   const setUpFaults = new Map<string, Failure>();
@@ -85,7 +85,7 @@ export const openHealthDesk = (
     );
   };
   const open = (routeId: string, snapshot: string | undefined): HealthActor => {
-    const actor = createActor(routeHealthMachine, snapshot === undefined ? {} : { snapshot: stateIn(snapshot) }).start();
+    const actor = createActor(circuitBreakerMachine, snapshot === undefined ? {} : { snapshot: stateIn(snapshot) }).start();
     actors.set(routeId, actor);
     arm(routeId, actor);
     return actor;

@@ -1,43 +1,43 @@
 // What the generation machine does on its way: it notes what goes to disk and asks for what comes after, nothing else.
 import { setup } from "xstate";
-import { tellMismatch } from "../../src/domain/delivery-check.ts";
+import { describeMismatch } from "../../src/domain/delivery-check.ts";
 import type { AttemptState, Failure, GenerationErrorCode } from "../../src/domain/types.ts";
 import type { AttemptChange } from "../../src/store/mutations.ts";
 import { backOffUntilMs, currentRoute, endCode, mayBeOut, mismatchedWith } from "./guards.ts";
 import {
-  type Ask,
   type ClosedAs,
   type CurrentAttempt,
+  type Effect,
   ENDED_BY_OPERATOR_MESSAGE,
   ERROR_MESSAGES,
   type GenerationContext,
   type GenerationEvent,
   type GenerationInput,
-  type Saying,
+  type MachineOutput,
 } from "./types.ts";
 
 /** The machine's types, before its actions and guards. */
-export const words = setup({
+export const machineSetup = setup({
   types: {
     context: {} as GenerationContext,
     events: {} as GenerationEvent,
     input: {} as GenerationInput,
-    emitted: {} as Saying,
+    emitted: {} as MachineOutput,
   },
 });
 
-type Say = (saying: Saying) => void;
+type Say = (saying: MachineOutput) => void;
 const noteAttempt = (say: Say, change: AttemptChange) => say({ type: "note.attempt", change });
 
 /** Entry of a resting state: asks for what that state waits for. The same function serves a restored generation. */
-export const askFor = (ask: (context: GenerationContext) => Ask | null) =>
-  words.enqueueActions(({ context, enqueue }) => {
+export const emitEffect = (ask: (context: GenerationContext) => Effect | null) =>
+  machineSetup.enqueueActions(({ context, enqueue }) => {
     const wanted = ask(context);
     if (wanted) enqueue.emit(wanted);
   });
 
 /** The answer to `beginAttempt`: the attempt exists, in state `intent`. */
-export const beginAttempt = words.enqueueActions(({ context, event, enqueue }) => {
+export const beginAttempt = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "begun") return;
   const route = context.plan[event.route];
   if (!route) throw new Error(`the plan has no route ${event.route}`);
@@ -56,11 +56,11 @@ export const beginAttempt = words.enqueueActions(({ context, event, enqueue }) =
 });
 
 /** The copies are there: what they are goes to disk before anything is done with them. */
-export const keepPins = words.enqueueActions(({ event, enqueue }) => {
+export const keepPins = machineSetup.enqueueActions(({ event, enqueue }) => {
   if (event.type === "pinned") enqueue.emit({ type: "note.pinned", copies: event.copies });
 });
 
-export const passAll = words.assign({ nextRoute: ({ context }) => context.plan.length });
+export const passAll = machineSetup.assign({ nextRoute: ({ context }) => context.plan.length });
 
 const updateCurrent = (context: GenerationContext, change: Partial<CurrentAttempt>): CurrentAttempt => {
   if (!context.current) throw new Error("no attempt is current");
@@ -71,7 +71,7 @@ const updateCurrent = (context: GenerationContext, change: Partial<CurrentAttemp
  * The slot is held and the exact request known: `sending`, durable before a socket opens. The cap counts from the first sending; what a
  * look-up may conclude counts from the last, for those before it were refused and made nothing.
  */
-export const beginSending = words.enqueueActions(({ context, event, enqueue }) => {
+export const beginSending = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   const route = currentRoute(context);
   if (event.type !== "slotTaken" || !context.current || !route) return;
   const sentAtMs = event.atMs;
@@ -82,12 +82,12 @@ export const beginSending = words.enqueueActions(({ context, event, enqueue }) =
   noteAttempt(enqueue.emit, { n: event.n, state: "sending", ...request, sentAtMs, endsAtMs });
 });
 
-export const keepJob = words.enqueueActions(({ event, enqueue }) => {
+export const keepJob = machineSetup.enqueueActions(({ event, enqueue }) => {
   if (event.type === "accepted") noteAttempt(enqueue.emit, { n: event.n, state: "accepted", job: event.job });
 });
 
 /** A result was announced: where it is goes to disk before it is fetched, and the time for fetching begins. */
-export const beginCollecting = words.enqueueActions(({ context, event, enqueue }) => {
+export const beginCollecting = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "announced") return;
   const expiries = event.results.flatMap((file) => (file.expiresAtMs === undefined ? [] : [file.expiresAtMs]));
   // A provider's clock may be wrong: an expiry in the past still leaves half a minute.
@@ -97,12 +97,12 @@ export const beginCollecting = words.enqueueActions(({ context, event, enqueue }
 });
 
 /** Our own storage is the one that refuses: the time for collecting does not run out on it. */
-export const extendCollecting = words.enqueueActions(({ context, event, enqueue }) => {
+export const extendCollecting = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   enqueue.assign({ current: updateCurrent(context, { collectEndsAtMs: event.atMs + context.collectMs }) });
 });
 
 /** A refusal that proves nothing was accepted, with time left: the same attempt again, later. */
-export const beginBackingOff = words.enqueueActions(({ context, event, enqueue }) => {
+export const beginBackingOff = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   const wakeAtMs = backOffUntilMs({ context, event });
   if (event.type !== "rejected" || wakeAtMs === null) return;
   enqueue.assign({ current: updateCurrent(context, { wakeAtMs }) });
@@ -112,11 +112,11 @@ export const beginBackingOff = words.enqueueActions(({ context, event, enqueue }
 const UNFETCHED: Failure = { class: "result_unreadable", detail: "its files did not come within the time for collecting" };
 
 const mismatchIn = (event: GenerationEvent): Failure | null =>
-  event.type === "mismatched" ? { class: "mismatched", detail: tellMismatch(event.mismatch) } : null;
+  event.type === "mismatched" ? { class: "mismatched", detail: describeMismatch(event.mismatch) } : null;
 
 /** Ends the current attempt; a lost or capped one stays watched, in case it delivers after all. */
 export const closeAttempt = (as: ClosedAs) =>
-  words.enqueueActions(({ context, event, enqueue }) => {
+  machineSetup.enqueueActions(({ context, event, enqueue }) => {
     const attempt = context.current;
     if (!attempt) return;
     const isUnfetched = event.type === "collectTimeEnded";
@@ -154,7 +154,7 @@ const adopted = (
 });
 
 /** No route is left but an earlier attempt's files are arriving: that one becomes the current attempt again. */
-export const adoptArriving = words.enqueueActions(({ context, event, enqueue }) => {
+export const adoptArriving = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   const arriving = context.watched.find((attempt) => attempt.arriving);
   if (!arriving) return;
   enqueue.assign(adopted(context, arriving, event.atMs));
@@ -176,7 +176,7 @@ const giveUp = ({ current }: GenerationContext, atMs: number, say: Say): void =>
 };
 
 /** An operator says which attempt has delivered: it is the one in hand from now on, and its files are fetched. */
-export const adoptSettled = words.enqueueActions(({ context, event, enqueue }) => {
+export const adoptSettled = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "settledByOperator") return;
   const other = context.current?.n === event.n ? null : context.current;
   if (other) giveUp(context, event.atMs, enqueue.emit);
@@ -186,7 +186,7 @@ export const adoptSettled = words.enqueueActions(({ context, event, enqueue }) =
 });
 
 /** An operator has the attempt in hand asked about anew: its times begin again. Its row keeps the end that it was sent with. */
-export const renewTimes = words.assign(({ context, event }) => {
+export const renewTimes = machineSetup.assign(({ context, event }) => {
   const route = currentRoute(context);
   if (!context.current || !route) return {};
   const collectEndsAtMs = context.current.collectEndsAtMs === null ? null : event.atMs + context.collectMs;
@@ -205,7 +205,7 @@ const cancelWatched = (context: GenerationContext, say: Say, except: number | nu
 
 /** Ends the generation failed: the whole hold goes back. */
 export const release = (code?: GenerationErrorCode) =>
-  words.enqueueActions(({ context, event, enqueue }) => {
+  machineSetup.enqueueActions(({ context, event, enqueue }) => {
     cancelWatched(context, enqueue.emit, null);
     const ended = code ?? endCode({ context, event });
     const message = "why" in event ? `${event.why} Nothing was charged.` : ERROR_MESSAGES[ended];
@@ -213,14 +213,14 @@ export const release = (code?: GenerationErrorCode) =>
   });
 
 /** An operator ends it: the whole hold goes back. */
-export const endByOperator = words.enqueueActions(({ context, event, enqueue }) => {
+export const endByOperator = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   giveUp(context, event.atMs, enqueue.emit);
   cancelWatched(context, enqueue.emit, null);
   enqueue.emit({ type: "note.release", error: { code: "provider_failed", message: ENDED_BY_OPERATOR_MESSAGE } });
 });
 
 /** The files are safe: charges the attempt that delivered, whichever it is, and ends the generation. */
-export const capture = words.enqueueActions(({ context, event, enqueue }) => {
+export const capture = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "collected") return;
   const { current } = context;
   const delivering = current?.n === event.n ? current : context.watched.find((attempt) => attempt.n === event.n);
@@ -248,13 +248,13 @@ const setArriving = (context: GenerationContext, n: number, arriving: boolean) =
   context.watched.map((attempt) => (attempt.n === n ? { ...attempt, arriving } : attempt));
 
 /** A lost attempt turned out to have a job: it stays lost, but now it can be asked about by name. */
-export const keepWatchedJob = words.enqueueActions(({ event, enqueue }) => {
+export const keepWatchedJob = machineSetup.enqueueActions(({ event, enqueue }) => {
   if (event.type !== "accepted") return;
   noteAttempt(enqueue.emit, { n: event.n, job: event.job });
   enqueue.emit({ type: "ask.watch", n: event.n });
 });
 
-export const collectWatched = words.enqueueActions(({ context, event, enqueue }) => {
+export const collectWatched = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "announced" && event.type !== "storageReturned") return;
   enqueue.assign({ watched: setArriving(context, event.n, true) });
   if (event.type === "announced")
@@ -263,12 +263,12 @@ export const collectWatched = words.enqueueActions(({ context, event, enqueue })
   enqueue.emit({ type: "ask.collectAgain", n: event.n });
 });
 
-export const awaitStorageForWatched = words.enqueueActions(({ event, enqueue }) => {
+export const awaitStorageForWatched = machineSetup.enqueueActions(({ event, enqueue }) => {
   if (event.type === "storageRefused") enqueue.emit({ type: "ask.awaitStorage", n: event.n });
 });
 
 /** A watched attempt has failed, or its result cannot be had: nobody asks about it any more. */
-export const dropWatched = words.enqueueActions(({ context, event, enqueue }) => {
+export const dropWatched = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   if (!("n" in event)) return;
   enqueue.assign({ watched: context.watched.filter((attempt) => attempt.n !== event.n) });
   noteAttempt(enqueue.emit, { n: event.n, watchUntilMs: null, ...("failure" in event ? { failure: event.failure } : {}) });
@@ -276,7 +276,7 @@ export const dropWatched = words.enqueueActions(({ context, event, enqueue }) =>
 });
 
 /** A watched attempt has delivered something else: it counts as the current one would have. */
-export const closeWatchedMismatched = words.enqueueActions(({ context, event, enqueue }) => {
+export const closeWatchedMismatched = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "mismatched") return;
   enqueue.assign({
     watched: context.watched.filter((attempt) => attempt.n !== event.n),
@@ -291,6 +291,6 @@ export const closeWatchedMismatched = words.enqueueActions(({ context, event, en
 });
 
 /** A person has to look: nothing more is done for the attempt in hand. */
-export const letGoCurrent = words.enqueueActions(({ context, enqueue }) => {
+export const letGoCurrent = machineSetup.enqueueActions(({ context, enqueue }) => {
   if (context.current) enqueue.emit({ type: "ask.letGo", n: context.current.n });
 });

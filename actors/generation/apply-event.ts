@@ -1,46 +1,46 @@
 // One event of one generation turned into one deed: what the machine noted, what changed, and what it asked for.
 
 import type { GenerationStatus, Json } from "../../src/domain/types.ts";
-import type { AttemptChange, Settlement, StepDeed } from "../../src/store/mutations.ts";
+import type { ApplyTransition, AttemptChange, Settlement } from "../../src/store/mutations.ts";
 import { deadlineOf, freeze, type GenerationSnapshot, isSameCommand, leafOf, messageOf } from "./snapshot.ts";
-import type { Ask, GenerationEvent, Saying } from "./types.ts";
+import type { Effect, GenerationEvent, MachineOutput } from "./types.ts";
 
 /** A deed ready to be posted, and what to do once it is on disk. */
-export type Step = { deed: StepDeed; asks: Ask[]; hasEnded: boolean };
+export type Step = { deed: ApplyTransition; asks: Effect[]; hasEnded: boolean };
 
 const statusOf = (snapshot: GenerationSnapshot): GenerationStatus =>
   typeof snapshot.value === "string" ? (snapshot.value as GenerationStatus) : "running";
 
 /** The exact request and the options of its route are kept with the attempt's row; the journal does not repeat them. */
-const journalForm = (event: GenerationEvent): StepDeed["event"] => {
+const journalForm = (event: GenerationEvent): ApplyTransition["event"] => {
   const { atMs: _, ...told } = event;
   if ("request" in told) {
     const { request: __, ...rest } = told;
     return rest;
   }
-  if (!("spec" in told)) return told as unknown as StepDeed["event"] & Json;
+  if (!("spec" in told)) return told as unknown as ApplyTransition["event"] & Json;
   const { options: __, ...spec } = told.spec;
-  return { ...told, spec } as unknown as StepDeed["event"] & Json;
+  return { ...told, spec } as unknown as ApplyTransition["event"] & Json;
 };
 
 /**
  * Makes the step from `before` to `after`; null when nothing changed and nothing was said: such an event leaves no trace.
  * @param version the version this step makes. @param keepFilesMs how long the files are kept after success.
  */
-export const makeStep = (
+export const applyEvent = (
   seq: number,
   version: number,
   event: GenerationEvent,
   before: GenerationSnapshot,
   after: GenerationSnapshot,
-  sayings: readonly Saying[],
+  sayings: readonly MachineOutput[],
   keepFilesMs: number,
 ): Step | null => {
   if (before === after && sayings.length === 0) return null;
-  const asks: Ask[] = [];
+  const asks: Effect[] = [];
   const changes = new Map<number, AttemptChange>();
   let settlement: Settlement | undefined;
-  let pinned: StepDeed["pinned"];
+  let pinned: ApplyTransition["pinned"];
   for (const saying of sayings) {
     switch (saying.type) {
       case "note.attempt":

@@ -4,24 +4,24 @@ import * as act from "./actions.ts";
 import * as rule from "./guards.ts";
 import {
   collected,
-  failOrMoveOn,
-  moveOn,
+  failOrToNextRoute,
   settled,
   stalled,
   toCollecting,
   toConfirming,
+  toNextRoute,
   toPolling,
   unlearnt,
   unsent,
   waitOver,
 } from "./transitions.ts";
-import type { Ask, GenerationContext } from "./types.ts";
+import type { Effect, GenerationContext } from "./types.ts";
 
-const about = (type: Exclude<Ask["type"], "ask.beginAttempt" | "ask.wake">) => (context: GenerationContext) =>
+const about = (type: Exclude<Effect["type"], "ask.beginAttempt" | "ask.wake">) => (context: GenerationContext) =>
   context.current === null ? null : { type, n: context.current.n };
 
 /** What each resting state waits for: asked on entry, and again when a generation is restored. */
-export const STANDING = {
+export const EFFECT_ON_ENTRY = {
   queued: () => ({ type: "ask.beginAttempt" }),
   "running.awaitingSeat": () => ({ type: "ask.beginAttempt" }),
   "running.submitting.intent": about("ask.submit"),
@@ -34,11 +34,11 @@ export const STANDING = {
   "running.collecting.fetching": about("ask.collect"),
   "running.collecting.stalled": about("ask.awaitStorage"),
   "running.parked": () => null,
-} as const satisfies Record<string, (context: GenerationContext) => Ask | null>;
+} as const satisfies Record<string, (context: GenerationContext) => Effect | null>;
 
-export type Leaf = keyof typeof STANDING | "succeeded" | "failed";
+export type Leaf = keyof typeof EFFECT_ON_ENTRY | "succeeded" | "failed";
 
-const machine = act.words.extend({
+const machine = act.machineSetup.extend({
   guards: {
     isCurrent: rule.isCurrent,
     isWatched: rule.isWatched,
@@ -99,7 +99,7 @@ export const generationMachine = machine.createMachine({
   states: {
     queued: {
       description: "Accepted, its credits held. Links whose length is billed are pinned; then it waits for a seat.",
-      entry: act.askFor(STANDING.queued),
+      entry: act.emitEffect(EFFECT_ON_ENTRY.queued),
       on: {
         pinned: { target: "queued", reenter: true, actions: ["keepPins"] },
         pinRefused: { target: "failed", actions: ["releaseRefused"] },
@@ -135,7 +135,7 @@ export const generationMachine = machine.createMachine({
       states: {
         awaitingSeat: {
           description: "The next route is full; the generation keeps its place.",
-          entry: act.askFor(STANDING["running.awaitingSeat"]),
+          entry: act.emitEffect(EFFECT_ON_ENTRY["running.awaitingSeat"]),
           on: {
             begun: [{ guard: "isInTime", target: "submitting", actions: ["beginAttempt"] }, ...waitOver],
             skipped: [
@@ -150,21 +150,21 @@ export const generationMachine = machine.createMachine({
           states: {
             intent: {
               description: "The attempt is on disk, not sent. It waits for a connection to its provider.",
-              entry: act.askFor(STANDING["running.submitting.intent"]),
+              entry: act.emitEffect(EFFECT_ON_ENTRY["running.submitting.intent"]),
               on: {
                 slotTaken: [
                   { guard: and(["isCurrent", "maySend"]), target: "sending", actions: ["beginSending"] },
                   ...unsent("releaseTimedOut", "isCurrent"),
                 ],
-                unsendable: moveOn("closeCancelled"),
+                unsendable: toNextRoute("closeCancelled"),
                 pinLost: unsent("releaseRefused", "isCurrent"),
-                attemptTimeEnded: moveOn("closeCancelled"),
+                attemptTimeEnded: toNextRoute("closeCancelled"),
                 waitEnded: unsent("releaseTimedOut"),
               },
             },
             sending: {
               description: "The exact request is on disk and may be out; its answer is not known yet.",
-              entry: act.askFor(STANDING["running.submitting.sending"]),
+              entry: act.emitEffect(EFFECT_ON_ENTRY["running.submitting.sending"]),
               on: {
                 accepted: toPolling,
                 announced: toCollecting,
@@ -174,21 +174,21 @@ export const generationMachine = machine.createMachine({
                     target: "#generation.running.backingOff",
                     actions: ["beginBackingOff"],
                   },
-                  ...failOrMoveOn("closeRejected"),
+                  ...failOrToNextRoute("closeRejected"),
                 ],
                 answerLost: toConfirming,
                 interrupted: toConfirming,
-                attemptTimeEnded: [unlearnt, ...moveOn("closeLost")],
+                attemptTimeEnded: [unlearnt, ...toNextRoute("closeLost")],
               },
             },
           },
         },
         backingOff: {
           description: "The provider did not accept; the same attempt is sent again later.",
-          entry: act.askFor(STANDING["running.backingOff"]),
+          entry: act.emitEffect(EFFECT_ON_ENTRY["running.backingOff"]),
           on: {
             woken: { guard: "isCurrent", target: "submitting" },
-            attemptTimeEnded: moveOn("closeRejected"),
+            attemptTimeEnded: toNextRoute("closeRejected"),
           },
         },
         confirming: {
@@ -197,11 +197,11 @@ export const generationMachine = machine.createMachine({
           states: {
             acceptance: {
               description: "The answer was lost: the provider is asked, by the route's own means, whether it accepted.",
-              entry: act.askFor(STANDING["running.confirming.acceptance"]),
+              entry: act.emitEffect(EFFECT_ON_ENTRY["running.confirming.acceptance"]),
               on: {
                 accepted: toPolling,
                 announced: toCollecting,
-                provedAbsent: moveOn("closeAbsent"),
+                provedAbsent: toNextRoute("closeAbsent"),
                 meansExhausted: [
                   {
                     guard: and(["isCurrent", "failsWhenLost"]),
@@ -210,33 +210,33 @@ export const generationMachine = machine.createMachine({
                   },
                   // Nothing more to ask; only the cap ends it.
                   { guard: and(["isCurrent", "holdsWhenLost"]) },
-                  ...moveOn("closeLost"),
+                  ...toNextRoute("closeLost"),
                 ],
-                attemptTimeEnded: [unlearnt, ...moveOn("closeLost")],
+                attemptTimeEnded: [unlearnt, ...toNextRoute("closeLost")],
                 retriedByOperator: { target: "acceptance", reenter: true, actions: ["renewTimes"] },
               },
             },
             result: {
               description: "The result could not be read: it is asked for and fetched again.",
-              entry: act.askFor(STANDING["running.confirming.result"]),
+              entry: act.emitEffect(EFFECT_ON_ENTRY["running.confirming.result"]),
               on: {
                 collected,
-                mismatched: moveOn("closeMismatched"),
+                mismatched: toNextRoute("closeMismatched"),
                 storageRefused: stalled,
-                resultLost: moveOn("closeFailed"),
-                jobFailed: failOrMoveOn("closeFailed"),
-                collectTimeEnded: moveOn("closeFailed"),
+                resultLost: toNextRoute("closeFailed"),
+                jobFailed: failOrToNextRoute("closeFailed"),
+                collectTimeEnded: toNextRoute("closeFailed"),
               },
             },
           },
         },
         polling: {
           description: "The provider has the job and is polled. A poll that changes nothing is no event.",
-          entry: act.askFor(STANDING["running.polling"]),
+          entry: act.emitEffect(EFFECT_ON_ENTRY["running.polling"]),
           on: {
             announced: toCollecting,
-            jobFailed: failOrMoveOn("closeFailed"),
-            attemptTimeEnded: moveOn("closeCapped"),
+            jobFailed: failOrToNextRoute("closeFailed"),
+            attemptTimeEnded: toNextRoute("closeCapped"),
           },
         },
         collecting: {
@@ -244,21 +244,21 @@ export const generationMachine = machine.createMachine({
           states: {
             fetching: {
               description: "The result files are fetched, checked and kept.",
-              entry: act.askFor(STANDING["running.collecting.fetching"]),
+              entry: act.emitEffect(EFFECT_ON_ENTRY["running.collecting.fetching"]),
               on: {
                 collected,
-                mismatched: moveOn("closeMismatched"),
+                mismatched: toNextRoute("closeMismatched"),
                 resultUnreadable: { guard: "isCurrent", target: "#generation.running.confirming.result" },
-                resultLost: moveOn("closeFailed"),
+                resultLost: toNextRoute("closeFailed"),
                 // Of a late result that was adopted: its provider is asked again before each try.
-                jobFailed: failOrMoveOn("closeFailed"),
+                jobFailed: failOrToNextRoute("closeFailed"),
                 storageRefused: stalled,
-                collectTimeEnded: moveOn("closeFailed"),
+                collectTimeEnded: toNextRoute("closeFailed"),
               },
             },
             stalled: {
               description: "Our own storage refuses: wait; the route is not to blame.",
-              entry: act.askFor(STANDING["running.collecting.stalled"]),
+              entry: act.emitEffect(EFFECT_ON_ENTRY["running.collecting.stalled"]),
               on: {
                 storageReturned: { guard: "isCurrent", target: "fetching", actions: ["extendCollecting"] },
                 collectTimeEnded: { guard: "isCurrent", actions: ["extendCollecting"] },

@@ -1,8 +1,8 @@
 // How a generation continues: its state and memory as JSON and back, what it waits for, and when that must be over.
 import type { SnapshotFrom } from "xstate";
-import type { Command, PlannedRoute } from "../../src/domain/types.ts";
-import { generationMachine, type Leaf, STANDING } from "./machine.ts";
-import { type Ask, CONFIRMING_MESSAGE, type GenerationContext, type GenerationEvent, PARKED_MESSAGE } from "./types.ts";
+import type { Deadline, PlannedRoute } from "../../src/domain/types.ts";
+import { EFFECT_ON_ENTRY, generationMachine, type Leaf } from "./machine.ts";
+import { CONFIRMING_MESSAGE, type Effect, type GenerationContext, type GenerationEvent, PARKED_MESSAGE } from "./types.ts";
 
 export type GenerationSnapshot = SnapshotFrom<typeof generationMachine>;
 
@@ -62,17 +62,17 @@ export const thaw = (frozen: string, plan: readonly PlannedRoute[]): GenerationS
 };
 
 /** What a restored generation has to ask for again; the same as it asked for on entering its state. */
-export const standingAsks = (snapshot: GenerationSnapshot): Ask[] => {
+export const effectsOnRestore = (snapshot: GenerationSnapshot): Effect[] => {
   const leaf = leafOf(snapshot);
-  const ask = leaf in STANDING ? STANDING[leaf as keyof typeof STANDING](snapshot.context) : null;
+  const ask = leaf in EFFECT_ON_ENTRY ? EFFECT_ON_ENTRY[leaf as keyof typeof EFFECT_ON_ENTRY](snapshot.context) : null;
   const later = snapshot.context.watched.map(
-    (attempt): Ask => ({ type: attempt.arriving ? "ask.collectAgain" : "ask.watch", n: attempt.n }),
+    (attempt): Effect => ({ type: attempt.arriving ? "ask.collectAgain" : "ask.watch", n: attempt.n }),
   );
   return ask ? [ask, ...later] : later;
 };
 
 /** The one deadline of a state: the row that makes sure something happens, whatever else is lost. */
-export const deadlineOf = (snapshot: GenerationSnapshot): Command | null => {
+export const deadlineOf = (snapshot: GenerationSnapshot): Deadline | null => {
   const { waitEndsAtMs, current } = snapshot.context;
   const leaf = leafOf(snapshot);
   if (leaf === "queued") return { kind: "start", n: 0, dueAtMs: waitEndsAtMs };
@@ -84,11 +84,11 @@ export const deadlineOf = (snapshot: GenerationSnapshot): Command | null => {
   return { kind: "attempt", n: current.n, dueAtMs: current.endsAtMs };
 };
 
-export const isSameCommand = (a: Command | null, b: Command | null): boolean =>
+export const isSameCommand = (a: Deadline | null, b: Deadline | null): boolean =>
   a?.kind === b?.kind && a?.n === b?.n && a?.dueAtMs === b?.dueAtMs;
 
 /** The event that a deadline brings when it is due. */
-export const eventOf = (command: Command, atMs: number) => {
+export const eventOf = (command: Deadline, atMs: number) => {
   switch (command.kind) {
     case "start":
     case "seat":

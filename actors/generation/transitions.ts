@@ -4,7 +4,7 @@ import { and } from "xstate";
 type Close = "closeCancelled" | "closeRejected" | "closeAbsent" | "closeFailed" | "closeLost" | "closeCapped" | "closeMismatched";
 
 /** After an attempt of ours has ended: files that are arriving, else the next route, else the end. */
-export const moveOn = <C extends Close>(close: C) =>
+export const toNextRoute = <C extends Close>(close: C) =>
   [
     {
       guard: and(["isCurrent", "lateResultArriving"]),
@@ -16,10 +16,10 @@ export const moveOn = <C extends Close>(close: C) =>
   ] as const;
 
 /** A refusal or failure, with the one kind that ends everything: the input itself was refused. */
-export const failOrMoveOn = <C extends Close>(close: C) =>
+export const failOrToNextRoute = <C extends Close>(close: C) =>
   [
     { guard: and(["isCurrent", "inputRefusedForGood"]), target: "#generation.failed", actions: [close, "releaseRefused"] },
-    ...moveOn(close),
+    ...toNextRoute(close),
   ] as const;
 
 export const toCollecting = {

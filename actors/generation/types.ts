@@ -63,7 +63,7 @@ export type GenerationEvent = { atMs: number } & (
 export type GenerationEventType = GenerationEvent["type"];
 
 /** What the machine wants done once its step is on disk. */
-export type Ask =
+export type Effect =
   /** Fetch the links whose length is billed, then say `pinned`. Asked by the supervisor, before it looks for a seat. */
   | { type: "ask.pin" }
   | { type: "ask.beginAttempt" }
@@ -91,7 +91,7 @@ export type Note =
   | { type: "note.capture"; n: number; credits: Credits; output: Output }
   | { type: "note.release"; error: GenerationError };
 
-export type Saying = Ask | Note;
+export type MachineOutput = Effect | Note;
 
 /** The attempt in hand. */
 export type CurrentAttempt = {

@@ -4,16 +4,16 @@ import type { AttemptState, Credits, FailureClass, JsonObject } from "../../src/
 import type { AttemptChange } from "../../src/store/mutations.ts";
 import type { Passed } from "../generation/types.ts";
 import { PARKED_MESSAGE } from "../generation/types.ts";
-import type { Moved, ReplayStep } from "./replay.ts";
+import type { ReplayStep, StateChange } from "./replay.ts";
 
 /** `going`: it may still be charged. `left`: it was of no more use, through no fault of its own. */
-export type BillLook = "going" | "good" | "bad" | "left";
+export type CostBreakdownFormat = "going" | "good" | "bad" | "left";
 export type AttemptBill = {
   n: number;
   routeId: string;
   /** In a word or two: `refused`, `delivered`, `lost`. */
   outcome: string;
-  look: BillLook;
+  look: CostBreakdownFormat;
   /** What happened on its way, beside its outcome. */
   onTheWay: string[];
   beganAtMs: number;
@@ -34,7 +34,7 @@ export type Bill = {
   unpaid: string | null;
 };
 
-type Ending = readonly [outcome: string, look: BillLook, why: string];
+type Ending = readonly [outcome: string, look: CostBreakdownFormat, why: string];
 const NOT_YET = "nothing is charged before it has delivered";
 const NOT_THEIRS = "what its provider may bill for it is not the customer's";
 const ENDINGS: Readonly<Record<AttemptState, Ending>> = {
@@ -141,12 +141,12 @@ const goingNow = (n: number, last: ReplayStep | undefined): Ending | null => {
   return last.to === "running.parked" ? ["parked", "going", "a person has to look first"] : null;
 };
 
-const sum = (movements: readonly Moved[], kind: Moved["kind"], n?: number): Credits =>
+const sum = (movements: readonly StateChange[], kind: StateChange["kind"], n?: number): Credits =>
   movements
     .filter((moved) => moved.kind === kind && (n === undefined || moved.attemptN === n))
     .reduce((total, { credits }) => total + credits, 0);
 
-const billOfAttempt = (draft: Draft, last: ReplayStep | undefined, movements: readonly Moved[]): AttemptBill => {
+const billOfAttempt = (draft: Draft, last: ReplayStep | undefined, movements: readonly StateChange[]): AttemptBill => {
   const { state, fault, sends, onTheWay, ...rest } = draft;
   const ending = ENDINGS[state];
   const more = ending[1] === "going" ? goingNow(rest.n, last) : ending[1] === "bad" && fault !== null && FAULT_ENDINGS[fault];
@@ -171,7 +171,7 @@ const unpaidOf = (steps: readonly ReplayStep[], chargedCredits: Credits): string
 };
 
 /** @param movements those of the ledger: what was charged is what it says, not what the machine would have charged. */
-export const billOf = (steps: readonly ReplayStep[], movements: readonly Moved[]): Bill => {
+export const billOf = (steps: readonly ReplayStep[], movements: readonly StateChange[]): Bill => {
   const drafts = new Map<number, Draft>();
   const passed: Passed[] = [];
   for (const step of steps) {

@@ -1,5 +1,5 @@
 // A generation's events in plain words: one sentence each, for those who look at what happened.
-import { type Odd, tellMismatch } from "../../src/domain/delivery-check.ts";
+import { describeMismatch, type Odd } from "../../src/domain/delivery-check.ts";
 import type { GenerationEvent } from "../generation/types.ts";
 
 /** What a sentence may speak of: the state left, the state come to, and names for the routes of the plan. */
@@ -34,7 +34,7 @@ const oddly = (odd: Odd | undefined): string => {
 };
 
 /** One sentence without its full stop. */
-export const tellEvent = (event: GenerationEvent, scene: Scene): string => {
+export const describeEvent = (event: GenerationEvent, scene: Scene): string => {
   const ofWatched = scene.from === scene.to ? ", which was given up before" : "";
   switch (event.type) {
     case "begun": {
@@ -81,7 +81,7 @@ export const tellEvent = (event: GenerationEvent, scene: Scene): string => {
     case "collected":
       return `the files of ${attempt(event.n)} are kept${oddly(event.odd)}; it is charged and the rest of the hold released`;
     case "mismatched":
-      return `what ${attempt(event.n)} delivered is not what was ordered (${tellMismatch(event.mismatch)}); nothing is charged for it${after(scene)}`;
+      return `what ${attempt(event.n)} delivered is not what was ordered (${describeMismatch(event.mismatch)}); nothing is charged for it${after(scene)}`;
     case "resultUnreadable":
       return `the result of ${attempt(event.n)} could not be read; it is asked for again (confirming)`;
     case "resultLost":

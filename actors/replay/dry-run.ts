@@ -3,13 +3,13 @@ import { type AnyMachineSnapshot, createActor, type EventObject } from "xstate";
 import { guardName, transitionId } from "../chart/chart.ts";
 import { generationMachine } from "../generation/machine.ts";
 import type { GenerationSnapshot } from "../generation/snapshot.ts";
-import type { GenerationEvent, GenerationInput, Saying } from "../generation/types.ts";
+import type { GenerationEvent, GenerationInput, MachineOutput } from "../generation/types.ts";
 
 /** A transition that was considered, in the order in which the machine asks; the first whose guard holds is taken. */
 export type Considered = { transition: string; guard: string; holds: boolean };
 export type Tried<S = GenerationSnapshot> = {
   after: S;
-  sayings: Saying[];
+  sayings: MachineOutput[];
   /** The transition taken, as the chart names it; null: the machine has no answer to the event where it stands. */
   transition: string | null;
   considered: Considered[];
@@ -40,9 +40,9 @@ const consider = (snapshot: AnyMachineSnapshot, event: EventObject): Considered[
 };
 
 /** A machine at its very beginning, and what it asks for there. */
-export const beginning = (input: GenerationInput): { after: GenerationSnapshot; sayings: Saying[] } => {
+export const beginning = (input: GenerationInput): { after: GenerationSnapshot; sayings: MachineOutput[] } => {
   const actor = createActor(generationMachine, { input });
-  const sayings: Saying[] = [];
+  const sayings: MachineOutput[] = [];
   actor.on("*", (saying) => void sayings.push(saying));
   actor.start();
   const after = actor.getSnapshot();
@@ -67,12 +67,12 @@ export const tryOn = <S extends AnyMachineSnapshot>(before: S, event: EventObjec
   const transition = answerTo(before, event);
   const considered = before.status === "active" ? consider(before, event) : [];
   if (transition === null) return { after: before, sayings: [], transition, considered, fault: null };
-  const sayings: Saying[] = [];
+  const sayings: MachineOutput[] = [];
   const actor = createActor(before.machine, { snapshot: before });
   // An error nobody listens to would end the process in a timer; it is told below.
   actor.subscribe({ error: () => undefined });
   actor.start();
-  actor.on("*", (saying) => void sayings.push(saying as Saying));
+  actor.on("*", (saying) => void sayings.push(saying as MachineOutput));
   actor.send(event);
   const after = actor.getSnapshot() as S;
   actor.stop();

@@ -2,22 +2,22 @@
 import { type AnyMachineSnapshot, type AnyStateMachine, createActor, type EventObject } from "xstate";
 import { MACHINES, type MachineName } from "../chart/machines.ts";
 import { leafOfValue } from "../generation/snapshot.ts";
-import type { Saying } from "../generation/types.ts";
+import type { MachineOutput } from "../generation/types.ts";
 import { answerTo, type Considered, tryOn } from "./dry-run.ts";
 import { type Choice, choicesOfGeneration, FIRST_MS, SAMPLE_INPUT } from "./playground-events.ts";
 
 /** Where a game stands. */
-export type Standing = { snapshot: AnyMachineSnapshot; nowMs: number };
+export type PlaygroundState = { snapshot: AnyMachineSnapshot; nowMs: number };
 /** A choice as it is offered: `answer` is the transition that would be taken; null: the machine has no answer to it here. */
-export type Offered = Choice & { answer: string | null };
+export type OfferedEvent = Choice & { answer: string | null };
 export type PlayedStep = {
   event: EventObject & { atMs?: number };
   from: string;
   to: string;
   transition: string | null;
   considered: Considered[];
-  sayings: Saying[];
-  after: Standing;
+  sayings: MachineOutput[];
+  after: PlaygroundState;
 };
 
 const VERDICTS: readonly [type: string, label: string][] = [
@@ -35,18 +35,18 @@ const COMMITS: readonly [type: string, label: string][] = [
   ["retried", "it is tried again"],
   ["outcomeUnknown", "a commit ended in doubt"],
 ];
-const plain = (events: readonly [type: string, label: string][], { nowMs }: Standing): Choice[] =>
+const plain = (events: readonly [type: string, label: string][], { nowMs }: PlaygroundState): Choice[] =>
   events.map(([type, label]) => ({ id: type, label, about: null, event: { type, atMs: nowMs } }));
 
-const choicesIn = (machine: MachineName, standing: Standing): Choice[] => {
+const choicesIn = (machine: MachineName, standing: PlaygroundState): Choice[] => {
   if (machine === "generation") return choicesOfGeneration(standing);
   return plain(machine === "route-health" ? VERDICTS : COMMITS, standing);
 };
 
-export const stateOf = ({ snapshot }: Standing): string => leafOfValue(snapshot.value);
+export const stateOf = ({ snapshot }: PlaygroundState): string => leafOfValue(snapshot.value);
 
 /** A machine at its beginning. */
-export const newGame = (machine: MachineName): Standing => {
+export const newPlayground = (machine: MachineName): PlaygroundState => {
   const actor = createActor(MACHINES[machine].machine as AnyStateMachine, { input: SAMPLE_INPUT });
   actor.start();
   const snapshot = actor.getSnapshot() as AnyMachineSnapshot;
@@ -55,16 +55,16 @@ export const newGame = (machine: MachineName): Standing => {
 };
 
 /** Every event that may be told, those first that the machine answers to where it stands. */
-export const offersOf = (machine: MachineName, standing: Standing): Offered[] =>
+export const offeredEvents = (machine: MachineName, standing: PlaygroundState): OfferedEvent[] =>
   choicesIn(machine, standing).map((choice) => ({ ...choice, answer: answerTo(standing.snapshot, choice.event) }));
 
 const STEP_MS = 1000;
 
 /** Time passes and nothing happens: what is due by then is offered, and only its event makes it so. */
-export const wait = ({ snapshot, nowMs }: Standing, ms: number): Standing => ({ snapshot, nowMs: nowMs + ms });
+export const wait = ({ snapshot, nowMs }: PlaygroundState, ms: number): PlaygroundState => ({ snapshot, nowMs: nowMs + ms });
 
 /** Tells it an event. Time moves on by a second, or to when the event happens. */
-export const play = (standing: Standing, { event }: Choice): PlayedStep => {
+export const play = (standing: PlaygroundState, { event }: Choice): PlayedStep => {
   const { after, sayings, transition, considered, fault } = tryOn(standing.snapshot, event);
   if (fault !== null) throw new Error(fault);
   const next = { snapshot: after, nowMs: Math.max(standing.nowMs, event.atMs ?? 0) + STEP_MS };

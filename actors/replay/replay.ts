@@ -1,20 +1,20 @@
 // Replays a generation: runs the real machine again over its journal, and tells of each step what it did and whether the journal agrees.
 
 import type {
-  Command,
   Credits,
+  Deadline,
   GenerationError,
   JsonObject,
   LedgerSide,
-  MovementKind,
   PlannedRoute,
+  TransferKind,
 } from "../../src/domain/types.ts";
 import type { AttemptChange, Settlement } from "../../src/store/mutations.ts";
 import type { Marks } from "../chart/drawing.ts";
-import { makeStep } from "../generation/apply-event.ts";
+import { applyEvent } from "../generation/apply-event.ts";
 import { deadlineOf, type GenerationSnapshot, leafOf } from "../generation/snapshot.ts";
-import type { Ask, GenerationContext, GenerationEvent, Saying } from "../generation/types.ts";
-import { type Scene, tellEvent } from "./describe-event.ts";
+import type { Effect, GenerationContext, GenerationEvent, MachineOutput } from "../generation/types.ts";
+import { describeEvent, type Scene } from "./describe-event.ts";
 import { beginning, type Considered, standAt, type Tried, tryEvent } from "./dry-run.ts";
 
 /**
@@ -29,9 +29,9 @@ export type WrittenStep = {
   node?: string;
 };
 /** A movement of the generation's money. */
-export type Moved = {
+export type StateChange = {
   atMs: number;
-  kind: MovementKind;
+  kind: TransferKind;
   credits: Credits;
   from: LedgerSide;
   to: LedgerSide;
@@ -44,7 +44,7 @@ export type Replayed = {
   collectMs: number;
   plan: readonly PlannedRoute[];
   journal: readonly WrittenStep[];
-  movements: readonly Moved[];
+  movements: readonly StateChange[];
   /** How a route is called; by its id when absent. */
   routeName?: (routeId: string) => string;
 };
@@ -70,11 +70,11 @@ export type ReplayStep = {
   notes: AttemptChange[];
   settlement: Settled | null;
   /** The commands performed once the step was on disk. */
-  asks: Ask[];
-  deadline: Command | null;
+  asks: Effect[];
+  deadline: Deadline | null;
   /** The machine's memory afterwards, without the plan. */
   context: Omit<GenerationContext, "plan">;
-  movements: Moved[];
+  movements: StateChange[];
   /** Why the journal, the machine and the ledger do not say the same here; null: they do. */
   fault: string | null;
 };
@@ -105,21 +105,21 @@ const contextOf = (snapshot: GenerationSnapshot): ReplayStep["context"] => {
   const { plan: _, ...memory } = snapshot.context;
   return memory;
 };
-const isAsk = (saying: Saying): saying is Ask => saying.type.startsWith("ask.");
+const isAsk = (saying: MachineOutput): saying is Effect => saying.type.startsWith("ask.");
 
 /** A line that was written by somebody else may lack what its event has; it is told by its name then. */
 const tell = (event: GenerationEvent, scene: Scene): string => {
   try {
-    return tellEvent(event, scene);
+    return describeEvent(event, scene);
   } catch {
     return event.type;
   }
 };
 
 /** What is wrong with the money beside a step; null: nothing. */
-const moneyFault = (settlement: Settled | null, moved: readonly Moved[], heldCredits: Credits): string | null => {
+const moneyFault = (settlement: Settled | null, moved: readonly StateChange[], heldCredits: Credits): string | null => {
   if (!settlement) return null;
-  const sum = (kind: MovementKind) =>
+  const sum = (kind: TransferKind) =>
     moved.filter((each) => each.kind === kind).reduce((total, { credits }) => total + credits, 0);
   const charged = settlement.kind === "capture" ? settlement.credits : 0;
   if (sum("capture") !== charged) return `the machine charges ${charged} credits and the ledger ${sum("capture")}`;
@@ -181,7 +181,7 @@ export const replay = (given: Replayed): Replay => {
     const from = leafOf(before);
     const tried = tryEvent(before, event);
     standing = goOn(line, tried);
-    const step = tried.fault === null ? makeStep(0, line.version, event, before, tried.after, tried.sayings, 0) : null;
+    const step = tried.fault === null ? applyEvent(0, line.version, event, before, tried.after, tried.sayings, 0) : null;
     const settlement = settledBy(step?.deed.settlement);
     const moved = settlement ? settling : [];
     const expected = (journal[at - 1]?.version ?? 0) + 1;

@@ -1,20 +1,20 @@
 // The host of one live generation: one event at a time, the next only when the one before is on disk.
 import { type Actor, createActor } from "xstate";
 import type { GenerationRecord, PlannedRoute } from "../../src/domain/types.ts";
-import { type StepDeed, type StepOutcome, StoreFull } from "../../src/store/mutations.ts";
-import { makeStep } from "../generation/apply-event.ts";
+import { type ApplyTransition, StoreFull, type TransitionResult } from "../../src/store/mutations.ts";
+import { applyEvent } from "../generation/apply-event.ts";
 import { generationMachine, type Leaf } from "../generation/machine.ts";
 import { type GenerationSnapshot, isStaleDeadline, leafOf, thaw } from "../generation/snapshot.ts";
-import type { Ask, GenerationEvent, Saying } from "../generation/types.ts";
+import type { Effect, GenerationEvent, MachineOutput } from "../generation/types.ts";
 
 /** What is on disk of a generation, enough to go on from. */
 export type Resting = { version: number; plan: readonly PlannedRoute[]; waitEndsAtMs: number; snapshot: string | null };
 
 /** What all hosts share. */
-export type HostParts = {
+export type HostDeps = {
   collectMs: number;
   keepFilesMs: number;
-  post: (deed: StepDeed) => Promise<StepOutcome>;
+  post: (deed: ApplyTransition) => Promise<TransitionResult>;
   /** Resolves when there may be space again. */
   space: () => Promise<void>;
   nowMs: () => number;
@@ -23,15 +23,21 @@ export type HostParts = {
   /** Reading failed, for the `times`th time in a row. Resolves when it is worth another try. */
   unread: (of: { seq: number; id: string }, times: number, fault: unknown) => Promise<void>;
   /** The actor is in memory from now on. */
-  woke: (host: Host) => void;
+  woke: (host: ActorHost) => void;
   /** It has dealt with everything it was told: it may be put away. */
-  rested: (host: Host) => void;
+  rested: (host: ActorHost) => void;
   /** After the commit: the new state, what it asks for. `before` is the state the event found. */
-  stepped: (host: Host, before: GenerationSnapshot, after: GenerationSnapshot, asks: Ask[], record: GenerationRecord) => void;
+  stepped: (
+    host: ActorHost,
+    before: GenerationSnapshot,
+    after: GenerationSnapshot,
+    asks: Effect[],
+    record: GenerationRecord,
+  ) => void;
   /** The step of an event is on disk. */
   dealtWith: (seq: number, event: GenerationEvent) => void;
   /** It cannot be continued here; `reason` null: it has ended. */
-  lost: (host: Host, reason: string | null) => void;
+  lost: (host: ActorHost, reason: string | null) => void;
   /** What came in after the end. */
   late: (seq: number, event: GenerationEvent) => void;
 };
@@ -43,13 +49,13 @@ const AWAITS_ANSWER: ReadonlySet<Leaf> = new Set([
   "running.confirming.result",
 ]);
 
-type Living = { actor: Actor<typeof generationMachine>; sayings: Saying[] };
+type Living = { actor: Actor<typeof generationMachine>; sayings: MachineOutput[] };
 
-export class Host {
+export class ActorHost {
   readonly seq: number;
   readonly id: string;
   readonly accountSeq: number;
-  private readonly parts: HostParts;
+  private readonly parts: HostDeps;
   private readonly mailbox: GenerationEvent[] = [];
   private living: Living | null = null;
   private version = 0;
@@ -57,7 +63,7 @@ export class Host {
   private working: Promise<void> = Promise.resolve();
   private isOver = false;
 
-  constructor(of: { seq: number; id: string; accountSeq: number }, parts: HostParts) {
+  constructor(of: { seq: number; id: string; accountSeq: number }, parts: HostDeps) {
     this.seq = of.seq;
     this.id = of.id;
     this.accountSeq = of.accountSeq;
@@ -143,7 +149,7 @@ export class Host {
     const after = living.actor.getSnapshot();
     const sayings = living.sayings.splice(0);
     if (after.status === "error") throw after.error;
-    const step = makeStep(this.seq, this.version + 1, event, before, after, sayings, this.parts.keepFilesMs);
+    const step = applyEvent(this.seq, this.version + 1, event, before, after, sayings, this.parts.keepFilesMs);
     if (!step) return;
     const outcome = await this.write(step.deed);
     switch (outcome.kind) {
@@ -172,7 +178,7 @@ export class Host {
   }
 
   /** A full disk is no fault of the generation: it is told as an outcome. */
-  private write(deed: StepDeed): Promise<StepOutcome | { kind: "full" }> {
+  private write(deed: ApplyTransition): Promise<TransitionResult | { kind: "full" }> {
     return this.parts.post(deed).catch((fault: unknown) => {
       if (fault instanceof StoreFull) return { kind: "full" } as const;
       throw fault;

@@ -1,26 +1,26 @@
 // Every deadline of every live generation in one heap with one timer.
 
-import { LongList } from "../../src/collections/chunked-array.ts";
-import { Shelves } from "../../src/collections/chunked-map.ts";
+import { ChunkedArray } from "../../src/collections/chunked-array.ts";
+import { ChunkedMap } from "../../src/collections/chunked-map.ts";
 import type { Clock } from "../../src/domain/clock.ts";
-import type { Command } from "../../src/domain/types.ts";
+import type { Deadline } from "../../src/domain/types.ts";
 
 /** Flat: there is one for every generation that has not ended. `dueAtMs`: what it was set for, `atMs`: when it fires. */
-type Entry = Command & { atMs: number; setAtMs: number; order: number; seq: number };
+type Entry = Deadline & { atMs: number; setAtMs: number; order: number; seq: number };
 
-export type DeadlinesParts = {
+export type DeadlineTimersDeps = {
   clock: Clock;
   /** Called once per deadline, in order of time. */
-  due: (seq: number, command: Command) => void;
+  due: (seq: number, command: Deadline) => void;
   /** Until when a deadline that is due is put off; null: it counts. `lateMs`: how much later it comes than it was set for. */
-  putOffUntilMs?: (seq: number, command: Command, lateMs: number) => number | null;
+  putOffUntilMs?: (seq: number, command: Deadline, lateMs: number) => number | null;
   /** Deadlines in one turn, so that answers are not held up. */
   perTurn?: number;
 };
 
 export type Deadlines = {
   /** Sets the one deadline of a generation, or takes it away with null. */
-  set(seq: number, command: Command | null): void;
+  set(seq: number, command: Deadline | null): void;
   size(): number;
   /** Nothing fires before: what is taken up at a start comes first, and then all that was due meanwhile. */
   open(): void;
@@ -29,10 +29,15 @@ export type Deadlines = {
 
 const isBefore = (a: Entry, b: Entry) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 
-export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn = 200 }: DeadlinesParts): Deadlines => {
-  const heap = new LongList<Entry>();
+export const createDeadlineTimers = ({
+  clock,
+  due,
+  putOffUntilMs = () => null,
+  perTurn = 200,
+}: DeadlineTimersDeps): Deadlines => {
+  const heap = new ChunkedArray<Entry>();
   /** The entry that counts for a generation; others in the heap are left-overs and are dropped when they surface. */
-  const standing = new Shelves<Entry>();
+  const standing = new ChunkedMap<Entry>();
   let order = 0;
   let disarm: (() => void) | null = null;
   let armedForMs = Number.POSITIVE_INFINITY;
@@ -69,7 +74,7 @@ export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn 
     heap.put(at, last);
   };
 
-  const put = (seq: number, { kind, n, dueAtMs }: Command, atMs: number) => {
+  const put = (seq: number, { kind, n, dueAtMs }: Deadline, atMs: number) => {
     const entry = { kind, n, dueAtMs, atMs, setAtMs: clock.nowMs(), order: order++, seq };
     standing.set(seq, entry);
     up(entry);

@@ -1,10 +1,10 @@
 // Parks a generation from what is on disk, without waking its actor: for one whose waking takes the process down.
-import type { StepDeed, Unfinished } from "../../src/store/mutations.ts";
+import type { ApplyTransition, OpenGeneration } from "../../src/store/mutations.ts";
 import { freezeParked } from "../generation/snapshot.ts";
 import { PARKED_MESSAGE } from "../generation/types.ts";
 
 /** The step that leaves everything as it is, does nothing more, and keeps the hold until a person has looked. */
-export const parkingOf = (found: Unfinished, reason: string, atMs: number): StepDeed => {
+export const parkingOf = (found: OpenGeneration, reason: string, atMs: number): ApplyTransition => {
   if (found.snapshot === null) throw new Error("a generation that never had a seat is not parked");
   return {
     deed: "step",

@@ -1,12 +1,12 @@
 // Which actors are in memory: one that has rested for long, or the longest above a bound, is put away, to be woken from disk when needed.
-import type { Host } from "./actor-host.ts";
+import type { ActorHost } from "./actor-host.ts";
 
 export type Awake = {
   /** A host's actor is in memory from now on. */
-  add(host: Host): void;
+  add(host: ActorHost): void;
   /** A host has nothing to do for now. */
-  rested(host: Host): void;
-  remove(host: Host): void;
+  rested(host: ActorHost): void;
+  remove(host: ActorHost): void;
   size(): number;
 };
 
@@ -16,10 +16,10 @@ export const REST_MS = 60_000;
 const LOOKS = 2;
 
 /** @param bound actors kept, softly: one with something under way stays. */
-export const openAwake = (bound: number, nowMs: () => number): Awake => {
+export const createPassivation = (bound: number, nowMs: () => number): Awake => {
   /** When each was last busy, the longest ago first. */
-  const hosts = new Map<Host, number>();
-  const busyNow = (host: Host) => {
+  const hosts = new Map<ActorHost, number>();
+  const busyNow = (host: ActorHost) => {
     hosts.delete(host);
     hosts.set(host, nowMs());
   };
@@ -32,7 +32,7 @@ export const openAwake = (bound: number, nowMs: () => number): Awake => {
       else busyNow(host);
     }
   };
-  const touch = (host: Host) => {
+  const touch = (host: ActorHost) => {
     busyNow(host);
     putAwayOldest();
   };

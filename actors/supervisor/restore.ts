@@ -1,39 +1,44 @@
 // Takes a generation up from what is on disk: where it was, what it has to ask for again, and when that must be over.
 
-import type { Command } from "../../src/domain/types.ts";
-import type { Unfinished } from "../../src/store/mutations.ts";
+import type { Deadline } from "../../src/domain/types.ts";
+import type { OpenGeneration } from "../../src/store/mutations.ts";
 import type { Leaf } from "../generation/machine.ts";
-import { deadlineOf, type GenerationSnapshot, leafOf, seatOf, standingAsks, thaw } from "../generation/snapshot.ts";
-import type { Ask, GenerationEvent } from "../generation/types.ts";
-import { LAST_LOOK_MS, mayLook } from "./deadline-grace.ts";
-import type { SupervisorParts } from "./types.ts";
+import { deadlineOf, effectsOnRestore, type GenerationSnapshot, leafOf, seatOf, thaw } from "../generation/snapshot.ts";
+import type { Effect, GenerationEvent } from "../generation/types.ts";
+import { DEADLINE_GRACE_MS, hasGrace } from "./deadline-grace.ts";
+import type { SupervisorDeps } from "./types.ts";
 
-export type TakenUp = {
+export type RestoredGeneration = {
   snapshot: GenerationSnapshot;
   leaf: Leaf;
   seat: string | null;
   /** Its deadline for a question that is asked at a time: one that passed while no process lived leaves room for the answer. */
-  deadlineFrom: (askedAtMs: number) => Command | null;
-  asks: Ask[];
+  deadlineFrom: (askedAtMs: number) => Deadline | null;
+  asks: Effect[];
 };
 
 /**
  * @param lastAliveMs when a process was last known to live before this one.
  * @throws when the snapshot is of a version or a state that is not known.
  */
-export const takeUp = (found: Unfinished, snapshot: string, nowMs: number, lastAliveMs: number): TakenUp => {
+export const restoreGeneration = (
+  found: OpenGeneration,
+  snapshot: string,
+  nowMs: number,
+  lastAliveMs: number,
+): RestoredGeneration => {
   const resting = thaw(snapshot, found.plan);
   const deadline = deadlineOf(resting);
   // Or so soon after the start that there is no room for a response either: also after several starts in a row.
-  const passedMeanwhile = deadline !== null && deadline.dueAtMs > lastAliveMs && deadline.dueAtMs <= nowMs + LAST_LOOK_MS;
+  const passedMeanwhile = deadline !== null && deadline.dueAtMs > lastAliveMs && deadline.dueAtMs <= nowMs + DEADLINE_GRACE_MS;
   return {
     snapshot: resting,
     leaf: leafOf(resting),
     seat: seatOf(resting),
     deadlineFrom: (askedAtMs) =>
-      passedMeanwhile && mayLook(deadline) ? { ...deadline, dueAtMs: askedAtMs + LAST_LOOK_MS } : deadline,
+      passedMeanwhile && hasGrace(deadline) ? { ...deadline, dueAtMs: askedAtMs + DEADLINE_GRACE_MS } : deadline,
     // A request that may have been out is never sent again without asking: that one is told `interrupted` instead.
-    asks: standingAsks(resting).filter((ask) => ask.type !== "ask.beginAttempt" && ask.type !== "ask.send"),
+    asks: effectsOnRestore(resting).filter((ask) => ask.type !== "ask.beginAttempt" && ask.type !== "ask.send"),
   };
 };
 
@@ -43,8 +48,8 @@ export const takeUp = (found: Unfinished, snapshot: string, nowMs: number, lastA
  */
 export const interruptedBy = (
   seq: number,
-  { leaf, snapshot }: Pick<TakenUp, "leaf" | "snapshot">,
-  { leftOutcome, clock }: Pick<SupervisorParts, "leftOutcome" | "clock">,
+  { leaf, snapshot }: Pick<RestoredGeneration, "leaf" | "snapshot">,
+  { leftOutcome, clock }: Pick<SupervisorDeps, "leftOutcome" | "clock">,
 ): GenerationEvent | null => {
   const [wasSending, isConfirming] = [leaf === "running.submitting.sending", leaf === "running.confirming.acceptance"];
   const n = snapshot.context.current?.n;
@@ -58,8 +63,8 @@ const PAGE = 200;
 
 /** Reads everything that had not ended, page by page, and lets everything else have its turn between. Resolves with how many there are. */
 export const readUnfinished = async (
-  parts: { unfinished: (afterSeq: number, limit: number) => Promise<Unfinished[]>; breathe: () => Promise<void> },
-  each: (found: Unfinished) => void,
+  parts: { unfinished: (afterSeq: number, limit: number) => Promise<OpenGeneration[]>; breathe: () => Promise<void> },
+  each: (found: OpenGeneration) => void,
 ): Promise<number> => {
   let count = 0;
   for (let afterSeq = 0; ; ) {

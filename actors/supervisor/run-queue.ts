@@ -1,6 +1,6 @@
 // Seats: how many generations run at a time, in all and per route, and whose turn is next (round robin over accounts).
 
-import { Shelves } from "../../src/collections/chunked-map.ts";
+import { ChunkedMap } from "../../src/collections/chunked-map.ts";
 
 /** A generation that waits for a seat on a route. */
 export type Waiting = { seq: number; accountSeq: number; routeId: string; isRunning: boolean };
@@ -73,13 +73,13 @@ export type Seats = {
 /**
  * @param limits `all`: generations running in this process; `of(routeId)`: attempts at a time on a route.
  */
-export const openSeats = (limits: { all: number; of: (routeId: string) => number }): Seats => {
+export const createRunQueue = (limits: { all: number; of: (routeId: string) => number }): Seats => {
   const taken = new Map<string, number>();
   /** Per route: those already running go before those still queued, for they hold a place in the process. */
   const rings = new Map<string, { running: Ring; queued: Ring }>();
   /** The routes that somebody waited for, in order of turn. */
   const routeIds: string[] = [];
-  const inLine = new Shelves<Waiting>();
+  const inLine = new ChunkedMap<Waiting>();
   let running = 0;
   let turn = 0;
 

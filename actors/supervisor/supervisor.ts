@@ -1,43 +1,43 @@
 // The supervisor: gives generations their seats, hosts the running ones, restores them after a restart, and drains.
 
-import { Shelves } from "../../src/collections/chunked-map.ts";
-import type { Command, GenerationRecord } from "../../src/domain/types.ts";
-import type { Unfinished } from "../../src/store/mutations.ts";
+import { ChunkedMap } from "../../src/collections/chunked-map.ts";
+import type { Deadline, GenerationRecord } from "../../src/domain/types.ts";
+import type { OpenGeneration } from "../../src/store/mutations.ts";
 import { deadlineOf, eventOf, type GenerationSnapshot, isSameCommand, leafOf, seatOf } from "../generation/snapshot.ts";
-import type { Ask, GenerationEvent } from "../generation/types.ts";
-import { Host, type HostParts } from "./actor-host.ts";
-import { lastLooks } from "./deadline-grace.ts";
-import { type Deadlines, openDeadlines } from "./deadline-timers.ts";
-import { countHosted, type Held, isRunning, newHeld, standAfter } from "./hosted-generation.ts";
+import type { Effect, GenerationEvent } from "../generation/types.ts";
+import { ActorHost, type HostDeps } from "./actor-host.ts";
+import { createDeadlineGrace } from "./deadline-grace.ts";
+import { createDeadlineTimers, type Deadlines } from "./deadline-timers.ts";
+import { countHosted, type HostedGeneration, isRunning, newHostedGeneration, standAfter } from "./hosted-generation.ts";
 import { begunOn, choose, type InLine, lineOf, newLine } from "./next-route.ts";
-import { type Awake, openAwake } from "./passivation.ts";
-import { interruptedBy, readUnfinished, type TakenUp, takeUp } from "./restore.ts";
-import { openResuming, type Resuming, stillToAsk } from "./resume-queue.ts";
-import { openSeats, type Seats } from "./run-queue.ts";
-import type { Queued, SupervisorParts } from "./types.ts";
+import { type Awake, createPassivation } from "./passivation.ts";
+import { interruptedBy, type RestoredGeneration, readUnfinished, restoreGeneration } from "./restore.ts";
+import { createResumeQueue, type Resuming, remainingEffects } from "./resume-queue.ts";
+import { createRunQueue, type Seats } from "./run-queue.ts";
+import type { Queued, SupervisorDeps } from "./types.ts";
 
 export class Supervisor {
-  private readonly parts: SupervisorParts;
+  private readonly parts: SupervisorDeps;
   private readonly seats: Seats;
   private readonly deadlines: Deadlines;
   private readonly resuming: Resuming;
-  private readonly hostParts: HostParts;
-  private readonly inLine = new Shelves<InLine>();
-  private readonly held = new Shelves<Held>();
+  private readonly hostParts: HostDeps;
+  private readonly inLine = new ChunkedMap<InLine>();
+  private readonly held = new ChunkedMap<HostedGeneration>();
   private readonly awake: Awake;
   private isDraining = false;
   private sendingCount = 0;
   /** Generations whose attempt is about to be `sending`. */
   private readonly readying = new Set<number>();
 
-  constructor(parts: SupervisorParts) {
+  constructor(parts: SupervisorDeps) {
     this.parts = parts;
-    this.seats = openSeats({ all: parts.limits.seats, of: parts.limits.seatsOf });
-    this.awake = openAwake(parts.limits.liveActors, parts.clock.nowMs);
-    this.resuming = openResuming(parts);
+    this.seats = createRunQueue({ all: parts.limits.seats, of: parts.limits.seatsOf });
+    this.awake = createPassivation(parts.limits.liveActors, parts.clock.nowMs);
+    this.resuming = createResumeQueue(parts);
     const { clock, limits, post, space } = parts;
-    const due = (seq: number, command: Command) => this.report(seq, eventOf(command, clock.nowMs()));
-    this.deadlines = openDeadlines({ clock, due, putOffUntilMs: lastLooks(parts) });
+    const due = (seq: number, command: Deadline) => this.report(seq, eventOf(command, clock.nowMs()));
+    this.deadlines = createDeadlineTimers({ clock, due, putOffUntilMs: createDeadlineGrace(parts) });
     this.hostParts = {
       ...{ collectMs: limits.collectMs, keepFilesMs: limits.keepFilesMs, post, space, nowMs: clock.nowMs },
       reread: async (seq) => (await parts.unfinished(seq - 1, 1)).find((found) => found.seq === seq),
@@ -146,7 +146,7 @@ export class Supervisor {
   }
 
   /** Fetching begins when the service is open, and never while it drains: the next process does it. */
-  private pinOf(line: InLine): Ask | null {
+  private pinOf(line: InLine): Effect | null {
     return this.inLine.get(line.seq) === line && !this.isDraining ? { type: "ask.pin" } : null;
   }
 
@@ -171,13 +171,13 @@ export class Supervisor {
   }
 
   /** Builds the actor of a queued generation; its entry is made first, so that there is one host per generation. */
-  private hostQueued(seq: number): Held | undefined {
+  private hostQueued(seq: number): HostedGeneration | undefined {
     const line = this.inLine.get(seq);
     if (!line) return undefined;
     this.inLine.delete(seq);
     this.seats.leave(seq);
-    const host = new Host(line, this.hostParts);
-    const held = newHeld(host, { seat: null, isCounted: false, watched: [] });
+    const host = new ActorHost(line, this.hostParts);
+    const held = newHostedGeneration(host, { seat: null, isCounted: false, watched: [] });
     this.held.set(seq, held);
     host.wake({ version: 0, plan: line.plan, waitEndsAtMs: line.waitEndsAtMs, snapshot: null });
     return held;
@@ -196,10 +196,10 @@ export class Supervisor {
   }
 
   private stepped(
-    host: Host,
+    host: ActorHost,
     before: GenerationSnapshot,
     after: GenerationSnapshot,
-    asks: Ask[],
+    asks: Effect[],
     record: GenerationRecord,
   ): void {
     const held = this.held.get(host.seq);
@@ -228,15 +228,15 @@ export class Supervisor {
   }
 
   /** What a restored generation waits for is about to be asked: where it has not moved on, its last look begins now. */
-  private turnOf(ask: Ask, held: Held, { deadlineFrom, snapshot }: TakenUp): Ask | null {
+  private turnOf(ask: Effect, held: HostedGeneration, { deadlineFrom, snapshot }: RestoredGeneration): Effect | null {
     const { seq } = held.host;
     const isHeld = this.held.get(seq) === held;
     if (!isHeld && !held.standing.hasEnded) return null;
     if (isHeld && !held.standing.hasLeft) this.deadlines.set(seq, deadlineFrom(this.parts.clock.nowMs()));
-    return stillToAsk(ask, snapshot.context.watched, held.standing);
+    return remainingEffects(ask, snapshot.context.watched, held.standing);
   }
 
-  private freeSeat(held: Held, after: GenerationSnapshot, hasEnded: boolean): void {
+  private freeSeat(held: HostedGeneration, after: GenerationSnapshot, hasEnded: boolean): void {
     const isOver = hasEnded || leafOf(after) === "running.parked";
     if (held.seat !== null && (isOver || (!held.isGranted && seatOf(after) !== held.seat))) {
       this.seats.giveBack(held.seat);
@@ -248,12 +248,12 @@ export class Supervisor {
     }
   }
 
-  private countSending(held: Held, isSending: boolean): void {
+  private countSending(held: HostedGeneration, isSending: boolean): void {
     if (held.isSending !== isSending) this.sendingCount += isSending ? 1 : -1;
     held.isSending = isSending;
   }
 
-  private lose(host: Host, reason: string | null): void {
+  private lose(host: ActorHost, reason: string | null): void {
     const held = this.held.get(host.seq);
     if (!held) return;
     this.held.delete(host.seq);
@@ -269,24 +269,24 @@ export class Supervisor {
   }
 
   /** Takes a generation up where it was. Returns its place in line when it waits for a route. */
-  private restore(found: Unfinished): InLine | null {
+  private restore(found: OpenGeneration): InLine | null {
     const { seq, id, accountSeq, snapshot } = found;
     if (snapshot === null) {
       this.deadlines.set(seq, { kind: "start", n: 0, dueAtMs: found.waitEndsAtMs });
       return newLine(found);
     }
-    let taken: TakenUp;
+    let taken: RestoredGeneration;
     try {
-      taken = takeUp(found, snapshot, this.parts.clock.nowMs(), this.parts.lastAliveMs);
+      taken = restoreGeneration(found, snapshot, this.parts.clock.nowMs(), this.parts.lastAliveMs);
     } catch (fault) {
       this.parts.stopped(seq, id, fault instanceof Error ? fault.message : String(fault));
       return null;
     }
     const { leaf, seat } = taken;
-    const host = new Host({ seq, id, accountSeq }, this.hostParts);
+    const host = new ActorHost({ seq, id, accountSeq }, this.hostParts);
     const isParked = leaf === "running.parked";
     const isQueued = leaf === "queued";
-    const held = newHeld(host, { seat, isCounted: !isParked && !isQueued, watched: taken.snapshot.context.watched });
+    const held = newHostedGeneration(host, { seat, isCounted: !isParked && !isQueued, watched: taken.snapshot.context.watched });
     this.held.set(seq, held);
     if (isParked) this.parts.foundParked(seq, id);
     if (seat !== null) this.seats.take(seat, false);

@@ -1,27 +1,27 @@
 // What the supervisor needs from outside, and what it is told of a generation that waits.
 import type { Clock } from "../../src/domain/clock.ts";
 import type { GenerationRecord, PlannedRoute, RouteSpec } from "../../src/domain/types.ts";
-import type { StepDeed, StepOutcome, Unfinished } from "../../src/store/mutations.ts";
+import type { ApplyTransition, OpenGeneration, TransitionResult } from "../../src/store/mutations.ts";
 import type { GenerationSnapshot } from "../generation/snapshot.ts";
-import type { Ask, GenerationEvent, Passed } from "../generation/types.ts";
+import type { Effect, GenerationEvent, Passed } from "../generation/types.ts";
 
 /** Whether a route may be used for a new attempt at this moment. `watchMs`: how long its jobs can be asked about. */
 export type Gate = { kind: "open"; spec: RouteSpec; watchMs: number } | { kind: "closed"; reason: Passed["reason"] };
 
 /** Takes a generation up by calling `goOn`, once: now, or later when recovery is over. */
-export type TakingUp = (found: Unfinished, goOn: () => void) => void;
+export type TakingUp = (found: OpenGeneration, goOn: () => void) => void;
 
-export type SupervisorParts = {
+export type SupervisorDeps = {
   clock: Clock;
   /** When a process was last known to live before this one. */
   lastAliveMs: number;
   limits: { seats: number; seatsOf: (routeId: string) => number; liveActors: number; collectMs: number; keepFilesMs: number };
-  post: (deed: StepDeed) => Promise<StepOutcome>;
+  post: (deed: ApplyTransition) => Promise<TransitionResult>;
   /** Resolves when there may be space on the disk again. */
   space: () => Promise<void>;
   /** When the store was last known to take nothing, its disk full or its database away; null: never. */
   heldUpAtMs: () => number | null;
-  unfinished: (afterSeq: number, limit: number) => Promise<Unfinished[]>;
+  unfinished: (afterSeq: number, limit: number) => Promise<OpenGeneration[]>;
   /** A generation could not be read, for the `times`th time in a row. Resolves when it is worth another try. */
   unread: (of: { seq: number; id: string }, times: number, fault: unknown) => Promise<void>;
   gate: (routeId: string) => Gate;
@@ -30,7 +30,7 @@ export type SupervisorParts = {
   /** Lets everything else have its turn; between pages of recovery, so that polls are answered meanwhile. */
   breathe: () => Promise<void>;
   /** Carries out an ask; its answer comes back through `report`. */
-  perform: (seq: number, ask: Ask) => void;
+  perform: (seq: number, ask: Effect) => void;
   /** An answer about a generation that has ended. */
   lateReport: (seq: number, event: GenerationEvent) => void;
   /** The step of an event is on disk; absent: nobody wants to know. */

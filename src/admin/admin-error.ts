@@ -1,17 +1,17 @@
 // Why the office cannot do what was asked: one sentence, and what mends it; the command line and the console each tell it in their way.
 
 /** `unwritable`: the data directory or what belongs to it cannot be used; `tryAgain`: the same may be asked again later. */
-export type OfficeFaultKind = "notFound" | "refused" | "failure" | "usage" | "unwritable" | "tryAgain";
+export type AdminErrorKind = "notFound" | "refused" | "failure" | "usage" | "unwritable" | "tryAgain";
 
 /** A no of the office that the operator can put right. */
-export class OfficeFault extends Error {
+export class AdminError extends Error {
   override readonly name = "OfficeFault";
-  readonly kind: OfficeFaultKind;
+  readonly kind: AdminErrorKind;
   /** What to do, when the sentence does not say it already: mostly a command. */
   readonly fix: string | undefined;
   readonly code: string;
 
-  constructor(kind: OfficeFaultKind, message: string, more: { fix?: string; code?: string } = {}) {
+  constructor(kind: AdminErrorKind, message: string, more: { fix?: string; code?: string } = {}) {
     super(message);
     this.kind = kind;
     this.fix = more.fix;

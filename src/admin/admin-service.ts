@@ -4,28 +4,28 @@ import type { Clock } from "../domain/clock.ts";
 import type { Decide } from "../domain/operator-decision.ts";
 import type { Credits } from "../domain/types.ts";
 import type { Submit } from "../generations/submit.ts";
-import type { Actor, OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+import type { AdminMutation, AdminResult, Principal } from "../store/mutations.ts";
 import type { UndecidedReversal } from "../store/purchase-mutations.ts";
-import type { AccountRow, MovementRow, StoreReads } from "../store/store.ts";
-import { type GenerationOffice, openGenerationOffice } from "./generations.ts";
-import { done, type KeyOffice, missing, openKeyOffice } from "./keys.ts";
+import type { AccountRow, StoreReads, TransferRow } from "../store/store.ts";
+import { createGenerationAdmin, type GenerationAdmin } from "./generations.ts";
+import { createKeyAdmin, type KeyAdmin, missing, requireDone } from "./keys.ts";
 import { type By, withActors } from "./principal.ts";
-import { openProviderOffice, type ProviderOffice, type ProviderOfficeParts } from "./providers.ts";
+import { createProviderAdmin, type ProviderAdmin, type ProviderAdminDeps } from "./providers.ts";
 import { idFor } from "./request-reference.ts";
-import { openRouteTrials, type RouteTrials } from "./route-trial.ts";
-import { openPeopleOffice, type PeopleOffice } from "./users.ts";
+import { createRouteTrials, type RouteTrials } from "./route-trial.ts";
+import { createUserAdmin, type UserAdmin } from "./users.ts";
 
 export type CreatedAccount = { id: string; name: string; availableCredits: Credits };
 /** `movedCredits`: what the command really moved; 0 when its reference had been used before. */
 export type Credited = { account: AccountRow; movedCredits: Credits };
-export type Statement = { account: AccountRow; movements: MovementRow[] };
+export type Statement = { account: AccountRow; movements: TransferRow[] };
 
 /**
  * One method per operation; the answers are plain data, so that they travel over the control socket unchanged.
  * `reference` belongs to one wish of the operator: the same reference again never creates or credits twice.
  * Every method throws OfficeFault for a no. Whoever asks may say who wants it (`by`), which is written beside what it changes.
  */
-export type Office = By<Methods>;
+export type AdminService = By<Methods>;
 type Methods = {
   createAccount(ask: { reference: string; name: string; creditCredits: Credits }): Promise<CreatedAccount>;
   listAccounts(ask: Record<string, never>): Promise<AccountRow[]>;
@@ -50,15 +50,15 @@ type Methods = {
   showCredits(ask: { accountId: string; last: number }): Promise<Statement>;
   /** What a restored backup does not know was looked after. */
   settleRestored(ask: { reason: string }): Promise<{ takenAtMs: number }>;
-} & KeyOffice &
-  PeopleOffice &
-  ProviderOffice &
-  GenerationOffice &
+} & KeyAdmin &
+  UserAdmin &
+  ProviderAdmin &
+  GenerationAdmin &
   RouteTrials;
 
-export type OfficeParts = {
+export type AdminServiceDeps = {
   reads: StoreReads;
-  post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+  post: (deed: AdminMutation) => Promise<AdminResult>;
   /** Decides whether keys begin with `gr_test_` or `gr_live_`. */
   mode: "test" | "live";
   clock: Clock;
@@ -66,17 +66,17 @@ export type OfficeParts = {
   submit: Submit | null;
   /** Tells the owner of a generation what is decided about it; null where no service runs. */
   decide: Decide | null;
-} & Omit<ProviderOfficeParts, "post" | "clock" | "kept" | "nodes">;
+} & Omit<ProviderAdminDeps, "post" | "clock" | "kept" | "nodes">;
 
 /** More than anybody lets wait. */
 const MOST_UNDECIDED = 1000;
 
 /** The newest `limit` movements of an account, oldest first. */
-export const lastMovements = async (reads: StoreReads, accountId: string, limit: number): Promise<MovementRow[]> =>
+export const lastMovements = async (reads: StoreReads, accountId: string, limit: number): Promise<TransferRow[]> =>
   (await reads.movements(accountId, null, limit)).reverse();
 
 /** Opens the office over a store, whoever carries out its deeds: the running service's ledger or the store itself. */
-export const openOffice = (parts: OfficeParts): Office =>
+export const createAdminService = (parts: AdminServiceDeps): AdminService =>
   withActors((post, by) => openMethods({ ...parts, post, by }), parts.post, parts.clock);
 
 const openMethods = ({
@@ -88,7 +88,7 @@ const openMethods = ({
   decide,
   by,
   ...market
-}: OfficeParts & { by: Actor | null }): Methods => {
+}: AdminServiceDeps & { by: Principal | null }): Methods => {
   const accountOf = async (id: string): Promise<AccountRow> =>
     (await reads.account(id)) ?? missing("account", id, "genrouter accounts list");
 
@@ -97,7 +97,7 @@ const openMethods = ({
     ask: { reference: string; accountId: string; credits: Credits; note: string },
   ): Promise<Credited> => {
     const before = await accountOf(ask.accountId);
-    const outcome = done(
+    const outcome = requireDone(
       await post({
         deed: "credit",
         accountSeq: before.seq,
@@ -112,15 +112,15 @@ const openMethods = ({
   };
 
   const office: Omit<Methods, keyof RouteTrials> = {
-    ...openProviderOffice({ ...market, post, clock, kept: () => reads.providerKeys(), nodes: reads.nodes }),
-    ...openPeopleOffice({ reads, post, clock }),
-    ...openGenerationOffice({ reads, post, decide, by, clock }),
+    ...createProviderAdmin({ ...market, post, clock, kept: () => reads.providerKeys(), nodes: reads.nodes }),
+    ...createUserAdmin({ reads, post, clock }),
+    ...createGenerationAdmin({ reads, post, decide, by, clock }),
     createAccount: async ({ reference, name, creditCredits }) => {
       const id = idFor("acc", reference);
       if (!(await reads.account(id))) {
         const outcome = await post({ deed: "create-account", id, name, atMs: clock.nowMs() });
         // Who asks at two places at once, or at two nodes, has the one that was made first.
-        if (outcome.kind === "refused" && !(await reads.account(id))) done(outcome);
+        if (outcome.kind === "refused" && !(await reads.account(id))) requireDone(outcome);
       }
       if (creditCredits > 0)
         await credit("topup", { reference: `${id} first credit`, accountId: id, credits: creditCredits, note: "first credit" });
@@ -130,20 +130,20 @@ const openMethods = ({
     listAccounts: () => reads.accounts(),
     setAccount: async ({ id, ...change }) => {
       const row = await accountOf(id);
-      done(await post({ deed: "set-account", accountSeq: row.seq, ...change }));
+      requireDone(await post({ deed: "set-account", accountSeq: row.seq, ...change }));
       return accountOf(id);
     },
-    ...openKeyOffice({ reads, post, mode, clock, accountOf, models: market.market.models }),
+    ...createKeyAdmin({ reads, post, mode, clock, accountOf, models: market.market.models }),
     addCredits: (ask) => credit("topup", ask),
     takeCredits: (ask) => credit("adjust", { ...ask, credits: -ask.credits }),
     listUndecided: () => reads.undecidedReversals(MOST_UNDECIDED),
     decideReversal: async ({ id, credits, reason }) => {
       const found = (await reads.undecidedReversals(MOST_UNDECIDED)).find((one) => one.id === id);
-      const outcome = done(await post({ deed: "decide-reversal", id, credits, reason, atMs: clock.nowMs() }));
+      const outcome = requireDone(await post({ deed: "decide-reversal", id, credits, reason, atMs: clock.nowMs() }));
       return { movedCredits: outcome.credits ?? 0, account: found ? await accountOf(found.accountId) : null };
     },
     settleRestored: async ({ reason }) => {
-      done(await post({ deed: "settle-restored", reason, atMs: clock.nowMs() }));
+      requireDone(await post({ deed: "settle-restored", reason, atMs: clock.nowMs() }));
       return { takenAtMs: (await reads.restored())?.takenAtMs ?? 0 };
     },
     showCredits: async ({ accountId, last }) => ({
@@ -151,5 +151,5 @@ const openMethods = ({
       movements: last === 0 ? [] : await lastMovements(reads, accountId, last),
     }),
   };
-  return { ...office, ...openRouteTrials({ office, reads, submit, modelOf: market.market.modelOf }) };
+  return { ...office, ...createRouteTrials({ office, reads, submit, modelOf: market.market.modelOf }) };
 };

@@ -2,13 +2,13 @@
 import type { Clock } from "../domain/clock.ts";
 import { type Decide, type Decision, isCarriedOut, type OperatorDecision } from "../domain/operator-decision.ts";
 import type { Attempt, AttemptState, Credits, GenerationStatus } from "../domain/types.ts";
-import type { Actor, OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+import type { AdminMutation, AdminResult, Principal } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
-import { OfficeFault } from "./admin-error.ts";
-import { done } from "./keys.ts";
+import { AdminError } from "./admin-error.ts";
+import { requireDone } from "./keys.ts";
 
 /** `attempt`: null for the newest that can be settled; only `settle` takes one. */
-export type DecisionAsk = { id: string; decision: Decision; attempt: number | null; reason: string };
+export type DecisionRequest = { id: string; decision: Decision; attempt: number | null; reason: string };
 /**
  * A generation after a decision. `state`: of its machine; `isTaken`: the decision is carried out; else its owner acts within a minute, unless
  * something else has ended or moved the generation before.
@@ -23,15 +23,15 @@ export type Decided = {
 };
 
 /** Every method throws OfficeFault for a no. */
-export type GenerationOffice = { decideGeneration(ask: DecisionAsk): Promise<Decided> };
+export type GenerationAdmin = { decideGeneration(ask: DecisionRequest): Promise<Decided> };
 
-export type GenerationOfficeParts = {
+export type GenerationAdminDeps = {
   reads: Pick<StoreReads, "findGeneration" | "generationBySeq" | "journalOf" | "attemptsOf" | "planOf">;
-  post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+  post: (deed: AdminMutation) => Promise<AdminResult>;
   /** Tells the machine of a generation; null where no service runs. */
   decide: Decide | null;
   /** Who decides; null: nobody said. */
-  by: Actor | null;
+  by: Principal | null;
   clock: Clock;
 };
 
@@ -41,8 +41,8 @@ const LOOK_MS = 25;
 /** Attempts that may have delivered, whatever was thought of them. */
 export const MAY_HAVE_DELIVERED: ReadonlySet<AttemptState> = new Set(["accepted", "lost", "capped", "failed"]);
 
-const refused = (message: string, fix?: string): OfficeFault =>
-  new OfficeFault("refused", message, { code: "refused", ...(fix ? { fix } : {}) });
+const refused = (message: string, fix?: string): AdminError =>
+  new AdminError("refused", message, { code: "refused", ...(fix ? { fix } : {}) });
 
 /** What waits for a person, or for a provider whose answer may never come. Whose result is fetched asks again by itself. */
 const MAY_BE: Readonly<Record<Exclude<Decision, "fail">, readonly string[]>> = {
@@ -66,7 +66,7 @@ const deliveredOf = (id: string, attempts: readonly Attempt[], n: number | null)
   return found;
 };
 
-export const openGenerationOffice = ({ reads, post, decide, by, clock }: GenerationOfficeParts): GenerationOffice => {
+export const createGenerationAdmin = ({ reads, post, decide, by, clock }: GenerationAdminDeps): GenerationAdmin => {
   const pause = (ms: number) => new Promise<void>((goOn) => void clock.after(ms, goOn));
   const standing = async (seq: number, told?: OperatorDecision): Promise<{ state: string; isTaken: boolean }> => {
     const journal = await reads.journalOf(seq);
@@ -75,7 +75,7 @@ export const openGenerationOffice = ({ reads, post, decide, by, clock }: Generat
   };
   /** What is told to the machine. @throws OfficeFault where it would not listen */
   const decisionOf = async (
-    { id, decision, attempt, reason }: DecisionAsk,
+    { id, decision, attempt, reason }: DecisionRequest,
     seq: number,
     state: string,
     decidedAtMs: number,
@@ -96,17 +96,17 @@ export const openGenerationOffice = ({ reads, post, decide, by, clock }: Generat
     decideGeneration: async (ask) => {
       const { id, decision, attempt, reason } = ask;
       const record = await reads.findGeneration(id);
-      if (!record) throw new OfficeFault("notFound", `there is no generation ${id}`, { code: "not_found" });
+      if (!record) throw new AdminError("notFound", `there is no generation ${id}`, { code: "not_found" });
       const { seq } = record;
       if (record.completedAtMs !== null) throw refused(`${id} has ended: it ${record.status}`);
       if (decide === null)
-        throw new OfficeFault("tryAgain", "a generation is decided by the running service, and none runs here", {
+        throw new AdminError("tryAgain", "a generation is decided by the running service, and none runs here", {
           fix: "genrouter serve, then the same command again",
           code: "not_running",
         });
       const atMs = clock.nowMs();
       const told = await decisionOf(ask, seq, (await standing(seq)).state, atMs);
-      done(
+      requireDone(
         await post({
           deed: "decide-generation",
           seq,

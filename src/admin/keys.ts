@@ -4,9 +4,9 @@ import { rollUpUsage } from "../app/maintenance.ts";
 import type { Clock } from "../domain/clock.ts";
 import { hashApiKey, newApiKey } from "../domain/ids.ts";
 import type { KeyLimits, KeyScope, KeyTerms } from "../domain/types.ts";
-import type { OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+import type { AdminMutation, AdminResult } from "../store/mutations.ts";
 import type { AccountRow, KeyRow, KeySpend, StoreReads } from "../store/store.ts";
-import { OfficeFault } from "./admin-error.ts";
+import { AdminError } from "./admin-error.ts";
 import { idFor } from "./request-reference.ts";
 
 export type CreatedKey = { id: string; key: string; accountId: string; scope: KeyScope };
@@ -17,7 +17,7 @@ export type ListedKey = KeyRow & { spend: KeySpend };
 export type KeyChange = { name?: string; limits?: Partial<KeyLimits> } & Partial<Pick<KeyTerms, "expiresAtMs" | "models">>;
 
 /** Every method throws OfficeFault for a no. */
-export type KeyOffice = {
+export type KeyAdmin = {
   createKey(ask: {
     reference: string;
     accountId: string;
@@ -32,9 +32,9 @@ export type KeyOffice = {
   revokeKey(ask: { id: string }): Promise<ListedKey>;
 };
 
-export type KeyOfficeParts = {
+export type KeyAdminDeps = {
   reads: StoreReads;
-  post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+  post: (deed: AdminMutation) => Promise<AdminResult>;
   mode: "test" | "live";
   clock: Clock;
   accountOf: (id: string) => Promise<AccountRow>;
@@ -47,22 +47,22 @@ const SHOWN_CHARS = 12;
 const NO_LIMITS: KeyLimits = { day: null, week: null, month: null };
 
 export const missing = (what: string, id: string, where: string): never => {
-  throw new OfficeFault("notFound", `there is no ${what} ${id}`, {
+  throw new AdminError("notFound", `there is no ${what} ${id}`, {
     fix: `${where} shows those there are`,
     code: "not_found",
   });
 };
 
-export const done = (outcome: OfficeOutcome): Extract<OfficeOutcome, { kind: "done" }> => {
-  if (outcome.kind === "refused") throw new OfficeFault("refused", outcome.reason, { code: "refused" });
+export const requireDone = (outcome: AdminResult): Extract<AdminResult, { kind: "done" }> => {
+  if (outcome.kind === "refused") throw new AdminError("refused", outcome.reason, { code: "refused" });
   return outcome;
 };
 
 const refused = (why: string, fix: string): never => {
-  throw new OfficeFault("refused", why, { fix, code: "refused" });
+  throw new AdminError("refused", why, { fix, code: "refused" });
 };
 
-export const openKeyOffice = ({ reads, post, mode, clock, accountOf, models }: KeyOfficeParts): KeyOffice => {
+export const createKeyAdmin = ({ reads, post, mode, clock, accountOf, models }: KeyAdminDeps): KeyAdmin => {
   const rowOf = async (id: string): Promise<KeyRow> => (await reads.key(id)) ?? missing("key", id, "genrouter keys list");
 
   const catchUp = () => rollUpUsage({ reads, post, breathe: async () => undefined });
@@ -92,7 +92,7 @@ export const openKeyOffice = ({ reads, post, mode, clock, accountOf, models }: K
   };
   const insistOnNew = async (id: string): Promise<void> => {
     if ((await reads.key(id)) !== undefined)
-      throw new OfficeFault("failure", `the key ${id} was made, but the answer that showed it was lost`, {
+      throw new AdminError("failure", `the key ${id} was made, but the answer that showed it was lost`, {
         fix: `genrouter keys revoke ${id}, then genrouter keys create again`,
         code: "key_not_shown",
       });
@@ -109,7 +109,7 @@ export const openKeyOffice = ({ reads, post, mode, clock, accountOf, models }: K
       const whole: KeyTerms = { expiresAtMs, models: named, limits: { ...NO_LIMITS, ...limits } };
       const isBound = expiresAtMs !== null || named !== null || Object.keys(limits).length > 0;
       const made = { id, accountSeq: account.seq, scope, name, hash, start, ...(isBound ? { terms: whole } : {}) };
-      done(await post({ deed: "create-key", ...made, atMs: clock.nowMs() }));
+      requireDone(await post({ deed: "create-key", ...made, atMs: clock.nowMs() }));
       return { id, key, accountId, scope };
     },
     listKeys: async ({ accountId }) => {
@@ -121,7 +121,7 @@ export const openKeyOffice = ({ reads, post, mode, clock, accountOf, models }: K
       insistOn(change);
       // A first limit counts what was spent before: what is added up by then the writer has not to look for.
       if (change.limits) await catchUp();
-      done(await post({ deed: "set-key", keyId: id, ...change, atMs: clock.nowMs() }));
+      requireDone(await post({ deed: "set-key", keyId: id, ...change, atMs: clock.nowMs() }));
       return show(id);
     },
     rotateKey: async ({ reference, id: from, overlapMs }) => {
@@ -129,12 +129,12 @@ export const openKeyOffice = ({ reads, post, mode, clock, accountOf, models }: K
       const id = idFor("key", reference);
       await insistOnNew(id);
       const { key, hash, start } = newKey();
-      done(await post({ deed: "rotate-key", keyId: from, overlapMs, id, hash, start, atMs: clock.nowMs() }));
+      requireDone(await post({ deed: "rotate-key", keyId: from, overlapMs, id, hash, start, atMs: clock.nowMs() }));
       return { id, key, accountId, scope, from, fromExpiresAtMs: (await rowOf(from)).expiresAtMs ?? clock.nowMs() };
     },
     revokeKey: async ({ id }) => {
       const row = await rowOf(id);
-      if (row.revokedAtMs === null) done(await post({ deed: "revoke-key", keyId: id, atMs: clock.nowMs() }));
+      if (row.revokedAtMs === null) requireDone(await post({ deed: "revoke-key", keyId: id, atMs: clock.nowMs() }));
       return show(id);
     },
   };

@@ -1,22 +1,22 @@
 // Who wants something of the office: told with each request, and written beside everything that it changes.
 import type { Clock } from "../domain/clock.ts";
-import type { Actor, OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+import type { AdminMutation, AdminResult, Principal } from "../store/mutations.ts";
 
-type Post = (deed: OfficeDeed) => Promise<OfficeOutcome>;
+type Post = (deed: AdminMutation) => Promise<AdminResult>;
 /** The methods of the office, each of which takes `by` beside what it is asked. */
 export type By<Methods> = {
-  [M in keyof Methods]: Methods[M] extends (ask: infer Ask) => infer Answer ? (ask: Ask & { by?: Actor }) => Answer : never;
+  [M in keyof Methods]: Methods[M] extends (ask: infer Ask) => infer Answer ? (ask: Ask & { by?: Principal }) => Answer : never;
 };
 
 /** @param open the office over a way to have deeds carried out, which then come with who wanted them (null: nobody said). */
 export const withActors = <Methods extends object>(
-  open: (post: Post, by: Actor | null) => Methods,
+  open: (post: Post, by: Principal | null) => Methods,
   post: Post,
   clock: Clock,
 ): By<Methods> => {
   const plain = open(post, null);
   const nameOf = (name: string) => name as keyof Methods;
-  const methods = Object.keys(plain).map((name): [string, (ask: { by?: Actor }) => unknown] => [
+  const methods = Object.keys(plain).map((name): [string, (ask: { by?: Principal }) => unknown] => [
     name,
     ({ by, ...ask }) => {
       const office = by ? open((deed) => post({ ...deed, atMs: deed.atMs ?? clock.nowMs(), by }), by) : plain;

@@ -4,11 +4,11 @@ import type { Clock } from "../domain/clock.ts";
 import type { CheckOutcome, ListedJob, ListedRoute, Providers } from "../providers/port.ts";
 import { usableKey } from "../providers/provider-client.ts";
 import { type Vault, VaultFault } from "../providers/vault.ts";
-import type { Market, ProviderRow, RouteRow } from "../routing/inventory.ts";
+import type { Inventory, ProviderRow, RouteRow } from "../routing/inventory.ts";
 import type { NodeReads } from "../store/cluster-port.ts";
-import type { OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+import type { AdminMutation, AdminResult } from "../store/mutations.ts";
 import type { ProviderKeyRow } from "../store/store.ts";
-import { OfficeFault } from "./admin-error.ts";
+import { AdminError } from "./admin-error.ts";
 
 /** `costs`: what the provider takes for the least that can be asked, in words. */
 /** `reopened`: routes of the account that were down for its key or its balance, and are tried again. */
@@ -16,15 +16,15 @@ export type CheckedRoute = { id: string; provider: string; check: CheckOutcome; 
 /** `reachesMs`: how far back the provider's lists go. */
 export type JobList = { jobs: ListedJob[]; reachesMs: number };
 /** `isShadowed`: the settings have a key too, and theirs goes before it. */
-export type KeptKey = { account: string; id: string; isShadowed: boolean };
+export type StoredCredential = { account: string; id: string; isShadowed: boolean };
 
-export type ProviderOffice = {
+export type ProviderAdmin = {
   listProviders(ask: Record<string, never>): Promise<ProviderRow[]>;
   /** The catalogue in use. */
   listModels(ask: Record<string, never>): Promise<readonly Model[]>;
   listRoutes(ask: { model: string | null; provider: string | null }): Promise<RouteRow[]>;
   /** The key is sealed before it is written, and never told again. One that is kept already is replaced. */
-  setProviderKey(ask: { account: string; key: string }): Promise<KeptKey>;
+  setProviderKey(ask: { account: string; key: string }): Promise<StoredCredential>;
   dropProviderKey(ask: { account: string }): Promise<{ account: string }>;
   /** Seals every kept key anew under a new master key, and forgets the master keys before it. Refused while other nodes are alive. */
   rotateMasterKey(ask: Record<string, never>): Promise<{ accounts: string[] }>;
@@ -36,8 +36,8 @@ export type ProviderOffice = {
   switchRoute(ask: { id: string; reason: string | null }): Promise<RouteRow>;
 };
 
-export type ProviderOfficeParts = {
-  market: Market;
+export type ProviderAdminDeps = {
+  market: Inventory;
   vault: Vault;
   kept: () => Promise<ProviderKeyRow[]>;
   /** The nodes that share the store; null where one process alone writes. */
@@ -46,31 +46,31 @@ export type ProviderOfficeParts = {
   providers: () => Promise<Pick<Providers, "configured" | "list" | "traits" | "check">>;
   /** Told when a kept key was set or taken away (undefined), so that it is in use at once. */
   rekeyed: (account: string, key: string | undefined) => void;
-  post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+  post: (deed: AdminMutation) => Promise<AdminResult>;
   clock: Clock;
 };
 
-const done = (outcome: OfficeOutcome): void => {
-  if (outcome.kind === "refused") throw new OfficeFault("refused", outcome.reason, { code: "refused" });
+const done = (outcome: AdminResult): void => {
+  if (outcome.kind === "refused") throw new AdminError("refused", outcome.reason, { code: "refused" });
 };
 
 const LISTING_MS = 600_000;
 const CHECK_MS = 20_000;
 
 const noKey = (account: string) =>
-  new OfficeFault("refused", `there is no key of ${account}`, {
+  new AdminError("refused", `there is no key of ${account}`, {
     fix: `genrouter providers set-key ${account}`,
     code: "no_key",
   });
 
-export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice => {
+export const createProviderAdmin = (parts: ProviderAdminDeps): ProviderAdmin => {
   const { market, vault, rekeyed, post, clock } = parts;
   const accountOf = async (account: string): Promise<ProviderRow> => {
     const rows = await market.providers();
     // Whoever names one interface of an account means the account.
     const known = rows.find((row) => row.account === account) ?? rows.find(({ id }) => id === account);
     if (known) return known;
-    throw new OfficeFault("notFound", `there is no provider account ${account}`, {
+    throw new AdminError("notFound", `there is no provider account ${account}`, {
       fix: `there are ${[...new Set(rows.map((row) => row.account))].join(", ")}`,
       code: "not_found",
     });
@@ -78,7 +78,7 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
   const routeOf = async (id: string): Promise<RouteRow> => {
     const known = (await market.routes()).find((row) => row.id === id);
     if (known) return known;
-    throw new OfficeFault("notFound", `there is no route ${id}`, {
+    throw new AdminError("notFound", `there is no route ${id}`, {
       fix: "genrouter routes list shows those there are",
       code: "not_found",
     });
@@ -87,7 +87,7 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
     try {
       return work();
     } catch (fault) {
-      if (fault instanceof VaultFault) throw new OfficeFault("unwritable", fault.message, { code: "key_unreadable" });
+      if (fault instanceof VaultFault) throw new AdminError("unwritable", fault.message, { code: "key_unreadable" });
       throw fault;
     }
   };
@@ -98,7 +98,7 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
     const alive = (await nodes.list(0, { visits: true })).filter(({ endedAtMs }) => endedAtMs === null);
     if (alive.length <= 1) return;
     const names = await nodes.names(alive.map(({ epoch }) => epoch));
-    throw new OfficeFault("tryAgain", `more than one node is alive: ${[...names.values()].join(", ")}`, {
+    throw new AdminError("tryAgain", `more than one node is alive: ${[...names.values()].join(", ")}`, {
       fix: "stop the other nodes, rotate, copy provider-keys.master to every node, start them",
       code: "nodes_alive",
     });
@@ -119,7 +119,7 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
         key = undefined;
       }
       if (key === undefined)
-        throw new OfficeFault("usage", "a key is one word of printable ASCII; what was given cannot be sent", {
+        throw new AdminError("usage", "a key is one word of printable ASCII; what was given cannot be sent", {
           code: "bad_key",
         });
       const usable = key;
@@ -151,7 +151,7 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
     listJobs: async ({ provider, routes, sinceMs }) => {
       const known = (await market.providers()).find(({ id }) => id === provider);
       if (!known)
-        throw new OfficeFault("notFound", `there is no provider ${provider}`, {
+        throw new AdminError("notFound", `there is no provider ${provider}`, {
           fix: "genrouter providers list shows those there are",
           code: "not_found",
         });
@@ -160,7 +160,7 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
       const asked = [...(await market.routesOf(provider)), ...routes];
       const outcome = await providers.list(provider, asked, sinceMs, AbortSignal.timeout(LISTING_MS));
       if (outcome.kind === "none")
-        throw new OfficeFault(
+        throw new AdminError(
           "refused",
           `${known.name} has no list of jobs that can be asked for; genrouter orphans lists what is open here`,
           {
@@ -168,7 +168,7 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
           },
         );
       if (outcome.kind === "unclear")
-        throw new OfficeFault("tryAgain", `the list of ${known.name} could not be read whole: ${outcome.detail}`, {
+        throw new AdminError("tryAgain", `the list of ${known.name} could not be read whole: ${outcome.detail}`, {
           code: "list_unread",
         });
       return { jobs: outcome.jobs, reachesMs: providers.traits(provider).findWindowMs };

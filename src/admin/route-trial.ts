@@ -5,8 +5,8 @@ import { hashApiKey } from "../domain/ids.ts";
 import type { Credits, Failure, GenerationStatus, JsonObject } from "../domain/types.ts";
 import type { Submit } from "../generations/submit.ts";
 import type { StoreReads } from "../store/store.ts";
-import { OfficeFault } from "./admin-error.ts";
-import type { Office } from "./admin-service.ts";
+import { AdminError } from "./admin-error.ts";
+import type { AdminService } from "./admin-service.ts";
 import { newReference } from "./request-reference.ts";
 
 /** A trial as it stands. `failure`: why the provider did not deliver; `costCredits`: what such a generation is sold for, once it ended. */
@@ -25,8 +25,8 @@ export type RouteTrials = {
   findTrial(ask: { generationId: string }): Promise<Trial>;
 };
 
-export type RouteTrialsParts = {
-  office: Pick<Office, "createAccount" | "createKey" | "revokeKey" | "addCredits">;
+export type RouteTrialsDeps = {
+  office: Pick<AdminService, "createAccount" | "createKey" | "revokeKey" | "addCredits">;
   reads: StoreReads;
   /** Null where no service runs that could. */
   submit: Submit | null;
@@ -48,16 +48,16 @@ const leastInput = (model: Model): JsonObject => {
     else if (name === "duration" && isRange(field) && field.excludes === undefined) input.duration = field.min;
   }
   if (lacking.length === 0) return input;
-  throw new OfficeFault("usage", `${model.id} needs ${lacking.join(", ")}, which cannot be made up`, {
+  throw new AdminError("usage", `${model.id} needs ${lacking.join(", ")}, which cannot be made up`, {
     fix: `--input '{"${lacking[0]}":"https://…"}'`,
     code: "input_needed",
   });
 };
 
-export const openRouteTrials = ({ office, reads, submit, modelOf }: RouteTrialsParts): RouteTrials => {
+export const createRouteTrials = ({ office, reads, submit, modelOf }: RouteTrialsDeps): RouteTrials => {
   const find = async (generationId: string): Promise<Trial> => {
     const record = await reads.findGeneration(generationId);
-    if (!record) throw new OfficeFault("notFound", `there is no generation ${generationId}`, { code: "not_found" });
+    if (!record) throw new AdminError("notFound", `there is no generation ${generationId}`, { code: "not_found" });
     const attempts = await reads.attemptsOf(record.seq);
     const { accountId, status, reservedCredits, costCredits, error } = record;
     const own = attempts.findLast(({ failure }) => failure !== null)?.failure ?? null;
@@ -71,12 +71,12 @@ export const openRouteTrials = ({ office, reads, submit, modelOf }: RouteTrialsP
     findTrial: ({ generationId }) => find(generationId),
     tryRoute: async ({ reference, id, input }) => {
       if (submit === null)
-        throw new OfficeFault("tryAgain", "a route is tried by the running service, and none runs here", {
+        throw new AdminError("tryAgain", "a route is tried by the running service, and none runs here", {
           fix: "genrouter serve, then the same command again",
           code: "not_running",
         });
       const model = modelOf(id);
-      if (!model) throw new OfficeFault("notFound", `there is no route ${id}`, { code: "not_found" });
+      if (!model) throw new AdminError("notFound", `there is no route ${id}`, { code: "not_found" });
       const body = { model: model.id, input: input ?? leastInput(model) };
       const { id: accountId, availableCredits } = await office.createAccount({ reference: NAME, name: NAME, creditCredits: 0 });
       // Asked again once it is bought, its hold stands between what is available and what was then missing.

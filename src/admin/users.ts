@@ -1,18 +1,18 @@
 // The part of the office that is about people: who may sign in and as what, and the links that let somebody in once.
 import type { Clock } from "../domain/clock.ts";
 import { hashToken, newId, newToken } from "../domain/ids.ts";
-import type { OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+import type { AdminMutation, AdminResult } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import { type PersonRole, readEmail } from "../store/user-mutations.ts";
 import type { InvitationRow, PersonRow } from "../store/user-reads.ts";
-import { OfficeFault } from "./admin-error.ts";
-import { done } from "./keys.ts";
+import { AdminError } from "./admin-error.ts";
+import { requireDone } from "./keys.ts";
 
 /** `path`: where it leads in the console, with the token that is kept as a hash only. */
 export type MadeLink = { id: string; path: string; email: string | null; expiresAtMs: number };
 
 /** People are named by their id or their address. */
-export type PeopleOffice = {
+export type UserAdmin = {
   /** Invitations are those that can still be used. */
   listPeople(ask: Record<string, never>): Promise<{ people: PersonRow[]; invitations: InvitationRow[] }>;
   /** Invites somebody new: to an account, to one that is made for them under a name, or, operators and viewers, to none. */
@@ -29,14 +29,14 @@ const MINUTE_MS = 60_000;
 const VALID_MS = { setup: 30 * MINUTE_MS, invite: 7 * 1440 * MINUTE_MS, reset: 1440 * MINUTE_MS } as const;
 const PATHS = { setup: "/console/setup", invite: "/console/join", reset: "/console/reset" } as const;
 
-type Parts = { reads: StoreReads; post: (deed: OfficeDeed) => Promise<OfficeOutcome>; clock: Clock };
+type Parts = { reads: StoreReads; post: (deed: AdminMutation) => Promise<AdminResult>; clock: Clock };
 
-export const openPeopleOffice = ({ reads, post, clock }: Parts): PeopleOffice => {
+export const createUserAdmin = ({ reads, post, clock }: Parts): UserAdmin => {
   const personOf = async (named: string): Promise<PersonRow> => {
     const email = readEmail(named);
     const found = (await reads.people()).find((person) => person.id === named || person.email === email);
     if (found) return found;
-    throw new OfficeFault("notFound", `there is no person ${named}`, {
+    throw new AdminError("notFound", `there is no person ${named}`, {
       fix: "genrouter people list shows those there are",
       code: "not_found",
     });
@@ -53,7 +53,9 @@ export const openPeopleOffice = ({ reads, post, clock }: Parts): PeopleOffice =>
     const atMs = clock.nowMs();
     const expiresAtMs = atMs + VALID_MS[kind];
     const hash = hashToken(token);
-    done(await post({ deed: "invite", id, hash, kind, role, accountSeq, accountName, email, personId, expiresAtMs, atMs }));
+    requireDone(
+      await post({ deed: "invite", id, hash, kind, role, accountSeq, accountName, email, personId, expiresAtMs, atMs }),
+    );
     // In the fragment it reaches neither a log nor another site.
     return { id, path: `${PATHS[kind]}#${token}`, email, expiresAtMs };
   };
@@ -69,26 +71,26 @@ export const openPeopleOffice = ({ reads, post, clock }: Parts): PeopleOffice =>
     invitePerson: async ({ email: text, role, accountId, accountName }) => {
       const email = readEmail(text);
       if (email === undefined)
-        throw new OfficeFault("usage", `${JSON.stringify(text)} is not an e-mail address`, { code: "bad_email" });
+        throw new AdminError("usage", `${JSON.stringify(text)} is not an e-mail address`, { code: "bad_email" });
       if (role === "member" && accountId === null && accountName === null)
-        throw new OfficeFault("usage", "a member needs an account: name one, or the one to be made", { code: "no_account" });
+        throw new AdminError("usage", "a member needs an account: name one, or the one to be made", { code: "no_account" });
       if (accountId !== null && accountName !== null)
-        throw new OfficeFault("usage", "name an account that there is or one to be made, not both", { code: "two_accounts" });
+        throw new AdminError("usage", "name an account that there is or one to be made, not both", { code: "two_accounts" });
       const account = accountId === null ? null : await reads.account(accountId);
       if (account === undefined)
-        throw new OfficeFault("notFound", `there is no account ${accountId}`, {
+        throw new AdminError("notFound", `there is no account ${accountId}`, {
           fix: "genrouter accounts list shows those there are",
           code: "not_found",
         });
       return link("invite", { role, email, accountSeq: account?.seq ?? null, accountName });
     },
     withdrawInvitation: async ({ id }) => {
-      done(await post({ deed: "withdraw-invitation", invitationId: id, atMs: clock.nowMs() }));
+      requireDone(await post({ deed: "withdraw-invitation", invitationId: id, atMs: clock.nowMs() }));
       return { id };
     },
     setPerson: async ({ person, ...change }) => {
       const { id } = await personOf(person);
-      done(await post({ deed: "set-person", personId: id, ...change, atMs: clock.nowMs() }));
+      requireDone(await post({ deed: "set-person", personId: id, ...change, atMs: clock.nowMs() }));
       return personOf(id);
     },
     resetPerson: async ({ person }) => {

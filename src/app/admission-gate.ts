@@ -1,10 +1,10 @@
 // Whether a submission may come in: not while the service starts or leaves, nor while it has more to write than it can.
 import type { Ledger } from "../../actors/ledger.ts";
 import type { Settings } from "../config/schema.ts";
-import type { Door } from "../generations/submit.ts";
+import type { AdmissionState } from "../generations/submit.ts";
 import type { Life } from "./readiness.ts";
 
-export type DoorParts = {
+export type AdmissionGateDeps = {
   life: () => Life;
   load: Ledger["load"];
   /** Whether another node goes on with what this one leaves. */
@@ -12,7 +12,7 @@ export type DoorParts = {
   limits: Pick<Settings["limits"], "waiting_submissions" | "slow_commit_ms">;
 };
 
-export const openDoor = (parts: DoorParts) => (): Door => {
+export const createAdmissionGate = (parts: AdmissionGateDeps) => (): AdmissionState => {
   const { limits } = parts;
   const life = parts.life();
   // What is accepted while one of several nodes leaves is gone on with by another; the last of them turns away what nobody would go on with.

@@ -10,7 +10,7 @@ const spoken = (ms: number): string => {
 };
 
 /** What is called now and then. `aheadMs`: how far the service's clock, which only goes forward, is ahead of the machine's. */
-export const openClockWatch = (log: Log): ((aheadMs: number) => void) => {
+export const createClockMonitor = (log: Log): ((aheadMs: number) => void) => {
   let toldMs = 0;
   return (aheadMs) => {
     // Told is what changed: one that stays apart is a gauge.

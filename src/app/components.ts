@@ -1,47 +1,47 @@
 // Joins the rooms: the engine, the providers and media it works with, and the HTTP door before it.
 import { setImmediate } from "node:timers";
 import type { Catalogue } from "../../catalogue/load.ts";
-import type { Office } from "../admin/admin-service.ts";
-import { openTill, type Till } from "../billing/checkout.ts";
-import type { Tenure } from "../cluster/lease-keeper.ts";
-import { openMembership } from "../cluster/membership.ts";
+import type { AdminService } from "../admin/admin-service.ts";
+import { type Checkout, createCheckout } from "../billing/checkout.ts";
+import type { LeaseKeeper } from "../cluster/lease-keeper.ts";
+import { createMembership } from "../cluster/membership.ts";
 import { BadSetting, type Settings } from "../config/schema.ts";
-import { openConsole } from "../console/console.ts";
+import { createConsole } from "../console/console.ts";
 import type { MakingService } from "../console/generations-api.ts";
 import type { Operating } from "../console/operator/deps.ts";
-import { openSessions } from "../console/sessions.ts";
+import { createSessions } from "../console/sessions.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Decide } from "../domain/operator-decision.ts";
-import type { KeptFiles } from "../files/create-storage.ts";
+import type { ResultStorage } from "../files/create-storage.ts";
 import type { Spool } from "../files/inline-spool.ts";
 import type { Copies } from "../files/input-copies.ts";
 import type { Files } from "../files/port.ts";
 import { serveThrough } from "../files/proxy-download.ts";
-import { openInputLinks } from "../files/signed-input-links.ts";
-import { openLinks } from "../files/signed-links.ts";
-import { shareWatch } from "../generations/commit-listeners.ts";
-import { type Http, openHttp } from "../http/server.ts";
-import { openGiving } from "../inputs/provider-inputs.ts";
-import { type Inspector, openInspector } from "../inspector/inspector.ts";
+import { createSignedInputLinks } from "../files/signed-input-links.ts";
+import { createSignedLinks } from "../files/signed-links.ts";
+import { createCommitListeners } from "../generations/commit-listeners.ts";
+import { createHttpServer, type Http } from "../http/server.ts";
+import { createProviderInputs } from "../inputs/provider-inputs.ts";
+import { createInspector, type Inspector } from "../inspector/inspector.ts";
 import type { Log } from "../logging/events.ts";
 import { readAllowed } from "../media/host-allowlist.ts";
-import { tellCalls } from "../providers/call-logging.ts";
-import { type Callbacks, openCallbacks } from "../providers/callback-urls.ts";
+import { logCalls } from "../providers/call-logging.ts";
+import { type Callbacks, createCallbackUrls } from "../providers/callback-urls.ts";
 import type { Dialects } from "../providers/dialect/load.ts";
 import { callProvider } from "../providers/http-call.ts";
 import type { Providers } from "../providers/port.ts";
-import { type CallTimes, openProviders } from "../providers/providers.ts";
+import { type CallTimes, createProviders } from "../providers/providers.ts";
 import type { Store } from "../store/store.ts";
-import { openStanding } from "../telemetry/gauge-sources.ts";
+import { createGaugeSources } from "../telemetry/gauge-sources.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { joinEngine } from "./core.ts";
-import type { Engine, EngineParts } from "./core-types.ts";
-import { openSweeping } from "./file-sweeper.ts";
-import { openUpkeep, type Upkeep } from "./maintenance.ts";
+import type { Core, CoreDeps } from "./core-types.ts";
+import { createFileSweeper } from "./file-sweeper.ts";
+import { createMaintenance, type Maintenance } from "./maintenance.ts";
 import { type JoinedMediaOptions, joinMedia } from "./media-component.ts";
 
 /** What the rooms are joined from. */
-export type RoomsParts = Pick<KeptFiles, "outcomes" | "isDiskFull" | "isBucketDown" | "waiting"> & {
+export type ComponentsDeps = Pick<ResultStorage, "outcomes" | "isDiskFull" | "isBucketDown" | "waiting"> & {
   settings: Settings;
   clock: Clock;
   /** Sees what the door answers and tells it to Prometheus. Its log is `log`, or what passes there is not counted. */
@@ -57,7 +57,7 @@ export type RoomsParts = Pick<KeptFiles, "outcomes" | "isDiskFull" | "isBucketDo
   /** How many times faster than life the providers are (the simulator's speed). */
   pace: number;
   /** Put around the taking up of each generation at a start. */
-  takingUp?: EngineParts["takingUp"];
+  takingUp?: CoreDeps["takingUp"];
   /** Time that passes also while this process is stopped, ms; where it is to differ from the machine's. */
   monoMs?: () => number;
   /** Told once, when a commit ended in doubt or another node took over: the process has to end. */
@@ -67,21 +67,21 @@ export type RoomsParts = Pick<KeptFiles, "outcomes" | "isDiskFull" | "isBucketDo
   /** Deadlines of calls to providers, where they are to differ. */
   callTimes?: Partial<CallTimes>;
   /** What an operator may do; asked for by the console's first request. */
-  office: () => Promise<Office>;
+  office: () => Promise<AdminService>;
   /** Where tests let media be found, and the control of the guard's test. */
   media?: JoinedMediaOptions;
 };
 
-export type Rooms = Pick<
-  Engine,
+export type Components = Pick<
+  Core,
   "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue" | "stuck" | "watch"
 > & {
   decide: Decide;
   http: Http;
   /** This node among those that share the store; null where there is only one. */
-  tenure: Tenure | null;
+  tenure: LeaseKeeper | null;
   issueToken: Inspector["issueToken"];
-  upkeep: Upkeep;
+  upkeep: Maintenance;
   /** What operators are told of the running service. */
   operating: () => Promise<Operating>;
   /** The address that file links are built from, unless the settings name one. */
@@ -89,7 +89,7 @@ export type Rooms = Pick<
   /** Deletes files past their retention. */
   sweep: () => Promise<void>;
   /** Where credits are bought. */
-  till: Till;
+  till: Checkout;
   /** What the console makes generations with. */
   making: MakingService;
   providers: Providers;
@@ -105,13 +105,13 @@ export type Rooms = Pick<
 const MIN_CLOSING_MS = 1000;
 
 /** The providers, as the settings have them. @throws BadSetting for a credential that cannot be sent. */
-const openDesks = ({ settings, clock, log, store, copies, callTimes, dialects }: RoomsParts, callbacks: Callbacks) => {
+const openDesks = ({ settings, clock, log, store, copies, callTimes, dialects }: ComponentsDeps, callbacks: Callbacks) => {
   const isOwned = async (provider: string, jobId: string) => (await store.jobOwner(provider, jobId)) !== undefined;
   try {
     const more = { ...(callTimes ? { timeouts: callTimes } : {}), ...(dialects ? { dialects } : {}) };
-    const call = tellCalls(callProvider, log);
+    const call = logCalls(callProvider, log);
     const { nowMs } = clock;
-    return openProviders({
+    return createProviders({
       settings: settings.providers,
       nowMs,
       copyOf: copies.open,
@@ -125,16 +125,16 @@ const openDesks = ({ settings, clock, log, store, copies, callTimes, dialects }:
   }
 };
 
-export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
+export const createComponents = async (parts: ComponentsDeps): Promise<Components> => {
   const { settings, clock, log, store, files, spool, telemetry } = parts;
-  const callbacks = openCallbacks({ secretHex: await store.secret("callbacks"), publicUrl: settings.server.public_url });
+  const callbacks = createCallbackUrls({ secretHex: await store.secret("callbacks"), publicUrl: settings.server.public_url });
   const providers = openDesks(parts, callbacks);
   let baseUrl = settings.server.public_url;
   let ownUrl = "";
 
   const named = readAllowed(settings.media.allow);
   const allows: typeof named = parts.media?.guard === "off" ? () => true : named;
-  const membership = openMembership({
+  const membership = createMembership({
     ...{ node: store.node, reads: store, clock, log, ended: parts.unknownOutcome },
     ...(parts.monoMs ? { monoMs: parts.monoMs } : {}),
     engine: () => engine,
@@ -146,7 +146,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   });
   const { tenure, neighbours, office, nameGeneration, nodes, alive, isAnotherThere } = membership;
   const joined = joinMedia(parts, providers, allows, parts.media);
-  const inputLinks = openInputLinks(await store.secret("inputs"), clock.nowMs);
+  const inputLinks = createSignedInputLinks(await store.secret("inputs"), clock.nowMs);
   const engine = await joinEngine({
     limits: settings.limits,
     clock,
@@ -156,7 +156,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     providers,
     media: joined.media,
     inputs: {
-      giving: openGiving({
+      giving: createProviderInputs({
         ...{ links: settings.files.provider_links, publicUrl: settings.server.public_url, providers },
         ownUrl: () => ownUrl,
       }),
@@ -176,20 +176,20 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
     ...{ callersChanged: () => http.callersChanged(), peopleChanged: () => sessions.forget() },
   });
-  const links = openLinks({
+  const links = createSignedLinks({
     secretHex: await store.secret("links"),
     baseUrl: () => baseUrl,
     validS: settings.limits.link_s,
     clock,
   });
   const startedAtMs = clock.nowMs();
-  const sessions = openSessions({ reads: store, post: engine.post, clock });
-  const standing = openStanding({
+  const sessions = createSessions({ reads: store, post: engine.post, clock });
+  const standing = createGaugeSources({
     ...{ settings, clock, engine, nodes: alive, reads: store, waiting: parts.waiting },
     isAway: tenure?.isAway,
   });
-  const watching = shareWatch(engine.watch);
-  const inspector = openInspector({
+  const watching = createCommitListeners(engine.watch);
+  const inspector = createInspector({
     ...{ settings, reads: store, nowMs: clock.nowMs, ledger: engine.ledger, health: engine.health, watch: watching() },
     simulated: (await store.mode()) === "test",
     ...{ isAwake: engine.supervisor.isAwake, counts: () => engine.supervisor.counts(), post: engine.post },
@@ -203,13 +203,13 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
       return token === null || role === undefined ? null : { role, isStillIn: () => sessions.isStillIn(token, role) };
     },
   });
-  const till = openTill({
+  const till = createCheckout({
     ...{ settings, clock, log, reads: store, mode: await store.mode(), post: engine.post },
     baseUrl: () => baseUrl,
   });
   const operating = async () => {
-    const { openOperating } = await import("../console/operator/service-reads.ts");
-    return openOperating({ settings, clock, reads: store, rooms: engine, kept: parts, url: () => baseUrl, startedAtMs });
+    const { createServiceReads } = await import("../console/operator/service-reads.ts");
+    return createServiceReads({ settings, clock, reads: store, rooms: engine, kept: parts, url: () => baseUrl, startedAtMs });
   };
   const closing = new AbortController();
   const making: MakingService = {
@@ -220,7 +220,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     thumbnail: joined.thumbnail,
     keepOpen: (request) => http.keepOpen(request),
   };
-  const answerConsole = openConsole({
+  const answerConsole = createConsole({
     making,
     ...{ settings, clock, log, sessions, till, office: parts.office, issueToken: inspector.issueToken },
     isAtHome: inspector.isAtHome,
@@ -228,7 +228,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     rollUpUsage: () => upkeep.rollUpUsage(),
     operating,
   });
-  const http: Http = openHttp({
+  const http: Http = createHttpServer({
     ...{ settings, clock, log },
     reads: {
       callerByKeyHash: (hash) => store.callerByKeyHash(hash),
@@ -250,7 +250,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     sharedBurst: store.node === null ? null : { nodes: alive, take: store.node.takeBurst },
   });
 
-  const upkeep = openUpkeep({
+  const upkeep = createMaintenance({
     reads: store,
     ...{ post: engine.post, clock, log },
     keys: http.keyUse,
@@ -259,7 +259,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
 
   /** A drain's answers and its attempts share one end. */
   let drainEndsAtMs = 0;
-  const sweep = openSweeping({
+  const sweep = createFileSweeper({
     ...{ clock, log, store, files, spool, outcomes: parts.outcomes, copies: parts.copies, post: engine.post },
     // One of several nodes does it for all.
     isFirst: () => tenure?.isFirst() ?? true,

@@ -1,6 +1,6 @@
 // What the engine is joined from, and what it answers to.
 
-import type { HealthDesk } from "../../actors/circuit-breaker/registry.ts";
+import type { CircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
 import type { Ledger } from "../../actors/ledger.ts";
 import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
 import type { TakingUp } from "../../actors/supervisor/types.ts";
@@ -8,25 +8,25 @@ import type { Catalogue } from "../../catalogue/load.ts";
 import type { Sharing } from "../cluster/takeover.ts";
 import type { Settings } from "../config/schema.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { EffectsParts } from "../effects/deps.ts";
+import type { EffectsDeps } from "../effects/deps.ts";
 import type { Effects } from "../effects/dispatcher.ts";
 import type { OutcomeSpool } from "../files/outcome-spool.ts";
 import type { Files } from "../files/port.ts";
-import type { CommittedParts, Watch } from "../generations/post-commit.ts";
+import type { CommitListener, PostCommitDeps } from "../generations/post-commit.ts";
 import type { Quote } from "../generations/preview.ts";
 import type { Records } from "../generations/record-cache.ts";
 import type { Stuck } from "../generations/stuck.ts";
-import type { CorridorParts, Submit } from "../generations/submit.ts";
+import type { Submit, SubmitDeps } from "../generations/submit.ts";
 import type { Log } from "../logging/events.ts";
 import type { Media } from "../media/port.ts";
 import type { Providers } from "../providers/port.ts";
 import type { Routes } from "../routing/route-table.ts";
-import type { Deed, OutcomeOf } from "../store/mutations.ts";
+import type { Mutation, ResultOf } from "../store/mutations.ts";
 import type { Store } from "../store/store.ts";
 import type { Life } from "./readiness.ts";
 
 /** What the engine is joined from: the service gives it the world, the simulation a world of its own. */
-export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged"> & {
+export type CoreDeps = Pick<PostCommitDeps, "callersChanged" | "peopleChanged"> & {
   limits: Settings["limits"];
   clock: Clock;
   log: Log;
@@ -35,7 +35,7 @@ export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged
   providers: Providers;
   media: Media;
   /** How providers are given copies of pinned inputs; `isTrusting`, `mostBytes`: `media.unpinned` and `media.pin_bytes`. */
-  inputs: Pick<EffectsParts, "giving" | "signInput"> & CorridorParts["pins"];
+  inputs: Pick<EffectsDeps, "giving" | "signInput"> & SubmitDeps["pins"];
   allowsHost: (host: string) => boolean;
   catalogue: Catalogue;
   /** Attempts of one generation that may deliver something else before it fails; absent or 0: as many as there are routes. */
@@ -47,7 +47,7 @@ export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged
   /** Calls back at the end of this turn of the event loop. */
   soon: (then: () => void) => void;
   /** Names a new generation: its row number, which always rises, and its id. */
-  nameGeneration: CorridorParts["nameGeneration"];
+  nameGeneration: SubmitDeps["nameGeneration"];
   /** Put around the taking up of each generation at a start. */
   takingUp?: TakingUp;
   /** Resolves when this node can be sure that nobody has taken over what it owns. */
@@ -72,7 +72,7 @@ export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged
   unknownOutcome: () => void;
 };
 
-export type Engine = Sharing & {
+export type Core = Sharing & {
   submit: Submit;
   quote: Quote;
   ledger: Ledger;
@@ -80,14 +80,14 @@ export type Engine = Sharing & {
   effects: Effects;
   routes: Routes;
   records: Records;
-  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
   readiness: () => { ready: boolean; faults: string[] };
   /** Whether the disk takes no more writes. */
   isDiskFull: () => boolean;
   life: () => Life;
   /** The health of each route that was ever judged. */
-  health: HealthDesk;
-  watch: Watch;
+  health: CircuitBreakers;
+  watch: CommitListener;
   /** Generations that do not go on by themselves. */
   stuck: Stuck;
   /** Reads what had not ended and goes on; submissions are taken from then on. */

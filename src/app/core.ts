@@ -1,42 +1,42 @@
 // The engine: ledger, supervisor, effects, routes and corridor joined into one whole that knows no sockets and no clock of its own.
 
-import { openAccountFaults } from "../../actors/circuit-breaker/account-faults.ts";
+import { createAccountFaults } from "../../actors/circuit-breaker/account-faults.ts";
 import { verdictOf } from "../../actors/circuit-breaker/machine.ts";
-import { type HealthDesk, openHealthDesk } from "../../actors/circuit-breaker/registry.ts";
+import { type CircuitBreakers, createCircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
-import { openLedger } from "../../actors/ledger.ts";
+import { createLedger } from "../../actors/ledger.ts";
 import { Supervisor } from "../../actors/supervisor/supervisor.ts";
-import { openSharing } from "../cluster/takeover.ts";
+import { createTakeover } from "../cluster/takeover.ts";
 import type { Failure } from "../domain/types.ts";
-import { type Effects, openEffects } from "../effects/dispatcher.ts";
-import { openInHand } from "../effects/pending-outcomes.ts";
+import { createDispatcher, type Effects } from "../effects/dispatcher.ts";
+import { createPendingOutcomes } from "../effects/pending-outcomes.ts";
 import { retryMs } from "../effects/task-runner.ts";
-import { openAttempts } from "../generations/attempt-cache.ts";
-import { openLate } from "../generations/late-results.ts";
-import { openCommitted, type Watch } from "../generations/post-commit.ts";
-import { openQuoting } from "../generations/preview.ts";
-import { openRecords } from "../generations/record-cache.ts";
-import { openRestored } from "../generations/restored-state.ts";
-import { openStuck } from "../generations/stuck.ts";
-import { openCorridor } from "../generations/submit.ts";
-import { DELIVERIES_KEPT, openRoutes } from "../routing/route-table.ts";
-import { DatabaseAway } from "../store/errors.ts";
-import { openFacts } from "../telemetry/attempt-events.ts";
-import { openDoor } from "./admission-gate.ts";
-import type { Engine, EngineParts } from "./core-types.ts";
-import { type Life, openReadiness } from "./readiness.ts";
-import { openRecovery } from "./recovery.ts";
+import { createAttemptCache } from "../generations/attempt-cache.ts";
+import { createLateResults } from "../generations/late-results.ts";
+import { type CommitListener, createPostCommit } from "../generations/post-commit.ts";
+import { createPreview } from "../generations/preview.ts";
+import { createRecordCache } from "../generations/record-cache.ts";
+import { createRestoredState } from "../generations/restored-state.ts";
+import { createStuck } from "../generations/stuck.ts";
+import { createSubmit } from "../generations/submit.ts";
+import { createRouteTable, MAX_STORED_DELIVERIES } from "../routing/route-table.ts";
+import { DatabaseUnavailable } from "../store/errors.ts";
+import { createAttemptEvents } from "../telemetry/attempt-events.ts";
+import { createAdmissionGate } from "./admission-gate.ts";
+import type { Core, CoreDeps } from "./core-types.ts";
+import { createReadiness, type Life } from "./readiness.ts";
+import { createRecovery } from "./recovery.ts";
 
 /** How often a drain looks whether everything under way has ended. */
 const DRAIN_LOOK_MS = 20;
 
 const reasonOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
-export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
+export const joinEngine = async (parts: CoreDeps): Promise<Core> => {
   const { limits, clock, log, store, files, providers, media, inputs, soon } = parts;
   let life: Life = "starting";
 
-  const ledger = openLedger({
+  const ledger = createLedger({
     commit: (deeds) => store.commit(deeds),
     clock,
     soon,
@@ -55,19 +55,19 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   });
   const { post } = ledger;
   const isFull = () => ledger.load().isFull || (parts.isDiskFull?.() ?? false);
-  const readiness = openReadiness(() => life, { isFull, isAway: parts.isAway, isBucketDown: parts.isBucketDown });
-  const stuck = openStuck(log);
-  const records = openRecords(store, store.node === null, parts.isSure);
-  const attempts = openAttempts(store);
-  const facts = openFacts({ log, attempts, reads: store, catalogue: () => routes.catalogue() });
+  const readiness = createReadiness(() => life, { isFull, isAway: parts.isAway, isBucketDown: parts.isBucketDown });
+  const stuck = createStuck(log);
+  const records = createRecordCache(store, store.node === null, parts.isSure);
+  const attempts = createAttemptCache(store);
+  const facts = createAttemptEvents({ log, attempts, reads: store, catalogue: () => routes.catalogue() });
 
   // Read before anything is opened that a timer wakes: what that calls has to be there.
   const saved = {
     ...{ health: await store.routeHealth(), off: await store.switchedOff() },
     // Of several nodes another may have been seen since; one that ended while it could not reach the store could do nothing from then on.
     lastAliveMs: Math.min(await store.lastSeenMs(), store.node?.formerAwaySinceMs ?? Number.POSITIVE_INFINITY),
-    deliveries: await store.recentDeliveries(DELIVERIES_KEPT),
-    restored: await openRestored(store, { specOf: (routeId) => routes.specOf(routeId) }),
+    deliveries: await store.recentDeliveries(MAX_STORED_DELIVERIES),
+    restored: await createRestoredState(store, { specOf: (routeId) => routes.specOf(routeId) }),
   };
   /** Routes change together: one line tells of them all. */
   let isTogether = false;
@@ -79,7 +79,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
         : `genrouter providers set-key ${provider}, or correct what the reason names, then genrouter routes test ${routeId}`;
     log("route needs its operator", { route_id: routeId, provider, error_code, reason: detail, action });
   };
-  const health: HealthDesk = openHealthDesk(clock, saved.health, (routeId, state, snapshot, why) => {
+  const health: CircuitBreakers = createCircuitBreakers(clock, saved.health, (routeId, state, snapshot, why) => {
     // Those that go up or down with the key of a provider are one line together.
     if (!isTogether && !accountFaults.isFollowing())
       log("route state changed", { route_id: routeId, state, ...(why ? { error_code: why.class, reason: why.detail } : {}) });
@@ -89,7 +89,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     void post({ deed: "save-route-health", routeId, snapshot, atMs: clock.nowMs() }).catch(() => undefined);
     supervisor.routesChanged([routeId]);
   });
-  const routes = openRoutes({
+  const routes = createRouteTable({
     catalogue: parts.catalogue,
     ...{ health, deliveries: saved.deliveries },
     isConfigured: (providerId) => providers.configured(providerId),
@@ -101,7 +101,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     ...(parts.nodes ? { nodes: parts.nodes } : {}),
   });
 
-  const accountFaults = openAccountFaults({
+  const accountFaults = createAccountFaults({
     ...{ health, sharingKey: routes.sharingKey },
     closedOthers: (routeId, count) =>
       log("route state changed", { state: "open", count, reason: `the other routes with the key of ${routeId}` }),
@@ -113,8 +113,8 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   };
   const asksByKey = (provider: string) => providers.traits(provider).recovery === "key";
   const isAway = parts.isAway ?? (() => false);
-  const inHand = parts.outcomes && openInHand({ spool: parts.outcomes, clock, log, isAway, asksByKey });
-  const late = openLate({ post, abandon, log, recordOf: store.generationBySeq });
+  const inHand = parts.outcomes && createPendingOutcomes({ spool: parts.outcomes, clock, log, isAway, asksByKey });
+  const late = createLateResults({ post, abandon, log, recordOf: store.generationBySeq });
   /** Answers that are being noted, by generation, attempt and kind: one may wait in the mailbox of its machine as well. */
   const noting = new Set<string>();
   const lateReport = (seq: number, event: GenerationEvent): void => {
@@ -145,7 +145,8 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
     unread: ({ id }, times, fault) => {
       // A store that is away says so itself, once.
-      if (!(fault instanceof DatabaseAway)) log("effect failed", { event: "waking", generation_id: id, reason: reasonOf(fault) });
+      if (!(fault instanceof DatabaseUnavailable))
+        log("effect failed", { event: "waking", generation_id: id, reason: reasonOf(fault) });
       return new Promise((tryAgain) => clock.after(retryMs(times, fault), tryAgain));
     },
     gate: routes.gate,
@@ -167,7 +168,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     foundParked: stuck.foundParked,
     stopped: stuck.stopped,
   });
-  const effects: Effects = openEffects({
+  const effects: Effects = createDispatcher({
     ...{ clock, log, providers, media },
     reads: {
       ...{ attempt: attempts.find, attemptsOf: store.attemptsOf, inputOf: store.inputOf, orderedOf: attempts.orderedOf },
@@ -184,14 +185,14 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     ...{ pace: parts.pace, chance: parts.chance, restored: saved.restored },
   });
 
-  const watch: Watch = { committed: null };
-  const committed = openCommitted({
+  const watch: CommitListener = { committed: null };
+  const committed = createPostCommit({
     ...{ records, attempts, routes, health, facts, watch },
     ...{ callersChanged: parts.callersChanged, peopleChanged: parts.peopleChanged },
     supervisor: () => supervisor,
   });
 
-  const door = openDoor({
+  const door = createAdmissionGate({
     life: () => life,
     load: () => ({ ...ledger.load(), isFull: isFull() }),
     isAnotherThere: parts.isAnotherThere,
@@ -200,7 +201,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   const { catalogue, state: routeState, expectedMs } = routes;
   const canGive = (provider: string, bytes?: number) => inputs.isTrusting || inputs.giving.formFor(provider, bytes) !== null;
   const planning = { catalogue, routeState, expectedMs, canGive, allowsHost: parts.allowsHost };
-  const submit = openCorridor({
+  const submit = createSubmit({
     ...planning,
     reads: store,
     admit: post,
@@ -213,8 +214,8 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     clock,
   });
 
-  const sharing = openSharing({ store, supervisor, late, effects, health, routes, clock, isOver: () => life === "stopped" });
-  const recover = openRecovery({
+  const sharing = createTakeover({ store, supervisor, late, effects, health, routes, clock, isOver: () => life === "stopped" });
+  const recover = createRecovery({
     ...{ store, post, supervisor, inHand, clock, log, soon, perform: effects.perform, passOn: sharing.passOn },
     share: async (results) => (await media.share?.(results)) ?? [...results],
     isOver: () => life === "stopped",
@@ -225,7 +226,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
 
   return {
     submit,
-    quote: openQuoting(planning),
+    quote: createPreview(planning),
     ...{ ledger, supervisor, effects, routes, records, post, readiness, isDiskFull: isFull },
     ...{ life: () => life, health, watch, stuck },
     ...sharing,

@@ -7,10 +7,10 @@ import type { OutcomeSpool } from "../files/outcome-spool.ts";
 import type { Files } from "../files/port.ts";
 import { sweepFiles } from "../files/retention.ts";
 import type { Log } from "../logging/events.ts";
-import type { Deed, OutcomeOf } from "../store/mutations.ts";
+import type { Mutation, ResultOf } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
-export type SweepingParts = {
+export type FileSweeperDeps = {
   clock: Clock;
   log: Log;
   store: Pick<StoreReads, "expiredFiles" | "spentPins" | "pinsOf" | "generationBySeq">;
@@ -18,7 +18,7 @@ export type SweepingParts = {
   spool: Pick<Spool, "sweep">;
   outcomes?: Pick<OutcomeSpool, "sweep"> | undefined;
   copies: Pick<Copies, "remove" | "sweep">;
-  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
   /** Whether this node sweeps what nodes share. */
   isFirst: () => boolean;
 };
@@ -27,7 +27,7 @@ export type SweepingParts = {
 const SPOOL_KEPT_MS = 3_600_000;
 
 /** Makes one sweep, to be called now and then. */
-export const openSweeping = ({
+export const createFileSweeper = ({
   clock,
   log,
   store,
@@ -37,7 +37,7 @@ export const openSweeping = ({
   copies,
   post,
   isFirst,
-}: SweepingParts): (() => Promise<void>) => {
+}: FileSweeperDeps): (() => Promise<void>) => {
   /** With files in a bucket a sweep may take longer than until the next one. */
   let isSweeping = false;
 

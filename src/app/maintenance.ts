@@ -3,13 +3,13 @@
 import type { KeyNetwork } from "../config/cidr-list.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../logging/events.ts";
-import type { Actor, Deed, OfficeOutcome, OutcomeOf, RollUpUsageDeed } from "../store/mutations.ts";
+import type { AdminResult, Mutation, Principal, ResultOf, RollUpUsage } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
-export type UpkeepParts = {
+export type MaintenanceDeps = {
   reads: Pick<StoreReads, "usageBehind" | "unsettledDebts">;
   clock: Pick<Clock, "nowMs">;
-  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
   keys: {
     unnotedUses: () => [keySeq: number, atMs: number][];
     noted: (uses: readonly (readonly [keySeq: number, atMs: number])[]) => void;
@@ -20,7 +20,7 @@ export type UpkeepParts = {
   /** Lets others have the ledger. */
   breathe: () => Promise<void>;
 };
-export type Upkeep = {
+export type Maintenance = {
   noteKeyUse: () => Promise<void>;
   /** Resolves when all that has ended by now is in the usage. */
   rollUpUsage: () => Promise<void>;
@@ -33,8 +33,8 @@ const DEBTS = 100;
 /** Postings added at a time: a few ms of the writing thread, which nobody's submission notices. */
 const POSTINGS = 500;
 
-type RollUp = Pick<UpkeepParts, "breathe"> & { reads: Pick<StoreReads, "usageBehind"> } & {
-  post: (deed: RollUpUsageDeed) => Promise<OfficeOutcome>;
+type RollUp = Pick<MaintenanceDeps, "breathe"> & { reads: Pick<StoreReads, "usageBehind"> } & {
+  post: (deed: RollUpUsage) => Promise<AdminResult>;
 };
 
 /** Adds up all that has ended by now; what ends meanwhile is the next one's. */
@@ -46,9 +46,9 @@ export const rollUpUsage = async ({ reads, post, breathe }: RollUp): Promise<voi
   }
 };
 
-const BY: Actor = { kind: "service", id: "genrouter", name: "API" };
+const BY: Principal = { kind: "service", id: "genrouter", name: "API" };
 
-export const openUpkeep = ({ reads, post, keys, breathe, clock, log }: UpkeepParts): Upkeep => {
+export const createMaintenance = ({ reads, post, keys, breathe, clock, log }: MaintenanceDeps): Maintenance => {
   let rollingUp: Promise<void> | undefined;
   const rollUp = () => rollUpUsage({ reads, post, breathe });
   const noteUses = async () => {

@@ -2,10 +2,10 @@
 import type { Settings } from "../config/schema.ts";
 import type { Copies } from "../files/input-copies.ts";
 import type { AllowsHost } from "../media/host-allowlist.ts";
-import { type MediaOptions, openMedia } from "../media/media.ts";
+import { createMedia, type MediaOptions } from "../media/media.ts";
 import type { Media } from "../media/port.ts";
-import { openSandbox, type Sandbox } from "../media/sandbox/sandbox.ts";
-import { openThumbnail, type Thumbnail } from "../media/thumbnail.ts";
+import { createSandbox, type Sandbox } from "../media/sandbox/sandbox.ts";
+import { createThumbnail, type Thumbnail } from "../media/thumbnail.ts";
 import type { Providers } from "../providers/port.ts";
 
 export type JoinedMedia = { media: Media; thumbnail: Thumbnail; close(): Promise<void> };
@@ -21,8 +21,8 @@ export const joinMedia = (
   allows: AllowsHost,
   { sandbox: given, ...more }: JoinedMediaOptions = {},
 ): JoinedMedia => {
-  const sandbox = given ?? openSandbox({ workers: settings.media.workers });
-  const media = openMedia({
+  const sandbox = given ?? createSandbox({ workers: settings.media.workers });
+  const media = createMedia({
     ...{ files, spool, sandbox, allows },
     keyFor: providers.fileHeaders,
     allowsResult: (provider, host) => hostOf(settings.providers[provider]?.base_url) === host,
@@ -32,5 +32,5 @@ export const joinMedia = (
     budget: { bytes: settings.media.read_bytes },
     ...more,
   });
-  return { media, thumbnail: openThumbnail(sandbox), close: async () => (given ? undefined : sandbox.close()) };
+  return { media, thumbnail: createThumbnail(sandbox), close: async () => (given ? undefined : sandbox.close()) };
 };

@@ -12,7 +12,7 @@ export type Outages = {
 };
 
 /** @returns what there is to say at the moment of asking */
-export const openReadiness =
+export const createReadiness =
   (life: () => Life, { isFull, isAway, isBucketDown }: Outages) =>
   (): { ready: boolean; faults: string[] } => {
     const faults: string[] = [];

@@ -4,19 +4,19 @@ import type { Sharing } from "../cluster/takeover.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ResultFile } from "../domain/types.ts";
 import type { Effects } from "../effects/dispatcher.ts";
-import type { InHand } from "../effects/pending-outcomes.ts";
+import type { PendingOutcomes } from "../effects/pending-outcomes.ts";
 import { retryMs } from "../effects/task-runner.ts";
 import type { Outcome } from "../files/outcome-spool.ts";
 import { watchEnded } from "../generations/late-results.ts";
 import type { Log } from "../logging/events.ts";
-import type { Deed, OutcomeOf } from "../store/mutations.ts";
+import type { Mutation, ResultOf } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
-export type RecoveryParts = {
+export type RecoveryDeps = {
   store: Pick<StoreReads, "jobOwner" | "generationBySeq" | "watchedAttempts">;
-  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
   supervisor: Pick<Supervisor, "recover" | "resume" | "report" | "has">;
-  inHand: Pick<InHand, "open" | "passedOn"> | undefined;
+  inHand: Pick<PendingOutcomes, "open" | "passedOn"> | undefined;
   /** Leaves an answer for the owner of its generation. */
   passOn: Sharing["passOn"];
   /** Brings what came inside an answer from this node's disk to where that owner finds it. @throws StorageRefused */
@@ -32,7 +32,7 @@ export type RecoveryParts = {
 };
 
 /** What is called once at the start. */
-export const openRecovery = (parts: RecoveryParts) => {
+export const createRecovery = (parts: RecoveryDeps) => {
   const { store, post, supervisor, inHand, perform, clock, log, soon, opened, isOver } = parts;
   /** The generation went on at another node, or is about to: it stays on this one's disk until that can be told. */
   const passOn = async (seq: number, outcome: Outcome, times = 1): Promise<void> => {

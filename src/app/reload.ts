@@ -10,7 +10,7 @@ import type { ProviderKeyRow } from "../store/store.ts";
 /** `rekeyed`: providers that have another key, or none, now. `waiting`: what changed and counts from the next start on. */
 export type Reloaded = { models: number; rekeyed: readonly string[]; waiting: readonly string[] };
 
-export type ReloadParts = {
+export type ReloadDeps = {
   /** The settings that the service was started with: what a reload does not take stays as it is in them. */
   started: Settings;
   /** As the service was opened with them. */
@@ -68,8 +68,8 @@ const changedDialects = (before: Dialects, after: Dialects): string[] => {
  * Makes the reload of a service.
  * @throws BadSetting, CatalogueFault, DialectsFault, and an Error for a key that cannot be sent; then nothing has changed.
  */
-export const openReload =
-  (parts: ReloadParts) =>
+export const createReload =
+  (parts: ReloadDeps) =>
   async (next: Settings, origins?: ReadonlyMap<string, string>): Promise<Reloaded> => {
     // All that may be refused comes before the first change.
     const dialects = dialectsOf(next);

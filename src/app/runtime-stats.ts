@@ -17,7 +17,7 @@ export type Counts = {
   writes: number;
 };
 
-export type Figures = Counts & {
+export type RuntimeStats = Counts & {
   uptimeS: number;
   rssBytes: number;
   heapBytes: number;
@@ -28,7 +28,7 @@ export type Figures = Counts & {
   objects: Record<string, number> | null;
 };
 
-export type Ask = {
+export type StatsReader = {
   /** Collects all garbage first, which holds everything up for a moment: then the heap is what is really kept. */
   collect: boolean;
 };
@@ -46,7 +46,7 @@ const frequent = (counts: Record<string, number>): Record<string, number> =>
   );
 
 /** Answers questions about this process. The event loop is watched from the first question on, so that nobody pays who never asks. */
-export const openFigures = (counts: () => Counts): ((ask: Ask) => Figures) => {
+export const createRuntimeStats = (counts: () => Counts): ((ask: StatsReader) => RuntimeStats) => {
   let lag: ReturnType<typeof monitorEventLoopDelay> | undefined;
   return ({ collect }) => {
     const lagP99Ms = (lag?.percentile(99) ?? 0) / NS_PER_MS;

@@ -1,59 +1,59 @@
 // The hall: opens the rooms, joins them, and closes them in order; the only place that knows them all.
 import { parkingOf } from "../../actors/supervisor/park.ts";
 import packageJson from "../../package.json" with { type: "json" };
-import { openNightly } from "../backup/nightly.ts";
+import { createNightly } from "../backup/nightly.ts";
 import type { Settings } from "../config/schema.ts";
 import { type Clock, systemClock } from "../domain/clock.ts";
 import type { Decide } from "../domain/operator-decision.ts";
-import { openKeptFiles } from "../files/create-storage.ts";
-import { StorageAway } from "../files/port.ts";
-import { openCrashLoop } from "../generations/crash-loop-guard.ts";
-import { tellRestored } from "../generations/restored-state.ts";
+import { createResultStorage } from "../files/create-storage.ts";
+import { StorageUnavailable } from "../files/port.ts";
+import { createCrashLoopGuard } from "../generations/crash-loop-guard.ts";
+import { logRestoredState } from "../generations/restored-state.ts";
 import type { Submit } from "../generations/submit.ts";
-import { hasKey, NO_KEY, openKeyring } from "../providers/credentials.ts";
+import { createCredentials, hasCredential, NO_KEY } from "../providers/credentials.ts";
 import type { Providers } from "../providers/port.ts";
 import { providerFacts } from "../providers/providers.ts";
-import { openVault, type Vault } from "../providers/vault.ts";
-import { type Market, openMarket } from "../routing/inventory.ts";
+import { createVault, type Vault } from "../providers/vault.ts";
+import { createInventory, type Inventory } from "../routing/inventory.ts";
 import { catalogueOf, dialectsOf, knownAccounts } from "../routing/load-catalogue.ts";
-import { type EmbeddedSimulator, openEmbeddedSimulator } from "../simulator/embedded.ts";
+import { createEmbeddedSimulator, type EmbeddedSimulator } from "../simulator/embedded.ts";
 import { isNewHere, openStore } from "../store/create-store.ts";
-import { type Deed, type OutcomeOf, StoreFull, StoreUnknown } from "../store/mutations.ts";
+import { type Mutation, type ResultOf, StoreFull, StoreUnknown } from "../store/mutations.ts";
 import { LINEAGE, lineageFrom } from "../store/sqlite/database-id.ts";
 import type { Store } from "../store/store.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { openClockWatch } from "./clock-monitor.ts";
-import { joinRooms, type Rooms } from "./components.ts";
+import { createClockMonitor } from "./clock-monitor.ts";
+import { type Components, createComponents } from "./components.ts";
 import { startChecks } from "./preflight-checks.ts";
-import { openReload } from "./reload.ts";
-import { type Ask, type Figures, openFigures } from "./runtime-stats.ts";
+import { createReload } from "./reload.ts";
+import { createRuntimeStats, type RuntimeStats, type StatsReader } from "./runtime-stats.ts";
 
 export type Service = {
   /** Where it listens, without a slash at its end. */
   url: string;
   mode: "test" | "live";
   reads: Store;
-  market: Market;
+  market: Inventory;
   vault: Vault;
   providers: Providers;
   /** Takes another credential of a provider's account, or none, into use. */
   rekeyed: (account: string, key: string | undefined) => void;
   /** Every write of a person or a command goes through here. */
-  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
   submit: Submit;
   decide: Decide;
   readiness: () => { ready: boolean; faults: string[] };
   /** As they were last read, at the start or by a reload. */
   settings: () => Settings;
   /** What is going on inside, for the operator; each question tells of the time since the one before. */
-  figures: (ask: Ask) => Figures;
+  figures: (ask: StatsReader) => RuntimeStats;
   /** Resolves when what generations came to by now is in the usage. */
   rollUpUsage: () => Promise<void>;
   simulatorUrl: string | null;
   /** Makes a token for the inspector; null where that is switched off. */
-  issueToken: Rooms["issueToken"];
+  issueToken: Components["issueToken"];
   /** Takes the catalogue and the providers' keys anew. What is bad is refused with all of it, and everything stays as it was. */
-  reload: ReturnType<typeof openReload>;
+  reload: ReturnType<typeof createReload>;
   /** 503 `restarting` to submissions; polls and replays are answered until what is under way has ended. */
   drain: () => Promise<void>;
   /** Resolves with an exit code when the service stops by itself. */
@@ -89,7 +89,7 @@ const repeat = (clock: Clock, everyMs: number, work: () => Promise<void>, failed
  * @param more `around`: what the crash tests put around the store, to end the process there. `origins`: where each setting was said.
  * @throws BadSetting, CatalogueFault, and the faults of src/store/sqlite/errors.ts: one line each; the system's error for a taken port.
  */
-export const openService = async (
+export const createServer = async (
   settings: Settings,
   more: {
     simulate: boolean;
@@ -107,8 +107,8 @@ export const openService = async (
   const dialects = dialectsOf(settings);
   let catalogue = catalogueOf(settings, simulate);
   let current = settings;
-  const vault = openVault(settings.data.dir, settings.store.url !== "");
-  const keyring = openKeyring({
+  const vault = createVault(settings.data.dir, settings.store.url !== "");
+  const keyring = createCredentials({
     ...{ settings: () => current, vault },
     told: (reason) => log("effect failed", { event: "opening a kept key", reason }),
   });
@@ -118,15 +118,15 @@ export const openService = async (
   const undo: (() => Promise<unknown>)[] = [() => store.close()];
   try {
     const clock = systemClock(await store.lastSeenMs());
-    const simulator: EmbeddedSimulator | null = simulate ? await openEmbeddedSimulator(settings, () => catalogue) : null;
+    const simulator: EmbeddedSimulator | null = simulate ? await createEmbeddedSimulator(settings, () => catalogue) : null;
     if (simulator) undo.unshift(() => simulator.stop());
     let end: (code: number) => void = () => undefined;
     const ended = new Promise<number>((resolve) => {
       end = resolve;
     });
-    const kept = await openKeptFiles({ settings, clock, log, store, shared: store.node !== null });
+    const kept = await createResultStorage({ settings, clock, log, store, shared: store.node !== null });
     undo.unshift(() => kept.stop());
-    const crashLoop = openCrashLoop({
+    const crashLoop = createCrashLoopGuard({
       clock,
       noted: () => store.recoveryNote(),
       commit: (deeds) => store.commit(deeds),
@@ -135,7 +135,7 @@ export const openService = async (
       failed: ({ seq, id }, fault) => rooms.stuck.stopped(seq, id, fault instanceof Error ? fault.message : String(fault)),
       parkingOf,
     });
-    const market = openMarket({
+    const market = createInventory({
       settings: () => current,
       simulated: simulate,
       facts: providerFacts(dialects),
@@ -143,18 +143,18 @@ export const openService = async (
       reads: store,
     });
     const office = async () =>
-      (await import("../admin/admin-service.ts")).openOffice({
+      (await import("../admin/admin-service.ts")).createAdminService({
         ...{ reads: store, post: rooms.post, mode, clock, submit: rooms.submit, decide: rooms.decide },
         ...{ market, vault, rekeyed: rooms.rekeyed },
         providers: () => Promise.resolve(rooms.providers),
       });
     // A full disk, or a bucket that is away, is told once by who met it; upkeep comes again by itself.
     const failed = (fault: unknown) => {
-      if (fault instanceof StoreFull || fault instanceof StorageAway) return;
+      if (fault instanceof StoreFull || fault instanceof StorageUnavailable) return;
       log("effect failed", { event: "upkeep", reason: fault instanceof Error ? fault.message : String(fault) });
     };
     const keyed = simulator?.settings ?? keyring.first(await store.providerKeys());
-    const rooms: Rooms = await joinRooms({
+    const rooms: Components = await createComponents({
       settings: keyed,
       clock,
       log,
@@ -185,17 +185,17 @@ export const openService = async (
     const { url } = await rooms.http.listen(settings.server);
     rooms.listensAt(url);
     log("service listening", { url, pid: process.pid });
-    if (!simulate && !hasKey(keyed, knownAccounts(dialects))) log("provider keys missing", { reason: NO_KEY });
+    if (!simulate && !hasCredential(keyed, knownAccounts(dialects))) log("provider keys missing", { reason: NO_KEY });
     if (store.node === null) await crashLoop.begin();
     await rooms.recover();
     await rooms.tenure?.begin();
     kept.begin();
-    tellRestored(log, await store.restored());
+    logRestoredState(log, await store.restored());
     if (store.node === null)
       crashLoop
         .recovered()
         .catch((fault: unknown) => (fault instanceof StoreUnknown ? end(EXIT_UNKNOWN_OUTCOME) : failed(fault)));
-    const watchClock = openClockWatch(log);
+    const watchClock = createClockMonitor(log);
     const beat = repeat(
       clock,
       BEAT_MS,
@@ -205,7 +205,7 @@ export const openService = async (
       },
       failed,
     );
-    const nightly = openNightly({
+    const nightly = createNightly({
       ...{ settings, clock, log, version: packageJson.version },
       lineage: lineageFrom(await store.secret(LINEAGE)),
     });
@@ -241,14 +241,14 @@ export const openService = async (
       readiness: rooms.readiness,
       settings: () => current,
       rollUpUsage: rooms.upkeep.rollUpUsage,
-      figures: openFigures(() => ({
+      figures: createRuntimeStats(() => ({
         ...rooms.supervisor.counts(),
         errands: rooms.effects.size(),
         writes: rooms.ledger.load().waiting,
       })),
       simulatorUrl: simulator?.url ?? null,
       issueToken: rooms.issueToken,
-      reload: openReload({
+      reload: createReload({
         started: settings,
         dialects,
         simulated: simulate,

@@ -3,12 +3,12 @@ import { existsSync, readdirSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { syncPath } from "../store/sqlite/fsync.ts";
 import { takeTurn } from "../store/sqlite/snapshot-copy/directory-mutex.ts";
-import { lookAt } from "./check.ts";
+import { inspectBackup } from "./check.ts";
 import { makeDirectory, remove, walk } from "./durable-fs.ts";
 import { BackupFault, codeOf, textOf } from "./errors.ts";
 import { isBackupName, isUnderWayName, MANIFEST_FILE, type Manifest, removedName, TURN_FILE } from "./manifest.ts";
 
-export type Shelved = {
+export type ListedBackup = {
   name: string;
   path: string;
   /** `ok`: verified when it was made and whole at a glance. `with faults`: so was its original. */
@@ -36,12 +36,12 @@ const namesIn = (dir: string): string[] => {
   }
 };
 
-const shelved = (dir: string, name: string): Shelved => {
+const shelved = (dir: string, name: string): ListedBackup => {
   const path = join(dir, name);
   if (isUnderWayName(name))
     return { name, path, state: "incomplete", why: "it was never finished, or is being made", bytes: 0, manifest: null };
   try {
-    const { manifest, bytes, fault } = lookAt(path);
+    const { manifest, bytes, fault } = inspectBackup(path);
     if (fault !== null) return { name, path, state: "damaged", why: fault, bytes, manifest };
     const [first] = manifest.faults;
     if (first === undefined) return { name, path, state: "ok", why: null, bytes, manifest };
@@ -53,7 +53,7 @@ const shelved = (dir: string, name: string): Shelved => {
 };
 
 /** The backups of a directory, newest first; what is incomplete among them. @throws BackupFault when it cannot be read. */
-export const shelfOf = (dir: string): Shelved[] =>
+export const openBackupDirectory = (dir: string): ListedBackup[] =>
   namesIn(dir)
     .filter((name) => isBackupName(name) || isUnderWayName(name))
     .toSorted()
@@ -61,7 +61,7 @@ export const shelfOf = (dir: string): Shelved[] =>
     .map((name) => shelved(dir, name));
 
 /** The newest that is as it should be; those before it are not looked at. */
-const newestThat = (dir: string, isSo: (one: Shelved) => boolean): Shelved | undefined => {
+const newestThat = (dir: string, isSo: (one: ListedBackup) => boolean): ListedBackup | undefined => {
   for (const name of namesIn(dir).filter(isBackupName).toSorted().reverse()) {
     const one = shelved(dir, name);
     if (isSo(one)) return one;
@@ -76,12 +76,12 @@ const newestThat = (dir: string, isSo: (one: Shelved) => boolean): Shelved | und
  */
 export const newestVerifiedMs = (dir: string, lineage: string | null): number | null => {
   if (!existsSync(dir)) return null;
-  const isOurs = ({ manifest, state }: Shelved) => state === "ok" && (lineage === null || manifest?.lineage === lineage);
+  const isOurs = ({ manifest, state }: ListedBackup) => state === "ok" && (lineage === null || manifest?.lineage === lineage);
   return newestThat(dir, isOurs)?.manifest?.taken_at_ms ?? null;
 };
 
 /** The newest whole backup of the same service; undefined where there is none. */
-export const newestOf = (dir: string, lineage: string): Shelved | undefined =>
+export const newestOf = (dir: string, lineage: string): ListedBackup | undefined =>
   newestThat(dir, ({ manifest, state }) => manifest?.lineage === lineage && (state === "ok" || state === "with faults"));
 
 /** Removes what somebody who was killed there left behind. Whoever calls this has the turn. */
@@ -113,7 +113,7 @@ export const takeTurnIn = (dir: string): (() => void) => {
 };
 
 /** Whether all of it is what the manifest names: only then is it ours to remove. */
-const isOwnForm = ({ path, manifest, state }: Shelved): boolean => {
+const isOwnForm = ({ path, manifest, state }: ListedBackup): boolean => {
   if (!manifest || (state !== "ok" && state !== "with faults")) return false;
   if (!statSync(path).isDirectory()) return false;
   const { files, strange } = walk(path);
@@ -127,7 +127,9 @@ const isOwnForm = ({ path, manifest, state }: Shelved): boolean => {
  * @returns the names of those removed.
  */
 export const prune = (dir: string, lineage: string, keep: number): string[] => {
-  const nightly = shelfOf(dir).filter(({ manifest }) => manifest?.made_by === "nightly" && manifest.lineage === lineage);
+  const nightly = openBackupDirectory(dir).filter(
+    ({ manifest }) => manifest?.made_by === "nightly" && manifest.lineage === lineage,
+  );
   const verified = nightly.filter(({ state }) => state === "ok");
   const faulty = nightly.filter(({ state }) => state === "with faults");
   const oldestKept = verified[keep - 1]?.name;

@@ -4,7 +4,7 @@ import { checkBackup } from "./check.ts";
 import { createBackup } from "./create.ts";
 import { BackupFault, type Going, textOf } from "./errors.ts";
 import { restoreBackup } from "./restore.ts";
-import type { Asked, FromThread, ToThread } from "./worker-client.ts";
+import type { FromThread, ToThread, WorkerRequest } from "./worker-client.ts";
 
 declare const self: Worker;
 
@@ -13,7 +13,7 @@ const MODEST = 10;
 /** Lines of progress are told this often at most, ms; a line of another kind at once. */
 const TELL_MS = 200;
 
-const carryOut = (asked: Asked, going: Going) => {
+const carryOut = (asked: WorkerRequest, going: Going) => {
   if ("create" in asked) return { made: createBackup(asked.create, going) };
   if ("check" in asked) return { checked: checkBackup(asked.check, going) };
   return { restored: restoreBackup(asked.restore, going) };

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
-import { figuresOf, overStill } from "../store/sqlite/snapshot-copy/stats.ts";
-import { judgeStill } from "../store/sqlite/snapshot-copy/verify-copy.ts";
+import { figuresOf, statsOfSnapshot } from "../store/sqlite/snapshot-copy/stats.ts";
+import { verifySnapshot } from "../store/sqlite/snapshot-copy/verify-copy.ts";
 import { hashFile, sizeOf, walk } from "./durable-fs.ts";
 import { BackupFault, codeOf, type Going, textOf } from "./errors.ts";
 import { type Entry, MANIFEST_FILE, type Manifest, type Noted, readManifest } from "./manifest.ts";
@@ -58,10 +58,10 @@ const bookFaults = (place: string, manifest: Manifest): Noted[] => {
   const faults: Noted[] = [];
   const say = (why: string) => void faults.push({ path: DATABASE_FILE, why });
   const path = join(place, DATABASE_FILE);
-  const now = overStill(path, figuresOf);
+  const now = statsOfSnapshot(path, figuresOf);
   for (const member of ["rows", "ledger", "schema", "mode", "epoch", "lineage"] as const)
     if (ordered(now[member]) !== ordered(manifest[member])) say(`its ${member} are not those that the manifest gives`);
-  for (const { name, offending } of judgeStill(path)) for (const row of offending) say(`${name}: ${JSON.stringify(row)}`);
+  for (const { name, offending } of verifySnapshot(path)) for (const row of offending) say(`${name}: ${JSON.stringify(row)}`);
   return faults;
 };
 
@@ -101,7 +101,7 @@ export const checkBackup = (place: string, going: Going, only?: ReadonlySet<stri
 };
 
 /** What can be seen without reading it all: a manifest that is whole, and files of its sizes. */
-export const lookAt = (place: string): { manifest: Manifest; bytes: number; fault: string | null } => {
+export const inspectBackup = (place: string): { manifest: Manifest; bytes: number; fault: string | null } => {
   const manifest = manifestOf(place);
   const off = manifest.entries.find(({ path, bytes }) => sizeOf(join(place, path)) !== bytes);
   return {

@@ -1,18 +1,18 @@
 // Brings the files that a copied database names into a backup: linked to the backup before where that has them, else copied.
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { placeOf } from "../files/local.ts";
+import { pathOfFile } from "../files/local.ts";
 import { SPOOLED } from "../files/port.ts";
 import { DATABASE_FILE, openReader } from "../store/sqlite/open.ts";
-import { namedFiles, overStill, spooledFiles, wantedOf } from "../store/sqlite/snapshot-copy/stats.ts";
-import type { Shelved } from "./backup-directory.ts";
-import { copyFile, hashFile, insistOnRoom, linkFile, sizeOf } from "./durable-fs.ts";
+import { namedFiles, spooledFiles, statsOfSnapshot, wantedOf } from "../store/sqlite/snapshot-copy/stats.ts";
+import type { ListedBackup } from "./backup-directory.ts";
+import { copyFile, hashFile, linkFile, requireFreeSpace, sizeOf } from "./durable-fs.ts";
 import { codeOf, type Going } from "./errors.ts";
 import type { Entry, Manifest, Noted } from "./manifest.ts";
 
 /** What a file is held against: what the database says of it, and where it came from. */
-export type Placed = { entry: Entry; from: string; isLinked: boolean };
-export type Placing = { placed: Placed[]; faults: Noted[]; leftOut: Manifest["left_out"] };
+export type CopiedFiles = { entry: Entry; from: string; isLinked: boolean };
+export type Placing = { placed: CopiedFiles[]; faults: Noted[]; leftOut: Manifest["left_out"] };
 
 type Place = {
   dataDir: string;
@@ -20,7 +20,7 @@ type Place = {
   aside: string;
   nowMs: () => number;
   filesStore: Manifest["files_store"];
-  before: Shelved | undefined;
+  before: ListedBackup | undefined;
 };
 /** A file to bring: where it stands in both places, and what the database says of it, if anything. */
 type Wanted = {
@@ -33,9 +33,9 @@ type Wanted = {
 };
 
 const wantedIn = (aside: string): Wanted[] =>
-  overStill(join(aside, DATABASE_FILE), (db) => [
+  statsOfSnapshot(join(aside, DATABASE_FILE), (db) => [
     ...namedFiles(db).map(
-      ({ id, n, ...rest }): Wanted => ({ ...rest, kind: "files", path: `files/${placeOf(id, n).replaceAll("\\", "/")}` }),
+      ({ id, n, ...rest }): Wanted => ({ ...rest, kind: "files", path: `files/${pathOfFile(id, n).replaceAll("\\", "/")}` }),
     ),
     ...spooledFiles(db, SPOOLED).map(
       ({ seq, name }): Wanted => ({
@@ -59,7 +59,7 @@ const openAsking = (dataDir: string) => {
 };
 
 /** @throws BackupFault `no_room`, `stopped`; the system's fault where the disk refuses. */
-export const placeFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, going: Going): Placing => {
+export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, going: Going): Placing => {
   const known = new Map(before?.manifest?.entries.map((entry) => [entry.path, entry]));
   const isKnown = ({ path, bytes, sha256 }: Wanted): boolean => {
     const entry = known.get(path);
@@ -67,11 +67,11 @@ export const placeFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place,
   };
   const all = wantedIn(aside);
   const wanted = all.filter(({ expireAtMs }) => expireAtMs > nowMs());
-  insistOnRoom(
+  requireFreeSpace(
     aside,
     wanted.filter((one) => !isKnown(one)).reduce((sum, { path, bytes }) => sum + (bytes ?? sizeOf(join(dataDir, path)) ?? 0), 0),
   );
-  const placed: Placed[] = [];
+  const placed: CopiedFiles[] = [];
   const faults: Noted[] = [];
   let expired = all.length - wanted.length;
   let inBucket = 0;
@@ -132,8 +132,8 @@ export const placeFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place,
  * Puts right what a check found wrong with a file that was placed.
  * @returns the entry as it is from now on, and what is wrong with its original. @throws Error when this disk does not keep what is written.
  */
-export const mendFile = (
-  { entry, from, isLinked }: Placed,
+export const repairFile = (
+  { entry, from, isLinked }: CopiedFiles,
   aside: string,
   going: Going,
 ): { entry: Entry; fault: Noted | null } => {

@@ -4,12 +4,12 @@ import { dirname, join, resolve } from "node:path";
 import { syncPath } from "../store/sqlite/fsync.ts";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
 import { bytesToCopy, copyDatabase, dropSides } from "../store/sqlite/snapshot-copy/copy.ts";
-import { figuresOf, overStill } from "../store/sqlite/snapshot-copy/stats.ts";
+import { figuresOf, statsOfSnapshot } from "../store/sqlite/snapshot-copy/stats.ts";
 import { dropLeftovers, newestOf, prune, takeTurnIn } from "./backup-directory.ts";
 import { type Checked, checkBackup } from "./check.ts";
-import { mendFile, type Placed, type Placing, placeFiles } from "./copy-files.ts";
-import { copyFile, hashFile, insistOnRoom, remove, sizeOf, walk, writeFile } from "./durable-fs.ts";
-import { BackupFault, type Going, tellingDisk, textOf } from "./errors.ts";
+import { type CopiedFiles, copyFiles, type Placing, repairFile } from "./copy-files.ts";
+import { copyFile, hashFile, remove, requireFreeSpace, sizeOf, walk, writeFile } from "./durable-fs.ts";
+import { BackupFault, type Going, textOf, withDiskErrors } from "./errors.ts";
 import {
   BUCKET_FILE,
   backupName,
@@ -23,7 +23,7 @@ import {
   printManifest,
 } from "./manifest.ts";
 
-export type CreateAsk = {
+export type CreateRequest = {
   dataDir: string;
   /** Where the backup is to stand. */
   dir: string;
@@ -72,7 +72,7 @@ const takeName = (dir: string, aheadMs: number, goOn: () => void): { name: strin
 const entryOf = (aside: string, path: string, going: Going): Entry => ({ path, ...hashFile(join(aside, path), going) });
 
 /** Everything that is not a result file and was left behind on purpose. */
-const leftBehind = ({ dataDir, withMasterKey }: CreateAsk): Manifest["left_out"] => {
+const leftBehind = ({ dataDir, withMasterKey }: CreateRequest): Manifest["left_out"] => {
   const isThere = (name: string) => existsSync(join(dataDir, name));
   return [
     ...(!withMasterKey && isThere(MASTER_KEY_FILE)
@@ -83,7 +83,7 @@ const leftBehind = ({ dataDir, withMasterKey }: CreateAsk): Manifest["left_out"]
 };
 
 /** Checks what was made and puts right what can be, until a check finds nothing. @returns the manifest as it stands then. */
-const checkAndMend = (aside: string, manifest: Manifest, placed: readonly Placed[], going: Going): Manifest => {
+const checkAndMend = (aside: string, manifest: Manifest, placed: readonly CopiedFiles[], going: Going): Manifest => {
   const write = (next: Manifest): Manifest => {
     writeFile(join(aside, MANIFEST_FILE), printManifest(next));
     return next;
@@ -98,7 +98,7 @@ const checkAndMend = (aside: string, manifest: Manifest, placed: readonly Placed
     const file = files.get(path);
     if (!file)
       throw new BackupFault("failed", `${join(aside, path)}: ${why}: the disk does not keep what is written; look after it`);
-    const { entry, fault } = mendFile(file, aside, going);
+    const { entry, fault } = repairFile(file, aside, going);
     entries.set(path, entry);
     if (fault) noted.push(fault);
   }
@@ -112,10 +112,10 @@ const checkAndMend = (aside: string, manifest: Manifest, placed: readonly Placed
   return mended;
 };
 
-const make = (ask: CreateAsk, aside: string, takenAtMs: number, going: Going): { manifest: Manifest; linked: number } => {
+const make = (ask: CreateRequest, aside: string, takenAtMs: number, going: Going): { manifest: Manifest; linked: number } => {
   const { dataDir, dir } = ask;
   const databaseBytes = bytesToCopy(dataDir);
-  insistOnRoom(dir, databaseBytes);
+  requireFreeSpace(dir, databaseBytes);
   mkdirSync(aside, { mode: 0o700 });
   going.tell(`copying the database (${Math.ceil(databaseBytes / 1e6)} MB)`);
   const database = join(aside, DATABASE_FILE);
@@ -123,12 +123,12 @@ const make = (ask: CreateAsk, aside: string, takenAtMs: number, going: Going): {
   dropSides(database);
   syncPath(database);
   going.goOn();
-  const figures = overStill(database, figuresOf);
+  const figures = statsOfSnapshot(database, figuresOf);
   const before = newestOf(dir, figures.lineage);
   const nowMs = () => Date.now() + ask.aheadMs;
   // Files of before may be in a bucket that is not used for new ones any more.
   const filesStore = sizeOf(join(dataDir, BUCKET_FILE)) === undefined ? ask.filesStore : "s3";
-  const placing: Placing = placeFiles({ dataDir, aside, nowMs, filesStore, before }, going);
+  const placing: Placing = copyFiles({ dataDir, aside, nowMs, filesStore, before }, going);
   const { placed } = placing;
   const own = [entryOf(aside, DATABASE_FILE, going)];
   for (const path of [BUCKET_FILE, ...(ask.withMasterKey ? [MASTER_KEY_FILE] : [])]) {
@@ -173,11 +173,11 @@ const pruned = (dir: string, lineage: string, keep: number | null): Pick<Made, "
  * Makes a backup of a data directory, whether a service runs on it or not: it is only read.
  * @throws BackupFault; DirectoryUnusable, StoreDamaged, WrongSchema for the data directory. Nothing that looks like a backup is left then.
  */
-export const createBackup = (ask: CreateAsk, going: Going): Made => {
+export const createBackup = (ask: CreateRequest, going: Going): Made => {
   const dir = resolve(ask.dir);
   const giveBack = takeTurnIn(dir);
   try {
-    return tellingDisk(dir, () => {
+    return withDiskErrors(dir, () => {
       dropLeftovers(dir);
       const { name, takenAtMs } = takeName(dir, ask.aheadMs, going.goOn);
       const [aside, path] = [join(dir, incompleteName(name)), join(dir, name)];

@@ -23,7 +23,7 @@ const RESERVE_BYTES = 64 * 1024 * 1024;
 const PIECE_BYTES = 1024 * 1024;
 
 /** @throws BackupFault when `bytes` more would not leave enough on the disk of `dir`. */
-export const insistOnRoom = (dir: string, bytes: number): void => {
+export const requireFreeSpace = (dir: string, bytes: number): void => {
   const { bavail, bsize } = statfsSync(dir);
   const free = bavail * bsize;
   if (free >= bytes + RESERVE_BYTES) return;

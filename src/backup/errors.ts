@@ -26,7 +26,7 @@ export const codeOf = (fault: unknown): string =>
 export const textOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
 /** Runs work that writes to `place`. @throws BackupFault `no_room` for a disk that is full, else what `work` throws. */
-export const tellingDisk = <T>(place: string, work: () => T): T => {
+export const withDiskErrors = <T>(place: string, work: () => T): T => {
   try {
     return work();
   } catch (fault) {

@@ -12,7 +12,7 @@ export type Nightly = {
   /** Ends a backup under way at its next step, and waits for that, but no longer than `longestMs`. */
   stop(longestMs: number): Promise<void>;
 };
-export type NightlyParts = {
+export type NightlyDeps = {
   settings: Pick<Settings, "backup" | "data" | "files">;
   /** Of the database: whose backups count. */
   lineage: string;
@@ -46,7 +46,7 @@ const newestIn = (dir: string, lineage: string): number | null => {
 const NONE: Nightly = { stop: async () => undefined };
 
 /** Without `backup.dir` there are none. The time of day is that of the service's clock, which neither jumps nor runs backwards. */
-export const openNightly = ({ settings, lineage, version, clock, log }: NightlyParts): Nightly => {
+export const createNightly = ({ settings, lineage, version, clock, log }: NightlyDeps): Nightly => {
   const { dir, at, keep } = settings.backup;
   if (dir === "") return NONE;
   let underWay: Work<Made> | null = null;

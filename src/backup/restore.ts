@@ -10,17 +10,17 @@ import { takeTurn } from "../store/sqlite/snapshot-copy/directory-mutex.ts";
 import {
   figuresOf,
   overLive,
-  overStill,
-  type StillFigures,
+  type SnapshotStats,
+  statsOfSnapshot,
   type UnfinishedRow,
   unfinishedRows,
 } from "../store/sqlite/snapshot-copy/stats.ts";
 import { checkBackup } from "./check.ts";
-import { copyFile, hashFile, insistOnRoom, makeDirectory, walk } from "./durable-fs.ts";
-import { BackupFault, codeOf, type Going, tellingDisk, textOf } from "./errors.ts";
+import { copyFile, hashFile, makeDirectory, requireFreeSpace, walk } from "./durable-fs.ts";
+import { BackupFault, codeOf, type Going, textOf, withDiskErrors } from "./errors.ts";
 import { type Entry, MASTER_KEY_FILE, type Manifest } from "./manifest.ts";
 
-export type RestoreAsk = { path: string; to: string; dryRun: boolean; networkDisk: boolean };
+export type RestoreRequest = { path: string; to: string; dryRun: boolean; networkDisk: boolean };
 export type Restored = {
   manifest: Manifest;
   bytes: number;
@@ -28,7 +28,7 @@ export type Restored = {
   /** Providers' keys that no master key came with. */
   sealedKeys: number;
   /** What is in the directory now, and what would be lost of it; null where there is no database. */
-  against: { now: StillFigures; loss: Loss | null } | null;
+  against: { now: SnapshotStats; loss: Loss | null } | null;
 };
 
 /** Of the file system, not of anybody. */
@@ -71,7 +71,7 @@ const bringDatabase = (path: string, dir: string, manifest: Manifest, entry: Ent
   bringEntry(join(path, DATABASE_FILE), aside, entry, going);
   markCopy(aside, { takenAtMs: manifest.taken_at_ms, nowMs: Date.now() });
   dropSides(aside);
-  const { rows, ledger } = overStill(aside, figuresOf);
+  const { rows, ledger } = statsOfSnapshot(aside, figuresOf);
   const { meta: _, ...was } = manifest.rows;
   const { meta: __, ...is } = rows;
   if (!Bun.deepEquals({ rows: is, ledger }, { rows: was, ledger: manifest.ledger }))
@@ -84,7 +84,7 @@ const bringDatabase = (path: string, dir: string, manifest: Manifest, entry: Ent
 
 const fill = (path: string, dir: string, manifest: Manifest, going: Going): void => {
   putPlaceholder(dir);
-  insistOnRoom(
+  requireFreeSpace(
     dir,
     manifest.entries.reduce((sum, { bytes }) => sum + bytes, 0),
   );
@@ -106,10 +106,10 @@ const undo = (dir: string, wasThere: boolean): void => {
     if (!NOBODYS.has(name)) rmSync(join(dir, name), { recursive: true, force: true });
 };
 
-const inDirectory = (path: string, { to, networkDisk }: RestoreAsk, manifest: Manifest, going: Going): void => {
+const inDirectory = (path: string, { to, networkDisk }: RestoreRequest, manifest: Manifest, going: Going): void => {
   const dir = resolve(to);
   const wasThere = existsSync(dir);
-  tellingDisk(dir, () => {
+  withDiskErrors(dir, () => {
     try {
       makeDirectory(dir);
       // Nobody starts on it before it is whole.
@@ -147,7 +147,7 @@ const compare = (path: string, to: string, manifest: Manifest): Restored["agains
  * Restores a backup into a directory that is new or empty; with `dryRun` it only says what that would mean.
  * @throws BackupFault `damaged` for a backup that is not whole: nothing is restored then; and the other kinds.
  */
-export const restoreBackup = (ask: RestoreAsk, going: Going): Restored => {
+export const restoreBackup = (ask: RestoreRequest, going: Going): Restored => {
   const path = resolve(ask.path);
   if (!ask.dryRun) insistOnEmpty(resolve(ask.to));
   const { manifest, faults, books } = checkBackup(path, going);
@@ -157,7 +157,7 @@ export const restoreBackup = (ask: RestoreAsk, going: Going): Restored => {
       "damaged",
       `${join(path, first.path)}: ${first.why}; use another backup (genrouter backup verify ${path} tells everything that is wrong with this one)`,
     );
-  const unfinished = overStill(join(path, DATABASE_FILE), unfinishedRows);
+  const unfinished = statsOfSnapshot(join(path, DATABASE_FILE), unfinishedRows);
   const hasKey = manifest.entries.some((entry) => entry.path === MASTER_KEY_FILE);
   const against = ask.dryRun ? compare(path, resolve(ask.to), manifest) : null;
   if (!ask.dryRun) inDirectory(path, ask, manifest, going);

@@ -2,16 +2,16 @@
 import { WrongSchema } from "../store/errors.ts";
 import { DirectoryInUse, DirectoryUnusable, StoreDamaged } from "../store/sqlite/errors.ts";
 import type { Checked } from "./check.ts";
-import type { CreateAsk, Made } from "./create.ts";
+import type { CreateRequest, Made } from "./create.ts";
 import { BackupFault, type BackupFaultKind } from "./errors.ts";
-import type { RestoreAsk, Restored } from "./restore.ts";
+import type { Restored, RestoreRequest } from "./restore.ts";
 
-export type Asked = { create: CreateAsk } | { check: string } | { restore: RestoreAsk };
-export type Done = { made: Made } | { checked: Checked } | { restored: Restored };
-export type ToThread = { asked: Asked; stop: SharedArrayBuffer };
+export type WorkerRequest = { create: CreateRequest } | { check: string } | { restore: RestoreRequest };
+export type WorkerResponse = { made: Made } | { checked: Checked } | { restored: Restored };
+export type ToThread = { asked: WorkerRequest; stop: SharedArrayBuffer };
 export type FromThread =
   | { tell: string }
-  | { done: Done }
+  | { done: WorkerResponse }
   | { fault: { name: string; kind: BackupFaultKind | null; message: string } };
 
 export type Work<T> = {
@@ -27,7 +27,7 @@ const asFault = ({ name, kind, message }: { name: string; kind: BackupFaultKind 
   return known ? new known(message) : new BackupFault(kind ?? "failed", message);
 };
 
-const work = <T>(asked: Asked, of: (done: Done) => T | undefined, tell: (line: string) => void): Work<T> => {
+const work = <T>(asked: WorkerRequest, of: (done: WorkerResponse) => T | undefined, tell: (line: string) => void): Work<T> => {
   const stop = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   const worker = new Worker(new URL("./backup.worker.ts", import.meta.url).href, { smol: true });
   const result = new Promise<T>((done, lost) => {
@@ -44,9 +44,9 @@ const work = <T>(asked: Asked, of: (done: Done) => T | undefined, tell: (line: s
   return { result, stop: () => void Atomics.store(new Int32Array(stop), 0, 1) };
 };
 
-export const makeBackup = (ask: CreateAsk, tell: (line: string) => void): Work<Made> =>
+export const makeBackup = (ask: CreateRequest, tell: (line: string) => void): Work<Made> =>
   work({ create: ask }, (done) => ("made" in done ? done.made : undefined), tell);
 export const verifyBackup = (path: string, tell: (line: string) => void): Work<Checked> =>
   work({ check: path }, (done) => ("checked" in done ? done.checked : undefined), tell);
-export const bringBack = (ask: RestoreAsk, tell: (line: string) => void): Work<Restored> =>
+export const restoreInWorker = (ask: RestoreRequest, tell: (line: string) => void): Work<Restored> =>
   work({ restore: ask }, (done) => ("restored" in done ? done.restored : undefined), tell);

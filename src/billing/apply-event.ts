@@ -2,32 +2,32 @@
 import type Stripe from "stripe";
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../logging/events.ts";
-import type { Actor, Deed, OutcomeOf } from "../store/mutations.ts";
-import type { Payment, PurchaseOutcome, PurchaseRow } from "../store/purchase-mutations.ts";
+import type { Mutation, Principal, ResultOf } from "../store/mutations.ts";
+import type { Payment, PurchaseResult, PurchaseRow } from "../store/purchase-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { StripeDesk } from "./stripe.ts";
-import { type Named, type News, newsOfRefund } from "./stripe-events.ts";
+import type { StripeClient } from "./stripe.ts";
+import { eventOfRefund, type Named, type StripeEvent } from "./stripe-events.ts";
 
-export type BookingParts = {
+export type ApplyEventDeps = {
   clock: Clock;
   log: Log;
   reads: Pick<StoreReads, "purchase" | "account">;
-  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
-  desk: StripeDesk | null;
+  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
+  desk: StripeClient | null;
 };
 
 /** Who tells of payments. */
-const STRIPE: Actor = { kind: "service", id: "stripe", name: "Stripe" };
+const STRIPE: Principal = { kind: "service", id: "stripe", name: "Stripe" };
 
-export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => {
-  const tellUndecided = (outcome: PurchaseOutcome, why: string): void => {
+export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEventDeps) => {
+  const tellUndecided = (outcome: PurchaseResult, why: string): void => {
     if (outcome.kind === "refused" || outcome.undecided === undefined || outcome.purchase === null) return;
     const { id, accountId } = outcome.purchase;
     const reason = `${why}: what it takes back in credits is to be decided (genrouter purchases undecided); until then the account is paused`;
     log("reversal undecided", { purchase_id: id, account_id: accountId, count: outcome.undecided, reason });
   };
 
-  const told = (outcome: PurchaseOutcome, why: string): void => {
+  const told = (outcome: PurchaseResult, why: string): void => {
     if (outcome.kind === "refused" || !outcome.changed) return;
     tellUndecided(outcome, why);
     const { id = "", accountId = "", owedCredits = 0 } = outcome.purchase ?? {};
@@ -37,7 +37,7 @@ export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => 
     log("purchase reversed", { purchase_id: id, account_id: accountId, credits: outcome.movedCredits, reason: `${why}${owed}` });
   };
 
-  const pay = async (id: string, payment: Payment, by: Actor = STRIPE): Promise<void> => {
+  const pay = async (id: string, payment: Payment, by: Principal = STRIPE): Promise<void> => {
     const outcome = await post({ deed: "pay-purchase", id, payment, by, atMs: clock.nowMs() });
     const names = { purchase_id: id, credits: payment.amountCredits ?? 0 };
     if (outcome.kind === "refused") return log("payment unclear", { ...names, reason: outcome.reason });
@@ -66,7 +66,7 @@ export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => 
     return outcome.kind === "purchase";
   };
 
-  const noted = (news: Extract<News, { state: unknown }>, outcome: PurchaseOutcome): void => {
+  const noted = (news: Extract<StripeEvent, { state: unknown }>, outcome: PurchaseResult): void => {
     const much = news.kind === "foreign" ? ` of ${news.amount} ${news.currency}` : "";
     if (outcome.kind === "refused") log("payment unclear", { reason: `${news.of} ${news.id}: ${outcome.reason}` });
     told(outcome, `${news.of} ${news.id}${much}, ${news.state}`);
@@ -76,7 +76,7 @@ export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => 
     await post({ deed: "expire-purchase", id, atMs: clock.nowMs() });
   };
 
-  const take = async (news: News): Promise<void> => {
+  const take = async (news: StripeEvent): Promise<void> => {
     switch (news.kind) {
       case "paid":
         if (await isOurs(news.named)) await pay(news.named.purchaseId, news.payment);
@@ -97,7 +97,7 @@ export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => 
       }
       case "refunded":
         for (const refund of (await desk?.refundsOf(news.paymentIntent)) ?? []) {
-          const one = newsOfRefund(refund, clock.nowMs());
+          const one = eventOfRefund(refund, clock.nowMs());
           if (one) await take(one);
         }
     }
@@ -117,4 +117,4 @@ export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => 
     },
   };
 };
-export type Booking = ReturnType<typeof openBooking>;
+export type EventApplier = ReturnType<typeof createEventApplier>;

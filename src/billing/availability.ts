@@ -1,9 +1,9 @@
 // Whether Stripe answers: after a call that failed the next one that succeeds is logged, so that an alert can clear.
 import type { Log } from "../logging/events.ts";
-import { StripeAway, type StripeDesk } from "./stripe.ts";
+import { type StripeClient, StripeUnavailable } from "./stripe.ts";
 
 /** @returns the same calls. Each caller logs `payments away` itself, with what it could not do. */
-export const watchDesk = (desk: StripeDesk, log: Log): StripeDesk => {
+export const watchAvailability = (desk: StripeClient, log: Log): StripeClient => {
   let isAway = false;
   const watched =
     <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
@@ -14,7 +14,7 @@ export const watchDesk = (desk: StripeDesk, log: Log): StripeDesk => {
         isAway = false;
         return result;
       } catch (fault) {
-        if (fault instanceof StripeAway) isAway = true;
+        if (fault instanceof StripeUnavailable) isAway = true;
         throw fault;
       }
     };

@@ -3,16 +3,16 @@ import type Stripe from "stripe";
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../logging/events.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { Booking } from "./apply-event.ts";
-import { forEachAsked, StripeAway, type StripeDesk } from "./stripe.ts";
-import { type News, newsOf } from "./stripe-events.ts";
+import type { EventApplier } from "./apply-event.ts";
+import { forEachPage, type StripeClient, StripeUnavailable } from "./stripe.ts";
+import { eventOf, type StripeEvent } from "./stripe-events.ts";
 
-export type MissedParts = {
+export type BackfillDeps = {
   clock: Clock;
   log: Log;
   reads: Pick<StoreReads, "restored">;
-  desk: StripeDesk | null;
-  booking: Booking;
+  desk: StripeClient | null;
+  booking: EventApplier;
 };
 
 /** Stripe keeps events so long. */
@@ -41,7 +41,7 @@ const PAYMENTS: EventType[] = ["checkout.session.completed", "checkout.session.a
  * In the order to take them: first what says itself what it is, then what has to be asked about, each payment once, and only where no
  * event of the refund itself is among them.
  */
-const inOrder = (all: readonly News[]): News[] => {
+const inOrder = (all: readonly StripeEvent[]): StripeEvent[] => {
   const told = new Set(all.flatMap((news) => (news.kind === "reversal" ? news.paymentIntent : [])));
   const asked = all.filter((news) => {
     if (news.kind !== "refunded" || told.has(news.paymentIntent)) return false;
@@ -52,11 +52,11 @@ const inOrder = (all: readonly News[]): News[] => {
 };
 
 /** @returns asks when it is due: at the first call, then once a day. Everything it learns may be known already. */
-export const openMissed = ({ clock, log, reads, desk, booking }: MissedParts) => {
+export const createBackfill = ({ clock, log, reads, desk, booking }: BackfillDeps) => {
   let dueAtMs = 0;
   const away = (reason: string): void => log("payments away", { reason });
-  const newsSince = async (desk: StripeDesk, sinceMs: number, types: EventType[]): Promise<News[]> =>
-    (await desk.eventsSince(Math.floor(sinceMs / 1000), types)).flatMap((event) => newsOf(event) ?? []);
+  const newsSince = async (desk: StripeClient, sinceMs: number, types: EventType[]): Promise<StripeEvent[]> =>
+    (await desk.eventsSince(Math.floor(sinceMs / 1000), types)).flatMap((event) => eventOf(event) ?? []);
   return async (): Promise<void> => {
     const nowMs = clock.nowMs();
     if (desk === null || nowMs < dueAtMs) return;
@@ -67,11 +67,11 @@ export const openMissed = ({ clock, log, reads, desk, booking }: MissedParts) =>
       const isYoung = backup !== null && backup.takenAtMs > sinceMs;
       const payments = isYoung ? await newsSince(desk, backup.takenAtMs, PAYMENTS) : [];
       const reversals = await newsSince(desk, sinceMs, REVERSALS);
-      const faults = await forEachAsked(inOrder([...payments, ...reversals]), booking.take);
+      const faults = await forEachPage(inOrder([...payments, ...reversals]), booking.take);
       if (faults[0] !== undefined) away(`of ${faults.length} payments the refunds could not be asked for: ${faults[0]}`);
       dueAtMs = nowMs + AGAIN_MS;
     } catch (fault) {
-      if (!(fault instanceof StripeAway)) throw fault;
+      if (!(fault instanceof StripeUnavailable)) throw fault;
       away(`refunds and disputes of the last 30 days could not be asked for: ${fault.message}`);
     }
   };

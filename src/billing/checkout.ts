@@ -1,47 +1,47 @@
 // The till: opens purchases, takes the news of their payments, and asks after those of which no news came.
 
-import { Recent } from "../collections/clock-cache.ts";
+import { ClockCache } from "../collections/clock-cache.ts";
 import type { Settings } from "../config/schema.ts";
 import type { Clock } from "../domain/clock.ts";
 import { newId } from "../domain/ids.ts";
 import type { Log } from "../logging/events.ts";
-import type { Actor, Deed, OutcomeOf } from "../store/mutations.ts";
+import type { Mutation, Principal, ResultOf } from "../store/mutations.ts";
 import { LEAST_USD, MOST_USD, type PurchaseProvider, type PurchaseRow } from "../store/purchase-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
-import { openBooking } from "./apply-event.ts";
-import { watchDesk } from "./availability.ts";
-import { openMissed } from "./backfill-events.ts";
-import { TillRefused } from "./billing-error.ts";
-import { openRound } from "./reconcile-pending.ts";
-import { openStripeDesk, StripeAway, type StripeDesk } from "./stripe.ts";
+import { createEventApplier } from "./apply-event.ts";
+import { watchAvailability } from "./availability.ts";
+import { createBackfill } from "./backfill-events.ts";
+import { BillingError } from "./billing-error.ts";
+import { createPendingReconciler } from "./reconcile-pending.ts";
+import { createStripeClient, type StripeClient, StripeUnavailable } from "./stripe.ts";
 import { insistOnStripe, isStripeSet } from "./validate-config.ts";
-import { openWebhook, type WebhookAnswer } from "./webhook.ts";
+import { createWebhook, type WebhookAnswer } from "./webhook.ts";
 
-export type TillParts = {
+export type CheckoutDeps = {
   settings: Pick<Settings, "stripe">;
   mode: "test" | "live";
   clock: Clock;
   log: Log;
   reads: Pick<StoreReads, "purchase" | "purchases" | "openPurchases" | "uninvoicedPurchases" | "account" | "restored">;
-  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
   /** Where the service is reached, without a slash at its end. */
   baseUrl: () => string;
 };
 
-export type Till = {
+export type Checkout = {
   /** How credits are bought here; null: only an operator grants them. */
   provider: PurchaseProvider | null;
   /**
    * Opens a purchase and its checkout. The purchase is on disk before anything is asked of Stripe.
    * @param usd a whole number from 10 to 5,000. @throws TillRefused
    */
-  buy(ask: { accountId: string; by: Actor; usd: number }): Promise<{ purchaseId: string; url: string }>;
+  buy(ask: { accountId: string; by: Principal; usd: number }): Promise<{ purchaseId: string; url: string }>;
   /** The address of the checkout of an open purchase, which is made where it was not. @throws TillRefused */
   checkoutUrl(purchaseId: string): Promise<string>;
   /** Asks what became of an open purchase, or for the invoice of a paid one; what cannot be asked now stays as it is. @returns as it stands then */
   lookAfter(purchaseId: string): Promise<PurchaseRow | undefined>;
   /** The end of a checkout of the simulated service. @throws TillRefused */
-  endTest(purchaseId: string, how: "pay" | "cancel", by: Actor): Promise<void>;
+  endTest(purchaseId: string, how: "pay" | "cancel", by: Principal): Promise<void>;
   /** News from Stripe; null where it is not set up. */
   webhook: ((body: string, signature: string | null) => Promise<WebhookAnswer>) | null;
   /**
@@ -58,19 +58,21 @@ const OPEN_AT_MOST = 20;
 /** Asked again earlier than this, nothing new is asked of Stripe. */
 const LOOK_MS = 2_000;
 
-export const openTill = (parts: TillParts): Till => {
+export const createCheckout = (parts: CheckoutDeps): Checkout => {
   const { settings, mode, clock, log, reads, post } = parts;
   insistOnStripe(settings, mode);
-  const desk: StripeDesk | null = isStripeSet(settings.stripe) ? watchDesk(openStripeDesk(settings.stripe), log) : null;
+  const desk: StripeClient | null = isStripeSet(settings.stripe)
+    ? watchAvailability(createStripeClient(settings.stripe), log)
+    : null;
   const provider: PurchaseProvider | null = desk ? "stripe" : mode === "test" ? "test" : null;
-  const booking = openBooking({ clock, log, reads, post, desk });
-  const missed = openMissed({ clock, log, reads, desk, booking });
-  const round = openRound({ clock, log, reads, post, desk, booking });
+  const booking = createEventApplier({ clock, log, reads, post, desk });
+  const missed = createBackfill({ clock, log, reads, desk, booking });
+  const round = createPendingReconciler({ clock, log, reads, post, desk, booking });
 
-  const looked = new Recent<string, { atMs: number }>(1000);
+  const looked = new ClockCache<string, { atMs: number }>(1000);
   const found = async (id: string): Promise<PurchaseRow> => {
     const row = await reads.purchase(id);
-    if (!row) throw new TillRefused("not_found", `There is no purchase ${id}.`);
+    if (!row) throw new BillingError("not_found", `There is no purchase ${id}.`);
     return row;
   };
 
@@ -78,7 +80,7 @@ export const openTill = (parts: TillParts): Till => {
     if (row.provider === "test") return `${parts.baseUrl()}/console/checkout/${row.id}`;
     const credits = `${parts.baseUrl()}/console/credits`;
     const place = { successUrl: `${credits}?purchase=${row.id}`, cancelUrl: `${credits}?cancelled=${row.id}` };
-    if (!desk) throw new TillRefused("unavailable", "Credits cannot be bought here at the moment; ask your operator.");
+    if (!desk) throw new BillingError("unavailable", "Credits cannot be bought here at the moment; ask your operator.");
     try {
       // One that is known is looked up: a release that asks for a checkout otherwise would be refused under the key of the first asking.
       const known = row.sessionId === null ? null : await desk.checkout(row.sessionId);
@@ -87,33 +89,33 @@ export const openTill = (parts: TillParts): Till => {
       // One that is not the purchase's own would be paid for nothing.
       if (named.kind === "purchase" && url !== null) return url;
     } catch (fault) {
-      if (!(fault instanceof StripeAway)) throw fault;
+      if (!(fault instanceof StripeUnavailable)) throw fault;
       log("payments away", { purchase_id: row.id, account_id: row.accountId, reason: fault.message });
-      throw new TillRefused(
+      throw new BillingError(
         "unavailable",
         "The payment service cannot be reached at the moment: nothing was bought and nothing charged. Try again in a minute.",
       );
     }
-    throw new TillRefused("conflict", "This checkout is over; buy again.");
+    throw new BillingError("conflict", "This checkout is over; buy again.");
   };
 
   return {
     provider,
     buy: async ({ accountId, by, usd }) => {
-      if (provider === null) throw new TillRefused("unavailable", "Credits are not sold here; ask your operator for them.");
+      if (provider === null) throw new BillingError("unavailable", "Credits are not sold here; ask your operator for them.");
       if (!Number.isInteger(usd) || usd < LEAST_USD || usd > MOST_USD)
-        throw new TillRefused(
+        throw new BillingError(
           "invalid",
           `amount_usd: choose a whole number from ${LEAST_USD} to ${MOST_USD.toLocaleString("en-US")}`,
         );
       const atMs = clock.nowMs();
       const account = await reads.account(accountId);
-      if (!account) throw new TillRefused("not_found", `There is no account ${accountId}.`);
+      if (!account) throw new BillingError("not_found", `There is no account ${accountId}.`);
       const open = (await reads.purchases(accountId, null, OPEN_AT_MOST)).filter(
         ({ state, expiresAtMs }) => state === "open" && expiresAtMs > atMs,
       );
       if (open.length >= OPEN_AT_MOST)
-        throw new TillRefused(
+        throw new BillingError(
           "conflict",
           `${OPEN_AT_MOST} checkouts are open already: finish one of them, or wait until they are over.`,
         );
@@ -128,7 +130,7 @@ export const openTill = (parts: TillParts): Till => {
     checkoutUrl: async (id) => {
       const row = await found(id);
       if (row.state !== "open" || clock.nowMs() >= row.expiresAtMs)
-        throw new TillRefused("conflict", "This checkout is over; buy again.");
+        throw new BillingError("conflict", "This checkout is over; buy again.");
       return urlOf(row);
     },
     lookAfter: async (id) => {
@@ -141,23 +143,23 @@ export const openTill = (parts: TillParts): Till => {
         const paid = await found(id);
         if (paid.state === "paid" && desk) await booking.invoice(paid);
       } catch (fault) {
-        if (!(fault instanceof StripeAway)) throw fault;
+        if (!(fault instanceof StripeUnavailable)) throw fault;
         log("payments away", { purchase_id: id, account_id: row.accountId, reason: fault.message });
       }
       return reads.purchase(id);
     },
     endTest: async (id, how, by) => {
       const row = await found(id);
-      if (mode !== "test" || row.provider !== "test") throw new TillRefused("not_found", `There is no purchase ${id}.`);
+      if (mode !== "test" || row.provider !== "test") throw new BillingError("not_found", `There is no purchase ${id}.`);
       if (row.state === "paid" && how === "pay") return;
-      if (row.state !== "open") throw new TillRefused("conflict", "This checkout is over; buy again.");
+      if (row.state !== "open") throw new BillingError("conflict", "This checkout is over; buy again.");
       if (how === "cancel") await booking.over(id);
       else {
         const names = { sessionId: `test-${id}`, paymentIntent: `test-${id}` };
         await booking.pay(id, { ...names, amountCredits: row.credits, currency: "usd" }, by);
       }
     },
-    webhook: desk && openWebhook({ desk, booking, log, settings: settings.stripe }),
+    webhook: desk && createWebhook({ desk, booking, log, settings: settings.stripe }),
     rounds: async () => {
       if (provider === null) return;
       await Promise.all([missed(), round.go()]);

@@ -1,20 +1,20 @@
 // Asks what became of purchases that no news came of: of one, and in rounds of all that are undecided, whoever waited longest first.
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../logging/events.ts";
-import type { Deed, OutcomeOf } from "../store/mutations.ts";
+import type { Mutation, ResultOf } from "../store/mutations.ts";
 import type { PurchaseRow } from "../store/purchase-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { Booking } from "./apply-event.ts";
-import { forEachAsked, type StripeDesk } from "./stripe.ts";
-import { newsOfCheckout } from "./stripe-events.ts";
+import type { EventApplier } from "./apply-event.ts";
+import { forEachPage, type StripeClient } from "./stripe.ts";
+import { eventOfCheckout } from "./stripe-events.ts";
 
-export type RoundParts = {
+export type ReconcilePendingDeps = {
   clock: Clock;
   log: Log;
   reads: Pick<StoreReads, "openPurchases" | "uninvoicedPurchases">;
-  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
-  desk: StripeDesk | null;
-  booking: Booking;
+  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
+  desk: StripeClient | null;
+  booking: EventApplier;
 };
 
 /** A checkout of which Stripe knows nothing so long after its end is given up. */
@@ -26,7 +26,7 @@ const INVOICE_MS = 86_400_000;
 /** Asked about in one round, of checkouts and of invoices each. */
 const ROUND_SIZE = 100;
 
-export const openRound = ({ clock, log, reads, post, desk, booking }: RoundParts) => {
+export const createPendingReconciler = ({ clock, log, reads, post, desk, booking }: ReconcilePendingDeps) => {
   /** @throws StripeAway */
   const ask = async (row: PurchaseRow): Promise<void> => {
     const isOver = clock.nowMs() >= row.expiresAtMs;
@@ -38,14 +38,14 @@ export const openRound = ({ clock, log, reads, post, desk, booking }: RoundParts
     // It may have been paid: without Stripe it stays undecided.
     if (desk === null) return;
     const session = await desk.checkout(row.sessionId);
-    const news = session && newsOfCheckout(session);
+    const news = session && eventOfCheckout(session);
     if (news) await booking.take(news);
     else if (session === null && clock.nowMs() >= row.expiresAtMs + GIVEN_UP_MS) await booking.over(row.id);
   };
 
   /** Noted before it is asked: what fails, today or always, has had its turn, and those behind it come next. */
   const inTurn = async (rows: readonly PurchaseRow[], asked: (row: PurchaseRow) => Promise<void>): Promise<void> => {
-    const faults = await forEachAsked(rows, async (row) => {
+    const faults = await forEachPage(rows, async (row) => {
       await post({ deed: "note-asked", id: row.id, atMs: clock.nowMs() });
       await asked(row);
     });

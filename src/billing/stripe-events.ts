@@ -5,7 +5,7 @@ import type { Payment, ReversalState } from "../store/purchase-mutations.ts";
 
 /** What the checkout says of the purchase it is for. */
 export type Named = { purchaseId: string; accountId: string | null; credits: Credits | null };
-export type News =
+export type StripeEvent =
   | { kind: "paid"; named: Named; payment: Payment }
   | { kind: "over"; named: Named; sessionId: string }
   | ({ kind: "reversal"; credits: Credits } & Reversal)
@@ -28,7 +28,7 @@ const namedIn = ({ metadata }: Stripe.Checkout.Session): Named | null => {
 };
 
 /** What a checkout has come to; null: to nothing yet, or it is none of ours. */
-export const newsOfCheckout = (session: Stripe.Checkout.Session): News | null => {
+export const eventOfCheckout = (session: Stripe.Checkout.Session): StripeEvent | null => {
   const named = namedIn(session);
   if (named === null) return null;
   const { id: sessionId, status, payment_status, amount_total, currency } = session;
@@ -62,7 +62,7 @@ const reversal = (
   one: { id: string; amount: number; currency: string; payment_intent: string | { id: string } | null },
   state: ReversalState,
   toldAtMs: number,
-): News | null => {
+): StripeEvent | null => {
   const paymentIntent = idOf(one.payment_intent);
   // Checkout makes a payment for every purchase: what has none is not of one.
   if (paymentIntent === null || one.amount < 1) return null;
@@ -72,7 +72,7 @@ const reversal = (
 };
 
 /** @param atMs when it stood so */
-export const newsOfRefund = (refund: Stripe.Refund, atMs: number): News | null =>
+export const eventOfRefund = (refund: Stripe.Refund, atMs: number): StripeEvent | null =>
   reversal("refund", refund, REFUND_STATES[refund.status ?? ""] ?? "taken", atMs);
 
 /** Where funds are withdrawn money is gone, whatever the status still says: a dispute that was won may be lost by pre-arbitration. */
@@ -83,13 +83,13 @@ const stateOfDispute = (type: Stripe.Event["type"], status: string): ReversalSta
 };
 
 /** @returns null for an event that does not concern us */
-export const newsOf = (event: Stripe.Event): News | null => {
+export const eventOf = (event: Stripe.Event): StripeEvent | null => {
   const toldAtMs = event.created * 1000;
   switch (event.type) {
     case "checkout.session.completed":
     case "checkout.session.async_payment_succeeded":
     case "checkout.session.expired":
-      return newsOfCheckout(event.data.object);
+      return eventOfCheckout(event.data.object);
     case "checkout.session.async_payment_failed": {
       const named = namedIn(event.data.object);
       return named && { kind: "over", named, sessionId: event.data.object.id };
@@ -98,7 +98,7 @@ export const newsOf = (event: Stripe.Event): News | null => {
     case "refund.updated":
     case "refund.failed":
     case "charge.refund.updated":
-      return newsOfRefund(event.data.object, toldAtMs);
+      return eventOfRefund(event.data.object, toldAtMs);
     case "charge.refunded": {
       const paymentIntent = idOf(event.data.object.payment_intent);
       return paymentIntent === null ? null : { kind: "refunded", paymentIntent };

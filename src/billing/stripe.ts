@@ -4,29 +4,29 @@ import type { Settings } from "../config/schema.ts";
 import type { PurchaseRow } from "../store/purchase-mutations.ts";
 
 /** Stripe cannot be reached, or does not want what was asked of it; the message is for the operator. */
-export class StripeAway extends Error {}
+export class StripeUnavailable extends Error {}
 /** An event that was not signed with our secret, or long ago. */
 export class BadSignature extends Error {}
 
 /** After so many that Stripe did not answer the others wait for the next time: each may have taken half a minute. */
 const FAULTS_AT_MOST = 5;
 /** Does something for each in turn, whatever Stripe says of those before it, until too many were not answered. @returns what it said of these */
-export const forEachAsked = async <T>(all: readonly T[], ask: (one: T) => Promise<void>): Promise<string[]> => {
+export const forEachPage = async <T>(all: readonly T[], ask: (one: T) => Promise<void>): Promise<string[]> => {
   const faults: string[] = [];
   for (const one of all) {
     if (faults.length === FAULTS_AT_MOST) break;
     await ask(one).catch((fault: unknown) => {
-      if (!(fault instanceof StripeAway)) throw fault;
+      if (!(fault instanceof StripeUnavailable)) throw fault;
       faults.push(fault.message);
     });
   }
   return faults;
 };
 
-export type CheckoutPlace = { successUrl: string; cancelUrl: string };
-export type StripeDesk = {
+export type CheckoutSession = { successUrl: string; cancelUrl: string };
+export type StripeClient = {
   /** Opens the checkout of a purchase, or finds the one that was opened for it. @throws StripeAway */
-  openCheckout(purchase: PurchaseRow, place: CheckoutPlace): Promise<{ sessionId: string; url: string | null }>;
+  openCheckout(purchase: PurchaseRow, place: CheckoutSession): Promise<{ sessionId: string; url: string | null }>;
   /** With its invoice. Null: there is none of this name. @throws StripeAway */
   checkout(sessionId: string): Promise<Stripe.Checkout.Session | null>;
   /** @throws StripeAway */
@@ -52,7 +52,7 @@ const placeOf = (apiUrl: string) => {
 /** What a checkout is asked for. Made from the purchase alone, so that asking again is asking the same. */
 export const checkoutOf = (
   { id, accountId, credits, expiresAtMs }: PurchaseRow,
-  { successUrl, cancelUrl }: CheckoutPlace,
+  { successUrl, cancelUrl }: CheckoutSession,
 ): Stripe.Checkout.SessionCreateParams => {
   const metadata = { purchase_id: id, account_id: accountId, credits: String(credits) };
   return {
@@ -83,7 +83,7 @@ export const checkoutOf = (
 const idempotencyKeyOf = (id: string): string => `genrouter-${id}`;
 
 /** The library is loaded at the first use: a start does without it, and so does who has no Stripe. */
-export const openStripeDesk = (settings: Settings["stripe"]): StripeDesk => {
+export const createStripeClient = (settings: Settings["stripe"]): StripeClient => {
   let loading: Promise<{ stripe: Stripe; isMissing: (fault: unknown) => boolean }> | undefined;
   const library = () => {
     loading ??= import("stripe").then(({ default: Library }) => ({
@@ -102,7 +102,7 @@ export const openStripeDesk = (settings: Settings["stripe"]): StripeDesk => {
   /** What Stripe says may name the account's e-mail or key: of a fault only its kind is told. */
   const away = (fault: unknown): never => {
     const { type, code, statusCode } = fault as { type?: string; code?: string; statusCode?: number };
-    throw new StripeAway([type ?? "no answer", code, statusCode].filter((part) => part !== undefined).join(" "));
+    throw new StripeUnavailable([type ?? "no answer", code, statusCode].filter((part) => part !== undefined).join(" "));
   };
   return {
     openCheckout: async (purchase, place) => {

@@ -1,19 +1,19 @@
 // The door for news from Stripe: only what is signed is read, and it is answered when what follows is on disk.
 import type { Settings } from "../config/schema.ts";
 import type { Log } from "../logging/events.ts";
-import type { Booking } from "./apply-event.ts";
-import { BadSignature, type StripeDesk } from "./stripe.ts";
-import { newsOf } from "./stripe-events.ts";
+import type { EventApplier } from "./apply-event.ts";
+import { BadSignature, type StripeClient } from "./stripe.ts";
+import { eventOf } from "./stripe-events.ts";
 import { isLiveKey } from "./validate-config.ts";
 
 /** `message` is for whoever looks into Stripe's log of deliveries. */
 export type WebhookAnswer = { status: 200 | 400 | 503; message: string };
 
-type WebhookParts = { desk: StripeDesk; booking: Booking; log: Log; settings: Settings["stripe"] };
+type WebhookParts = { desk: StripeClient; booking: EventApplier; log: Log; settings: Settings["stripe"] };
 
 const TAKEN: WebhookAnswer = { status: 200, message: "taken" };
 
-export const openWebhook = ({ desk, booking, log, settings }: WebhookParts) => {
+export const createWebhook = ({ desk, booking, log, settings }: WebhookParts) => {
   const isLive = isLiveKey(settings.secret_key);
   const refused = (reason: string): WebhookAnswer => {
     log("webhook refused", { reason });
@@ -25,7 +25,7 @@ export const openWebhook = ({ desk, booking, log, settings }: WebhookParts) => {
     try {
       const event = await desk.event(body, signature);
       if (event.livemode !== isLive) return refused(`The event is of Stripe's ${isLive ? "test" : "live"} mode, the key is not.`);
-      const news = newsOf(event);
+      const news = eventOf(event);
       if (news) await booking.take(news);
       return TAKEN;
     } catch (fault) {

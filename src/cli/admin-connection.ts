@@ -1,15 +1,15 @@
 // The desk: reaches the office of a data directory, through the running service or, when none runs, by owning it for a moment.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type Office, openOffice } from "../admin/admin-service.ts";
+import { type AdminService, createAdminService } from "../admin/admin-service.ts";
 import { leaveDecision } from "../cluster/takeover.ts";
 import type { Settings } from "../config/schema.ts";
 import { systemClock } from "../domain/clock.ts";
-import type { OfficeDeed } from "../store/mutations.ts";
+import type { AdminMutation } from "../store/mutations.ts";
 import { DirectoryInUse } from "../store/sqlite/errors.ts";
 import type { Store } from "../store/store.ts";
 import { handOver } from "./chown-files.ts";
-import { askAbout, officeOverSocket } from "./control-client.ts";
+import { adminOverSocket, requestFor } from "./control-client.ts";
 import { commandActor } from "./principal.ts";
 
 /** A service that is starting owns the directory before its socket is there; this is how long a command waits for it. */
@@ -18,7 +18,7 @@ const ASK_AGAIN_MS = 100;
 
 /** Providers and routes as they would be if the service started now. */
 const marketOf = async (settings: Settings, store: Store) => {
-  const [{ openMarket }, { catalogueOf, dialectsOf }, { openProviders, providerFacts }, { openVault }, { withKeys }] =
+  const [{ createInventory }, { catalogueOf, dialectsOf }, { createProviders, providerFacts }, { createVault }, { withKeys }] =
     await Promise.all([
       import("../routing/inventory.ts"),
       import("../routing/load-catalogue.ts"),
@@ -27,30 +27,30 @@ const marketOf = async (settings: Settings, store: Store) => {
       import("../providers/credentials.ts"),
     ]);
   const simulated = (await store.mode()) === "test";
-  const market = openMarket({
+  const market = createInventory({
     ...{ settings: () => settings, simulated, facts: providerFacts(dialectsOf(settings)) },
     ...{ catalogue: () => catalogueOf(settings, simulated), reads: store },
   });
-  const vault = openVault(settings.data.dir, settings.store.url !== "");
+  const vault = createVault(settings.data.dir, settings.store.url !== "");
   const providers = async () => {
     const kept = simulated ? [] : await store.providerKeys();
     const { providers: withKey } = withKeys(settings, kept, vault);
     const isOwned = async (provider: string, jobId: string) => (await store.jobOwner(provider, jobId)) !== undefined;
-    return openProviders({ settings: withKey, dialects: dialectsOf(settings), isOwned });
+    return createProviders({ settings: withKey, dialects: dialectsOf(settings), isOwned });
   };
   return { market, vault, providers, rekeyed: () => undefined };
 };
 
 /** What may become of a directory without a database: nothing (it is refused), or a new one for money or for the simulator. */
-export type Birth = { create: "live" | "test"; note: (line: string) => void } | null;
+export type InitialSettings = { create: "live" | "test"; note: (line: string) => void } | null;
 
 /** The office over a store that this process writes to for a moment. */
-const officeOver = async (settings: Settings, store: Store): Promise<Office> => {
+const officeOver = async (settings: Settings, store: Store): Promise<AdminService> => {
   const clock = systemClock(await store.lastSeenMs());
   const by = commandActor();
-  return openOffice({
+  return createAdminService({
     reads: store,
-    post: async (deed: OfficeDeed) => {
+    post: async (deed: AdminMutation) => {
       const [outcome] = await store.commit([{ ...deed, atMs: deed.atMs ?? clock.nowMs(), by }]);
       if (outcome?.kind !== "done" && outcome?.kind !== "refused") throw new Error(`a ${deed.deed} deed had no outcome`);
       return outcome;
@@ -64,7 +64,7 @@ const officeOver = async (settings: Settings, store: Store): Promise<Office> => 
 };
 
 /** A shared database needs no leave: for a moment this process is one node more. @throws DatabaseAway, WrongSchema */
-const openShared = async ({ store: { url, prepared: prepare } }: Settings, birth: Birth): Promise<Store> => {
+const openShared = async ({ store: { url, prepared: prepare } }: Settings, birth: InitialSettings): Promise<Store> => {
   // What is not there yet is only made where a new one is wanted.
   if (birth === null)
     await (await import("../store/postgres/read-only-client.ts"))
@@ -78,14 +78,14 @@ const openShared = async ({ store: { url, prepared: prepare } }: Settings, birth
  * Runs work with the office of a data directory, or of the database that the settings name.
  * @throws DirectoryInUse when another process owns it and does not answer, DirectoryUnusable, and what `work` throws.
  */
-export const withOffice = async <T>(
+export const withAdminService = async <T>(
   settings: Settings,
-  work: (office: Office) => Promise<T>,
-  birth: Birth = null,
+  work: (office: AdminService) => Promise<T>,
+  birth: InitialSettings = null,
 ): Promise<T> => {
   const { dir, network_disk: allowNetworkDisk } = settings.data;
   if (settings.store.url !== "") {
-    if (existsSync(dir) && (await askAbout(dir))) return work(officeOverSocket(dir));
+    if (existsSync(dir) && (await requestFor(dir))) return work(adminOverSocket(dir));
     const store = await openShared(settings, birth);
     try {
       return await work(await officeOver(settings, store));
@@ -97,7 +97,7 @@ export const withOffice = async <T>(
   const { DATABASE_FILE } = await import("../store/sqlite/open.ts");
   const endMs = performance.now() + STARTING_MS;
   for (;;) {
-    if (existsSync(dir) && (await askAbout(dir))) return work(officeOverSocket(dir));
+    if (existsSync(dir) && (await requestFor(dir))) return work(adminOverSocket(dir));
     const isNew = !existsSync(join(dir, DATABASE_FILE));
     try {
       // A directory that exists keeps the mode it was made with.

@@ -2,13 +2,13 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { systemClock } from "../domain/clock.ts";
-import type { Depot } from "../store/archive/archive-storage.ts";
+import type { ArchiveStorage } from "../store/archive/archive-storage.ts";
 import { CommandFault, EXITS } from "./exit-codes.ts";
-import { booksOf, placeOf } from "./read-only-store.ts";
+import { readsOf, storeLocationOf } from "./read-only-store.ts";
 import { type DirFlag, type Session, settingsOf } from "./session.ts";
 
 /** An archive's place, and how `--json` tells of it. */
-export type ArchivePlace = { depot: Depot; json: { dir: string } | { bucket: string; below: string } };
+export type ArchiveLocation = { depot: ArchiveStorage; json: { dir: string } | { bucket: string; below: string } };
 
 const BUCKET = "bucket";
 /** A word that means some bucket to somebody, or an address: neither is taken for a directory by mistake. */
@@ -19,8 +19,8 @@ const unclear = (flag: string, text: string, why: string): CommandFault =>
   new CommandFault(EXITS.usage, `${flag}: ${JSON.stringify(text)} ${why}`, { code: "bad_flag" });
 
 /** A bucket that cannot be had, and an archive that cannot be made or read, as an operator reads them. @param again what the same command does then */
-export const tellingArchive = async <T>(again: string, work: () => Promise<T>): Promise<T> => {
-  const [{ ArchiveFault }, { BucketFault }, { BadPlace }] = await Promise.all([
+export const withArchiveErrors = async <T>(again: string, work: () => Promise<T>): Promise<T> => {
+  const [{ ArchiveFault }, { BucketFault }, { BucketConfigError }] = await Promise.all([
     import("../store/archive/format.ts"),
     import("../files/s3/errors.ts"),
     import("../files/s3/bucket-config.ts"),
@@ -29,7 +29,7 @@ export const tellingArchive = async <T>(again: string, work: () => Promise<T>): 
     return await work();
   } catch (fault) {
     if (fault instanceof ArchiveFault) throw new CommandFault(EXITS.failure, fault.message, { code: "archive_fault" });
-    if (fault instanceof BadPlace) throw new CommandFault(EXITS.usage, fault.message, { code: "bad_setting" });
+    if (fault instanceof BucketConfigError) throw new CommandFault(EXITS.usage, fault.message, { code: "bad_setting" });
     if (!(fault instanceof BucketFault)) throw fault;
     const told = `the archive: ${fault.message}`;
     if (fault.kind === "away") throw new CommandFault(EXITS.tryAgain, `${told}; ${again}`, { code: "bucket_fault" });
@@ -49,7 +49,11 @@ type Asked = {
 };
 
 /** @throws CommandFault for what is unclear, or names none; BadPlace, BucketFault, and what keeps the books from being read. */
-export const archivePlaceOf = async (session: Session, flags: DirFlag, { flag, text, byBooks }: Asked): Promise<ArchivePlace> => {
+export const archiveLocationOf = async (
+  session: Session,
+  flags: DirFlag,
+  { flag, text, byBooks }: Asked,
+): Promise<ArchiveLocation> => {
   const [, named] = (flag === "--archive" && ONE_OF_SEVERAL.exec(text)) || [];
   if (text === BUCKET && existsSync(BUCKET))
     throw unclear(flag, text, "is the bucket of the settings, and a directory here, too: write ./bucket for the directory");
@@ -61,15 +65,15 @@ export const archivePlaceOf = async (session: Session, flags: DirFlag, { flag, t
     return { depot: openDirectory(dir), json: { dir } };
   }
   const { s3: settings } = settingsOf(session, flags);
-  const { holdingsIn, openHoldings } = await import("../files/s3/archive-objects.ts");
+  const { archiveObjectsIn, createArchiveObjects } = await import("../files/s3/archive-objects.ts");
   // Ctrl-C ends the process, and what it leaves counts for nothing.
   const options = { settings, clock: systemClock(), signal: new AbortController().signal };
   const idOf = async (): Promise<string> => {
     if (byBooks) {
       const { lineageAt } = await import("../store/archive/source.ts");
-      return lineageAt(await booksOf(placeOf(session, flags)));
+      return lineageAt(await readsOf(storeLocationOf(session, flags)));
     }
-    const all = await holdingsIn(options);
+    const all = await archiveObjectsIn(options);
     const [only] = all;
     if (only === undefined) throw unclear(flag, text, `there is no archive in bucket ${settings.bucket}`);
     if (all.length > 1)
@@ -80,6 +84,6 @@ export const archivePlaceOf = async (session: Session, flags: DirFlag, { flag, t
       );
     return only;
   };
-  const holdings = openHoldings(named ?? (await idOf()), options);
+  const holdings = createArchiveObjects(named ?? (await idOf()), options);
   return { depot: holdings, json: { bucket: settings.bucket, below: holdings.below } };
 };

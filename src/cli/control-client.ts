@@ -1,7 +1,7 @@
 // The other end of the control socket: the office as a command sees it when the service runs.
 
-import type { Office } from "../admin/admin-service.ts";
-import type { Ask, Figures } from "../app/runtime-stats.ts";
+import type { AdminService } from "../admin/admin-service.ts";
+import type { RuntimeStats, StatsReader } from "../app/runtime-stats.ts";
 import type { Settings } from "../config/schema.ts";
 import type { About, ControlAnswer } from "./control.ts";
 import { CommandFault, EXITS, type Exit } from "./exit-codes.ts";
@@ -61,7 +61,7 @@ const send = async (path: string, name: string, ask?: unknown, longestMs?: numbe
  * What the service running in a data directory says of itself; undefined when none runs.
  * @throws CommandFault when it does not answer in `longestMs`
  */
-export const askAbout = async (dir: string, longestMs?: number): Promise<About | undefined> => {
+export const requestFor = async (dir: string, longestMs?: number): Promise<About | undefined> => {
   try {
     return (await send(findSocketPath(dir), "about", undefined, longestMs)) as About;
   } catch (fault) {
@@ -71,7 +71,7 @@ export const askAbout = async (dir: string, longestMs?: number): Promise<About |
 };
 
 /** The settings that the service running in a data directory has, credentials among them; undefined where none says so. */
-export const askSettings = async (dir: string): Promise<Settings | undefined> => {
+export const fetchSettings = async (dir: string): Promise<Settings | undefined> => {
   try {
     return (await send(findSocketPath(dir), "settings")) as Settings;
   } catch (fault) {
@@ -82,20 +82,20 @@ export const askSettings = async (dir: string): Promise<Settings | undefined> =>
 };
 
 /** The figures of the service running in a data directory. @throws CommandFault when none does. */
-export const askFigures = async (dir: string, { collect }: Ask): Promise<Figures> =>
-  (await send(findSocketPath(dir), collect ? "figures?collect" : "figures")) as Figures;
+export const fetchStats = async (dir: string, { collect }: StatsReader): Promise<RuntimeStats> =>
+  (await send(findSocketPath(dir), collect ? "figures?collect" : "figures")) as RuntimeStats;
 
 /** A token for the inspector of the service running in a data directory. @throws CommandFault when none does, or it is switched off. */
-export const askInspectorToken = async (dir: string): Promise<{ token: string; expiresAtMs: number }> =>
+export const fetchInspectorToken = async (dir: string): Promise<{ token: string; expiresAtMs: number }> =>
   (await send(findSocketPath(dir), "inspectorToken", {})) as { token: string; expiresAtMs: number };
 
 /** The office of the service running in a data directory. Each method is one request. */
-export const officeOverSocket = (dir: string): Office => {
+export const adminOverSocket = (dir: string): AdminService => {
   const path = findSocketPath(dir);
   const over =
-    <O extends keyof Office>(operation: O) =>
-    (ask: Parameters<Office[O]>[0]) =>
-      send(path, operation, ask) as ReturnType<Office[O]>;
+    <O extends keyof AdminService>(operation: O) =>
+    (ask: Parameters<AdminService[O]>[0]) =>
+      send(path, operation, ask) as ReturnType<AdminService[O]>;
   return {
     createAccount: over("createAccount"),
     listAccounts: over("listAccounts"),

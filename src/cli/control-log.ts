@@ -2,7 +2,7 @@
 
 import type { Json } from "../domain/types.ts";
 import type { EventFields } from "../logging/events.ts";
-import type { Actor } from "../store/mutations.ts";
+import type { Principal } from "../store/mutations.ts";
 
 /** Members of an ask that name what it is about, the first that is there counts. `account` is a provider's. */
 const TARGETS = ["accountId", "id", "generationId", "account", "provider", "person", "name"] as const;
@@ -10,7 +10,7 @@ const TARGETS = ["accountId", "id", "generationId", "account", "provider", "pers
 const AMOUNTS = ["credits", "creditCredits"] as const;
 
 /** @param ask as it came: it may not be an object */
-export const controlFields = (operation: string, ask: Json | undefined, { id, name }: Actor): EventFields => {
+export const controlFields = (operation: string, ask: Json | undefined, { id, name }: Principal): EventFields => {
   const said = typeof ask === "object" && ask !== null && !Array.isArray(ask) ? ask : {};
   const about = TARGETS.map((member) => said[member]).find((value) => typeof value === "string");
   const credits = AMOUNTS.map((member) => said[member]).find((value) => typeof value === "number");

@@ -2,17 +2,17 @@
 import { chmodSync, rmSync } from "node:fs";
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import type { Office } from "../admin/admin-service.ts";
+import type { AdminService } from "../admin/admin-service.ts";
 import { LONGEST_OVERLAP_MS } from "../admin/keys.ts";
-import type { Ask, Figures } from "../app/runtime-stats.ts";
+import type { RuntimeStats, StatsReader } from "../app/runtime-stats.ts";
 import type { Settings } from "../config/schema.ts";
 import { DECISIONS } from "../domain/operator-decision.ts";
 import type { Json, JsonObject } from "../domain/types.ts";
 import type { IssueToken } from "../inspector/inspector.ts";
 import type { Log } from "../logging/events.ts";
-import type { Actor } from "../store/mutations.ts";
+import type { Principal } from "../store/mutations.ts";
 import { controlFields } from "./control-log.ts";
-import { CommandFault, EXITS, tell } from "./exit-codes.ts";
+import { CommandFault, EXITS, messageOf } from "./exit-codes.ts";
 import { actorOfHeader, BY_HEADER } from "./principal.ts";
 import { dropSocketPath, makeSocketPath } from "./socket-path.ts";
 
@@ -107,10 +107,10 @@ const ASKS = {
   decideReversal: object({ id: text(200), credits: Type.Integer({ minimum: 0, maximum: 1_000_000_000 }), reason: text(500) }),
   settleRestored: object({ reason: text(500) }),
   showCredits: object({ accountId: text(80), last: Type.Integer({ minimum: 0, maximum: 1000 }) }),
-} satisfies Record<keyof Office, TSchema>;
+} satisfies Record<keyof AdminService, TSchema>;
 
 /** Checks the parameters of an operation. @throws CommandFault (usage) naming the member. */
-export const checkAsk = (operation: keyof Office, ask: unknown): void => {
+export const checkRequest = (operation: keyof AdminService, ask: unknown): void => {
   const fault = Value.Errors(ASKS[operation], ask).First();
   if (fault)
     throw new CommandFault(EXITS.usage, `${fault.path.slice(1) || operation}: ${fault.message.toLowerCase()}`, {
@@ -118,7 +118,7 @@ export const checkAsk = (operation: keyof Office, ask: unknown): void => {
     });
 };
 
-const isOperation = (name: string): name is keyof Office => Object.hasOwn(ASKS, name);
+const isOperation = (name: string): name is keyof AdminService => Object.hasOwn(ASKS, name);
 
 const switchedOff = () =>
   new CommandFault(EXITS.refused, "the inspector of the running service is switched off", {
@@ -136,10 +136,10 @@ const MOST_REMEMBERED = 1000;
  */
 export const openControl = (
   dir: string,
-  office: Office,
+  office: AdminService,
   about: About,
   log: Log,
-  figures: (ask: Ask) => Figures,
+  figures: (ask: StatsReader) => RuntimeStats,
   issueToken: IssueToken | null = null,
   settings: (() => Settings) | null = null,
 ): (() => Promise<void>) => {
@@ -147,8 +147,8 @@ export const openControl = (
   rmSync(path, { force: true });
   const remembered = new Map<string, Promise<Json>>();
 
-  const perform = async (operation: keyof Office, ask: Json, by: Actor): Promise<Json> => {
-    checkAsk(operation, ask);
+  const perform = async (operation: keyof AdminService, ask: Json, by: Principal): Promise<Json> => {
+    checkRequest(operation, ask);
     // What fits the operation's shape is what its method takes.
     const run = office[operation] as unknown as (ask: Json) => Promise<Json>;
     const asked = { ...(ask as JsonObject), by };
@@ -197,7 +197,7 @@ export const openControl = (
       log("control request", controlFields(name, ask, by));
       return Response.json({ ok } satisfies ControlAnswer);
     } catch (fault) {
-      const told = await tell(fault);
+      const told = await messageOf(fault);
       const why = { error_code: told.code, ...(told.expected ? {} : { reason: told.lines.join(" ") }) };
       log("control request", { ...controlFields(name, ask, by), ...why });
       const [message = "", fix] = told.lines;

@@ -1,7 +1,7 @@
 // The demo account of a simulator directory: made at its first start with 100 USD; its key is kept so that later starts print it again.
 import { chmodSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Office } from "../admin/admin-service.ts";
+import type { AdminService } from "../admin/admin-service.ts";
 import { newReference } from "../admin/request-reference.ts";
 import { hashApiKey } from "../domain/ids.ts";
 import { StoreFull } from "../store/mutations.ts";
@@ -22,7 +22,7 @@ const keptKey = (dir: string): string | undefined => {
 /** A disk that is full is asked again after this long, ms. */
 const RETRY_MS = 1_000;
 
-const makeKey = async (dir: string, office: Office): Promise<string> => {
+const makeKey = async (dir: string, office: AdminService): Promise<string> => {
   // A start that was killed half way has made the account already; its reference keeps it from being made twice.
   const { id } = await office.createAccount({ reference: "demo account", name: DEMO_NAME, creditCredits: DEMO_CREDITS });
   const { key } = await office.createKey({ reference: newReference("key"), accountId: id, scope: "generate", name: DEMO_NAME });
@@ -37,7 +37,7 @@ const makeKey = async (dir: string, office: Office): Promise<string> => {
  * The key of the demo account. A key that was kept is used as long as it opens; a new one is made otherwise, when the disk has space.
  * The file has mode 600: it is the one place where a key stands as text, and it opens play money only.
  */
-export const demoKey = async (dir: string, office: Office, reads: StoreReads): Promise<string> => {
+export const demoKey = async (dir: string, office: AdminService, reads: StoreReads): Promise<string> => {
   const kept = keptKey(dir);
   if (kept && (await reads.callerByKeyHash(hashApiKey(kept)))) return kept;
   for (;;)

@@ -1,14 +1,14 @@
 // How a command ends: the exit codes, and the one line that a mistake is told in.
 
-import { GenrouterError, StillRunning } from "../../client/src/errors.ts";
-import { OfficeFault } from "../admin/admin-error.ts";
+import { GenrouterError, StillRunningError } from "../../client/src/errors.ts";
+import { AdminError } from "../admin/admin-error.ts";
 import { BackupFault, type BackupFaultKind } from "../backup/errors.ts";
 import { BadSetting } from "../config/schema.ts";
-import { Refusal } from "../domain/api-errors.ts";
+import { ApiError } from "../domain/api-errors.ts";
 import { StorageRefused } from "../files/port.ts";
 import { BadAllowEntry } from "../media/host-allowlist.ts";
-import { DatabaseAway, Moved, ServerUnfit, WrongMode, WrongSchema } from "../store/errors.ts";
-import { MoveFault, type MoveFaultKind } from "../store/migrate-to-postgres/errors.ts";
+import { DatabaseUnavailable, ServerUnfit, StoreMigrated, WrongMode, WrongSchema } from "../store/errors.ts";
+import { MigrationError, type MigrationErrorKind } from "../store/migrate-to-postgres/errors.ts";
 import { StoreFull, StoreUnknown } from "../store/mutations.ts";
 import { DirectoryInUse, DirectoryUnusable, StoreDamaged } from "../store/sqlite/errors.ts";
 
@@ -47,7 +47,7 @@ const EXIT_OF_BACKUP: Readonly<Record<BackupFaultKind, Exit>> = {
   failed: EXITS.failure,
 };
 
-const EXIT_OF_MOVE: Readonly<Record<MoveFaultKind, Exit>> = {
+const EXIT_OF_MOVE: Readonly<Record<MigrationErrorKind, Exit>> = {
   refused: EXITS.failure,
   unreachable: EXITS.tryAgain,
   unauthorized: EXITS.unauthorized,
@@ -74,13 +74,13 @@ export class CommandFault extends Error {
 }
 
 /** A fault as the terminal shows it. `expected`: an ordinary mistake, told without a stack. */
-export type Told = { exit: Exit; lines: string[]; code: string; expected: boolean };
+export type CliMessage = { exit: Exit; lines: string[]; code: string; expected: boolean };
 
 const codeOf = (fault: unknown): string | undefined =>
   typeof fault === "object" && fault !== null && "code" in fault && typeof fault.code === "string" ? fault.code : undefined;
 
 /** What the client of the service has to say, with what to do about it. */
-const tellNo = ({ code, status, message, requestId }: GenrouterError): Told => {
+const tellNo = ({ code, status, message, requestId }: GenrouterError): CliMessage => {
   if (code === "no_key")
     return { exit: EXITS.unauthorized, lines: ["no API key: set GENROUTER_API_KEY or pass --key"], code, expected: true };
   if (code === "unreachable") {
@@ -93,7 +93,7 @@ const tellNo = ({ code, status, message, requestId }: GenrouterError): Told => {
 };
 
 /** A service manager starts again what could not be read. What was read and is wrong stays so until a person changes it. */
-const tellSetting = ({ message, isPassing }: BadSetting): Told => ({
+const tellSetting = ({ message, isPassing }: BadSetting): CliMessage => ({
   ...(isPassing ? { exit: EXITS.tryAgain, code: "setting_unreadable" } : { exit: EXITS.usage, code: "bad_setting" }),
   ...{ lines: [message], expected: true },
 });
@@ -102,10 +102,10 @@ const tellSetting = ({ message, isPassing }: BadSetting): Told => ({
  * Tells a fault in words. The catalogue is imported only now: it is large, most commands never need it, and their start
  * is what `--help` would wait for.
  */
-export const tell = async (fault: unknown): Promise<Told> => {
+export const messageOf = async (fault: unknown): Promise<CliMessage> => {
   if (fault instanceof CommandFault)
     return { exit: fault.exit, lines: [fault.message, ...(fault.fix ? [fault.fix] : [])], code: fault.code, expected: true };
-  if (fault instanceof OfficeFault)
+  if (fault instanceof AdminError)
     return {
       exit: EXITS[fault.kind],
       lines: [fault.message, ...(fault.fix ? [fault.fix] : [])],
@@ -113,7 +113,7 @@ export const tell = async (fault: unknown): Promise<Told> => {
       expected: true,
     };
   if (fault instanceof GenrouterError) return tellNo(fault);
-  if (fault instanceof StillRunning)
+  if (fault instanceof StillRunningError)
     return {
       exit: EXITS.timedOut,
       lines: [fault.message, `genrouter download ${fault.generation.id} waits for it again`],
@@ -122,7 +122,7 @@ export const tell = async (fault: unknown): Promise<Told> => {
     };
   if (fault instanceof BadSetting) return tellSetting(fault);
   const message = fault instanceof Error ? fault.message : String(fault);
-  const told = (exit: Exit, code: string): Told => ({ exit, lines: [message], code, expected: true });
+  const told = (exit: Exit, code: string): CliMessage => ({ exit, lines: [message], code, expected: true });
   if (fault instanceof DirectoryInUse) return told(EXITS.tryAgain, "directory_in_use");
   if (fault instanceof DirectoryUnusable) return told(EXITS.unwritable, "directory_unusable");
   if (fault instanceof StorageRefused)
@@ -131,9 +131,9 @@ export const tell = async (fault: unknown): Promise<Told> => {
       lines: [`the result files of the data directory: ${message}`, "look after its disk, then start again"],
     };
   if (fault instanceof WrongMode) return told(EXITS.usage, "wrong_mode");
-  if (fault instanceof DatabaseAway) return told(EXITS.tryAgain, "database_away");
-  if (fault instanceof Moved) return told(EXITS.usage, "store_moved");
-  if (fault instanceof MoveFault) return told(EXIT_OF_MOVE[fault.kind], `move_${fault.kind}`);
+  if (fault instanceof DatabaseUnavailable) return told(EXITS.tryAgain, "database_away");
+  if (fault instanceof StoreMigrated) return told(EXITS.usage, "store_moved");
+  if (fault instanceof MigrationError) return told(EXIT_OF_MOVE[fault.kind], `move_${fault.kind}`);
   if (fault instanceof ServerUnfit) return told(EXITS.usage, "server_unfit");
   if (fault instanceof WrongSchema) return told(EXITS.failure, "wrong_schema");
   if (fault instanceof StoreDamaged) return told(EXITS.usage, "store_damaged");
@@ -145,7 +145,7 @@ export const tell = async (fault: unknown): Promise<Told> => {
   const { fileFaults } = await import("./catalogue-faults.ts");
   const faults = fileFaults(fault);
   if (faults) return { ...told(faults.isPassing ? EXITS.tryAgain : EXITS.usage, "catalogue_fault"), lines: faults.lines };
-  if (fault instanceof Refusal) return { exit: exitOfStatus(fault.status), lines: [message], code: fault.code, expected: true };
+  if (fault instanceof ApiError) return { exit: exitOfStatus(fault.status), lines: [message], code: fault.code, expected: true };
   const code = codeOf(fault);
   // Damage deeper in the file than the opening looks.
   if (code !== undefined && /^SQLITE_(CORRUPT|NOTADB)/.test(code))

@@ -31,7 +31,7 @@ const barOf = (share: number): string => {
 };
 
 /** How fast it goes, from what was done in the last seconds. */
-export const openSpeed = (nowMs: () => number) => {
+export const createSpeed = (nowMs: () => number) => {
   const seen: { atMs: number; done: number }[] = [];
   return (done: number, of: number): { perS: number; leftMs: number } | undefined => {
     const atMs = nowMs();
@@ -46,7 +46,7 @@ export const openSpeed = (nowMs: () => number) => {
 
 const END = { source: "the data directory", target: "the database" } as const;
 
-export const goingLine = (going: Going, speed: ReturnType<typeof openSpeed>): string => {
+export const goingLine = (going: Going, speed: ReturnType<typeof createSpeed>): string => {
   if (going.step === "adding up") return "adding all rows up";
   if (going.step === "settling") return "switching the guards on, and counting";
   const { done, of } = going;
@@ -63,8 +63,8 @@ export const goingLine = (going: Going, speed: ReturnType<typeof openSpeed>): st
 };
 
 /** Tells how it goes: on a terminal redrawn in place, elsewhere now and then, and whenever something else begins. */
-export const openGoing = (terminal: Terminal, nowMs: () => number = () => performance.now()) => {
-  const speeds = { rows: openSpeed(nowMs), files: openSpeed(nowMs) };
+export const createProgressText = (terminal: Terminal, nowMs: () => number = () => performance.now()) => {
+  const speeds = { rows: createSpeed(nowMs), files: createSpeed(nowMs) };
   let what = "";
   let toldMs = Number.NEGATIVE_INFINITY;
   return (going: Going): void => {

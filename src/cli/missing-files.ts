@@ -3,8 +3,8 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "../config/schema.ts";
 import { systemClock } from "../domain/clock.ts";
-import { placeOf } from "../files/local.ts";
-import type { KeptOutput } from "../store/file-reads.ts";
+import { pathOfFile } from "../files/local.ts";
+import type { StoredOutput } from "../store/file-reads.ts";
 import type { StoreReads } from "../store/store.ts";
 
 /** `n`: the file's position. `why`: what is wrong with it. */
@@ -13,7 +13,7 @@ export type MissingFile = { generation_id: string; n: number; why: string };
 export type FileSearch = { looked: number; missing: MissingFile[]; note?: string };
 
 export type FileReads = Pick<StoreReads, "keptOutputs" | "generationBySeq">;
-type KeptFile = KeptOutput["files"][number];
+type KeptFile = StoredOutput["files"][number];
 /** Whether a bucket has a file of so many bytes. */
 type InBucket = (id: string, file: KeptFile) => Promise<boolean>;
 
@@ -24,18 +24,18 @@ const ANSWER_MS = 10_000;
 
 const bucketOf = async (settings: Settings): Promise<InBucket | null> => {
   if (settings.s3.bucket === "") return null;
-  const [{ openBucket }, { placeOf: inBucket }] = await Promise.all([
+  const [{ createS3Client }, { bucketConfigOf: inBucket }] = await Promise.all([
     import("../files/s3/s3-client.ts"),
     import("../files/s3/bucket-config.ts"),
   ]);
-  const [bucket, place] = [openBucket(settings.s3, systemClock()), inBucket(settings.s3)];
+  const [bucket, place] = [createS3Client(settings.s3, systemClock()), inBucket(settings.s3)];
   return async (id, { n, object, bytes }) =>
     (await bucket.head(place.nameOf(id, object ?? n), AbortSignal.timeout(ANSWER_MS)))?.bytes === bytes;
 };
 
 /** What is wrong with a file on disk; null for nothing. */
 const faultOnDisk = (dir: string, id: string, { n, bytes }: KeptFile): string | null => {
-  const size = statSync(join(dir, placeOf(id, n)), { throwIfNoEntry: false })?.size;
+  const size = statSync(join(dir, pathOfFile(id, n)), { throwIfNoEntry: false })?.size;
   if (size === undefined) return "the stored file is missing";
   return size === bytes ? null : `the stored file has ${size} bytes, not ${bytes}`;
 };
@@ -63,7 +63,7 @@ export const findMissingFiles = async (
     const fault = onDisk && file.object === undefined ? faultOnDisk(files, id, file) : "the stored file is missing";
     return fault !== null && (await inBucket?.(id, file)) ? null : fault;
   };
-  const look = async ({ seq, id, files: named }: KeptOutput): Promise<void> => {
+  const look = async ({ seq, id, files: named }: StoredOutput): Promise<void> => {
     for (const file of named) {
       found.looked += 1;
       const why = await faultOf(id, file);

@@ -14,10 +14,10 @@ const STDOUT = "/dev/stdout";
 const STDOUT_FD = 1;
 
 /** `-` is the usual name of standard output; a file of that name is `./-`. */
-export const placeOf = (wanted: string | undefined): string | undefined => (wanted === "-" ? STDOUT : wanted);
+export const outputPathOf = (wanted: string | undefined): string | undefined => (wanted === "-" ? STDOUT : wanted);
 
 /** Whether result bytes take standard output, so that every note goes to standard error. */
-export const takesStdout = (wanted: string | undefined): boolean => descriptorOf(placeOf(wanted) ?? "") === STDOUT_FD;
+export const takesStdout = (wanted: string | undefined): boolean => descriptorOf(outputPathOf(wanted) ?? "") === STDOUT_FD;
 
 const badOutput = (message: string, fix?: string): CommandFault =>
   new CommandFault(EXITS.usage, message, { ...(fix === undefined ? {} : { fix }), code: "bad_flag" });
@@ -38,7 +38,7 @@ export const checkOutput = async ({ output, json }: { output?: string; json?: tr
   if (json && takesStdout(output))
     throw badOutput(`--json and -o ${output} both write to standard output; leave one of them out`);
   try {
-    await checkPlace(placeOf(output));
+    await checkPlace(outputPathOf(output));
   } catch (fault) {
     if (!(fault instanceof GenrouterError)) throw fault;
     const shown = output === "-" ? fault.message.replace(STDOUT, "standard output") : fault.message;
@@ -63,7 +63,7 @@ const tellType = (terminal: Terminal, { path, type }: SavedFile): void => {
 };
 
 /** Says what has to be known of saved files: their types, and the files that a stream did not take. */
-export const tellFiles = (terminal: Terminal, { id, output }: Generation, files: readonly SavedFile[]): void => {
+export const printFiles = (terminal: Terminal, { id, output }: Generation, files: readonly SavedFile[]): void => {
   for (const file of files) tellType(terminal, file);
   const count = output?.urls.length ?? 0;
   if (files.length < count)

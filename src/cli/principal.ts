@@ -1,12 +1,12 @@
 // Who gives a command, as it is written beside what it changes: the user of this machine, and how that is told over the control socket.
 import { userInfo } from "node:os";
-import type { Actor } from "../store/mutations.ts";
+import type { Principal } from "../store/mutations.ts";
 
 /** Only the directory's owner can connect to the socket, so what is said here is believed: it tells two administrators apart, no more. */
 export const BY_HEADER = "genrouter-by";
 
 /** The user of this process; behind sudo the one who called it. */
-export const commandActor = (env: Record<string, string | undefined> = process.env): Actor => {
+export const commandActor = (env: Record<string, string | undefined> = process.env): Principal => {
   const uid = String(process.getuid?.() ?? "unknown");
   if (env.SUDO_USER !== undefined && env.SUDO_UID !== undefined && uid === "0")
     return { kind: "command", id: env.SUDO_UID, name: `${env.SUDO_USER} (sudo)` };
@@ -18,8 +18,8 @@ export const commandActor = (env: Record<string, string | undefined> = process.e
   }
 };
 
-export const actorToHeader = ({ id, name }: Actor): string => `${id} ${encodeURIComponent(name)}`;
-export const actorOfHeader = (header: string | null): Actor => {
+export const actorToHeader = ({ id, name }: Principal): string => `${id} ${encodeURIComponent(name)}`;
+export const actorOfHeader = (header: string | null): Principal => {
   const [, id = "unknown", name = "a%20command"] = /^(\w{1,20}) ([\w%.()~!*'-]{1,200})$/.exec(header ?? "") ?? [];
   try {
     return { kind: "command", id, name: decodeURIComponent(name) };

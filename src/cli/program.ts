@@ -33,7 +33,7 @@ import { addTorture } from "./commands/torture.ts";
 import { addTrace } from "./commands/trace.ts";
 import { addPeople } from "./commands/users.ts";
 import { addVerify } from "./commands/verify.ts";
-import { EXIT_TABLE, EXITS, type Exit, tell } from "./exit-codes.ts";
+import { EXIT_TABLE, EXITS, type Exit, messageOf } from "./exit-codes.ts";
 import type { Session } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 import { versionLine } from "./version.ts";
@@ -147,7 +147,7 @@ export const run = async (words: readonly string[], terminal: Terminal, env: Ses
       if (isJson) terminal.warn(JSON.stringify({ error: { code: "usage", message: usageText(fault) } }));
       return EXITS.usage;
     }
-    const told = await tell(fault);
+    const told = await messageOf(fault);
     // A broken pipe is the reader's choice, and no verdict: what was found so far stands.
     if (told.code === "EPIPE") return session.exit;
     const debug = words.includes("--debug");

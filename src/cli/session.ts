@@ -82,8 +82,8 @@ export const clientOf = async (session: Session, flags: ClientFlags): Promise<Cl
   let key = flags.key ?? session.env.GENROUTER_API_KEY ?? null;
   if (!url) {
     const dir = dirOf(session, flags);
-    const { askAbout } = await import("./control-client.ts");
-    const about = await askAbout(dir);
+    const { requestFor } = await import("./control-client.ts");
+    const about = await requestFor(dir);
     url = about?.url ?? DEFAULT_URL;
     if (key === null && about?.mode === "test") {
       const file = Bun.file(`${dir}/${DEMO_KEY_FILE}`);

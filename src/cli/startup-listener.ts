@@ -1,7 +1,7 @@
 // What answers at the service's address while there is no service yet: that the process lives, why it is not ready, the gauges that say so, and
 // that every request may be sent again.
 import type { Settings } from "../config/schema.ts";
-import { Refusal } from "../domain/api-errors.ts";
+import { ApiError } from "../domain/api-errors.ts";
 import { aliveness, readinessAnswer } from "../http/endpoints/health.ts";
 import { metricsAnswer } from "../http/endpoints/metrics.ts";
 import { answerRefusal } from "../http/errors.ts";
@@ -20,7 +20,7 @@ export type StartingServer = {
  * Listens at an address that it shares with nobody: sockets that share a port would let two services take turns at the same callers.
  * @throws the system's error for an address that cannot be had
  */
-export const openStartingServer = (settings: Settings): StartingServer => {
+export const createStartingServer = (settings: Settings): StartingServer => {
   const { host: hostname, port } = settings.server;
   let faults = ["the service is starting"];
   let isStoreAvailable = true;
@@ -35,10 +35,10 @@ export const openStartingServer = (settings: Settings): StartingServer => {
       try {
         if (pathname === "/metrics") return await metrics(request, requestId, {});
       } catch (fault) {
-        if (fault instanceof Refusal) return answerRefusal(fault, requestId);
+        if (fault instanceof ApiError) return answerRefusal(fault, requestId);
         throw fault;
       }
-      return answerRefusal(new Refusal("restarting", "The service is starting; send the same request again."), requestId);
+      return answerRefusal(new ApiError("restarting", "The service is starting; send the same request again."), requestId);
     },
   });
   const metrics = metricsAnswer(

@@ -42,7 +42,7 @@ export const wantsColour = (env: Record<string, string | undefined>, isTty: bool
 const CLEAR = "\r\u001b[2K";
 
 /** The terminal of this process. Tests put their own `write` in its place. */
-export const openTerminal = (
+export const createTerminal = (
   env: Record<string, string | undefined>,
   write: (fd: 1 | 2, text: string) => void = writeWhole,
   isTty: { out: boolean; err: boolean } = { out: process.stdout.isTTY === true, err: process.stderr.isTTY === true },

@@ -4,7 +4,7 @@ import type { Log } from "../logging/events.ts";
 import type { Node, Surroundings } from "../store/cluster-port.ts";
 import { StoreUnknown } from "../store/mutations.ts";
 
-export type TenureParts = {
+export type LeaseKeeperDeps = {
   node: Pick<Node, "attend" | "takeOver" | "leaseMs" | "noteAway">;
   clock: Clock;
   /** Time that passes also while this process is stopped, ms. */
@@ -19,7 +19,7 @@ export type TenureParts = {
   /** Another node has ended this one: nothing more may be done. */
   ended: () => void;
 };
-export type Tenure = {
+export type LeaseKeeper = {
   /** Whether this node can be sure that nobody has taken over from it, without asking. */
   isSure(): boolean;
   /** Resolves when it is sure: at once, except after it stood still or while the store is away. */
@@ -51,7 +51,7 @@ const APART_MS = 2000;
 /** Generations taken over at a time. */
 const TAKE_OVER = 200;
 
-export const openTenure = (parts: TenureParts): Tenure => {
+export const createLeaseKeeper = (parts: LeaseKeeperDeps): LeaseKeeper => {
   const { node, clock, monoMs, log } = parts;
   const everyMs = Math.min(LOOK_MS, node.leaseMs / LOOKS_PER_LEASE);
   /** Not before it has looked: its lease began when the store was opened. */

@@ -1,15 +1,15 @@
 // This process among the nodes of its store: its tenure, its share of the numbers, and how what others change reaches it.
 import { hostname } from "node:os";
-import type { EngineParts } from "../app/core-types.ts";
+import type { CoreDeps } from "../app/core-types.ts";
 import type { Clock } from "../domain/clock.ts";
-import { generationId, newGeneration, openNumbers } from "../domain/ids.ts";
+import { createSequence, generationId, newGeneration } from "../domain/ids.ts";
 import type { Log } from "../logging/events.ts";
 import { type Node, type NodeReads, nodeName } from "../store/cluster-port.ts";
-import { openTenure, type Tenure } from "./lease-keeper.ts";
-import { type Neighbours, openNeighbours } from "./remote-changes.ts";
+import { createLeaseKeeper, type LeaseKeeper } from "./lease-keeper.ts";
+import { createRemoteChanges, type RemoteChanges } from "./remote-changes.ts";
 import type { Sharing } from "./takeover.ts";
 
-export type MembershipParts = {
+export type MembershipDeps = {
   /** Null: nobody else writes. */
   node: Node | null;
   reads: { nodes: NodeReads | null };
@@ -24,10 +24,10 @@ export type MembershipParts = {
   ended: () => void;
 };
 export type Membership = {
-  tenure: Tenure | null;
+  tenure: LeaseKeeper | null;
   /** What the other nodes do, for whoever looks on. */
-  neighbours: Neighbours | null;
-  nameGeneration: EngineParts["nameGeneration"];
+  neighbours: RemoteChanges | null;
+  nameGeneration: CoreDeps["nameGeneration"];
   /** Told when the office of some node has changed something; null: nobody wants to know. */
   office: { changed: (() => void) | null };
   /** Tells the others that this node goes; what is in front of them has so long to find out, if another stays. */
@@ -41,8 +41,8 @@ export type Membership = {
 };
 
 /** Names generations with this node's share of the numbers, above all that there were. */
-const namesFrom = ({ slot, newestGeneration }: Node): EngineParts["nameGeneration"] => {
-  const numbers = openNumbers(slot);
+const namesFrom = ({ slot, newestGeneration }: Node): CoreDeps["nameGeneration"] => {
+  const numbers = createSequence(slot);
   numbers.continueAfter(newestGeneration);
   return (nowMs) => {
     const seq = numbers.next(nowMs);
@@ -50,7 +50,7 @@ const namesFrom = ({ slot, newestGeneration }: Node): EngineParts["nameGeneratio
   };
 };
 
-export const openMembership = (parts: MembershipParts): Membership => {
+export const createMembership = (parts: MembershipDeps): Membership => {
   const { node, clock, monoMs, log, engine, changed, ended } = parts;
   const { nodes: known } = parts.reads;
   const office: Membership["office"] = { changed: null };
@@ -70,7 +70,7 @@ export const openMembership = (parts: MembershipParts): Membership => {
     (fault: unknown): void =>
       log("effect failed", { event, reason: fault instanceof Error ? fault.message : String(fault) });
   const failed = failing("adopting");
-  const tenure = openTenure({
+  const tenure = createLeaseKeeper({
     ...{ node, clock, log, ended, monoMs: monoMs ?? (() => performance.now()) },
     takeUp: (seqs) => engine().takeUp(seqs),
     looked: async (around) => {
@@ -84,7 +84,7 @@ export const openMembership = (parts: MembershipParts): Membership => {
       await engine().adoptSwitches().catch(failed);
     },
   });
-  const neighbours = openNeighbours({
+  const neighbours = createRemoteChanges({
     ...{ others: node.others, names: known.names, clock, failed: failing("looking at other nodes") },
     own: nodeName({ host: hostname(), slot: node.slot, epoch: node.epoch }),
   });

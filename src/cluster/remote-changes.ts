@@ -1,10 +1,10 @@
 // What other nodes do with their generations, read while somebody looks on and other nodes are alive, and told as if it were committed here.
 import type { Clock } from "../domain/clock.ts";
 import { generationSeqAt } from "../domain/ids.ts";
-import type { Elsewhere, NodeReads, Others, StandingElsewhere, WrittenLine } from "../store/cluster-port.ts";
+import type { Elsewhere, NodeReads, Others, RemoteGeneration, WrittenLine } from "../store/cluster-port.ts";
 
 /** What has become of a generation of another node since it was last told of. */
-export type ChangeElsewhere = StandingElsewhere & {
+export type ChangeElsewhere = RemoteGeneration & {
   /** The node that it belongs to, by its name. */
   node: string;
   /** What was written since, oldest first, each with the name of the node that wrote it; empty where nobody wants to know. */
@@ -24,7 +24,7 @@ export type Following = {
   ready: Promise<void>;
   leave: () => void;
 };
-export type Neighbours = {
+export type RemoteChanges = {
   follow(follower: Follower): Following;
   /** Something of a generation was missed after a version: it is told of at the next look, whoever owns it. */
   want(seq: number, version: number): void;
@@ -40,7 +40,7 @@ export type Neighbours = {
   nodes(): number;
 };
 
-export type NeighboursParts = {
+export type RemoteChangesDeps = {
   others: Pick<Others, "written" | "open" | "ended" | "steps" | "standing" | "unfinished">;
   names: NodeReads["names"];
   own: string;
@@ -66,7 +66,7 @@ const MOST_ENDED = 2_000;
 type Known = Pick<Elsewhere, "accountSeq" | "version" | "epoch" | "status">;
 type Wish = { seq: number; version: number; accountSeq: number | null; isNew: boolean; now: Known | null };
 
-export const openNeighbours = (parts: NeighboursParts): Neighbours => {
+export const createRemoteChanges = (parts: RemoteChangesDeps): RemoteChanges => {
   const { others, clock, own } = parts;
   const followers = new Set<Follower>();
   const known = new Map<number, Known>();

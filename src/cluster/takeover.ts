@@ -1,6 +1,6 @@
 // What an engine does as one of several nodes: it goes on with what another has left, and takes over what others judge and switch.
 
-import type { HealthDesk } from "../../actors/circuit-breaker/registry.ts";
+import type { CircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
 import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
 import type { Clock } from "../domain/clock.ts";
 import { seqOfGenerationId } from "../domain/ids.ts";
@@ -8,7 +8,7 @@ import { type Decide, isCarriedOut, type OperatorDecision } from "../domain/oper
 import type { Attempt, Json } from "../domain/types.ts";
 import type { Effects } from "../effects/dispatcher.ts";
 import type { Outcome } from "../files/outcome-spool.ts";
-import type { openLate } from "../generations/late-results.ts";
+import type { createLateResults } from "../generations/late-results.ts";
 import type { Routes } from "../routing/route-table.ts";
 import type { Hint, Node } from "../store/cluster-port.ts";
 import type { Store, StoreReads } from "../store/store.ts";
@@ -46,16 +46,16 @@ type SharingParts = {
   store: Pick<Store, "node"> &
     Pick<StoreReads, "unfinished" | "attempt" | "attemptsOf" | "routeHealth" | "switchedOff" | "journalOf" | "generationBySeq">;
   supervisor: Pick<Supervisor, "recover" | "resume" | "routesChanged" | "has" | "report" | "idle">;
-  late: ReturnType<typeof openLate>;
+  late: ReturnType<typeof createLateResults>;
   clock: Pick<Clock, "nowMs">;
   effects: Pick<Effects, "perform" | "isAsking" | "hint" | "takenUp">;
-  health: Pick<HealthDesk, "adopt" | "states" | "mended">;
+  health: Pick<CircuitBreakers, "adopt" | "states" | "mended">;
   routes: Pick<Routes, "switchAll" | "touch">;
   /** The service is stopped. */
   isOver: () => boolean;
 };
 
-export const openSharing = (parts: SharingParts): Sharing => {
+export const createTakeover = (parts: SharingParts): Sharing => {
   const { store, supervisor, late, effects, health, routes, clock, isOver } = parts;
 
   const takeUp: Sharing["takeUp"] = async (seqs) => {

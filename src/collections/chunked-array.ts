@@ -4,7 +4,7 @@ const PART_BITS = 9;
 const PART = 2 ** PART_BITS;
 
 /** An array as far as a heap or a queue needs one; see `Shelves` for what a long array costs the collector. */
-export class LongList<Item> {
+export class ChunkedArray<Item> {
   private readonly parts: Item[][] = [];
   private count = 0;
 

@@ -11,7 +11,7 @@ type Shelf<Value> = { from: number; to: number; items: Map<number, Value> };
  * map of 100,000 entries that changes with every submission costs it ten times what the submission takes; here only the shelves at both
  * ends change.
  */
-export class Shelves<Value> {
+export class ChunkedMap<Value> {
   /** By their first key; the first has room for all that is lower. */
   private readonly shelves: Shelf<Value>[] = [];
   private count = 0;

@@ -7,7 +7,7 @@ type Slot<Value> = { value: Value; isUsed: boolean };
  * used since it was full before is let go, and of all others the oldest until a quarter of the room is free: entries in use, up to
  * one and a half times `most`, stay where they are for good.
  */
-export class Recent<Key, Value extends object> {
+export class ClockCache<Key, Value extends object> {
   private readonly slots = new Map<Key, Slot<Value>>();
   private readonly most: number;
 

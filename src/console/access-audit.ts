@@ -1,23 +1,23 @@
 // Tells the audit log when operators and viewers look at what is another account's: prompts, files and replays, each once an hour.
 import type { Clock } from "../domain/clock.ts";
-import type { OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+import type { AdminMutation, AdminResult } from "../store/mutations.ts";
 import { actorOf, type SignedIn } from "./request-context.ts";
 
 /** `of`: the generation, or the account whose list it is (null: all accounts). `accountId`: whose that is; null: everybody's. */
-export type Look = {
+export type AccessedItem = {
   what: "generations" | "generation" | "files" | "replay";
   of: string | null;
   accountId: string | null;
 };
-export type ForeignLooks = { note(who: SignedIn, look: Look): void };
+export type AccessAudit = { note(who: SignedIn, look: AccessedItem): void };
 
 /** A page is read again and again while somebody is on it: that is one look. */
 const EACH_MS = 3_600_000;
 const MOST_REMEMBERED = 10_000;
 
-type ForeignLooksParts = { clock: Pick<Clock, "nowMs">; post: (deed: OfficeDeed) => Promise<OfficeOutcome> };
+type ForeignLooksParts = { clock: Pick<Clock, "nowMs">; post: (deed: AdminMutation) => Promise<AdminResult> };
 
-export const openForeignLooks = ({ clock, post }: ForeignLooksParts): ForeignLooks => {
+export const createAccessAudit = ({ clock, post }: ForeignLooksParts): AccessAudit => {
   /** When each was told last, the oldest first. */
   const toldAtMs = new Map<string, number>();
   return {

@@ -2,9 +2,9 @@
 
 import type { Attempt, AttemptState, FailureClass } from "../domain/types.ts";
 import type { JournalLine } from "../store/store.ts";
-import type { AttemptTold } from "./generations-dto.ts";
+import type { AttemptDto } from "./generations-dto.ts";
 
-const STATES: Readonly<Record<AttemptState, readonly [says: string, outcome: AttemptTold["outcome"]]>> = {
+const STATES: Readonly<Record<AttemptState, readonly [says: string, outcome: AttemptDto["outcome"]]>> = {
   intent: ["About to be sent", "going"],
   sending: ["Being sent", "going"],
   accepted: ["At work", "going"],
@@ -37,7 +37,7 @@ const WHY: Readonly<Record<FailureClass, string>> = {
 };
 
 /** @param all whether the one who asks may see routes, providers and what they said */
-export const attemptsTold = (attempts: readonly Attempt[], journal: readonly JournalLine[], all: boolean): AttemptTold[] => {
+export const attemptViews = (attempts: readonly Attempt[], journal: readonly JournalLine[], all: boolean): AttemptDto[] => {
   const began = new Map(journal.flatMap(({ event, atMs }) => (event.type === "begun" ? [[Number(event.n), atMs]] : [])));
   return attempts.map(({ n, route, state, failure, priceCredits, sentAtMs, endedAtMs, job }) => {
     const [says, outcome] = STATES[state];

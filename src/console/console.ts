@@ -1,13 +1,13 @@
 // The console as the rest of the house sees it: one way in, whose tables of paths are loaded and joined by the first request.
 
-import type { Office } from "../admin/admin-service.ts";
-import type { Till } from "../billing/checkout.ts";
+import type { AdminService } from "../admin/admin-service.ts";
+import type { Checkout } from "../billing/checkout.ts";
 import type { Settings } from "../config/schema.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { IsAtHome } from "../inspector/access.ts";
 import type { IssueToken } from "../inspector/inspector.ts";
 import type { Log } from "../logging/events.ts";
-import type { Deed, OutcomeOf } from "../store/mutations.ts";
+import type { Mutation, ResultOf } from "../store/mutations.ts";
 import type { Store } from "../store/store.ts";
 import type { MakingService } from "./generations-api.ts";
 import type { Operating } from "./operator/deps.ts";
@@ -16,20 +16,20 @@ import type { AnswerConsole } from "./router.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** What the console works with. */
-export type ConsoleParts = {
+export type ConsoleDeps = {
   settings: Settings;
   clock: Clock;
   log: Log;
   reads: Store;
-  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
   sessions: Sessions;
-  till: Till;
+  till: Checkout;
   making: MakingService;
   /** Resolves when what generations came to by now is in the usage. */
   rollUpUsage: () => Promise<void>;
   models: () => readonly { id: string; name: string }[];
   /** What an operator may do with accounts, keys, credits and routes. */
-  office: () => Promise<Office>;
+  office: () => Promise<AdminService>;
   /** What operators are told of the running service. */
   operating: () => Promise<Operating>;
   /** Null where the inspector is switched off. */
@@ -38,40 +38,40 @@ export type ConsoleParts = {
 };
 
 /** Every path of the console's API. */
-export const tablesOf = async (parts: ConsoleParts): Promise<ConsoleRoute[]> => {
+export const tablesOf = async (parts: ConsoleDeps): Promise<ConsoleRoute[]> => {
   const { keyRoutes } = await import("./key-routes.ts");
   const { creditRoutes } = await import("./credit-routes.ts");
   const { operatorRoutes } = await import("./operator/routes.ts");
   const { inspectorRoutes } = await import("./inspector-routes.ts");
-  const { openDevices } = await import("./known-devices.ts");
+  const { createKnownDevices } = await import("./known-devices.ts");
   const { peopleRoutes } = await import("./user-routes.ts");
   const { auditRoutes } = await import("./audit-routes.ts");
   const { makingRoutes } = await import("./generations-api.ts");
   const { newReference } = await import("../admin/request-reference.ts");
   const { forbid } = await import("./request-context.ts");
-  const { openForeignLooks } = await import("./access-audit.ts");
+  const { createAccessAudit } = await import("./access-audit.ts");
   const office = await parts.office();
   const { sessions, post } = parts;
-  const looks = openForeignLooks(parts);
+  const looks = createAccessAudit(parts);
   return [
     ...makingRoutes({ ...parts.making, sessions, post, looks, hasInspector: parts.issueToken !== null }),
     ...keyRoutes({ ...parts, office, newReference: () => newReference("key"), forbid }),
     ...creditRoutes(parts),
     ...operatorRoutes({ office, reads: parts.reads, ...(await parts.operating()) }),
     ...inspectorRoutes({ ...parts, looks }),
-    ...peopleRoutes(parts, openDevices(await parts.reads.secret("devices"))),
+    ...peopleRoutes(parts, createKnownDevices(await parts.reads.secret("devices"))),
     ...auditRoutes(parts),
   ];
 };
 
 /** Opens the console. Nothing of it is loaded until somebody asks. */
-export const openConsole = (parts: ConsoleParts): AnswerConsole => {
+export const createConsole = (parts: ConsoleDeps): AnswerConsole => {
   let router: Promise<AnswerConsole> | undefined;
   const load = async (): Promise<AnswerConsole> => {
-    const { openRouter } = await import("./router.ts");
+    const { createRouter } = await import("./router.ts");
     const { public_url } = parts.settings.server;
     const publicOrigin = public_url === "" ? null : new URL(public_url).origin;
-    return openRouter({
+    return createRouter({
       routes: await tablesOf(parts),
       sessions: parts.sessions,
       clock: parts.clock,

@@ -1,14 +1,14 @@
 // The paths of credits, purchases and the ledger in the console's API.
 import { Type } from "@sinclair/typebox";
-import { type CreditsParts, openCredits } from "./credits.ts";
-import { openPurchases, type PurchaseParts } from "./purchases.ts";
+import { type CreditsDeps, createCredits } from "./credits.ts";
+import { createPurchases, type PurchaseDeps } from "./purchases.ts";
 import type { ConsoleRoute } from "./request-context.ts";
 
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
 
-export const creditRoutes = (parts: CreditsParts & PurchaseParts): ConsoleRoute[] => {
-  const credits = openCredits(parts);
-  const purchases = openPurchases(parts);
+export const creditRoutes = (parts: CreditsDeps & PurchaseDeps): ConsoleRoute[] => {
+  const credits = createCredits(parts);
+  const purchases = createPurchases(parts);
   const bought = "/console/api/purchases";
   return [
     { method: "GET", path: "/console/api/credits", who: "person", answer: credits.show },

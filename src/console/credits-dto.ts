@@ -1,6 +1,6 @@
 // What the console's pages about credits are sent: shapes that the server fills and the browser reads. Credits are whole; 1 is 0.01 USD.
 
-import type { Credits, MovementKind } from "../domain/types.ts";
+import type { Credits, TransferKind } from "../domain/types.ts";
 import type { PurchaseProvider, PurchaseState } from "../store/purchase-mutations.ts";
 
 /** `GET /console/api/credits`. */
@@ -43,7 +43,7 @@ export type LedgerLine = {
   seq: number;
   n: number;
   atMs: number;
-  kind: MovementKind;
+  kind: TransferKind;
   credits: Credits;
   /** What it did to the balance: 0 for a hold and its release. */
   changeCredits: Credits;

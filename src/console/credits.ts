@@ -1,49 +1,49 @@
 // The console's answers about credits: the balance, the mark of a low one, the ledger in pages and as CSV.
 
-import { TillRefused } from "../billing/billing-error.ts";
-import type { Till } from "../billing/checkout.ts";
+import { BillingError } from "../billing/billing-error.ts";
+import type { Checkout } from "../billing/checkout.ts";
 import type { Settings } from "../config/schema.ts";
 import type { Clock } from "../domain/clock.ts";
-import { MOVEMENT_KINDS, type MovementKind } from "../domain/types.ts";
-import type { Deed, OutcomeOf } from "../store/mutations.ts";
+import { TRANSFER_KINDS, type TransferKind } from "../domain/types.ts";
+import type { Mutation, ResultOf } from "../store/mutations.ts";
 import { LEAST_USD, MOST_USD, PACKS_USD } from "../store/purchase-mutations.ts";
 import type { AccountRow, StoreReads } from "../store/store.ts";
-import { accountOf, type CreditsAsk, ownAccountId } from "./account-scope.ts";
+import { accountOf, type CreditsRequest, ownAccountId } from "./account-scope.ts";
 import type { CreditsView, LedgerPage } from "./credits-dto.ts";
 import { csvFile } from "./csv.ts";
-import { type LedgerAsk, ledgerCsv, ledgerPage } from "./ledger.ts";
+import { type LedgerRequest, ledgerCsv, ledgerPage } from "./ledger.ts";
 import { actorOf } from "./request-context.ts";
 
-export type CreditsParts = {
+export type CreditsDeps = {
   settings: Pick<Settings, "credits">;
-  till: Pick<Till, "provider">;
+  till: Pick<Checkout, "provider">;
   clock: Clock;
   reads: Pick<StoreReads, "account" | "lowBalance" | "movements" | "purchasesOfMovements">;
-  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
 };
 
 const PAGE = 50;
 const MOST_LOW_USD = 1_000_000;
 
-const isKind = (text: string): text is MovementKind => (MOVEMENT_KINDS as readonly string[]).includes(text);
+const isKind = (text: string): text is TransferKind => (TRANSFER_KINDS as readonly string[]).includes(text);
 
 /** A time of the query, ms since 1970. @throws TillRefused */
 const timeIn = (query: URLSearchParams, name: string): number | null => {
   const text = query.get(name);
   if (text === null || text === "") return null;
-  if (!/^\d{1,15}$/.test(text)) throw new TillRefused("invalid", `${name}: a time is milliseconds since 1970`);
+  if (!/^\d{1,15}$/.test(text)) throw new BillingError("invalid", `${name}: a time is milliseconds since 1970`);
   return Number(text);
 };
 
-const ledgerAskOf = (account: AccountRow, { query }: CreditsAsk): LedgerAsk => {
+const ledgerAskOf = (account: AccountRow, { query }: CreditsRequest): LedgerRequest => {
   const kind = query.get("kind") ?? "";
   if (kind !== "" && !isKind(kind))
-    throw new TillRefused("invalid", `kind: choose ${MOVEMENT_KINDS.join(", ")}, or leave it out`);
+    throw new BillingError("invalid", `kind: choose ${TRANSFER_KINDS.join(", ")}, or leave it out`);
   return { accountId: account.id, kind: kind === "" ? null : kind, fromMs: timeIn(query, "from"), toMs: timeIn(query, "to") };
 };
 
-export const openCredits = ({ settings, till, clock, reads, post }: CreditsParts) => {
-  const view = async (account: AccountRow, ask: CreditsAsk): Promise<CreditsView> => {
+export const createCredits = ({ settings, till, clock, reads, post }: CreditsDeps) => {
+  const view = async (account: AccountRow, ask: CreditsRequest): Promise<CreditsView> => {
     const own = await reads.lowBalance(account.seq);
     const thresholdCredits = own ?? settings.credits.low_usd * 100;
     return {
@@ -64,29 +64,29 @@ export const openCredits = ({ settings, till, clock, reads, post }: CreditsParts
   };
   return {
     /** `GET /console/api/credits`. */
-    show: async (ask: CreditsAsk): Promise<CreditsView> => view(await accountOf(reads, ask), ask),
+    show: async (ask: CreditsRequest): Promise<CreditsView> => view(await accountOf(reads, ask), ask),
     /** `POST /console/api/credits/low`, `{ usd }`: a whole number; 0 for never, null for the service's default. */
-    setLow: async (ask: CreditsAsk): Promise<CreditsView> => {
+    setLow: async (ask: CreditsRequest): Promise<CreditsView> => {
       const account = await accountOf(reads, ask);
       if (ask.who.role !== "operator" && account.id !== ownAccountId(ask))
-        throw new TillRefused("forbidden", "You may look at this account and change nothing of it.");
+        throw new BillingError("forbidden", "You may look at this account and change nothing of it.");
       const { usd } = ask.body as { usd: number | null };
       if (usd !== null && (!Number.isInteger(usd) || usd < 0 || usd > MOST_LOW_USD))
-        throw new TillRefused("invalid", `usd: choose a whole number from 0 to ${MOST_LOW_USD.toLocaleString("en-US")}`);
+        throw new BillingError("invalid", `usd: choose a whole number from 0 to ${MOST_LOW_USD.toLocaleString("en-US")}`);
       const mark = { deed: "set-low-balance", accountSeq: account.seq, credits: usd === null ? null : usd * 100 } as const;
       await post({ ...mark, by: actorOf(ask), atMs: clock.nowMs() });
       return view(account, ask);
     },
     /** `GET /console/api/ledger`: newest first; `before` is where the page before ended. */
-    ledger: async (ask: CreditsAsk): Promise<LedgerPage> => {
+    ledger: async (ask: CreditsRequest): Promise<LedgerPage> => {
       const account = await accountOf(reads, ask);
       const before = ask.query.get("before");
       if (before !== null && !/^-?\d{1,16}$/.test(before))
-        throw new TillRefused("invalid", "before: take it from the page before");
+        throw new BillingError("invalid", "before: take it from the page before");
       return ledgerPage(reads, ledgerAskOf(account, ask), before === null ? null : Number(before), PAGE);
     },
     /** `GET /console/api/ledger.csv`: all that the filters leave, as it is read. */
-    csv: async (ask: CreditsAsk): Promise<Response> => {
+    csv: async (ask: CreditsRequest): Promise<Response> => {
       const account = await accountOf(reads, ask);
       const name = `ledger-${account.id}-${new Date(clock.nowMs()).toISOString().slice(0, 10)}.csv`;
       return csvFile(name, ledgerCsv(reads, ledgerAskOf(account, ask)));

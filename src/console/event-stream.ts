@@ -1,18 +1,18 @@
 // What is new on an account, told to whoever looks on as it is committed: one stream of server-sent events for each page, bounded for each.
 import type { Clock } from "../domain/clock.ts";
 import type { GenerationRecord } from "../domain/types.ts";
-import type { Watch } from "../generations/post-commit.ts";
-import type { Deed, DeedOutcome } from "../store/mutations.ts";
+import type { CommitListener } from "../generations/post-commit.ts";
+import type { Mutation, MutationResult } from "../store/mutations.ts";
 import type { AccountRow, StoreReads } from "../store/store.ts";
-import type { BalanceNews, GenerationNews, PurchaseNews } from "./generations-dto.ts";
-import { type NewsElsewhereParts, openNewsElsewhere } from "./remote-events.ts";
+import type { BalanceUpdate, GenerationUpdate, PurchaseUpdate } from "./generations-dto.ts";
+import { createRemoteEvents, type RemoteEventsDeps } from "./remote-events.ts";
 import { ConsoleRefused } from "./request-context.ts";
 
-export type NewsParts = {
-  watch: Watch;
+export type EventStreamDeps = {
+  watch: CommitListener;
   reads: Pick<StoreReads, "account" | "purchases">;
   /** The other nodes that share the store; null where this process alone writes. */
-  elsewhere: NewsElsewhereParts | null;
+  elsewhere: RemoteEventsDeps | null;
   clock: Clock;
   soon: (then: () => void) => void;
   /** Aborted when the service stops: a stream would hold that up. */
@@ -30,7 +30,11 @@ export type Listening = {
   isStillIn: () => Promise<boolean>;
 };
 
-export const NEWS_HEADERS = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" };
+export const EVENT_STREAM_HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-store",
+  "x-accel-buffering": "no",
+};
 const PING_MS = 15_000;
 const RECONNECT_MS = 1000;
 /** A page has one; whoever has more pages than this open is told to close some. */
@@ -42,12 +46,12 @@ const MOST_WAITING = 500;
 
 const message = (event: string, told: object): string => `event: ${event}\ndata: ${JSON.stringify(told)}\n\n`;
 
-const newsOf = (record: GenerationRecord): GenerationNews => {
+const newsOf = (record: GenerationRecord): GenerationUpdate => {
   const { id, model, status, attempts, costCredits, completedAtMs } = record;
   return { id, model, status, message: record.message, attempts, costCredits, completedAtMs };
 };
 
-const balanceOf = ({ id, availableCredits, heldCredits, owedCredits, paused }: AccountRow): BalanceNews => ({
+const balanceOf = ({ id, availableCredits, heldCredits, owedCredits, paused }: AccountRow): BalanceUpdate => ({
   accountId: id,
   ...{ availableCredits, heldCredits, owedCredits, paused },
 });
@@ -57,14 +61,14 @@ class Listener {
   readonly personId: string;
   readonly account: AccountHeard | null;
   private readonly balances: readonly AccountHeard[];
-  private readonly parts: NewsParts;
+  private readonly parts: EventStreamDeps;
   private readonly waiting = new Map<string, string>();
   private controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   private isDue = false;
   /** Accounts whose balance has moved since it was told. */
   private readonly moved = new Set<string>();
 
-  constructor(parts: NewsParts, { account, own, personId }: Pick<Listening, "account" | "own" | "personId">) {
+  constructor(parts: EventStreamDeps, { account, own, personId }: Pick<Listening, "account" | "own" | "personId">) {
     this.parts = parts;
     this.personId = personId;
     this.account = account;
@@ -146,10 +150,10 @@ class Listener {
 const encoder = new TextEncoder();
 
 /** `of`: the account, by its row or its id; `moves`: its balance, or whether it is paused. */
-type Change = { of: number | string; record?: GenerationRecord; purchase?: PurchaseNews; moves: boolean };
+type Change = { of: number | string; record?: GenerationRecord; purchase?: PurchaseUpdate; moves: boolean };
 
 /** Whose generation or purchase a deed changed, and whether it moved a balance; undefined where it did neither. */
-const changeOf = (deed: Deed, outcome: DeedOutcome): Change | undefined => {
+const changeOf = (deed: Mutation, outcome: MutationResult): Change | undefined => {
   if (outcome.kind === "admitted") return { of: outcome.record.accountSeq, record: outcome.record, moves: true };
   if (outcome.kind === "stepped" && deed.deed === "step")
     return { of: outcome.record.accountSeq, record: outcome.record, moves: deed.settlement !== undefined };
@@ -162,20 +166,20 @@ const changeOf = (deed: Deed, outcome: DeedOutcome): Change | undefined => {
   return deed.deed === "credit" || deed.deed === "set-account" ? { of: deed.accountSeq, moves: true } : undefined;
 };
 
-export const openNews = (parts: NewsParts) => {
+export const createEventStream = (parts: EventStreamDeps) => {
   const listeners = new Set<Listener>();
   const ofPerson = new Map<string, number>();
   const tell = (change: Change) => {
     for (const listener of listeners) listener.hear(change);
   };
-  const look = (deed: Deed, outcome: DeedOutcome) => {
+  const look = (deed: Mutation, outcome: MutationResult) => {
     const change = changeOf(deed, outcome);
     if (change) tell(change);
   };
   const elsewhere =
     parts.elsewhere === null
       ? null
-      : openNewsElsewhere(parts.elsewhere, parts.reads, {
+      : createRemoteEvents(parts.elsewhere, parts.reads, {
           generation: ({ record, isNew, node }) => {
             // What this node has taken over it tells itself, step by step; what is told here may be older than the last of them.
             if (node === parts.elsewhere?.neighbours.own && record.completedAtMs === null) return;
@@ -251,6 +255,6 @@ export const openNews = (parts: NewsParts) => {
       cancel: leave,
     });
     request.signal.addEventListener("abort", leave);
-    return new Response(body, { headers: NEWS_HEADERS });
+    return new Response(body, { headers: EVENT_STREAM_HEADERS });
   };
 };

@@ -1,7 +1,7 @@
 // The list of generations with its filters: what the query says, and steps through the store until a page is full or enough was looked at.
 
 import { GENERATION_STATUSES, type GenerationStatus, type MediaKind } from "../domain/types.ts";
-import type { GenerationsAsk, ListedGeneration, StoreReads } from "../store/store.ts";
+import type { GenerationsQuery, ListedGeneration, StoreReads } from "../store/store.ts";
 import { ConsoleRefused } from "./request-context.ts";
 
 const PAGE = 50;
@@ -9,7 +9,7 @@ const PAGE = 50;
 const STEP = 500;
 const MOST_LOOKED = 20_000;
 
-export type Filters = Omit<GenerationsAsk, "limit" | "looks">;
+export type Filters = Omit<GenerationsQuery, "limit" | "looks">;
 
 const KINDS: readonly MediaKind[] = ["image", "video", "audio"];
 const oneOf = <T extends string>(query: URLSearchParams, name: string, all: readonly T[]): T | null => {

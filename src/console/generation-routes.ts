@@ -4,19 +4,19 @@ import { Type } from "@sinclair/typebox";
 import { refuse } from "../domain/api-errors.ts";
 import type { Caller, Json, JsonObject } from "../domain/types.ts";
 import type { Submit } from "../generations/submit.ts";
-import { answerFile, type Shelf } from "../http/endpoints/content.ts";
-import { idempotencyKeyOf, keptRequest, readEnvelope } from "../http/parse-submission.ts";
+import { answerFile, type StoredResults } from "../http/endpoints/content.ts";
+import { fingerprintedRequest, idempotencyKeyOf, readEnvelope } from "../http/parse-submission.ts";
 import type { Thumbnail } from "../media/thumbnail.ts";
 import type { ListedGeneration, StoreReads } from "../store/store.ts";
-import type { ForeignLooks } from "./access-audit.ts";
-import { attemptsTold } from "./attempt-view.ts";
+import type { AccessAudit } from "./access-audit.ts";
+import { attemptViews } from "./attempt-view.ts";
 import { filtersOf, listPage } from "./generation-list.ts";
-import { generationTold, type Telling } from "./generation-view.ts";
-import type { GenerationDetail, GenerationsPage, GenerationTold } from "./generations-dto.ts";
-import { type ConsoleAsk, ConsoleRefused, type ConsoleRoute } from "./request-context.ts";
-import { openThumbs } from "./thumbnails.ts";
+import { type GenerationViewOptions, generationView } from "./generation-view.ts";
+import type { GenerationDetail, GenerationDto, GenerationsPage } from "./generations-dto.ts";
+import { ConsoleRefused, type ConsoleRequest, type ConsoleRoute } from "./request-context.ts";
+import { createThumbnails } from "./thumbnails.ts";
 
-export type GenerationRoutesParts = {
+export type GenerationRoutesDeps = {
   reads: Pick<
     StoreReads,
     "account" | "attemptsOf" | "findGeneration" | "generationsStep" | "inputOf" | "journalOf" | "movementsOf"
@@ -27,14 +27,14 @@ export type GenerationRoutesParts = {
   /** Counts a request for the burst guard. @throws Refusal `rate_limited` */
   count: (caller: Caller) => void | Promise<void>;
   /** Hands files of a bucket through: the pages open no other host. */
-  shelf: Shelf & Required<Pick<Shelf, "through">>;
+  shelf: StoredResults & Required<Pick<StoredResults, "through">>;
   thumbnail: Thumbnail;
-  telling: Telling;
+  telling: GenerationViewOptions;
   /** Whether there is an inspector to open a generation in: whoever sees one here may replay it there. */
   hasInspector: boolean;
   modelsOf: Parameters<typeof filtersOf>[2];
   breathe: () => Promise<void>;
-  looks: ForeignLooks;
+  looks: AccessAudit;
 };
 
 /** An object whose members the envelope of the API judges, as it does there. */
@@ -43,12 +43,12 @@ const PATH = "/console/api/generations";
 const POSITION = /^[1-9][0-9]?$/;
 
 /** Operators and viewers look at every account. */
-export const seesAll = ({ who }: Pick<ConsoleAsk, "who">): boolean => who.role !== "member";
+export const seesAll = ({ who }: Pick<ConsoleRequest, "who">): boolean => who.role !== "member";
 
 /** Whose generations a list or a stream is of: one's own, or those named, where `*` is all. @throws ConsoleRefused */
-export const accountAsked = async (
+export const requestedAccount = async (
   reads: Pick<StoreReads, "account">,
-  ask: Pick<ConsoleAsk, "who" | "query">,
+  ask: Pick<ConsoleRequest, "who" | "query">,
 ): Promise<{ seq: number; id: string } | null> => {
   const { who, query } = ask;
   const named = query.get("account");
@@ -59,26 +59,26 @@ export const accountAsked = async (
   return { seq: account.seq, id: account.id };
 };
 
-export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] => {
+export const generationRoutes = (parts: GenerationRoutesDeps): ConsoleRoute[] => {
   const { reads, shelf, telling, looks } = parts;
-  const thumb = openThumbs(parts.thumbnail);
+  const thumb = createThumbnails(parts.thumbnail);
   const unknown = () => refuse("not_found", "There is no such generation.");
 
   /** One of the asker's own, or any for those who see all. @throws Refusal the same `not_found` for an unknown and a foreign one */
-  const found = async (ask: ConsoleAsk) => {
+  const found = async (ask: ConsoleRequest) => {
     const record = await reads.findGeneration(ask.params.id ?? "");
     return record && (seesAll(ask) || record.accountId === ask.who.accountId) ? record : unknown();
   };
-  const told = (ask: ConsoleAsk, one: ListedGeneration) => generationTold(one, telling, seesAll(ask));
+  const told = (ask: ConsoleRequest, one: ListedGeneration) => generationView(one, telling, seesAll(ask));
 
-  const submit = async (ask: ConsoleAsk): Promise<GenerationTold> => {
+  const submit = async (ask: ConsoleRequest): Promise<GenerationDto> => {
     const { request, requestId, who } = ask;
     if (who.role === "viewer") throw new ConsoleRefused("forbidden", "You may look at everything here and change nothing.");
     const caller = await parts.consoleCaller(who.accountId ?? "");
     if (caller.paused) refuse("account_disabled", "The account is paused.");
     await parts.count(caller);
     const idempotencyKey = idempotencyKeyOf(request) ?? refuse("invalid_request", "Idempotency-Key: is missing.");
-    const kept = keptRequest(JSON.stringify(ask.body), ask.body as JsonObject, idempotencyKey);
+    const kept = fingerprintedRequest(JSON.stringify(ask.body), ask.body as JsonObject, idempotencyKey);
     const order = { ...readEnvelope(ask.body as Json), ...kept, caller, requestId };
     const { record } = await parts.submit(order);
     const { prompt } = order.input;
@@ -87,8 +87,8 @@ export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] =
     return told(ask, { record, accountId: caller.accountId, key, prompt: excerpt });
   };
 
-  const list = async (ask: ConsoleAsk): Promise<GenerationsPage> => {
-    const account = await accountAsked(reads, ask);
+  const list = async (ask: ConsoleRequest): Promise<GenerationsPage> => {
+    const account = await requestedAccount(reads, ask);
     const filters = filtersOf(ask.query, account?.seq ?? null, parts.modelsOf);
     const page = await listPage(reads, filters, parts.breathe);
     looks.note(ask.who, { what: "generations", of: account?.id ?? null, accountId: account?.id ?? null });
@@ -99,7 +99,7 @@ export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] =
     };
   };
 
-  const detail = async (ask: ConsoleAsk): Promise<GenerationDetail> => {
+  const detail = async (ask: ConsoleRequest): Promise<GenerationDetail> => {
     const record = await found(ask);
     const { seq, accountId, key } = record;
     looks.note(ask.who, { what: "generation", of: record.id, accountId });
@@ -114,7 +114,7 @@ export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] =
     return {
       ...told(ask, { record, accountId, key, prompt: typeof prompt === "string" ? prompt : null }),
       input: input?.raw ?? {},
-      timeline: attemptsTold(attempts, journal, seesAll(ask)),
+      timeline: attemptViews(attempts, journal, seesAll(ask)),
       money: { heldCredits: sum("hold"), chargedCredits: sum("capture"), releasedCredits: sum("release") },
       entries: movements.map(({ kind, credits, from, to, attemptN, atMs }) => ({ kind, credits, from, to, attemptN, atMs })),
       idempotencyKey: record.idempotencyKey,
@@ -123,14 +123,14 @@ export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] =
     };
   };
 
-  const file = async (ask: ConsoleAsk): Promise<Response> => {
+  const file = async (ask: ConsoleRequest): Promise<Response> => {
     const n = ask.params.n ?? "";
     if (!POSITION.test(n)) return unknown();
     const record = await found(ask);
     looks.note(ask.who, { what: "files", of: record.id, accountId: record.accountId });
     return answerFile(shelf, record, Number(n), ask.request, ask.requestId);
   };
-  const small = async (ask: ConsoleAsk): Promise<Response> => {
+  const small = async (ask: ConsoleRequest): Promise<Response> => {
     const record = await found(ask);
     const kept = record.output?.files.find(({ n }) => String(n) === ask.params.n);
     if (!kept?.mime.startsWith("image/")) return refuse("not_found", "Only pictures have small ones.");

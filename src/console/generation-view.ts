@@ -2,9 +2,9 @@
 
 import type { GenerationRecord, MediaKind } from "../domain/types.ts";
 import type { ListedGeneration, MakingKey } from "../store/store.ts";
-import type { FileTold, GenerationTold } from "./generations-dto.ts";
+import type { FileDto, GenerationDto } from "./generations-dto.ts";
 
-export type Telling = {
+export type GenerationViewOptions = {
   /** What a model makes, where the catalogue still has it. */
   kindOf: (model: string) => MediaKind | null;
   keepFilesMs: number;
@@ -15,7 +15,7 @@ export type Telling = {
 /** Pictures that thumbnails are made of. */
 const DRAWN = /^image\/(png|jpeg|webp|gif|bmp)$/;
 
-const filesOf = ({ id, output }: GenerationRecord): FileTold[] =>
+const filesOf = ({ id, output }: GenerationRecord): FileDto[] =>
   (output?.files ?? []).map(({ n, mime, bytes, sha256 }) => {
     const url = `/console/api/generations/${id}/files/${n}`;
     return { n, mime, bytes, sha256, url, thumbUrl: DRAWN.test(mime) ? `${url}/thumb` : null };
@@ -25,11 +25,11 @@ const filesOf = ({ id, output }: GenerationRecord): FileTold[] =>
 const keyNameOf = ({ name, start, isPlayground }: MakingKey): string => (isPlayground ? "Playground" : name || `${start}…`);
 
 /** @param all whether whoever asks may see other accounts */
-export const generationTold = (
+export const generationView = (
   { record, accountId, key, prompt }: ListedGeneration,
-  { kindOf, keepFilesMs, isOver }: Telling,
+  { kindOf, keepFilesMs, isOver }: GenerationViewOptions,
   all: boolean,
-): GenerationTold => {
+): GenerationDto => {
   const { id, model, status, output, completedAtMs } = record;
   const areFilesGone = status === "succeeded" && (record.filesExpiredAtMs !== null || isOver(record));
   return {

@@ -3,49 +3,49 @@ import { Type } from "@sinclair/typebox";
 import type { ModelEntry } from "../../catalogue/public-model.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Json } from "../domain/types.ts";
-import type { Watch } from "../generations/post-commit.ts";
+import type { CommitListener } from "../generations/post-commit.ts";
 import type { Quote } from "../generations/preview.ts";
-import { type Shelf, shelfOf } from "../http/endpoints/content.ts";
+import { type StoredResults, storedResultsOf } from "../http/endpoints/content.ts";
 import type { Log } from "../logging/events.ts";
-import { NEWS_HEADERS, type NewsParts, openNews } from "./event-stream.ts";
-import { accountAsked, type GenerationRoutesParts, generationRoutes, seesAll } from "./generation-routes.ts";
-import type { ModelsTold } from "./generations-dto.ts";
-import { openPlaygroundKeys, type PlaygroundKeyParts } from "./playground-key.ts";
-import { quoteTold } from "./quotes.ts";
-import type { ConsoleAsk, ConsoleRoute } from "./request-context.ts";
-import type { SessionDesk } from "./router.ts";
+import { createEventStream, EVENT_STREAM_HEADERS, type EventStreamDeps } from "./event-stream.ts";
+import { type GenerationRoutesDeps, generationRoutes, requestedAccount, seesAll } from "./generation-routes.ts";
+import type { ModelsDto } from "./generations-dto.ts";
+import { createPlaygroundKeys, type PlaygroundKeyDeps } from "./playground-key.ts";
+import { quoteDto } from "./quotes.ts";
+import type { ConsoleRequest, ConsoleRoute } from "./request-context.ts";
+import type { SessionService } from "./router.ts";
 
 /** What the service itself gives; the rest belongs to sessions and accounts. */
-export type MakingService = Pick<GenerationRoutesParts, "submit" | "count" | "thumbnail"> & {
-  reads: GenerationRoutesParts["reads"] & PlaygroundKeyParts["reads"] & NewsParts["reads"];
-  elsewhere: NewsParts["elsewhere"];
+export type MakingService = Pick<GenerationRoutesDeps, "submit" | "count" | "thumbnail"> & {
+  reads: GenerationRoutesDeps["reads"] & PlaygroundKeyDeps["reads"] & EventStreamDeps["reads"];
+  elsewhere: EventStreamDeps["elsewhere"];
   mode: "test" | "live";
   clock: Clock;
   log: Log;
   quote: Quote;
   models: () => { entries: readonly ModelEntry[] };
-  files: Shelf["files"];
-  through: NonNullable<Shelf["through"]>;
+  files: StoredResults["files"];
+  through: NonNullable<StoredResults["through"]>;
   /** How long files are kept, seconds. */
   keepFilesS: number;
-  watch: Watch;
+  watch: CommitListener;
   closing: AbortSignal;
   /** Lets an answer that never ends rest for as long as it likes. */
   keepOpen: (request: Request) => void;
   soon: (then: () => void) => void;
 };
 export type MakingParts = MakingService &
-  Pick<PlaygroundKeyParts, "post"> &
-  Pick<GenerationRoutesParts, "hasInspector" | "looks"> & { sessions: Pick<SessionDesk, "cookieOf" | "isStillIn"> };
+  Pick<PlaygroundKeyDeps, "post"> &
+  Pick<GenerationRoutesDeps, "hasInspector" | "looks"> & { sessions: Pick<SessionService, "cookieOf" | "isStillIn"> };
 
 const REQUEST = Type.Record(Type.String(), Type.Unknown());
 
 export const makingRoutes = (parts: MakingParts): ConsoleRoute[] => {
   const { sessions } = parts;
   const { reads, clock, quote, models, keepFilesS } = parts;
-  const shelf = { ...shelfOf(parts.files, parts, keepFilesS), through: parts.through };
+  const shelf = { ...storedResultsOf(parts.files, parts, keepFilesS), through: parts.through };
   const kindOf = (id: string) => models().entries.find((model) => model.id === id)?.kind ?? null;
-  const news = openNews({
+  const news = createEventStream({
     reads,
     clock,
     watch: parts.watch,
@@ -56,18 +56,18 @@ export const makingRoutes = (parts: MakingParts): ConsoleRoute[] => {
   return [
     {
       ...{ method: "GET", path: "/console/api/models", who: "person" },
-      answer: async (): Promise<ModelsTold> => ({ mode: parts.mode, models: models().entries }),
+      answer: async (): Promise<ModelsDto> => ({ mode: parts.mode, models: models().entries }),
     },
     {
       ...{ method: "POST", path: "/console/api/quote", who: "person", body: REQUEST },
-      answer: async (ask: ConsoleAsk) => quoteTold(quote, ask.body as Json, seesAll(ask)),
+      answer: async (ask: ConsoleRequest) => quoteDto(quote, ask.body as Json, seesAll(ask)),
     },
     {
       ...{ method: "GET", path: "/console/api/events", who: "person" },
-      answer: async (ask: ConsoleAsk) => {
-        const account = await accountAsked(reads, ask);
+      answer: async (ask: ConsoleRequest) => {
+        const account = await requestedAccount(reads, ask);
         // Its head alone: a stream that nobody reads would never be answered.
-        if (ask.request.method === "HEAD") return new Response(null, { headers: NEWS_HEADERS });
+        if (ask.request.method === "HEAD") return new Response(null, { headers: EVENT_STREAM_HEADERS });
         const { role, personId, accountSeq, accountId } = ask.who;
         const own = accountSeq === null || accountId === null ? null : { seq: accountSeq, id: accountId };
         const token = sessions.cookieOf(ask.request) ?? "";
@@ -79,7 +79,7 @@ export const makingRoutes = (parts: MakingParts): ConsoleRoute[] => {
     ...generationRoutes({
       ...parts,
       shelf,
-      consoleCaller: openPlaygroundKeys(parts),
+      consoleCaller: createPlaygroundKeys(parts),
       telling: { kindOf, keepFilesMs: keepFilesS * 1000, isOver: shelf.isOver },
       modelsOf: (kind) => models().entries.flatMap((model) => (model.kind === kind ? [model.id] : [])),
       breathe: () => new Promise((turn) => parts.soon(turn)),

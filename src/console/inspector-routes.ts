@@ -5,17 +5,17 @@ import { audienceOf } from "../inspector/field-allowlist.ts";
 import type { IssueToken } from "../inspector/inspector.ts";
 import { type Asker, replayOf } from "../inspector/replay-api.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { ForeignLooks } from "./access-audit.ts";
-import { actorOf, ConsoleRefused, type ConsoleRoute, type OpenAsk } from "./request-context.ts";
-import type { SessionDesk } from "./router.ts";
+import type { AccessAudit } from "./access-audit.ts";
+import { actorOf, ConsoleRefused, type ConsoleRoute, type PublicRequest } from "./request-context.ts";
+import type { SessionService } from "./router.ts";
 
 type Parts = {
   settings: Pick<Settings, "inspector" | "limits">;
   reads: StoreReads;
-  sessions: Pick<SessionDesk, "cookieOf" | "isStillIn">;
+  sessions: Pick<SessionService, "cookieOf" | "isStillIn">;
   issueToken: IssueToken | null;
   isAtHome: IsAtHome;
-  looks: ForeignLooks;
+  looks: AccessAudit;
 };
 
 const REPLAY = { method: "GET", path: "/inspector/api/generations/:id" } as const;
@@ -30,7 +30,7 @@ export const inspectorRoutes = ({ settings, reads, sessions, issueToken, isAtHom
   if (issueToken === null) return [REPLAY, TOKEN].map((path) => ({ ...path, who: "anyone", answer: switchedOff }));
   const { prompts } = settings.inspector;
   /** Whoever may look on live without being signed in may replay, in the same role. @throws ConsoleRefused for everybody else */
-  const askerOf = ({ who, request, peer }: OpenAsk): Asker => {
+  const askerOf = ({ who, request, peer }: PublicRequest): Asker => {
     if (who?.role === "member") return { onlooker: "member", accountSeq: who.accountSeq };
     if (who !== null) return { onlooker: audienceOf(who.role, prompts) };
     if (isAtHome(request, peer)) return { onlooker: audienceOf("operator", prompts) };

@@ -1,11 +1,11 @@
 // The paths of keys and usage in the console's API: what each takes, and whom it answers.
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { refuse } from "../domain/api-errors.ts";
-import type { Actor } from "../store/mutations.ts";
+import type { Principal } from "../store/mutations.ts";
 import { USAGE_BY, type UsageBy } from "../store/store.ts";
 import { csvFile } from "./csv.ts";
-import { type KeyDeskParts, openKeyDesk } from "./key-service.ts";
-import { actorOf, type ConsoleAsk, type ConsoleRoute } from "./request-context.ts";
+import { createKeyService, type KeyServiceDeps } from "./key-service.ts";
+import { actorOf, type ConsoleRequest, type ConsoleRoute } from "./request-context.ts";
 import { usageCsv } from "./usage.ts";
 
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
@@ -23,10 +23,10 @@ const ROTATION = object({ overlapMs: Type.Integer({ minimum: 0, maximum: 30 * 86
 
 const isUsageBy = (text: string): text is UsageBy => USAGE_BY.some((by) => by === text);
 
-export const keyRoutes = (parts: KeyDeskParts<Actor>): ConsoleRoute[] => {
-  const desk = openKeyDesk(parts);
-  const account = ({ query }: ConsoleAsk) => query.get("account") ?? undefined;
-  const usage = async (ask: ConsoleAsk) => {
+export const keyRoutes = (parts: KeyServiceDeps<Principal>): ConsoleRoute[] => {
+  const desk = createKeyService(parts);
+  const account = ({ query }: ConsoleRequest) => query.get("account") ?? undefined;
+  const usage = async (ask: ConsoleRequest) => {
     const by = ask.query.get("by") ?? "day";
     const days = { from: ask.query.get("from") ?? undefined, to: ask.query.get("to") ?? undefined };
     if (!isUsageBy(by)) return refuse("invalid_request", `by: one of ${USAGE_BY.join(", ")}.`);

@@ -1,25 +1,25 @@
 // What the console does with keys and usage for whoever asks: members with their own account, operators with any, viewers only look.
 
-import { Refusal, refuse } from "../domain/api-errors.ts";
+import { ApiError, refuse } from "../domain/api-errors.ts";
 import { dayOf } from "../domain/calendar.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { AccountRow, StoreReads, UsageBy } from "../store/store.ts";
 import { keyViews } from "./keys.ts";
-import type { KeyAsk, KeysPage, KeyView, MadeKey, UsageView } from "./keys-dto.ts";
+import type { KeyRequest, KeysPage, KeyView, MadeKey, UsageView } from "./keys-dto.ts";
 import { dayOfText, MOST_DAYS, usageView } from "./usage.ts";
 
 /** Whoever asks, as the session says. */
-export type Asker = { role: "member" | "viewer" | "operator"; accountId: string | null };
+export type Requester = { role: "member" | "viewer" | "operator"; accountId: string | null };
 type Listed = Parameters<typeof keyViews>[0][number];
 
 /** What of the office these pages use; `by` is written beside each change. */
-export type KeyDeskParts<By> = {
+export type KeyServiceDeps<By> = {
   reads: Pick<StoreReads, "usage" | "accounts" | "account" | "key" | "keys">;
   office: {
     createKey(ask: {
       reference: string;
       accountId: string;
-      scope: KeyAsk["scope"];
+      scope: KeyRequest["scope"];
       name: string;
       terms: Terms;
       by: By;
@@ -43,19 +43,19 @@ export type KeyDeskParts<By> = {
   newReference: () => string;
   clock: Clock;
 };
-type Terms = Pick<KeyAsk, "expiresAtMs" | "models" | "limits">;
+type Terms = Pick<KeyRequest, "expiresAtMs" | "models" | "limits">;
 
 const LOOKS_ONLY = "You may look at this account's keys and not change them.";
 /** Days of usage that are shown when none are named. */
 const SHOWN_DAYS = 30;
 
-export const openKeyDesk = <By>({ reads, office, models, rollUpUsage, newReference, forbid, clock }: KeyDeskParts<By>) => {
-  const noAccount = (id: string) => new Refusal("not_found", `There is no account ${id}.`);
-  const mayChange = (who: Asker, accountId: string) =>
+export const createKeyService = <By>({ reads, office, models, rollUpUsage, newReference, forbid, clock }: KeyServiceDeps<By>) => {
+  const noAccount = (id: string) => new ApiError("not_found", `There is no account ${id}.`);
+  const mayChange = (who: Requester, accountId: string) =>
     who.role === "operator" || (who.role === "member" && accountId === who.accountId);
 
   /** The account that is meant; another's is not there for a member. */
-  const accountFor = async (who: Asker, asked: string | undefined): Promise<AccountRow> => {
+  const accountFor = async (who: Requester, asked: string | undefined): Promise<AccountRow> => {
     const id = asked ?? who.accountId;
     if (id === null) return refuse("invalid_request", "account: you have none of your own; name one.");
     if (id !== who.accountId && who.role === "member") throw noAccount(id);
@@ -64,7 +64,7 @@ export const openKeyDesk = <By>({ reads, office, models, rollUpUsage, newReferen
     return account;
   };
   /** Insists that the key is there for whoever asks, and may be changed. */
-  const changeable = async (who: Asker, id: string): Promise<void> => {
+  const changeable = async (who: Requester, id: string): Promise<void> => {
     const row = await reads.key(id);
     const isSeen = row !== undefined && (who.role !== "member" || row.accountId === who.accountId);
     if (!isSeen) return refuse("not_found", `There is no key ${id}.`);
@@ -77,34 +77,34 @@ export const openKeyDesk = <By>({ reads, office, models, rollUpUsage, newReferen
   };
 
   return {
-    page: async (who: Asker, asked: string | undefined): Promise<KeysPage> => {
+    page: async (who: Requester, asked: string | undefined): Promise<KeysPage> => {
       const { id, name } = await accountFor(who, asked);
       const keys = keyViews(await office.listKeys({ accountId: id }), clock.nowMs());
       const known = models().map((model) => ({ id: model.id, name: model.name }));
       return { account: { id, name }, keys, models: known, mayChange: mayChange(who, id) };
     },
-    make: async (who: Asker, asked: string | undefined, { name, scope, ...terms }: KeyAsk, by: By): Promise<MadeKey> => {
+    make: async (who: Requester, asked: string | undefined, { name, scope, ...terms }: KeyRequest, by: By): Promise<MadeKey> => {
       const { id: accountId } = await accountFor(who, asked);
       if (!mayChange(who, accountId)) return forbid(LOOKS_ONLY);
       const { id, key } = await office.createKey({ reference: newReference(), accountId, scope, name, terms, by });
       return { id, key, fromExpiresAtMs: null };
     },
-    change: async (who: Asker, id: string, change: Partial<Omit<KeyAsk, "scope">>, by: By): Promise<KeyView> => {
+    change: async (who: Requester, id: string, change: Partial<Omit<KeyRequest, "scope">>, by: By): Promise<KeyView> => {
       await changeable(who, id);
       return one(await office.setKey({ id, ...change, by }));
     },
-    rotate: async (who: Asker, id: string, overlapMs: number, by: By): Promise<MadeKey> => {
+    rotate: async (who: Requester, id: string, overlapMs: number, by: By): Promise<MadeKey> => {
       await changeable(who, id);
       const made = await office.rotateKey({ reference: newReference(), id, overlapMs, by });
       return { id: made.id, key: made.key, fromExpiresAtMs: made.fromExpiresAtMs };
     },
-    revoke: async (who: Asker, id: string, by: By): Promise<KeyView> => {
+    revoke: async (who: Requester, id: string, by: By): Promise<KeyView> => {
       await changeable(who, id);
       return one(await office.revokeKey({ id, by }));
     },
     /** Without an account an operator or a viewer is told of all. @throws Refusal for days that are none, or too many. */
     usage: async (
-      who: Asker,
+      who: Requester,
       ask: { account?: string | undefined; from?: string | undefined; to?: string | undefined; by: UsageBy },
     ): Promise<UsageView> => {
       const isOfAll = who.role !== "member" && ask.account === undefined;

@@ -34,7 +34,7 @@ export type KeysPage = {
   mayChange: boolean;
 };
 /** `POST /console/api/keys`, and with members left out as they are `PATCH /console/api/keys/:id`. */
-export type KeyAsk = {
+export type KeyRequest = {
   name: string;
   scope: KeyScope;
   expiresAtMs: number | null;

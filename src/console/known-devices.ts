@@ -18,7 +18,7 @@ export type Devices = {
 };
 
 /** @param secretHex what the marks are made with */
-export const openDevices = (secretHex: string): Devices => {
+export const createKnownDevices = (secretHex: string): Devices => {
   const proofOf = (personId: string, name: string): string =>
     createHmac("sha256", Buffer.from(secretHex, "hex")).update(`${personId}.${name}`).digest("base64url");
   /** The marks that this service made, newest first. */

@@ -1,12 +1,12 @@
 // The ledger as people see it: every movement with what it did to the balance and what it belongs to, in pages or as CSV.
 
-import type { MovementKind } from "../domain/types.ts";
-import type { MovementRow, StoreReads } from "../store/store.ts";
+import type { TransferKind } from "../domain/types.ts";
+import type { StoreReads, TransferRow } from "../store/store.ts";
 import type { LedgerLine, LedgerPage } from "./credits-dto.ts";
 import { csvRow } from "./csv.ts";
 
 /** Which movements: of one account, of one kind or all, from a time (included) up to one (not included), ms since 1970. */
-export type LedgerAsk = { accountId: string; kind: MovementKind | null; fromMs: number | null; toMs: number | null };
+export type LedgerRequest = { accountId: string; kind: TransferKind | null; fromMs: number | null; toMs: number | null };
 type Reads = Pick<StoreReads, "movements" | "purchasesOfMovements">;
 
 /** Movements read at a time. */
@@ -17,14 +17,14 @@ const LOOKED_THROUGH = 5_000;
 const UNORDERED_MS = 60_000;
 
 /** What a movement did to the balance: a hold and its release move credits within it. */
-const changeOf = ({ kind, credits, to }: MovementRow): number => {
+const changeOf = ({ kind, credits, to }: TransferRow): number => {
   if (kind === "capture") return -credits;
   if (kind === "topup") return credits;
   if (kind === "adjust") return to === "available" ? credits : -credits;
   return 0;
 };
 
-const toLine = (row: MovementRow, purchaseId: string | undefined): LedgerLine => ({
+const toLine = (row: TransferRow, purchaseId: string | undefined): LedgerLine => ({
   seq: row.seq,
   n: row.chainSeq,
   atMs: row.atMs,
@@ -39,11 +39,11 @@ const toLine = (row: MovementRow, purchaseId: string | undefined): LedgerLine =>
   note: row.note,
 });
 
-const isAsked = ({ kind, fromMs, toMs }: LedgerAsk, row: MovementRow): boolean =>
+const isAsked = ({ kind, fromMs, toMs }: LedgerRequest, row: TransferRow): boolean =>
   (kind === null || row.kind === kind) && (fromMs === null || row.atMs >= fromMs) && (toMs === null || row.atMs < toMs);
 
 /** Movements from the newest on, or from before one of them, in steps; ends where none can be asked for any more. */
-const stepsOf = async function* (reads: Reads, ask: LedgerAsk, beforeSeq: number | null): AsyncGenerator<MovementRow[]> {
+const stepsOf = async function* (reads: Reads, ask: LedgerRequest, beforeSeq: number | null): AsyncGenerator<TransferRow[]> {
   for (let before = beforeSeq; ; ) {
     const rows = await reads.movements(ask.accountId, before, STEP);
     const last = rows.at(-1);
@@ -54,15 +54,20 @@ const stepsOf = async function* (reads: Reads, ask: LedgerAsk, beforeSeq: number
   }
 };
 
-const toLines = async (reads: Reads, rows: readonly MovementRow[]): Promise<LedgerLine[]> => {
+const toLines = async (reads: Reads, rows: readonly TransferRow[]): Promise<LedgerLine[]> => {
   const outside = rows.filter(({ kind }) => kind === "topup" || kind === "adjust").map(({ seq }) => seq);
   const purchases = outside.length === 0 ? new Map<number, string>() : await reads.purchasesOfMovements(outside);
   return rows.map((row) => toLine(row, purchases.get(row.seq)));
 };
 
 /** A page, newest first. `next` says where to go on (there may be nothing more behind it); null: there is nothing more. */
-export const ledgerPage = async (reads: Reads, ask: LedgerAsk, beforeSeq: number | null, limit: number): Promise<LedgerPage> => {
-  const found: MovementRow[] = [];
+export const ledgerPage = async (
+  reads: Reads,
+  ask: LedgerRequest,
+  beforeSeq: number | null,
+  limit: number,
+): Promise<LedgerPage> => {
+  const found: TransferRow[] = [];
   let looked = 0;
   for await (const rows of stepsOf(reads, ask, beforeSeq)) {
     for (const row of rows) {
@@ -94,7 +99,7 @@ const toCsv = (line: LedgerLine): string =>
   ]);
 
 /** All of it as CSV, newest first, made as it is read: nobody waits for the whole, and it is never in memory at once. */
-export const ledgerCsv = (reads: Reads, ask: LedgerAsk): ReadableStream<Uint8Array> => {
+export const ledgerCsv = (reads: Reads, ask: LedgerRequest): ReadableStream<Uint8Array> => {
   const encoder = new TextEncoder();
   const steps = stepsOf(reads, ask, null);
   return new ReadableStream({

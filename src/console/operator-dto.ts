@@ -2,7 +2,7 @@
 
 import type { Decided } from "../admin/generations.ts";
 import type { Decision } from "../domain/operator-decision.ts";
-import type { Credits, GenerationStatus, JsonObject, MovementKind } from "../domain/types.ts";
+import type { Credits, GenerationStatus, JsonObject, TransferKind } from "../domain/types.ts";
 
 export type AccountLine = {
   id: string;
@@ -16,8 +16,8 @@ export type AccountLine = {
   inProgress: number;
   createdAtMs: number;
 };
-export const ACCOUNT_STANDINGS = ["all", "busy", "paused", "owing"] as const;
-export type AccountStanding = (typeof ACCOUNT_STANDINGS)[number];
+export const ACCOUNT_STATUSES = ["all", "busy", "paused", "owing"] as const;
+export type AccountStatus = (typeof ACCOUNT_STATUSES)[number];
 /** `GET accounts?text=&standing=&before=`, newest first. `next`: what `before` of the page after it is; null at the end. */
 /** A refund or dispute in another currency than usd, of which an operator has to decide what it takes back of its purchase. */
 export type UndecidedLine = {
@@ -37,8 +37,8 @@ export type UndecidedLine = {
 export type AccountsPage = { accounts: AccountLine[]; next: number | null; undecided: UndecidedLine[] };
 /** A limit of the account's own, null for the service's. */
 export type OwnLimit = { own: number | null; service: number };
-export type AccountMovement = {
-  kind: MovementKind;
+export type AccountTransfer = {
+  kind: TransferKind;
   credits: Credits;
   /** Out of what is available. */
   isOut: boolean;
@@ -54,11 +54,11 @@ export type AccountView = AccountLine & {
   keys: { active: number; all: number };
   /** E-mail addresses of those who sign in for it. */
   people: string[];
-  movements: AccountMovement[];
+  movements: AccountTransfer[];
   undecided: UndecidedLine[];
 };
 /** `POST accounts/:id/credits`: what really moved, below zero when taken back, and what is owed now beside it. The same reference again moves 0. */
-export type CreditsMoved = { account: AccountView; movedCredits: Credits; newlyOwedCredits: Credits };
+export type CreditsAdjusted = { account: AccountView; movedCredits: Credits; newlyOwedCredits: Credits };
 
 export type RouteState = "up" | "down" | "off" | "ended" | "no key";
 /** What the outcomes of a route's last attempts say. `refused`: by the provider's rules for the input, or a rate limit; they say nothing of the route. */
@@ -154,7 +154,7 @@ export type ProofRun = {
   /** Those that are done, by number. */
   results: InvariantResult[];
 };
-export type ProofDone = ProofRun & {
+export type VerificationResult = ProofRun & {
   tookMs: number;
   movements: number;
   sums: SumsCompared[];
@@ -162,7 +162,7 @@ export type ProofDone = ProofRun & {
   fault: string | null;
 };
 /** `GET proof`; `POST proof` begins one, or joins the one that runs. */
-export type ProofView = { invariants: number; running: ProofRun | null; last: ProofDone | null };
+export type ProofView = { invariants: number; running: ProofRun | null; last: VerificationResult | null };
 
 /** A node that is alive, or has ended in the last week. */
 export type NodeLine = {
@@ -188,7 +188,7 @@ export type NodeLine = {
 };
 
 /** `POST generations/:id/decision`. `attempt`: the one to settle; null: the newest that may have delivered. */
-export type GenerationDecisionAsk = { decision: Decision; attempt: number | null; reason: string };
+export type GenerationDecisionRequest = { decision: Decision; attempt: number | null; reason: string };
 export type DecidedView = Decided;
 
 /** `GET service`. `queued` and `running`: of all nodes, where there are several. */

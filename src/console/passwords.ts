@@ -1,5 +1,5 @@
 // Passwords: hashed slowly, few at a time, so that whoever tries many takes nothing from the generations that run beside.
-import { LEAST_PASSWORD_CHARS, MOST_PASSWORD_CHARS } from "../store/user-mutations.ts";
+import { MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from "../store/user-mutations.ts";
 import { ConsoleRefused } from "./request-context.ts";
 
 /** Argon2id at OWASP's least: 19 MiB and two passes, about 25 ms of one core. */
@@ -26,7 +26,7 @@ export type Passwords = {
 
 type Waiting = { rank: number; turn: () => void; away: (fault: ConsoleRefused) => void };
 
-export const openPasswords = (): Passwords => {
+export const createPasswords = (): Passwords => {
   let running = 0;
   /** In the order of their turns. */
   const line: Waiting[] = [];
@@ -71,10 +71,10 @@ export const openPasswords = (): Passwords => {
   return {
     hash: async (password, turn) => {
       const chars = [...password].length;
-      if (chars < LEAST_PASSWORD_CHARS || chars > MOST_PASSWORD_CHARS)
+      if (chars < MIN_PASSWORD_CHARS || chars > MAX_PASSWORD_CHARS)
         throw new ConsoleRefused(
           "invalid",
-          `The password needs ${LEAST_PASSWORD_CHARS} to ${MOST_PASSWORD_CHARS} characters; a few words in a row are a good one.`,
+          `The password needs ${MIN_PASSWORD_CHARS} to ${MAX_PASSWORD_CHARS} characters; a few words in a row are a good one.`,
         );
       return inTurn(turn, () => Bun.password.hash(password.normalize("NFC"), COST));
     },

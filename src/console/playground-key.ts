@@ -2,18 +2,18 @@
 import type { Clock } from "../domain/clock.ts";
 import { newId } from "../domain/ids.ts";
 import type { Caller } from "../domain/types.ts";
-import type { Deed, OutcomeOf } from "../store/mutations.ts";
+import type { Mutation, ResultOf } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
-export type PlaygroundKeyParts = {
+export type PlaygroundKeyDeps = {
   reads: Pick<StoreReads, "account" | "consoleCaller">;
-  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
   clock: Pick<Clock, "nowMs">;
 };
 
 /** Makes the key at the first use. */
-export const openPlaygroundKeys =
-  ({ reads, post, clock }: PlaygroundKeyParts) =>
+export const createPlaygroundKeys =
+  ({ reads, post, clock }: PlaygroundKeyDeps) =>
   async (accountId: string): Promise<Caller> => {
     const account = await reads.account(accountId);
     if (!account) throw new Error(`there is no account ${accountId}`);

@@ -1,13 +1,13 @@
 // The console's answers about purchases: buying, the checkout of a simulated service, what was bought, and receipts.
-import { TillRefused } from "../billing/billing-error.ts";
-import type { Till } from "../billing/checkout.ts";
+import { BillingError } from "../billing/billing-error.ts";
+import type { Checkout } from "../billing/checkout.ts";
 import type { PurchaseRow } from "../store/purchase-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
-import { accountOf, type CreditsAsk, ownAccountId, seesAll } from "./account-scope.ts";
+import { accountOf, type CreditsRequest, ownAccountId, seesAll } from "./account-scope.ts";
 import type { Bought, PurchasesPage, PurchaseView } from "./credits-dto.ts";
 import { actorOf } from "./request-context.ts";
 
-export type PurchaseParts = { till: Till; reads: Pick<StoreReads, "account" | "purchase" | "purchases"> };
+export type PurchaseDeps = { till: Checkout; reads: Pick<StoreReads, "account" | "purchase" | "purchases"> };
 
 const PAGE = 20;
 
@@ -31,49 +31,49 @@ const toView = (row: PurchaseRow, accountName: string): PurchaseView => ({
   disputedCredits: row.disputedCredits,
 });
 
-export const openPurchases = ({ till, reads }: PurchaseParts) => {
-  const seen = async (ask: CreditsAsk): Promise<PurchaseRow> => {
+export const createPurchases = ({ till, reads }: PurchaseDeps) => {
+  const seen = async (ask: CreditsRequest): Promise<PurchaseRow> => {
     const id = ask.params.id ?? "";
     const row = await reads.purchase(id);
     if (!row || (row.accountId !== ask.who.accountId && !seesAll(ask)))
-      throw new TillRefused("not_found", `There is no purchase ${id}.`);
+      throw new BillingError("not_found", `There is no purchase ${id}.`);
     return row;
   };
-  const own = async (ask: CreditsAsk): Promise<PurchaseRow> => {
+  const own = async (ask: CreditsRequest): Promise<PurchaseRow> => {
     const row = await seen(ask);
-    if (row.accountId !== ownAccountId(ask)) throw new TillRefused("forbidden", "This purchase is another account's.");
+    if (row.accountId !== ownAccountId(ask)) throw new BillingError("forbidden", "This purchase is another account's.");
     return row;
   };
   const view = async (row: PurchaseRow): Promise<PurchaseView> => toView(row, (await reads.account(row.accountId))?.name ?? "");
 
   return {
     /** `GET /console/api/purchases`: newest first; `before` is the last one seen. */
-    list: async (ask: CreditsAsk): Promise<PurchasesPage> => {
+    list: async (ask: CreditsRequest): Promise<PurchasesPage> => {
       const account = await accountOf(reads, ask);
       const rows = await reads.purchases(account.id, ask.query.get("before"), PAGE + 1);
       const purchases = rows.slice(0, PAGE).map((row) => toView(row, account.name));
       return { purchases, next: rows.length > PAGE ? (purchases.at(-1)?.id ?? null) : null };
     },
     /** `GET /console/api/purchases/:id`. */
-    show: async (ask: CreditsAsk): Promise<PurchaseView> => view(await seen(ask)),
+    show: async (ask: CreditsRequest): Promise<PurchaseView> => view(await seen(ask)),
     /** `POST /console/api/purchases`, `{ amount_usd }`. */
-    buy: async (ask: CreditsAsk): Promise<Bought> => {
+    buy: async (ask: CreditsRequest): Promise<Bought> => {
       const { amount_usd } = ask.body as { amount_usd: number };
       const bought = await till.buy({ accountId: ownAccountId(ask), by: actorOf(ask), usd: amount_usd });
       return { id: bought.purchaseId, url: bought.url };
     },
     /** `POST /console/api/purchases/:id/checkout`: back to an open checkout. */
-    checkout: async (ask: CreditsAsk): Promise<Bought> => {
+    checkout: async (ask: CreditsRequest): Promise<Bought> => {
       const { id } = await own(ask);
       return { id, url: await till.checkoutUrl(id) };
     },
     /** `POST /console/api/purchases/:id/look`: asks the payment service what became of it, where no news came. */
-    look: async (ask: CreditsAsk): Promise<PurchaseView> => {
+    look: async (ask: CreditsRequest): Promise<PurchaseView> => {
       const row = await seen(ask);
       return view((await till.lookAfter(row.id)) ?? row);
     },
     /** `POST /console/api/purchases/:id/test`, `{ how }`: the end of a checkout of a simulated service. */
-    endTest: async (ask: CreditsAsk): Promise<PurchaseView> => {
+    endTest: async (ask: CreditsRequest): Promise<PurchaseView> => {
       const { id } = await own(ask);
       await till.endTest(id, (ask.body as { how: "pay" | "cancel" }).how, actorOf(ask));
       return view(await seen(ask));

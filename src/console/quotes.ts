@@ -1,14 +1,14 @@
 // What a request would cost, told to a form while it is filled in: routes without their names for members, a refusal as a value.
 
-import { Refusal } from "../domain/api-errors.ts";
+import { ApiError } from "../domain/api-errors.ts";
 import type { Json } from "../domain/types.ts";
 import type { Quote } from "../generations/preview.ts";
 import { readEnvelope } from "../http/parse-submission.ts";
 import type { ConsideredRoute } from "../quote/plan.ts";
-import type { QuoteTold, RefusalTold } from "./generations-dto.ts";
+import type { QuoteDto, RefusalDto } from "./generations-dto.ts";
 
 /** The field that a refusal begins with, as `input.duration: …` does. */
-export const refusalTold = ({ code, message }: Refusal): RefusalTold => {
+export const refusalDto = ({ code, message }: ApiError): RefusalDto => {
   const [, field] = /^(?:input\.)?([a-z_]+)(?:\[\d+\])?:/.exec(message) ?? [];
   return { code, message, field: field ?? null };
 };
@@ -17,10 +17,10 @@ export const refusalTold = ({ code, message }: Refusal): RefusalTold => {
 const skippedFor = ({ verdict }: ConsideredRoute): string | null => (verdict === "not configured" ? null : verdict);
 
 /** @param all whether the one who asks may see the names of routes */
-export const quoteTold = (quote: Quote, body: Json, all: boolean): QuoteTold => {
+export const quoteDto = (quote: Quote, body: Json, all: boolean): QuoteDto => {
   try {
     const { model, explanation, timedBy } = quote(readEnvelope(body));
-    if ("refusal" in explanation) return { refusal: refusalTold(explanation.refusal) };
+    if ("refusal" in explanation) return { refusal: refusalDto(explanation.refusal) };
     const { plan, considered } = explanation;
     const isKnown = timedBy.length === 0;
     const prices = plan.routes.map(({ priceCredits }) => priceCredits);
@@ -46,7 +46,7 @@ export const quoteTold = (quote: Quote, body: Json, all: boolean): QuoteTold => 
       }),
     };
   } catch (fault) {
-    if (fault instanceof Refusal) return { refusal: refusalTold(fault) };
+    if (fault instanceof ApiError) return { refusal: refusalDto(fault) };
     throw fault;
   }
 };

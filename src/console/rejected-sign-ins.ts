@@ -3,7 +3,7 @@
 import { networkOf } from "../config/cidr-list.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../logging/events.ts";
-import type { OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+import type { AdminMutation, AdminResult } from "../store/mutations.ts";
 
 /** `wrong`: the password, or there is no such person. `throttled`: too many wrong ones before. `busy`: too many sign in at this moment. */
 export type RefusedOutcome = "wrong" | "throttled" | "busy";
@@ -22,13 +22,13 @@ const BY = { kind: "service", id: "genrouter", name: "sign-in" } as const;
 
 type Untold = { wrong: number; throttled: number; networks: Set<string> };
 
-export type RefusedSignInsParts = {
+export type RejectedSignInsDeps = {
   log: Log;
   clock: Clock;
-  post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+  post: (deed: AdminMutation) => Promise<AdminResult>;
 };
 
-export const openRefusedSignIns = ({ log, clock, post }: RefusedSignInsParts): RefusedSignIns => {
+export const createRejectedSignIns = ({ log, clock, post }: RejectedSignInsDeps): RefusedSignIns => {
   /** Of people whose minute is not over: what came since their last line. */
   const open = new Map<string, Untold>();
 

@@ -1,16 +1,16 @@
 // What other nodes commit, as news of this one: generations and balances as they are looked at, purchases when some office has changed something.
-import type { ChangeElsewhere, Following, Neighbours } from "../cluster/remote-changes.ts";
+import type { ChangeElsewhere, Following, RemoteChanges } from "../cluster/remote-changes.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { PurchaseNews } from "./generations-dto.ts";
+import type { PurchaseUpdate } from "./generations-dto.ts";
 
-export type NewsElsewhereParts = {
-  neighbours: Neighbours;
+export type RemoteEventsDeps = {
+  neighbours: RemoteChanges;
   /** Called when the office of some node has changed accounts, balances, keys or people; null: nobody wants to know. */
   office: { changed: (() => void) | null };
 };
 export type Ears = {
   generation: (change: ChangeElsewhere) => void;
-  purchase: (news: PurchaseNews) => void;
+  purchase: (news: PurchaseUpdate) => void;
   /** Balances may have moved. */
   balances: () => void;
   wants: (accountSeq: number) => boolean;
@@ -21,13 +21,13 @@ export type Ears = {
 /** Of each account so many are looked at: those before have long been decided. */
 const NEWEST = 10;
 
-export const openNewsElsewhere = (
-  { neighbours, office }: NewsElsewhereParts,
+export const createRemoteEvents = (
+  { neighbours, office }: RemoteEventsDeps,
   reads: Pick<StoreReads, "purchases">,
   ears: Ears,
 ) => {
   /** States of purchases as they were told, by whose they are. */
-  const known = new Map<string | null, Map<string, PurchaseNews["state"]>>();
+  const known = new Map<string | null, Map<string, PurchaseUpdate["state"]>>();
   let following: Following | null = null;
 
   const look = async (accountId: string | null): Promise<void> => {

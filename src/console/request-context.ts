@@ -1,6 +1,6 @@
 // A request to the console's API as its answers see it: who asks, what for, and the ways to say no that only the console has.
 import type { TSchema } from "@sinclair/typebox";
-import type { Actor } from "../store/mutations.ts";
+import type { Principal } from "../store/mutations.ts";
 
 /** `member`: of one account. `operator`: of everything. `viewer`: sees what operators see and changes nothing. */
 export type Role = "member" | "operator" | "viewer";
@@ -17,7 +17,7 @@ export type SignedIn = {
   sessionId: string;
 };
 
-export type ConsoleAsk = {
+export type ConsoleRequest = {
   request: Request;
   requestId: string;
   /** Parts of the path by name, percent-decoded; unchecked. */
@@ -30,7 +30,7 @@ export type ConsoleAsk = {
   address: string;
 };
 /** Asked by nobody that is known: signing in, setting up. `who` is there when the browser has a session all the same. */
-export type OpenAsk = Omit<ConsoleAsk, "who"> & {
+export type PublicRequest = Omit<ConsoleRequest, "who"> & {
   who: SignedIn | null;
   /** That of the socket, whoever stands behind it. */
   peer: string | undefined;
@@ -47,9 +47,9 @@ export type ConsoleRoute =
       path: string;
       who: "person" | "member" | "viewer" | "operator";
       body?: TSchema;
-      answer: (ask: ConsoleAsk) => Promise<Response | object>;
+      answer: (ask: ConsoleRequest) => Promise<Response | object>;
     }
-  | { method: Method; path: string; who: "anyone"; body?: TSchema; answer: (ask: OpenAsk) => Promise<Response | object> };
+  | { method: Method; path: string; who: "anyone"; body?: TSchema; answer: (ask: PublicRequest) => Promise<Response | object> };
 
 /** Codes that the console has beside those of §7. */
 export const CONSOLE_CODES = {
@@ -81,7 +81,7 @@ export class ConsoleRefused extends Error {
 }
 
 /** Whoever asked, as it is written beside what they change. */
-export const actorOf = ({ who }: { who: Pick<SignedIn, "personId" | "email"> }): Actor => ({
+export const actorOf = ({ who }: { who: Pick<SignedIn, "personId" | "email"> }): Principal => ({
   kind: "person",
   id: who.personId,
   name: who.email,

@@ -1,8 +1,8 @@
 // The way of a request to the console's API: its path, its session, its role, its origin, its body; then its answer, or a no in one shape.
 import { Value } from "@sinclair/typebox/value";
-import { OfficeFault, type OfficeFaultKind } from "../admin/admin-error.ts";
-import { TillRefused } from "../billing/billing-error.ts";
-import { Refusal } from "../domain/api-errors.ts";
+import { AdminError, type AdminErrorKind } from "../admin/admin-error.ts";
+import { BillingError } from "../billing/billing-error.ts";
+import { ApiError } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
 import { jsonAnswer } from "../http/accept-encoding.ts";
 import { DEPTH_AT_MOST, isTooDeep, isTooWide, MEMBERS_AT_MOST, readBody } from "../http/body.ts";
@@ -14,17 +14,17 @@ import { StoreFull } from "../store/mutations.ts";
 import { NEEDS_HTTPS } from "./needs-https.ts";
 import {
   CONSOLE_CODES,
-  type ConsoleAsk,
   ConsoleRefused,
+  type ConsoleRequest,
   type ConsoleRoute,
-  type OpenAsk,
+  type PublicRequest,
   type Role,
   type SignedIn,
 } from "./request-context.ts";
-import { openThrottle } from "./token-bucket.ts";
+import { createTokenBucket } from "./token-bucket.ts";
 
 /** What the router needs of sessions. */
-export type SessionDesk = {
+export type SessionService = {
   /** The session's token as the browser sent it; null without one. */
   cookieOf(request: Request): string | null;
   /** Who is behind a token; null when it is nobody's any more. */
@@ -34,9 +34,9 @@ export type SessionDesk = {
   /** What a request that changes something sends along: only pages of this service can know it. */
   csrfOf(token: string): string;
 };
-export type RouterParts = {
+export type RouterDeps = {
   routes: readonly ConsoleRoute[];
-  sessions: SessionDesk;
+  sessions: SessionService;
   clock: Clock;
   /** The origin that people reach the service at, where it is named; else that of the request's own host. */
   publicOrigin: string | null;
@@ -46,7 +46,7 @@ export type RouterParts = {
 export type AnswerConsole = (request: Request, requestId: string, address: string, peer: string | undefined) => Promise<Response>;
 
 const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff" };
-const STATUS_OF_OFFICE: Readonly<Record<OfficeFaultKind, number>> = {
+const STATUS_OF_OFFICE: Readonly<Record<AdminErrorKind, number>> = {
   notFound: 404,
   refused: 409,
   failure: 409,
@@ -69,10 +69,10 @@ const refusedBy = (fault: unknown): Refused | undefined => {
       message: fault.message,
       retryAfterS: fault.retryAfterS,
     };
-  if (fault instanceof TillRefused) return { status: CONSOLE_CODES[fault.kind], code: fault.kind, message: fault.message };
-  if (fault instanceof Refusal)
+  if (fault instanceof BillingError) return { status: CONSOLE_CODES[fault.kind], code: fault.kind, message: fault.message };
+  if (fault instanceof ApiError)
     return { status: fault.status, code: fault.code, message: fault.message, retryAfterS: fault.retryAfterS };
-  if (fault instanceof OfficeFault)
+  if (fault instanceof AdminError)
     return { status: STATUS_OF_OFFICE[fault.kind], code: fault.code, message: sentence(fault.message) };
   if (fault instanceof StoreFull)
     return { status: 503, code: "busy", message: "The disk of the service is full; try again later.", retryAfterS: RETRY_S };
@@ -158,8 +158,8 @@ const bodyOf = async (request: Request, { body: schema }: ConsoleRoute): Promise
   return sent;
 };
 
-export const openRouter = ({ routes, sessions, clock, publicOrigin, log }: RouterParts): AnswerConsole => {
-  const changing = openThrottle(clock, CHANGES);
+export const createRouter = ({ routes, sessions, clock, publicOrigin, log }: RouterDeps): AnswerConsole => {
+  const changing = createTokenBucket(clock, CHANGES);
   const find = finderOf(routes);
 
   const answer = async (...[request, requestId, address, peer]: Parameters<AnswerConsole>): Promise<Response | object> => {
@@ -174,7 +174,7 @@ export const openRouter = ({ routes, sessions, clock, publicOrigin, log }: Route
     if (changes) insistOnOrigin(request, publicOrigin);
     if (route.who === "anyone") {
       if (changes) insistOnKept(request);
-      const ask: OpenAsk = { request, requestId, params, query, who, address, peer, body: await bodyOf(request, route) };
+      const ask: PublicRequest = { request, requestId, params, query, who, address, peer, body: await bodyOf(request, route) };
       return route.answer(ask);
     }
     if (token === null || who === null) throw new ConsoleRefused("signed_out", "You are signed out; sign in again.");
@@ -186,7 +186,7 @@ export const openRouter = ({ routes, sessions, clock, publicOrigin, log }: Route
     if (changes && !isSameSecret(request.headers.get("x-csrf-token") ?? "", sessions.csrfOf(token)))
       throw new ConsoleRefused("csrf", "This page is out of date; load it again.");
     if (changes) changing.take(who.personId);
-    const ask: ConsoleAsk = { request, requestId, params, query, who, address, body: await bodyOf(request, route) };
+    const ask: ConsoleRequest = { request, requestId, params, query, who, address, body: await bodyOf(request, route) };
     return route.answer(ask);
   };
 

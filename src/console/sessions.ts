@@ -2,12 +2,12 @@
 import { createHmac } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import { hashToken, newId, newToken } from "../domain/ids.ts";
-import type { OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+import type { AdminMutation, AdminResult } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { NewSession } from "../store/user-mutations.ts";
 import type { SessionFacts } from "../store/user-reads.ts";
 import type { SignedIn } from "./request-context.ts";
-import type { SessionDesk } from "./router.ts";
+import type { SessionService } from "./router.ts";
 
 /** The prefix makes browsers insist: this host alone, its whole path, and only where nobody can listen in (or on this machine). */
 const COOKIE = "__Host-genrouter";
@@ -21,12 +21,12 @@ const NOTED_MS = 60_000;
 const MOST_REMEMBERED = 1000;
 const TOKEN = /^[0-9A-Za-z_-]{43}$/;
 
-export type SessionsParts = {
+export type SessionsDeps = {
   reads: Pick<StoreReads, "sessionByHash">;
-  post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+  post: (deed: AdminMutation) => Promise<AdminResult>;
   clock: Clock;
 };
-export type Sessions = SessionDesk & {
+export type Sessions = SessionService & {
   /** A new token, and what is kept of it. */
   begin(request: Request, address: string): { token: string; session: NewSession };
   /** The value of `Set-Cookie` that signs a browser in, and the one that signs it out. */
@@ -38,7 +38,7 @@ export type Sessions = SessionDesk & {
 
 const signedIn = ({ createdAtMs: _c, seenAtMs: _s, expiresAtMs: _e, ...who }: SessionFacts): SignedIn => who;
 
-export const openSessions = ({ reads, post, clock }: SessionsParts): Sessions => {
+export const createSessions = ({ reads, post, clock }: SessionsDeps): Sessions => {
   const known = new Map<string, SessionFacts>();
   /** Sessions used since it was last noted. */
   let seen = new Map<string, number>();
@@ -66,7 +66,7 @@ export const openSessions = ({ reads, post, clock }: SessionsParts): Sessions =>
     facts.seenAtMs = nowMs;
     seen.set(facts.sessionId, nowMs);
     if (nowMs - notedAtMs < NOTED_MS) return;
-    const deed: OfficeDeed = { deed: "note-sessions-seen", seen: [...seen] };
+    const deed: AdminMutation = { deed: "note-sessions-seen", seen: [...seen] };
     seen = new Map();
     notedAtMs = nowMs;
     // Nobody waits for it; on a full disk a session looks a minute older than it is.

@@ -3,7 +3,7 @@
 import { networkOf } from "../config/cidr-list.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Turn } from "./passwords.ts";
-import { openThrottle, type Throttle } from "./token-bucket.ts";
+import { createTokenBucket, type Throttle } from "./token-bucket.ts";
 
 const SECOND_MS = 1000;
 /** For one person: from a browser that is known, or from one address. */
@@ -30,11 +30,11 @@ export type Guesses = {
   count(guess: Guess, check: (turn: Turn) => Promise<boolean>): Promise<boolean>;
 };
 
-export const openGuesses = (clock: Clock): Guesses => {
-  const perDevice = openThrottle(clock, PER_PAIR);
-  const perPair = openThrottle(clock, PER_PAIR);
-  const perAddress = openThrottle(clock, PER_ADDRESS);
-  const perNetwork = openThrottle(clock, PER_NETWORK);
+export const createSignInThrottle = (clock: Clock): Guesses => {
+  const perDevice = createTokenBucket(clock, PER_PAIR);
+  const perPair = createTokenBucket(clock, PER_PAIR);
+  const perAddress = createTokenBucket(clock, PER_ADDRESS);
+  const perNetwork = createTokenBucket(clock, PER_NETWORK);
 
   const countsOf = ({ address, email, device }: Guess): readonly [Throttle, string][] =>
     device === null

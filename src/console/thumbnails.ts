@@ -32,7 +32,7 @@ const openLine = () => {
 type Whole = { sha256: string; bytes: number; account: string; read: () => Promise<Blob> };
 
 /** Makes small pictures. @throws Refusal */
-export const openThumbs = (thumbnail: Thumbnail) => {
+export const createThumbnails = (thumbnail: Thumbnail) => {
   const inLine = openLine();
   return async ({ sha256, bytes, account, read }: Whole, request: Request): Promise<Response> => {
     const etag = `"${sha256}-${SIDE_PX}"`;

@@ -22,7 +22,7 @@ const MINUTE_S = 60;
 
 const waitText = (waitS: number): string => (waitS < MINUTE_S ? `${waitS} s` : `${Math.ceil(waitS / MINUTE_S)} min`);
 
-export const openThrottle = (clock: Clock, { burst, refillMs }: Bucket): Throttle => {
+export const createTokenBucket = (clock: Clock, { burst, refillMs }: Bucket): Throttle => {
   /** When each bucket is full again; maps keep the order, so that the one that was left alone longest comes first. */
   const fullAt = new Map<string, number>();
   const debtMs = (name: string): number => Math.max(0, (fullAt.get(name) ?? 0) - clock.nowMs());

@@ -5,7 +5,7 @@ import { csvRow } from "./csv.ts";
 import type { UsageLine, UsageView } from "./keys-dto.ts";
 
 /** Days from one to another, both included, counted from 1970, UTC. */
-export type UsageAsk = { fromDay: number; toDay: number; accountId: string | null; by: UsageBy };
+export type UsageRequest = { fromDay: number; toDay: number; accountId: string | null; by: UsageBy };
 type Reads = Pick<StoreReads, "usage" | "accounts" | "keys">;
 
 /** More days than this are not told at once. */
@@ -39,7 +39,7 @@ const namesOf = async (reads: Reads, by: UsageBy, accountId: string | null): Pro
   return new Map((await reads.keys(accountId ?? undefined)).map(({ id, name, start }) => [id, name || `${start}…`]));
 };
 
-export const usageView = async (reads: Reads, ask: UsageAsk): Promise<UsageView> => {
+export const usageView = async (reads: Reads, ask: UsageRequest): Promise<UsageView> => {
   const { by, fromDay, toDay, accountId } = ask;
   const rows = await reads.usage(ask);
   const names = await namesOf(reads, by, accountId);

@@ -1,19 +1,19 @@
 // The paths of people in the console's API: signing in and out, links, one's own sessions and profile, and what operators see of everybody.
 import { type Static, Type } from "@sinclair/typebox";
-import { MOST_PASSWORD_CHARS } from "../store/user-mutations.ts";
-import type { ConsoleParts } from "./console.ts";
+import { MAX_PASSWORD_CHARS } from "../store/user-mutations.ts";
+import type { ConsoleDeps } from "./console.ts";
 import type { Devices } from "./known-devices.ts";
-import { openPasswords } from "./passwords.ts";
-import { openRefusedSignIns } from "./rejected-sign-ins.ts";
-import { actorOf, type ConsoleAsk, type ConsoleRoute, type OpenAsk } from "./request-context.ts";
-import { type Door, type LetIn, openPeopleDesk } from "./user-service.ts";
+import { createPasswords } from "./passwords.ts";
+import { createRejectedSignIns } from "./rejected-sign-ins.ts";
+import { actorOf, type ConsoleRequest, type ConsoleRoute, type PublicRequest } from "./request-context.ts";
+import { createUserService, type Door, type LetIn } from "./user-service.ts";
 import type { MadeLinkView, PeopleView } from "./users-dto.ts";
 
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
 const email = Type.String({ minLength: 1, maxLength: 300 });
 const name = Type.String({ minLength: 1, maxLength: 100 });
 // Too long a one is told by the desk, in words; this only bounds the work.
-const password = Type.String({ maxLength: 4 * MOST_PASSWORD_CHARS });
+const password = Type.String({ maxLength: 4 * MAX_PASSWORD_CHARS });
 const token = Type.String({ pattern: "^[0-9A-Za-z_-]{43}$" });
 const role = Type.Union([Type.Literal("member"), Type.Literal("operator"), Type.Literal("viewer")]);
 const orNull = <S extends ReturnType<typeof Type.String>>(schema: S) => Type.Union([schema, Type.Null()]);
@@ -29,11 +29,11 @@ const PERSON = Type.Partial(object({ role, disabled: Type.Boolean() }), { additi
 
 const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-export const peopleRoutes = (parts: ConsoleParts, devices: Devices): ConsoleRoute[] => {
+export const peopleRoutes = (parts: ConsoleDeps, devices: Devices): ConsoleRoute[] => {
   const { settings, log, reads, post, clock, sessions, office: openOffice } = parts;
-  const passwords = openPasswords();
-  const refused = openRefusedSignIns({ log, clock, post });
-  const desk = openPeopleDesk({
+  const passwords = createPasswords();
+  const refused = createRejectedSignIns({ log, clock, post });
+  const desk = createUserService({
     ...{ reads, post, clock, sessions, passwords, devices, refused },
     signUp: settings.console.sign_up,
   });
@@ -44,9 +44,9 @@ export const peopleRoutes = (parts: ConsoleParts, devices: Devices): ConsoleRout
     for (const cookie of cookies) headers.append("set-cookie", cookie);
     return new Response(JSON.stringify(body), { headers });
   };
-  const doorOf = ({ request, address, requestId }: OpenAsk | ConsoleAsk): Door => ({ request, address, requestId });
+  const doorOf = ({ request, address, requestId }: PublicRequest | ConsoleRequest): Door => ({ request, address, requestId });
   /** A session that the browser had is over: whoever came in before stays out, and no token outlives a sign-in. */
-  const letIn = async (ask: OpenAsk, come: Promise<LetIn>): Promise<Response> => {
+  const letIn = async (ask: PublicRequest, come: Promise<LetIn>): Promise<Response> => {
     const made = await come;
     if (ask.who) await desk.end(ask.who, { onlyId: ask.who.sessionId }).catch(() => undefined);
     const who = await sessions.find(made.token);
@@ -55,7 +55,7 @@ export const peopleRoutes = (parts: ConsoleParts, devices: Devices): ConsoleRout
     return withCookies(await desk.me(who, token), sessions.setCookie(token), devices.setCookie(ask.request, personId));
   };
   const signedOut = (): Response => withCookies({ signedIn: null }, sessions.clearCookie());
-  const linkView = ({ request }: ConsoleAsk, made: { id: string; path: string; expiresAtMs: number }): MadeLinkView => {
+  const linkView = ({ request }: ConsoleRequest, made: { id: string; path: string; expiresAtMs: number }): MadeLinkView => {
     const own = `http://${request.headers.get("host")}`;
     return {
       id: made.id,
@@ -162,7 +162,7 @@ export const peopleRoutes = (parts: ConsoleParts, devices: Devices): ConsoleRout
     },
   ];
 
-  const people = async ({ who }: ConsoleAsk): Promise<PeopleView> => {
+  const people = async ({ who }: ConsoleRequest): Promise<PeopleView> => {
     const { people: rows, invitations } = await (await openOffice()).listPeople({});
     return {
       people: rows.map(({ seq: _s, accountSeq: _a, ...person }) => person),

@@ -1,7 +1,7 @@
 // Coming in and going out: signing in and up, links that let in once, sessions, and one's own name and password.
 import type { Clock } from "../domain/clock.ts";
 import { hashToken, newId } from "../domain/ids.ts";
-import type { Actor, OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
+import type { AdminMutation, AdminResult, Principal } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import { readEmail } from "../store/user-mutations.ts";
 import type { Devices } from "./known-devices.ts";
@@ -9,8 +9,8 @@ import type { Passwords } from "./passwords.ts";
 import type { RefusedOutcome, RefusedSignIns } from "./rejected-sign-ins.ts";
 import { ConsoleRefused, type SignedIn } from "./request-context.ts";
 import type { Sessions } from "./sessions.ts";
-import { openGuesses } from "./sign-in-throttle.ts";
-import { openThrottle } from "./token-bucket.ts";
+import { createSignInThrottle } from "./sign-in-throttle.ts";
+import { createTokenBucket } from "./token-bucket.ts";
 import type { LinkView, MeView, SessionView } from "./users-dto.ts";
 
 const MINUTE_MS = 60_000;
@@ -26,9 +26,9 @@ const STRANGERS_RANK = 1;
 const WRONG = "The e-mail address or the password is wrong.";
 const NO_LINK = "This link was used, withdrawn, or is too old; ask whoever sent it for a new one.";
 
-export type DeskParts = {
+export type UserServiceDeps = {
   reads: StoreReads;
-  post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+  post: (deed: AdminMutation) => Promise<AdminResult>;
   clock: Clock;
   sessions: Sessions;
   passwords: Passwords;
@@ -41,14 +41,14 @@ export type Door = { request: Request; address: string; requestId: string };
 /** The token of the session that was opened, and whose it is. */
 export type LetIn = { token: string; personId: string };
 
-export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, devices, refused, signUp }: DeskParts) => {
-  const guesses = openGuesses(clock);
-  const perPerson = openThrottle(clock, PER_PERSON);
-  const signIns = openThrottle(clock, SIGN_INS);
-  const signUps = openThrottle(clock, SIGN_UPS);
+export const createUserService = ({ reads, post, clock, sessions, passwords, devices, refused, signUp }: UserServiceDeps) => {
+  const guesses = createSignInThrottle(clock);
+  const perPerson = createTokenBucket(clock, PER_PERSON);
+  const signIns = createTokenBucket(clock, SIGN_INS);
+  const signUps = createTokenBucket(clock, SIGN_UPS);
 
   /** @throws ConsoleRefused with the store's sentence */
-  const carryOut = async (deed: OfficeDeed, by: Actor): Promise<void> => {
+  const carryOut = async (deed: AdminMutation, by: Principal): Promise<void> => {
     const outcome = await post({ ...deed, by });
     if (outcome.kind === "refused")
       throw new ConsoleRefused("conflict", `${outcome.reason.charAt(0).toUpperCase()}${outcome.reason.slice(1)}.`);
@@ -208,7 +208,7 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, device
       insistOnOther(ask.password, who.email);
       const password = await passwords.hash(ask.password, { rank: 0, whose: who.personId });
       const change = { password, ifPassword: kept, keepSessionId: who.sessionId };
-      const by: Actor = { kind: "person", id: who.personId, name: who.email };
+      const by: Principal = { kind: "person", id: who.personId, name: who.email };
       await carryOut({ deed: "set-person", personId: who.personId, ...change, atMs: clock.nowMs() }, by);
     },
   };

@@ -43,7 +43,7 @@ export const REFUSALS = {
 export type RefusalCode = keyof typeof REFUSALS;
 
 /** A no that the caller can act on. `message` names the field and what is allowed. */
-export class Refusal extends Error {
+export class ApiError extends Error {
   override readonly name = "Refusal";
   readonly code: RefusalCode;
   readonly status: number;
@@ -67,8 +67,8 @@ export class Refusal extends Error {
 }
 
 /** Refuses by name: `refuse("invalid_input", "input.duration: 20 is not offered; choose 4 to 15")`. */
-export const refuse = (code: RefusalCode, message: string, more?: ConstructorParameters<typeof Refusal>[2]): never => {
-  throw new Refusal(code, message, more);
+export const refuse = (code: RefusalCode, message: string, more?: ConstructorParameters<typeof ApiError>[2]): never => {
+  throw new ApiError(code, message, more);
 };
 
 /** Told at the door, and by the ledger of a key that expired on the way there. */

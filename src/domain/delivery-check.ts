@@ -160,5 +160,5 @@ export const judged = (ordered: Ordered | null | undefined, output: Output): { m
 };
 
 /** A mismatch as one sentence for the operator. */
-export const tellMismatch = ({ what, ordered, came, file }: Mismatch): string =>
+export const describeMismatch = ({ what, ordered, came, file }: Mismatch): string =>
   `${file === undefined ? "" : `file ${file}: `}${what}: ${came} came, ${ordered} ordered`;

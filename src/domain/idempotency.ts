@@ -46,12 +46,12 @@ export const fingerprintOf = (body: string, envelope: JsonObject, defaults: Json
 };
 
 /** A request as it is kept: in one line, and its fingerprint; null where it was accepted before fingerprints were kept. */
-export type KeptRequest = { body: string; fingerprint: string | null };
+export type FingerprintedRequest = { body: string; fingerprint: string | null };
 
 const isSameBody = (one: string, other: string): boolean =>
   one === other || isSameValue(JSON.parse(one) as Json, JSON.parse(other) as Json);
 
-export const isSameRequest = (kept: KeptRequest, sent: KeptRequest): boolean =>
+export const isSameRequest = (kept: FingerprintedRequest, sent: FingerprintedRequest): boolean =>
   kept.fingerprint === null || sent.fingerprint === null
     ? isSameBody(kept.body, sent.body)
     : kept.fingerprint === sent.fingerprint;

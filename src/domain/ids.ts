@@ -21,7 +21,7 @@ export type Numbers = { next(nowMs: number): number /** None is given up to this
  * Numbers as rows have them: (ms since 2026)·4096 + counter, rising even if the clock stands still or goes back; what does not fit into a
  * millisecond runs into the next. With a `slot` it gives only every 64th, so that 64 nodes never give the same.
  */
-export const openNumbers = (slot: number | null = null): Numbers => {
+export const createSequence = (slot: number | null = null): Numbers => {
   const [first, step] = slot === null ? [0, 1] : [slot, SLOTS];
   let last = first;
   const least = (seq: number): number => Math.ceil((seq - first) / step) * step + first;
@@ -37,7 +37,7 @@ export const openNumbers = (slot: number | null = null): Numbers => {
 };
 
 /** None has the number 0: a hold is the movement with its generation's number below zero. */
-const numbers = openNumbers();
+const numbers = createSequence();
 
 /** The next row number of a generation of this process. */
 export const newGenerationSeq = (nowMs: number): number => numbers.next(nowMs);

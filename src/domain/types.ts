@@ -140,14 +140,14 @@ export type Measured = {
  * A link of an input whose length is billed: what was measured of it at submission, and how far our copy of its file may be from that.
  * `n`: its number among those of its generation, from 1.
  */
-export type PinAsked = { n: number; field: string; kind: "video" | "audio"; measuredMs: number; frameMs: number };
+export type PinRequest = { n: number; field: string; kind: "video" | "audio"; measuredMs: number; frameMs: number };
 /** Our copy of such a file, which is what providers are given. */
 export type PinnedCopy = { n: number; sha256: string; bytes: number; mime: string; ms: number };
 /** How a provider is given it. `link`: a signed link of ours. `upload`: in the provider's own storage. `inline`: inside the request. */
 export const GIVEN_AS = ["link", "upload", "inline"] as const;
 export type GivenAs = (typeof GIVEN_AS)[number];
 /** A pinned input as it is stored; `copy` is null until the copy is there. */
-export type Pin = PinAsked & { copy: PinnedCopy | null };
+export type Pin = PinRequest & { copy: PinnedCopy | null };
 
 /** A stored result file. `n` is its position in `output.urls`, from 1. */
 export type StoredFile = {
@@ -198,7 +198,7 @@ export type GenerationRecord = {
 };
 
 /** A record in memory. It never changes, a step makes another: how it was shown is kept beside it, for as long as `age` is the same. */
-export type Kept = { readonly record: GenerationRecord; shown: { json: string; age: string } | null };
+export type CachedRecord = { readonly record: GenerationRecord; shown: { json: string; age: string } | null };
 
 /** Scope of an API key. `read` may look, not submit. */
 export type KeyScope = "generate" | "read";
@@ -233,11 +233,11 @@ export type Caller = {
 export const COMMAND_KINDS = ["start", "submit", "seat", "attempt", "collect"] as const;
 export type CommandKind = (typeof COMMAND_KINDS)[number];
 /** A durable deadline. `n` is the attempt it concerns, 0 for none. */
-export type Command = { kind: CommandKind; n: number; dueAtMs: number };
+export type Deadline = { kind: CommandKind; n: number; dueAtMs: number };
 
 /** Kinds of ledger movements. */
-export const MOVEMENT_KINDS = ["topup", "hold", "capture", "release", "adjust"] as const;
-export type MovementKind = (typeof MOVEMENT_KINDS)[number];
+export const TRANSFER_KINDS = ["topup", "hold", "capture", "release", "adjust"] as const;
+export type TransferKind = (typeof TRANSFER_KINDS)[number];
 
 /** Where the ledger's credits stand; a movement takes them from one side to another. */
 export type LedgerSide = "funding" | "available" | "held" | "charged" | "adjustments";

@@ -11,7 +11,7 @@ export type ResultTries = Tries & {
   lost(): number;
 };
 
-export const openTries = (): ResultTries => {
+export const createCollectRetries = (): ResultTries => {
   const seen = new Map<number, { print: string; times: number }>();
   const givenUp = new Map<number, FileFailure>();
   let isLast = false;

@@ -1,12 +1,12 @@
 // Collecting results: fetched into our files, asked for again when they cannot be read, and held while our disk is full.
 
-import { type Mismatch, tellMismatch } from "../domain/delivery-check.ts";
+import { describeMismatch, type Mismatch } from "../domain/delivery-check.ts";
 import type { Attempt, ResultFile } from "../domain/types.ts";
 import { isSpooled, StorageRefused } from "../files/port.ts";
 import type { CollectOutcome } from "../media/port.ts";
-import { openTries, type ResultTries } from "./collect-retries.ts";
-import { askable, type EffectsParts, namesOf, readAttempt, STORAGE_PAUSE_MS, spreadMs } from "./deps.ts";
-import type { Errand, Errands } from "./task-runner.ts";
+import { createCollectRetries, type ResultTries } from "./collect-retries.ts";
+import { type EffectsDeps, namesOf, readAttempt, STORAGE_PAUSE_MS, spreadMs, toPollable } from "./deps.ts";
+import type { Task, TaskRunner } from "./task-runner.ts";
 
 /** Tries at a result that could not be had, each with fresh links from the provider; for a file that stays as it is there are fewer. */
 const TRIES = 5;
@@ -18,7 +18,7 @@ const LONGEST_STORAGE_PAUSE_MS = 60_000;
 type Collected = Extract<CollectOutcome, { kind: "collected" }>;
 type Refused = Extract<CollectOutcome, { kind: "storage-refused" }>;
 
-export const openCollecting = (parts: EffectsParts, errands: Errands) => {
+export const createCollect = (parts: EffectsDeps, errands: TaskRunner) => {
   /** Generations whose files are in, and by which attempt: no other attempt may write over them before the end. */
   const keptBy = new Map<number, number>();
   const turns = new Map<number, Promise<unknown>>();
@@ -29,7 +29,7 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
   const openTriesOf = ({ seq, n }: Attempt): ResultTries => {
     const ofAll = triesOf.get(seq) ?? new Map<number, ResultTries>();
     triesOf.set(seq, ofAll);
-    const tries = ofAll.get(n) ?? openTries();
+    const tries = ofAll.get(n) ?? createCollectRetries();
     ofAll.set(n, tries);
     return tries;
   };
@@ -83,24 +83,24 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
 
   /** What came is not what was ordered: asking again would bring the same. */
   const turnDown = ({ seq, n, route: { routeId } }: Attempt, mismatch: Mismatch, atMs: number) => {
-    parts.judge(routeId, "failed", { class: "mismatched", detail: tellMismatch(mismatch) });
+    parts.judge(routeId, "failed", { class: "mismatched", detail: describeMismatch(mismatch) });
     const atMost = parts.maxMismatched;
     parts.report(seq, { type: "mismatched", n, mismatch, ...(atMost ? { atMost } : {}), atMs });
   };
 
-  const refuse = ({ seq, n }: Errand, { detail, againAtMs }: Refused, atMs: number) => {
+  const refuse = ({ seq, n }: Task, { detail, againAtMs }: Refused, atMs: number) => {
     const before = againOf.get(seq);
     const times = before?.n === n ? before.times + 1 : 0;
     const ownMs = atMs + spreadMs(parts, STORAGE_PAUSE_MS, LONGEST_STORAGE_PAUSE_MS, times);
     againOf.set(seq, { n, times, againAtMs: againAtMs ?? ownMs });
     parts.report(seq, { type: "storageRefused", n, detail, atMs });
   };
-  const notBefore = ({ seq, n }: Errand): number => {
+  const notBefore = ({ seq, n }: Task): number => {
     const known = againOf.get(seq);
     return known?.n === n ? known.againAtMs : 0;
   };
 
-  const collect = async (errand: Errand) => {
+  const collect = async (errand: Task) => {
     const { seq, n, signal } = errand;
     const attempt = await readAttempt(parts, seq, n);
     const outcome = await fetchFiles(attempt, attempt.results ?? [], signal);
@@ -113,9 +113,9 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
   };
 
   /** Asks the provider for the result again before each try: a link may have expired, a file may have been late. */
-  const collectAgain = async (errand: Errand) => {
+  const collectAgain = async (errand: Task) => {
     const { seq, n, signal } = errand;
-    const work = askable(await readAttempt(parts, seq, n));
+    const work = toPollable(await readAttempt(parts, seq, n));
     let failure: { class: "result_unreadable" | "result_expired"; detail: string } = {
       class: "result_unreadable",
       detail: "the result could not be read",
@@ -165,7 +165,7 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
     parts.report(seq, { type: "resultLost", n, failure, atMs });
   };
 
-  const awaitStorage = async (errand: Errand) => {
+  const awaitStorage = async (errand: Task) => {
     // Of all that wait none tries: storage asks for itself, and each try is two rows of the journal.
     do await errand.pause(STORAGE_PAUSE_MS / parts.pace);
     while (parts.isStorageAway() || parts.clock.nowMs() < notBefore(errand));

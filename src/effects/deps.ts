@@ -10,12 +10,12 @@ import type { Log } from "../logging/events.ts";
 import type { Media } from "../media/port.ts";
 import type { Providers, Work } from "../providers/port.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { InHand } from "./pending-outcomes.ts";
+import type { PendingOutcomes } from "./pending-outcomes.ts";
 
 /** While the disk is full, what is to be kept waits so long before it is tried again. */
 export const STORAGE_PAUSE_MS = 5_000;
 
-export type EffectsParts = {
+export type EffectsDeps = {
   clock: Clock;
   log: Log;
   reads: Pick<
@@ -52,7 +52,7 @@ export type EffectsParts = {
   /** As `Routes.confirmMs`; absent: without bound. */
   confirmMs?: (routeId: string, isToldOnly: boolean) => number | undefined;
   /** Keeps answers to submissions until they are in the store; absent: the store is on the same disk. */
-  inHand?: Pick<InHand, "arrived" | "drop">;
+  inHand?: Pick<PendingOutcomes, "arrived" | "drop">;
   /** How many times faster than life providers are (the simulator's speed); 1 for real ones. */
   pace: number;
   /** A number in [0, 1). */
@@ -60,14 +60,14 @@ export type EffectsParts = {
 };
 
 /** Reads an attempt. @throws when it is not in the store: a defect. */
-export const readAttempt = async (parts: EffectsParts, seq: number, n: number): Promise<Attempt> => {
+export const readAttempt = async (parts: EffectsDeps, seq: number, n: number): Promise<Attempt> => {
   const attempt = await parts.reads.attempt(seq, n);
   if (!attempt) throw new Error(`attempt ${n} of generation ${seq} is not in the store`);
   return attempt;
 };
 
 /** Reads an attempt with the input it runs on, which may be large. @throws when one is not in the store: a defect. */
-export const readWork = async (parts: EffectsParts, seq: number, n: number): Promise<Work> => {
+export const readWork = async (parts: EffectsDeps, seq: number, n: number): Promise<Work> => {
   const [attempt, input] = await Promise.all([readAttempt(parts, seq, n), parts.reads.inputOf(seq)]);
   if (!input) throw new Error(`the input of generation ${seq} is not in the store`);
   if (!mayHavePins(input.raw)) return { attempt, input };
@@ -83,10 +83,13 @@ export const namesOf = ({ ref, n, requestId }: Attempt) => ({
 });
 
 /** What a job is asked about by its id alone: thousands are held for as long as they run, so neither input nor request is. */
-export const askable = (attempt: Attempt): Work => ({ attempt: { ...attempt, request: null }, input: { raw: {}, filled: {} } });
+export const toPollable = (attempt: Attempt): Work => ({
+  attempt: { ...attempt, request: null },
+  input: { raw: {}, filled: {} },
+});
 
 /** A pause that grows with each turn, spread so that many that began together do not stay together. */
-export const spreadMs = (parts: EffectsParts, firstMs: number, longestMs: number, turn: number, atLeastMs = 0): number => {
+export const spreadMs = (parts: EffectsDeps, firstMs: number, longestMs: number, turn: number, atLeastMs = 0): number => {
   const pauseMs = Math.min(longestMs, firstMs * 1.5 ** turn);
   return Math.max(atLeastMs, (pauseMs * (0.85 + 0.3 * parts.chance())) / parts.pace);
 };

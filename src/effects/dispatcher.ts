@@ -1,18 +1,18 @@
 // The effects: carries out what the machines asked for, after their step is on disk; answers go back as events.
-import type { Ask } from "../../actors/generation/types.ts";
+import type { Effect } from "../../actors/generation/types.ts";
 import type { Json } from "../domain/types.ts";
-import { DatabaseAway } from "../store/errors.ts";
-import { openCollecting } from "./collect.ts";
-import type { EffectsParts } from "./deps.ts";
-import { openTwins } from "./duplicate-guard.ts";
-import { openFinding } from "./job-lookup.ts";
-import { openPinning } from "./pin-inputs.ts";
-import { openAsking } from "./poll.ts";
-import { openSubmitting } from "./submit.ts";
-import { openErrands } from "./task-runner.ts";
+import { DatabaseUnavailable } from "../store/errors.ts";
+import { createCollect } from "./collect.ts";
+import type { EffectsDeps } from "./deps.ts";
+import { createDuplicateGuard } from "./duplicate-guard.ts";
+import { createJobLookup } from "./job-lookup.ts";
+import { createPinInputs } from "./pin-inputs.ts";
+import { createPoll } from "./poll.ts";
+import { createSubmitAttempt } from "./submit.ts";
+import { createTaskRunner } from "./task-runner.ts";
 
 export type Effects = {
-  perform(seq: number, ask: Ask): void;
+  perform(seq: number, ask: Effect): void;
   /** Whether the provider is asked about an attempt, now or in a while. */
   isAsking(seq: number, n: number): boolean;
   /** A provider says that there is news of an attempt: it is asked now. @param body what it said besides */
@@ -27,21 +27,21 @@ export type Effects = {
   stop(): Promise<void>;
 };
 
-export const openEffects = (parts: EffectsParts): Effects => {
-  const errands = openErrands(parts.clock, (seq, n, kind, fault) => {
+export const createDispatcher = (parts: EffectsDeps): Effects => {
+  const errands = createTaskRunner(parts.clock, (seq, n, kind, fault) => {
     // A store that is away says so itself, once.
-    if (fault instanceof DatabaseAway) return;
+    if (fault instanceof DatabaseUnavailable) return;
     const told = { event: kind, attempt: n, reason: fault instanceof Error ? fault.message : String(fault) };
     parts.reads.generationBySeq(seq).then(
       (record) => parts.log("effect failed", { ...told, ...(record ? { generation_id: record.id } : {}) }),
       () => parts.log("effect failed", told),
     );
   });
-  const finding = openFinding(parts);
-  const pinning = openPinning(parts, errands);
-  const submitting = openSubmitting(parts, errands, { finding, twins: openTwins(parts, finding), pinning });
-  const asking = openAsking(parts, errands, finding);
-  const collecting = openCollecting(parts, errands);
+  const finding = createJobLookup(parts);
+  const pinning = createPinInputs(parts, errands);
+  const submitting = createSubmitAttempt(parts, errands, { finding, twins: createDuplicateGuard(parts, finding), pinning });
+  const asking = createPoll(parts, errands, finding);
+  const collecting = createCollect(parts, errands);
   return {
     perform: (seq, ask) => {
       switch (ask.type) {

@@ -2,9 +2,9 @@
 
 import type { Attempt, Job } from "../domain/types.ts";
 import type { Work } from "../providers/port.ts";
-import { type EffectsParts, namesOf } from "./deps.ts";
+import { type EffectsDeps, namesOf } from "./deps.ts";
 import type { Finding, Found } from "./job-lookup.ts";
-import type { Errand } from "./task-runner.ts";
+import type { Task } from "./task-runner.ts";
 
 /**
  * What is known before an attempt is sent. `first`: every provider that could have been used has proved that it was not. `found`: its job is
@@ -12,9 +12,9 @@ import type { Errand } from "./task-runner.ts";
  */
 type Verdict = { kind: "first" } | { kind: "found"; job: Job } | { kind: "unsure" };
 
-export type Twins = {
+export type DuplicateGuard = {
   /** Asks, before anything is taken or written for the attempt; at once for one that can have no twin. */
-  judge(errand: Errand, work: Work): Promise<void>;
+  judge(errand: Task, work: Work): Promise<void>;
   /** The judgement of an attempt that is about to be sent. */
   verdictOf(seq: number, n: number): Verdict;
 };
@@ -25,7 +25,7 @@ const isSettled = ({ state, failure }: Attempt): boolean => {
   return state === "failed" && !["gone", "result_expired", "result_unreadable"].includes(failure?.class ?? "gone");
 };
 
-export const openTwins = (parts: EffectsParts, finding: Finding): Twins => {
+export const createDuplicateGuard = (parts: EffectsDeps, finding: Finding): DuplicateGuard => {
   const judged = new Map<string, Verdict>();
 
   /** The same attempt as it would have been on another route of the plan; undefined where nobody could ask about that one. */
@@ -35,7 +35,7 @@ export const openTwins = (parts: EffectsParts, finding: Finding): Twins => {
     return { ...work, attempt: { ...work.attempt, route } };
   };
 
-  const verdict = async (errand: Errand, work: Work): Promise<{ verdict: Verdict; told: string } | null> => {
+  const verdict = async (errand: Task, work: Work): Promise<{ verdict: Verdict; told: string } | null> => {
     const { seq, n } = errand;
     const own = await finding.lookUp(errand, work);
     if (own === null) return null;

@@ -1,10 +1,10 @@
 // Finding jobs that nobody told us of: a submission's whose answer was lost, or one that was sent after the backup that runs now was taken.
 
-import { Recent } from "../collections/clock-cache.ts";
+import { ClockCache } from "../collections/clock-cache.ts";
 import type { Job } from "../domain/types.ts";
 import type { FindOutcome, Recovery, Work } from "../providers/port.ts";
-import { type EffectsParts, spreadMs } from "./deps.ts";
-import type { Errand } from "./task-runner.ts";
+import { type EffectsDeps, spreadMs } from "./deps.ts";
+import type { Task } from "./task-runner.ts";
 
 /** Look-ups of a lost submission: first and longest pause. */
 export const FIND_FIRST_MS = 3_000;
@@ -19,9 +19,9 @@ export type Found = { kind: "found"; job: Job } | { kind: "absent" } | { kind: "
 
 export type Finding = {
   /** One look-up; a job that belongs to another attempt is not ours. */
-  once(errand: Errand, work: Work, only?: "marked"): Promise<FindOutcome>;
+  once(errand: Task, work: Work, only?: "marked"): Promise<FindOutcome>;
   /** Asks until the job is found, proved absent, or past finding; null when the errand was let go. */
-  lookUp(errand: Errand, work: Work): Promise<Found | null>;
+  lookUp(errand: Task, work: Work): Promise<Found | null>;
   /** Whether something that this store knows nothing of may have been sent for a generation. */
   mayHaveTwin(seq: number): boolean;
   /** From now on this node goes on with a generation of another: what was sent for it was stamped by another clock. */
@@ -39,10 +39,10 @@ type TakenUp = { sinceMs: number; sentHere: Set<number> };
 /** Taken up and remembered: more than move at a time. */
 const TAKEN_UP_AT_LEAST = 10_000;
 
-export const openFinding = (parts: EffectsParts): Finding => {
+export const createJobLookup = (parts: EffectsDeps): Finding => {
   const bornMs = parts.clock.nowMs();
   const { restored } = parts;
-  const takenUp = new Recent<number, TakenUp>(TAKEN_UP_AT_LEAST);
+  const takenUp = new ClockCache<number, TakenUp>(TAKEN_UP_AT_LEAST);
   /** Since when this process lives through what may become of an attempt's request, by its own clock. */
   const livedSinceMs = (seq: number, n: number): number => {
     const taken = takenUp.get(seq);
@@ -62,7 +62,7 @@ export const openFinding = (parts: EffectsParts): Finding => {
     return restored !== null && mayHaveTwin(seq) ? Math.min(sentAtMs, restored.takenAtMs) : sentAtMs;
   };
 
-  const ask = async (errand: Errand, work: Work, only?: "marked"): Promise<FindOutcome> => {
+  const ask = async (errand: Task, work: Work, only?: "marked"): Promise<FindOutcome> => {
     const sentElsewhere = isSentElsewhere(errand.seq, errand.n);
     const found = await parts.providers.find({ ...work, sentElsewhere }, errand.signal, only);
     if (found.kind !== "found") return found;

@@ -12,7 +12,7 @@ const SPOOL_AFTER_MS = 250;
 /** A disk that refuses is tried again after so long. */
 const REFUSED_PAUSE_MS = 1000;
 
-export type InHandParts = {
+export type PendingOutcomesDeps = {
   spool: OutcomeSpool;
   clock: Clock;
   log: Log;
@@ -22,7 +22,7 @@ export type InHandParts = {
   asksByKey: (provider: string) => boolean;
 };
 
-export type InHand = {
+export type PendingOutcomes = {
   /** An answer has arrived for an attempt of generation `seq`. */
   arrived(seq: number, spooled: SpooledOutcome): void;
   /** The step of an event is in the store, and with it the answer that it brought. */
@@ -54,7 +54,7 @@ const entryOf = (spooled: SpooledOutcome, isKept: boolean): Entry => ({
 });
 const generationOf = (ref: string): string => `gen_${ref.replace(/-\d+$/, "")}`;
 
-export const openInHand = ({ spool, clock, log, isAway, asksByKey }: InHandParts): InHand => {
+export const createPendingOutcomes = ({ spool, clock, log, isAway, asksByKey }: PendingOutcomesDeps): PendingOutcomes => {
   const held = new Map<number, Entry[]>();
   /** A refusal proves nothing any more once the request may have been sent again, to ask about it: that may have been accepted. */
   const isOutdone = ({ provider, outcome }: SpooledOutcome) => outcome.type === "rejected" && asksByKey(provider);

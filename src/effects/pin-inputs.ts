@@ -5,8 +5,8 @@ import { linkAt } from "../inputs/pinned-links.ts";
 import type { PinOutcome } from "../media/port.ts";
 import type { Work } from "../providers/port.ts";
 import type { Uploaded } from "../providers/uploads.ts";
-import { type EffectsParts, namesOf, STORAGE_PAUSE_MS, spreadMs } from "./deps.ts";
-import type { Errand, Errands } from "./task-runner.ts";
+import { type EffectsDeps, namesOf, STORAGE_PAUSE_MS, spreadMs } from "./deps.ts";
+import type { Task, TaskRunner } from "./task-runner.ts";
 
 /** A link that did not answer is tried again so often, after a moment, as long as its time lasts. */
 const TRIES = 3;
@@ -27,14 +27,14 @@ export type Pinning = {
    * Gives the copies of an attempt's inputs to its provider, as far as that is done before the request is written down.
    * @returns what stands in the request; undefined where nothing is pinned; null when it was told why the attempt cannot be sent.
    */
-  give(errand: Errand, work: Work): Promise<Given | undefined | null>;
+  give(errand: Task, work: Work): Promise<Given | undefined | null>;
 };
 
-export const openPinning = (parts: EffectsParts, errands: Errands): Pinning => {
+export const createPinInputs = (parts: EffectsDeps, errands: TaskRunner): Pinning => {
   const { clock, media, reads, giving, providers } = parts;
 
   /** Fetches one link, however long our own storage refuses; null when it was called off. */
-  const fetchOne = async (errand: Errand, wanted: Parameters<typeof media.pin>[0]) => {
+  const fetchOne = async (errand: Task, wanted: Parameters<typeof media.pin>[0]) => {
     let refusals = 0;
     for (let turn = 1; ; ) {
       const outcome: PinOutcome = await media.pin(wanted, errand.signal);
@@ -57,7 +57,7 @@ export const openPinning = (parts: EffectsParts, errands: Errands): Pinning => {
     return { ...asked, url, generationId: record.id, accountSeq: record.accountSeq, ...(copy ? { sha256: copy.sha256 } : {}) };
   };
 
-  const pinAll = async (errand: Errand): Promise<void> => {
+  const pinAll = async (errand: Task): Promise<void> => {
     const { seq } = errand;
     const copies: PinnedCopy[] = [];
     // One after the other: a generation takes one place at a time, and the first that is refused decides.
@@ -73,7 +73,7 @@ export const openPinning = (parts: EffectsParts, errands: Errands): Pinning => {
   };
 
   /** Makes sure that every copy is there: one that is not, in a restored backup for example, is fetched anew and must be the same file. */
-  const restore = async (errand: Errand, pins: readonly Pin[], generationId: string): Promise<boolean> => {
+  const restore = async (errand: Task, pins: readonly Pin[], generationId: string): Promise<boolean> => {
     for (const pin of pins) {
       if (pin.copy && (await media.hasCopy(generationId, pin.copy))) continue;
       const outcome = await fetchOne(errand, await wantedOf(errand.seq, pin));
@@ -86,7 +86,7 @@ export const openPinning = (parts: EffectsParts, errands: Errands): Pinning => {
     return true;
   };
 
-  const upload = async (errand: Errand, work: Work, copy: PinnedCopy): Promise<Uploaded> => {
+  const upload = async (errand: Task, work: Work, copy: PinnedCopy): Promise<Uploaded> => {
     const { provider, routeId } = work.attempt.route;
     const { generation_id: id } = namesOf(work.attempt);
     for (let turn = 1; ; turn += 1) {
@@ -103,7 +103,7 @@ export const openPinning = (parts: EffectsParts, errands: Errands): Pinning => {
     }
   };
 
-  const unsendable = (errand: Errand, failure: Failure): null => {
+  const unsendable = (errand: Task, failure: Failure): null => {
     parts.report(errand.seq, { type: "unsendable", n: errand.n, failure, atMs: clock.nowMs() });
     return null;
   };
@@ -115,7 +115,7 @@ export const openPinning = (parts: EffectsParts, errands: Errands): Pinning => {
     return ({ n }: PinnedCopy) => parts.signInput(base, ref, n, clock.nowMs() + (planned?.timeoutMs ?? 0));
   };
   /** What stands in the request in the place of a copy; null when it was told why there is nothing. */
-  const placed = async (errand: Errand, work: Work, copies: readonly PinnedCopy[], as: GivenAs) => {
+  const placed = async (errand: Task, work: Work, copies: readonly PinnedCopy[], as: GivenAs) => {
     const { provider, routeId } = work.attempt.route;
     if (as === "link") return signed(work);
     // The bytes are put in when it is sent: what is written down says which they are.

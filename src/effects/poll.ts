@@ -3,9 +3,9 @@ import { type RouteVerdict, verdictOf } from "../../actors/circuit-breaker/machi
 import type { Failure, Json, ResultFile } from "../domain/types.ts";
 import { StorageRefused } from "../files/port.ts";
 import type { PollOutcome, Work } from "../providers/port.ts";
-import { askable, type EffectsParts, namesOf, readAttempt, readWork, STORAGE_PAUSE_MS, spreadMs } from "./deps.ts";
+import { type EffectsDeps, namesOf, readAttempt, readWork, STORAGE_PAUSE_MS, spreadMs, toPollable } from "./deps.ts";
 import { FIND_FIRST_MS, FIND_LONGEST_MS, type Finding } from "./job-lookup.ts";
-import type { Errand, Errands, Turn } from "./task-runner.ts";
+import type { Task, TaskRunner, Turn } from "./task-runner.ts";
 
 /** A provider that says "no such job" is believed after this many times in a row, from the first such answer to a question at least this much later. */
 const GONE_TIMES = 3;
@@ -15,7 +15,7 @@ const GONE_MS = 60_000;
 type Polled = { turn: number; gone: number; goneSinceMs: number };
 const newlyPolled = (): Polled => ({ turn: 0, gone: 0, goneSinceMs: 0 });
 
-export const openAsking = (parts: EffectsParts, errands: Errands, finding: Finding) => {
+export const createPoll = (parts: EffectsDeps, errands: TaskRunner, finding: Finding) => {
   /** The pause before the next poll of a job. `slower` stretches those of a watch. */
   const pauseBefore = (work: Work, polled: Polled, slower: number): number => {
     const [firstMs, longestMs] = parts.providers.traits(work.attempt.route.provider).pollEveryMs;
@@ -38,7 +38,7 @@ export const openAsking = (parts: EffectsParts, errands: Errands, finding: Findi
    * One poll. What was given up was judged then; that it fails now, cancelled by us as like as not, says nothing more about
    * its route. @returns the pause before the next, ms; null when there was something to tell.
    */
-  const pollOnce = async (errand: Errand, work: Work, polled: Polled, slower: number): Promise<number | null> => {
+  const pollOnce = async (errand: Task, work: Work, polled: Polled, slower: number): Promise<number | null> => {
     const { seq, n } = errand;
     const { routeId, provider } = work.attempt.route;
     const blame = (verdict: RouteVerdict | null, why: Failure, isOfAccount = false) => {
@@ -94,7 +94,7 @@ export const openAsking = (parts: EffectsParts, errands: Errands, finding: Findi
   };
 
   /** Asks about what was given up until there is something to tell. */
-  const pollUntilKnown = async (errand: Errand, work: Work, slower: number): Promise<void> => {
+  const pollUntilKnown = async (errand: Task, work: Work, slower: number): Promise<void> => {
     const polled = newlyPolled();
     let pauseMs: number | null = pauseBefore(work, polled, slower);
     while (pauseMs !== null) {
@@ -106,7 +106,7 @@ export const openAsking = (parts: EffectsParts, errands: Errands, finding: Findi
   const isOver = (work: Work, nowMs: number) => work.attempt.watchUntilMs !== null && nowMs >= work.attempt.watchUntilMs;
 
   /** Looks for a job whose acceptance was never answered, until it is found, proved absent, or past finding. */
-  const confirm = async (errand: Errand): Promise<void> => {
+  const confirm = async (errand: Task): Promise<void> => {
     const { seq, n } = errand;
     const work = await readWork(parts, seq, n);
     const traits = parts.providers.traits(work.attempt.route.provider);
@@ -128,14 +128,14 @@ export const openAsking = (parts: EffectsParts, errands: Errands, finding: Findi
    * Watches an attempt that was given up: first for its job (a late answer, or a look-up), then for its result, until
    * nobody can be asked any more.
    */
-  const watch = async (errand: Errand): Promise<void> => {
+  const watch = async (errand: Task): Promise<void> => {
     const { seq, n } = errand;
     for (let turn = 0; ; turn += 1) {
       const work = await readWork(parts, seq, n);
       if (work.attempt.watchUntilMs === null) return;
       if (isOver(work, parts.clock.nowMs())) break;
       if (work.attempt.job) {
-        await pollUntilKnown(errand, askable(work.attempt), 3);
+        await pollUntilKnown(errand, toPollable(work.attempt), 3);
         if (errand.signal.aborted || !isOver(work, parts.clock.nowMs())) return;
         break;
       }
@@ -157,7 +157,7 @@ export const openAsking = (parts: EffectsParts, errands: Errands, finding: Findi
 
   /** Thousands wait for their next poll: what they ask about is read anew each time, not held. */
   const poll: Turn<Polled> = async (errand, polled) => {
-    const work = askable(await readAttempt(parts, errand.seq, errand.n));
+    const work = toPollable(await readAttempt(parts, errand.seq, errand.n));
     return polled.turn === 0 ? pauseBefore(work, polled, 1) : pollOnce(errand, work, polled, 1);
   };
   return {
@@ -174,7 +174,7 @@ export const openAsking = (parts: EffectsParts, errands: Errands, finding: Findi
         const work = await readWork(parts, seq, n);
         const job = parts.providers.told(work, body);
         if (job === undefined) return;
-        const seen = await parts.providers.poll(askable({ ...attempt, job }), errand.signal);
+        const seen = await parts.providers.poll(toPollable({ ...attempt, job }), errand.signal);
         if (errand.signal.aborted || seen.kind === "gone" || seen.kind === "unclear") return;
         const owner = await parts.reads.jobOwner(attempt.route.provider, job.jobId);
         if (!owner) parts.report(seq, { type: "accepted", n, job, atMs: parts.clock.nowMs() });
@@ -189,7 +189,7 @@ export const openAsking = (parts: EffectsParts, errands: Errands, finding: Findi
     cancel: (seq: number, n: number) =>
       errands.run(seq, n, "cancel", async (errand) => {
         const attempt = await readAttempt(parts, seq, n);
-        if (attempt.job) await parts.providers.cancel(askable(attempt), errand.signal);
+        if (attempt.job) await parts.providers.cancel(toPollable(attempt), errand.signal);
       }),
   };
 };

@@ -3,12 +3,12 @@ import { verdictOf } from "../../actors/circuit-breaker/machine.ts";
 import type { Outcome } from "../files/outcome-spool.ts";
 import { StorageRefused } from "../files/port.ts";
 import type { SubmitOutcome, Work } from "../providers/port.ts";
-import { DatabaseAway } from "../store/errors.ts";
-import { type EffectsParts, readWork, STORAGE_PAUSE_MS } from "./deps.ts";
-import type { Twins } from "./duplicate-guard.ts";
+import { DatabaseUnavailable } from "../store/errors.ts";
+import { type EffectsDeps, readWork, STORAGE_PAUSE_MS } from "./deps.ts";
+import type { DuplicateGuard } from "./duplicate-guard.ts";
 import type { Finding } from "./job-lookup.ts";
 import type { Pinning } from "./pin-inputs.ts";
-import type { Errand, Errands } from "./task-runner.ts";
+import type { Task, TaskRunner } from "./task-runner.ts";
 
 /** While the store cannot be reached it is asked again so often. */
 const AWAY_PAUSE_MS = 500;
@@ -21,10 +21,10 @@ type Answered = Exclude<SubmitOutcome, { kind: "ambiguous" }>;
 type Announced = Extract<Outcome, { type: "announced" }>;
 
 /** The two halves of a submission; the slot is held from the first to the end of the second. */
-export const openSubmitting = (
-  parts: EffectsParts,
-  errands: Errands,
-  { finding, twins, pinning }: { finding: Finding; twins: Twins; pinning: Pinning },
+export const createSubmitAttempt = (
+  parts: EffectsDeps,
+  errands: TaskRunner,
+  { finding, twins, pinning }: { finding: Finding; twins: DuplicateGuard; pinning: Pinning },
 ) => {
   const slots = new Map<string, () => void>();
   const giveBack = (seq: number, n: number) => {
@@ -32,7 +32,7 @@ export const openSubmitting = (
     slots.delete(`${seq}:${n}`);
   };
 
-  const takeSlot = async (errand: Errand): Promise<void> => {
+  const takeSlot = async (errand: Task): Promise<void> => {
     const { seq, n, signal } = errand;
     const work = await readWork(parts, seq, n);
     // Before a connection is taken and before its time begins: it may take long, and others are not to wait for it.
@@ -83,7 +83,7 @@ export const openSubmitting = (
    * What was made is in the answer and nowhere else: while the bucket is away, or takes its time, it is on this node's disk, and in memory while
    * that is full.
    */
-  const kept = async (errand: Errand, work: Work, announced: Announced): Promise<{ answer: Announced; isHeld: boolean }> => {
+  const kept = async (errand: Task, work: Work, announced: Announced): Promise<{ answer: Announced; isHeld: boolean }> => {
     let isHeld = false;
     const here = async () => {
       isHeld ||= await holdHere(errand.seq, work, announced);
@@ -105,7 +105,7 @@ export const openSubmitting = (
   };
 
   /** What an answer says, as the machine is told; it is in hand, and what is in it is where every node finds it. */
-  const eventOf = async (errand: Errand, work: Work, outcome: Answered): Promise<Outcome> => {
+  const eventOf = async (errand: Task, work: Work, outcome: Answered): Promise<Outcome> => {
     const told = { n: errand.n, atMs: parts.clock.nowMs() };
     if (outcome.kind === "announced") {
       const { job, results } = outcome;
@@ -122,17 +122,17 @@ export const openSubmitting = (
   };
 
   /** A store that is away for a while costs no answer that is in hand: what is asked of it waits until it is back, or the process ends. */
-  const whenReached = async <T>(errand: Errand, read: () => Promise<T>): Promise<T> => {
+  const whenReached = async <T>(errand: Task, read: () => Promise<T>): Promise<T> => {
     for (;;)
       try {
         return await read();
       } catch (fault) {
-        if (!(fault instanceof DatabaseAway)) throw fault;
+        if (!(fault instanceof DatabaseUnavailable)) throw fault;
         await errand.pause(AWAY_PAUSE_MS / parts.pace);
       }
   };
 
-  const send = async (errand: Errand): Promise<void> => {
+  const send = async (errand: Task): Promise<void> => {
     const { seq, n, signal } = errand;
     const lose = (detail: string) => {
       finding.answerLost(seq, n);

@@ -1,11 +1,11 @@
 // Errands: what is being done for an attempt at this moment, so that nothing is done twice and everything can be let go.
 
-import { Shelves } from "../collections/chunked-map.ts";
+import { ChunkedMap } from "../collections/chunked-map.ts";
 import type { Clock } from "../domain/clock.ts";
-import { DatabaseAway } from "../store/errors.ts";
+import { DatabaseUnavailable } from "../store/errors.ts";
 
 /** What an errand is about. One of each kind per attempt at a time. */
-export type ErrandKind =
+export type TaskKind =
   | "pin"
   | "submit"
   | "send"
@@ -19,7 +19,7 @@ export type ErrandKind =
   | "blame"
   | "told";
 
-export type Errand = {
+export type Task = {
   readonly seq: number;
   readonly n: number;
   readonly signal: AbortSignal;
@@ -28,11 +28,11 @@ export type Errand = {
 };
 
 /** They wait for the time of their next question; whoever hears that there is news ends the wait. */
-const ASKS: ReadonlySet<ErrandKind> = new Set(["poll", "confirm", "watch"]);
+const ASKS: ReadonlySet<TaskKind> = new Set(["poll", "confirm", "watch"]);
 const HURRY_MS = 1_000;
 const HURRIED_AT_MOST = 10_000;
 /** Never run twice: the request may be out, or nothing depends on it. */
-const ONCE: ReadonlySet<ErrandKind> = new Set(["send", "cancel"]);
+const ONCE: ReadonlySet<TaskKind> = new Set(["send", "cancel"]);
 /** An errand that broke on a fault of ours (a read that failed, for example) is run again, so that no generation is stranded. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
@@ -40,25 +40,25 @@ const LONGEST_RETRY_MS = 60_000;
 const AWAY_RETRY_MS = 10_000;
 /** How long to wait after the `times`th failure in a row. */
 export const retryMs = (times: number, fault: unknown): number =>
-  Math.min(fault instanceof DatabaseAway ? AWAY_RETRY_MS : LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (times - 1));
+  Math.min(fault instanceof DatabaseUnavailable ? AWAY_RETRY_MS : LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (times - 1));
 
 /** One turn of an errand that comes back: it does what is to be done now. @returns the pause before the next turn, ms; null: it is done. */
-export type Turn<Memory> = (errand: Errand, memory: Memory) => Promise<number | null>;
+export type Turn<Memory> = (errand: Task, memory: Memory) => Promise<number | null>;
 
 /** Thrown inside an errand that was let go; never seen outside. */
 class LetGo extends Error {}
 
-export type Errands = {
+export type TaskRunner = {
   /** Runs an errand unless the same one is running already. */
-  run(seq: number, n: number, kind: ErrandKind, work: (errand: Errand) => Promise<void>): void;
+  run(seq: number, n: number, kind: TaskKind, work: (errand: Task) => Promise<void>): void;
   /** The same for an errand that mostly waits: between two turns it is what it remembers and a timer, and nothing else. */
-  repeat<Memory>(seq: number, n: number, kind: ErrandKind, memory: Memory, turn: Turn<Memory>): void;
+  repeat<Memory>(seq: number, n: number, kind: TaskKind, memory: Memory, turn: Turn<Memory>): void;
   /** What waits for its next question to the provider about an attempt asks it now, but not more often than once a second. */
   hurry(seq: number, n: number): void;
   /** Whether such an errand is running for an attempt. */
-  isRunning(seq: number, n: number, kinds: readonly ErrandKind[]): boolean;
+  isRunning(seq: number, n: number, kinds: readonly TaskKind[]): boolean;
   /** Stops every errand of an attempt except those of the kinds given. */
-  letGo(seq: number, n: number, except?: readonly ErrandKind[]): void;
+  letGo(seq: number, n: number, except?: readonly TaskKind[]): void;
   stopAll(): Promise<void>;
   /** Generations for which something is being done. */
   size(): number;
@@ -67,7 +67,7 @@ export type Errands = {
 /** Something under way, or between two turns. */
 interface Running {
   readonly n: number;
-  readonly kind: ErrandKind;
+  readonly kind: TaskKind;
   stop(): void;
   /** Ends the pause that it is in. */
   hurry(): void;
@@ -100,12 +100,12 @@ const pauseIn =
       });
     });
 
-export const openErrands = (
+export const createTaskRunner = (
   clock: Clock,
-  failed: (seq: number, n: number, kind: ErrandKind, fault: unknown) => void,
-): Errands => {
+  failed: (seq: number, n: number, kind: TaskKind, fault: unknown) => void,
+): TaskRunner => {
   /** By generation: one, as a rule; those of earlier attempts beside it. */
-  const running = new Shelves<readonly Running[]>();
+  const running = new ChunkedMap<readonly Running[]>();
   const hurriedMs = new Map<number, number>();
   const of = (seq: number) => running.get(seq) ?? [];
   const remove = (seq: number, isGone: (one: Running) => boolean) => {
@@ -113,19 +113,13 @@ export const openErrands = (
     if (left.length > 0) running.set(seq, left);
     else running.delete(seq);
   };
-  const add = (seq: number, n: number, kind: ErrandKind, make: (over: (one: Running) => void) => Running) => {
+  const add = (seq: number, n: number, kind: TaskKind, make: (over: (one: Running) => void) => Running) => {
     if (of(seq).some((one) => one.n === n && one.kind === kind)) return;
     const made = make((one) => remove(seq, (other) => other === one));
     running.set(seq, [...of(seq), made]);
   };
 
-  const begin = (
-    seq: number,
-    n: number,
-    kind: ErrandKind,
-    work: (errand: Errand) => Promise<void>,
-    over: (one: Running) => void,
-  ) => {
+  const begin = (seq: number, n: number, kind: TaskKind, work: (errand: Task) => Promise<void>, over: (one: Running) => void) => {
     const abort = new AbortController();
     const { signal } = abort;
     let endPause = () => {};
@@ -161,12 +155,12 @@ export const openErrands = (
     private underWay: Promise<void> | null = null;
     private readonly seq: number;
     readonly n: number;
-    readonly kind: ErrandKind;
+    readonly kind: TaskKind;
     private readonly memory: Memory;
     private readonly turn: Turn<Memory>;
     private readonly over: (one: Running) => void;
 
-    constructor(seq: number, n: number, kind: ErrandKind, memory: Memory, turn: Turn<Memory>, over: (one: Running) => void) {
+    constructor(seq: number, n: number, kind: TaskKind, memory: Memory, turn: Turn<Memory>, over: (one: Running) => void) {
       this.seq = seq;
       this.n = n;
       this.kind = kind;

@@ -6,14 +6,14 @@ import type { Clock } from "../domain/clock.ts";
 import { seqOfGenerationId } from "../domain/ids.ts";
 import type { Log } from "../logging/events.ts";
 import type { StoreReads } from "../store/store.ts";
-import { openDiskRoom } from "./disk-space.ts";
-import { openSpool, type Spool } from "./inline-spool.ts";
-import { type Copies, openCopies } from "./input-copies.ts";
-import { openLocalFiles } from "./local.ts";
-import { type OutcomeSpool, openOutcomeSpool } from "./outcome-spool.ts";
+import { createDiskSpace } from "./disk-space.ts";
+import { createSpool, type Spool } from "./inline-spool.ts";
+import { type Copies, createInputCopies } from "./input-copies.ts";
+import { createLocalStorage } from "./local.ts";
+import { createOutcomeSpool, type OutcomeSpool } from "./outcome-spool.ts";
 import type { Files } from "./port.ts";
 
-export type KeptFiles = {
+export type ResultStorage = {
   files: Files;
   /** What came inside providers' answers, until it has been collected. */
   spool: Spool;
@@ -75,11 +75,11 @@ export const insistOnBucket = async (settings: Settings, shared = false): Promis
   const path = join(filesIn(settings), MARK);
   const mark = readMark(path);
   if (usesBucket(settings)) {
-    const { BadPlace, placeOf } = await import("./s3/bucket-config.ts");
+    const { BucketConfigError, bucketConfigOf } = await import("./s3/bucket-config.ts");
     try {
-      placeOf(settings.s3);
+      bucketConfigOf(settings.s3);
     } catch (fault) {
-      throw fault instanceof BadPlace ? new BadSetting(fault.message) : fault;
+      throw fault instanceof BucketConfigError ? new BadSetting(fault.message) : fault;
     }
   }
   if (mark === undefined) return;
@@ -92,21 +92,21 @@ export const insistOnBucket = async (settings: Settings, shared = false): Promis
 };
 
 /** @throws BadSetting as `insistOnBucket`, StorageRefused when the directory cannot be used. */
-export const openKeptFiles = async ({
+export const createResultStorage = async ({
   settings,
   clock,
   log,
   store,
   shared,
   chance = Math.random,
-}: KeptFilesParts): Promise<KeptFiles> => {
+}: KeptFilesParts): Promise<ResultStorage> => {
   await insistOnBucket(settings, shared);
   const dir = filesIn(settings);
-  const local = await openLocalFiles(dir);
-  const spool = await openSpool(join(settings.data.dir, "spool"), clock.nowMs);
-  const pinned = await openLocalFiles(join(settings.data.dir, "pinned"));
+  const local = await createLocalStorage(dir);
+  const spool = await createSpool(join(settings.data.dir, "spool"), clock.nowMs);
+  const pinned = await createLocalStorage(join(settings.data.dir, "pinned"));
   if (!usesBucket(settings)) {
-    const copies = openCopies(pinned, null, clock.nowMs);
+    const copies = createInputCopies(pinned, null, clock.nowMs);
     return { files: local, spool, copies, begin: () => undefined, stop: () => Promise.resolve(), waiting: () => null };
   }
   const moves = settings.files.store === "s3";
@@ -116,7 +116,7 @@ export const openKeptFiles = async ({
     renameSync(`${path}.part`, path);
   }
   // Nothing of it is loaded where files are on local disk alone.
-  const { openBucketFiles } = await import("./s3/s3-storage.ts");
+  const { createS3Storage } = await import("./s3/s3-storage.ts");
   const { objectOf } = await import("./s3/upload-before-commit.ts");
   const recordOf = async (id: string) => {
     const seq = seqOfGenerationId(id);
@@ -124,11 +124,11 @@ export const openKeptFiles = async ({
     return record?.id === id ? record : undefined;
   };
   const bucket = { shared, spool, clock, chance, tell: log, linkS: settings.limits.link_s };
-  const kept = openBucketFiles({ ...bucket, settings: settings.s3, moves, local, recordOf });
-  if (!shared) return { ...kept, copies: openCopies(pinned, null, clock.nowMs) };
-  const outcomes = await openOutcomeSpool(join(settings.data.dir, "outcomes"), clock.nowMs);
+  const kept = createS3Storage({ ...bucket, settings: settings.s3, moves, local, recordOf });
+  if (!shared) return { ...kept, copies: createInputCopies(pinned, null, clock.nowMs) };
+  const outcomes = await createOutcomeSpool(join(settings.data.dir, "outcomes"), clock.nowMs);
   // Of the nodes any may go on with a generation: what one has pinned, each of them has to find.
-  const inputs = openBucketFiles({
+  const inputs = createS3Storage({
     ...{ ...bucket, settings: { ...settings.s3, prefix: `${settings.s3.prefix}pinned/` }, moves: false, local: pinned },
     recordOf: async (id) => {
       const record = await recordOf(id);
@@ -137,8 +137,8 @@ export const openKeptFiles = async ({
       return record && { ...record, output: { kind: "video", files: copies } };
     },
   });
-  const copies = openCopies(pinned, inputs.files, clock.nowMs);
+  const copies = createInputCopies(pinned, inputs.files, clock.nowMs);
   const stop = async () => void (await Promise.all([kept.stop(), inputs.stop()]));
-  const room = openDiskRoom({ dir: settings.data.dir, clock, log });
+  const room = createDiskSpace({ dir: settings.data.dir, clock, log });
   return { ...room.watched({ ...kept, outcomes }), copies, stop, isDiskFull: room.isFull, isBucketDown: kept.isDown };
 };

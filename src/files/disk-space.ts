@@ -6,7 +6,7 @@ import type { Log } from "../logging/events.ts";
 import { onDisk, writeDurably } from "./durable-write.ts";
 import type { Spool } from "./inline-spool.ts";
 import type { OutcomeSpool } from "./outcome-spool.ts";
-import { type Files, StorageAway, StorageRefused } from "./port.ts";
+import { type Files, StorageRefused, StorageUnavailable } from "./port.ts";
 
 /** While the disk is full, a trial is written so often; it is as large as what is written next is likely to be. */
 const TRIAL_EVERY_MS = 5_000;
@@ -14,16 +14,16 @@ const TRIAL_BYTES = 1024 * 1024;
 const TRIAL = "room-trial";
 
 const isFullOf = (fault: unknown): boolean =>
-  fault instanceof StorageRefused && !(fault instanceof StorageAway) && /\b(?:ENOSPC|EDQUOT)$/.test(fault.message);
+  fault instanceof StorageRefused && !(fault instanceof StorageUnavailable) && /\b(?:ENOSPC|EDQUOT)$/.test(fault.message);
 
-export type DiskRoom = {
+export type DiskSpace = {
   isFull: () => boolean;
   /** The same places to write to, whose refusals count. */
   watched: <T extends { files: Files; spool: Spool; outcomes: OutcomeSpool }>(places: T) => T;
 };
 
 /** @param dir on the disk in question */
-export const openDiskRoom = ({ dir, clock, log }: { dir: string; clock: Clock; log: Log }): DiskRoom => {
+export const createDiskSpace = ({ dir, clock, log }: { dir: string; clock: Clock; log: Log }): DiskSpace => {
   let isFull = false;
   const tryAgain = () =>
     clock.after(TRIAL_EVERY_MS, () => {
@@ -69,5 +69,5 @@ export const openDiskRoom = ({ dir, clock, log }: { dir: string; clock: Clock; l
         },
       },
     }),
-  } as DiskRoom;
+  } as DiskSpace;
 };

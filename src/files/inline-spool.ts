@@ -34,7 +34,7 @@ export interface Spool {
 }
 
 /** Opens the directory. @throws StorageRefused when it cannot be made */
-export const openSpool = async (dir: string, nowMs: () => number): Promise<Spool> => {
+export const createSpool = async (dir: string, nowMs: () => number): Promise<Spool> => {
   await onDisk(() => mkdir(dir, { recursive: true }));
   return {
     keep: (ref, n, pieces) =>

@@ -1,6 +1,6 @@
 // Copies of pinned inputs: kept beside the result files, short-lived, in no backup; in the bucket too where nodes share one.
 import type { LocalFiles } from "./local.ts";
-import { type Files, type Incoming, StorageAway } from "./port.ts";
+import { type Files, type Incoming, StorageUnavailable } from "./port.ts";
 import { serveThrough } from "./proxy-download.ts";
 import { dispositionOf, serveFile } from "./serve.ts";
 
@@ -27,7 +27,7 @@ const CACHE_CONTROL = "private, no-store";
 const LINK_MS = 60_000;
 
 /** @param shared where nodes share a bucket: the copies there, which each of them reaches */
-export const openCopies = (local: LocalFiles, shared: Files | null, nowMs: () => number): Copies => {
+export const createInputCopies = (local: LocalFiles, shared: Files | null, nowMs: () => number): Copies => {
   const nameOf = (id: string, { n }: Copy) => `${id}-input-${n}`;
 
   /** Asks the bucket for it; undefined where there is none to ask. */
@@ -68,7 +68,7 @@ export const openCopies = (local: LocalFiles, shared: Files | null, nowMs: () =>
     open: async (id, copy) => {
       if (!(await local.open(id, copy.n)))
         await bring(id, copy).catch((fault: unknown) => {
-          if (!(fault instanceof StorageAway)) throw fault;
+          if (!(fault instanceof StorageUnavailable)) throw fault;
         });
       return local.open(id, copy.n);
     },

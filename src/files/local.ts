@@ -14,7 +14,7 @@ const ID = /^gen_[0-9a-z]{1,76}$/;
 const HOME_CHARS = "gen_".length + 5;
 const HOME = /^gen_[0-9a-z]{1,5}$/;
 /** Where file `n` of a generation stands below the directory of result files. */
-export const placeOf = (id: string, n: number): string => join(id.slice(0, HOME_CHARS), `${id}.${n}`);
+export const pathOfFile = (id: string, n: number): string => join(id.slice(0, HOME_CHARS), `${id}.${n}`);
 
 /** Files being received, on the same file system as the rest so that moving them is one step. */
 const ASIDE = "incoming";
@@ -94,7 +94,7 @@ const isMissing = (error: unknown) => error instanceof Error && "code" in error 
  * receiving is removed.
  * @throws StorageRefused when the directory cannot be made or read.
  */
-export const openLocalFiles = async (dir: string): Promise<LocalFiles> => {
+export const createLocalStorage = async (dir: string): Promise<LocalFiles> => {
   const aside = join(dir, ASIDE);
   await onDisk(async () => {
     await mkdir(aside, { recursive: true });
@@ -104,7 +104,7 @@ export const openLocalFiles = async (dir: string): Promise<LocalFiles> => {
   });
 
   const sync = openSyncs();
-  const pathOf = (id: string, n: number) => join(dir, placeOf(id, n));
+  const pathOf = (id: string, n: number) => join(dir, pathOfFile(id, n));
   const homeOf = (id: string) => dirname(pathOf(id, 1));
   const isName = (id: string, n: number) => ID.test(id) && Number.isSafeInteger(n) && n >= 1;
   let received = 0;

@@ -40,7 +40,7 @@ const parse = (ref: string, text: string): SpooledOutcome[] => {
 };
 
 /** Opens the directory. @throws StorageRefused when it cannot be made */
-export const openOutcomeSpool = async (dir: string, nowMs: () => number): Promise<OutcomeSpool> => {
+export const createOutcomeSpool = async (dir: string, nowMs: () => number): Promise<OutcomeSpool> => {
   await onDisk(() => mkdir(dir, { recursive: true, mode: 0o700 }));
   return {
     keep: ({ ref, provider, outcome }) =>

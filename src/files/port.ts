@@ -18,7 +18,7 @@ export interface Incoming {
 }
 
 /** How a file that is elsewhere is to be answered there. */
-export type LinkWords = {
+export type LinkParameters = {
   method: "GET" | "HEAD";
   /** As the record has it. */
   object?: string | undefined;
@@ -38,7 +38,7 @@ export interface Files {
   /** A blob that streams from disk, or undefined when the file is not there. */
   open(generationId: string, n: number): Promise<Blob | undefined>;
   /** The short-lived address of a file that is not on disk. Absent where all files are. */
-  link?(generationId: string, n: number, words: LinkWords): string;
+  link?(generationId: string, n: number, words: LinkParameters): string;
   /** Whether nothing is taken now; while that is so, asking has it find out by itself when that is over. Absent where all files are on disk. */
   isAway?(): boolean;
   /** Deletes every file of a generation; fine when there are none. */
@@ -56,7 +56,7 @@ export class StorageRefused extends Error {}
 export class FileMissing extends Error {}
 
 /** Where files are kept besides our disk cannot be asked now; it says so itself, once, and the same may be tried later. */
-export class StorageAway extends StorageRefused {
+export class StorageUnavailable extends StorageRefused {
   /** Not before then is it worth a try: of one file that is refused while others are taken, ms since 1970. */
   readonly againAtMs: number | undefined;
   constructor(message: string, againAtMs?: number) {

@@ -1,6 +1,6 @@
 // Hands a file that is in a bucket through to a client that may open no other host: asked for there, and streamed on as it comes.
 
-import { FileMissing, StorageAway } from "./port.ts";
+import { FileMissing, StorageUnavailable } from "./port.ts";
 import { FILE_CACHE_CONTROL } from "./serve.ts";
 
 /** What the bucket tells of its answer. */
@@ -31,12 +31,12 @@ export const serveThrough = async (location: string, sha256: string, request: Re
   const init = { method, headers: asked, redirect: "error", signal: request.signal } as const;
   const answer = await fetch(location, init).catch((fault: unknown) => {
     if (request.signal.aborted) throw fault;
-    throw new StorageAway("the bucket cannot be asked");
+    throw new StorageUnavailable("the bucket cannot be asked");
   });
   if (answer.status !== 200 && answer.status !== 206 && answer.status !== 416) {
     await answer.body?.cancel();
     if (answer.status === 404) throw new FileMissing("the bucket has no such file");
-    throw new StorageAway(`the bucket answered ${answer.status}`);
+    throw new StorageUnavailable(`the bucket answered ${answer.status}`);
   }
   for (const name of TOLD) {
     const value = answer.headers.get(name);

@@ -14,7 +14,7 @@ const PURPOSE = "input";
 const LONGEST_S = 2_400 + 600;
 
 /** @param secretHex key that signs, hex */
-export const openInputLinks = (secretHex: string, nowMs: () => number): InputLinks => {
+export const createSignedInputLinks = (secretHex: string, nowMs: () => number): InputLinks => {
   const secret = Buffer.from(secretHex, "hex");
   const signature = (ref: string, n: number, exp: string): string =>
     new Bun.CryptoHasher("sha256", secret).update([VERSION, PURPOSE, ref, n, exp].join("|")).digest("base64url");

@@ -51,7 +51,7 @@ const isSame = (a: string, b: string): boolean => {
 };
 
 /** Opens the maker and judge of links. @throws RangeError for keys that are too short. */
-export const openLinks = ({ secretHex, formerSecretHex, baseUrl, validS, clock }: LinkOptions): Links => {
+export const createSignedLinks = ({ secretHex, formerSecretHex, baseUrl, validS, clock }: LinkOptions): Links => {
   const key = keyOf(secretHex);
   const keys = [key, ...(formerSecretHex === undefined ? [] : [keyOf(formerSecretHex)])];
   // Polls within one step (5 min of 60) hand out the same link, so that a client sees one address and not a new one per poll.

@@ -1,9 +1,9 @@
 // Attempts in memory, and what they are to deliver: what effects ask of those that are moving, always what is on disk.
 
-import { Recent } from "../collections/clock-cache.ts";
+import { ClockCache } from "../collections/clock-cache.ts";
 import type { Ordered } from "../domain/delivery-check.ts";
 import type { Attempt, AttemptState } from "../domain/types.ts";
-import type { AdmitDeed, AttemptChange, StepDeed } from "../store/mutations.ts";
+import type { AdmitGeneration, ApplyTransition, AttemptChange } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
 export type Attempts = {
@@ -12,9 +12,9 @@ export type Attempts = {
   /** What its generation is to deliver, from memory, else from the store; null where that is not compared. */
   orderedOf(seq: number): Promise<Ordered | null>;
   /** A generation that is on disk now. */
-  admitted(deed: AdmitDeed): void;
+  admitted(deed: AdmitGeneration): void;
   /** A step that is on disk now, of the generation that this request made. */
-  stepped(deed: StepDeed, requestId: string): void;
+  stepped(deed: ApplyTransition, requestId: string): void;
   /** An attempt changed in another way. */
   forget(seq: number, n: number): void;
 };
@@ -66,8 +66,8 @@ const changed = (attempt: Attempt, change: AttemptChange, atMs: number): Attempt
   };
 };
 
-export const openAttempts = (reads: Pick<StoreReads, "attempt" | "orderedOf">): Attempts => {
-  const known = new Recent<string, Attempt>(MOST_ATTEMPTS);
+export const createAttemptCache = (reads: Pick<StoreReads, "attempt" | "orderedOf">): Attempts => {
+  const known = new ClockCache<string, Attempt>(MOST_ATTEMPTS);
   /** Of generations that were accepted by this process and have not ended; most of one model have the same. */
   const orders = new Map<number, Ordered | null>();
   const keyOf = (seq: number, n: number) => `${seq} ${n}`;

@@ -1,9 +1,9 @@
 // Several who look on at what is committed, where there is place for one; while nobody does, a deed costs one look.
-import type { Watch } from "./post-commit.ts";
+import type { CommitListener } from "./post-commit.ts";
 
 /** Gives each of those who look on a place of their own at one watch. */
-export const shareWatch = (whole: Watch): (() => Watch) => {
-  const places: Watch[] = [];
+export const createCommitListeners = (whole: CommitListener): (() => CommitListener) => {
+  const places: CommitListener[] = [];
   const changed = () => {
     const lookers = places.flatMap(({ committed }) => committed ?? []);
     if (lookers.length < 2) whole.committed = lookers[0] ?? null;
@@ -13,8 +13,8 @@ export const shareWatch = (whole: Watch): (() => Watch) => {
       };
   };
   return () => {
-    let look: Watch["committed"] = null;
-    const place: Watch = {
+    let look: CommitListener["committed"] = null;
+    const place: CommitListener = {
       get committed() {
         return look;
       },

@@ -1,6 +1,13 @@
 // Keeps one generation from taking the service down for ever: a recovery that did not survive is counted, and its cause parked.
 import type { Clock } from "../domain/clock.ts";
-import { type Deed, type DeedOutcome, type StepDeed, StoreFull, StoreUnknown, type Unfinished } from "../store/mutations.ts";
+import {
+  type ApplyTransition,
+  type Mutation,
+  type MutationResult,
+  type OpenGeneration,
+  StoreFull,
+  StoreUnknown,
+} from "../store/mutations.ts";
 
 /** After this many recoveries in a row that did not survive, generations are taken up one by one, each noted before. */
 const CAREFUL_AFTER = 2;
@@ -21,27 +28,27 @@ const DOUBTED_AFTER = 2;
 type Mark = { deaths: number; seq: number | null; without: number | null; suspects: [seq: number, times: number][] };
 const CLEAR: Mark = { deaths: 0, seq: null, without: null, suspects: [] };
 
-export type CrashLoopParts = {
+export type CrashLoopGuardDeps = {
   clock: Clock;
   /** Deaths of its own after which a generation is parked, where it is to differ: simulated processes die of nothing. */
   parkAfter?: number;
   /** What was noted last; null when nothing was. */
   noted: () => Promise<string | null>;
-  commit: (deeds: readonly Deed[]) => Promise<DeedOutcome[]>;
+  commit: (deeds: readonly Mutation[]) => Promise<MutationResult[]>;
   /** Generations not ended, after a row number. */
-  unfinished: (afterSeq: number, limit: number) => Promise<Unfinished[]>;
+  unfinished: (afterSeq: number, limit: number) => Promise<OpenGeneration[]>;
   /** A generation could not be taken up for a reason of this process: it is left for the next start. */
-  failed: (generation: Unfinished, fault: unknown) => void;
+  failed: (generation: OpenGeneration, fault: unknown) => void;
   snapshotOf: (seq: number) => Promise<{ version: number } | undefined>;
   /** The step that parks a generation without waking it. */
-  parkingOf: (found: Unfinished, reason: string, atMs: number) => StepDeed;
+  parkingOf: (found: OpenGeneration, reason: string, atMs: number) => ApplyTransition;
 };
 
 export type CrashLoop = {
   /** Before recovery: counts this one as not survived, until it has. */
   begin: () => Promise<void>;
   /** Takes a generation up by `goOn`: at once, or in a crash loop after recovery, when its turn has come. */
-  takingUp: (found: Unfinished, goOn: () => void) => void;
+  takingUp: (found: OpenGeneration, goOn: () => void) => void;
   /**
    * After recovery, beside everything else: takes up what was put off, one by one, each noted on disk first and watched for a
    * moment. Resolves when all has survived.
@@ -52,18 +59,18 @@ export type CrashLoop = {
 };
 
 /** States in which the first thing that happens after a restart is that bytes of the outside are read again. */
-const isFetching = ({ snapshot }: Unfinished): boolean =>
+const isFetching = ({ snapshot }: OpenGeneration): boolean =>
   snapshot !== null && /"(collecting|result)"|"arriving":true/.test(snapshot);
 
 /** Its request may be out: it is told so at once, which asks nothing of the outside, and a stop leaves none of these behind. */
-const isSending = ({ snapshot }: Unfinished): boolean => snapshot?.includes('{"submitting":"sending"}') ?? false;
+const isSending = ({ snapshot }: OpenGeneration): boolean => snapshot?.includes('{"submitting":"sending"}') ?? false;
 
-export const openCrashLoop = (parts: CrashLoopParts): CrashLoop => {
+export const createCrashLoopGuard = (parts: CrashLoopGuardDeps): CrashLoop => {
   const { clock } = parts;
   /** Deaths before this start, and who was noted in them. */
   let deaths = 0;
   const suspects = new Map<number, number>();
-  const putOff: { generation: Unfinished; goOn: () => void }[] = [];
+  const putOff: { generation: OpenGeneration; goOn: () => void }[] = [];
   let isFetchingAny = false;
   let isMarked = false;
   let isStopped = false;
@@ -103,7 +110,7 @@ export const openCrashLoop = (parts: CrashLoopParts): CrashLoop => {
   };
 
   /** A result that is read again shows within a moment whether it is harmless. */
-  const settle = async ({ seq, version }: Unfinished, endMs: number): Promise<void> => {
+  const settle = async ({ seq, version }: OpenGeneration, endMs: number): Promise<void> => {
     while (!isStopped && clock.nowMs() < endMs && (await parts.snapshotOf(seq))?.version === version) await pause(LOOK_MS);
   };
 
@@ -149,7 +156,7 @@ export const openCrashLoop = (parts: CrashLoopParts): CrashLoop => {
         return;
       }
       // Suspects last: what dies before them is another cause, and a kill from outside hardly meets the same one three times.
-      const suspicion = ({ generation }: { generation: Unfinished }) => suspects.get(generation.seq) ?? 0;
+      const suspicion = ({ generation }: { generation: OpenGeneration }) => suspects.get(generation.seq) ?? 0;
       putOff.sort((a, b) => suspicion(a) - suspicion(b));
       const endMs = clock.nowMs() + SETTLE_ALL_MS;
       for (const one of putOff) {

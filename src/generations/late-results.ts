@@ -3,11 +3,11 @@ import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { GenerationRecord } from "../domain/types.ts";
 import type { Effects } from "../effects/dispatcher.ts";
 import type { Log } from "../logging/events.ts";
-import type { AttemptChange, MarkAttemptDeed, OfficeOutcome } from "../store/mutations.ts";
+import type { AdminResult, AttemptChange, MarkAttempt } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
-export type LateParts = {
-  post: (deed: MarkAttemptDeed) => Promise<OfficeOutcome>;
+export type LateResultsDeps = {
+  post: (deed: MarkAttempt) => Promise<AdminResult>;
   /** Its job is known now and nobody wants it: it is stopped where that is possible, and asked about until its end. */
   abandon: (seq: number, n: number) => void;
   recordOf: (seq: number) => Promise<GenerationRecord | undefined>;
@@ -38,8 +38,8 @@ const changeOf = (event: GenerationEvent): AttemptChange | null => {
  * Takes the events of ended generations. @returns whether nothing is left to note: false where the store refuses, as the generation goes on
  * at another node, or here when this one takes it up again.
  */
-export const openLate =
-  (parts: LateParts) =>
+export const createLateResults =
+  (parts: LateResultsDeps) =>
   async (seq: number, event: GenerationEvent): Promise<boolean> => {
     const change = changeOf(event);
     if (!change) return true;
@@ -55,7 +55,7 @@ export const openLate =
 /** Attempts of ended generations read at a time at the start. */
 const WATCH_PAGE = 500;
 
-export type WatchingParts = {
+export type WatchingDeps = {
   reads: Pick<StoreReads, "watchedAttempts">;
   perform: Effects["perform"];
   /** Calls back at the end of this turn of the event loop. */
@@ -64,7 +64,7 @@ export type WatchingParts = {
 };
 
 /** Goes on asking about attempts of ended generations; nobody waits for it. */
-export const watchEnded = async ({ reads, perform, soon, isOver }: WatchingParts): Promise<void> => {
+export const watchEnded = async ({ reads, perform, soon, isOver }: WatchingDeps): Promise<void> => {
   for (let afterSeq = 0; !isOver(); ) {
     const page = await reads.watchedAttempts(afterSeq, WATCH_PAGE);
     for (const attempt of page) perform(attempt.seq, { type: "ask.watch", n: attempt.n });

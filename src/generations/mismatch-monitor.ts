@@ -1,5 +1,5 @@
 // Accounts whose orders often come as something else: counted in memory over an hour, told once an hour, for whoever watches over abuse.
-import { Recent } from "../collections/clock-cache.ts";
+import { ClockCache } from "../collections/clock-cache.ts";
 
 /** So many within an hour, and such a share of what came to an end, are worth a look. */
 const AT_LEAST = 5;
@@ -11,8 +11,8 @@ type Counted = { fromMs: number; mismatched: number; delivered: number; isTold: 
 export type Rate = { mismatched: number; of: number };
 
 /** Counts what was delivered. @returns of an account that is to be told of now: how many of how many within its hour came as something else. */
-export const openMismatchRate = () => {
-  const accounts = new Recent<number, Counted>(ACCOUNTS);
+export const createMismatchMonitor = () => {
+  const accounts = new ClockCache<number, Counted>(ACCOUNTS);
   return (accountSeq: number, came: "mismatched" | "delivered", atMs: number): Rate | undefined => {
     const known = accounts.get(accountSeq);
     // Nearly all accounts never have one: nothing is kept of those.

@@ -1,32 +1,32 @@
 // What follows from a deed on disk: memory is brought up to it, and whom it concerns is told.
-import type { HealthDesk } from "../../actors/circuit-breaker/registry.ts";
+import type { CircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
 import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
 import type { Routes } from "../routing/route-table.ts";
-import type { Deed, DeedOutcome } from "../store/mutations.ts";
-import { isPurchaseDeed } from "../store/purchase-mutations.ts";
+import type { Mutation, MutationResult } from "../store/mutations.ts";
+import { isPurchaseMutation } from "../store/purchase-mutations.ts";
 import type { Facts } from "../telemetry/attempt-events.ts";
 import type { Attempts } from "./attempt-cache.ts";
 import type { Records } from "./record-cache.ts";
 
-export type CommittedParts = {
+export type PostCommitDeps = {
   records: Records;
   attempts: Attempts;
   routes: Routes;
-  health: HealthDesk;
+  health: CircuitBreakers;
   facts: Facts;
   supervisor: () => Pick<Supervisor, "admitted" | "routesChanged">;
   /** What a key opens may have changed. */
   callersChanged: () => void;
   /** Who may sign in, or is signed in, may have changed. */
   peopleChanged: () => void;
-  watch: Watch;
+  watch: CommitListener;
 };
 
 /** Whoever looks on at what is committed; null while nobody does, and then a deed costs one look at this. */
-export type Watch = { committed: ((deed: Deed, outcome: DeedOutcome) => void) | null };
+export type CommitListener = { committed: ((deed: Mutation, outcome: MutationResult) => void) | null };
 
 /** Deeds that change what a key opens: limits, pauses (a dispute pauses too), keys. */
-const CHANGES_CALLERS: ReadonlySet<Deed["deed"]> = new Set([
+const CHANGES_CALLERS: ReadonlySet<Mutation["deed"]> = new Set([
   "set-account",
   "create-key",
   "set-key",
@@ -37,15 +37,15 @@ const CHANGES_CALLERS: ReadonlySet<Deed["deed"]> = new Set([
   "decide-reversal",
 ]);
 /** Of purchases, those that do. */
-const MAY_PAUSE: ReadonlySet<Deed["deed"]> = new Set(["pay-purchase", "note-reversal", "note-foreign-reversal"]);
+const MAY_PAUSE: ReadonlySet<Mutation["deed"]> = new Set(["pay-purchase", "note-reversal", "note-foreign-reversal"]);
 
 /** Deeds that change what a session opens. */
-const CHANGES_PEOPLE: ReadonlySet<Deed["deed"]> = new Set(["accept-invitation", "end-sessions", "set-person"]);
+const CHANGES_PEOPLE: ReadonlySet<Mutation["deed"]> = new Set(["accept-invitation", "end-sessions", "set-person"]);
 
 /** The hook is the only way the supervisor learns of a new generation. */
-export const openCommitted = (parts: CommittedParts): ((deed: Deed, outcome: DeedOutcome) => void) => {
+export const createPostCommit = (parts: PostCommitDeps): ((deed: Mutation, outcome: MutationResult) => void) => {
   const { records, attempts, routes, health, facts, watch } = parts;
-  const follow = (deed: Deed, outcome: DeedOutcome) => {
+  const follow = (deed: Mutation, outcome: MutationResult) => {
     if (deed.deed === "admit" && outcome.kind === "admitted") {
       records.keep(outcome.record);
       attempts.admitted(deed);
@@ -68,7 +68,7 @@ export const openCommitted = (parts: CommittedParts): ((deed: Deed, outcome: Dee
       routes.switch(deed.routeId, deed.reason);
       if (deed.reason === null) health.mended(deed.routeId);
       parts.supervisor().routesChanged([deed.routeId]);
-    } else if (isPurchaseDeed(deed)) {
+    } else if (isPurchaseMutation(deed)) {
       if (outcome.kind !== "purchase" || !outcome.changed) return;
       // Taking back pauses an account, also where there was nothing to take, and paying may open it again.
       if (MAY_PAUSE.has(deed.deed)) parts.callersChanged();

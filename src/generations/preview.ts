@@ -4,7 +4,7 @@ import type { Model } from "../../catalogue/schema.ts";
 import { checkInput } from "../quote/check-input.ts";
 import { type Explanation, explainPlan } from "../quote/plan.ts";
 import { priceRoutes } from "../quote/price.ts";
-import { type CorridorParts, type Order, runnableModel } from "./submit.ts";
+import { runnableModel, type SubmitDeps, type SubmitRequest } from "./submit.ts";
 
 /**
  * `timedBy`: fields of clips whose lengths decide on the price. Nothing is opened for a price, so it is not known where there are any, and
@@ -12,10 +12,10 @@ import { type CorridorParts, type Order, runnableModel } from "./submit.ts";
  */
 export type Quoted = { model: Model; explanation: Explanation; timedBy: ClipField[] };
 /** @throws Refusal as the submission would, up to the plan */
-export type Quote = (order: Pick<Order, "model" | "input" | "maxCostCredits" | "maxWaitMs">) => Quoted;
+export type Quote = (order: Pick<SubmitRequest, "model" | "input" | "maxCostCredits" | "maxWaitMs">) => Quoted;
 
-export const openQuoting =
-  (parts: Pick<CorridorParts, "catalogue" | "routeState" | "expectedMs" | "allowsHost" | "canGive">): Quote =>
+export const createPreview =
+  (parts: Pick<SubmitDeps, "catalogue" | "routeState" | "expectedMs" | "allowsHost" | "canGive">): Quote =>
   ({ maxCostCredits, maxWaitMs, ...order }) => {
     const model = runnableModel(parts, order);
     const checked = checkInput(model, order.input, parts.allowsHost);

@@ -1,13 +1,13 @@
 // Records in memory: what polls read of generations in flight or lately ended, bounded, always what is on disk.
 
-import { Recent } from "../collections/clock-cache.ts";
+import { ClockCache } from "../collections/clock-cache.ts";
 import { seqOfGenerationId } from "../domain/ids.ts";
-import type { GenerationRecord, Kept } from "../domain/types.ts";
+import type { CachedRecord, GenerationRecord } from "../domain/types.ts";
 import type { StoreReads } from "../store/store.ts";
 
 export type Records = {
   /** The generation if it is the account's and in memory. */
-  recent(id: string, accountSeq: number): Kept | undefined;
+  recent(id: string, accountSeq: number): CachedRecord | undefined;
   /** The generation if it is the account's; from memory, else from the store. */
   find(id: string, accountSeq: number): Promise<GenerationRecord | undefined>;
   /** The record of a step that is on disk now. */
@@ -22,13 +22,13 @@ const MOST_RECORDS = 4_000;
  * @param isAlone nobody else writes: what was read stays so until it is written here. @param isSure whether nobody can have taken over what
  * this node wrote: without it memory may be behind the store, and is not asked. @param most records kept at least; twice as many at most.
  */
-export const openRecords = (
+export const createRecordCache = (
   reads: Pick<StoreReads, "generationById">,
   isAlone = true,
   isSure: () => boolean = () => true,
   most = MOST_RECORDS,
 ): Records => {
-  const bySeq = new Recent<number, Kept>(most);
+  const bySeq = new ClockCache<number, CachedRecord>(most);
   const keep = (record: GenerationRecord) => bySeq.set(record.seq, { record, shown: null });
   const recent = (id: string, accountSeq: number) => {
     const seq = seqOfGenerationId(id);

@@ -1,14 +1,14 @@
 // The backup that a store is a copy of: since when its books are silent, and which routes a service beside them may have used.
-import type { EffectsParts } from "../effects/deps.ts";
+import type { EffectsDeps } from "../effects/deps.ts";
 import type { Log } from "../logging/events.ts";
 import type { Routes } from "../routing/route-table.ts";
 import type { StoreReads } from "../store/store.ts";
 
 /** Null for a store that was never restored. */
-export const openRestored = async (
+export const createRestoredState = async (
   store: Pick<StoreReads, "restored" | "unfinished">,
   routes: Pick<Routes, "specOf">,
-): Promise<EffectsParts["restored"]> => {
+): Promise<EffectsDeps["restored"]> => {
   const restored = await store.restored();
   if (restored === null) return null;
   return {
@@ -22,7 +22,7 @@ export const openRestored = async (
 };
 
 /** At each start, until an operator has looked after what these books do not know. */
-export const tellRestored = (log: Log, restored: Awaited<ReturnType<StoreReads["restored"]>>): void => {
+export const logRestoredState = (log: Log, restored: Awaited<ReturnType<StoreReads["restored"]>>): void => {
   if (restored === null || restored.isSettled) return;
   const taken = new Date(restored.takenAtMs).toISOString();
   log("restored backup", {

@@ -16,7 +16,7 @@ export type Stuck = {
   count(why: StuckWhy): number;
 };
 
-export const openStuck = (log: Log): Stuck => {
+export const createStuck = (log: Log): Stuck => {
   const all = new Map<number, StuckWhy>();
   return {
     parked: ({ seq, id, requestId }) => {

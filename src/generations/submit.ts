@@ -1,21 +1,21 @@
 // The corridor: the way of one submission from a well-formed order to an accepted generation, or a refusal.
 import type { Catalogue } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { KEY_EXPIRED, Refusal, refuse } from "../domain/api-errors.ts";
+import { ApiError, KEY_EXPIRED, refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Ordered } from "../domain/delivery-check.ts";
 import { isSameRequest } from "../domain/idempotency.ts";
-import type { Caller, Credits, GenerationRecord, JsonObject, Measured, MediaLink, PinAsked } from "../domain/types.ts";
+import type { Caller, Credits, GenerationRecord, JsonObject, Measured, MediaLink, PinRequest } from "../domain/types.ts";
 import { pinsOf } from "../inputs/pinned-links.ts";
 import { type CheckedInput, checkInput, checkMeasured } from "../quote/check-input.ts";
 import { leastMeasured, leastReserve } from "../quote/minimum-price.ts";
 import type { Plan, RouteState, SkippedRoute } from "../quote/plan.ts";
-import { openPlanner } from "../quote/planner.ts";
-import { type AdmitDeed, type AdmitOutcome, StoreFull } from "../store/mutations.ts";
+import { createPlanner } from "../quote/planner.ts";
+import { type AdmitGeneration, type AdmitResult, StoreFull } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
 /** A submission whose envelope is right: what the caller asked for, still unchecked against the model. */
-export type Order = {
+export type SubmitRequest = {
   caller: Caller;
   requestId: string;
   model: string;
@@ -33,22 +33,22 @@ export type Order = {
   onlyRoute?: string;
 };
 /** `replayed`: the Idempotency-Key had already made this generation (200 instead of 202). */
-export type Accepted = { record: GenerationRecord; replayed: boolean };
+export type SubmitResult = { record: GenerationRecord; replayed: boolean };
 /** Whether the caller is still there to be answered; looked at once, right before the admission. */
 export type Presence = {
   /** Resolves when what has arrived by now has been read. */
   heard: () => Promise<void>;
   isGone: () => boolean;
 };
-export type Submit = (order: Order, presence?: Presence) => Promise<Accepted>;
+export type Submit = (order: SubmitRequest, presence?: Presence) => Promise<SubmitResult>;
 
 /** Whether new submissions are taken at this moment. */
-export type Door = "open" | "restarting" | "busy";
+export type AdmissionState = "open" | "restarting" | "busy";
 
-export type CorridorParts = {
+export type SubmitDeps = {
   reads: Pick<StoreReads, "generationByKey" | "account">;
-  admit: (deed: AdmitDeed) => Promise<AdmitOutcome>;
-  door: () => Door;
+  admit: (deed: AdmitGeneration) => Promise<AdmitResult>;
+  door: () => AdmissionState;
   catalogue: () => Catalogue;
   routeState: (routeId: string) => RouteState;
   expectedMs: (routeId: string) => number | undefined;
@@ -73,8 +73,8 @@ const CLOSED = {
 
 /** The model, if it runs on a route that is configured. @throws Refusal `model_not_available` */
 export const runnableModel = (
-  parts: Pick<CorridorParts, "catalogue" | "routeState">,
-  { model: id, onlyRoute }: Pick<Order, "model" | "onlyRoute">,
+  parts: Pick<SubmitDeps, "catalogue" | "routeState">,
+  { model: id, onlyRoute }: Pick<SubmitRequest, "model" | "onlyRoute">,
 ): Model => {
   const whole = parts.catalogue().model(id);
   const model =
@@ -95,9 +95,9 @@ const conflict = () =>
  * before outranks every refusal behind it, and the ledger finds that out by itself: so the key is looked up only where a refusal
  * is about to leave, or where an admission would first have to wait for somebody else's server.
  */
-export const openCorridor = (parts: CorridorParts): Submit => {
+export const createSubmit = (parts: SubmitDeps): Submit => {
   /** What the key made before. @throws Refusal `idempotency_conflict` when the request was another one. */
-  const stored = async ({ caller, idempotencyKey, ...sent }: Order): Promise<Accepted | undefined> => {
+  const stored = async ({ caller, idempotencyKey, ...sent }: SubmitRequest): Promise<SubmitResult | undefined> => {
     if (idempotencyKey === null) return undefined;
     const made = await parts.reads.generationByKey(caller.accountSeq, idempotencyKey);
     if (!made) return undefined;
@@ -105,18 +105,18 @@ export const openCorridor = (parts: CorridorParts): Submit => {
   };
 
   /** A key may be for some models only. */
-  const insistOnModel = ({ caller: { models }, model }: Order): void => {
+  const insistOnModel = ({ caller: { models }, model }: SubmitRequest): void => {
     if (models !== null && !models.includes(model))
       refuse("generation_not_enabled", `model: this key may generate with ${models.join(", ")} only; use another key or model.`);
   };
 
-  const plan = openPlanner(parts);
+  const plan = createPlanner(parts);
 
   /**
    * Nobody's server is opened for whom the ledger would refuse anyway. Only the ledger decides: what it would take is not refused here, and
    * what changes meanwhile is seen there.
    */
-  const insistOnMeans = async (order: Order, model: Model, checked: CheckedInput): Promise<void> => {
+  const insistOnMeans = async (order: SubmitRequest, model: Model, checked: CheckedInput): Promise<void> => {
     const { caller, maxCostCredits, maxWaitMs } = order;
     const account = await parts.reads.account(caller.accountId);
     if (!account) return;
@@ -130,7 +130,7 @@ export const openCorridor = (parts: CorridorParts): Submit => {
   };
 
   /** What is to be pinned before the first attempt. @throws Refusal `invalid_input` for a file that is known to be too large */
-  const pinned = (model: Model, { raw }: CheckedInput, measured: readonly Measured[]): PinAsked[] => {
+  const pinned = (model: Model, { raw }: CheckedInput, measured: readonly Measured[]): PinRequest[] => {
     if (parts.pins.isTrusting || measured.length === 0) return [];
     const pins = pinsOf(model, raw, measured);
     const { mostBytes } = parts.pins;
@@ -140,11 +140,16 @@ export const openCorridor = (parts: CorridorParts): Submit => {
     return pins;
   };
 
-  type Priced = { plan: Plan; ordered: Ordered; pins: readonly PinAsked[] };
-  const deedOf = (order: Order, model: Model, { added }: CheckedInput, { plan, ordered, pins }: Priced): AdmitDeed => {
+  type Priced = { plan: Plan; ordered: Ordered; pins: readonly PinRequest[] };
+  const deedOf = (
+    order: SubmitRequest,
+    model: Model,
+    { added }: CheckedInput,
+    { plan, ordered, pins }: Priced,
+  ): AdmitGeneration => {
     const nowMs = parts.clock.nowMs();
     const { seq, id } = parts.nameGeneration(nowMs);
-    const deed: AdmitDeed = {
+    const deed: AdmitGeneration = {
       deed: "admit",
       seq,
       id,
@@ -197,8 +202,8 @@ export const openCorridor = (parts: CorridorParts): Submit => {
       return answer(outcome, planned.reservedCredits);
     } catch (caught) {
       // A full disk is the one fault of a commit that is certain: nothing was written.
-      const fault = caught instanceof StoreFull ? new Refusal("busy", CLOSED.busy) : caught;
-      const before = fault instanceof Refusal ? await stored(order) : undefined;
+      const fault = caught instanceof StoreFull ? new ApiError("busy", CLOSED.busy) : caught;
+      const before = fault instanceof ApiError ? await stored(order) : undefined;
       if (before) return before;
       throw fault;
     }
@@ -223,7 +228,7 @@ const owing = (owedCredits: Credits): never =>
     `${usd(owedCredits)} is owed for credits that were taken back after they were spent; add at least so much: nothing new is accepted until it is settled.`,
   );
 
-const answer = (outcome: AdmitOutcome, reservedCredits: Credits): Accepted => {
+const answer = (outcome: AdmitResult, reservedCredits: Credits): SubmitResult => {
   switch (outcome.kind) {
     case "admitted":
       return { record: outcome.record, replayed: false };

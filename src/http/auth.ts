@@ -1,6 +1,6 @@
 // Who is calling: the bearer key of §5, looked up by its hash, then the account's pause, the key's scope and the burst guard.
 
-import { Recent } from "../collections/clock-cache.ts";
+import { ClockCache } from "../collections/clock-cache.ts";
 import { type KeyNetwork, MOST_KEY_NETWORKS, networkOf } from "../config/cidr-list.ts";
 import { KEY_EXPIRED, refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -8,7 +8,7 @@ import { API_KEY_CHARS, hashApiKey, isWellFormedApiKey } from "../domain/ids.ts"
 import type { Caller } from "../domain/types.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { BurstGuard } from "./rate-limit.ts";
-import { addTrail } from "./request-log-context.ts";
+import { addLogContext } from "./request-log-context.ts";
 import type { Answer, PathParams } from "./response.ts";
 
 /** Anchored and without a comma: two headers arrive joined by one, and are nobody's key. The scheme's case is free. */
@@ -33,7 +33,7 @@ export type KeyedAnswer = (
   params: PathParams,
 ) => Response | Promise<Response>;
 
-export type GuardParts = {
+export type AuthenticateDeps = {
   reads: Pick<StoreReads, "callerByKeyHash">;
   clock: Clock;
   burst: BurstGuard;
@@ -52,16 +52,16 @@ const USUAL_CHARS = "Bearer ".length + API_KEY_CHARS;
  * at all. The digest is never stored, and BLAKE2b takes half as long as SHA-256.
  */
 export class KeyGuard {
-  private readonly known = new Recent<string, Known>(CALLERS);
+  private readonly known = new ClockCache<string, Known>(CALLERS);
   /** What was sent in the last seconds: a client that polls is digested once in a while and not each time. */
   private readonly lately = new Map<string, Known>();
   private latelySinceMs = 0;
   /** One for each key that was ever let in, however often its caller is forgotten. */
   private readonly uses = new Map<number, Use>();
   private epoch = 0;
-  private readonly parts: GuardParts;
+  private readonly parts: AuthenticateDeps;
 
-  constructor(parts: GuardParts) {
+  constructor(parts: AuthenticateDeps) {
     this.parts = parts;
   }
 
@@ -109,7 +109,7 @@ export class KeyGuard {
       const address = isAgain && scope === "read" ? "" : this.parts.addressOf(request);
       this.see(use, address);
       if (isTrailed)
-        addTrail(request, { account_id: caller.accountId, key_id: caller.keyId, ...(address === "" ? {} : { address }) });
+        addLogContext(request, { account_id: caller.accountId, key_id: caller.keyId, ...(address === "" ? {} : { address }) });
       if (caller.paused) refuse("account_disabled", "The account is paused.");
       if (scope === "generate" && caller.scope !== "generate")
         refuse("generation_not_enabled", "This key can read prices and generations but cannot generate.");

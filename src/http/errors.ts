@@ -1,8 +1,8 @@
 // Every no as it leaves: refusals, framework faults and defects become the error body of §2.3.
 
-import { REFUSALS, Refusal, type RefusalCode } from "../domain/api-errors.ts";
+import { ApiError, REFUSALS, type RefusalCode } from "../domain/api-errors.ts";
 import type { Log } from "../logging/events.ts";
-import { DatabaseAway } from "../store/errors.ts";
+import { DatabaseUnavailable } from "../store/errors.ts";
 import { answerJson } from "./response.ts";
 
 /** The error body of §2.3 as JSON. */
@@ -10,7 +10,7 @@ export const errorJson = (code: RefusalCode, message: string): string =>
   JSON.stringify({ error: { code, message: message.toWellFormed() } });
 
 /** A refusal as an answer, with `Retry-After` where waiting helps and `WWW-Authenticate` on 401. */
-export const answerRefusal = (refusal: Refusal, requestId: string): Response => {
+export const answerRefusal = (refusal: ApiError, requestId: string): Response => {
   const response = answerJson(refusal.status, errorJson(refusal.code, refusal.message), requestId);
   if (refusal.retryAfterS !== undefined) response.headers.set("retry-after", String(refusal.retryAfterS));
   if (refusal.status === 401) response.headers.set("www-authenticate", 'Bearer realm="genrouter"');
@@ -45,12 +45,12 @@ const kindOf = (fault: unknown): string => {
 
 /** Whatever was thrown, as an answer. A defect is logged here and tells the caller nothing but that it happened. */
 export const answerFault = (fault: unknown, requestId: string, log: Log, method: string, route: string): Response => {
-  if (fault instanceof Refusal) {
+  if (fault instanceof ApiError) {
     log("request refused", { request_id: requestId, method, route, status: fault.status, error_code: fault.code });
     return answerRefusal(fault, requestId);
   }
   // Nothing was asked of a provider, and nothing of this request was written.
-  if (fault instanceof DatabaseAway) return answerFault(new Refusal("busy", AWAY), requestId, log, method, route);
+  if (fault instanceof DatabaseUnavailable) return answerFault(new ApiError("busy", AWAY), requestId, log, method, route);
   log("request failed", {
     request_id: requestId,
     method,

@@ -3,7 +3,7 @@ import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { refuse } from "../domain/api-errors.ts";
 import { fingerprintOf } from "../domain/idempotency.ts";
 import type { Caller, Credits, Json, JsonObject } from "../domain/types.ts";
-import type { Order } from "../generations/submit.ts";
+import type { SubmitRequest } from "../generations/submit.ts";
 import { parseJson } from "./body.ts";
 import { GenerationRequest } from "./schema.ts";
 
@@ -79,7 +79,7 @@ export const idempotencyKeyOf = (request: Request): string | null => {
 };
 
 /** What a request asks for, of its body as JSON. @throws Refusal `invalid_request`. */
-export const readEnvelope = (value: Json): Pick<Order, "model" | "input" | "maxCostCredits" | "maxWaitMs"> => {
+export const readEnvelope = (value: Json): Pick<SubmitRequest, "model" | "input" | "maxCostCredits" | "maxWaitMs"> => {
   if (!checker.Check(value)) return explain(value);
   if (!value.model.isWellFormed()) refuse("invalid_request", "model: holds half a surrogate pair, which is no text.");
   return {
@@ -91,18 +91,18 @@ export const readEnvelope = (value: Json): Pick<Order, "model" | "input" | "maxC
 };
 
 /** A request as it is kept with its generation. @param body as it was sent */
-export const keptRequest = (
+export const fingerprintedRequest = (
   body: string,
   value: JsonObject,
   idempotencyKey: string | null,
-): Pick<Order, "idempotencyKey" | "body" | "fingerprint"> => {
+): Pick<SubmitRequest, "idempotencyKey" | "body" | "fingerprint"> => {
   const kept = keptBody(body, value);
   return { idempotencyKey, body: kept, fingerprint: idempotencyKey === null ? null : fingerprintOf(kept, value, DEFAULTS) };
 };
 
 /** Reads a submission of its body's bytes. @throws Refusal `invalid_request`. */
-export const readOrder = (bytes: Uint8Array, request: Request, requestId: string, caller: Caller): Order => {
+export const readOrder = (bytes: Uint8Array, request: Request, requestId: string, caller: Caller): SubmitRequest => {
   const idempotencyKey = idempotencyKeyOf(request);
   const { text, value } = parseJson(bytes);
-  return { caller, requestId, ...readEnvelope(value), ...keptRequest(text, value as JsonObject, idempotencyKey) };
+  return { caller, requestId, ...readEnvelope(value), ...fingerprintedRequest(text, value as JsonObject, idempotencyKey) };
 };

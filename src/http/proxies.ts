@@ -43,7 +43,7 @@ export type Proxies = {
   callerOf(request: Request, peer: string | undefined): string;
 };
 
-export const openProxies = (server: Server, log: Log): Proxies => {
+export const createProxies = (server: Server, log: Log): Proxies => {
   const isBelieved = believedBy(server);
   const publicHost = hostOf(server.public_url);
   const told = new Set<string>();

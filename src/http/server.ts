@@ -1,7 +1,7 @@
 // The door: every path of the service in one table, served by Elysia, and the way that each request takes through it.
 import { Elysia } from "elysia";
 import type { Settings } from "../config/schema.ts";
-import { Refusal, refuse } from "../domain/api-errors.ts";
+import { ApiError, refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Caller } from "../domain/types.ts";
 import type { Copies } from "../files/input-copies.ts";
@@ -14,23 +14,23 @@ import type { Callbacks } from "../providers/callback-urls.ts";
 import type { StoreReads } from "../store/store.ts";
 import { KeyGuard } from "./auth.ts";
 import { hostFault } from "./client-address.ts";
-import { content, shelfOf } from "./endpoints/content.ts";
+import { content, storedResultsOf } from "./endpoints/content.ts";
 import { filePreflight, linkedFile } from "./endpoints/file-links.ts";
 import { poll, type RecentReads, submission } from "./endpoints/generations.ts";
 import { aliveness, type Readiness, readinessAnswer } from "./endpoints/health.ts";
 import { metricsAnswer } from "./endpoints/metrics.ts";
 import { type Models, modelList } from "./endpoints/models.ts";
-import { type TakeNews, webhook } from "./endpoints/payment-webhook.ts";
+import { type HandlePaymentEvent, webhook } from "./endpoints/payment-webhook.ts";
 import { linkedInput } from "./endpoints/pinned-inputs.ts";
-import { callback, type Told } from "./endpoints/provider-callbacks.ts";
+import { type CallbackReceived, callback } from "./endpoints/provider-callbacks.ts";
 import { answerFault } from "./errors.ts";
 import { watchDescriptors } from "./file-descriptors.ts";
 import { openListener } from "./listener.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import { type PagesOpen, pagesOf } from "./pages/routes.ts";
-import { openProxies } from "./proxies.ts";
+import { createProxies } from "./proxies.ts";
 import { BurstGuard, type SharedBurst } from "./rate-limit.ts";
-import { addTrail, trailOf } from "./request-log-context.ts";
+import { addLogContext, logContextOf } from "./request-log-context.ts";
 import type { LinkTo } from "./resource.ts";
 import {
   type Answer,
@@ -44,7 +44,7 @@ import {
 import { type Admit, openSocket, SOCKET_LIMITS } from "./websocket-upgrade.ts";
 
 /** What the door needs of the other rooms. */
-export type HttpParts = {
+export type HttpDeps = {
   settings: Settings;
   clock: Clock;
   log: Log;
@@ -58,8 +58,8 @@ export type HttpParts = {
   inputLinks: InputLinks;
   callbacks: Callbacks;
   /** Takes news of payments; null where none are taken. */
-  webhook: TakeNews | null;
-  told: Told;
+  webhook: HandlePaymentEvent | null;
+  told: CallbackReceived;
   readiness: Readiness;
   /** Asked once for each path: what sees its answers and how long they took. */
   observe: (route: string) => (request: Request, requestId: string, response: Response, durMs: number) => void;
@@ -103,13 +103,13 @@ const OPENAPI_MAX_AGE_S = 300;
 
 /** The whole table of paths. Parameters are written `:name`. */
 export const routesOf = (
-  parts: HttpParts,
+  parts: HttpDeps,
   guard: KeyGuard,
   peerOf: (request: Request) => string | undefined = () => undefined,
 ): Route[] => {
   const { reads, files, links } = parts;
   const linkTo: LinkTo = (id, n) => links.sign(id, n);
-  const shelf = shelfOf(files, parts, parts.settings.limits.keep_files_s);
+  const shelf = storedResultsOf(files, parts, parts.settings.limits.keep_files_s);
   const list = modelList(parts.models);
   let printed: PublicJson | undefined;
   const document: Answer = (request, requestId) => {
@@ -147,7 +147,7 @@ export const routesOf = (
 
 const NO_PARAMS: PathParams = {};
 const unknownPath: Answer = () => {
-  throw new Refusal("not_found", "No such path; see /openapi.json for those there are.");
+  throw new ApiError("not_found", "No such path; see /openapi.json for those there are.");
 };
 
 const wrongMethod = (route: Route): Answer => {
@@ -156,7 +156,7 @@ const wrongMethod = (route: Route): Answer => {
     .join(", ");
   const message = `This path takes ${allow}.`;
   return () => {
-    throw new Refusal("invalid_request", message, { status: 405, headers: { allow } });
+    throw new ApiError("invalid_request", message, { status: 405, headers: { allow } });
   };
 };
 
@@ -165,7 +165,7 @@ const wrongMethod = (route: Route): Answer => {
  * most of all requests and a line for each would cost more than the answer: only submissions have one below `debug`.
  */
 const entrance = (
-  parts: HttpParts & { addressOf: (request: Request) => string },
+  parts: HttpDeps & { addressOf: (request: Request) => string },
   route: string,
   answer: Answer,
   event: "request answered" | "read answered",
@@ -174,14 +174,14 @@ const entrance = (
   const see = parts.observe(route);
   const isLogged = event === "request answered" || parts.settings.log.level === "debug";
   const failed = (fault: unknown, request: Request, requestId: string): Response => {
-    if (isLogged) addTrail(request, { error_code: fault instanceof Refusal ? fault.code : "server_error" });
+    if (isLogged) addLogContext(request, { error_code: fault instanceof ApiError ? fault.code : "server_error" });
     return answerFault(fault, requestId, log, request.method, route);
   };
   const leave = (request: Request, requestId: string, startedMs: number, response: Response): Response => {
     const durMs = performance.now() - startedMs;
     see(request, requestId, response, durMs);
     if (isLogged) {
-      const trail = trailOf(request);
+      const trail = logContextOf(request);
       const address = trail?.address ?? parts.addressOf(request);
       const dur_ms = Math.round(durMs * 1000) / 1000;
       log(event, { request_id: requestId, method: request.method, route, status: response.status, dur_ms, ...trail, address });
@@ -212,11 +212,11 @@ const entrance = (
 const NO_ROUTE = "/*";
 
 /** Opens the door. Nothing listens until `listen`. */
-export const openHttp = (parts: HttpParts): Http => {
+export const createHttpServer = (parts: HttpDeps): Http => {
   const { settings, clock, log, storeOpen } = parts;
   const burst = new BurstGuard(settings.limits.burst_per_s, parts.sharedBurst);
   const isTrailed = (scope: "generate" | "read") => scope === "generate" || settings.log.level === "debug";
-  const proxies = openProxies(settings.server, log);
+  const proxies = createProxies(settings.server, log);
   const peerOf = (request: Request) => app.server?.requestIP(request)?.address;
   const addressOf = (request: Request) => proxies.callerOf(request, peerOf(request));
   const guard = new KeyGuard({ reads: parts.reads, clock, burst, storeOpen, addressOf, isTrailed });
@@ -241,7 +241,7 @@ export const openHttp = (parts: HttpParts): Http => {
       maxRequestBodySize: RUNTIME_BODY_BYTES,
     },
   }).onError(({ error, code, request }) =>
-    astray(code === "NOT_FOUND" ? new Refusal("not_found", "No such path.") : error, request),
+    astray(code === "NOT_FOUND" ? new ApiError("not_found", "No such path.") : error, request),
   );
   const add = (method: string, path: string, answer: Answer) => {
     const enter = entrance(

@@ -1,7 +1,7 @@
 // Pinned inputs inside an input: which of its links are pinned, and the same input with something else in their places.
 import { CLIP_FIELDS, MEDIA_FIELDS } from "../../catalogue/fields.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import type { Json, JsonObject, Measured, PinAsked } from "../domain/types.ts";
+import type { Json, JsonObject, Measured, PinRequest } from "../domain/types.ts";
 
 /** Without a word about its frames, a clip is taken for one of 24 in a second. */
 const FRAME_MS = 42;
@@ -18,7 +18,7 @@ export const mayHavePins = (input: JsonObject): boolean => CLIP_FIELDS.some((nam
 const isIn = (fields: readonly string[], { field }: Measured) => fields.includes(field.replace(/\[\d+\]$/, ""));
 
 /** What of the measured links is to be pinned: each of those whose length is billed, once. */
-export const pinsOf = (model: Pick<Model, "price">, input: JsonObject, measured: readonly Measured[]): PinAsked[] => {
+export const pinsOf = (model: Pick<Model, "price">, input: JsonObject, measured: readonly Measured[]): PinRequest[] => {
   const fields = billedFields(model, input);
   const first = new Map<string, Measured>();
   for (const one of measured) if (isIn(fields, one) && !first.has(one.url)) first.set(one.url, one);

@@ -11,7 +11,7 @@ export type Giving = {
   linkBase(providerId: string): string;
 };
 
-export type GivingParts = {
+export type ProviderInputsDeps = {
   /** `files.provider_links` and `server.public_url`. */
   links: "auto" | "on" | "off";
   publicUrl: string;
@@ -41,7 +41,7 @@ const isPublicHttps = (url: string): boolean => url.startsWith("https://") && is
 /** Who listens on every address of this machine is reached at one. */
 const reachable = (url: string): string => url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
 
-export const openGiving = ({ links, publicUrl, ownUrl, providers }: GivingParts): Giving => {
+export const createProviderInputs = ({ links, publicUrl, ownUrl, providers }: ProviderInputsDeps): Giving => {
   const linkBase = (providerId: string): string => {
     const isBeside = isLoopback(providers.baseUrlOf(providerId));
     return isBeside || publicUrl === "" ? reachable(ownUrl()) : publicUrl.replace(/\/+$/, "");

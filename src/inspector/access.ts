@@ -8,7 +8,7 @@ export type Role = "operator" | "viewer";
 export type IsStillIn = () => Promise<boolean>;
 /** Somebody who may look on, for as long as `isStillIn`: whoever signs out, or loses the role, does not go on looking. */
 export type Admitted = { role: Role; isStillIn: IsStillIn };
-export type PassParts = {
+export type AccessDeps = {
   settings: Pick<Settings, "inspector"> & { server: Pick<Settings["server"], "public_url"> };
   /** Whether the service runs with the simulator. */
   simulated: boolean;
@@ -36,7 +36,7 @@ const isSameOrigin = (origin: string, host: string | null): boolean =>
 /** Whether a request is let in without a name. @param peer the address of its socket */
 export type IsAtHome = (request: Request, peer: string | undefined) => boolean;
 
-export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) => {
+export const createAccess = ({ settings, simulated, nowMs, signedIn }: AccessDeps) => {
   const { public_url: publicUrl } = settings.server;
   /** A proxy may ask for another Host than the one in the browser's address, which `server.public_url` says. */
   const publicOrigin = publicUrl === "" ? null : new URL(publicUrl).origin;

@@ -3,14 +3,14 @@ import type { Json, JsonObject } from "../domain/types.ts";
 import type { ActorKind, ActorRow, StateCounts } from "./dto.ts";
 
 /** A machine's snapshot, made when somebody is shown it: most are never. `value` as XState has it. */
-export type Look = { status: "active" | "done" | "error" | "stopped"; value: () => Json; context: () => JsonObject };
+export type ActorView = { status: "active" | "done" | "error" | "stopped"; value: () => Json; context: () => JsonObject };
 
 export type Known = {
   row: ActorRow;
   /** Of a generation: its row number, and the version of what is known of it; 0 of all others. */
   seq: number;
   version: number;
-  look: Look;
+  look: ActorView;
   /** The machine's definition as JSON, as the open protocol sends it. */
   definition: () => string;
 };
@@ -20,7 +20,7 @@ export type Change = {
   no: number;
   known: Known;
   happened: Happened | null;
-  look: Look;
+  look: ActorView;
   /** How it is told, once made: per kind of viewer, for all of that kind. */
   told: Map<string, string> | null;
 };
@@ -41,10 +41,10 @@ export type Happened = {
 const MOST_ROWS = 10_000;
 const RING = 2_048;
 
-export type Cast = ReturnType<typeof openCast>;
+export type ActorRegistry = ReturnType<typeof createActorRegistry>;
 
 /** @param changed told when there is something new for the viewers. */
-export const openCast = (changed: () => void) => {
+export const createActorRegistry = (changed: () => void) => {
   const known = new Map<string, Known>();
   const counts = new Map<ActorKind, Map<string, number>>();
   /** How many of a kind there are. */

@@ -1,6 +1,6 @@
 // The definitions of our own machines as the open protocol sends them: their configuration as JSON, actions and guards by name.
 
-import { routeHealthMachine } from "../../actors/circuit-breaker/machine.ts";
+import { circuitBreakerMachine } from "../../actors/circuit-breaker/machine.ts";
 import { generationMachine } from "../../actors/generation/machine.ts";
 import { ledgerMachine } from "../../actors/ledger.ts";
 import type { Json } from "../domain/types.ts";
@@ -8,7 +8,7 @@ import type { Json } from "../domain/types.ts";
 const printed = (config: unknown): string =>
   JSON.stringify(config, (_, value: unknown) => (typeof value === "function" ? { type: value.name } : value));
 
-const MACHINES = { generation: generationMachine, route: routeHealthMachine, ledger: ledgerMachine } as const;
+const MACHINES = { generation: generationMachine, route: circuitBreakerMachine, ledger: ledgerMachine } as const;
 const known = new Map<string, string>();
 
 export const definitionOf = (kind: keyof typeof MACHINES): string => {

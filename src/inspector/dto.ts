@@ -91,4 +91,4 @@ export type LiveBatch = {
 };
 
 /** What the page says. */
-export type LiveAsk = { choose: string | null };
+export type LiveRequest = { choose: string | null };

@@ -1,6 +1,6 @@
 // Machines of other programs that connect to be looked at: what they send is bounded in size, number and rate, and never believed.
 import type { Json, JsonObject } from "../domain/types.ts";
-import type { Cast, Known, Look } from "./actor-registry.ts";
+import type { ActorRegistry, ActorView, Known } from "./actor-registry.ts";
 import { pathOf } from "./definitions.ts";
 import { readFrame, type StrangerFrame } from "./stately-protocol.ts";
 
@@ -36,7 +36,7 @@ const tooLarge = (what: string): JsonObject => ({ [what]: "left out: too large" 
 const bounded = (value: JsonObject, chars: number, what: string): JsonObject =>
   JSON.stringify(value).length <= chars ? value : tooLarge(what);
 
-const lookOf = (snapshot: JsonObject | null): Look => {
+const lookOf = (snapshot: JsonObject | null): ActorView => {
   const { value = null, status, context } = snapshot ?? {};
   const memory = typeof context === "object" && context !== null && !Array.isArray(context) ? context : {};
   const kept = {
@@ -44,13 +44,13 @@ const lookOf = (snapshot: JsonObject | null): Look => {
     value: JSON.stringify(value).length <= SNAPSHOT_CHARS ? value : "",
   };
   return {
-    status: (STATUSES.has(status) ? status : "active") as Look["status"],
+    status: (STATUSES.has(status) ? status : "active") as ActorView["status"],
     value: () => kept.value,
     context: () => kept.context,
   };
 };
 /** A machine without states (a promise, a callback) shows its status. */
-const stateOf = ({ value, status }: Look): string => (pathOf(value()) || status).slice(0, 500);
+const stateOf = ({ value, status }: ActorView): string => (pathOf(value()) || status).slice(0, 500);
 
 /** How much came within the second. */
 const openSecond = () => {
@@ -64,7 +64,7 @@ const openSecond = () => {
   };
 };
 
-export const openGuests = (cast: Cast, nowMs: () => number) => {
+export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) => {
   let programs = 0;
   let here = 0;
   const readOfAll = openSecond();

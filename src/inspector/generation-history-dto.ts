@@ -3,7 +3,7 @@ import type { Replayed } from "../../actors/replay/replay.ts";
 import type { GenerationRecord, JsonObject } from "../domain/types.ts";
 
 /** The answer of `GET /inspector/api/generations/:id`. */
-export type LifeTold = {
+export type GenerationHistoryDto = {
   generation: Pick<
     GenerationRecord,
     "id" | "model" | "status" | "createdAtMs" | "completedAtMs" | "quotedCredits" | "reservedCredits" | "costCredits"

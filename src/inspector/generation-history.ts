@@ -10,7 +10,7 @@ export type Life = {
 };
 
 /** What an operator may be shown of a row: no request, which holds the customer's prompt, and no query of a link, which opens it. */
-export const tellable = <T>(row: T): T =>
+export const isReplayable = <T>(row: T): T =>
   JSON.parse(
     JSON.stringify(row, (name, value) => {
       if (name === "request") return undefined;
@@ -49,7 +49,7 @@ export const readLife = async (reads: StoreReads, id: string, collectMs: number)
     readWriters(reads, record.seq),
   ]);
   const moved = movements.map(({ atMs, kind, credits, from, to, attemptN }) => ({ atMs, kind, credits, from, to, attemptN }));
-  const lines = journal.map((line) => ({ ...tellable(line), ...writerOf(line.version) }));
+  const lines = journal.map((line) => ({ ...isReplayable(line), ...writerOf(line.version) }));
   const given = { createdAtMs: record.createdAtMs, collectMs, ...agreed, journal: lines, movements: moved };
-  return { record, given, attempts: attempts.map(tellable) };
+  return { record, given, attempts: attempts.map(isReplayable) };
 };

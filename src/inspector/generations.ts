@@ -1,23 +1,23 @@
 // The generations on stage: what had not ended is read when somebody begins to look on, and every commit is followed from then on.
 
 import type { GenerationRecord, Json, PlannedRoute } from "../domain/types.ts";
-import type { Watch } from "../generations/post-commit.ts";
-import type { AdmitDeed, StepDeed } from "../store/mutations.ts";
+import type { CommitListener } from "../generations/post-commit.ts";
+import type { AdmitGeneration, ApplyTransition } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { Cast, Happened, Known } from "./actor-registry.ts";
+import type { ActorRegistry, Happened, Known } from "./actor-registry.ts";
 import { definitionOf, pathOf } from "./definitions.ts";
 import type { ActorRow } from "./dto.ts";
 import { readWriters } from "./generation-history.ts";
-import { type Elsewhere, type ElsewhereParts, openElsewhere } from "./remote-actors.ts";
-import { lookOf, memoryOf } from "./snapshot-view.ts";
+import { createRemoteActors, type Elsewhere, type RemoteActorsDeps } from "./remote-actors.ts";
+import { memoryOf, snapshotView } from "./snapshot-view.ts";
 
-export type GenerationParts = {
+export type GenerationDeps = {
   reads: Pick<StoreReads, "unfinished" | "openGenerations" | "findGeneration" | "account" | "journalOf" | "nodes">;
-  watch: Watch;
+  watch: CommitListener;
   /** Whether the actor of a generation is in memory. */
   isAwake: (seq: number) => boolean;
   /** The other nodes that share the store; null where this process alone writes. */
-  elsewhere: ElsewhereParts | null;
+  elsewhere: RemoteActorsDeps | null;
   /** Whether prompts are shown. */
   prompts: boolean;
   /** Lets everything else have its turn. */
@@ -38,7 +38,7 @@ const routeIn = (frozen: string | null, plan: readonly PlannedRoute[]): string |
   return current ? plan[current.route]?.routeId : undefined;
 };
 
-export const openGenerations = (parts: GenerationParts, cast: Cast) => {
+export const createGenerations = (parts: GenerationDeps, cast: ActorRegistry) => {
   const { reads, watch, isAwake } = parts;
   /** Accounts by their row number; asked for once each. */
   const accounts = new Map<number, ActorRow["account"] | Promise<void>>();
@@ -93,17 +93,17 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
     if (known && !(known instanceof Promise)) row.account = known;
     if (route !== undefined) row.route = route;
     if (node !== undefined) row.node = node;
-    const one: Known = { row, seq: of.seq, version, look: lookOf(state, frozen, plan), definition };
+    const one: Known = { row, seq: of.seq, version, look: snapshotView(state, frozen, plan), definition };
     plans.set(one, plan);
     if (cast.enter(one) && row.account === undefined) nameAccount(one, of.accountSeq);
     return one;
   };
 
-  const admitted = (deed: AdmitDeed): void => {
+  const admitted = (deed: AdmitGeneration): void => {
     if (!cast.find(deed.id)) enter({ ...deed, attempts: 0 }, "queued", null, deed.plan, 0);
   };
 
-  const stepped = (deed: StepDeed, record: GenerationRecord): void => {
+  const stepped = (deed: ApplyTransition, record: GenerationRecord): void => {
     const { event, stateAfter, snapshot, version, atMs } = deed;
     if (elsewhere?.holdsBack(cast.find(record.id), deed, record)) return;
     const one = cast.find(record.id) ?? enter(record, version === 1 ? "queued" : "", snapshot, [], version - 1);
@@ -118,7 +118,7 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
       return;
     }
     one.version = version;
-    one.look = lookOf(stateAfter, snapshot, plans.get(one) ?? []);
+    one.look = snapshotView(stateAfter, snapshot, plans.get(one) ?? []);
     const { row } = one;
     row.actor = "live";
     if (elsewhere) row.node = elsewhere.own;
@@ -135,7 +135,7 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
   const elsewhere: Elsewhere | null =
     parts.elsewhere === null
       ? null
-      : openElsewhere({ ...parts.elsewhere, cast, enter, left, stepped, requestShown: parts.prompts ? beginningOf : null });
+      : createRemoteActors({ ...parts.elsewhere, cast, enter, left, stepped, requestShown: parts.prompts ? beginningOf : null });
   const unfinished = parts.elsewhere?.neighbours.unfinished ?? reads.unfinished;
 
   const read = async (mine: number): Promise<void> => {
@@ -151,7 +151,7 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
         const attempts = Number(memoryOf(snapshot).tried ?? 0);
         if (known) {
           plans.set(known, plan);
-          if (known.version === version) known.look = lookOf(state, snapshot, plan);
+          if (known.version === version) known.look = snapshotView(state, snapshot, plan);
         } else if (!endedMeanwhile.has(id)) {
           const one = enter({ ...found, model: models.get(found.seq) ?? "", attempts }, state, snapshot, plan, version);
           elsewhere?.read(one, snapshot, plan);

@@ -1,19 +1,19 @@
 // The hub: brings the actors on stage when somebody begins to look on, lets them go with the last, and sends what happened twenty times a second.
 import type { Socket, SocketLife } from "../http/websocket-upgrade.ts";
 import type { Admitted } from "./access.ts";
-import { openCast } from "./actor-registry.ts";
-import { type Guest, openGuests } from "./external-actors.ts";
+import { createActorRegistry } from "./actor-registry.ts";
+import { createExternalActors, type Guest } from "./external-actors.ts";
 import { audienceOf } from "./field-allowlist.ts";
-import { type GenerationParts, openGenerations } from "./generations.ts";
-import { type MachineryParts, openMachinery } from "./system-actors.ts";
-import { openFrameViewer, openPageViewer, type Viewer } from "./viewers.ts";
+import { createGenerations, type GenerationDeps } from "./generations.ts";
+import { createSystemActors, type SystemActorsDeps } from "./system-actors.ts";
+import { createFrameViewer, createPageViewer, type Viewer } from "./viewers.ts";
 
 /** Codes of a WebSocket that is closed. */
 const POLICY = 1008;
 const TRY_AGAIN = 1013;
 
-export type HubParts = GenerationParts &
-  MachineryParts & {
+export type HubDeps = GenerationDeps &
+  SystemActorsDeps & {
     /** Whether prompts are shown. */
     prompts: boolean;
     counts: () => { queued: number; running: number; awake: number };
@@ -34,9 +34,9 @@ const NOT_ANY_MORE = 1008;
 /** "Try again later", of RFC 6455's registry. */
 const FULL = 1013;
 
-export type Hub = ReturnType<typeof openHub>;
+export type Hub = ReturnType<typeof createHub>;
 
-export const openHub = (parts: HubParts) => {
+export const createHub = (parts: HubDeps) => {
   const { nowMs, prompts } = parts;
   const viewers = new Map<Viewer, Socket>();
   const sockets = new Set<Socket>();
@@ -58,10 +58,10 @@ export const openHub = (parts: HubParts) => {
       }
     if (isMore) arm();
   };
-  const cast = openCast(arm);
-  const generations = openGenerations(parts, cast);
-  const machinery = openMachinery(parts, cast);
-  const guests = openGuests(cast, nowMs);
+  const cast = createActorRegistry(arm);
+  const generations = createGenerations(parts, cast);
+  const machinery = createSystemActors(parts, cast);
+  const guests = createExternalActors(cast, nowMs);
 
   const tick = (): void => {
     generations.look();
@@ -129,7 +129,7 @@ export const openHub = (parts: HubParts) => {
         const audience = audienceOf(role, prompts);
         const { historyOf } = generations;
         const told = { hello: { prompts, role }, changed: arm, failed: parts.failed };
-        const viewer = openPageViewer({ socket, cast, nowMs, audience, historyOf, ...told });
+        const viewer = createPageViewer({ socket, cast, nowMs, audience, historyOf, ...told });
         enter(viewer, socket);
         return {
           received: (text) => {
@@ -146,7 +146,7 @@ export const openHub = (parts: HubParts) => {
         let guest: Guest | null = null;
         let viewer: Viewer | null = null;
         const waits = setTimeout(() => {
-          viewer = openFrameViewer({ socket, cast, nowMs, audience: audienceOf(admitted.role, prompts) });
+          viewer = createFrameViewer({ socket, cast, nowMs, audience: audienceOf(admitted.role, prompts) });
           enter(viewer, socket);
         }, SILENCE_MS);
         return {

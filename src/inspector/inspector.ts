@@ -1,18 +1,18 @@
 // The inspector as the rest of the house sees it: two paths that take sockets and the way to a token; what is behind is loaded by the first viewer.
 
 import type { Admit } from "../http/websocket-upgrade.ts";
-import type { Actor, OfficeDeed, OfficeOutcome } from "../store/mutations.ts";
-import { type IsAtHome, type IsStillIn, isEnabled, openPass, type PassParts, type Role } from "./access.ts";
-import type { Hub, HubParts } from "./hub.ts";
+import type { AdminMutation, AdminResult, Principal } from "../store/mutations.ts";
+import { type AccessDeps, createAccess, type IsAtHome, type IsStillIn, isEnabled, type Role } from "./access.ts";
+import type { Hub, HubDeps } from "./hub.ts";
 
-export type InspectorParts = Omit<HubParts, "prompts"> &
-  PassParts & {
+export type InspectorDeps = Omit<HubDeps, "prompts"> &
+  AccessDeps & {
     /** Tells the audit log of each token that is made. */
-    post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+    post: (deed: AdminMutation) => Promise<AdminResult>;
   };
 
 /** A token is good for connecting until its time is over, in the role of whoever asked for it. @param by who that is, for the audit log */
-export type IssueToken = (role: Role, by: Actor, isStillIn?: IsStillIn) => { token: string; expiresAtMs: number };
+export type IssueToken = (role: Role, by: Principal, isStillIn?: IsStillIn) => { token: string; expiresAtMs: number };
 
 export type Inspector = {
   sockets: readonly { path: string; admit: Admit }[];
@@ -23,13 +23,13 @@ export type Inspector = {
   stop: () => void;
 };
 
-export const openInspector = (parts: InspectorParts): Inspector => {
-  const pass = openPass(parts);
+export const createInspector = (parts: InspectorDeps): Inspector => {
+  const pass = createAccess(parts);
   let hub: Promise<Hub> | null = null;
   let opened: Hub | null = null;
   const loaded = (): Promise<Hub> => {
-    hub ??= import("./hub.ts").then(({ openHub }) => {
-      opened = openHub({ ...parts, prompts: parts.settings.inspector.prompts });
+    hub ??= import("./hub.ts").then(({ createHub }) => {
+      opened = createHub({ ...parts, prompts: parts.settings.inspector.prompts });
       return opened;
     });
     return hub;

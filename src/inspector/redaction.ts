@@ -2,13 +2,13 @@
 import type { Replayed } from "../../actors/replay/replay.ts";
 import type { FailureClass, JsonObject } from "../domain/types.ts";
 import type { Life } from "./generation-history.ts";
-import type { LifeTold } from "./generation-history-dto.ts";
+import type { GenerationHistoryDto } from "./generation-history-dto.ts";
 
 /**
  * Who looks at it. `member`: the account's own people, who are told of no route and no provider; `words`: operators and viewers, but neither
  * prompts nor what providers say, which may repeat them; `prompts`: the prompts too; `everything`: also what providers say.
  */
-export type Onlooker = "member" | "words" | "prompts" | "everything";
+export type ViewerRole = "member" | "words" | "prompts" | "everything";
 
 type Event = Replayed["journal"][number]["event"];
 const HIDDEN = "hidden";
@@ -46,7 +46,7 @@ const forMember = (event: Event, nameOf: (routeId: unknown) => string): Event =>
 };
 
 /** @param input what was asked for; told only where prompts are shown. */
-export const tellLife = ({ record, given }: Life, onlooker: Onlooker, input: JsonObject | null): LifeTold => {
+export const redactHistory = ({ record, given }: Life, onlooker: ViewerRole, input: JsonObject | null): GenerationHistoryDto => {
   const isMember = onlooker === "member";
   const order = given.plan.map(({ routeId }) => routeId);
   const nameOf = (routeId: unknown) => `Route ${order.indexOf(String(routeId)) + 1}`;

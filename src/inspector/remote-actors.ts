@@ -1,18 +1,18 @@
 // Generations of other nodes on stage: what was read of them is told as if it were committed here, step by step, in the order of their versions.
 
-import type { ChangeElsewhere, Neighbours } from "../cluster/remote-changes.ts";
+import type { ChangeElsewhere, RemoteChanges } from "../cluster/remote-changes.ts";
 import type { GenerationRecord, PlannedRoute } from "../domain/types.ts";
-import type { StepDeed } from "../store/mutations.ts";
-import type { Cast, Known } from "./actor-registry.ts";
-import { lookAt, lookOf, type Stand, standAfter, standAtBeginning, standOf } from "./snapshot-view.ts";
+import type { ApplyTransition } from "../store/mutations.ts";
+import type { ActorRegistry, Known } from "./actor-registry.ts";
+import { type Stand, snapshotView, standAfter, standAtBeginning, standOf, viewSnapshot } from "./snapshot-view.ts";
 
-export type ElsewhereParts = {
-  neighbours: Neighbours;
+export type RemoteActorsDeps = {
+  neighbours: RemoteChanges;
   /** What collecting may take, by the settings: machines remember it, and the journal does not say it. */
   collectMs: number;
 };
-type Parts = ElsewhereParts & {
-  cast: Cast;
+type Parts = RemoteActorsDeps & {
+  cast: ActorRegistry;
   /** Puts one on stage. */
   enter: (
     of: ChangeElsewhere["record"],
@@ -26,16 +26,16 @@ type Parts = ElsewhereParts & {
   left: (one: Known) => void;
   /** What is shown of a request; null: that there was one. */
   requestShown: ((request: string) => string) | null;
-  stepped: (deed: StepDeed, record: GenerationRecord) => void;
+  stepped: (deed: ApplyTransition, record: GenerationRecord) => void;
 };
 
-type Held = { deed: StepDeed; record: GenerationRecord };
+type Held = { deed: ApplyTransition; record: GenerationRecord };
 /** Steps of this node that wait for what was written before them, of one generation: a machine makes few while a look is under way. */
 const MOST_HELD = 50;
 
-export type Elsewhere = ReturnType<typeof openElsewhere>;
+export type Elsewhere = ReturnType<typeof createRemoteActors>;
 
-export const openElsewhere = ({ neighbours, collectMs, cast, enter, left, requestShown, stepped }: Parts) => {
+export const createRemoteActors = ({ neighbours, collectMs, cast, enter, left, requestShown, stepped }: Parts) => {
   const { own } = neighbours;
   /** By generation: steps of this node that came before what the node before it has written was read. */
   const held = new Map<string, Held[]>();
@@ -56,7 +56,7 @@ export const openElsewhere = ({ neighbours, collectMs, cast, enter, left, reques
       const isEnd = stateAfter === "succeeded" || stateAfter === "failed";
       const isWritten = isLast && snapshot !== null && change.version === version;
       stand = isWritten ? standOf(snapshot, plan) : standAfter(stand, line);
-      one.look = isWritten || isEnd ? lookOf(stateAfter, snapshot, plan) : lookAt(stateAfter, stand, plan);
+      one.look = isWritten || isEnd ? snapshotView(stateAfter, snapshot, plan) : viewSnapshot(stateAfter, stand, plan);
       const from = one.row.state === "" ? null : one.row.state;
       one.version = version;
       one.row.actor = "live";
@@ -110,7 +110,7 @@ export const openElsewhere = ({ neighbours, collectMs, cast, enter, left, reques
       if (snapshot !== null) stands.set(one, standOf(snapshot, plan));
     },
     /** Whether a step of this node has to wait: what the node before it has written was not read yet. */
-    holdsBack: (one: Known | undefined, deed: StepDeed, record: GenerationRecord): boolean => {
+    holdsBack: (one: Known | undefined, deed: ApplyTransition, record: GenerationRecord): boolean => {
       if (one === undefined || deed.version <= one.version + 1) return false;
       const waiting = held.get(record.id) ?? [];
       if (waiting.length >= MOST_HELD) return false;

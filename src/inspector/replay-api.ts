@@ -2,19 +2,19 @@
 import { refuse } from "../domain/api-errors.ts";
 import type { StoreReads } from "../store/store.ts";
 import { readLife } from "./generation-history.ts";
-import type { LifeTold } from "./generation-history-dto.ts";
-import { type Onlooker, tellLife } from "./redaction.ts";
+import type { GenerationHistoryDto } from "./generation-history-dto.ts";
+import { redactHistory, type ViewerRole } from "./redaction.ts";
 
 export type ReplayParts = { store: StoreReads; collectMs: number };
 /** Operators and viewers look at every generation, members at those of their account. */
-export type Asker = { onlooker: Exclude<Onlooker, "member"> } | { onlooker: "member"; accountSeq: number | null };
+export type Asker = { onlooker: Exclude<ViewerRole, "member"> } | { onlooker: "member"; accountSeq: number | null };
 
 /** @throws Refusal (not_found) also for one of another account: that it exists is not told. */
-export const replayOf = async ({ store, collectMs }: ReplayParts, id: string, asker: Asker): Promise<LifeTold> => {
+export const replayOf = async ({ store, collectMs }: ReplayParts, id: string, asker: Asker): Promise<GenerationHistoryDto> => {
   const life = await readLife(store, id, collectMs);
   if (!life || (asker.onlooker === "member" && life.record.accountSeq !== asker.accountSeq))
     return refuse("not_found", "There is no generation with this id here.");
   const isToldInput = asker.onlooker === "prompts" || asker.onlooker === "everything";
   const input = isToldInput ? await store.inputOf(life.record.seq) : undefined;
-  return tellLife(life, asker.onlooker, input?.raw ?? null);
+  return redactHistory(life, asker.onlooker, input?.raw ?? null);
 };

@@ -4,16 +4,16 @@ import { thaw } from "../../actors/generation/snapshot.ts";
 import { beginning } from "../../actors/replay/dry-run.ts";
 import { followed, type WrittenStep } from "../../actors/replay/replay.ts";
 import type { Json, JsonObject, PlannedRoute } from "../domain/types.ts";
-import type { Look } from "./actor-registry.ts";
+import type { ActorView } from "./actor-registry.ts";
 import { nestedOf } from "./definitions.ts";
 import { shownContext } from "./field-allowlist.ts";
 
 export const memoryOf = (frozen: string | null): JsonObject =>
   frozen === null ? {} : (JSON.parse(frozen) as { memory: JsonObject }).memory;
 
-const statusOf = (state: string): Look["status"] => (state === "succeeded" || state === "failed" ? "done" : "active");
+const statusOf = (state: string): ActorView["status"] => (state === "succeeded" || state === "failed" ? "done" : "active");
 
-export const lookOf = (state: string, frozen: string | null, plan: readonly PlannedRoute[]): Look => ({
+export const snapshotView = (state: string, frozen: string | null, plan: readonly PlannedRoute[]): ActorView => ({
   status: statusOf(state),
   value: () => nestedOf(state),
   context: () => shownContext(memoryOf(frozen), plan as unknown as Json),
@@ -35,7 +35,7 @@ export const standOf = (frozen: string, plan: readonly PlannedRoute[]): Stand =>
 export const standAfter = (before: Stand, line: WrittenStep): Stand => once(() => followed(before(), line));
 
 /** A step that another one followed before its snapshot was read: its memory is what the machine makes of the journal. */
-export const lookAt = (state: string, stand: Stand, plan: readonly PlannedRoute[]): Look => ({
+export const viewSnapshot = (state: string, stand: Stand, plan: readonly PlannedRoute[]): ActorView => ({
   status: statusOf(state),
   value: () => nestedOf(state),
   context: () => {

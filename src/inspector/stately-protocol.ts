@@ -1,12 +1,12 @@
 // The frames of the open protocol of `@statelyai/inspect`: made of what we know of an actor, and read from what a stranger sends.
 import type { JsonObject } from "../domain/types.ts";
-import type { Happened, Known, Look } from "./actor-registry.ts";
+import type { ActorView, Happened, Known } from "./actor-registry.ts";
 import { type Audience, shownEvent } from "./field-allowlist.ts";
 
 /** The version of the protocol that is spoken; whoever reads it insists on a text. */
 const VERSION = "0.7.2";
 
-const snapshotOf = ({ status, value, context }: Look) => ({
+const snapshotOf = ({ status, value, context }: ActorView) => ({
   ...{ status, value: value(), context: context() },
   ...{ children: {}, historyValue: {}, tags: [] },
 });
@@ -35,7 +35,7 @@ export const openEvent = (of: Known, { event, type, request }: Happened, audienc
   of.row.kind === "guest" ? { ...event, type } : { type, ...shownEvent(event, audience, request) };
 
 /** The event and what it led to: two frames, in a line each. */
-export const stepFrames = (of: Known, happened: Happened, look: Look, audience: Audience): string => {
+export const stepFrames = (of: Known, happened: Happened, look: ActorView, audience: Audience): string => {
   const event = openEvent(of, happened, audience);
   const about = { event, sessionId: of.row.id, rootId: rootOf(of), ...nodeIn(happened.node), ...common(happened.atMs) };
   return `${JSON.stringify({ type: "@xstate.event", ...(happened.source === undefined ? {} : { sourceId: happened.source }), ...about })}\n${JSON.stringify(

@@ -1,15 +1,20 @@
 // The service's own machines on stage, beside the generations: the health of each route that was ever judged, and the ledger.
-import type { HealthDesk, Judged } from "../../actors/circuit-breaker/registry.ts";
+import type { CircuitBreakers, Judged } from "../../actors/circuit-breaker/registry.ts";
 import type { Ledger } from "../../actors/ledger.ts";
 import type { JsonObject } from "../domain/types.ts";
-import type { Watch } from "../generations/post-commit.ts";
-import type { Cast, Known, Look } from "./actor-registry.ts";
+import type { CommitListener } from "../generations/post-commit.ts";
+import type { ActorRegistry, ActorView, Known } from "./actor-registry.ts";
 import { definitionOf } from "./definitions.ts";
 
-export type MachineryParts = { health: HealthDesk; ledger: Pick<Ledger, "actor">; watch: Watch; nowMs: () => number };
+export type SystemActorsDeps = {
+  health: CircuitBreakers;
+  ledger: Pick<Ledger, "actor">;
+  watch: CommitListener;
+  nowMs: () => number;
+};
 
-type Snapshot = { status: Look["status"]; value: string; context: unknown };
-const lookOf = ({ status, value, context }: Snapshot): Look => ({
+type Snapshot = { status: ActorView["status"]; value: string; context: unknown };
+const lookOf = ({ status, value, context }: Snapshot): ActorView => ({
   status,
   value: () => value,
   context: () => (context ?? {}) as JsonObject,
@@ -17,7 +22,7 @@ const lookOf = ({ status, value, context }: Snapshot): Look => ({
 
 const LEDGER = "ledger";
 
-export const openMachinery = ({ health, ledger, watch, nowMs }: MachineryParts, cast: Cast) => {
+export const createSystemActors = ({ health, ledger, watch, nowMs }: SystemActorsDeps, cast: ActorRegistry) => {
   /** What changed a route's state, until that is on disk. */
   const unwritten = new Map<string, Judged[]>();
   let leaveLedger: () => void = () => undefined;

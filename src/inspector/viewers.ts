@@ -1,6 +1,6 @@
 // Whoever looks on: each has a place in the ring of what happened and is sent what came since, as fast as it reads and never faster.
 import type { Socket } from "../http/websocket-upgrade.ts";
-import type { Cast, Change, Happened, Known } from "./actor-registry.ts";
+import type { ActorRegistry, Change, Happened, Known } from "./actor-registry.ts";
 import type { ActorRow, ChosenActor, LiveBatch, SeenEvent, Totals } from "./dto.ts";
 import { type Audience, shownEvent } from "./field-allowlist.ts";
 import { actorFrame, leftOutFrame, stepFrames } from "./stately-protocol.ts";
@@ -21,7 +21,7 @@ const AT_ONCE = 500;
 
 type Place = { next: number; leftOut: number };
 /** The changes since a place, at most some; what the ring has lost is counted. */
-const since = (cast: Cast, place: Place, most: number): Change[] => {
+const since = (cast: ActorRegistry, place: Place, most: number): Change[] => {
   const { first, next } = cast.span();
   if (place.next < first) {
     place.leftOut += first - place.next;
@@ -53,10 +53,10 @@ const seenEvent = (no: number, { id, kind }: ActorRow, happened: Happened | null
 };
 
 /** The live page: rows and events in batches of JSON. */
-export const openPageViewer = (
+export const createPageViewer = (
   of: {
     socket: Socket;
-    cast: Cast;
+    cast: ActorRegistry;
     nowMs: () => number;
     audience: Audience;
     historyOf: (one: Known) => Promise<Happened[]>;
@@ -144,7 +144,12 @@ export const openPageViewer = (
 };
 
 /** A receiver of the open protocol: a frame for each machine in memory, then two for each event. */
-export const openFrameViewer = (of: { socket: Socket; cast: Cast; nowMs: () => number; audience: Audience }): Viewer => {
+export const createFrameViewer = (of: {
+  socket: Socket;
+  cast: ActorRegistry;
+  nowMs: () => number;
+  audience: Audience;
+}): Viewer => {
   const { socket, cast, nowMs, audience } = of;
   const place: Place = { next: cast.span().next, leftOut: 0 };
   let rows: Iterator<Known> | null = cast.all();

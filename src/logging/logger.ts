@@ -32,7 +32,7 @@ const openStamp = () => {
 };
 
 /** What the log needs to know of where it goes. */
-export type LogPlace = {
+export type LogTarget = {
   /** Standard error is a person's terminal. */
   isTty: boolean;
   colour: boolean;
@@ -42,7 +42,7 @@ export type LogPlace = {
  * The service's log on standard error (standard output belongs to commands): JSON lines, or lines for people on a terminal. What is logged in one turn of the event loop is
  * printed at its end, one line behind the other, and written at once: both cost a third of what they cost by themselves.
  */
-export const openLog = (settings: Settings["log"], { isTty, colour }: LogPlace = { isTty: false, colour: false }): Log => {
+export const openLog = (settings: Settings["log"], { isTty, colour }: LogTarget = { isTty: false, colour: false }): Log => {
   const isPretty = settings.format === "pretty" || (settings.format === "auto" && isTty);
   const stamp = openStamp();
   let waiting: { event: EventName; fields: string; atMs: number }[] = [];

@@ -6,7 +6,7 @@ const MEMORY_BYTES = 256 * 1024;
 
 type Piece = { start: number; end: number; isOnDisk: boolean; at: number };
 
-export type KeptBytes = {
+export type ByteCache = {
   /** Adds bytes that lie at `start` in the file. */
   add(start: number, bytes: Uint8Array): Promise<void>;
   /** The end of what is known without a gap from `start` on; `start` itself where its byte is not known. */
@@ -19,7 +19,7 @@ export type KeptBytes = {
 };
 
 /** @param spool opens the file on disk, when it is wanted */
-export const openKeptBytes = (spool: () => Promise<Incoming>): KeptBytes => {
+export const createByteCache = (spool: () => Promise<Incoming>): ByteCache => {
   let memory = new Uint8Array(32 * 1024);
   let inMemory = 0;
   let incoming: Incoming | undefined;

@@ -3,15 +3,15 @@
 import { judged } from "../domain/delivery-check.ts";
 import type { MediaKind, Output, ResultFile, StoredFile } from "../domain/types.ts";
 import type { Spool } from "../files/inline-spool.ts";
-import { type Files, type Incoming, isSpooled, StorageAway, StorageRefused } from "../files/port.ts";
+import { type Files, type Incoming, isSpooled, StorageRefused, StorageUnavailable } from "../files/port.ts";
 import { Unreadable } from "./byte-source.ts";
 import { type FetchOptions, guardedFetch } from "./guarded-fetch.ts";
-import { type KindOptions, openBringIntoKind, type Ready } from "./normalize-result.ts";
-import { openHolding } from "./pending-store-buffer.ts";
+import { createNormalizeResult, type KindOptions, type Ready } from "./normalize-result.ts";
+import { createPendingStoreBuffer } from "./pending-store-buffer.ts";
 import type { CollectOutcome, FileFailure, Media } from "./port.ts";
 import { receiveBody, UnreadableResult } from "./receive-file.ts";
 import { Busy } from "./sandbox/sandbox.ts";
-import { openPool, type Pool } from "./semaphore.ts";
+import { createSemaphore, type Pool } from "./semaphore.ts";
 
 export type CollectOptions = KindOptions & {
   files: Pick<Files, "receive" | "objectOf">;
@@ -98,10 +98,10 @@ const discard = async (all: readonly Incoming[]): Promise<void> => {
 /** Fetches one result into a file of ours that nobody sees yet. */
 const openReceive = (options: CollectOptions) => {
   const { files, spool, fetchFor, resultBytes, idleMs, placesPerProvider } = options;
-  const bringIntoKind = openBringIntoKind(options);
+  const bringIntoKind = createNormalizeResult(options);
   const pools = new Map<string, Pool>();
   const poolOf = (provider: string): Pool => {
-    const pool = pools.get(provider) ?? openPool(placesPerProvider);
+    const pool = pools.get(provider) ?? createSemaphore(placesPerProvider);
     pools.set(provider, pool);
     return pool;
   };
@@ -150,10 +150,10 @@ const openReceive = (options: CollectOptions) => {
 };
 
 /** Makes `collect` of the port. */
-export const openCollect = (options: CollectOptions): Media["collect"] => {
+export const createDownloadResults = (options: CollectOptions): Media["collect"] => {
   const receive = openReceive(options);
   /** By attempt: its job has one result, whatever links lead to it. */
-  const holding = openHolding<Brought>(({ good }) => void discard(good.map(({ incoming }) => incoming)));
+  const holding = createPendingStoreBuffer<Brought>(({ good }) => void discard(good.map(({ incoming }) => incoming)));
 
   /**
    * One after the other, so that a generation takes one place of its provider at a time. A file that is given up does not lose the others;
@@ -203,10 +203,10 @@ export const openCollect = (options: CollectOptions): Media["collect"] => {
       const lost = brought.lost.map(({ detail }) => detail);
       return { kind: "collected", output, ...(lost.length > 0 ? { lost } : {}), ...(odd ? { odd } : {}) };
     } catch (error) {
-      isHeld = error instanceof StorageAway && brought !== undefined;
+      isHeld = error instanceof StorageUnavailable && brought !== undefined;
       if (isHeld && brought) holding.put(key, brought);
       // Without a child nothing is known of the file, and the provider is not to blame: it waits as it does for a disk.
-      if (error instanceof StorageAway && error.againAtMs !== undefined)
+      if (error instanceof StorageUnavailable && error.againAtMs !== undefined)
         return { kind: "storage-refused", detail: error.message, againAtMs: error.againAtMs };
       if (error instanceof Busy) return { kind: "storage-refused", detail: error.message, againAtMs: 0 };
       if (error instanceof StorageRefused) return { kind: "storage-refused", detail: error.message };

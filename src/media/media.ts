@@ -3,14 +3,14 @@
 import type { Spool } from "../files/inline-spool.ts";
 import type { Copies } from "../files/input-copies.ts";
 import type { Files } from "../files/port.ts";
-import { openCollect } from "./download-results.ts";
+import { createDownloadResults } from "./download-results.ts";
 import type { AllowsHost } from "./host-allowlist.ts";
 import { inlinePieces, startOf } from "./inline-files.ts";
-import { openPin } from "./pin-input.ts";
+import { createPinInput } from "./pin-input.ts";
 import type { Media } from "./port.ts";
-import { openProbe } from "./probe.ts";
+import { createProbe } from "./probe.ts";
 import { READ_BUDGET, type ReadBudget } from "./range-reader.ts";
-import { lookAt } from "./result-kinds.ts";
+import { kindOfHeader } from "./result-kinds.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 import type { Resolve } from "./ssrf-guard.ts";
 
@@ -50,7 +50,7 @@ const NO_TYPE = "application/octet-stream";
 
 const noPins = () => Promise.reject(new Error("nothing is pinned here"));
 
-export const openMedia = (options: MediaOptions): Media => {
+export const createMedia = (options: MediaOptions): Media => {
   const { files, spool, pins, keyFor, allows, allowsResult, resultBytes, sandbox, timeouts, budget, resolve, ca, guard } =
     options;
   const how = { ...(resolve ? { resolve } : {}), ...(ca === undefined ? {} : { ca }), ...(guard ? { guard } : {}) };
@@ -63,12 +63,12 @@ export const openMedia = (options: MediaOptions): Media => {
           const pieces = await inlinePieces(result);
           if (pieces === undefined) return result;
           const { content: _, ...announced } = result;
-          const look = lookAt(startOf(pieces), [result.mime]);
+          const look = kindOfHeader(startOf(pieces), [result.mime]);
           return { ...announced, url: await keep(ref, at + 1, pieces, look.sort === "file" ? look.mime : NO_TYPE) };
         }),
       );
   return {
-    measure: openProbe({
+    measure: createProbe({
       fetch: { allows, ...how },
       files,
       sandbox,
@@ -78,7 +78,7 @@ export const openMedia = (options: MediaOptions): Media => {
       places: MEASURING_PLACES,
       placesPerAccount: PLACES_PER_ACCOUNT,
     }),
-    pin: pins ? openPin({ ...pins, sandbox, fetch: { allows, ...how } }) : noPins,
+    pin: pins ? createPinInput({ ...pins, sandbox, fetch: { allows, ...how } }) : noPins,
     copyOf: async (generationId, copy) => pins?.copies.open(generationId, copy),
     hasCopy: async (generationId, copy) => (await pins?.copies.has(generationId, copy)) ?? false,
     keepInline: keepBy(spool.keep),
@@ -89,7 +89,7 @@ export const openMedia = (options: MediaOptions): Media => {
             Promise.all(results.map(async (one) => ({ ...one, url: await share(one.url, one.mime ?? NO_TYPE) }))),
         }
       : {}),
-    collect: openCollect({
+    collect: createDownloadResults({
       files,
       spool,
       sandbox,

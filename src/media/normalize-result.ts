@@ -10,7 +10,7 @@ import type { Arrived } from "./receive-file.ts";
 import { soundOnly } from "./result-kinds.ts";
 import type { Source } from "./sandbox/child-process.ts";
 import { inMemory, onDisk, type Sandbox } from "./sandbox/sandbox.ts";
-import { openPool } from "./semaphore.ts";
+import { createSemaphore } from "./semaphore.ts";
 
 export type KindOptions = {
   files: Pick<Files, "receive">;
@@ -56,8 +56,8 @@ type Fresh = { generationId: string; n: number; kind: MediaKind; provider: strin
 /** A file that is to become another. */
 type Task = Fresh & { source: () => Source; before: Inspection; signal: AbortSignal; undo: Incoming[] };
 
-export const openBringIntoKind = ({ files, sandbox, resultBytes, convertPixels }: KindOptions) => {
-  const line = openPool(CONVERTED_AT_A_TIME);
+export const createNormalizeResult = ({ files, sandbox, resultBytes, convertPixels }: KindOptions) => {
+  const line = createSemaphore(CONVERTED_AT_A_TIME);
 
   const make = async (task: Task, to: Target): Promise<Ready | undefined> => {
     const { generationId, n, provider, before, signal, undo } = task;

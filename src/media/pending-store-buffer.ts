@@ -3,14 +3,14 @@
 /** Who waits for our storage comes every few seconds; what nobody has come for in this time was given up. */
 const HELD_MS = 600_000;
 
-export type Holding<T> = {
+export type PendingStoreBuffer<T> = {
   put(key: string, what: T): void;
   /** What is held under a key; it is its taker's then. */
   take(key: string): T | undefined;
 };
 
 /** @param drop lets go of what nobody came for */
-export const openHolding = <T>(drop: (what: T) => void, heldMs = HELD_MS): Holding<T> => {
+export const createPendingStoreBuffer = <T>(drop: (what: T) => void, heldMs = HELD_MS): PendingStoreBuffer<T> => {
   const held = new Map<string, { what: T; timer: ReturnType<typeof setTimeout> }>();
   const take = (key: string): T | undefined => {
     const found = held.get(key);

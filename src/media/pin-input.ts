@@ -1,13 +1,13 @@
 // Pins an input: its whole file is fetched to our storage, hashed and measured again, so that what was measured is what is sent.
 
-import type { PinAsked } from "../domain/types.ts";
+import type { PinRequest } from "../domain/types.ts";
 import { type Files, type Incoming, StorageRefused } from "../files/port.ts";
 import { giveBack, Unreadable } from "./byte-source.ts";
 import { gathering } from "./chunked-writer.ts";
 import type { Inspection } from "./formats/inspect.ts";
 import { type FetchOptions, guardedFetch } from "./guarded-fetch.ts";
 import type { Media, PinOutcome, PinWanted } from "./port.ts";
-import { openFairLine } from "./sandbox/fair-queue.ts";
+import { createFairQueue } from "./sandbox/fair-queue.ts";
 import { Busy, onDisk, type Sandbox } from "./sandbox/sandbox.ts";
 
 export type PinOptions = {
@@ -83,7 +83,7 @@ const stream = async (response: Response, incoming: Incoming, mostBytes: number)
 /** Why a clip is not what was measured, and so not what was priced; undefined where it is. */
 export const lengthFault = (
   { kind, ms: found, frameMs, isUncounted }: Pick<Inspection, "kind" | "ms" | "frameMs" | "isUncounted">,
-  wanted: PinAsked,
+  wanted: PinRequest,
 ): string | undefined => {
   if (kind !== wanted.kind) return `the file that was fetched is ${kind}, not ${wanted.kind}`;
   const ms = isUncounted ? undefined : found;
@@ -93,8 +93,8 @@ export const lengthFault = (
 };
 
 /** Makes `pin` of the port. */
-export const openPin = ({ fetch, copies, sandbox, mostBytes, timeoutMs, places, share }: PinOptions): Media["pin"] => {
-  const line = openFairLine({ places: places ?? PLACES, perAccount: share ?? SHARE, cost: 1 });
+export const createPinInput = ({ fetch, copies, sandbox, mostBytes, timeoutMs, places, share }: PinOptions): Media["pin"] => {
+  const line = createFairQueue({ places: places ?? PLACES, perAccount: share ?? SHARE, cost: 1 });
 
   /** Fetches it within its time; looking at it has bounds of its own. */
   const receive = async (wanted: PinWanted, signal: AbortSignal, undo: Incoming[]) => {

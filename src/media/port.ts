@@ -1,6 +1,6 @@
 // The port to media: measuring what a request links to, and collecting what a provider delivers.
 import type { Mismatch, Odd, Ordered } from "../domain/delivery-check.ts";
-import type { Measured, MediaKind, MediaLink, Output, PinAsked, PinnedCopy, ResultFile } from "../domain/types.ts";
+import type { Measured, MediaKind, MediaLink, Output, PinnedCopy, PinRequest, ResultFile } from "../domain/types.ts";
 
 export type CollectOutcome =
   /** `lost`: what is wrong with the announced files that were given up; those that are good are in `output`. */
@@ -19,7 +19,7 @@ export type CollectOutcome =
   | { kind: "storage-refused"; detail: string; againAtMs?: number };
 
 /** A link whose file is to be pinned; `sha256`: it must be this very file, which was pinned before. */
-export type PinWanted = PinAsked & { generationId: string; accountSeq: number; url: string; sha256?: string };
+export type PinWanted = PinRequest & { generationId: string; accountSeq: number; url: string; sha256?: string };
 export type PinOutcome =
   | { kind: "pinned"; copy: PinnedCopy }
   /** It cannot be had, or is not what was measured. `why` is our own sentence; `mayPass`: the next moment may have another answer. */

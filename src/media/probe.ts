@@ -8,10 +8,10 @@ import type { Inspection } from "./formats/inspect.ts";
 import { openPictureHeader, type PictureSize, readPictureHeader } from "./formats/picture-header.ts";
 import type { FetchOptions } from "./guarded-fetch.ts";
 import { guardedFetch } from "./guarded-fetch.ts";
-import { Missing, openRemote, type ReadBudget, type Remote } from "./range-reader.ts";
-import { openReadingClock, type ReadingClock } from "./read-deadline.ts";
-import { lookAt } from "./result-kinds.ts";
-import { openFairLine, type Who } from "./sandbox/fair-queue.ts";
+import { createRangeReader, Missing, type ReadBudget, type Remote } from "./range-reader.ts";
+import { createReadDeadline, type ReadingClock } from "./read-deadline.ts";
+import { kindOfHeader } from "./result-kinds.ts";
+import { type Claimant, createFairQueue } from "./sandbox/fair-queue.ts";
 import { Busy, type Sandbox } from "./sandbox/sandbox.ts";
 import { sniff } from "./sniff.ts";
 
@@ -54,17 +54,17 @@ const ofSoManyPixels = (size: PictureSize): PictureSize => {
 };
 /** What a link leads to instead: its kind, or the sort of text that servers send in place of a file. */
 const instead = (prefix: Uint8Array): string => {
-  const look = lookAt(prefix);
+  const look = kindOfHeader(prefix);
   return look.sort === "file" ? look.mime : look.sort === "words" ? look.what : "nothing known";
 };
 
 /** Sound may stand behind bytes that are nothing known; what says that it is something else, or is text, is not looked into. */
-const isOpen = (prefix: Uint8Array): boolean => lookAt(prefix).sort === "unknown";
+const isOpen = (prefix: Uint8Array): boolean => kindOfHeader(prefix).sort === "unknown";
 
 const BUSY = "Too many media links are being read at the moment; send the same request again with the same Idempotency-Key.";
 
 /** One link on its way: whose it is, and the time that its request has. */
-type Trip = { link: MediaLink; who: Who; clock: ReadingClock };
+type Trip = { link: MediaLink; who: Claimant; clock: ReadingClock };
 
 const foundOf = (
   { url, kind }: MediaLink,
@@ -87,8 +87,8 @@ const foundOf = (
 };
 
 /** Makes `measure` of the port. */
-export const openProbe = (options: ProbeOptions) => {
-  const line = openFairLine({ places: options.places, perAccount: options.placesPerAccount, cost: 1 });
+export const createProbe = (options: ProbeOptions) => {
+  const line = createFairQueue({ places: options.places, perAccount: options.placesPerAccount, cost: 1 });
   let spooled = 0;
 
   /**
@@ -121,7 +121,7 @@ export const openProbe = (options: ProbeOptions) => {
     const fetchLink = (headers: Record<string, string>) =>
       guardedFetch(link.url, { ...options.fetch, headers, signal: clock.signal });
     const spool = () => options.files.receive(SPOOL_ID, ++spooled);
-    const remote = await clock.during(() => openRemote(fetchLink, spool, options.budget));
+    const remote = await clock.during(() => createRangeReader(fetchLink, spool, options.budget));
     try {
       const wrong = (what: string) => new Unreadable(`it is ${what}, not ${WANTED[link.kind]}`);
       const sniffed = sniff(remote.prefix);
@@ -165,7 +165,7 @@ export const openProbe = (options: ProbeOptions) => {
    * means; `busy` when there is no room, no place or nothing free to read it with.
    */
   return async (links: readonly MediaLink[], account: string): Promise<Measured[]> => {
-    const clock = openReadingClock(options.timeoutMs, options.waitMs);
+    const clock = createReadDeadline(options.timeoutMs, options.waitMs);
     const finds = new Map<string, Promise<Found>>();
     for (const link of links) {
       const key = `${link.kind} ${link.url}`;

@@ -1,6 +1,6 @@
 // A file on somebody else's server, read by ranges, or from its beginning on where the server has no ranges; either way no further than a bound.
 import type { Incoming } from "../files/port.ts";
-import { type KeptBytes, openKeptBytes } from "./byte-cache.ts";
+import { type ByteCache, createByteCache } from "./byte-cache.ts";
 import { type ByteReader, giveBack, inTurn, Unreadable } from "./byte-source.ts";
 import type { Fetched } from "./guarded-fetch.ts";
 import type { Source } from "./sandbox/child-process.ts";
@@ -69,7 +69,7 @@ const rangeOf = (response: Response, start: number): { end: number; sizeBytes: n
 };
 
 /** A body that is read piece by piece and kept; never more of it than asked for. */
-const openBody = (response: Response, kept: KeptBytes, start: number) => {
+const openBody = (response: Response, kept: ByteCache, start: number) => {
   const reader = response.body?.getReader();
   let at = start;
   let isOver = reader === undefined;
@@ -114,7 +114,7 @@ type Reading = {
   close(): Promise<void>;
 };
 
-const openRanged = (fetchLink: FetchLink, first: Response, budget: ReadBudget, kept: KeptBytes) => {
+const openRanged = (fetchLink: FetchLink, first: Response, budget: ReadBudget, kept: ByteCache) => {
   const { end: firstEnd, sizeBytes } = rangeOf(first, 0);
   const tag = first.headers.get("etag");
   let leftBytes = budget.bytes;
@@ -169,7 +169,7 @@ const openRanged = (fetchLink: FetchLink, first: Response, budget: ReadBudget, k
 };
 
 /** Reads a body that comes in one piece, only as far as somebody looks. */
-const openWhole = (response: Response, budget: ReadBudget, kept: KeptBytes) => {
+const openWhole = (response: Response, budget: ReadBudget, kept: ByteCache) => {
   const announced = Number(response.headers.get("content-length") ?? Number.NaN);
   const body = openBody(response, kept, 0);
   const readTo = async (end: number): Promise<number> => {
@@ -207,9 +207,13 @@ const openFirst = async (fetchLink: FetchLink): Promise<Response> => {
  * @param spool where what does not fit into memory is put while it is looked at; it is never kept.
  * @throws Unreadable
  */
-export const openRemote = async (fetchLink: FetchLink, spool: () => Promise<Incoming>, budget: ReadBudget): Promise<Remote> => {
+export const createRangeReader = async (
+  fetchLink: FetchLink,
+  spool: () => Promise<Incoming>,
+  budget: ReadBudget,
+): Promise<Remote> => {
   const first = await openFirst(fetchLink);
-  const kept = openKeptBytes(spool);
+  const kept = createByteCache(spool);
   const { reading, begin } = first.status === 206 ? openRanged(fetchLink, first, budget, kept) : openWhole(first, budget, kept);
   const turn = inTurn();
   const close = async () => {

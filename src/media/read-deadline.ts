@@ -11,7 +11,7 @@ export type ReadingClock = {
 };
 
 /** @param readMs the time of reading, @param waitMs what may come on top of it in line */
-export const openReadingClock = (readMs: number, waitMs: number): ReadingClock => {
+export const createReadDeadline = (readMs: number, waitMs: number): ReadingClock => {
   const end = new AbortController();
   let isOver: "reading" | "waiting" | undefined;
   let atWork = 0;

@@ -5,7 +5,7 @@ import type { Incoming } from "../files/port.ts";
 import { decoded, Undecodable } from "../http-client/content-encoding.ts";
 import { giveBack, Unreadable } from "./byte-source.ts";
 import { gathering } from "./chunked-writer.ts";
-import { isClear, LONG_LOOK_BYTES, LOOK_BYTES, type Look, lookAt } from "./result-kinds.ts";
+import { HEADER_BYTES, type HeaderBytes, isClear, kindOfHeader, LONG_HEADER_BYTES } from "./result-kinds.ts";
 
 /** Names the bytes that came, so that two tries at a file can be told apart; `isOurs`: they are all there, and only we cannot read them. */
 export class UnreadableResult extends Unreadable {
@@ -62,7 +62,7 @@ class Passage {
   }
   /** A refusal of a body of which only the beginning was looked at. */
   refuse(message: string, isOurs = false): UnreadableResult {
-    const head = this.start.subarray(0, LOOK_BYTES);
+    const head = this.start.subarray(0, HEADER_BYTES);
     return new UnreadableResult(message, hashOf("look", `${this.announced} ${this.tag} `, head), isOurs);
   }
   /** A refusal of a body that ended before it was whole, or is too large. */
@@ -105,7 +105,7 @@ const each = async function* (next: NextPiece): AsyncGenerator<Uint8Array> {
 
 const UNKNOWN_SOUND = "audio/mpeg";
 
-const vet = (look: Look, kind: MediaKind, passage: Passage): string => {
+const vet = (look: HeaderBytes, kind: MediaKind, passage: Passage): string => {
   if (look.sort === "words") throw passage.refuse(`it is ${look.what}, not ${kind}`);
   // Sound may stand behind bytes that are nothing known: whether it does, its frames say once it is there.
   if (look.sort === "unknown" && kind === "audio") return UNKNOWN_SOUND;
@@ -121,15 +121,15 @@ const openLooking = (passage: Passage, { kind, claims }: ReceiveOptions) => {
     mime: () => mime,
     see: (piece: Uint8Array | null) => {
       if (mime !== undefined) return;
-      if (piece !== null && passage.start.length < LONG_LOOK_BYTES)
+      if (piece !== null && passage.start.length < LONG_HEADER_BYTES)
         passage.start =
           passage.start.length === 0
-            ? piece.subarray(0, LONG_LOOK_BYTES)
-            : Buffer.concat([passage.start, piece.subarray(0, LONG_LOOK_BYTES - passage.start.length)]);
+            ? piece.subarray(0, LONG_HEADER_BYTES)
+            : Buffer.concat([passage.start, piece.subarray(0, LONG_HEADER_BYTES - passage.start.length)]);
       if (piece === null && passage.start.length === 0) throw passage.broken("it is empty");
-      const isAll = piece === null || passage.start.length >= LONG_LOOK_BYTES;
-      if (!isAll && passage.start.length < LOOK_BYTES) return;
-      const look = lookAt(passage.start, claims);
+      const isAll = piece === null || passage.start.length >= LONG_HEADER_BYTES;
+      if (!isAll && passage.start.length < HEADER_BYTES) return;
+      const look = kindOfHeader(passage.start, claims);
       if (isAll || isClear(look, kind)) mime = vet(look, kind, passage);
     },
   };

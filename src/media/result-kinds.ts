@@ -5,15 +5,15 @@ import { WAVE64_ID } from "./formats/detect-format.ts";
 import { OGG_PICTURES } from "./formats/ogg-pictures.ts";
 import { sniff } from "./sniff.ts";
 
-export type Look =
+export type HeaderBytes =
   | { sort: "file"; mime: string; answers: readonly MediaKind[] }
   /** Text that is no file of any such kind: a page, JSON, an error. */
   | { sort: "words"; what: string }
   | { sort: "unknown" };
 
 /** Enough to name a file that says what it is; of text, and of kinds that say it late, more is looked at. */
-export const LOOK_BYTES = 64;
-export const LONG_LOOK_BYTES = 4096;
+export const HEADER_BYTES = 64;
+export const LONG_HEADER_BYTES = 4096;
 
 const IMAGE = ["image"] as const;
 const VIDEO = ["video"] as const;
@@ -81,11 +81,11 @@ const BRANDS: readonly (readonly [brand: RegExp, mime: string, answers: readonly
   [/^3g/, "video/3gpp", EITHER],
 ];
 
-const isoKind = (text: string): Look | undefined => {
+const isoKind = (text: string): HeaderBytes | undefined => {
   if (text.slice(4, 8) !== "ftyp") return undefined;
   const bytes = Buffer.from(text.slice(0, 4), "latin1").readUInt32BE();
   // The brand itself, then those that it is compatible with.
-  const others = text.slice(16, Math.min(bytes, LONG_LOOK_BYTES)).match(/[\s\S]{4}/g) ?? [];
+  const others = text.slice(16, Math.min(bytes, LONG_HEADER_BYTES)).match(/[\s\S]{4}/g) ?? [];
   const own = text.slice(8, 12);
   const names = /^(mif1|msf1|miaf)$/.test(own) ? others : [own];
   for (const [brand, mime, answers] of BRANDS) if (names.some((name) => brand.test(name))) return { sort: "file", mime, answers };
@@ -94,12 +94,12 @@ const isoKind = (text: string): Look | undefined => {
 };
 
 /** The clip or sound in a container of Matroska or Ogg, by the names that stand at its beginning. */
-const trackNames = (text: string, mime: string): Look => {
+const trackNames = (text: string, mime: string): HeaderBytes => {
   if (mime === "audio/ogg") {
     const hasPictures = OGG_PICTURES.some((code) => text.includes(code));
     return { sort: "file", mime: hasPictures ? "video/ogg" : mime, answers: EITHER };
   }
-  return { sort: "file", mime: text.slice(0, LOOK_BYTES).includes("webm") ? mime : "video/x-matroska", answers: EITHER };
+  return { sort: "file", mime: text.slice(0, HEADER_BYTES).includes("webm") ? mime : "video/x-matroska", answers: EITHER };
 };
 
 /** Pictures that may move say so early. */
@@ -115,7 +115,7 @@ const isBitmap = (text: string): boolean => text.startsWith("BM") && BITMAP_HEAD
 /** The packets of a transport stream begin with the same byte, 188 bytes apart. */
 const isTransportStream = (text: string): boolean => text[0] === "G" && text[188] === "G" && text[376] === "G";
 
-const measuredKind = (start: Uint8Array, text: string): Look | undefined => {
+const measuredKind = (start: Uint8Array, text: string): HeaderBytes | undefined => {
   const sniffed = sniff(start);
   if (!sniffed) return undefined;
   const { container, mime } = sniffed;
@@ -125,7 +125,7 @@ const measuredKind = (start: Uint8Array, text: string): Look | undefined => {
 };
 
 /** What the bytes themselves say. */
-const named = (start: Uint8Array, text: string): Look | undefined => {
+const named = (start: Uint8Array, text: string): HeaderBytes | undefined => {
   const iso = isoKind(text) ?? measuredKind(start, text);
   if (iso) return iso;
   for (const { bytes, at = 0, mime, answers } of SIGNATURES)
@@ -138,7 +138,7 @@ const named = (start: Uint8Array, text: string): Look | undefined => {
 const isText = (start: Uint8Array): boolean => {
   try {
     // What it was cut at may be the middle of a character.
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(start.subarray(0, LONG_LOOK_BYTES), { stream: true });
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(start.subarray(0, LONG_HEADER_BYTES), { stream: true });
     for (const character of text) if (character < " " && !"\t\n\f\r".includes(character)) return false;
     return true;
   } catch {
@@ -159,12 +159,12 @@ const TEXT_CLAIM = /^model\/[a-z0-9][a-z0-9.+-]{0,80}$/;
 /** Types that say enough by themselves, where the bytes are of no kind that is known here. */
 const CLAIM = /^(image|video|audio|model)\/[a-z0-9][a-z0-9.+-]{0,80}$/;
 
-const ofClaim = (claim: string): Look => {
+const ofClaim = (claim: string): HeaderBytes => {
   const family = claim.slice(0, claim.indexOf("/"));
   return { sort: "file", mime: claim, answers: family === "video" ? VIDEO : family === "audio" ? AUDIO : IMAGE };
 };
 
-const wordsOr = (text: string, claims: readonly string[]): Look => {
+const wordsOr = (text: string, claims: readonly string[]): HeaderBytes => {
   const begun = text.replace(/^\xef\xbb\xbf/, "").trimStart();
   if (begun.startsWith("<")) {
     const element = firstElement(begun);
@@ -195,8 +195,8 @@ const typeOf = (header: string): string => header.split(";")[0]?.trim().toLowerC
  * @param start the first bytes: all there are, or at least `LOOK_BYTES`; text needs `LONG_LOOK_BYTES`
  * @param claims what the server and the provider say that it is; believed only of kinds that this room does not know
  */
-export const lookAt = (start: Uint8Array, claims: readonly (string | null | undefined)[] = []): Look => {
-  const text = latin1(start.subarray(0, LONG_LOOK_BYTES));
+export const kindOfHeader = (start: Uint8Array, claims: readonly (string | null | undefined)[] = []): HeaderBytes => {
+  const text = latin1(start.subarray(0, LONG_HEADER_BYTES));
   const found = text.length < 4 ? undefined : named(start, text);
   if (found) return found;
   const types = claims.flatMap((claim) => (claim ? [typeOf(claim)] : []));
@@ -213,7 +213,7 @@ export const isTooShort = (mime: string, bytes: number): boolean =>
   bytes < LEAST_BYTES && (TOLD.has(mime) || !TEXT_CLAIM.test(mime));
 
 /** Whether a file that answers the order is clear from so little that nothing more need be waited for. */
-export const isClear = (look: Look, kind: MediaKind): boolean =>
+export const isClear = (look: HeaderBytes, kind: MediaKind): boolean =>
   look.sort === "file" && look.answers.includes(kind) && !/^(image\/heif|audio\/ogg)$/.test(look.mime);
 
 /** What a container of both is called when there is only sound in it. */

@@ -5,7 +5,7 @@ export type Pool = {
   take(signal: AbortSignal): Promise<(() => void) | undefined>;
 };
 
-export const openPool = (places: number): Pool => {
+export const createSemaphore = (places: number): Pool => {
   let free = places;
   const line: (() => void)[] = [];
   const leave = () => {

@@ -12,7 +12,7 @@ const MOST_BYTES = 2 * 1024 * 1024;
 /** Whoever looks at a page does not wait for longer. */
 const WAIT_MS = 10_000;
 
-export const openThumbnail = (sandbox: Pick<Sandbox, "run">): Thumbnail => {
+export const createThumbnail = (sandbox: Pick<Sandbox, "run">): Thumbnail => {
   const never = new AbortController().signal;
   return async (picture, sidePx, account) => {
     let made = new Uint8Array(0);

@@ -3,7 +3,7 @@
 /** Gives a slot back; calling it again does nothing. */
 export type Release = () => void;
 
-export interface Pool {
+export interface Bulkhead {
   /**
    * Waits in line for a slot, first come first served. Rejects with the signal's reason when given up while waiting, or
    * after `patienceMs` in line.
@@ -15,7 +15,7 @@ export interface Pool {
 }
 
 /** A pool of `slots` slots. Giving up a place in line costs the same however long the line is. */
-export const openPool = (slots: number): Pool => {
+export const createBulkhead = (slots: number): Bulkhead => {
   // A Set keeps the order of arrival and forgets a member in constant time.
   const line = new Set<() => void>();
   let inUse = 0;

@@ -10,7 +10,7 @@ const errorTypeOf = ({ kind, detail }: Exclude<Called, { kind: "answered" }>): s
 };
 
 /** @returns the same calls, each of them told. */
-export const tellCalls =
+export const logCalls =
   (call: CallProvider, log: Log): CallProvider =>
   async (request, rules) => {
     const startedMs = performance.now();

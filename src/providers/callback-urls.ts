@@ -13,7 +13,7 @@ const PURPOSE = "callback";
 const MAC_BYTES = 16;
 
 /** @param secretHex signs, at least 32 bytes. @param publicUrl where the service is reached from outside; empty: nowhere */
-export const openCallbacks = ({ secretHex, publicUrl }: { secretHex: string; publicUrl: string }): Callbacks => {
+export const createCallbackUrls = ({ secretHex, publicUrl }: { secretHex: string; publicUrl: string }): Callbacks => {
   const secret = Buffer.from(secretHex, "hex");
   if (secret.length < 32 || secret.length * 2 !== secretHex.length)
     throw new RangeError("a callback key is at least 32 bytes in hex");

@@ -3,12 +3,12 @@ import type { FailureClass } from "../domain/types.ts";
 import { contextsOf } from "./list-all-pages.ts";
 import { detailOf } from "./parse-response.ts";
 import type { Adapter, AdapterContext, CheckOutcome, ListedRoute, ProviderRequest, ProviderResponse } from "./port.ts";
-import type { Desk } from "./provider-client.ts";
+import type { ProviderClient } from "./provider-client.ts";
 
 /** In the form that most providers' ids have; nobody made it. */
 const NO_JOB = "00000000-0000-4000-8000-000000000000";
 
-const questionOf = ({ adapter }: Desk, context: AdapterContext, nowMs: number): ProviderRequest | undefined => {
+const questionOf = ({ adapter }: ProviderClient, context: AdapterContext, nowMs: number): ProviderRequest | undefined => {
   if (adapter.list) return adapter.list(context, nowMs, null);
   try {
     return adapter.poll({ jobId: NO_JOB }, context);
@@ -45,7 +45,7 @@ export const setUpFaultOf = (adapter: Adapter, r: ProviderResponse): { fault?: S
 };
 
 export const checkKey = async (
-  desk: Desk,
+  desk: ProviderClient,
   route: ListedRoute,
   { nowMs, timeoutMs }: { nowMs: number; timeoutMs: number },
   signal: AbortSignal,

@@ -15,7 +15,7 @@ const withKey = (keys: Keys, account: string, key: string | undefined): Keys => 
 };
 
 /** Replaces credentials. @param take gives a provider another one, or none */
-export const openKeyring = (
+export const createCredentialSource = (
   first: Keys,
   spoken: readonly (readonly [id: string, { account: string }])[],
   take: (id: string, key: string | undefined) => void,

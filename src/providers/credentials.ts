@@ -61,7 +61,7 @@ export type Keyring = {
   next(kept: readonly ProviderKeyRow[]): Settings;
 };
 /** The credentials in use over a time in which they change. */
-export const openKeyring = (parts: { settings: () => Settings; vault: Vault; told: (why: string) => void }): Keyring => {
+export const createCredentials = (parts: { settings: () => Settings; vault: Vault; told: (why: string) => void }): Keyring => {
   let inUse: Settings["providers"] = {};
   const told = new Set<string>();
   const take = (kept: readonly ProviderKeyRow[], instead?: Parameters<typeof withKeys>[3]): Settings => {
@@ -81,7 +81,7 @@ export const openKeyring = (parts: { settings: () => Settings; vault: Vault; tol
 };
 
 /** Whether any of these providers and accounts has a key. */
-export const hasKey = ({ providers }: Pick<Settings, "providers">, known: ReadonlySet<string>): boolean =>
+export const hasCredential = ({ providers }: Pick<Settings, "providers">, known: ReadonlySet<string>): boolean =>
   Object.entries(providers).some(([id, { key }]) => key !== undefined && known.has(id));
 
 /** What a service without any key lacks, and how it gets it while it runs. */

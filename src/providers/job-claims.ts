@@ -13,7 +13,7 @@ export interface Claims {
   holder(providerId: string, jobId: string): string | undefined;
 }
 
-export const openClaims = (most = MOST_CLAIMS): Claims => {
+export const createJobClaims = (most = MOST_CLAIMS): Claims => {
   const holders = new Map<string, string>();
   const nameOf = (providerId: string, jobId: string) => `${providerId} ${jobId}`;
   return {

@@ -3,7 +3,7 @@ import { ok } from "node:assert/strict";
 import type { Claims } from "./job-claims.ts";
 import { CLOCK_SLACK_MS, concludeFind } from "./list-match.ts";
 import type { AdapterContext, Candidate, FindOutcome, ProviderRequest, ProviderResponse } from "./port.ts";
-import type { Desk } from "./provider-client.ts";
+import type { ProviderClient } from "./provider-client.ts";
 
 /**
  * A list that is still not at its end says nothing. After a restart it is read from an hour back, so that it has to reach over what a
@@ -37,7 +37,7 @@ const isClockApart = (response: ProviderResponse, nowMs: number): boolean => {
 
 /** By an id that is ours: whatever answers to it is nobody else's. */
 const askForOurs = async (
-  desk: Desk,
+  desk: ProviderClient,
   request: ProviderRequest,
   { context, sentAtMs, timeoutMs, claims }: Lookup,
   signal: AbortSignal,
@@ -51,7 +51,7 @@ const askForOurs = async (
 };
 
 /** Asks once. `absent` only when every page was read and nothing on them could be ours. */
-export const lookUp = async (desk: Desk, lookup: Lookup, signal: AbortSignal): Promise<FindOutcome> => {
+export const lookUpJob = async (desk: ProviderClient, lookup: Lookup, signal: AbortSignal): Promise<FindOutcome> => {
   const { adapter } = desk;
   const { sentAtMs, timeoutMs, claims, isOwned } = lookup;
   const context = sentAtMs < lookup.bornMs ? { ...lookup.context, clockDoubtMs: FORMER_CLOCK_DOUBT_MS } : lookup.context;

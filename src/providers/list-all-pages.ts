@@ -2,7 +2,7 @@
 
 import { readOptions } from "./map-input.ts";
 import type { AdapterContext, ListedJob, ListedRoute, ListOutcome } from "./port.ts";
-import type { Desk } from "./provider-client.ts";
+import type { ProviderClient } from "./provider-client.ts";
 
 /** A list that is still not at its end is not whole: a hundred thousand jobs at a hundred a page. */
 const MOST_PAGES = 1_000;
@@ -15,8 +15,8 @@ export const contextsOf = (route: ListedRoute, baseUrl: string): AdapterContext[
 };
 
 /** @param timeoutMs for one page. */
-export const readWholeLists = async (
-  desk: Desk,
+export const listAllPages = async (
+  desk: ProviderClient,
   routes: readonly ListedRoute[],
   { sinceMs, timeoutMs }: { sinceMs: number; timeoutMs: number },
   signal: AbortSignal,

@@ -6,7 +6,7 @@ import type { Json } from "../domain/types.ts";
 import { linkAt, withLinks } from "../inputs/pinned-links.ts";
 import { unknownCopy } from "./list-match.ts";
 import type { ProviderRequest, Work } from "./port.ts";
-import { fill, isPlace, type OpenCopy } from "./uploads.ts";
+import { fill, isUploadUrl, type OpenCopy } from "./uploads.ts";
 
 /** The file that is put into a request of a generation when it is sent; undefined when it is gone. */
 export type CopyOf = (generationId: string, copy: Parameters<OpenCopy>[0]) => ReturnType<OpenCopy>;
@@ -58,5 +58,5 @@ export const wholeRequest = async (
 ): Promise<ProviderRequest | undefined> => {
   const { given, ...request } = readComposed(text, ref);
   if (given === undefined) return request;
-  return fill(request, Object.values(given).filter(isPlace), async (copy) => copyOf?.(generationOf(ref), copy));
+  return fill(request, Object.values(given).filter(isUploadUrl), async (copy) => copyOf?.(generationOf(ref), copy));
 };

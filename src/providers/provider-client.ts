@@ -1,6 +1,6 @@
 // One provider, opened: where it is, who may be given its key, its bulkheads, and the one way to call it.
 
-import { openPool, type Pool, type Release } from "./bulkhead.ts";
+import { type Bulkhead, createBulkhead, type Release } from "./bulkhead.ts";
 import { type Called, type CallProvider, type CallRules, callProvider, readJson } from "./http-call.ts";
 import { detailOf } from "./parse-response.ts";
 import type { Adapter, ProviderRequest, ProviderResponse, ProviderTraits } from "./port.ts";
@@ -16,7 +16,7 @@ const SHORTEST_SECRET = 8;
  */
 export type Slots = { submits: number; questions: number; finds: number };
 
-export type DeskPlan = {
+export type ProviderClientOptions = {
   adapter: Adapter;
   /** Public base URL, used where the settings name none; `origins` are further hosts that belong to it, `https://*.bfl.ai` all below one. */
   publicUrl: string;
@@ -31,14 +31,14 @@ export type DeskPlan = {
   isTold: boolean;
 };
 
-export interface Desk {
+export interface ProviderClient {
   readonly adapter: Adapter;
   readonly traits: ProviderTraits;
   readonly baseUrl: string;
   isConfigured(): boolean;
   /** Takes another credential, or none, for every call from now on. @throws Error one line, for one that cannot be sent. */
   rekey(text: string | undefined): void;
-  readonly submits: Pool;
+  readonly submits: Bulkhead;
   /** Why this address cannot be called with the provider's key; undefined when it can. */
   barred(address: string): string | undefined;
   /** The headers that open a file at this address: none, unless the provider keeps its files on its own hosts behind the key. */
@@ -84,7 +84,7 @@ export const usableKey = (providerId: string, text: string | undefined): string 
 };
 
 /** @throws Error one line, for a credential that cannot be sent. */
-export const openDesk = (plan: DeskPlan): Desk => {
+export const createProviderClient = (plan: ProviderClientOptions): ProviderClient => {
   const { adapter, publicUrl, origins, settings, slots, traits, nowMs, call = callProvider } = plan;
   let key = usableKey(adapter.id, settings.key);
   const baseUrl = (settings.base_url ?? publicUrl).replace(/\/+$/, "");
@@ -93,8 +93,8 @@ export const openDesk = (plan: DeskPlan): Desk => {
   const domains = others.flatMap((origin) => /^https:\/\/\*(\..+)$/.exec(origin)?.[1] ?? []);
   const isHome = ({ protocol, host, origin }: URL) =>
     home.has(origin) || (protocol === "https:" && domains.some((domain) => host.endsWith(domain)));
-  const submits = openPool(slots.submits);
-  const pools = { questions: openPool(slots.questions), finds: openPool(slots.finds) };
+  const submits = createBulkhead(slots.submits);
+  const pools = { questions: createBulkhead(slots.questions), finds: createBulkhead(slots.finds) };
   const { recovery, findWindowMs, findSettleMs, toldWithinMs, pollEveryMs, watchMs, resultTtlMs } = adapter;
 
   const barred = (address: string): string | undefined => {

@@ -2,20 +2,20 @@
 import { ok } from "node:assert/strict";
 import type { Job } from "../domain/types.ts";
 import { checkKey, isOfAccount, setUpFaultOf } from "./credential-check.ts";
-import { keyOf, openKeyring } from "./credential-source.ts";
+import { createCredentialSource, keyOf } from "./credential-source.ts";
 import { type Dialects, readDialects } from "./dialect/load.ts";
 import { FAL_BASE_URL, FAL_KNOWN, FAL_ORIGINS, fal } from "./fal.ts";
 import type { CallProvider } from "./http-call.ts";
-import { openClaims } from "./job-claims.ts";
-import { lookUp } from "./job-lookup.ts";
-import { readWholeLists } from "./list-all-pages.ts";
+import { createJobClaims } from "./job-claims.ts";
+import { lookUpJob } from "./job-lookup.ts";
+import { listAllPages } from "./list-all-pages.ts";
 import { detailOf } from "./parse-response.ts";
 import type { Adapter, AdapterContext, FindOutcome, PollOutcome, Providers, ProviderTraits, Work } from "./port.ts";
 import { type CopyOf, givenInput, wholeRequest } from "./prepared-request.ts";
-import { type Desk, openDesk, type Slots } from "./provider-client.ts";
+import { createProviderClient, type ProviderClient, type Slots } from "./provider-client.ts";
 import { REPLICATE_BASE_URL, REPLICATE_KNOWN, replicate } from "./replicate.ts";
 import { requestLimit } from "./request-limit.ts";
-import { placeOf, uploadTo } from "./uploads.ts";
+import { uploadTo, uploadUrlOf } from "./uploads.ts";
 
 /** Total time per call, ms. A look-up has its time for all its pages together. */
 export type CallTimes = { submitMs: number; pollMs: number; findMs: number; cancelMs: number; uploadMs: number };
@@ -58,7 +58,7 @@ const CODED: Readonly<Record<string, Spoken>> = {
 };
 
 /** Every dialect that is spoken here, by the id of its provider. */
-export const spokenDialects = (dialects: Dialects): [string, Spoken][] => [
+export const knownDialects = (dialects: Dialects): [string, Spoken][] => [
   ...Object.entries(CODED),
   ...[...dialects].map(([id, { dialect, adapter }]): [string, Spoken] => [
     id,
@@ -70,12 +70,12 @@ export const spokenDialects = (dialects: Dialects): [string, Spoken][] => [
 ];
 
 /** Every provider whose dialect is spoken here, with whose key. */
-export const spokenProviders = (dialects: Dialects): ReadonlyMap<string, { account: string }> =>
-  new Map(spokenDialects(dialects).map(([id, { account }]) => [id, { account }]));
+export const knownProviders = (dialects: Dialects): ReadonlyMap<string, { account: string }> =>
+  new Map(knownDialects(dialects).map(([id, { account }]) => [id, { account }]));
 
 /** What an operator is told of every provider whose dialect is spoken here. */
 export const providerFacts = (dialects: Dialects) =>
-  spokenDialects(dialects)
+  knownDialects(dialects)
     .map(([id, { adapter, name, account, isAsked }]) => ({
       id,
       account,
@@ -86,7 +86,7 @@ export const providerFacts = (dialects: Dialects) =>
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 
 /** Providers of the dialects that the service ships with. */
-export const builtInProviders = (): readonly string[] => [...spokenProviders(readDialects(null)).keys()];
+export const builtInProviders = (): readonly string[] => [...knownProviders(readDialects(null)).keys()];
 
 export type ProvidersOptions = {
   settings: Readonly<Record<string, { base_url?: string; key?: string }>>;
@@ -111,35 +111,35 @@ export type ProvidersOptions = {
  * Opens the providers.
  * @throws Error one line, for a credential that cannot be sent in a header.
  */
-export const openProviders = (options: ProvidersOptions): Providers => {
+export const createProviders = (options: ProvidersOptions): Providers => {
   const times = { ...CALL_TIMES, ...options.timeouts };
   const nowMs = options.nowMs ?? Date.now;
   const bornMs = nowMs();
   const slots = { ...slotsWithin(requestLimit()), ...options.slots };
-  const claims = openClaims();
+  const claims = createJobClaims();
   const isTold = options.callbackUrl?.("") !== undefined;
-  const spoken = spokenDialects(options.dialects ?? readDialects(null));
+  const spoken = knownDialects(options.dialects ?? readDialects(null));
   const desks = new Map(
     spoken.map(([id, { account, ...dialect }]) => {
       const { traits, call } = options;
       const key = keyOf(options.settings, id, account);
       const settings = { ...options.settings[id], ...(key === undefined ? {} : { key }) };
       const plan = { ...dialect, settings, slots, nowMs, isTold, traits: traits?.[id] ?? {}, ...(call ? { call } : {}) };
-      return [id, openDesk(plan)] as const;
+      return [id, createProviderClient(plan)] as const;
     }),
   );
-  const deskOf = (id: string): Desk => {
+  const deskOf = (id: string): ProviderClient => {
     const desk = desks.get(id);
     ok(desk, `no provider ${id}`);
     return desk;
   };
   /** A time that was asked for outright goes before the provider's own. */
-  const submitMsOf = ({ adapter }: Desk): number => options.timeouts?.submitMs ?? adapter.submitMs ?? times.submitMs;
+  const submitMsOf = ({ adapter }: ProviderClient): number => options.timeouts?.submitMs ?? adapter.submitMs ?? times.submitMs;
   const callbackFor = (ref: string): Pick<AdapterContext, "callbackUrl"> => {
     const callbackUrl = options.callbackUrl?.(ref);
     return callbackUrl === undefined ? {} : { callbackUrl };
   };
-  const contextOf = (desk: Desk, work: Work): AdapterContext => ({
+  const contextOf = (desk: ProviderClient, work: Work): AdapterContext => ({
     ref: work.attempt.ref,
     requestId: work.attempt.requestId,
     endpoint: work.attempt.route.endpoint,
@@ -154,7 +154,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
    * key may be forgotten it is not sent any more: it would be another job. A refusal says nothing of the first time: what checks a
    * request may stand before what knows the key, and have its own opinion of a link that is over by now or of a key that was used.
    */
-  const sendAgain = async (desk: Desk, errand: Work, sentAtMs: number, signal: AbortSignal): Promise<FindOutcome> => {
+  const sendAgain = async (desk: ProviderClient, errand: Work, sentAtMs: number, signal: AbortSignal): Promise<FindOutcome> => {
     const { ref, request: text, route } = errand.attempt;
     if (nowMs() - sentAtMs >= desk.traits.findWindowMs)
       return { kind: "unclear", detail: "the time is over in which its key is known" };
@@ -170,7 +170,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
     return { kind: "found", job: outcome.job };
   };
 
-  const pollJob = async (desk: Desk, job: Job, c: AdapterContext, signal: AbortSignal): Promise<PollOutcome> => {
+  const pollJob = async (desk: ProviderClient, job: Job, c: AdapterContext, signal: AbortSignal): Promise<PollOutcome> => {
     const { adapter } = desk;
     const status = await desk.ask(adapter.poll(job, c), times.pollMs, signal, c);
     if (status.kind !== "answered") return { kind: "unclear", detail: status.detail };
@@ -189,7 +189,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
   };
 
   /** Some providers take an order to cancel what has begun, or is done, for one to delete it. */
-  const mayCancel = async (desk: Desk, job: Job, c: AdapterContext, signal: AbortSignal): Promise<boolean> => {
+  const mayCancel = async (desk: ProviderClient, job: Job, c: AdapterContext, signal: AbortSignal): Promise<boolean> => {
     const { adapter } = desk;
     if (adapter.cancelOnlyIn === undefined) return true;
     const asked = await desk.ask(adapter.poll(job, c), times.cancelMs, signal, c);
@@ -200,14 +200,14 @@ export const openProviders = (options: ProvidersOptions): Providers => {
 
   return {
     configured: (id) => desks.get(id)?.isConfigured() ?? false,
-    ...openKeyring(options.settings, spoken, (id, key) => deskOf(id).rekey(key)),
+    ...createCredentialSource(options.settings, spoken, (id, key) => deskOf(id).rekey(key)),
     traits: (id) => deskOf(id).traits,
     told: (errand, body) => {
       const desk = deskOf(errand.attempt.route.provider);
       return desk.adapter.readCallback?.(body, contextOf(desk, errand));
     },
     check: (id, route, signal) => checkKey(deskOf(id), route, { nowMs: nowMs(), timeoutMs: times.findMs }, signal),
-    list: (id, routes, sinceMs, signal) => readWholeLists(deskOf(id), routes, { sinceMs, timeoutMs: times.findMs }, signal),
+    list: (id, routes, sinceMs, signal) => listAllPages(deskOf(id), routes, { sinceMs, timeoutMs: times.findMs }, signal),
     fileHeaders: (id, address) => deskOf(id).fileHeaders(address),
     baseUrlOf: (id) => deskOf(id).baseUrl,
     uploadOf: (id) => deskOf(id).adapter.upload ?? null,
@@ -215,7 +215,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
     placeOf: (id, copy) => {
       const { upload } = deskOf(id).adapter;
       ok(upload?.as === "inline", `${id} takes no files inside requests`);
-      return placeOf(upload.text, copy);
+      return uploadUrlOf(upload.text, copy);
     },
     slot: (id, signal) => deskOf(id).submits.take(signal),
 
@@ -263,7 +263,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
         bornMs: errand.sentElsewhere ? Number.POSITIVE_INFINITY : bornMs,
         onlyMarked: only === "marked",
       };
-      return await desk.inTurn("finds", times.findMs, signal, late, () => lookUp(desk, lookup, signal));
+      return await desk.inTurn("finds", times.findMs, signal, late, () => lookUpJob(desk, lookup, signal));
     },
 
     async poll(errand, signal) {

@@ -4,7 +4,7 @@ import { isOfAccount } from "./credential-check.ts";
 import type { Called } from "./http-call.ts";
 import { readNoJob } from "./parse-response.ts";
 import type { ProviderRequest } from "./port.ts";
-import type { Desk } from "./provider-client.ts";
+import type { ProviderClient } from "./provider-client.ts";
 
 /** A file as a provider's storage is given it. */
 export type UploadFile = { file: Blob; mime: string; name: string };
@@ -14,7 +14,7 @@ export type Uploaded = { url: string } | { failure: Failure; isOfAccount?: boole
  * What was sent to a provider's storage bought nothing: only whether it is there matters.
  * @param asked the provider itself, which knows our key; absent for a storage, which knows none
  */
-const failed = (called: Called, asked?: Desk["adapter"]): Exclude<Uploaded, { url: string }> => {
+const failed = (called: Called, asked?: ProviderClient["adapter"]): Exclude<Uploaded, { url: string }> => {
   if (called.kind !== "answered") return { failure: { class: "not_sent", detail: called.detail } };
   const { response } = called;
   const outcome = readNoJob(response, response.text.slice(0, 300));
@@ -26,7 +26,12 @@ const isOk = (called: Called): called is Extract<Called, { kind: "answered" }> =
   called.kind === "answered" && called.response.status >= 200 && called.response.status < 300;
 
 /** Brings a file to the provider's storage. May be repeated: what is left there twice costs nothing. */
-export const uploadTo = async (desk: Desk, upload: UploadFile, timeoutMs: number, signal: AbortSignal): Promise<Uploaded> => {
+export const uploadTo = async (
+  desk: ProviderClient,
+  upload: UploadFile,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Uploaded> => {
   const { upload: means } = desk.adapter;
   if (means?.as !== "upload") return { failure: { class: "invalid_for_route", detail: "the provider takes no uploads" } };
   const begun = await desk.ask(means.request(upload, desk.baseUrl), timeoutMs, signal);
@@ -49,11 +54,11 @@ export type OpenCopy = (copy: Pick<PinnedCopy, "n" | "sha256" | "mime">) => Prom
 const PLACE = /^genrouter-input:(\d{1,2}):([0-9a-f]{64}):(data_uri|base64):([\w.+/-]{1,80})$/;
 
 /** What stands in a request that is written down in the place of a file: which file it is, and how it is put in. */
-export const placeOf = (text: "data_uri" | "base64", { n, sha256, mime }: PinnedCopy): string =>
+export const uploadUrlOf = (text: "data_uri" | "base64", { n, sha256, mime }: PinnedCopy): string =>
   `genrouter-input:${n}:${sha256}:${text}:${mime}`;
 
 /** Whether a text is such a place. */
-export const isPlace = (text: string): boolean => PLACE.test(text);
+export const isUploadUrl = (text: string): boolean => PLACE.test(text);
 
 const filling = async (places: readonly string[], open: OpenCopy) => {
   const texts = new Map<string, string>();

@@ -16,13 +16,13 @@ export class VaultFault extends Error {}
 
 export type Sealed = { id: string; sealed: string };
 /** As the database has it. */
-export type Kept = Sealed & { account: string };
+export type SealedCredential = Sealed & { account: string };
 export type Vault = {
   /**
    * Seals under the newest master key, which is made where there is none: but not beside what nodes of a shared database have sealed already
    * under one that this file lacks, as none of them could open what was sealed here. @throws VaultFault
    */
-  seal(account: string, key: string, beside: readonly Kept[]): Sealed;
+  seal(account: string, key: string, beside: readonly SealedCredential[]): Sealed;
   /** @throws VaultFault */
   open(account: string, kept: Sealed): string;
   /** Makes a new master key; those before it go on opening what they sealed until `forgetOld`. */
@@ -43,7 +43,7 @@ const newMaster = (): Master => {
  * Opens the vault of a data directory; its file is made with the first credential that is sealed.
  * @param isShared whether other nodes, each with a copy of the file, open what is sealed here.
  */
-export const openVault = (dir: string, isShared = false): Vault => {
+export const createVault = (dir: string, isShared = false): Vault => {
   const path = join(dir, MASTER_FILE);
   const fault = (why: string): never => {
     throw new VaultFault(`${path}: ${why}`);
@@ -85,9 +85,9 @@ export const openVault = (dir: string, isShared = false): Vault => {
     isShared
       ? `copy ${MASTER_FILE} from a node that has it (where none has it any more: genrouter providers drop-key ${account})`
       : `restore the file, or set the key again: genrouter providers set-key ${account}`;
-  const missing = (masterId: string, { account, id }: Omit<Kept, "sealed">): string =>
+  const missing = (masterId: string, { account, id }: Omit<SealedCredential, "sealed">): string =>
     `the master key ${masterId} of the ${account} key ${id} is not in it; ${remedyFor(account)}`;
-  const insistOnMastersOf = (kept: readonly Kept[]): void => {
+  const insistOnMastersOf = (kept: readonly SealedCredential[]): void => {
     const known = new Set(read().map(({ id }) => id));
     for (const row of kept) {
       const [, masterId = ""] = row.sealed.split(".");

@@ -3,7 +3,7 @@
 import { fieldsOf, isLink } from "../../catalogue/capabilities.ts";
 import { CLIP_FIELDS, INPUT_FIELDS, isMediaField, MEDIA_FIELDS, type MediaField } from "../../catalogue/fields.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { once } from "../collections/memoize.ts";
+import { memoize } from "../collections/memoize.ts";
 import { refuse } from "../domain/api-errors.ts";
 import type { Json, JsonObject, Measured, MediaLink } from "../domain/types.ts";
 import { clipFault, fieldFault, measuredOf } from "./check-field.ts";
@@ -41,7 +41,7 @@ export const checkInput = (model: Model, input: JsonObject, allowsHost: AllowsHo
 };
 
 /** What a model says of its fields, in the order of checking. */
-const rulesOf = once((model: Model) => {
+const rulesOf = memoize((model: Model) => {
   const fields = fieldsOf(model);
   return {
     fields: fields.map(([name, field]) => ({ name, field })),

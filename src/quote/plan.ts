@@ -2,8 +2,8 @@
 import { ok } from "node:assert/strict";
 import { fieldsOf, isLink, routeField } from "../../catalogue/capabilities.ts";
 import type { Model, Route } from "../../catalogue/schema.ts";
-import { once } from "../collections/memoize.ts";
-import { Refusal, type RefusalCode } from "../domain/api-errors.ts";
+import { memoize } from "../collections/memoize.ts";
+import { ApiError, type RefusalCode } from "../domain/api-errors.ts";
 import type { Credits, Measured, PlannedRoute } from "../domain/types.ts";
 import { billedFields } from "../inputs/pinned-links.ts";
 import { clipFault, fieldFault, measuredOf } from "./check-field.ts";
@@ -46,7 +46,7 @@ export type Plan = {
 };
 
 /** A plan or the refusal that stands in for it; every route of the model was considered, in the catalogue's order. */
-export type Explanation = { considered: ConsideredRoute[] } & ({ plan: Plan } | { refusal: Refusal });
+export type Explanation = { considered: ConsideredRoute[] } & ({ plan: Plan } | { refusal: ApiError });
 
 /** The filters in their order; a route is stopped by the first that it does not pass. */
 const FILTERS = ["unconfigured", "unable", "dear", "slow", "down"] as const;
@@ -79,7 +79,7 @@ export const explainPlan = (request: PlanRequest): Explanation => {
   try {
     return { considered, plan: planOf(request, candidates) };
   } catch (fault) {
-    if (fault instanceof Refusal) return { considered, refusal: fault };
+    if (fault instanceof ApiError) return { considered, refusal: fault };
     throw fault;
   }
 };
@@ -133,10 +133,10 @@ const candidatesOf = (request: PlanRequest): Candidate[] => {
 };
 
 /** The refusal of the last filter that a route came to: it left none. */
-const refusalOf = ({ model, maxCostCredits, maxWaitMs }: PlanRequest, candidates: readonly Candidate[]): Refusal => {
+const refusalOf = ({ model, maxCostCredits, maxWaitMs }: PlanRequest, candidates: readonly Candidate[]): ApiError => {
   const last = FILTERS.findLast((filter) => candidates.some(({ stoppedBy }) => stoppedBy === filter)) ?? "unconfigured";
   const left = candidates.filter(({ stoppedBy }) => stoppedBy === last);
-  const no = (code: RefusalCode, message: string) => new Refusal(code, message);
+  const no = (code: RefusalCode, message: string) => new ApiError(code, message);
   switch (last) {
     case "unconfigured":
       return no("model_not_available", `model: ${model.id} is not available; no route of it is configured.`);
@@ -177,7 +177,7 @@ const verdictOf = ({ stoppedBy, lacks, expectedMs }: Candidate): string => {
 };
 
 /** Of each route of a model the fields that it takes otherwise than the model, or not at all. */
-const narrowedFields = once((model: Model) =>
+const narrowedFields = memoize((model: Model) =>
   model.routes.map((route) =>
     fieldsOf(model).flatMap(([name, field]) =>
       route.takes[name] === undefined ? [] : [{ name, field, reached: routeField(route, name, field) }],
@@ -226,7 +226,7 @@ const priceOf = ({ route, priceCredits }: Candidate): Credits => {
   return priceCredits;
 };
 
-const latestPlan = once((_model: Model): { routes: readonly PlannedRoute[] } => ({ routes: [] }));
+const latestPlan = memoize((_model: Model): { routes: readonly PlannedRoute[] } => ({ routes: [] }));
 /** Almost every request of a model has the plan of the one before it: then it is the same list, and thousands in line share it. */
 const sharedPlan = (model: Model, candidates: readonly Candidate[]): readonly PlannedRoute[] => {
   const latest = latestPlan(model);

@@ -1,17 +1,17 @@
 // Plans request after request: one that differs from the last of its model in nothing that a plan depends on has the same plan and order.
 import { fieldsOf, isChoice, isLink, isRange } from "../../catalogue/capabilities.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { once } from "../collections/memoize.ts";
+import { memoize } from "../collections/memoize.ts";
 import type { Ordered } from "../domain/delivery-check.ts";
 import type { Credits, Json, JsonObject } from "../domain/types.ts";
 import { orderedOf } from "./expected-delivery.ts";
 import { makePlan, type Plan, type PlanRequest, type RouteState } from "./plan.ts";
 import { priceRoutes } from "./price.ts";
 
-export type PlannerParts = Pick<PlanRequest, "routeState" | "expectedMs" | "canGive">;
+export type PlannerDeps = Pick<PlanRequest, "routeState" | "expectedMs" | "canGive">;
 /** A plan, and what is to be delivered by it. */
 export type Planned = { plan: Plan; ordered: Ordered };
-export type Planner = (request: Omit<PlanRequest, "prices" | keyof PlannerParts>) => Planned;
+export type Planner = (request: Omit<PlanRequest, "prices" | keyof PlannerDeps>) => Planned;
 
 /** All that the last plan of a model was made from. */
 type Last = {
@@ -27,7 +27,7 @@ type Last = {
 };
 
 /** The fields whose values decide on a plan; null where texts do as well: they are billed, or a route takes less of them. */
-const decidingFields = once((model: Model): string[] | null => {
+const decidingFields = memoize((model: Model): string[] | null => {
   const fields = fieldsOf(model);
   const texts = fields.filter(([, field]) => !isChoice(field) && !isRange(field) && !isLink(field));
   const sized = (model.delivers.size ?? []).flatMap(({ when = {} }) => Object.keys(when));
@@ -36,11 +36,7 @@ const decidingFields = once((model: Model): string[] | null => {
   return fields.filter((one) => !texts.includes(one)).map(([name]) => name);
 });
 
-const isAsBefore = (
-  { routes }: Model,
-  { routeState, expectedMs }: PlannerParts,
-  { states, expectedMs: times }: Last,
-): boolean => {
+const isAsBefore = ({ routes }: Model, { routeState, expectedMs }: PlannerDeps, { states, expectedMs: times }: Last): boolean => {
   for (let at = 0; at < routes.length; at += 1) {
     const id = routes[at]?.id ?? "";
     if (routeState(id) !== states[at] || expectedMs(id) !== times[at]) return false;
@@ -57,8 +53,8 @@ const hasValues = (filled: JsonObject, names: readonly string[], { values }: Las
  * Makes plans as `makePlan` does, prices included, and with the same refusals, and orders as `orderedOf`. Inputs with media are always planned
  * anew: clips are billed by their lengths.
  */
-export const openPlanner = (parts: PlannerParts): Planner => {
-  const lastOf = once((_model: Model): { last: Last | null } => ({ last: null }));
+export const createPlanner = (parts: PlannerDeps): Planner => {
+  const lastOf = memoize((_model: Model): { last: Last | null } => ({ last: null }));
   return (request) => {
     const { model, checked, measured, maxCostCredits, maxWaitMs } = request;
     const names = checked.links.length === 0 && measured.length === 0 ? decidingFields(model) : null;

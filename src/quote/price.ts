@@ -2,7 +2,7 @@
 import { CLIP_FIELDS, PICTURE_FIELDS } from "../../catalogue/fields.ts";
 import { microUsdFor, type RateTable, rateTable } from "../../catalogue/rates.ts";
 import type { ClipBilling, Model } from "../../catalogue/schema.ts";
-import { once } from "../collections/memoize.ts";
+import { memoize } from "../collections/memoize.ts";
 import type { Credits, Measured } from "../domain/types.ts";
 import { measuredOf } from "./check-field.ts";
 import type { CheckedInput } from "./check-input.ts";
@@ -33,7 +33,7 @@ export const priceRoutes = (model: Model, checked: CheckedInput, measured: reado
 };
 
 /** The rates of a model's routes, ready to be asked. */
-const tariffsOf = once((model: Model) =>
+const tariffsOf = memoize((model: Model) =>
   model.routes.map(({ id, rates, video_input_rates, image_input_rates }) => ({
     routeId: id,
     rates: rateTable(rates),

@@ -26,7 +26,7 @@ export type RouteRow = {
   /** What is left of its price after the provider's; null where no cost is known. */
   margin: Margin | null;
 };
-export type Market = {
+export type Inventory = {
   providers(): Promise<ProviderRow[]>;
   routes(): Promise<RouteRow[]>;
   /** The ids of the routes of a provider's account that are down for its key or its balance, and not switched off. */
@@ -40,7 +40,7 @@ export type Market = {
   offerOf(routeId: string): Promise<ListedRoute & { costs: string }>;
 };
 
-export type MarketParts = {
+export type InventoryDeps = {
   /** Without the keys of the vault. */
   settings: () => Settings;
   /** The providers are played: every one has a key. */
@@ -53,7 +53,7 @@ export type MarketParts = {
 };
 
 /** Where no directory says anything. */
-export const NOTHING_KEPT: MarketParts["reads"] = {
+export const NO_STORED_CREDENTIALS: InventoryDeps["reads"] = {
   providerKeys: async () => [],
   switchedOff: async () => [],
   routeHealth: async () => new Map(),
@@ -69,7 +69,7 @@ const downIn = (snapshot: string | undefined): { untilMs: number; why: string | 
   return { untilMs: context.openUntilMs, why: why ? `${why.class}: ${why.detail}` : null, isFault };
 };
 
-export const openMarket = ({ settings, simulated, facts, catalogue, reads, nowMs = Date.now }: MarketParts): Market => {
+export const createInventory = ({ settings, simulated, facts, catalogue, reads, nowMs = Date.now }: InventoryDeps): Inventory => {
   const sources = async (): Promise<Map<string, KeySource>> => {
     const kept = new Map(
       (await reads.providerKeys()).map(({ account, id, setAtMs }) => [account, { from: "vault", id, setAtMs } as const]),

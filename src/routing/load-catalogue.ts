@@ -2,7 +2,7 @@
 import { builtInCatalogue, type Catalogue, catalogueOver, loadCatalogue } from "../../catalogue/load.ts";
 import { BadSetting, PREFIX, providerSetting, type Settings } from "../config/schema.ts";
 import { type Dialects, readDialects } from "../providers/dialect/load.ts";
-import { spokenProviders } from "../providers/providers.ts";
+import { knownProviders } from "../providers/providers.ts";
 
 /** @throws DialectsFault with every fault of every file */
 export const dialectsOf = ({ catalogue: { dir } }: Pick<Settings, "catalogue">): Dialects =>
@@ -11,7 +11,7 @@ export const dialectsOf = ({ catalogue: { dir } }: Pick<Settings, "catalogue">):
 /** Every model that the settings name, whoever runs it. @throws CatalogueFault, DialectsFault */
 export const wholeCatalogue = (settings: Pick<Settings, "catalogue">): Catalogue => {
   const { dir } = settings.catalogue;
-  return dir === "" ? builtInCatalogue() : loadCatalogue(dir, [...spokenProviders(dialectsOf(settings)).keys()]);
+  return dir === "" ? builtInCatalogue() : loadCatalogue(dir, [...knownProviders(dialectsOf(settings)).keys()]);
 };
 
 /** The models that a service offers: without those that only the simulator runs, unless it stands in. @throws CatalogueFault, DialectsFault */
@@ -22,7 +22,7 @@ export const catalogueOf = (settings: Settings, simulated: boolean): Catalogue =
 
 /** The providers and accounts whose keys are of use. */
 export const knownAccounts = (dialects: Dialects): ReadonlySet<string> =>
-  new Set([...spokenProviders(dialects)].flatMap(([id, { account }]) => [id, account]));
+  new Set([...knownProviders(dialects)].flatMap(([id, { account }]) => [id, account]));
 
 /**
  * @param origins where each setting was said, to name the place

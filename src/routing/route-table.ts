@@ -1,15 +1,15 @@
 // Which routes may be used at this moment: known to the catalogue, configured, not down; and how long they usually take.
-import type { HealthDesk } from "../../actors/circuit-breaker/registry.ts";
+import type { CircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
 import type { Gate } from "../../actors/supervisor/types.ts";
 import type { Catalogue } from "../../catalogue/load.ts";
 import { type ModelEntry, modelEntry } from "../../catalogue/public-model.ts";
 import { endingRoutes, endingText, endsAtMs } from "../../catalogue/route-end-dates.ts";
-import { once } from "../collections/memoize.ts";
+import { memoize } from "../collections/memoize.ts";
 import type { JsonObject, RouteSpec } from "../domain/types.ts";
 import type { RouteState } from "../quote/plan.ts";
 
 /** Deliveries that an expected time is taken from, and how many must be known before the catalogue's figure is replaced. */
-export const DELIVERIES_KEPT = 50;
+export const MAX_STORED_DELIVERIES = 50;
 const DELIVERIES_NEEDED = 20;
 /** `confirm_s` of a route that has none. */
 const CONFIRM_S = 120;
@@ -48,9 +48,9 @@ export type Routes = {
   touch(): void;
 };
 
-export type RoutesParts = {
+export type RouteTableDeps = {
   catalogue: Catalogue;
-  health: Pick<HealthDesk, "isDown">;
+  health: Pick<CircuitBreakers, "isDown">;
   isConfigured: (providerId: string) => boolean;
   /** The providers that go with the same key as this one. */
   sharingKey: (providerId: string) => string[];
@@ -68,7 +68,7 @@ export type RoutesParts = {
 };
 
 /** The routes of a catalogue that have a last day, with when that is over. */
-const endsOf = once(
+const endsOf = memoize(
   (catalogue: Catalogue): ReadonlyMap<string, number> =>
     new Map(
       catalogue.models.flatMap(({ routes }) =>
@@ -80,7 +80,7 @@ const endsOf = once(
     ),
 );
 
-export const openRoutes = (parts: RoutesParts): Routes => {
+export const createRouteTable = (parts: RouteTableDeps): Routes => {
   let { catalogue } = parts;
   let version = 0;
   let endedBefore = 0;
@@ -120,7 +120,7 @@ export const openRoutes = (parts: RoutesParts): Routes => {
   };
 
   /** One for each route of a catalogue: every generation in line asks, and what runs keeps it. */
-  const openGate = once(({ route, model }: NonNullable<ReturnType<Catalogue["route"]>>): Gate => {
+  const openGate = memoize(({ route, model }: NonNullable<ReturnType<Catalogue["route"]>>): Gate => {
     const options = route.options as unknown as JsonObject;
     // What the route makes is frozen too: the model may be gone when its result arrives.
     const spec = { routeId: route.id, provider: route.provider, endpoint: route.endpoint, options, kind: model.kind };
@@ -169,7 +169,7 @@ export const openRoutes = (parts: RoutesParts): Routes => {
     delivered: (routeId, tookMs) => {
       const times = deliveries.get(routeId) ?? [];
       times.push(tookMs);
-      if (times.length > DELIVERIES_KEPT) times.shift();
+      if (times.length > MAX_STORED_DELIVERIES) times.shift();
       deliveries.set(routeId, times);
       expect(routeId);
     },

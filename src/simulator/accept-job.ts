@@ -4,13 +4,13 @@ import type { Clock } from "../domain/clock.ts";
 import type { JsonObject } from "../domain/types.ts";
 import type { Script } from "./fault-script.ts";
 import { type Fault, type Faults, isFault, makeFault, numberOf, ruleOf } from "./faults.ts";
-import { type Answer, type Ask, bodyObject, page, type Reply, text } from "./http-server.ts";
+import { type Answer, bodyObject, page, type Reply, type SimulatorRequest, text } from "./http-server.ts";
 import type { Workshop } from "./job-results.ts";
 import { type Job, type Jobs, type Provider, planJob } from "./jobs.ts";
 import type { Log, Submission } from "./log.ts";
 import type { KindOf } from "./parse-request.ts";
 import { glance } from "./parse-request.ts";
-import type { Depot } from "./upload-storage.ts";
+import type { UploadStorage } from "./upload-storage.ts";
 
 /** What all dialects work with. */
 export type Bench = {
@@ -22,7 +22,7 @@ export type Bench = {
   jobs: Jobs;
   script: Script;
   workshop: Workshop;
-  depot: Depot;
+  depot: UploadStorage;
   /** Counts submissions, over restarts. */
   next(): number;
 };
@@ -31,19 +31,19 @@ export type Bench = {
 export type Problem = { field: string | null; message: string; type: string };
 
 /** How a dialect says what can happen to a submission. */
-export type Words = {
+export type DialectResponses = {
   provider: Provider;
   newId(): string;
   /** The body as an object, where it is not JSON; undefined when it cannot be read. */
-  bodyOf?(ask: Ask): JsonObject | undefined;
+  bodyOf?(ask: SimulatorRequest): JsonObject | undefined;
   /** The model's input inside the body, in the words that fal and Replicate use; undefined where there is none. */
   inputOf(body: JsonObject): JsonObject | undefined;
   /** The caller's mark, where it is neither in the input nor in a header that all know. */
-  markOf?(body: JsonObject, ask: Ask): unknown;
+  markOf?(body: JsonObject, ask: SimulatorRequest): unknown;
   /** What this provider finds wrong with a body beyond what all would: strange names, values that are not on its list. */
   complaints?(body: JsonObject): Problem[];
   /** The answer to an acceptance; of a provider that makes it at once, the result, to be sent when its time is over (`whenDone`). */
-  accepted(job: Job, ask: Ask): Answer | Promise<Answer>;
+  accepted(job: Job, ask: SimulatorRequest): Answer | Promise<Answer>;
   /** The 2xx of an acceptance without anything to find the job by. */
   withoutId(): Reply;
   refused(fault: Fault): Reply;
@@ -59,10 +59,15 @@ export type Words = {
 const sha256 = (bytes: Uint8Array | string) => createHash("sha256").update(bytes).digest("hex");
 
 /** The credential behind `scheme` in the Authorization header; undefined when it is missing or empty. */
-export const credentialOf = (ask: Ask, scheme: "Key" | "Bearer" | "Token"): string | undefined =>
+export const credentialOf = (ask: SimulatorRequest, scheme: "Key" | "Bearer" | "Token"): string | undefined =>
   new RegExp(`^${scheme}\\s+(\\S+)$`, "i").exec(ask.headers.authorization ?? "")?.[1];
 
-const markOf = ({ markOf: own }: Words, ask: Ask, body: JsonObject | undefined, input: JsonObject | undefined): string | null => {
+const markOf = (
+  { markOf: own }: DialectResponses,
+  ask: SimulatorRequest,
+  body: JsonObject | undefined,
+  input: JsonObject | undefined,
+): string | null => {
   const mark =
     (body && own?.(body, ask)) ??
     input?.end_user_id ??
@@ -104,7 +109,7 @@ export const whenDone = ({ plan: { totalMs } }: Job, reply: Reply): Answer =>
   totalMs === null ? { kind: "hang" } : { ...reply, delayMs: totalMs };
 
 /** How `fault` distorts an acceptance on its way out. */
-const distort = (accepted: Answer, fault: Fault | undefined, words: Words): Answer => {
+const distort = (accepted: Answer, fault: Fault | undefined, words: DialectResponses): Answer => {
   if (isFault(fault, "drop-after")) return { kind: "drop" };
   if (isFault(fault, "hang-after")) return { kind: "hang" };
   if (isFault(fault, "5xx-after")) return page(numberOf(fault, "status"), "Bad Gateway");
@@ -122,8 +127,8 @@ const answerOf = (answer: Answer): Submission["answer"] =>
 /** One submission to `endpoint` from arrival to answer. */
 export const takeIn = async (
   bench: Bench,
-  words: Words,
-  ask: Ask,
+  words: DialectResponses,
+  ask: SimulatorRequest,
   endpoint: string,
   credential: string | undefined,
 ): Promise<Answer> => {

@@ -1,7 +1,7 @@
 // `genrouter simulator`: runs the simulator by itself and says how to point a service at it.
 import { parseArgs } from "node:util";
 import { anyKeys, settingsLeadingTo } from "./dialect-registry.ts";
-import { openSimulator, type SimulatorOptions } from "./simulator.ts";
+import { createSimulator, type SimulatorOptions } from "./simulator.ts";
 
 const HELP = `Usage: genrouter simulator [--port N] [--host H] [--speed X] [--seed N] [--log FILE]
 
@@ -59,7 +59,7 @@ export const runSimulator = async (
   const stopped = Promise.withResolvers<void>();
   try {
     const options = { port: Number(port), host: flags.host, speed: Number(speed), seed: Number(seed), log: flags.log ?? null };
-    const simulator = await openSimulator({ ...options, ...endpoints });
+    const simulator = await createSimulator({ ...options, ...endpoints });
     console.log(`simulator ${simulator.url}`);
     const { GENROUTER_MEDIA__ALLOW: allowed, ...addresses } = settingsLeadingTo(simulator.url);
     for (const line of Object.entries({ ...addresses, ...anyKeys() }).sort()) console.log(line.join("="));

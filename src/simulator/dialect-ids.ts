@@ -1,6 +1,6 @@
 // The ids of the dialects that the simulator speaks; told apart here so that rules can name them without knowing who answers.
 
-export const SPOKEN = [
+export const DIALECT_IDS = [
   "fal",
   "replicate",
   "bfl",
@@ -26,4 +26,4 @@ export const SPOKEN = [
   "volcengine",
   "wavespeed",
 ] as const;
-export const isSpoken = (id: string): boolean => (SPOKEN as readonly string[]).includes(id);
+export const isDialectId = (id: string): boolean => (DIALECT_IDS as readonly string[]).includes(id);

@@ -1,77 +1,77 @@
 // Every dialect that the simulator speaks: where it is below the simulator's address, and who answers there.
 
 import type { Bench } from "./accept-job.ts";
-import { speakBfl } from "./dialects/bfl.ts";
-import { speakDashscope } from "./dialects/dashscope.ts";
-import { speakElevenLabs } from "./dialects/elevenlabs.ts";
-import { speakGemini } from "./dialects/gemini.ts";
-import { speakGeminiVideo } from "./dialects/gemini-video.ts";
-import { speakHiggsfield } from "./dialects/higgsfield.ts";
-import { speakKling } from "./dialects/kling.ts";
-import { speakLuma } from "./dialects/luma.ts";
-import { speakMinimax } from "./dialects/minimax.ts";
-import { speakMinimaxSpeech } from "./dialects/minimax-speech.ts";
-import { speakModelArk } from "./dialects/modelark.ts";
-import { speakOpenAI } from "./dialects/openai.ts";
-import { speakOpenAIVideo } from "./dialects/openai-video.ts";
-import { speakPixVerse } from "./dialects/pixverse.ts";
-import { speakRunware } from "./dialects/runware.ts";
-import { speakRunway } from "./dialects/runway.ts";
-import { speakStability } from "./dialects/stability.ts";
-import { speakTogether } from "./dialects/together.ts";
-import { speakTogetherVideo } from "./dialects/together-video.ts";
-import { speakVidu } from "./dialects/vidu.ts";
-import { speakWaveSpeed } from "./dialects/wavespeed.ts";
+import { handleBfl } from "./dialects/bfl.ts";
+import { handleDashscope } from "./dialects/dashscope.ts";
+import { handleElevenLabs } from "./dialects/elevenlabs.ts";
+import { handleGemini } from "./dialects/gemini.ts";
+import { handleGeminiVideo } from "./dialects/gemini-video.ts";
+import { handleHiggsfield } from "./dialects/higgsfield.ts";
+import { handleKling } from "./dialects/kling.ts";
+import { handleLuma } from "./dialects/luma.ts";
+import { handleMinimax } from "./dialects/minimax.ts";
+import { handleMinimaxSpeech } from "./dialects/minimax-speech.ts";
+import { handleModelArk } from "./dialects/modelark.ts";
+import { handleOpenAI } from "./dialects/openai.ts";
+import { handleOpenAIVideo } from "./dialects/openai-video.ts";
+import { handlePixVerse } from "./dialects/pixverse.ts";
+import { handleRunware } from "./dialects/runware.ts";
+import { handleRunway } from "./dialects/runway.ts";
+import { handleStability } from "./dialects/stability.ts";
+import { handleTogether } from "./dialects/together.ts";
+import { handleTogetherVideo } from "./dialects/together-video.ts";
+import { handleVidu } from "./dialects/vidu.ts";
+import { handleWaveSpeed } from "./dialects/wavespeed.ts";
 import { answerFal } from "./fal.ts";
-import type { Answer, Ask } from "./http-server.ts";
+import type { Answer, SimulatorRequest } from "./http-server.ts";
 import { answerReplicate } from "./replicate.ts";
 
 /** Answers a request; `path` is what follows the base address of the dialect, e.g. `/predictions/ID`. */
-export type Speak = (bench: Bench, ask: Ask, path: string) => Promise<Answer>;
+export type DialectHandler = (bench: Bench, ask: SimulatorRequest, path: string) => Promise<Answer>;
 /** `base`: the path that a provider's base URL has at the simulator; `credential`: how a request says who it is. */
-export type Speaker = {
+export type SimulatedDialect = {
   base: string;
   /** Where else it is: the same interface under another version. */
   alias?: string;
   /** Requests also come as texts of a WebSocket at `base`. */
   hasSockets?: true;
   credential: string;
-  speak: Speak;
+  speak: DialectHandler;
 };
 
-export const SPEAKERS: Readonly<Record<string, Speaker>> = {
+export const SIMULATED_DIALECTS: Readonly<Record<string, SimulatedDialect>> = {
   fal: { base: "/fal", credential: "Authorization: Key ANY", speak: answerFal },
   replicate: { base: "/replicate/v1", credential: "Authorization: Bearer ANY", speak: answerReplicate },
-  bfl: { base: "/bfl/v1", credential: "x-key: ANY", speak: speakBfl },
-  dashscope: { base: "/dashscope", credential: "Authorization: Bearer ANY", speak: speakDashscope },
-  elevenlabs: { base: "/elevenlabs", credential: "xi-api-key: ANY", speak: speakElevenLabs },
-  gemini: { base: "/gemini/v1beta", alias: "/gemini/v1", credential: "x-goog-api-key: ANY", speak: speakGemini },
+  bfl: { base: "/bfl/v1", credential: "x-key: ANY", speak: handleBfl },
+  dashscope: { base: "/dashscope", credential: "Authorization: Bearer ANY", speak: handleDashscope },
+  elevenlabs: { base: "/elevenlabs", credential: "xi-api-key: ANY", speak: handleElevenLabs },
+  gemini: { base: "/gemini/v1beta", alias: "/gemini/v1", credential: "x-goog-api-key: ANY", speak: handleGemini },
   "gemini-video": {
     ...{ base: "/gemini-video/v1beta", alias: "/gemini-video/v1" },
-    ...{ credential: "x-goog-api-key: ANY", speak: speakGeminiVideo },
+    ...{ credential: "x-goog-api-key: ANY", speak: handleGeminiVideo },
   },
-  higgsfield: { base: "/higgsfield", credential: "Authorization: Key ANY:ANY", speak: speakHiggsfield },
-  kling: { base: "/kling", credential: "Authorization: Bearer ANY, or a JWT", speak: speakKling },
-  luma: { base: "/luma/dream-machine/v1", credential: "Authorization: Bearer ANY", speak: speakLuma },
-  minimax: { base: "/minimax", credential: "Authorization: Bearer ANY", speak: speakMinimax },
-  "minimax-speech": { base: "/minimax-speech", credential: "Authorization: Bearer ANY", speak: speakMinimaxSpeech },
-  modelark: { base: "/modelark/api/v3", credential: "Authorization: Bearer ANY", speak: speakModelArk("modelark") },
-  openai: { base: "/openai/v1", credential: "Authorization: Bearer ANY", speak: speakOpenAI },
-  "openai-video": { base: "/openai-video/v1", credential: "Authorization: Bearer ANY", speak: speakOpenAIVideo },
-  pixverse: { base: "/pixverse/openapi/v2", credential: "API-KEY: ANY", speak: speakPixVerse },
-  runware: { base: "/runware/v1", hasSockets: true, credential: "Authorization: Bearer ANY", speak: speakRunware },
-  runway: { base: "/runway", credential: "Authorization: Bearer ANY", speak: speakRunway },
-  stability: { base: "/stability", credential: "Authorization: Bearer ANY", speak: speakStability },
-  together: { base: "/together/v1", credential: "Authorization: Bearer ANY", speak: speakTogether },
-  "together-video": { base: "/together-video/v2", credential: "Authorization: Bearer ANY", speak: speakTogetherVideo },
-  vidu: { base: "/vidu", credential: "Authorization: Token ANY", speak: speakVidu },
-  volcengine: { base: "/volcengine/api/v3", credential: "Authorization: Bearer ANY", speak: speakModelArk("volcengine") },
-  wavespeed: { base: "/wavespeed/api/v3", credential: "Authorization: Bearer ANY", speak: speakWaveSpeed },
+  higgsfield: { base: "/higgsfield", credential: "Authorization: Key ANY:ANY", speak: handleHiggsfield },
+  kling: { base: "/kling", credential: "Authorization: Bearer ANY, or a JWT", speak: handleKling },
+  luma: { base: "/luma/dream-machine/v1", credential: "Authorization: Bearer ANY", speak: handleLuma },
+  minimax: { base: "/minimax", credential: "Authorization: Bearer ANY", speak: handleMinimax },
+  "minimax-speech": { base: "/minimax-speech", credential: "Authorization: Bearer ANY", speak: handleMinimaxSpeech },
+  modelark: { base: "/modelark/api/v3", credential: "Authorization: Bearer ANY", speak: handleModelArk("modelark") },
+  openai: { base: "/openai/v1", credential: "Authorization: Bearer ANY", speak: handleOpenAI },
+  "openai-video": { base: "/openai-video/v1", credential: "Authorization: Bearer ANY", speak: handleOpenAIVideo },
+  pixverse: { base: "/pixverse/openapi/v2", credential: "API-KEY: ANY", speak: handlePixVerse },
+  runware: { base: "/runware/v1", hasSockets: true, credential: "Authorization: Bearer ANY", speak: handleRunware },
+  runway: { base: "/runway", credential: "Authorization: Bearer ANY", speak: handleRunway },
+  stability: { base: "/stability", credential: "Authorization: Bearer ANY", speak: handleStability },
+  together: { base: "/together/v1", credential: "Authorization: Bearer ANY", speak: handleTogether },
+  "together-video": { base: "/together-video/v2", credential: "Authorization: Bearer ANY", speak: handleTogetherVideo },
+  vidu: { base: "/vidu", credential: "Authorization: Token ANY", speak: handleVidu },
+  volcengine: { base: "/volcengine/api/v3", credential: "Authorization: Bearer ANY", speak: handleModelArk("volcengine") },
+  wavespeed: { base: "/wavespeed/api/v3", credential: "Authorization: Bearer ANY", speak: handleWaveSpeed },
 };
 
 /** Where each dialect is spoken by the simulator at an address. */
 export const baseUrlsAt = (url: string): Record<string, string> =>
-  Object.fromEntries(Object.entries(SPEAKERS).map(([id, { base }]) => [id, `${url}${base}`]));
+  Object.fromEntries(Object.entries(SIMULATED_DIALECTS).map(([id, { base }]) => [id, `${url}${base}`]));
 
 const settingOf = (id: string): string => `GENROUTER_PROVIDERS__${id.toUpperCase().replaceAll("-", "_")}`;
 
@@ -83,4 +83,4 @@ export const settingsLeadingTo = (url: string): Record<string, string> => ({
 
 /** A key of every provider, which the simulator takes. */
 export const anyKeys = (): Record<string, string> =>
-  Object.fromEntries(Object.keys(SPEAKERS).map((id) => [`${settingOf(id)}__KEY`, "simulated"]));
+  Object.fromEntries(Object.keys(SIMULATED_DIALECTS).map((id) => [`${settingOf(id)}__KEY`, "simulated"]));

@@ -5,8 +5,8 @@ import type { Catalogue } from "../../catalogue/load.ts";
 import type { Model, Route } from "../../catalogue/schema.ts";
 import type { Settings } from "../config/schema.ts";
 import type { JsonObject, MediaKind } from "../domain/types.ts";
-import { SPOKEN } from "./dialect-ids.ts";
-import { openSimulator, type Simulator } from "./simulator.ts";
+import { DIALECT_IDS } from "./dialect-ids.ts";
+import { createSimulator, type Simulator } from "./simulator.ts";
 
 export type EmbeddedSimulator = {
   /** Null when every provider has an address of its own and no simulator was needed. */
@@ -49,7 +49,7 @@ const silentIn = ({ fields }: Model, route: Route): JsonObject => {
 };
 
 /** What an endpoint makes where its requests do not say it: a length and a resolution that are the only ones there. */
-export const unsaidOf =
+export const defaultsOf =
   (catalogue: () => Catalogue) =>
   (endpoint: string): JsonObject => {
     const found = catalogue().models.flatMap((model) =>
@@ -63,26 +63,26 @@ export const unsaidOf =
   };
 
 /** Opens the simulator, its log in the data directory, unless the settings lead every provider elsewhere. */
-export const openEmbeddedSimulator = async (settings: Settings, catalogue: () => Catalogue): Promise<EmbeddedSimulator> => {
-  const wanted = SPOKEN.filter((id) => settings.providers[id]?.base_url === undefined);
+export const createEmbeddedSimulator = async (settings: Settings, catalogue: () => Catalogue): Promise<EmbeddedSimulator> => {
+  const wanted = DIALECT_IDS.filter((id) => settings.providers[id]?.base_url === undefined);
   let simulator: Simulator | null = null;
   if (wanted.length > 0) {
     const portFile = join(settings.data.dir, "simulator.port");
     const options = {
       speed: settings.simulator.speed,
       log: join(settings.data.dir, "simulator.log"),
-      ...{ kindOf: kindsOf(catalogue), unsaid: unsaidOf(catalogue) },
+      ...{ kindOf: kindsOf(catalogue), unsaid: defaultsOf(catalogue) },
     };
     const port = rememberedPort(portFile);
-    simulator = await openSimulator({ ...options, port }).catch((fault: unknown) => {
+    simulator = await createSimulator({ ...options, port }).catch((fault: unknown) => {
       if (port === 0) throw fault;
-      return openSimulator(options);
+      return createSimulator(options);
     });
     writeFileSync(portFile, new URL(simulator.url).port);
   }
   const addresses: Readonly<Record<string, string>> = simulator?.baseUrls ?? {};
   const providers = { ...settings.providers };
-  for (const id of SPOKEN) {
+  for (const id of DIALECT_IDS) {
     const own = settings.providers[id];
     const base_url = own?.base_url ?? addresses[id];
     // In simulator mode a real key is never sent anywhere but to an address the operator gave.

@@ -3,7 +3,7 @@ import type { JsonObject } from "../domain/types.ts";
 import type { Bench } from "./accept-job.ts";
 import { falFailure, falResult } from "./fal-result.ts";
 import { isFault, numberOf } from "./faults.ts";
-import { type Answer, type Ask, json } from "./http-server.ts";
+import { type Answer, json, type SimulatorRequest } from "./http-server.ts";
 import { endsAtMs, type Job } from "./jobs.ts";
 
 const DAY_MS = 86_400_000;
@@ -30,7 +30,7 @@ const forgotten = (job: Job) => isFault(job.faults.poll, "forget") && job.polls 
  * `GET /v1/models/requests/by-endpoint?endpoint_id&start&end&status&expand=payloads&limit&cursor`.
  * Only requests that have ended are listed: the documentation sorts by end, and says nothing of those in flight.
  */
-export const listFal = async (bench: Bench, ask: Ask, credential: string | undefined): Promise<Answer> => {
+export const listFal = async (bench: Bench, ask: SimulatorRequest, credential: string | undefined): Promise<Answer> => {
   if (credential === undefined) return platformError(401, "authorization_error", "Authentication required");
   const endpoints = ask.query.getAll("endpoint_id").flatMap((ids) => ids.split(","));
   const { list: fault } = bench.script.choose({ provider: "fal", endpoint: endpoints[0] ?? "", prompt: "" }, ["list"]);

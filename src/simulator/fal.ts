@@ -1,12 +1,12 @@
 // The fal dialect as documented: queue submission, status, result and cancel, with its traps left in.
 
-import { type Bench, cancelJob, credentialOf, noteOnce, takeIn, troubleOf, type Words } from "./accept-job.ts";
+import { type Bench, cancelJob, credentialOf, type DialectResponses, noteOnce, takeIn, troubleOf } from "./accept-job.ts";
 import { listFal } from "./fal-list.ts";
 import { isNoPath } from "./fal-paths.ts";
 import { falResult, invalid, refused, requestError } from "./fal-result.ts";
 import { isFault, makeFault, numberOf } from "./faults.ts";
-import { type Answer, type Ask, bodyObject, json, page } from "./http-server.ts";
-import { endsAtMs, type Job, RESULT_KEPT_MS } from "./jobs.ts";
+import { type Answer, bodyObject, json, page, type SimulatorRequest } from "./http-server.ts";
+import { endsAtMs, type Job, RESULT_RETENTION_MS } from "./jobs.ts";
 
 /** Status and result addresses carry owner and app only, never the rest of the endpoint. */
 const appOf = (endpoint: string) => endpoint.split("/").slice(0, 2).join("/");
@@ -15,7 +15,7 @@ const urlsOf = (job: Job, origin: string) => {
   return { response_url: base, status_url: `${base}/status`, cancel_url: `${base}/cancel` };
 };
 
-const words: Words = {
+const words: DialectResponses = {
   provider: "fal",
   checksAtOnce: false,
   newId: () => crypto.randomUUID(),
@@ -32,7 +32,7 @@ const words: Words = {
   invalid,
 };
 
-const status = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+const status = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const state = bench.jobs.state(job);
   const finished = state === "done" || state === "cancelled";
   const trouble = troubleOf(job, finished);
@@ -54,13 +54,13 @@ const status = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
   return json(200, { status: "COMPLETED", ...common, logs: [], metrics: { inference_time: inference }, ...error });
 };
 
-const result = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+const result = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const { poll } = job.faults;
   const now = bench.clock.nowMs();
   if (isFault(poll, "forget") && job.polls >= numberOf(poll, "after_polls"))
     return requestError(404, "not_found", "Request not found");
   if (endsAtMs(job) > now) return json(400, { detail: "Request is still in progress" });
-  if (endsAtMs(job) + RESULT_KEPT_MS < now) return requestError(404, "not_found", "Request not found");
+  if (endsAtMs(job) + RESULT_RETENTION_MS < now) return requestError(404, "not_found", "Request not found");
   if (isFault(poll, "result-5xx")) {
     const left = numberOf(poll, "polls");
     if (left > 0) {
@@ -74,7 +74,7 @@ const result = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
 };
 
 /** Answers a request below `/fal`. `path` is what follows it, e.g. `/bytedance/seedance-2.0/requests/ID/status`. */
-export const answerFal = async (bench: Bench, ask: Ask, path: string): Promise<Answer> => {
+export const answerFal = async (bench: Bench, ask: SimulatorRequest, path: string): Promise<Answer> => {
   const credential = credentialOf(ask, "Key");
   if (path === "/v1/models/requests/by-endpoint") return listFal(bench, ask, credential);
   if (path === "/storage/upload/initiate" && ask.method === "POST") {

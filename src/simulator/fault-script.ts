@@ -1,7 +1,7 @@
 // The script: rules that choose which requests go wrong and how, and the magic words that a prompt may carry.
 
 import type { JsonObject } from "../domain/types.ts";
-import { isSpoken, SPOKEN } from "./dialect-ids.ts";
+import { DIALECT_IDS, isDialectId } from "./dialect-ids.ts";
 import { type Fault, type FaultName, type Faults, isFaultName, makeFault, ruleOf, type Stage } from "./faults.ts";
 
 /**
@@ -41,8 +41,8 @@ export const readRule = (json: unknown): Rule | string => {
   const rule = json as JsonObject;
   if (!isFaultName(rule.fault)) return `fault: ${JSON.stringify(rule.fault)} is not a fault; see the list at /`;
   if (rule.endpoint !== undefined && typeof rule.endpoint !== "string") return "endpoint: a prefix, or /a regular expression/";
-  if (rule.provider !== undefined && (typeof rule.provider !== "string" || !isSpoken(rule.provider)))
-    return `provider: one of ${SPOKEN.join(", ")}`;
+  if (rule.provider !== undefined && (typeof rule.provider !== "string" || !isDialectId(rule.provider)))
+    return `provider: one of ${DIALECT_IDS.join(", ")}`;
   if (rule.prompt !== undefined && typeof rule.prompt !== "string") return "prompt: text that the prompt contains";
   if (rule.times !== undefined && (!Number.isInteger(rule.times) || Number(rule.times) < 1))
     return "times: a whole number from 1";
@@ -83,7 +83,7 @@ const magicFaults = ({ provider, endpoint, prompt }: Request): Faults => {
 };
 
 /** The rules of one simulator; `seed` decides the rolls of `probability`. */
-export const openScript = (seed: number) => {
+export const createFaultScript = (seed: number) => {
   const rules: ActiveRule[] = [];
   const roll = chance(seed);
   let ids = 0;
@@ -122,4 +122,4 @@ export const openScript = (seed: number) => {
     },
   };
 };
-export type Script = ReturnType<typeof openScript>;
+export type Script = ReturnType<typeof createFaultScript>;

@@ -6,7 +6,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { JsonObject } from "../domain/types.ts";
 import { openSocket } from "./socket.ts";
 
-export type Ask = {
+export type SimulatorRequest = {
   method: string;
   path: string;
   query: URLSearchParams;
@@ -56,7 +56,7 @@ export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The body as a JSON object, or undefined when it is anything else. */
-export const bodyObject = (ask: Ask): JsonObject | undefined => {
+export const bodyObject = (ask: SimulatorRequest): JsonObject | undefined => {
   try {
     const body: unknown = JSON.parse(new TextDecoder().decode(ask.body));
     return isObject(body) ? body : undefined;
@@ -66,7 +66,7 @@ export const bodyObject = (ask: Ask): JsonObject | undefined => {
 };
 
 /** Part of `reply` that a `Range` header asks for (one range; several give the whole, as RFC 9110 allows). */
-export const ranged = (ask: Ask, reply: Reply): Reply => {
+export const ranged = (ask: SimulatorRequest, reply: Reply): Reply => {
   const body = typeof reply.body === "string" ? new TextEncoder().encode(reply.body) : reply.body;
   const headers = { ...reply.headers, "accept-ranges": "bytes" };
   const asked = /^bytes=(\d*)-(\d*)$/.exec(ask.headers.range ?? "");
@@ -108,13 +108,13 @@ const send = (request: IncomingMessage, response: ServerResponse, reply: Reply, 
  * Opens the door; port 0 takes a free one. `isLine` says at which paths there are WebSockets, too.
  * @throws the system's error when the address cannot be listened on.
  */
-export const openDoor = async (
+export const listen = async (
   where: { host: string; port: number },
-  answer: (ask: Ask) => Promise<Answer>,
+  answer: (ask: SimulatorRequest) => Promise<Answer>,
   { nowMs, after }: Pick<Clock, "nowMs" | "after">,
   isLine: (path: string) => boolean,
 ): Promise<{ url: string; close(): Promise<void> }> => {
-  const askOf = (request: IncomingMessage, body: Uint8Array): Ask => {
+  const askOf = (request: IncomingMessage, body: Uint8Array): SimulatorRequest => {
     const { pathname: path, searchParams: query } = new URL(request.url ?? "/", "http://simulator");
     const headers: Record<string, string> = {};
     for (const [name, value] of Object.entries(request.headers))

@@ -80,7 +80,7 @@ const measureIn =
   };
 
 /** @param input the model's input, as it came */
-export const openSources = (input: JsonObject, sandbox: Pick<Sandbox, "run">): Sources => {
+export const createInputFiles = (input: JsonObject, sandbox: Pick<Sandbox, "run">): Sources => {
   const found = new Map<string, Promise<Found | undefined>>();
   const measure = measureIn(sandbox);
   const measureOnce = (link: string) => {

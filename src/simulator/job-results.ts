@@ -1,12 +1,12 @@
 // What jobs deliver: their files as asked for, announced under addresses of this server, and spoiled where the script says so.
 import type { Sandbox } from "../media/sandbox/sandbox.ts";
 import { type Fault, isFault, numberOf } from "./faults.ts";
-import type { Answer, Ask, Reply } from "./http-server.ts";
+import type { Answer, Reply, SimulatorRequest } from "./http-server.ts";
 import { json, page, ranged, text } from "./http-server.ts";
-import { openSources, type Received, type Sources } from "./input-files.ts";
-import { endsAtMs, type Job, RESULT_KEPT_MS, stateAt } from "./jobs.ts";
+import { createInputFiles, type Received, type Sources } from "./input-files.ts";
+import { endsAtMs, type Job, RESULT_RETENTION_MS, stateAt } from "./jobs.ts";
 import type { Studio } from "./media-factory.ts";
-import { type KindOf, readWish, type UnsaidOf, type Wish } from "./parse-request.ts";
+import { type DefaultsOf, type KindOf, type ParsedRequest, parseRequest } from "./parse-request.ts";
 import { OTHER_KINDS, type OtherKind } from "./rare-formats.ts";
 import { sendAs } from "./send-file.ts";
 import { MIME } from "./watermark.ts";
@@ -15,24 +15,24 @@ import { otherwise } from "./wrong-deliveries.ts";
 /** A result file as a dialect announces it; sizes are missing where the announced address is not this server's. */
 export type Announced = { url: string; name: string; mime: string; bytes: number; width: number; height: number };
 
-type WorkshopParts = { kindOf: KindOf; studio: Studio; sandbox: Pick<Sandbox, "run">; nowMs: () => number; unsaid?: UnsaidOf };
+type WorkshopParts = { kindOf: KindOf; studio: Studio; sandbox: Pick<Sandbox, "run">; nowMs: () => number; unsaid?: DefaultsOf };
 /** `kindOf` decides what an endpoint makes; `nowMs` whether it is ready. */
-export const openWorkshop = ({ kindOf, studio, sandbox, nowMs, unsaid = () => ({}) }: WorkshopParts) => {
-  const wishes = new WeakMap<Job, Promise<Wish>>();
+export const createJobResults = ({ kindOf, studio, sandbox, nowMs, unsaid = () => ({}) }: WorkshopParts) => {
+  const wishes = new WeakMap<Job, Promise<ParsedRequest>>();
   const receipts = new WeakMap<Job, Promise<Received[]>>();
 
   const sources = new WeakMap<Job, Sources>();
   const sourcesOf = (job: Job): Sources => {
-    const known = sources.get(job) ?? openSources(job.input, sandbox);
+    const known = sources.get(job) ?? createInputFiles(job.input, sandbox);
     sources.set(job, known);
     return known;
   };
 
   /** What the job was asked for; its links are looked at once, when it is accepted. */
-  const wishOf = (job: Job): Promise<Wish> => {
+  const wishOf = (job: Job): Promise<ParsedRequest> => {
     const known = wishes.get(job);
     if (known) return known;
-    const wish = readWish(job.endpoint, { ...unsaid(job.endpoint), ...job.input }, kindOf, sourcesOf(job));
+    const wish = parseRequest(job.endpoint, { ...unsaid(job.endpoint), ...job.input }, kindOf, sourcesOf(job));
     wishes.set(job, wish);
     return wish;
   };
@@ -45,7 +45,7 @@ export const openWorkshop = ({ kindOf, studio, sandbox, nowMs, unsaid = () => ({
   };
 
   /** What a job makes, once everything that it was given has been measured: nobody bills before. */
-  const measuredWishOf = async (job: Job): Promise<Wish> => {
+  const measuredWishOf = async (job: Job): Promise<ParsedRequest> => {
     await receivedOf(job);
     return wishOf(job);
   };
@@ -80,11 +80,11 @@ export const openWorkshop = ({ kindOf, studio, sandbox, nowMs, unsaid = () => ({
   };
 
   /** The file at a path below `/files/`. */
-  const deliver = async (ask: Ask, job: Job | undefined, n: number): Promise<Answer> => {
+  const deliver = async (ask: SimulatorRequest, job: Job | undefined, n: number): Promise<Answer> => {
     if (!job || stateAt(job, nowMs()) !== "done") return text(404, "no such file\n");
     if (n < 1 || n > otherwise(await wishOf(job), job.faults.file).count) return text(404, "no such file\n");
     // Replicate takes its files away after an hour; fal keeps them.
-    if (job.provider === "replicate" && nowMs() > endsAtMs(job) + RESULT_KEPT_MS) return text(404, "no such file\n");
+    if (job.provider === "replicate" && nowMs() > endsAtMs(job) + RESULT_RETENTION_MS) return text(404, "no such file\n");
     const fault = job.faults.file;
     job.fetches += 1;
     if (isFault(fault, "missing")) return text(404, "no such file\n");
@@ -124,7 +124,7 @@ export const openWorkshop = ({ kindOf, studio, sandbox, nowMs, unsaid = () => ({
 
   return { wishOf, receivedOf, announce, deliver, hand };
 };
-export type Workshop = ReturnType<typeof openWorkshop>;
+export type Workshop = ReturnType<typeof createJobResults>;
 
 /** The other kind that a job makes, if the script says so. */
 const otherKind = ({ faults: { kind } }: Job) =>

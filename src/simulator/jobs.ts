@@ -30,7 +30,7 @@ export type Job = {
 export type JobState = "queued" | "running" | "done" | "cancelled";
 
 /** Results are kept for an hour after the end, as both providers document. */
-export const RESULT_KEPT_MS = 3_600_000;
+export const RESULT_RETENTION_MS = 3_600_000;
 
 /** Usual time of a job at speed 1: a picture 2 s, a 5 s clip 6 s, sound 2 s. */
 const usualMs = (kind: MediaKind, lengthMs: number, count: number): number =>
@@ -64,7 +64,7 @@ export const stateAt = (job: Job, nowMs: number): JobState => {
 };
 
 /** The book of all jobs, by id and in the order they came. */
-export const openJobs = (clock: Clock, former: readonly LogLine[]) => {
+export const createJobs = (clock: Clock, former: readonly LogLine[]) => {
   const byId = new Map<string, Job>();
   const byProvider = new Map<Provider, Job[]>();
 
@@ -124,4 +124,4 @@ export const openJobs = (clock: Clock, former: readonly LogLine[]) => {
     },
   };
 };
-export type Jobs = ReturnType<typeof openJobs>;
+export type Jobs = ReturnType<typeof createJobs>;

@@ -30,7 +30,7 @@ const draw = (sketch: Sketch, look: number): Promise<Uint8Array> => {
 };
 
 /** A studio with its own cache of at most 96 MB, oldest out first. */
-export const openStudio = (): Studio => {
+export const createMediaFactory = (): Studio => {
   const kept = new Map<string, Promise<Uint8Array>>();
   const sizes = new Map<string, number>();
   let keptBytes = 0;

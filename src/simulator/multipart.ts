@@ -1,6 +1,6 @@
 // Reads `multipart/form-data` bodies, for providers that take their requests as a form instead of JSON.
 import type { JsonObject } from "../domain/types.ts";
-import { type Ask, isObject } from "./http-server.ts";
+import { isObject, type SimulatorRequest } from "./http-server.ts";
 
 const KIND = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i;
 const NAME = /^content-disposition:\s*form-data\s*;\s*(?:.*;\s*)?name="([^"]*)"/im;
@@ -29,7 +29,7 @@ const place = (form: JsonObject, [path, value]: [string, string]): void => {
 };
 
 /** A form as an object; of parts with the same plain name the last counts. Undefined when the body is no form, or breaks off. */
-export const formObject = (ask: Ask): JsonObject | undefined => {
+export const formObject = (ask: SimulatorRequest): JsonObject | undefined => {
   const [, quoted, plain] = KIND.exec(ask.headers["content-type"] ?? "") ?? [];
   const boundary = quoted ?? plain;
   if (boundary === undefined) return undefined;

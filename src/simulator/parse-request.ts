@@ -8,8 +8,8 @@ import type { FileFormat } from "./watermark.ts";
 /** What an endpoint makes; undefined where its name does not say. */
 export type KindOf = (endpoint: string) => MediaKind | undefined;
 /** What an endpoint makes where its requests do not say it, by the catalogue. */
-export type UnsaidOf = (endpoint: string) => JsonObject;
-export type Wish = { kind: MediaKind; count: number; sketch: Sketch };
+export type DefaultsOf = (endpoint: string) => JsonObject;
+export type ParsedRequest = { kind: MediaKind; count: number; sketch: Sketch };
 
 const DEFAULT_CLIP_MS = 5000;
 const LONGEST_MS = 600_000;
@@ -116,7 +116,12 @@ const pictureWish = async (sources: Sources, input: JsonObject, endpoint: string
  * What a request asks for. Links on this machine are looked at (at most some seconds); others never.
  * Lengths: `duration` in seconds; without one the source clip's, else the sound's, else 5 s; spoken text by its length.
  */
-export const readWish = async (endpoint: string, input: JsonObject, kindOf: KindOf, sources: Sources): Promise<Wish> => {
+export const parseRequest = async (
+  endpoint: string,
+  input: JsonObject,
+  kindOf: KindOf,
+  sources: Sources,
+): Promise<ParsedRequest> => {
   const { kind, count } = glance(endpoint, input, kindOf);
   const format = formatOf(kind, first(input, "output_format", "format", "audio_format"));
   const saidS = saidSeconds(input);

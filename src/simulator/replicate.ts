@@ -1,10 +1,19 @@
 // The Replicate dialect as documented: predictions by model, polling, cancel and the listing, newest first.
 import { randomBytes } from "node:crypto";
 import type { Json, JsonObject } from "../domain/types.ts";
-import { type Bench, cancelJob, credentialOf, noteOnce, type Problem, takeIn, troubleOf, type Words } from "./accept-job.ts";
+import {
+  type Bench,
+  cancelJob,
+  credentialOf,
+  type DialectResponses,
+  noteOnce,
+  type Problem,
+  takeIn,
+  troubleOf,
+} from "./accept-job.ts";
 import { type Fault, isFault, makeFault, numberOf } from "./faults.ts";
-import { type Answer, type Ask, bodyObject, json, page, type Reply } from "./http-server.ts";
-import { endsAtMs, type Job, RESULT_KEPT_MS } from "./jobs.ts";
+import { type Answer, bodyObject, json, page, type Reply, type SimulatorRequest } from "./http-server.ts";
+import { endsAtMs, type Job, RESULT_RETENTION_MS } from "./jobs.ts";
 
 const PER_PAGE = 100;
 const MOST_HELD_S = 60;
@@ -102,7 +111,7 @@ const prediction = async (bench: Bench, job: Job, origin: string, says?: string)
   const real = statusOf(bench, job);
   const status = says ?? real;
   const endMs = endsAtMs(job);
-  const removed = bench.clock.nowMs() > endMs + RESULT_KEPT_MS;
+  const removed = bench.clock.nowMs() > endMs + RESULT_RETENTION_MS;
   let output: Json = null;
   if (status === "succeeded" && real === "succeeded" && !removed) {
     const urls = (await bench.workshop.announce(job, origin)).map(({ url }) => url);
@@ -122,7 +131,7 @@ const prediction = async (bench: Bench, job: Job, origin: string, says?: string)
   };
 };
 
-const words: Words = {
+const words: DialectResponses = {
   provider: "replicate",
   checksAtOnce: true,
   newId: () => Array.from(randomBytes(26), (byte) => ALPHABET[byte % 32]).join(""),
@@ -136,7 +145,7 @@ const words: Words = {
   invalid,
 };
 
-const poll = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+const poll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const done = finished(statusOf(bench, job));
   const trouble = troubleOf(job, done);
   if (typeof trouble === "object") return trouble;
@@ -150,7 +159,7 @@ const poll = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
 };
 
 /** `GET /v1/predictions?created_after&created_before&cursor`: 100 a page, newest first, `next` to go on. */
-const list = async (bench: Bench, ask: Ask): Promise<Answer> => {
+const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   const { list: fault } = bench.script.choose({ provider: "replicate", endpoint: "", prompt: "" }, ["list"]);
   if (isFault(fault, "list-hang")) return { kind: "hang" };
   if (fault) return page(numberOf(fault, "status"), "Service Unavailable");
@@ -185,7 +194,7 @@ const list = async (bench: Bench, ask: Ask): Promise<Answer> => {
 };
 
 /** `Prefer: wait`, or `wait=5`: the answer is held until the prediction has ended, at most for so long. */
-const held = async (bench: Bench, ask: Ask, taken: Answer): Promise<Answer> => {
+const held = async (bench: Bench, ask: SimulatorRequest, taken: Answer): Promise<Answer> => {
   const [waits, seconds = MOST_HELD_S] = /^wait(?:=(\d+))?$/.exec(ask.headers.prefer ?? "") ?? [];
   if (waits === undefined || taken.kind !== "reply" || taken.status !== 201 || taken.cutAt !== undefined) return taken;
   const { id } = JSON.parse(String(taken.body)) as { id?: string };
@@ -198,7 +207,7 @@ const held = async (bench: Bench, ask: Ask, taken: Answer): Promise<Answer> => {
 };
 
 /** Answers a request below `/replicate/v1`; `path` is what follows it, e.g. `/predictions/ID`. */
-export const answerReplicate = async (bench: Bench, ask: Ask, path: string): Promise<Answer> => {
+export const answerReplicate = async (bench: Bench, ask: SimulatorRequest, path: string): Promise<Answer> => {
   const credential = credentialOf(ask, "Bearer");
   const model = /^\/models\/([\w.-]+\/[\w.-]+)\/predictions$/.exec(path);
   if (model) {

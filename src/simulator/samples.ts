@@ -1,5 +1,5 @@
 // Sample media to point requests at: clips, pictures and voices of any size and length, made on the spot.
-import type { Answer, Ask } from "./http-server.ts";
+import type { Answer, SimulatorRequest } from "./http-server.ts";
 import { ranged, text } from "./http-server.ts";
 import type { Studio } from "./media-factory.ts";
 import { type FileFormat, MIME } from "./watermark.ts";
@@ -17,7 +17,7 @@ const HELP =
   "clip.mp4?seconds&width&height&audio, picture.png|jpg|webp?width&height, voice.mp3|wav?seconds; clip-6s.mp4 for short\n";
 
 /** `GET /samples/NAME`: the name's extension is the format; `-6s` in it, or `seconds`, is the length (5 s without). */
-export const answerSample = async (studio: Studio, ask: Ask, name: string): Promise<Answer> => {
+export const answerSample = async (studio: Studio, ask: SimulatorRequest, name: string): Promise<Answer> => {
   const [, what = "", shortS, extension = ""] = /^(clip|picture|voice)(?:-(\d+(?:\.\d+)?)s)?\.([a-z0-9]+)$/.exec(name) ?? [];
   const format = FORMATS[extension];
   const kind = { clip: "video", picture: "image", voice: "audio" }[what];

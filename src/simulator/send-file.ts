@@ -2,7 +2,7 @@
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 import { type Fault, isFault, numberOf } from "./faults.ts";
-import { type Ask, type Reply, ranged } from "./http-server.ts";
+import { type Reply, ranged, type SimulatorRequest } from "./http-server.ts";
 
 /** In threads of their own: a simulator inside a service is not to hold it up. */
 const PACK: Readonly<Record<string, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
@@ -18,7 +18,11 @@ const wordOf = (fault: Fault, param: string, byDefault: string): string => {
 };
 
 /** @param file whole, its body bytes; a part of it is sent where one was asked for, unless it is compressed */
-export const sendAs = async (ask: Ask, file: Reply & { body: Uint8Array }, fault: Fault | undefined): Promise<Reply> => {
+export const sendAs = async (
+  ask: SimulatorRequest,
+  file: Reply & { body: Uint8Array },
+  fault: Fault | undefined,
+): Promise<Reply> => {
   if (!fault) return ranged(ask, file);
   const headers = (more: Record<string, string>) => ({ ...file.headers, ...more });
   const pack = PACK[fault.name];

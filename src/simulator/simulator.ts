@@ -1,18 +1,18 @@
 // The simulator of providers: a separate HTTP server that speaks the providers' dialects and delivers real files.
 import { type Clock, systemClock } from "../domain/clock.ts";
-import { openSandbox, type Sandbox } from "../media/sandbox/sandbox.ts";
+import { createSandbox, type Sandbox } from "../media/sandbox/sandbox.ts";
 import { type Bench, noteOnce } from "./accept-job.ts";
-import { baseUrlsAt, SPEAKERS } from "./dialect-registry.ts";
-import { type ActiveRule, openScript, type Rule, readRule } from "./fault-script.ts";
+import { baseUrlsAt, SIMULATED_DIALECTS } from "./dialect-registry.ts";
+import { type ActiveRule, createFaultScript, type Rule, readRule } from "./fault-script.ts";
 import { FAULTS } from "./faults.ts";
-import { type Answer, type Ask, json, openDoor, text } from "./http-server.ts";
-import { openWorkshop } from "./job-results.ts";
-import { endsAtMs, type Job, type JobState, openJobs } from "./jobs.ts";
+import { type Answer, json, listen, type SimulatorRequest, text } from "./http-server.ts";
+import { createJobResults } from "./job-results.ts";
+import { createJobs, endsAtMs, type Job, type JobState } from "./jobs.ts";
 import { openLog, type Submission } from "./log.ts";
-import { openStudio } from "./media-factory.ts";
-import { type KindOf, kindByName, type UnsaidOf } from "./parse-request.ts";
+import { createMediaFactory } from "./media-factory.ts";
+import { type DefaultsOf, type KindOf, kindByName } from "./parse-request.ts";
 import { answerSample } from "./samples.ts";
-import { openDepot } from "./upload-storage.ts";
+import { createUploadStorage } from "./upload-storage.ts";
 
 export type { ActiveRule, Rule } from "./fault-script.ts";
 export type { Submission } from "./log.ts";
@@ -32,7 +32,7 @@ export type SimulatorOptions = {
   /** What an endpoint makes; where it says undefined, names and fields decide. */
   kindOf?: KindOf;
   /** What an endpoint makes where its requests do not say it, such as `{ resolution: "1080p" }`. */
-  unsaid?: UnsaidOf;
+  unsaid?: DefaultsOf;
   /** Where it reads what it was sent; absent: in processes of its own. */
   sandbox?: Pick<Sandbox, "run">;
 };
@@ -87,10 +87,12 @@ const viewOf = (bench: Bench, job: Job): JobView => {
 const READERS = 2;
 
 /** Where there are WebSockets, too. */
-const LINES = new Set(Object.values(SPEAKERS).flatMap(({ base, hasSockets }) => (hasSockets ? [base] : [])));
+const LINES = new Set(Object.values(SIMULATED_DIALECTS).flatMap(({ base, hasSockets }) => (hasSockets ? [base] : [])));
 
 const INDEX = {
-  providers: Object.fromEntries(Object.entries(SPEAKERS).map(([id, { base, credential }]) => [id, `${base} (${credential})`])),
+  providers: Object.fromEntries(
+    Object.entries(SIMULATED_DIALECTS).map(([id, { base, credential }]) => [id, `${base} (${credential})`]),
+  ),
   samples: "/samples/clip-6s.mp4, /samples/picture.png, /samples/voice.mp3",
   script: "GET, POST or DELETE /script; or [sim:FAULT], [sim:fal:FAULT], [sim:owner/app:FAULT], [sim:FAULT=NUMBER] in a prompt",
   log: "/log, /jobs",
@@ -98,7 +100,7 @@ const INDEX = {
 };
 
 /** `/script`: rules as JSON, one or a list. */
-const answerScript = (bench: Bench, ask: Ask): Answer => {
+const answerScript = (bench: Bench, ask: SimulatorRequest): Answer => {
   if (ask.method === "GET") return json(200, { rules: bench.script.list() });
   if (ask.method === "DELETE") {
     bench.script.clear();
@@ -120,12 +122,12 @@ const answerScript = (bench: Bench, ask: Ask): Answer => {
  * Opens a simulator.
  * @throws the system's error when the address or the log file cannot be opened.
  */
-export const openSimulator = async (options: SimulatorOptions = {}): Promise<Simulator> => {
+export const createSimulator = async (options: SimulatorOptions = {}): Promise<Simulator> => {
   const { host = "127.0.0.1", port = 0, speed = 1, seed = 1, kindOf = kindByName, unsaid } = options;
   const clock = options.clock ?? systemClock();
   const log = await openLog(options.log ?? null);
-  const studio = openStudio();
-  const own = openSandbox({ workers: READERS });
+  const studio = createMediaFactory();
+  const own = createSandbox({ workers: READERS });
   const sandbox = options.sandbox ?? own;
   let count = log.lines().filter(({ type }) => type === "submission").length;
   const bench: Bench = {
@@ -134,14 +136,14 @@ export const openSimulator = async (options: SimulatorOptions = {}): Promise<Sim
     seed,
     kindOf,
     log,
-    jobs: openJobs(clock, log.lines()),
-    script: openScript(seed),
-    workshop: openWorkshop({ kindOf, studio, sandbox, nowMs: () => clock.nowMs(), ...(unsaid ? { unsaid } : {}) }),
-    depot: openDepot(),
+    jobs: createJobs(clock, log.lines()),
+    script: createFaultScript(seed),
+    workshop: createJobResults({ kindOf, studio, sandbox, nowMs: () => clock.nowMs(), ...(unsaid ? { unsaid } : {}) }),
+    depot: createUploadStorage(),
     next: () => ++count,
   };
 
-  const answerFile = async (ask: Ask, path: string): Promise<Answer> => {
+  const answerFile = async (ask: SimulatorRequest, path: string): Promise<Answer> => {
     const [, id = "", n = ""] = /^\/([\w-]+)\/output-(\d+)\.\w+$/.exec(path) ?? [];
     const job = bench.jobs.byId(id);
     const answer = await bench.workshop.deliver(ask, job, Number(n));
@@ -150,10 +152,10 @@ export const openSimulator = async (options: SimulatorOptions = {}): Promise<Sim
   };
 
   // The longest first: one base may begin like another.
-  const speakers = Object.values(SPEAKERS)
+  const speakers = Object.values(SIMULATED_DIALECTS)
     .flatMap(({ base, alias, speak }) => [base, ...(alias === undefined ? [] : [alias])].map((place) => ({ place, speak })))
     .toSorted((a, b) => b.place.length - a.place.length);
-  const answer = async (ask: Ask): Promise<Answer> => {
+  const answer = async (ask: SimulatorRequest): Promise<Answer> => {
     const { path } = ask;
     const speaker = speakers.find(({ place }) => path.startsWith(`${place}/`) || path === place);
     if (speaker) return speaker.speak(bench, ask, path.slice(speaker.place.length) || "/");
@@ -175,7 +177,7 @@ export const openSimulator = async (options: SimulatorOptions = {}): Promise<Sim
     return path === "/" ? json(200, INDEX) : text(404, "not found; see /\n");
   };
 
-  const door = await openDoor({ host, port }, answer, clock, (path) => LINES.has(path));
+  const door = await listen({ host, port }, answer, clock, (path) => LINES.has(path));
   const baseUrls = baseUrlsAt(door.url);
   return {
     url: door.url,

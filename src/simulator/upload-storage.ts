@@ -1,22 +1,22 @@
 // The providers' own storage, as far as the simulator has one: files that callers put there before a submission, in memory.
-import { type Answer, type Ask, json, ranged, text } from "./http-server.ts";
+import { type Answer, json, ranged, type SimulatorRequest, text } from "./http-server.ts";
 import { formObject } from "./multipart.ts";
 
 type Stored = { bytes: Uint8Array; mime: string };
 
-export type Depot = {
+export type UploadStorage = {
   /** Makes room for a file that is put later. @returns the address where it is put, and will be */
   reserve(origin: string, mime: string): string;
   /** Takes a file that came in a part of a form; undefined when there is none. */
-  takePart(ask: Ask, field: string): { url: string; bytes: number; mime: string } | undefined;
+  takePart(ask: SimulatorRequest, field: string): { url: string; bytes: number; mime: string } | undefined;
   /** Answers a request below `/uploads/`. */
-  answer(ask: Ask, path: string): Answer;
+  answer(ask: SimulatorRequest, path: string): Answer;
 };
 
 const MOST_BYTES = 256 * 1_048_576;
 
 /** A depot that holds the newest files. */
-export const openDepot = (): Depot => {
+export const createUploadStorage = (): UploadStorage => {
   const files = new Map<string, Stored>();
   const put = (id: string, stored: Stored) => {
     files.delete(id);

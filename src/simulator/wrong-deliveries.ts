@@ -1,7 +1,7 @@
 // Deliveries that are whole and not what was ordered: shorter, smaller, of another shape, silent, fewer, or of another kind.
 import { type Fault, isFault, numberOf } from "./faults.ts";
 import type { Sketch } from "./media-factory.ts";
-import type { Wish } from "./parse-request.ts";
+import type { ParsedRequest } from "./parse-request.ts";
 import { evenSize, type Size } from "./resolutions.ts";
 
 const OTHER_KIND = { image: "mp4", video: "png", audio: "png" } as const;
@@ -10,7 +10,7 @@ const OTHER_KIND = { image: "mp4", video: "png", audio: "png" } as const;
 const turned = ({ width, height }: Size): Size =>
   Math.abs(width - height) > width / 10 ? { width: height, height: width } : evenSize({ width: width * 1.5, height });
 
-const sketchOtherwise = ({ kind, sketch }: Wish, fault: Fault | undefined): Sketch => {
+const sketchOtherwise = ({ kind, sketch }: ParsedRequest, fault: Fault | undefined): Sketch => {
   if (isFault(fault, "wrong-kind")) return { ...sketch, format: OTHER_KIND[kind], width: 640, height: 360, ms: 2000 };
   if (isFault(fault, "short", "long")) return { ...sketch, ms: Math.max(100, Math.round(sketch.ms * numberOf(fault, "share"))) };
   if (isFault(fault, "small")) {
@@ -22,7 +22,7 @@ const sketchOtherwise = ({ kind, sketch }: Wish, fault: Fault | undefined): Sket
 };
 
 /** What is delivered for a wish. */
-export const otherwise = (wish: Wish, fault: Fault | undefined): Wish => ({
+export const otherwise = (wish: ParsedRequest, fault: Fault | undefined): ParsedRequest => ({
   ...wish,
   count: isFault(fault, "fewer") ? Math.min(wish.count, Math.max(1, Math.floor(numberOf(fault, "files")))) : wish.count,
   sketch: sketchOtherwise(wish, fault),

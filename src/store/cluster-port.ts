@@ -1,7 +1,7 @@
 // The port of a store that several nodes share: each has a lease, and goes on with what those leave whose lease has run out.
 
 import type { GenerationRecord, PlannedRoute } from "../domain/types.ts";
-import type { Unfinished } from "./mutations.ts";
+import type { OpenGeneration } from "./mutations.ts";
 import type { JournalLine, LedgerSums } from "./store.ts";
 
 /** This node's part in a store that several share. Leases run by the clock of the store alone. */
@@ -56,7 +56,7 @@ export type Elsewhere = { seq: number; accountSeq: number; version: number; epoc
 /** A line of the journal, with the epoch of the node that wrote it and the exact request that it made, where it made one and that was asked for. */
 export type WrittenLine = JournalLine & { seq: number; epoch: number; request?: string };
 /** A generation as it stands, with what its machine remembers (null: it is queued, or has ended). */
-export type StandingElsewhere = {
+export type RemoteGeneration = {
   record: GenerationRecord;
   epoch: number;
   version: number;
@@ -75,9 +75,9 @@ export type Others = {
   ended(fromSeq: number, limit: number): Promise<{ seq: number; accountSeq: number }[]>;
   /** What was written of each after a version, each in the order of its versions. */
   steps(after: readonly { seq: number; version: number }[], withRequests: boolean): Promise<WrittenLine[]>;
-  standing(seqs: readonly number[]): Promise<StandingElsewhere[]>;
+  standing(seqs: readonly number[]): Promise<RemoteGeneration[]>;
   /** Generations not ended of all nodes, as `unfinished` is of this one. */
-  unfinished(afterSeq: number, limit: number): Promise<Unfinished[]>;
+  unfinished(afterSeq: number, limit: number): Promise<OpenGeneration[]>;
 };
 
 /** A node that is alive, or has ended lately. Times of leases and ends are by the clock of the store. */

@@ -13,11 +13,11 @@ export class ServerUnfit extends Error {
   override readonly name = "ServerUnfit";
 }
 /** What it held is in another database, or is still on its way from or to one. */
-export class Moved extends Error {
+export class StoreMigrated extends Error {
   override readonly name = "Moved";
 }
 /** The database cannot be reached, or lets this user do too little. */
-export class DatabaseAway extends Error {
+export class DatabaseUnavailable extends Error {
   override readonly name = "DatabaseAway";
   /** It will not come back by itself: the server refuses this user, or there is no such database. */
   readonly isRefusal: boolean;
@@ -27,4 +27,4 @@ export class DatabaseAway extends Error {
   }
 }
 /** It answers, and nothing of a service is in it yet. */
-export class DatabaseEmpty extends DatabaseAway {}
+export class DatabaseEmpty extends DatabaseUnavailable {}

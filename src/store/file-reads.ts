@@ -2,9 +2,9 @@
 import type { Pin, StoredFile } from "../domain/types.ts";
 
 /** A generation and the result files that are kept of it. */
-export type KeptOutput = { seq: number; id: string; files: StoredFile[] };
+export type StoredOutput = { seq: number; id: string; files: StoredFile[] };
 /** Where a page of generations whose files are kept ended. */
-export type KeptUpTo = { expireAtMs: number; seq: number };
+export type StoredThrough = { expireAtMs: number; seq: number };
 
 export interface FileReads {
   /** The links of a generation's input that are pinned, in their order. */
@@ -14,7 +14,7 @@ export interface FileReads {
   /** Generations whose files are past their retention. */
   expiredFiles(nowMs: number, limit: number): Promise<{ seq: number; id: string; files: number }[]>;
   /** Generations behind a row number, in its order, whose files are kept for longer than until a moment. */
-  keptOutputs(afterSeq: number, untilMs: number, limit: number): Promise<KeptOutput[]>;
+  keptOutputs(afterSeq: number, untilMs: number, limit: number): Promise<StoredOutput[]>;
   /** The next `limit` generations whose files are kept, with the bytes of all of them. */
-  keptFiles(after: KeptUpTo, limit: number): Promise<{ count: number; bytes: number; upTo: KeptUpTo }>;
+  keptFiles(after: StoredThrough, limit: number): Promise<{ count: number; bytes: number; upTo: StoredThrough }>;
 }

@@ -5,8 +5,8 @@ import type { Ordered } from "../domain/delivery-check.ts";
 import type { Decision } from "../domain/operator-decision.ts";
 import type {
   AttemptState,
-  Command,
   Credits,
+  Deadline,
   Failure,
   GenerationError,
   GenerationRecord,
@@ -18,17 +18,17 @@ import type {
   KeyTerms,
   KeyWindow,
   Output,
-  PinAsked,
   PinnedCopy,
+  PinRequest,
   PlannedRoute,
   ResultFile,
   RouteSpec,
 } from "../domain/types.ts";
-import type { PurchaseDeed, PurchaseOutcome } from "./purchase-mutations.ts";
-import type { PeopleDeed } from "./user-mutations.ts";
+import type { PurchaseMutation, PurchaseResult } from "./purchase-mutations.ts";
+import type { UserMutation } from "./user-mutations.ts";
 
 /** Accepts a submission: key, limits and balance are decided inside, in that order, then hold, row and `start` command. */
-export type AdmitDeed = {
+export type AdmitGeneration = {
   deed: "admit";
   seq: number;
   id: string;
@@ -55,9 +55,9 @@ export type AdmitDeed = {
   waitEndsAtMs: number;
   requestId: string;
   /** Links of its input that are pinned before the first attempt; absent: none. */
-  pins?: readonly PinAsked[];
+  pins?: readonly PinRequest[];
 };
-export type AdmitOutcome =
+export type AdmitResult =
   | { kind: "admitted"; record: GenerationRecord }
   | { kind: "replayed"; record: GenerationRecord }
   | { kind: "idempotency_conflict" }
@@ -95,7 +95,7 @@ export type Settlement =
   | { kind: "release"; error: GenerationError };
 
 /** One event of one generation: journal line, snapshot, rows and money together. */
-export type StepDeed = {
+export type ApplyTransition = {
   deed: "step";
   seq: number;
   /** The version this step makes; the stored one must be exactly one less (0 before the first step). */
@@ -115,9 +115,9 @@ export type StepDeed = {
   /** Copies of its pinned inputs, which are there now. */
   pinned?: readonly PinnedCopy[];
   /** The one deadline from now on, when it changed; null for none. A generation that has ended has none. */
-  deadline?: Command | null;
+  deadline?: Deadline | null;
 };
-export type StepOutcome =
+export type TransitionResult =
   /** `settledCredits`: how much of a debt was settled with what its end gave back; absent: nothing was owed. */
   | { kind: "stepped"; record: GenerationRecord; settledCredits?: Credits }
   /** The stored version is another one: somebody else went on, or the generation has ended. Nothing was written. */
@@ -126,13 +126,13 @@ export type StepOutcome =
   | { kind: "refused"; reason: string };
 
 /** Changes an attempt of a generation that has ended (a late delivery, a watch that is over). */
-export type MarkAttemptDeed = { deed: "mark-attempt"; seq: number; atMs: number; change: AttemptChange };
+export type MarkAttempt = { deed: "mark-attempt"; seq: number; atMs: number; change: AttemptChange };
 /**
  * Adds to the balance, or takes off it. `reference` makes it happen once: the same reference again changes nothing. What is asked and not
  * there to take is owed, and pauses the account; what comes in, or is given back at the end of a generation, settles what is owed first,
  * and a debt that is settled lifts its pause.
  */
-export type CreditDeed = {
+export type AdjustBalance = {
   deed: "credit";
   accountSeq: number;
   kind: "topup" | "adjust";
@@ -143,18 +143,18 @@ export type CreditDeed = {
   atMs: number;
 };
 /** Takes what an account owes out of what it has available, where an earlier release has left both. */
-export type SettleDebtDeed = { deed: "settle-debt"; accountSeq: number; atMs: number };
+export type SettleDebt = { deed: "settle-debt"; accountSeq: number; atMs: number };
 /** Decides how much a refund or dispute in another currency than usd takes back of its purchase; 0: nothing. */
-export type DecideReversalDeed = { deed: "decide-reversal"; id: string; credits: Credits; reason: string; atMs: number };
-export type CreateAccountDeed = { deed: "create-account"; id: string; name: string; atMs: number };
-export type SetAccountDeed = {
+export type DecideReversal = { deed: "decide-reversal"; id: string; credits: Credits; reason: string; atMs: number };
+export type CreateAccount = { deed: "create-account"; id: string; name: string; atMs: number };
+export type UpdateAccount = {
   deed: "set-account";
   accountSeq: number;
   paused?: boolean;
   burstPerS?: number | null;
   inProgressLimit?: number | null;
 };
-export type CreateKeyDeed = {
+export type CreateKey = {
   deed: "create-key";
   id: string;
   accountSeq: number;
@@ -171,11 +171,11 @@ export type CreateKeyDeed = {
  * Changes a key that was not revoked; members absent are left alone. Limits hold for the whole line of keys that follow each other by
  * rotation; those set where there were none count what the line has spent in their windows so far.
  */
-export type SetKeyDeed = { deed: "set-key"; keyId: string; name?: string; limits?: Partial<KeyLimits>; atMs: number } & Partial<
+export type UpdateKey = { deed: "set-key"; keyId: string; name?: string; limits?: Partial<KeyLimits>; atMs: number } & Partial<
   Pick<KeyTerms, "expiresAtMs" | "models">
 >;
 /** Makes a key with the same terms, which takes the place of another once that expires, `overlapMs` later at the latest. */
-export type RotateKeyDeed = {
+export type RotateKey = {
   deed: "rotate-key";
   keyId: string;
   overlapMs: number;
@@ -185,17 +185,17 @@ export type RotateKeyDeed = {
   atMs: number;
 };
 /** Notes the first use of a key from a network, and tells the audit log of it. */
-export type NoteKeyNetworkDeed = { deed: "note-key-network"; atMs: number } & KeyNetwork;
+export type RecordKeyNetwork = { deed: "note-key-network"; atMs: number } & KeyNetwork;
 /** Notes when keys were last used, as `[keySeq, atMs]`. */
-export type NoteKeyUseDeed = { deed: "note-key-use"; uses: readonly (readonly [keySeq: number, atMs: number])[] };
+export type RecordKeyUse = { deed: "note-key-use"; uses: readonly (readonly [keySeq: number, atMs: number])[] };
 /** Adds up to `limit` further postings to what generations came to by day. */
-export type RollUpUsageDeed = { deed: "roll-up-usage"; limit: number };
-export type RevokeKeyDeed = { deed: "revoke-key"; keyId: string; atMs: number };
+export type RollUpUsage = { deed: "roll-up-usage"; limit: number };
+export type RevokeKey = { deed: "revoke-key"; keyId: string; atMs: number };
 /** Who wanted a deed; written beside it in the audit log, in the same transaction. */
-export type Actor = { kind: "person" | "command" | "service"; id: string; name: string };
+export type Principal = { kind: "person" | "command" | "service"; id: string; name: string };
 
 /** An operator decides about a generation that has not ended: written down before its owner is told. `attempt`: the one settled. */
-export type DecideGenerationDeed = {
+export type DecideGeneration = {
   deed: "decide-generation";
   seq: number;
   decision: Decision;
@@ -204,67 +204,67 @@ export type DecideGenerationDeed = {
   atMs: number;
 };
 /** Marks the files of a generation as deleted; the row stays. */
-export type ExpireFilesDeed = { deed: "expire-files"; seq: number; atMs: number };
+export type ExpireFiles = { deed: "expire-files"; seq: number; atMs: number };
 /** Marks the copies of a generation's pinned inputs as deleted. */
-export type DropPinsDeed = { deed: "drop-pins"; seq: number; atMs: number };
+export type DeletePinnedInputs = { deed: "drop-pins"; seq: number; atMs: number };
 /** Keeps a provider's credential, sealed; one that is there is replaced. */
-export type SetProviderKeyDeed = { deed: "set-provider-key"; account: string; id: string; sealed: string; atMs: number };
-export type DropProviderKeyDeed = { deed: "drop-provider-key"; account: string };
+export type SetProviderCredential = { deed: "set-provider-key"; account: string; id: string; sealed: string; atMs: number };
+export type RemoveProviderCredential = { deed: "drop-provider-key"; account: string };
 /** Switches a route off for a reason, or on again (null), which also forgets why it was down. */
-export type SwitchRouteDeed = { deed: "switch-route"; routeId: string; reason: string | null; atMs: number };
+export type SwitchRoute = { deed: "switch-route"; routeId: string; reason: string | null; atMs: number };
 /** Saves a route-health machine. */
-export type SaveRouteHealthDeed = { deed: "save-route-health"; routeId: string; snapshot: string; atMs: number };
+export type SaveRouteHealth = { deed: "save-route-health"; routeId: string; snapshot: string; atMs: number };
 /** Keeps the highest time ever seen, so that time never runs backwards across a restart. */
-export type BeatDeed = { deed: "beat"; atMs: number };
+export type Heartbeat = { deed: "beat"; atMs: number };
 /** Notes how far a recovery came, for the next one to read if this one does not survive. */
-export type NoteRecoveryDeed = { deed: "note-recovery"; text: string };
+export type RecordRecovery = { deed: "note-recovery"; text: string };
 
 /** An operator has looked after what a restored backup knows nothing of. */
-export type SettleRestoredDeed = { deed: "settle-restored"; reason: string; atMs: number };
+export type SettleRestored = { deed: "settle-restored"; reason: string; atMs: number };
 
 /** A deed of an operator or a person carries `by` (and `atMs`), and is then written into the audit log with it. */
-export type OfficeDeed = { by?: Actor; atMs?: number } & (
-  | MarkAttemptDeed
-  | CreditDeed
-  | SettleDebtDeed
-  | DecideReversalDeed
-  | CreateAccountDeed
-  | SetAccountDeed
-  | CreateKeyDeed
-  | SetKeyDeed
-  | RotateKeyDeed
-  | NoteKeyUseDeed
-  | NoteKeyNetworkDeed
-  | RollUpUsageDeed
-  | RevokeKeyDeed
-  | DecideGenerationDeed
-  | ExpireFilesDeed
-  | DropPinsDeed
-  | SetProviderKeyDeed
-  | DropProviderKeyDeed
-  | SwitchRouteDeed
-  | SaveRouteHealthDeed
-  | BeatDeed
-  | NoteRecoveryDeed
-  | SettleRestoredDeed
-  | PeopleDeed
+export type AdminMutation = { by?: Principal; atMs?: number } & (
+  | MarkAttempt
+  | AdjustBalance
+  | SettleDebt
+  | DecideReversal
+  | CreateAccount
+  | UpdateAccount
+  | CreateKey
+  | UpdateKey
+  | RotateKey
+  | RecordKeyUse
+  | RecordKeyNetwork
+  | RollUpUsage
+  | RevokeKey
+  | DecideGeneration
+  | ExpireFiles
+  | DeletePinnedInputs
+  | SetProviderCredential
+  | RemoveProviderCredential
+  | SwitchRoute
+  | SaveRouteHealth
+  | Heartbeat
+  | RecordRecovery
+  | SettleRestored
+  | UserMutation
 );
-export type OfficeOutcome =
+export type AdminResult =
   /** `credits`: what a credit deed really moved. `of`: the id of the key that was used from a network for the first time. */
   | { kind: "done"; seq?: number; credits?: Credits; of?: string }
   /** Nothing was written; `reason` is a sentence for the operator. */
   | { kind: "refused"; reason: string };
 
-export type Deed = AdmitDeed | StepDeed | OfficeDeed | PurchaseDeed;
-export type DeedOutcome = AdmitOutcome | StepOutcome | OfficeOutcome | PurchaseOutcome;
+export type Mutation = AdmitGeneration | ApplyTransition | AdminMutation | PurchaseMutation;
+export type MutationResult = AdmitResult | TransitionResult | AdminResult | PurchaseResult;
 /** The outcome that belongs to a deed. */
-export type OutcomeOf<D extends Deed> = D extends AdmitDeed
-  ? AdmitOutcome
-  : D extends StepDeed
-    ? StepOutcome
-    : D extends PurchaseDeed
-      ? PurchaseOutcome
-      : OfficeOutcome;
+export type ResultOf<D extends Mutation> = D extends AdmitGeneration
+  ? AdmitResult
+  : D extends ApplyTransition
+    ? TransitionResult
+    : D extends PurchaseMutation
+      ? PurchaseResult
+      : AdminResult;
 
 /** The disk has no room: the whole batch was rolled back, nothing was written, it may be tried again. */
 export class StoreFull extends Error {}
@@ -272,7 +272,7 @@ export class StoreFull extends Error {}
 export class StoreUnknown extends Error {}
 
 /** What recovery reads of a generation that had not ended. */
-export type Unfinished = {
+export type OpenGeneration = {
   seq: number;
   id: string;
   accountSeq: number;
@@ -285,5 +285,5 @@ export type Unfinished = {
   /** Links of its input are still to be pinned. */
   awaitsPins: boolean;
   /** Null only when it is parked. */
-  deadline: Command | null;
+  deadline: Deadline | null;
 };

@@ -1,7 +1,7 @@
 // The words of purchases: what is bought, what is taken back of it, the deeds that write it, and how it is read.
 
 import type { Credits } from "../domain/types.ts";
-import type { Actor } from "./mutations.ts";
+import type { Principal } from "./mutations.ts";
 
 /** Packs offered, USD (§1); any whole amount between the limits may be bought besides. */
 export const PACKS_USD = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000] as const;
@@ -39,10 +39,10 @@ export type PurchaseRow = {
 };
 
 /** Who says so, written into the audit log beside what changes: whoever buys, or the payment service with its news. */
-type Told = { by: Actor };
+type Told = { by: Principal };
 
 /** Written before the checkout is asked for. The same id again changes nothing. */
-export type OpenPurchaseDeed = {
+export type OpenPurchase = {
   deed: "open-purchase";
   id: string;
   accountSeq: number;
@@ -54,19 +54,19 @@ export type OpenPurchaseDeed = {
   atMs: number;
 } & Told;
 /** Notes the provider's name of the checkout. */
-export type NameCheckoutDeed = { deed: "name-checkout"; id: string; sessionId: string; atMs: number };
+export type NameCheckout = { deed: "name-checkout"; id: string; sessionId: string; atMs: number };
 /** Notes that the provider is asked about it now: the others come before it the next time. */
-export type NoteAskedDeed = { deed: "note-asked"; id: string; atMs: number };
+export type RecordStatusCheck = { deed: "note-asked"; id: string; atMs: number };
 /** What the provider says was paid. */
 export type Payment = { sessionId: string; paymentIntent: string | null; amountCredits: Credits | null; currency: string };
 /**
  * Credits a purchase, once whatever comes how often and in which order; what is known of refunds already is taken at once. A payment of
  * another amount or currency credits nothing.
  */
-export type PayPurchaseDeed = { deed: "pay-purchase"; id: string; payment: Payment; atMs: number } & Told;
+export type PayPurchase = { deed: "pay-purchase"; id: string; payment: Payment; atMs: number } & Told;
 /** The checkout is over unpaid. One that was paid stays so. */
-export type ExpirePurchaseDeed = { deed: "expire-purchase"; id: string; atMs: number };
-export type NoteInvoiceDeed = { deed: "note-invoice"; id: string; number: string | null; url: string; atMs: number };
+export type ExpirePurchase = { deed: "expire-purchase"; id: string; atMs: number };
+export type RecordInvoice = { deed: "note-invoice"; id: string; number: string | null; url: string; atMs: number };
 
 export type ReversalState = "asked" | "taken" | "lost" | "returned";
 /**
@@ -74,7 +74,7 @@ export type ReversalState = "asked" | "taken" | "lost" | "returned";
  * returned), of a dispute the latest news counts, as one that was won may be lost later. What the payment has to give back changes with it at
  * once, or when the payment comes.
  */
-export type NoteReversalDeed = {
+export type RecordReversal = {
   deed: "note-reversal";
   id: string;
   kind: "refund" | "dispute";
@@ -89,7 +89,7 @@ export type NoteReversalDeed = {
  * One in another currency than usd. What it takes back in credits is not known here: while it takes something of a purchase that was paid,
  * and until an operator has decided how much (`decide-reversal`), the account is paused.
  */
-export type NoteForeignReversalDeed = Omit<NoteReversalDeed, "deed" | "credits"> & {
+export type RecordForeignReversal = Omit<RecordReversal, "deed" | "credits"> & {
   deed: "note-foreign-reversal";
   /** In the smallest unit of the currency. */
   amount: number;
@@ -111,19 +111,19 @@ export type UndecidedReversal = {
   reversedCredits: Credits;
 };
 /** Sets below how much available an account's people are told; null: the service's default. */
-export type SetLowBalanceDeed = { deed: "set-low-balance"; accountSeq: number; credits: Credits | null; atMs: number } & Told;
+export type SetLowBalanceAlert = { deed: "set-low-balance"; accountSeq: number; credits: Credits | null; atMs: number } & Told;
 
-export type PurchaseDeed =
-  | OpenPurchaseDeed
-  | NameCheckoutDeed
-  | NoteAskedDeed
-  | PayPurchaseDeed
-  | ExpirePurchaseDeed
-  | NoteInvoiceDeed
-  | NoteReversalDeed
-  | NoteForeignReversalDeed
-  | SetLowBalanceDeed;
-export type PurchaseOutcome =
+export type PurchaseMutation =
+  | OpenPurchase
+  | NameCheckout
+  | RecordStatusCheck
+  | PayPurchase
+  | ExpirePurchase
+  | RecordInvoice
+  | RecordReversal
+  | RecordForeignReversal
+  | SetLowBalanceAlert;
+export type PurchaseResult =
   /** `changed`: whether anything is other than before. `movedCredits`: what came onto the balance (below zero: off it). */
   | {
       kind: "purchase";
@@ -137,7 +137,7 @@ export type PurchaseOutcome =
   /** Nothing was written; `reason` is a sentence for the operator. */
   | { kind: "refused"; reason: string };
 
-const PURCHASE_DEEDS: ReadonlySet<string> = new Set<PurchaseDeed["deed"]>([
+const PURCHASE_DEEDS: ReadonlySet<string> = new Set<PurchaseMutation["deed"]>([
   "open-purchase",
   "name-checkout",
   "note-asked",
@@ -148,4 +148,4 @@ const PURCHASE_DEEDS: ReadonlySet<string> = new Set<PurchaseDeed["deed"]>([
   "note-foreign-reversal",
   "set-low-balance",
 ]);
-export const isPurchaseDeed = (deed: { deed: string }): deed is PurchaseDeed => PURCHASE_DEEDS.has(deed.deed);
+export const isPurchaseMutation = (deed: { deed: string }): deed is PurchaseMutation => PURCHASE_DEEDS.has(deed.deed);

@@ -1,7 +1,7 @@
 // The store port: deeds in, facts out; each deed is all or nothing, and every driver passes one conformance suite.
 
 import type { Ordered } from "../domain/delivery-check.ts";
-import type { KeptRequest } from "../domain/idempotency.ts";
+import type { FingerprintedRequest } from "../domain/idempotency.ts";
 import type {
   Attempt,
   AttemptState,
@@ -16,12 +16,12 @@ import type {
   KeyTerms,
   KeyWindow,
   LedgerSide,
-  MovementKind,
   PlannedRoute,
+  TransferKind,
 } from "../domain/types.ts";
 import type { Node, NodeReads } from "./cluster-port.ts";
 import type { FileReads } from "./file-reads.ts";
-import type { Deed, DeedOutcome, Unfinished } from "./mutations.ts";
+import type { Mutation, MutationResult, OpenGeneration } from "./mutations.ts";
 import type { PurchaseReads } from "./purchase-reads.ts";
 import type { PeopleReads } from "./user-reads.ts";
 /** What a store was made for: the simulator (`test`) or money (`live`). */
@@ -76,12 +76,12 @@ export type UsageRow = {
   chargedCredits: Credits;
   waitMs: number;
 };
-export type MovementRow = {
+export type TransferRow = {
   seq: number;
   accountId: string;
   /** Position in the account's chain, from 1 without a gap. */
   chainSeq: number;
-  kind: MovementKind;
+  kind: TransferKind;
   credits: Credits;
   from: LedgerSide;
   to: LedgerSide;
@@ -139,7 +139,7 @@ export type SummedUp = { upToSeq: number; putCredits: Credits; capturedCredits: 
  * Sums of one state of the books. `isWhole`: every movement is in them; only then the sums of all balances, and of what generations
  * that have not ended reserved, are of use.
  */
-export type BookSums = SummedUp & {
+export type LedgerTotals = SummedUp & {
   isWhole: boolean;
   balances: Pick<AccountRow, "availableCredits" | "heldCredits" | "chargedCredits">;
   openReservedCredits: Credits;
@@ -147,7 +147,7 @@ export type BookSums = SummedUp & {
 /** Which accounts, newest first: those of a text in name or id (empty: all) that stand as asked, before one of them (null: from the newest). */
 export type AccountSearch = { text: string; standing: "all" | "paused" | "owing" | "busy"; beforeSeq: number | null };
 /** What came of the last attempts, by route, state and the class of their failure. */
-export type RouteOutcomes = { routeId: string; state: AttemptState; failure: FailureClass | null; count: number };
+export type RouteResults = { routeId: string; state: AttemptState; failure: FailureClass | null; count: number };
 /** A generation that cannot go on by itself and waits for an operator. `reason`: what the store said. */
 export type ParkedRow = { id: string; accountId: string; model: string; reservedCredits: Credits; reason: string } & ParkedAt;
 type ParkedAt = { createdAtMs: number; parkedAtMs: number };
@@ -171,7 +171,7 @@ export type LongReads = {
 };
 
 /** Which generations a list is of. Null: all. `fromMs` is in it, `toMs` is not. */
-export type GenerationsAsk = {
+export type GenerationsQuery = {
   accountSeq: number | null;
   fromMs: number | null;
   toMs: number | null;
@@ -200,7 +200,10 @@ export interface StoreReads extends FileReads, PurchaseReads, PeopleReads {
   callerByKeyHash(hash: string): Promise<Caller | undefined>;
   generationById(id: string, accountSeq: number): Promise<GenerationRecord | undefined>;
   /** With the request that made it, as it was sent. */
-  generationByKey(accountSeq: number, idempotencyKey: string): Promise<({ record: GenerationRecord } & KeptRequest) | undefined>;
+  generationByKey(
+    accountSeq: number,
+    idempotencyKey: string,
+  ): Promise<({ record: GenerationRecord } & FingerprintedRequest) | undefined>;
   /** The generation behind a signed link, whatever the account. */
   generationBySeq(seq: number): Promise<GenerationRecord | undefined>;
   inputOf(seq: number): Promise<{ raw: JsonObject; filled: JsonObject } | undefined>;
@@ -213,7 +216,7 @@ export interface StoreReads extends FileReads, PurchaseReads, PeopleReads {
   /** What was agreed at submission, kept after the end: the routes in the order of trying, and when no attempt begins any more. */
   planOf(seq: number): Promise<{ plan: readonly PlannedRoute[]; waitEndsAtMs: number } | undefined>;
   /** Generations not ended, by seq, starting after `afterSeq`; at most `limit`. */
-  unfinished(afterSeq: number, limit: number): Promise<Unfinished[]>;
+  unfinished(afterSeq: number, limit: number): Promise<OpenGeneration[]>;
   /** Attempts of ended generations that are still asked about. */
   watchedAttempts(afterSeq: number, limit: number): Promise<Attempt[]>;
   /** Attempts sent to a provider at or after a time, oldest first. */
@@ -232,7 +235,7 @@ export interface StoreReads extends FileReads, PurchaseReads, PeopleReads {
   /** At most `limit`. */
   searchAccounts(search: AccountSearch, limit: number): Promise<AccountRow[]>;
   /** What came of the last `limit` attempts of all routes together. */
-  lastOutcomes(limit: number): Promise<RouteOutcomes[]>;
+  lastOutcomes(limit: number): Promise<RouteResults[]>;
   /** When each route that was ever judged last changed its health, ms. */
   healthChangedAt(): Promise<Map<string, number>>;
   /** Accounts, by their rows, that owe while they have something available; at most `limit`. */
@@ -248,17 +251,17 @@ export interface StoreReads extends FileReads, PurchaseReads, PeopleReads {
   /** Postings that are not in the usage yet. */
   usageBehind(): Promise<number>;
   /** The movements of an account before one of them (null: all), newest first; at most `limit`. */
-  movements(accountId: string, beforeSeq: number | null, limit: number): Promise<MovementRow[]>;
-  movementsOf(generationSeq: number): Promise<MovementRow[]>;
+  movements(accountId: string, beforeSeq: number | null, limit: number): Promise<TransferRow[]>;
+  movementsOf(generationSeq: number): Promise<TransferRow[]>;
   /** Generations that have not ended, by seq, starting after `afterSeq`; at most `limit`. */
   openGenerations(
     afterSeq: number,
     limit: number,
   ): Promise<{ seq: number; status: "queued" | "running"; model: string; reservedCredits: Credits; createdAtMs: number }[]>;
   /** Adds up to `limit` further movements to those added up before. */
-  bookSums(before: SummedUp, limit: number): Promise<BookSums>;
+  bookSums(before: SummedUp, limit: number): Promise<LedgerTotals>;
   /** One step through a list of generations, newest first. What it costs is bounded by `looks`, however many there are. */
-  generationsStep(ask: GenerationsAsk): Promise<GenerationsStep>;
+  generationsStep(ask: GenerationsQuery): Promise<GenerationsStep>;
   /** A generation by id whatever the account; for the operator. */
   findGeneration(
     id: string,
@@ -288,5 +291,5 @@ export interface Store extends StoreReads {
    * Carries out the deeds in order in one transaction, each in a savepoint of its own, and answers after the commit.
    * @throws StoreFull nothing was written, try again. @throws StoreUnknown the outcome is not known: stop the process.
    */
-  commit(deeds: readonly Deed[]): Promise<DeedOutcome[]>;
+  commit(deeds: readonly Mutation[]): Promise<MutationResult[]>;
 }

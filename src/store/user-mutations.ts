@@ -1,7 +1,7 @@
 // Deeds of people, and how an address is read: who may sign in, with what, and who is let in; carried out by the store like every other deed.
 
-export const LEAST_PASSWORD_CHARS = 12;
-export const MOST_PASSWORD_CHARS = 200;
+export const MIN_PASSWORD_CHARS = 12;
+export const MAX_PASSWORD_CHARS = 200;
 
 /** An address as people are known by it: in lower case, without spaces around it; undefined for what is none. */
 export const readEmail = (text: string): string | undefined => {
@@ -18,7 +18,7 @@ type NewAccount = { id: string; name: string };
  * Makes a link that lets somebody in once. `setup`: the first operator, refused where there is one, and older ones are withdrawn.
  * `invite`: a new person. `reset`: a new password for `personId`; older ones are withdrawn.
  */
-export type InviteDeed = {
+export type InviteUser = {
   deed: "invite";
   id: string;
   /** SHA-256 of its token, hex. */
@@ -34,9 +34,9 @@ export type InviteDeed = {
   expiresAtMs: number;
   atMs: number;
 };
-export type WithdrawInvitationDeed = { deed: "withdraw-invitation"; invitationId: string; atMs: number };
+export type WithdrawInvitation = { deed: "withdraw-invitation"; invitationId: string; atMs: number };
 /** Uses an invitation: makes the person it is for or sets their password, ends the sessions they had, and opens one. */
-export type AcceptInvitationDeed = {
+export type AcceptInvitation = {
   deed: "accept-invitation";
   hash: string;
   /** Of the person that is made; not used by a reset. */
@@ -52,7 +52,7 @@ export type AcceptInvitationDeed = {
   atMs: number;
 };
 /** A new person with an account of their own. */
-export type SignUpDeed = {
+export type SignUp = {
   deed: "sign-up";
   personId: string;
   email: string;
@@ -63,12 +63,12 @@ export type SignUpDeed = {
   atMs: number;
 };
 /** `password`: the one that was checked, as it is kept; refused when it is another by now. */
-export type OpenSessionDeed = { deed: "open-session"; personId: string; password: string; session: NewSession; atMs: number };
-export type NoteSessionsSeenDeed = { deed: "note-sessions-seen"; seen: readonly (readonly [sessionId: string, atMs: number])[] };
+export type OpenSession = { deed: "open-session"; personId: string; password: string; session: NewSession; atMs: number };
+export type RecordSessionsSeen = { deed: "note-sessions-seen"; seen: readonly (readonly [sessionId: string, atMs: number])[] };
 /** Ends the sessions of a person: one, all, or all but one. */
-export type EndSessionsDeed = { deed: "end-sessions"; personId: string; onlyId?: string; exceptId?: string; atMs: number };
+export type EndSessions = { deed: "end-sessions"; personId: string; onlyId?: string; exceptId?: string; atMs: number };
 /** Members absent are left alone. A new password, and being disabled, end all sessions but `keepSessionId`. */
-export type SetPersonDeed = {
+export type UpdateUser = {
   deed: "set-person";
   personId: string;
   name?: string;
@@ -81,10 +81,10 @@ export type SetPersonDeed = {
   atMs: number;
 };
 /** Makes the hidden key of an account's playground; one that is there is answered. `seq` of the outcome is its row. */
-export type MakeConsoleKeyDeed = { deed: "make-console-key"; accountSeq: number; id: string; atMs: number };
+export type CreateConsoleKey = { deed: "make-console-key"; accountSeq: number; id: string; atMs: number };
 
 /** Tells the audit log of tries to sign in as somebody that were refused since the last time; nothing else changes. `networks`: where from, counted. */
-export type NoteRefusedSignInsDeed = {
+export type RecordRejectedSignIns = {
   deed: "note-refused-sign-ins";
   personId: string;
   wrong: number;
@@ -94,25 +94,25 @@ export type NoteRefusedSignInsDeed = {
 };
 
 /** Tells the audit log that somebody looked at what is another account's. `of`: a generation or an account; null: all accounts. */
-export type NoteLookDeed = {
+export type RecordAccess = {
   deed: "note-look";
   what: "generations" | "generation" | "files" | "replay";
   of: string | null;
   atMs: number;
 };
 /** Tells the audit log of a token that lets a program look on in the inspector. */
-export type NoteInspectorTokenDeed = { deed: "note-inspector-token"; role: "operator" | "viewer"; atMs: number };
+export type RecordInspectorToken = { deed: "note-inspector-token"; role: "operator" | "viewer"; atMs: number };
 
-export type PeopleDeed =
-  | InviteDeed
-  | WithdrawInvitationDeed
-  | AcceptInvitationDeed
-  | SignUpDeed
-  | OpenSessionDeed
-  | NoteSessionsSeenDeed
-  | EndSessionsDeed
-  | SetPersonDeed
-  | MakeConsoleKeyDeed
-  | NoteRefusedSignInsDeed
-  | NoteLookDeed
-  | NoteInspectorTokenDeed;
+export type UserMutation =
+  | InviteUser
+  | WithdrawInvitation
+  | AcceptInvitation
+  | SignUp
+  | OpenSession
+  | RecordSessionsSeen
+  | EndSessions
+  | UpdateUser
+  | CreateConsoleKey
+  | RecordRejectedSignIns
+  | RecordAccess
+  | RecordInspectorToken;

@@ -1,7 +1,7 @@
 // What may be read of people, sessions, invitations and the audit log.
 
 import type { Caller, JsonObject } from "../domain/types.ts";
-import type { Actor } from "./mutations.ts";
+import type { Principal } from "./mutations.ts";
 import type { PersonRole } from "./user-mutations.ts";
 
 export type PersonRow = {
@@ -56,7 +56,7 @@ export type InvitationRow = {
   usedAtMs: number | null;
   withdrawnAtMs: number | null;
 };
-export type AuditRow = { seq: number; atMs: number; actor: Actor; action: string; target: string | null; detail: JsonObject };
+export type AuditRow = { seq: number; atMs: number; actor: Principal; action: string; target: string | null; detail: JsonObject };
 /** Each that is given must fit; `actor` and `target` by id, `actor` by name as well. */
 export type AuditFilters = { actor?: string; action?: string; target?: string; fromMs?: number; toMs?: number };
 

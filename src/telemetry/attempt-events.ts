@@ -1,16 +1,16 @@
 // What a deed on disk means for whoever counts and traces: how attempts ended, which routes were passed over, what was added.
 import type { Catalogue } from "../../catalogue/load.ts";
-import { Recent } from "../collections/clock-cache.ts";
-import { type Mismatch, type Odd, tellMismatch } from "../domain/delivery-check.ts";
+import { ClockCache } from "../collections/clock-cache.ts";
+import { describeMismatch, type Mismatch, type Odd } from "../domain/delivery-check.ts";
 import type { Attempt, AttemptState, GenerationRecord } from "../domain/types.ts";
 import type { Attempts } from "../generations/attempt-cache.ts";
-import { openMismatchRate } from "../generations/mismatch-monitor.ts";
+import { createMismatchMonitor } from "../generations/mismatch-monitor.ts";
 import type { Log } from "../logging/events.ts";
 import { providerCost } from "../quote/cost.ts";
-import type { AttemptChange, CreditDeed, MarkAttemptDeed, StepDeed } from "../store/mutations.ts";
+import type { AdjustBalance, ApplyTransition, AttemptChange, MarkAttempt } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
-export type FactsParts = {
+export type AttemptEventsDeps = {
   log: Log;
   attempts: Pick<Attempts, "find">;
   reads: Pick<StoreReads, "generationBySeq" | "findGeneration" | "inputOf">;
@@ -48,11 +48,11 @@ const outcomeOf = ({ state, failure }: AttemptChange): string | undefined => {
   return state && OUTCOMES[state];
 };
 
-export const openFacts = ({ log, attempts, reads, catalogue }: FactsParts) => {
+export const createAttemptEvents = ({ log, attempts, reads, catalogue }: AttemptEventsDeps) => {
   /** The attempt that delivered, by the generation's row; most often its end follows at once. */
-  const deliveredBy = new Recent<number, { n: number }>(MOST_KEPT);
-  const accountOf = new Recent<number, { id: string }>(MOST_KEPT);
-  const costs = new Recent<string, Promise<number>>(MOST_KEPT);
+  const deliveredBy = new ClockCache<number, { n: number }>(MOST_KEPT);
+  const accountOf = new ClockCache<number, { id: string }>(MOST_KEPT);
+  const costs = new ClockCache<string, Promise<number>>(MOST_KEPT);
 
   const readCost = async ({ seq, route, priceCredits }: Attempt): Promise<number> => {
     const known = catalogue().route(route.routeId);
@@ -110,7 +110,12 @@ export const openFacts = ({ log, attempts, reads, catalogue }: FactsParts) => {
     log("effect failed", { event: "counting", reason: fault instanceof Error ? fault.message : String(fault) });
 
   /** Its provider may have a job of it, and said nothing that can be told from that: the generation waits until it is known. */
-  const tellUnclear = ({ id, requestId, model }: GenerationRecord, n: number, event: StepDeed["event"], attempt?: Attempt) => {
+  const tellUnclear = (
+    { id, requestId, model }: GenerationRecord,
+    n: number,
+    event: ApplyTransition["event"],
+    attempt?: Attempt,
+  ) => {
     if (!attempt) return;
     const { routeId, provider } = attempt.route;
     // Of a provider's words only the status: they may repeat the prompt.
@@ -120,7 +125,7 @@ export const openFacts = ({ log, attempts, reads, catalogue }: FactsParts) => {
     log("attempt unclear", { ...names, outcome: "unclear", reason: status ? `answered ${status}` : why });
   };
 
-  const rateOf = openMismatchRate();
+  const rateOf = createMismatchMonitor();
   /** Whether an account's orders often come as something else. */
   const countRate = ({ id, accountSeq }: GenerationRecord, came: "mismatched" | "delivered", atMs: number): void => {
     const rate = rateOf(accountSeq, came, atMs);
@@ -132,12 +137,12 @@ export const openFacts = ({ log, attempts, reads, catalogue }: FactsParts) => {
   };
 
   /** What came, where it is not what was ordered, or odd. */
-  const tellDelivery = ({ event, atMs }: StepDeed, record: GenerationRecord): void => {
+  const tellDelivery = ({ event, atMs }: ApplyTransition, record: GenerationRecord): void => {
     const { id, requestId, model } = record;
     const names = { generation_id: id, request_id: requestId, attempt: Number(event.n), model };
     if (event.type === "mismatched") {
       countRate(record, "mismatched", atMs);
-      log("attempt mismatched", { ...names, reason: tellMismatch(event.mismatch as unknown as Mismatch) });
+      log("attempt mismatched", { ...names, reason: describeMismatch(event.mismatch as unknown as Mismatch) });
     }
     if (event.type !== "collected") return;
     countRate(record, "delivered", atMs);
@@ -172,7 +177,7 @@ export const openFacts = ({ log, attempts, reads, catalogue }: FactsParts) => {
 
   return {
     /** Before the attempts in memory are brought up to the step. */
-    stepped: (deed: StepDeed, record: GenerationRecord): void => {
+    stepped: (deed: ApplyTransition, record: GenerationRecord): void => {
       const { attemptChanges, atMs, event, seq } = deed;
       tellDelivery(deed, record);
       if ((event.type === "begun" || event.type === "skipped") && Array.isArray(event.passed))
@@ -197,7 +202,7 @@ export const openFacts = ({ log, attempts, reads, catalogue }: FactsParts) => {
       }
     },
     /** An attempt of a generation that has ended. */
-    marked: ({ seq, change, atMs }: MarkAttemptDeed): void => {
+    marked: ({ seq, change, atMs }: MarkAttempt): void => {
       const outcome = outcomeOf(change);
       if (outcome === undefined) return;
       Promise.all([reads.generationBySeq(seq), attempts.find(seq, change.n)])
@@ -205,7 +210,7 @@ export const openFacts = ({ log, attempts, reads, catalogue }: FactsParts) => {
         .catch(failed);
     },
     /** @param moved what an account has more, or less, than before */
-    credited: (kind: CreditDeed["kind"], moved: number): void => {
+    credited: (kind: AdjustBalance["kind"], moved: number): void => {
       if (moved !== 0) log("credits added", { source: kind, credits: moved });
     },
     /** A generation has ended. */
@@ -214,4 +219,4 @@ export const openFacts = ({ log, attempts, reads, catalogue }: FactsParts) => {
     },
   };
 };
-export type Facts = ReturnType<typeof openFacts>;
+export type Facts = ReturnType<typeof createAttemptEvents>;

@@ -13,7 +13,7 @@ const QUICK_MS = 250;
 const REST_TIMES = 20;
 
 /** @returns the value, `undefined` as long as it was never worked out. Rejects with what `work` threw. */
-export const openSlow = <T>(work: () => Promise<T>, { nowMs, keptMs = 0 }: Pace): (() => Promise<T | undefined>) => {
+export const createBackgroundGauge = <T>(work: () => Promise<T>, { nowMs, keptMs = 0 }: Pace): (() => Promise<T | undefined>) => {
   let last: { value: T; atMs: number; restMs: number; tookMs: number } | undefined;
   let running: Promise<T> | undefined;
   const begin = (): Promise<T> => {

@@ -3,7 +3,7 @@
 import { REFUSALS } from "../domain/api-errors.ts";
 import { GENERATION_ERROR_CODES } from "../domain/types.ts";
 import { EVENTS, type EventFields, type EventName } from "../logging/events.ts";
-import { openFew } from "./label-cap.ts";
+import { createLabelCap } from "./label-cap.ts";
 import type { Registered } from "./registry.ts";
 
 /** Adds one event to the counters. */
@@ -66,12 +66,12 @@ const beginAtZero = ({ count }: Registered): void => {
   for (const source of ["topup", "adjust"]) count("genrouter_credits_added_total", { source }, 0);
 };
 
-export const openCounting = (registered: Registered): CountEvent => {
+export const createEventCounters = (registered: Registered): CountEvent => {
   const { count, observe } = registered;
-  const model = openFew(MOST_MODELS);
-  const route = openFew(MOST_ROUTES);
-  const host = openFew(MOST_HOSTS);
-  const word = openFew(MOST_WORDS);
+  const model = createLabelCap(MOST_MODELS);
+  const route = createLabelCap(MOST_ROUTES);
+  const host = createLabelCap(MOST_HOSTS);
+  const word = createLabelCap(MOST_WORDS);
   beginAtZero(registered);
   const active = new Map([...FAULTS.values()].map(([fault]) => [fault, 0]));
   const tellFaults = () =>

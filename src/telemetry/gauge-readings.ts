@@ -13,7 +13,7 @@ export type RouteStanding = {
 };
 
 /** Cheap questions, asked at every scrape. */
-export type Standing = {
+export type GaugeReadings = {
   nowMs: () => number;
   isReady: () => boolean;
   routes: () => readonly RouteStanding[];

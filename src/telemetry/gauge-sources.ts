@@ -2,16 +2,16 @@
 import { existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
-import type { Engine } from "../app/core-types.ts";
+import type { Core } from "../app/core-types.ts";
 import { newestVerifiedMs } from "../backup/backup-directory.ts";
 import type { Settings } from "../config/schema.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { KeptFiles } from "../files/create-storage.ts";
-import { DatabaseAway } from "../store/errors.ts";
+import type { ResultStorage } from "../files/create-storage.ts";
+import { DatabaseUnavailable } from "../store/errors.ts";
 import { LINEAGE, lineageFrom } from "../store/sqlite/database-id.ts";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { RouteStanding, Standing } from "./gauge-readings.ts";
+import type { GaugeReadings, RouteStanding } from "./gauge-readings.ts";
 
 /** A shelf of backups is looked through at most so often: their manifests may be long. */
 const BACKUP_LOOK_MS = 60_000;
@@ -26,23 +26,31 @@ const roomAt = (dir: string): Promise<{ freeBytes: number; sizeBytes: number } |
 
 const BREAKERS: Readonly<Record<string, RouteStanding["breaker"]>> = { closed: "closed", open: "open", halfOpen: "half_open" };
 
-export type StandingParts = {
+export type GaugeSourcesDeps = {
   settings: Settings;
   clock: Clock;
-  engine: Pick<Engine, "routes" | "readiness" | "isDiskFull" | "health" | "stuck">;
+  engine: Pick<Core, "routes" | "readiness" | "isDiskFull" | "health" | "stuck">;
   /** How many nodes are alive. */
   nodes: () => number;
   /** Files that wait for the bucket; null where none is used. */
-  waiting: KeptFiles["waiting"];
+  waiting: ResultStorage["waiting"];
   /** Whether the database that nodes share does not answer; absent where one process alone writes. */
   isAway?: (() => boolean) | undefined;
-  reads: Standing["reads"] & Pick<StoreReads, "secret" | "orphans">;
+  reads: GaugeReadings["reads"] & Pick<StoreReads, "secret" | "orphans">;
 };
 
 /** Prometheus gives a scrape 10 s; a read that finds no database is tried again for longer. */
 const LONGEST_READ_MS = 5_000;
 
-export const openStanding = ({ settings, clock, engine, nodes, reads, waiting, isAway }: StandingParts): Standing => {
+export const createGaugeSources = ({
+  settings,
+  clock,
+  engine,
+  nodes,
+  reads,
+  waiting,
+  isAway,
+}: GaugeSourcesDeps): GaugeReadings => {
   const isFile = settings.store.url === "";
   const path = join(settings.data.dir, DATABASE_FILE);
   const inTime = <T>(asked: Promise<T>): Promise<T | undefined> =>
@@ -78,7 +86,7 @@ export const openStanding = ({ settings, clock, engine, nodes, reads, waiting, i
       try {
         return await inTime(ask());
       } catch (fault) {
-        if (fault instanceof DatabaseAway) return undefined;
+        if (fault instanceof DatabaseUnavailable) return undefined;
         throw fault;
       }
     },
@@ -98,8 +106,8 @@ export const openStanding = ({ settings, clock, engine, nodes, reads, waiting, i
     orphans: async () => {
       // A file is read on a thread of its own: all its attempts may be looked at.
       if (!isFile || !existsSync(path)) return reads.orphans(0);
-      const { openLongReads } = await import("../store/sqlite/verify/parallel.ts");
-      return openLongReads(path).orphans(0);
+      const { createParallelReads } = await import("../store/sqlite/verify/parallel.ts");
+      return createParallelReads(path).orphans(0);
     },
     nodes,
     databaseBytes: () => (isFile ? sizeOf(path) + sizeOf(`${path}-wal`) : undefined),

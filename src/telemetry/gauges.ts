@@ -1,8 +1,8 @@
 // Fills the gauges when somebody looks: every state of the service that is told, asked for at that moment.
 
 import { SET_UP_FAULTS } from "../domain/types.ts";
-import type { RouteStanding, Standing } from "./gauge-readings.ts";
-import { type Books, openBooks } from "./ledger-gauges.ts";
+import type { GaugeReadings, RouteStanding } from "./gauge-readings.ts";
+import { createLedgerGauges, type LedgerGauges } from "./ledger-gauges.ts";
 import type { Registered } from "./registry.ts";
 
 /** What is running. */
@@ -39,7 +39,7 @@ const setRoutes = ({ set }: Registered, routes: readonly RouteStanding[]): void 
   );
 };
 
-const setOpen = ({ set }: Registered, nowMs: number, open: Awaited<ReturnType<Books["open"]>>): void => {
+const setOpen = ({ set }: Registered, nowMs: number, open: Awaited<ReturnType<LedgerGauges["open"]>>): void => {
   const { queued, running } = open?.status ?? {};
   set(
     "genrouter_generations_in_progress",
@@ -62,8 +62,8 @@ const setOpen = ({ set }: Registered, nowMs: number, open: Awaited<ReturnType<Bo
 const STUCK = ["parked", "stopped"] as const;
 
 /** @returns fills the gauges. What could not be worked out in time is not told rather than told wrong. */
-export const openGauges = (registered: Registered, about: About, standing: Standing): (() => Promise<void>) => {
-  const books = openBooks(standing);
+export const createGauges = (registered: Registered, about: About, standing: GaugeReadings): (() => Promise<void>) => {
+  const books = createLedgerGauges(standing);
   const { set } = registered;
   const one = (value: number | undefined) => (value === undefined ? [] : [[{}, value] as const]);
   const { version, revision, bunVersion, interfaceVersion } = about;

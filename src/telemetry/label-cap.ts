@@ -4,7 +4,7 @@
 const OTHER = "other";
 
 /** @param most different values that are told; a further one becomes `other`. */
-export const openFew = (most: number): ((value: string | undefined) => string) => {
+export const createLabelCap = (most: number): ((value: string | undefined) => string) => {
   const known = new Set<string>();
   return (value = "") => {
     if (known.has(value)) return value;

@@ -1,9 +1,9 @@
 // The figures that are read from the books, page by page so that nothing else waits: what is open, what is kept, and whether it adds up.
 
 import type { GenerationStatus } from "../domain/types.ts";
-import type { BookSums } from "../store/store.ts";
-import { openSlow } from "./background-gauge.ts";
-import type { Standing } from "./gauge-readings.ts";
+import type { LedgerTotals } from "../store/store.ts";
+import { createBackgroundGauge } from "./background-gauge.ts";
+import type { GaugeReadings } from "./gauge-readings.ts";
 
 /** Rows read in one turn of the event loop: some milliseconds. */
 const PAGE = 2_000;
@@ -23,7 +23,7 @@ const FATES = ["late", "mismatched", "unusable", "unknown"] as const;
 /** Prices of the orphans by their fate. */
 export type Orphans = ReadonlyMap<(typeof FATES)[number], number>;
 
-export type Books = {
+export type LedgerGauges = {
   open: () => Promise<Open | undefined>;
   imbalanceCredits: () => Promise<number | undefined>;
   filesBytes: () => Promise<number | undefined>;
@@ -34,7 +34,7 @@ export type Books = {
 
 const breathe = () => new Promise<void>((turn) => setImmediate(turn));
 
-const readOpen = async ({ reads }: Standing, rows: number): Promise<Open> => {
+const readOpen = async ({ reads }: GaugeReadings, rows: number): Promise<Open> => {
   const status = { queued: 0, running: 0 };
   const reservedOf = new Map<string, number>();
   let oldestQueuedMs: number | null = null;
@@ -51,7 +51,7 @@ const readOpen = async ({ reads }: Standing, rows: number): Promise<Open> => {
   }
 };
 
-const readFilesBytes = async ({ reads }: Standing, rows: number): Promise<number> => {
+const readFilesBytes = async ({ reads }: GaugeReadings, rows: number): Promise<number> => {
   let bytes = 0;
   for (let after = { expireAtMs: 0, seq: 0 }; ; await breathe()) {
     const page = await reads.keptFiles(after, rows);
@@ -62,7 +62,7 @@ const readFilesBytes = async ({ reads }: Standing, rows: number): Promise<number
 };
 
 /** Credits by which the three statements of the books are wrong; 0 when all hold. */
-const contradiction = ({ putCredits, capturedCredits, balances, openReservedCredits }: BookSums): number => {
+const contradiction = ({ putCredits, capturedCredits, balances, openReservedCredits }: LedgerTotals): number => {
   const { availableCredits, heldCredits, chargedCredits } = balances;
   return (
     // What was ever put in is available, held or charged.
@@ -81,7 +81,7 @@ const contradiction = ({ putCredits, capturedCredits, balances, openReservedCred
  * it was summed up, that the chain of each account is whole, and that every account, hold and charge is right by itself, only
  * `genrouter verify` proves, which reads everything.
  */
-const openLedgerCheck = ({ reads }: Standing, rows: number) => {
+const openLedgerCheck = ({ reads }: GaugeReadings, rows: number) => {
   let summed = { upToSeq: 0, putCredits: 0, capturedCredits: 0 };
   return async (): Promise<number> => {
     for (; ; await breathe()) {
@@ -92,20 +92,20 @@ const openLedgerCheck = ({ reads }: Standing, rows: number) => {
   };
 };
 
-const readOrphans = async ({ orphans }: Standing): Promise<Orphans> => {
+const readOrphans = async ({ orphans }: GaugeReadings): Promise<Orphans> => {
   const sums = new Map(FATES.map((fate) => [fate, 0]));
   for (const { fate, priceCredits } of await orphans()) sums.set(fate, (sums.get(fate) ?? 0) + priceCredits);
   return sums;
 };
 
 /** @param rows read in one turn of the event loop */
-export const openBooks = (standing: Standing, rows = PAGE): Books => {
+export const createLedgerGauges = (standing: GaugeReadings, rows = PAGE): LedgerGauges => {
   const { nowMs, reads } = standing;
   return {
-    open: openSlow(() => readOpen(standing, rows), { nowMs }),
-    imbalanceCredits: openSlow(openLedgerCheck(standing, rows), { nowMs }),
-    orphans: openSlow(() => readOrphans(standing), { nowMs, keptMs: FILES_KEPT_MS }),
-    filesBytes: openSlow(() => readFilesBytes(standing, rows), { nowMs, keptMs: FILES_KEPT_MS }),
-    undecided: openSlow(async () => (await reads.undecidedReversals(MOST_UNDECIDED)).length, { nowMs }),
+    open: createBackgroundGauge(() => readOpen(standing, rows), { nowMs }),
+    imbalanceCredits: createBackgroundGauge(openLedgerCheck(standing, rows), { nowMs }),
+    orphans: createBackgroundGauge(() => readOrphans(standing), { nowMs, keptMs: FILES_KEPT_MS }),
+    filesBytes: createBackgroundGauge(() => readFilesBytes(standing, rows), { nowMs, keptMs: FILES_KEPT_MS }),
+    undecided: createBackgroundGauge(async () => (await reads.undecidedReversals(MOST_UNDECIDED)).length, { nowMs }),
   };
 };

@@ -1,16 +1,16 @@
 // The meter: counts what passes through the log and at the door, and tells it to Prometheus; a start does not load what it takes.
 import type { EventFields, EventName } from "../logging/events.ts";
-import { type CountEvent, isCounted, openCounting } from "./event-counters.ts";
-import type { Standing } from "./gauge-readings.ts";
-import { type About, openGauges } from "./gauges.ts";
-import { type CountRequest, openRequests } from "./requests.ts";
+import { type CountEvent, createEventCounters, isCounted } from "./event-counters.ts";
+import type { GaugeReadings } from "./gauge-readings.ts";
+import { type About, createGauges } from "./gauges.ts";
+import { type CountRequest, createRequests } from "./requests.ts";
 
 export type Meter = {
   count: CountEvent;
   /** Counts the requests of one path of the table. */
   requests: (route: string) => CountRequest;
   /** The text for Prometheus. */
-  print: (standing: Standing) => Promise<string>;
+  print: (standing: GaugeReadings) => Promise<string>;
 };
 
 /**
@@ -19,22 +19,22 @@ export type Meter = {
  */
 const LOAD_AFTER_MS = 1_000;
 
-type Loaded = { count: CountEvent; print: (standing: Standing) => Promise<string> };
+type Loaded = { count: CountEvent; print: (standing: GaugeReadings) => Promise<string> };
 
-export const openMeter = (about: About): Meter => {
-  const requests = openRequests();
+export const createMeter = (about: About): Meter => {
+  const requests = createRequests();
   let waiting: [event: EventName, fields: EventFields][] = [];
   let loaded: Loaded | undefined;
   let loading: Promise<Loaded> | undefined;
 
   const load = async (): Promise<Loaded> => {
-    const { openRegistry } = await import("./registry.ts");
-    const registered = openRegistry(requests);
-    const count = openCounting(registered);
+    const { createRegistry } = await import("./registry.ts");
+    const registered = createRegistry(requests);
+    const count = createEventCounters(registered);
     let fill: (() => Promise<void>) | undefined;
     let filling: Promise<void> | undefined;
-    const print = async (standing: Standing): Promise<string> => {
-      fill ??= openGauges(registered, about, standing);
+    const print = async (standing: GaugeReadings): Promise<string> => {
+      fill ??= createGauges(registered, about, standing);
       // Two that look at the same time are shown the same.
       filling ??= fill().finally(() => {
         filling = undefined;

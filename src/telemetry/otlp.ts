@@ -27,7 +27,7 @@ const codeOf = (fault: unknown): string => {
  * The exporter of the SDK, which reads its address, headers and timeout from the environment. A place that is not there is told
  * once, and again only after it was there: spans are dropped meanwhile, and nothing else minds.
  */
-export const openExporter = (log: Log): SpanExporter => {
+export const createExporter = (log: Log): SpanExporter => {
   const inner = new OTLPTraceExporter();
   let isTold = false;
   return {

@@ -58,7 +58,7 @@ class RequestHistogram extends Histogram {
 
 const REQUESTS: MetricName = "http_server_request_duration_seconds";
 
-export const openRegistry = (requests: Requests): Registered => {
+export const createRegistry = (requests: Requests): Registered => {
   const registry = new Registry();
   const counters = new Map<string, Counter>();
   const gauges = new Map<string, Gauge>();

@@ -19,7 +19,7 @@ export type Requests = {
 
 const LAST = REQUEST_BUCKETS.length;
 
-export const openRequests = (): Requests => {
+export const createRequests = (): Requests => {
   const all: Tally[] = [];
   const tallyOf = (method: string, route: string, status: number): Tally => {
     const known = all.find((one) => one.method === method && one.route === route && one.status === status);

@@ -16,9 +16,9 @@ import {
   SamplingDecision,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import { Recent } from "../collections/clock-cache.ts";
+import { ClockCache } from "../collections/clock-cache.ts";
 import type { EventFields, Log } from "../logging/events.ts";
-import { openExporter, resourceOf, samplersOf } from "./otlp.ts";
+import { createExporter, resourceOf, samplersOf } from "./otlp.ts";
 import { parentIn, partOf, traceOf } from "./trace-ids.ts";
 import type { Answered } from "./traces.ts";
 
@@ -65,10 +65,10 @@ type Part = {
   fault?: string | undefined;
 };
 
-export const openSpans = (env: Readonly<Record<string, string | undefined>>, version: string, log: Log): Spans => {
+export const createSpans = (env: Readonly<Record<string, string | undefined>>, version: string, log: Log): Spans => {
   const ids = new Ids();
   const { sampler, atRoot } = samplersOf(env);
-  const processor = new BatchSpanProcessor({ exporter: openExporter(log), ...batchOf(env) });
+  const processor = new BatchSpanProcessor({ exporter: createExporter(log), ...batchOf(env) });
   const provider = new TracerProvider({
     resource: resourceOf(env, version),
     sampler,
@@ -76,7 +76,7 @@ export const openSpans = (env: Readonly<Record<string, string | undefined>>, ver
     spanProcessors: [processor],
   });
   const tracer = provider.getTracer("genrouter", version);
-  const requestOf = new Recent<string, SpanContext>(LINKS_KEPT);
+  const requestOf = new ClockCache<string, SpanContext>(LINKS_KEPT);
 
   const write = ({ name, kind = SpanKind.INTERNAL, within, startMs, endMs, links = [], fault, ...own }: Part): SpanContext => {
     ids.traceId = own.traceId;

@@ -1,10 +1,10 @@
 // Telemetry: what passes through the log is counted and traced, and what the door answers is timed; rooms know of neither.
 import type { Log } from "../logging/events.ts";
-import type { Standing } from "./gauge-readings.ts";
+import type { GaugeReadings } from "./gauge-readings.ts";
 import type { About } from "./gauges.ts";
-import { openMeter } from "./meter.ts";
+import { createMeter } from "./meter.ts";
 import { traceOf } from "./trace-ids.ts";
-import { areTracesWanted, openTraces } from "./traces.ts";
+import { areTracesWanted, createTraces } from "./traces.ts";
 
 /** Told of each answer of one path. @param durMs until the answer was made */
 type SeeAnswer = (request: Request, requestId: string, response: Response, durMs: number) => void;
@@ -15,7 +15,7 @@ export type Telemetry = {
   /** Asked once for each path of the table. */
   observe: (route: string) => SeeAnswer;
   /** The text for Prometheus. */
-  metrics: (standing: Standing) => Promise<string>;
+  metrics: (standing: GaugeReadings) => Promise<string>;
   /** Sends the last spans, for some seconds at most. */
   flush: () => Promise<void>;
 };
@@ -32,8 +32,8 @@ const madeBy = (response: Response): string | null => {
 };
 
 /** @param env of the process: the standard variables of OpenTelemetry turn traces on. */
-export const openTelemetry = (log: Log, env: Readonly<Record<string, string | undefined>>, about: About): Telemetry => {
-  const meter = openMeter(about);
+export const createTelemetry = (log: Log, env: Readonly<Record<string, string | undefined>>, about: About): Telemetry => {
+  const meter = createMeter(about);
   const isTraced = areTracesWanted(env);
   const counting: Log = (event, fields = {}) => {
     meter.count(event, fields);
@@ -42,7 +42,7 @@ export const openTelemetry = (log: Log, env: Readonly<Record<string, string | un
     if (isTraced && generation_id !== undefined) log(event, { ...fields, trace_id: traceOf(generation_id).traceId });
     else log(event, fields);
   };
-  const traces = isTraced ? openTraces(env, about.version, counting) : undefined;
+  const traces = isTraced ? createTraces(env, about.version, counting) : undefined;
   return {
     log: traces
       ? (event, fields = {}) => {

@@ -39,11 +39,11 @@ export const areTracesWanted = (env: Environment): boolean => {
 const TOLD: ReadonlySet<EventName> = new Set<EventName>(["attempt ended", "generation ended"]);
 
 /** @param log told once when spans cannot be delivered, and again after they could. */
-export const openTraces = (env: Environment, version: string, log: Log): Traces => {
+export const createTraces = (env: Environment, version: string, log: Log): Traces => {
   let spans: Spans | undefined;
   let waiting: ((spans: Spans) => void)[] = [];
-  const loading = import("./spans.ts").then(({ openSpans }) => {
-    spans = openSpans(env, version, log);
+  const loading = import("./spans.ts").then(({ createSpans }) => {
+    spans = createSpans(env, version, log);
     for (const tell of waiting) tell(spans);
     waiting = [];
     return spans;

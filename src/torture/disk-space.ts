@@ -15,7 +15,7 @@ export const freeBytesOf = (dir: string): number => {
 };
 
 /** What a full disk is called by the system, the database and this program. */
-export const tellsOfFullDisk = (text: string): boolean =>
+export const reportsFullDisk = (text: string): boolean =>
   /\b(ENOSPC|EDQUOT|SQLITE_FULL)\b|no space left|database or disk is full|disk is full/i.test(text);
 
 /** Looks at the free space until `stop`. */

@@ -6,7 +6,7 @@ import { runLanes } from "./crash/parallel-worlds.ts";
 import type { Genrouter } from "./crash/processes.ts";
 import { endow } from "./crash/world.ts";
 import { type Disk, measureDisk } from "./disk.ts";
-import { tellsOfFullDisk, watchSpace } from "./disk-space.ts";
+import { reportsFullDisk, watchSpace } from "./disk-space.ts";
 import { runSeed } from "./simulation/run.ts";
 
 export type TorturePlan = {
@@ -90,7 +90,7 @@ export const torture = async (plan: TorturePlan, tell: (progress: Progress) => v
     });
     const broken = end.checks.filter(({ faults }) => faults.length > 0);
     // A log of the torture itself may be cut short: what is missing in it is no fault of the service.
-    const says = broken.some(({ faults }) => faults.some(tellsOfFullDisk));
+    const says = broken.some(({ faults }) => faults.some(reportsFullDisk));
     if (broken.length > 0 && (space.isFull() || (space.isShort() && says))) return end;
     for (const { name, faults } of broken) findings.push({ check: name, faults, seed });
     if (findings.length === 0 && !end.figures.unended) rmSync(join(scratch, `crashes-${seed}`), { recursive: true, force: true });

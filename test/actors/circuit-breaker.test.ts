@@ -1,7 +1,7 @@
 // The health of a route as a table: what each verdict does in each state, for how long, and what survives a restart.
 import { expect, test } from "bun:test";
 import { type RouteVerdict, verdictOf } from "../../actors/circuit-breaker/machine.ts";
-import { openHealthDesk } from "../../actors/circuit-breaker/registry.ts";
+import { createCircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
 import { FAILURE_CLASSES } from "../../src/domain/types.ts";
 import { testClock } from "../clock.ts";
 import { FAILS, HEALTH_TABLE } from "./circuit-breaker-table.ts";
@@ -9,7 +9,7 @@ import { FAILS, HEALTH_TABLE } from "./circuit-breaker-table.ts";
 const ROUTE = "model/route";
 const open = (saved: ReadonlyMap<string, string> = new Map(), clock = testClock(0)) => {
   const changes: { state: string; snapshot: string }[] = [];
-  const desk = openHealthDesk(clock, saved, (_, state, snapshot) => changes.push({ state, snapshot }));
+  const desk = createCircuitBreakers(clock, saved, (_, state, snapshot) => changes.push({ state, snapshot }));
   const judge = (...verdicts: RouteVerdict[]) => {
     for (const verdict of verdicts) desk.judge(ROUTE, verdict);
   };

@@ -1,9 +1,9 @@
 // Promises of the containers for what lives long: shelves are a map, a long list is an array, what was used lately is remembered.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { LongList } from "../../src/collections/chunked-array.ts";
-import { Shelves } from "../../src/collections/chunked-map.ts";
-import { Recent } from "../../src/collections/clock-cache.ts";
+import { ChunkedArray } from "../../src/collections/chunked-array.ts";
+import { ChunkedMap } from "../../src/collections/chunked-map.ts";
+import { ClockCache } from "../../src/collections/clock-cache.ts";
 
 const SEED = Number(process.env.SEED ?? 20_261_122);
 
@@ -16,7 +16,7 @@ test("shelves hold what a map holds: rising keys, keys between, keys below, and 
   );
   fc.assert(
     fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
-      const shelves = new Shelves<string>();
+      const shelves = new ChunkedMap<string>();
       const map = new Map<number, string>();
       let highest = 0;
       const put = (key: number, value: string) => {
@@ -55,7 +55,7 @@ test("a long list is an array: push, pop, look and replace at any length", () =>
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
-      const list = new LongList<number>();
+      const list = new ChunkedArray<number>();
       const array: number[] = [];
       for (const { pushes, pops, at } of steps) {
         for (let n = 0; n < pushes; n += 1) {
@@ -77,7 +77,7 @@ test("recent: never more than twice, never less than once what it is for, and wh
   const use = fc.record({ does: fc.constantFrom("set", "set", "get", "delete"), key: fc.nat(60) });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 12 }), fc.array(use, { maxLength: 400 }), (most, uses) => {
-      const recent = new Recent<number, { n: number }>(most);
+      const recent = new ClockCache<number, { n: number }>(most);
       const map = new Map<number, { n: number }>();
       let deleted = 0;
       for (const [n, { does, key }] of uses.entries()) {
@@ -105,7 +105,7 @@ test("recent: never more than twice, never less than once what it is for, and wh
 });
 
 test("recent: what is used stays while thousands pass by, up to one and a half times what it is for", () => {
-  const recent = new Recent<number, { n: number }>(100);
+  const recent = new ClockCache<number, { n: number }>(100);
   for (let n = 0; n < 140; n += 1) recent.set(n, { n });
   for (let n = 1_000; n < 9_000; n += 1) {
     recent.set(n, { n });

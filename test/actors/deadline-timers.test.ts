@@ -1,9 +1,9 @@
 // The heap of deadlines: each fires once, in order of time, at most so many in one turn, and never one that was replaced.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { lastLooks } from "../../actors/supervisor/deadline-grace.ts";
-import { openDeadlines } from "../../actors/supervisor/deadline-timers.ts";
-import type { Command } from "../../src/domain/types.ts";
+import { createDeadlineGrace } from "../../actors/supervisor/deadline-grace.ts";
+import { createDeadlineTimers } from "../../actors/supervisor/deadline-timers.ts";
+import type { Deadline } from "../../src/domain/types.ts";
 
 /** A clock that stands still; `run` moves it and calls one round of what is due, as one turn of the event loop would. */
 const handClock = () => {
@@ -27,12 +27,12 @@ const handClock = () => {
     },
   };
 };
-const at = (dueAtMs: number, n = 0): Command => ({ kind: "attempt", n, dueAtMs });
+const at = (dueAtMs: number, n = 0): Deadline => ({ kind: "attempt", n, dueAtMs });
 
 test("they fire in order of time; of two at the same time the one that was set first", () => {
   const clock = handClock();
   const fired: number[] = [];
-  const deadlines = openDeadlines({ clock, due: (seq) => fired.push(seq) });
+  const deadlines = createDeadlineTimers({ clock, due: (seq) => fired.push(seq) });
   deadlines.open();
   for (const [seq, dueAtMs] of [
     [1, 300],
@@ -52,7 +52,7 @@ test("they fire in order of time; of two at the same time the one that was set f
 test("nothing fires before they are opened, however much is due; then all of it does, in order", () => {
   const clock = handClock();
   const fired: number[] = [];
-  const deadlines = openDeadlines({ clock, due: (seq) => fired.push(seq) });
+  const deadlines = createDeadlineTimers({ clock, due: (seq) => fired.push(seq) });
   deadlines.set(1, at(200));
   deadlines.set(2, at(100));
   clock.run(300);
@@ -65,7 +65,7 @@ test("nothing fires before they are opened, however much is due; then all of it 
 test("a generation has one deadline: setting another replaces it, earlier or later, and null takes it away", () => {
   const clock = handClock();
   const fired: [number, number][] = [];
-  const deadlines = openDeadlines({ clock, due: (seq, { n }) => fired.push([seq, n]) });
+  const deadlines = createDeadlineTimers({ clock, due: (seq, { n }) => fired.push([seq, n]) });
   deadlines.open();
   deadlines.set(1, at(100, 1));
   deadlines.set(1, at(500, 2));
@@ -84,7 +84,7 @@ test("a generation has one deadline: setting another replaces it, earlier or lat
 
 test("one timer is armed, for the next deadline; none when there is nothing to wait for", () => {
   const clock = handClock();
-  const deadlines = openDeadlines({ clock, due: () => undefined });
+  const deadlines = createDeadlineTimers({ clock, due: () => undefined });
   deadlines.open();
   expect(clock.armed()).toEqual([]);
   deadlines.set(1, at(900));
@@ -104,7 +104,7 @@ test("one timer is armed, for the next deadline; none when there is nothing to w
 test("ten thousand that are overdue together are spread over turns of two hundred", () => {
   const clock = handClock();
   let fired = 0;
-  const deadlines = openDeadlines({
+  const deadlines = createDeadlineTimers({
     clock,
     due: () => {
       fired += 1;
@@ -124,7 +124,7 @@ test("ten thousand that are overdue together are spread over turns of two hundre
 test("what is set while deadlines fire is kept: a generation may set its next one at once", () => {
   const clock = handClock();
   const fired: number[] = [];
-  const deadlines = openDeadlines({
+  const deadlines = createDeadlineTimers({
     clock,
     due: (seq, { n }) => {
       fired.push(n);
@@ -142,9 +142,9 @@ test("what is set while deadlines fire is kept: a generation may set its next on
 test("a process that stood still looks once more before a deadline of something bought counts; a waiting time is simply over", () => {
   const clock = handClock();
   const fired: string[] = [];
-  const putOffUntilMs = lastLooks({ clock, heldUpAtMs: () => null });
-  const due = (seq: number, { kind }: Command) => fired.push(`${seq} ${kind} ${clock.nowMs()}`);
-  const deadlines = openDeadlines({ clock, due, putOffUntilMs });
+  const putOffUntilMs = createDeadlineGrace({ clock, heldUpAtMs: () => null });
+  const due = (seq: number, { kind }: Deadline) => fired.push(`${seq} ${kind} ${clock.nowMs()}`);
+  const deadlines = createDeadlineTimers({ clock, due, putOffUntilMs });
   deadlines.open();
   deadlines.set(1, at(1_000));
   deadlines.set(2, { kind: "collect", n: 1, dueAtMs: 2_000 });
@@ -166,8 +166,8 @@ test("while the store takes nothing no deadline of something bought counts, nor 
   const clock = handClock();
   const fired: number[] = [];
   let heldUpMs: number | null = null;
-  const putOffUntilMs = lastLooks({ clock, heldUpAtMs: () => heldUpMs });
-  const deadlines = openDeadlines({ clock, due: (seq) => fired.push(seq), putOffUntilMs });
+  const putOffUntilMs = createDeadlineGrace({ clock, heldUpAtMs: () => heldUpMs });
+  const deadlines = createDeadlineTimers({ clock, due: (seq) => fired.push(seq), putOffUntilMs });
   deadlines.open();
   deadlines.set(1, at(1_000));
   deadlines.set(2, { kind: "start", n: 0, dueAtMs: 1_000 });
@@ -188,8 +188,12 @@ test("A2: an answer in hand is not overtaken by the end of its route's time, and
   const inHand = new Set(["1 1", "2 1"]);
   const leftOutcome = (seq: number, n: number) =>
     inHand.has(`${seq} ${n}`) ? ({ type: "accepted", n, job: { jobId: "j", urls: {} }, atMs: 0 } as never) : undefined;
-  const putOffUntilMs = lastLooks({ clock, heldUpAtMs: () => null, leftOutcome });
-  const deadlines = openDeadlines({ clock, due: (seq, { n }) => fired.push(`${seq} ${n} ${clock.nowMs()}`), putOffUntilMs });
+  const putOffUntilMs = createDeadlineGrace({ clock, heldUpAtMs: () => null, leftOutcome });
+  const deadlines = createDeadlineTimers({
+    clock,
+    due: (seq, { n }) => fired.push(`${seq} ${n} ${clock.nowMs()}`),
+    putOffUntilMs,
+  });
   deadlines.open();
   for (const seq of [1, 2, 3]) deadlines.set(seq, at(10_000, 1));
   for (let nowMs = 1_000; nowMs <= 15_000; nowMs += 1_000) clock.run(nowMs);
@@ -204,7 +208,7 @@ test("A2: an answer in hand is not overtaken by the end of its route's time, and
 test("deadlines that are moved a hundred thousand times still fire once each, at their last time", () => {
   const clock = handClock();
   const fired = new Map<number, number>();
-  const deadlines = openDeadlines({ clock, due: (seq, { dueAtMs }) => fired.set(seq, (fired.get(seq) ?? 0) + dueAtMs) });
+  const deadlines = createDeadlineTimers({ clock, due: (seq, { dueAtMs }) => fired.set(seq, (fired.get(seq) ?? 0) + dueAtMs) });
   deadlines.open();
   for (let turn = 1; turn <= 1000; turn += 1) for (let seq = 0; seq < 100; seq += 1) deadlines.set(seq, at(turn));
   clock.run(999);
@@ -225,7 +229,7 @@ test("against a plain list: any sequence of setting, replacing, taking away and 
       const fired: string[] = [];
       const expected: string[] = [];
       let list: { seq: number; dueAtMs: number; n: number }[] = [];
-      const deadlines = openDeadlines({ clock, due: (seq, { n }) => fired.push(`${seq}/${n}`), perTurn: 1000 });
+      const deadlines = createDeadlineTimers({ clock, due: (seq, { n }) => fired.push(`${seq}/${n}`), perTurn: 1000 });
       deadlines.open();
       steps.forEach((each, n) => {
         if ("passMs" in each) {

@@ -1,24 +1,24 @@
 // The ledger's promises: what arrives together is one commit, nobody is answered before it, a full disk waits, a doubt stops.
 import { expect, test } from "bun:test";
 import { setImmediate } from "node:timers";
-import { openLedger } from "../../actors/ledger.ts";
-import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
+import { createLedger } from "../../actors/ledger.ts";
+import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
 import { testClock } from "../clock.ts";
 
-const beat = (atMs: number): Deed => ({ deed: "beat", atMs });
-const note = (seq: number): Deed => ({ deed: "mark-attempt", seq, atMs: 0, change: { n: 1, watchUntilMs: null } });
-const admit = (seq: number) => ({ deed: "admit", seq }) as unknown as Extract<Deed, { deed: "admit" }>;
-const admitted = { kind: "admitted" } as unknown as DeedOutcome;
+const beat = (atMs: number): Mutation => ({ deed: "beat", atMs });
+const note = (seq: number): Mutation => ({ deed: "mark-attempt", seq, atMs: 0, change: { n: 1, watchUntilMs: null } });
+const admit = (seq: number) => ({ deed: "admit", seq }) as unknown as Extract<Mutation, { deed: "admit" }>;
+const admitted = { kind: "admitted" } as unknown as MutationResult;
 
 /** A ledger over commits that a test answers by hand. */
 const scene = () => {
   const clock = testClock(0);
-  type Commit = { deeds: readonly Deed[]; answer(): void; fail(fault: unknown): void };
+  type Commit = { deeds: readonly Mutation[]; answer(): void; fail(fault: unknown): void };
   const commits: Commit[] = [];
   const told: string[] = [];
-  const outcomeOf = (deed: Deed): DeedOutcome =>
+  const outcomeOf = (deed: Mutation): MutationResult =>
     deed.deed === "admit" ? admitted : { kind: "done", seq: deed.deed === "beat" ? deed.atMs : 0 };
-  const ledger = openLedger({
+  const ledger = createLedger({
     clock,
     soon: setImmediate,
     commit: (deeds) =>
@@ -100,7 +100,7 @@ test("what arrives during a commit is the next one, however much it is", async (
 test("the supervisor hears of a deed before its poster does, and what it breaks concerns nobody else", async () => {
   const clock = testClock(0);
   const order: string[] = [];
-  const ledger = openLedger({
+  const ledger = createLedger({
     clock,
     soon: setImmediate,
     commit: async (deeds) => deeds.map(() => ({ kind: "done" })),

@@ -1,16 +1,16 @@
 // What a restored generation asks for is asked once the service is open: all of it, unless it has moved on meanwhile.
 import { expect, test } from "bun:test";
-import type { Ask } from "../../actors/generation/types.ts";
-import { openResuming, type Standing, stillToAsk } from "../../actors/supervisor/resume-queue.ts";
+import type { Effect } from "../../actors/generation/types.ts";
+import { createResumeQueue, type ResumeEntry, remainingEffects } from "../../actors/supervisor/resume-queue.ts";
 
-const STILL: Standing = { hasEnded: false, hasLeft: false, watched: [] };
-const POLL: Ask = { type: "ask.poll", n: 2 };
-const WATCH: Ask = { type: "ask.watch", n: 1 };
-const AGAIN: Ask = { type: "ask.collectAgain", n: 1 };
+const STILL: ResumeEntry = { hasEnded: false, hasLeft: false, watched: [] };
+const POLL: Effect = { type: "ask.poll", n: 2 };
+const WATCH: Effect = { type: "ask.watch", n: 1 };
+const AGAIN: Effect = { type: "ask.collectAgain", n: 1 };
 const waiting = { n: 1, route: 0, arriving: false };
 const arriving = { n: 1, route: 0, arriving: true };
 
-const ROWS: [promise: string, ask: Ask, restored: (typeof waiting)[], standing: Standing, asked: Ask | null][] = [
+const ROWS: [promise: string, ask: Effect, restored: (typeof waiting)[], standing: ResumeEntry, asked: Effect | null][] = [
   ["where nothing happened, what the state waits for is asked", POLL, [waiting], { ...STILL, watched: [waiting] }, POLL],
   [
     "a state that was left has asked for itself what follows",
@@ -46,12 +46,12 @@ const ROWS: [promise: string, ask: Ask, restored: (typeof waiting)[], standing: 
   ["nor is the result fetched that was arriving: it is only asked about", AGAIN, [arriving], { ...STILL, hasEnded: true }, WATCH],
 ];
 for (const [promise, ask, restored, standing, asked] of ROWS)
-  test(promise, () => expect(stillToAsk(ask, restored, standing)).toEqual(asked));
+  test(promise, () => expect(remainingEffects(ask, restored, standing)).toEqual(asked));
 
 const open = () => {
   const asked: string[] = [];
   let turns = 0;
-  const resuming = openResuming({
+  const resuming = createResumeQueue({
     perform: (seq, ask) => void asked.push(`${seq} ${ask.type}`),
     breathe: async () => {
       turns += 1;

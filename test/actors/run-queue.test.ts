@@ -1,12 +1,12 @@
 // Seats against a simple model: never more than there are, never one free while somebody could have it, everybody in turn.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { openSeats, type Waiting } from "../../actors/supervisor/run-queue.ts";
+import { createRunQueue, type Waiting } from "../../actors/supervisor/run-queue.ts";
 
 const ROUTES = ["a", "b", "c"];
 
 test("round robin over accounts, oldest first within one, whatever the order of arrival", () => {
-  const seats = openSeats({ all: 100, of: () => 1 });
+  const seats = createRunQueue({ all: 100, of: () => 1 });
   seats.take("a", false);
   const arrive = (accountSeq: number, ...seqs: number[]) => {
     for (const seq of seqs) seats.wait({ seq, accountSeq, routeId: "a", isRunning: false });
@@ -24,7 +24,7 @@ test("round robin over accounts, oldest first within one, whatever the order of 
 });
 
 test("an account with a thousand in line delays another's first by one turn only", () => {
-  const seats = openSeats({ all: 10_000, of: () => 1 });
+  const seats = createRunQueue({ all: 10_000, of: () => 1 });
   seats.take("a", false);
   for (let seq = 0; seq < 1000; seq += 1) seats.wait({ seq, accountSeq: 1, routeId: "a", isRunning: false });
   seats.wait({ seq: 5000, accountSeq: 2, routeId: "a", isRunning: false });
@@ -35,7 +35,7 @@ test("an account with a thousand in line delays another's first by one turn only
 });
 
 test("those who run already go before those still queued, and need no place in the process", () => {
-  const seats = openSeats({ all: 1, of: () => 1 });
+  const seats = createRunQueue({ all: 1, of: () => 1 });
   seats.take("a", false);
   seats.wait({ seq: 1, accountSeq: 1, routeId: "b", isRunning: false });
   // The process is full: the queued one waits although the route is free, the running one does not.
@@ -50,7 +50,7 @@ test("those who run already go before those still queued, and need no place in t
 });
 
 test("of a route's two lines the one of running generations is served first, however late they came", () => {
-  const seats = openSeats({ all: 10, of: () => 1 });
+  const seats = createRunQueue({ all: 10, of: () => 1 });
   seats.take("a", false);
   seats.wait({ seq: 1, accountSeq: 1, routeId: "a", isRunning: false });
   seats.wait({ seq: 2, accountSeq: 2, routeId: "a", isRunning: true });
@@ -61,7 +61,7 @@ test("of a route's two lines the one of running generations is served first, how
 });
 
 test("nobody slips past a line: with somebody waiting, a newcomer takes its place behind", () => {
-  const seats = openSeats({ all: 10, of: () => 2 });
+  const seats = createRunQueue({ all: 10, of: () => 2 });
   seats.take("a", false);
   seats.take("a", false);
   seats.wait({ seq: 1, accountSeq: 1, routeId: "a", isRunning: false });
@@ -71,7 +71,7 @@ test("nobody slips past a line: with somebody waiting, a newcomer takes its plac
 });
 
 test("everybody in line for a route comes out of it once, those who left do not, and the line is empty", () => {
-  const seats = openSeats({ all: 10, of: () => 0 });
+  const seats = createRunQueue({ all: 10, of: () => 0 });
   for (const seq of [3, 1, 2, 4]) seats.wait({ seq, accountSeq: seq % 2, routeId: "a", isRunning: seq === 4 });
   seats.leave(2);
   expect(
@@ -103,7 +103,7 @@ test("against a model: seats are never oversold, never idle with somebody in lin
       fc.tuple(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 3 })),
       (steps, all, perRoute) => {
         const limit = (routeId: string) => perRoute[ROUTES.indexOf(routeId)] ?? 0;
-        const seats = openSeats({ all, of: limit });
+        const seats = createRunQueue({ all, of: limit });
         const seated: (Seated & { counts: boolean })[] = [];
         const line: Waiting[] = [];
         /** Per one in line: how often each other account was served on its route since it came. */

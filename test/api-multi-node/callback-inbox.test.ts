@@ -1,9 +1,9 @@
 // Hints that other nodes left: each is acted on and dropped, and one that cannot be acted on holds up none of those behind it.
 import { expect, test } from "bun:test";
-import { openSharing } from "../../src/cluster/takeover.ts";
+import { createTakeover } from "../../src/cluster/takeover.ts";
 import type { Hint } from "../../src/store/cluster-port.ts";
 
-type Parts = Parameters<typeof openSharing>[0];
+type Parts = Parameters<typeof createTakeover>[0];
 
 test("one that throws, one that cannot be read and one that cannot be dropped stop nobody, and the first fault is told", async () => {
   const left: Hint[] = [
@@ -29,7 +29,7 @@ test("one that throws, one that cannot be read and one that cannot be dropped st
       dropped.push(seq);
     },
   };
-  const sharing = openSharing({ store: { node }, effects } as unknown as Parts);
+  const sharing = createTakeover({ store: { node }, effects } as unknown as Parts);
   await expect(sharing.takeHints()).rejects.toThrow("no such route");
   expect(heard).toEqual([
     [3, undefined],
@@ -64,7 +64,7 @@ const openScene = (seqs: readonly number[], carriedOut: readonly number[] = []) 
     journalOf: async (seq: number) => (carriedOut.includes(seq) ? [{ event: DECISION }] : []),
   };
   const effects = { takenUp: (seq: number) => takenUp.add(seq) };
-  const sharing = openSharing({ store, supervisor, effects, clock: { nowMs: () => 1 } } as unknown as Parts);
+  const sharing = createTakeover({ store, supervisor, effects, clock: { nowMs: () => 1 } } as unknown as Parts);
   return { sharing, told, dropped, gone, takenUp, dealWith };
 };
 const heard = (seq: number) => [seq, { ...DECISION, atMs: 1 }];
@@ -118,7 +118,7 @@ const openPassedOn = async (completedAtMs: number | null, late: Parts["late"]) =
   };
   const attempt = { job: null as { jobId: string } | null, results: null };
   const store = { node, generationBySeq: async () => ({ completedAtMs }), attempt: async () => attempt };
-  const sharing = openSharing({ store, supervisor, late, clock: { nowMs: () => 9 } } as unknown as Parts);
+  const sharing = createTakeover({ store, supervisor, late, clock: { nowMs: () => 9 } } as unknown as Parts);
   await sharing.passOn(1, OUTCOME);
   return { sharing, told, left, attempt };
 };

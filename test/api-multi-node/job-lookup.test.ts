@@ -1,7 +1,7 @@
 // A lost submission of another node: its time was told by another clock, so only what this node has lived through proves that it is not there.
 import { expect, test } from "bun:test";
-import type { EffectsParts } from "../../src/effects/deps.ts";
-import { openFinding } from "../../src/effects/job-lookup.ts";
+import type { EffectsDeps } from "../../src/effects/deps.ts";
+import { createJobLookup } from "../../src/effects/job-lookup.ts";
 import type { Work } from "../../src/providers/port.ts";
 import { testClock } from "../clock.ts";
 
@@ -16,7 +16,7 @@ const openScene = (agoMs: number) => {
   const standstills: number[] = [];
   /** When the questions were asked. */
   const askedAtMs: number[] = [];
-  const finding = openFinding({
+  const finding = createJobLookup({
     clock,
     providers: {
       traits: () => ({ recovery: "client_id", findSettleMs: SETTLE_MS, findWindowMs: 60 * MINUTE_MS }),
@@ -28,7 +28,7 @@ const openScene = (agoMs: number) => {
       },
     },
     ...{ restored: null, pace: 1, chance: () => 0.5, reads: {}, log: () => undefined },
-  } as unknown as EffectsParts);
+  } as unknown as EffectsDeps);
   const { signal } = new AbortController();
   const pause = (ms: number) => new Promise<void>((wake) => void clock.after(ms, wake));
   /** How long it takes until the job is said to be absent, ms. */

@@ -1,9 +1,9 @@
 // A node's tenure over a store that it shares: when it is sure of what it owns, when it is not, and when it must end.
 import { expect, test } from "bun:test";
-import { openTenure, type TenureParts } from "../../src/cluster/lease-keeper.ts";
+import { createLeaseKeeper, type LeaseKeeperDeps } from "../../src/cluster/lease-keeper.ts";
 import { generationId } from "../../src/domain/ids.ts";
 import type { GenerationRecord } from "../../src/domain/types.ts";
-import { openRecords } from "../../src/generations/record-cache.ts";
+import { createRecordCache } from "../../src/generations/record-cache.ts";
 import type { Surroundings } from "../../src/store/cluster-port.ts";
 import { StoreUnknown } from "../../src/store/mutations.ts";
 import { testClock } from "../clock.ts";
@@ -16,11 +16,11 @@ const ALIVE: Surroundings = {
 };
 
 /** A tenure over a store that answers as it is told. */
-const openScene = (node: Partial<TenureParts["node"]>, more: Partial<TenureParts> = {}) => {
+const openScene = (node: Partial<LeaseKeeperDeps["node"]>, more: Partial<LeaseKeeperDeps> = {}) => {
   const clock = testClock();
   const told = { ended: 0, lines: [] as string[] };
   const noted: (number | null)[] = [];
-  const tenure = openTenure({
+  const tenure = createLeaseKeeper({
     node: {
       leaseMs: LEASE_MS,
       attend: () => Promise.resolve(ALIVE),
@@ -114,7 +114,7 @@ test("an answer that was on its way while the node stood still lets nobody go on
 });
 
 test("the store is away while looks fail or one waits for the time of several, and no longer", async () => {
-  let attend: TenureParts["node"]["attend"] = () => Promise.resolve(ALIVE);
+  let attend: LeaseKeeperDeps["node"]["attend"] = () => Promise.resolve(ALIVE);
   const { tenure, clock } = openScene({ attend: (isLeaving) => attend(isLeaving) });
   const turn = async () => {
     clock.skip(1000);
@@ -187,7 +187,7 @@ test("what a node remembers of a generation is told as long as it is sure; after
   const record = { id: generationId(4096), seq: 4096, accountSeq: 1, status: "running" } as GenerationRecord;
   const asked: string[] = [];
   let isSure = true;
-  const records = openRecords(
+  const records = createRecordCache(
     {
       generationById: async (id) => {
         asked.push(id);

@@ -1,6 +1,6 @@
 // Whether a node that leaves may go on accepting: as long as another may be there that goes on with it.
 import { expect, test } from "bun:test";
-import { type MembershipParts, openMembership } from "../../src/cluster/membership.ts";
+import { createMembership, type MembershipDeps } from "../../src/cluster/membership.ts";
 import type { Node, Surroundings } from "../../src/store/cluster-port.ts";
 import { testClock } from "../clock.ts";
 
@@ -15,11 +15,11 @@ const openScene = () => {
     ...NODE,
     attend: () => new Promise<Surroundings>((answer) => answers.push((others) => answer({ ...AROUND, others }))),
   };
-  const membership = openMembership({
+  const membership = createMembership({
     ...{ node, reads: { nodes: {} }, clock, log: () => undefined },
     engine: () => ({ adoptHealth: () => Promise.resolve() }),
     ...{ changed: () => undefined, ended: () => undefined },
-  } as unknown as MembershipParts);
+  } as unknown as MembershipDeps);
   return { membership, answer: (others: number) => answers.shift()?.(others) };
 };
 

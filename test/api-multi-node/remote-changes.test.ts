@@ -1,8 +1,13 @@
 // What is followed of other nodes, over a store that does what it is told: everything once, in order, and nothing while nothing is written.
 import { beforeEach, expect, test } from "bun:test";
-import { type ChangeElsewhere, type Follower, type Neighbours, openNeighbours } from "../../src/cluster/remote-changes.ts";
+import {
+  type ChangeElsewhere,
+  createRemoteChanges,
+  type Follower,
+  type RemoteChanges,
+} from "../../src/cluster/remote-changes.ts";
 import type { GenerationRecord } from "../../src/domain/types.ts";
-import type { Elsewhere, Others, StandingElsewhere } from "../../src/store/cluster-port.ts";
+import type { Elsewhere, Others, RemoteGeneration } from "../../src/store/cluster-port.ts";
 import { type TestClock, testClock } from "../clock.ts";
 
 const LOOK_MS = 500;
@@ -17,7 +22,7 @@ let batches: Map<number, number>;
 let asked: string[];
 let faults: unknown[];
 let isAway: boolean;
-let neighbours: Neighbours;
+let neighbours: RemoteChanges;
 
 const write = (epoch: number) => batches.set(epoch, (batches.get(epoch) ?? 0) + 1);
 const find = (seq: number): Scripted => {
@@ -44,7 +49,7 @@ const recordOf = ({ seq, accountSeq, isOver, writers }: Scripted) =>
     ...{ seq, id: `gen_${seq}`, accountSeq, completedAtMs: isOver ? 1 : null },
     status: isOver ? "succeeded" : writers.length === 0 ? "queued" : "running",
   }) as unknown as GenerationRecord;
-const standingOf = (one: Scripted): StandingElsewhere => ({
+const standingOf = (one: Scripted): RemoteGeneration => ({
   ...{ record: recordOf(one), epoch: one.owner, version: one.writers.length, plan: [], waitEndsAtMs: 0, snapshot: null },
 });
 const openOf = (one: Scripted): Elsewhere => ({
@@ -80,7 +85,7 @@ beforeEach(() => {
   clock = testClock(0);
   [made, batches, asked, faults, isAway] = [new Map(), new Map([[OWN, 0]]), [], [], false];
   const names = async (epochs: readonly number[]) => new Map(epochs.map((epoch) => [epoch, `n${epoch}`]));
-  neighbours = openNeighbours({ others, names, own: "n1", clock, failed: (fault) => void faults.push(fault) });
+  neighbours = createRemoteChanges({ others, names, own: "n1", clock, failed: (fault) => void faults.push(fault) });
 });
 
 const settled = async (): Promise<void> => {

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
-import { builtInProviders, spokenProviders } from "../../src/providers/providers.ts";
-import { SPOKEN } from "../../src/simulator/dialect-ids.ts";
+import { builtInProviders, knownProviders } from "../../src/providers/providers.ts";
+import { DIALECT_IDS } from "../../src/simulator/dialect-ids.ts";
 import type { House } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 import { openApiHouse } from "./harness.ts";
@@ -12,7 +12,7 @@ const CATALOGUE = builtInCatalogue();
 const modelsAt = (provider: string) =>
   CATALOGUE.models.filter((model) => model.routes.some((route) => route.provider === provider));
 /** A key of an account opens all interfaces that the account has; one that is set for a single interface opens that one. */
-const SPEAKING = spokenProviders(readDialects(null));
+const SPEAKING = knownProviders(readDialects(null));
 const modelsOf = (provider: string) =>
   CATALOGUE.models.filter(({ routes }) =>
     routes.some((route) => route.provider === provider || SPEAKING.get(route.provider)?.account === provider),
@@ -21,10 +21,10 @@ const modelsOf = (provider: string) =>
 const INLINE = new Set(["gemini-video"]);
 
 test("the simulator speaks every dialect that the service does", () => {
-  expect([...SPOKEN].map(String).sort()).toEqual([...builtInProviders()].sort());
+  expect([...DIALECT_IDS].map(String).sort()).toEqual([...builtInProviders()].sort());
 });
 
-for (const provider of SPOKEN)
+for (const provider of DIALECT_IDS)
   describe(`with a key of ${provider} alone`, () => {
     let house: House;
     beforeAll(async () => {

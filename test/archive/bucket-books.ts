@@ -3,9 +3,9 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../src/domain/clock.ts";
-import { type Holdings, openHoldings } from "../../src/files/s3/archive-objects.ts";
+import { type ArchiveObjects, createArchiveObjects } from "../../src/files/s3/archive-objects.ts";
 import type { BucketSettings } from "../../src/files/s3/bucket-config.ts";
-import { type Depot, openDirectory } from "../../src/store/archive/archive-storage.ts";
+import { type ArchiveStorage, openDirectory } from "../../src/store/archive/archive-storage.ts";
 import { checkArchive } from "../../src/store/archive/check.ts";
 import { checkJoin } from "../../src/store/archive/continuity-check.ts";
 import { manifestName, manifestsIn, SEGMENTS } from "../../src/store/archive/format.ts";
@@ -36,20 +36,20 @@ export const settingsOf = (): BucketSettings => {
     ...{ access_key: keys.GENROUTER_S3__ACCESS_KEY ?? "", secret_key: keys.GENROUTER_S3__SECRET_KEY ?? "" },
   };
 };
-export const depotOf = async (books: Books): Promise<Holdings> =>
-  openHoldings(await lineageAt(books.place), { settings: settingsOf(), clock, signal: new AbortController().signal });
-export const faultsOf = async (depot: Depot): Promise<string[]> =>
+export const depotOf = async (books: Books): Promise<ArchiveObjects> =>
+  createArchiveObjects(await lineageAt(books.place), { settings: settingsOf(), clock, signal: new AbortController().signal });
+export const faultsOf = async (depot: ArchiveStorage): Promise<string[]> =>
   (await checkArchive(depot)).checks.flatMap(({ offending }) => offending.map(({ fault }) => String(fault)));
-export const joinOf = async (books: Books, depot: Depot): Promise<unknown[]> => {
+export const joinOf = async (books: Books, depot: ArchiveStorage): Promise<unknown[]> => {
   const { walked, manifests } = await checkArchive(depot);
   return (await checkJoin(books.place, depot, walked, manifests)).offending;
 };
-export const namesIn = (depot: Holdings, part: string) =>
+export const namesIn = (depot: ArchiveObjects, part: string) =>
   [...bucket.objects.keys()].filter((key) => key.includes(depot.below + part));
-export const segmentsIn = (depot: Holdings) => namesIn(depot, `${SEGMENTS}/`);
+export const segmentsIn = (depot: ArchiveObjects) => namesIn(depot, `${SEGMENTS}/`);
 export const isPut = ({ method }: Asked) => method === "PUT";
 /** What lies in it, byte for byte. */
-export const bytesIn = (depot: Holdings) =>
+export const bytesIn = (depot: ArchiveObjects) =>
   new Map(namesIn(depot, "").map((key) => [key.slice(depot.below.length), bucket.objects.get(key)?.bytes.toString("hex")]));
 
 /** The suite of one store. */

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { openSpool } from "../../src/files/inline-spool.ts";
-import { openLocalFiles } from "../../src/files/local.ts";
-import type { Holdings } from "../../src/files/s3/archive-objects.ts";
-import { openBucketFiles } from "../../src/files/s3/s3-storage.ts";
+import { createSpool } from "../../src/files/inline-spool.ts";
+import { createLocalStorage } from "../../src/files/local.ts";
+import type { ArchiveObjects } from "../../src/files/s3/archive-objects.ts";
+import { createS3Storage } from "../../src/files/s3/s3-storage.ts";
 import { checkArchive } from "../../src/store/archive/check.ts";
 import { ArchiveFault, manifestName, SEGMENTS } from "../../src/store/archive/format.ts";
 import { archive } from "../../src/store/archive/write.ts";
@@ -174,7 +174,7 @@ describe("a change in the bucket is found", () => {
     books = await fileBooks();
   });
   afterAll(() => books.drop());
-  const made = async (): Promise<Holdings> => {
+  const made = async (): Promise<ArchiveObjects> => {
     const depot = await depotOf(books);
     await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
     await archive(books.place, depot, LATER_BEFORE_MS, LATER_BEFORE_MS);
@@ -222,9 +222,9 @@ describe("a change in the bucket is found", () => {
   test("the end of retention takes a generation's result files and nothing of an archive", async () => {
     const depot = await made();
     const whole = bytesIn(depot);
-    const kept = openBucketFiles({
-      ...{ settings: settingsOf(), moves: true, shared: true, local: await openLocalFiles(freshDir()), clock, linkS: 600 },
-      ...{ spool: await openSpool(freshDir(), clock.nowMs), chance: () => 0.5, tell: () => undefined },
+    const kept = createS3Storage({
+      ...{ settings: settingsOf(), moves: true, shared: true, local: await createLocalStorage(freshDir()), clock, linkS: 600 },
+      ...{ spool: await createSpool(freshDir(), clock.nowMs), chance: () => 0.5, tell: () => undefined },
       recordOf: async () => undefined,
     });
     const results = ["1", "1-aa"].map((object) => `${PREFIX}gen_1/${object}`);

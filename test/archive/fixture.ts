@@ -1,7 +1,7 @@
 // Books with something of everything that an archive has to tell apart: settled, failed, still running, still watched, young.
 
-import type { BooksPlace } from "../../src/store/archive/source.ts";
-import type { StepDeed } from "../../src/store/mutations.ts";
+import type { ArchiveSourceLocation } from "../../src/store/archive/source.ts";
+import type { ApplyTransition } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { freshDir } from "../cli/fresh-dir.ts";
 import {
@@ -25,9 +25,16 @@ export const BEFORE_MS = NOW_MS + 10 * DAY_MS;
 const LATER_MS = NOW_MS + 20 * DAY_MS;
 export const LATER_BEFORE_MS = NOW_MS + 40 * DAY_MS;
 
-export type Books = { store: Store; place: BooksPlace; quiet: Account; busy: Account; watched: Account; drop(): Promise<void> };
+export type Books = {
+  store: Store;
+  place: ArchiveSourceLocation;
+  quiet: Account;
+  busy: Account;
+  watched: Account;
+  drop(): Promise<void>;
+};
 
-const at = (atMs: number, deed: StepDeed): StepDeed => ({
+const at = (atMs: number, deed: ApplyTransition): ApplyTransition => ({
   ...deed,
   atMs,
   ...(deed.settlement?.kind === "capture" ? { settlement: { ...deed.settlement, filesExpireAtMs: atMs + 7 * DAY_MS } } : {}),

@@ -6,12 +6,12 @@ import { openDirectory } from "../../src/store/archive/archive-storage.ts";
 import { checkArchive } from "../../src/store/archive/check.ts";
 import { checkJoin } from "../../src/store/archive/continuity-check.ts";
 import { ArchiveFault, manifestName, manifestsIn, rowsIn, SEGMENTS } from "../../src/store/archive/format.ts";
-import type { BooksPlace } from "../../src/store/archive/source.ts";
+import type { ArchiveSourceLocation } from "../../src/store/archive/source.ts";
 import { archive as archiveIn } from "../../src/store/archive/write.ts";
 import { freshDir } from "../cli/fresh-dir.ts";
 import { BEFORE_MS, type Books, FIRST, keepAt, LATER_BEFORE_MS, succeedAt, sweepAt } from "./fixture.ts";
 
-export const archive = (place: BooksPlace, dir: string, beforeMs: number, madeAtMs: number) =>
+export const archive = (place: ArchiveSourceLocation, dir: string, beforeMs: number, madeAtMs: number) =>
   archiveIn(place, openDirectory(dir), beforeMs, madeAtMs);
 export const checkOf = (dir: string) => checkArchive(openDirectory(dir));
 export const faultsOf = async (dir: string): Promise<string[]> =>

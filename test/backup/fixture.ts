@@ -1,7 +1,7 @@
 // A scene for tests of backups: a data directory with real generations and their files, and backups of it in one line.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type CreateAsk, createBackup, type Made } from "../../src/backup/create.ts";
+import { type CreateRequest, createBackup, type Made } from "../../src/backup/create.ts";
 import type { Going } from "../../src/backup/errors.ts";
 import { type House, openHouse } from "../harness.ts";
 
@@ -10,12 +10,12 @@ export const quiet: Going = { tell: () => undefined, goOn: () => undefined };
 /** The houses' clock stands on a fixed day, and each backup here is a second after the one before. */
 const STARTED_MS = Date.UTC(2026, 9, 19, 13);
 let turns = 0;
-export const askFor = (dataDir: string, dir: string, more: Partial<CreateAsk> = {}): CreateAsk => ({
+export const askFor = (dataDir: string, dir: string, more: Partial<CreateRequest> = {}): CreateRequest => ({
   ...{ dataDir, dir, madeBy: "command", version: "0.1.0", filesStore: "local", withMasterKey: false, keep: null },
   aheadMs: STARTED_MS + ++turns * 1000 - Date.now(),
   ...more,
 });
-export const backUp = (dataDir: string, dir: string, more: Partial<CreateAsk> = {}): Made =>
+export const backUp = (dataDir: string, dir: string, more: Partial<CreateRequest> = {}): Made =>
   createBackup(askFor(dataDir, dir, more), quiet);
 
 /** A service on a data directory, written by a thread of its own. */

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { shelfOf } from "../../src/backup/backup-directory.ts";
+import { openBackupDirectory } from "../../src/backup/backup-directory.ts";
 import type { UnfinishedRow } from "../../src/store/sqlite/snapshot-copy/stats.ts";
 import { entry, freePort, run, until } from "../../src/torture/crash/processes.ts";
 import {
@@ -79,10 +79,10 @@ test.each([
   async (_, line) => {
     const dir = place();
     expect((await killAt("create", data, dir, line)).signal).toBe("SIGKILL");
-    expect(shelfOf(dir).map(({ state }) => state)).toEqual(["incomplete"]);
+    expect(openBackupDirectory(dir).map(({ state }) => state)).toEqual(["incomplete"]);
     const next = await run(backUp(dir));
     expect([next.code, next.said]).toEqual([0, expect.stringContaining("verified")]);
-    expect(shelfOf(dir).map(({ state }) => state)).toEqual(["ok"]);
+    expect(openBackupDirectory(dir).map(({ state }) => state)).toEqual(["ok"]);
     await settled(await submit());
     expect((await runHere(["verify", "--data", data])).exit as number).toBe(0);
   },
@@ -92,7 +92,7 @@ test.each([
 test("a restore that is killed leaves what no start takes for a data directory, and what no restore overwrites", async () => {
   const dir = place();
   await run(backUp(dir));
-  const [made] = shelfOf(dir);
+  const [made] = openBackupDirectory(dir);
   const to = join(freshDir(), "data");
   expect((await killAt("restore", made?.path ?? "", to, "^restoring 5 of")).signal).toBe("SIGKILL");
   const started = await runHere(["accounts", "list", "--data", to]);
@@ -131,7 +131,7 @@ test("a backup of the real process under load restores, starts, goes on and veri
   await until("more load", () => ids.length > inBackup.length + 10);
   isOver = true;
   await Promise.all(callers);
-  const [newest] = shelfOf(dir);
+  const [newest] = openBackupDirectory(dir);
   const to = join(freshDir(), "data");
   const restored = await runHere(["backup", "restore", newest?.path ?? "", "--to", to, "--yes", "--json"]);
   expect(restored.exit as number).toBe(0);

@@ -2,8 +2,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { shelfOf } from "../../src/backup/backup-directory.ts";
-import { type Nightly, nextAt, openNightly } from "../../src/backup/nightly.ts";
+import { openBackupDirectory } from "../../src/backup/backup-directory.ts";
+import { createNightly, type Nightly, nextAt } from "../../src/backup/nightly.ts";
 import { readSettings } from "../../src/config/load.ts";
 import type { EventFields, EventName } from "../../src/logging/events.ts";
 import { takeTurn } from "../../src/store/sqlite/snapshot-copy/directory-mutex.ts";
@@ -39,7 +39,7 @@ afterAll(dropDirs, 60_000);
 
 const begin = (env: Record<string, string> = {}) => {
   const settings = readSettings({ GENROUTER_DATA__DIR: data, GENROUTER_BACKUP__DIR: place, GENROUTER_BACKUP__KEEP: "2", ...env });
-  nightly = openNightly({
+  nightly = createNightly({
     settings,
     lineage,
     version: "0.1.0",
@@ -55,7 +55,7 @@ const until = async (isSo: () => boolean) => {
     await new Promise((wake) => setTimeout(wake, 2));
   }
 };
-const states = () => (existsSync(place) ? shelfOf(place).map(({ name, state }) => `${name} ${state}`) : []);
+const states = () => (existsSync(place) ? openBackupDirectory(place).map(({ name, state }) => `${name} ${state}`) : []);
 /** Lets time pass, and the backup that falls due in it be made. */
 const pass = async (ms: number, finished: number) => {
   clock.skip(ms);

@@ -188,9 +188,9 @@ test("a dry run against nothing, against the same, and against another service's
 test("keys of providers without their master key are told, with what to do", async () => {
   const live = freshDir();
   await runHere(["accounts", "create", "--name", "a", "--data", live]);
-  const { openVault } = await import("../../src/providers/vault.ts");
+  const { createVault } = await import("../../src/providers/vault.ts");
   const db = openWriter(join(live, "genrouter.db"));
-  const { id, sealed } = openVault(live).seal("fal", "canary-key", []);
+  const { id, sealed } = createVault(live).seal("fal", "canary-key", []);
   db.run("INSERT INTO provider_key VALUES ('fal', ?, ?, 1)", [id, sealed]);
   db.close();
   ({ path } = backUp(live, freshDir()));
@@ -200,7 +200,7 @@ test("keys of providers without their master key are told, with what to do", asy
   ({ path } = backUp(live, freshDir(), { withMasterKey: true }));
   to = join(freshDir(), "with");
   expect((await restore()).out).not.toContain("sealed");
-  expect(openVault(to).open("fal", { id, sealed })).toBe("canary-key");
+  expect(createVault(to).open("fal", { id, sealed })).toBe("canary-key");
 });
 
 test("a backup of an older schema restores, and the next start migrates it", async () => {

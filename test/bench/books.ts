@@ -1,12 +1,12 @@
 // The books of a stocked directory: chains what moves the credits of copies behind what their accounts have.
 import type { Database } from "bun:sqlite";
-import { chain, chainStart, type Head, type Link, linkHash, type Move } from "../../src/store/sql/ledger.ts";
+import { chain, chainStart, type Head, type Link, linkHash, type Transfer } from "../../src/store/sql/ledger.ts";
 
 type Account = Omit<Head, "chainHash"> & { seq: number; id: string; charged: number; hash: string | null };
 type Book = Head & { charged: number };
 
 /** The movements of a life, each with what it and those before it add to the balance and the chain of any account. */
-const addedBy = (moves: readonly Move[]): Link[] => {
+const addedBy = (moves: readonly Transfer[]): Link[] => {
   let head: Head = {
     availableCredits: 0,
     heldCredits: 0,
@@ -27,7 +27,7 @@ const addedBy = (moves: readonly Move[]): Link[] => {
  * Opens the books of all accounts for copies of one life; the balances are written at the end.
  * @param moves the hold, then the postings; their times are counted from the submission.
  */
-export const openBooks = (db: Database, moves: readonly Move[]) => {
+export const openBooks = (db: Database, moves: readonly Transfer[]) => {
   const accounts = db
     .query<Account, []>(
       `SELECT a.seq, a.id, b.available_credits AS availableCredits, b.held_credits AS heldCredits, b.charged_credits AS charged,

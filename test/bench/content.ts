@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { askFigures } from "../../src/cli/control-client.ts";
+import { fetchStats } from "../../src/cli/control-client.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { type Bench, closely, hold, type Result, type Spread, spreadOf } from "./bench.ts";
 import { residentBytes } from "./machine.ts";
@@ -106,7 +106,7 @@ export const content: Bench = {
       const plan = { ...closely(env), forMs: env.roundMs, connections: CONNECTIONS, rate: null, mayBeFull: true };
       const { ours, other } = await playRounds(sides, plan, (status) => status === "200");
       const perCpuSecond = (cpuUs: Spread) => spreadOf(cpuUs.each.map((us) => 1e6 / us));
-      await askFigures(dir, { collect: true });
+      await fetchStats(dir, { collect: true });
       const added = await addedBySlow(service.pid, service.port, heads, sha256);
       const addedToBare = await addedBySlow(rung.pid, rung.port, heads, sha256);
       const slow = { unit: "MiB", target: 1, wants: "at most" } as const;

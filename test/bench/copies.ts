@@ -1,7 +1,7 @@
 // Copies of a stocked generation: the rows that the store's writer made of one, written again under other names and at other times.
 import type { Database } from "bun:sqlite";
 import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
-import type { Link, Move } from "../../src/store/sql/ledger.ts";
+import type { Link, Transfer } from "../../src/store/sql/ledger.ts";
 import { openBooks } from "./books.ts";
 import type { Tenant } from "./service.ts";
 import type { Stocked } from "./stock.ts";
@@ -9,7 +9,12 @@ import type { Stocked } from "./stock.ts";
 type Row = Record<string, string | number | null>;
 type Generation = Row & { seq: number; account_seq: number; reserved_credits: number; created_at_ms: number };
 type Posting = Row &
-  Pick<Move, "kind" | "credits"> & { from_side: Move["from"]; to_side: Move["to"]; attempt_n: number | null; at_ms: number };
+  Pick<Transfer, "kind" | "credits"> & {
+    from_side: Transfer["from"];
+    to_side: Transfer["to"];
+    attempt_n: number | null;
+    at_ms: number;
+  };
 type Sample = { body: string; jobId: string; atMs: number };
 /** SQL for the columns of a row that differ in a way of their own. */
 type Given = Readonly<Record<string, string>>;
@@ -84,13 +89,13 @@ const postingGiven = ({ chainSeq, availableAfter, heldAfter }: Link, at: number)
 });
 
 /** What moves the credits of a life; times are counted from its submission. */
-const movesOf = ({ seq, reserved_credits, created_at_ms }: Generation, postings: readonly Posting[]): Move[] => [
+const movesOf = ({ seq, reserved_credits, created_at_ms }: Generation, postings: readonly Posting[]): Transfer[] => [
   {
     ...{ kind: "hold", credits: reserved_credits, from: "available", to: "held", generationSeq: seq, attemptN: null },
     ...{ atMs: 0, note: null, progress: 1 },
   },
   ...postings.map(
-    ({ kind, credits, from_side, to_side, attempt_n, at_ms }, at): Move => ({
+    ({ kind, credits, from_side, to_side, attempt_n, at_ms }, at): Transfer => ({
       ...{ kind, credits, from: from_side, to: to_side, generationSeq: seq, attemptN: attempt_n },
       ...{ atMs: at_ms - created_at_ms, note: null, progress: at === postings.length - 1 ? -1 : 0 },
     }),

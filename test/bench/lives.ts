@@ -1,16 +1,16 @@
 // The lives that a stocked directory is filled with: each is what the product's own corridor and machine make of its events.
 import { type Actor, createActor } from "xstate";
-import { makeStep } from "../../actors/generation/apply-event.ts";
+import { applyEvent } from "../../actors/generation/apply-event.ts";
 import { generationMachine } from "../../actors/generation/machine.ts";
-import type { GenerationEvent, Saying } from "../../actors/generation/types.ts";
+import type { GenerationEvent, MachineOutput } from "../../actors/generation/types.ts";
 import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
 import type { Attempt, JsonObject, Output, StoredFile } from "../../src/domain/types.ts";
-import { openProviders } from "../../src/providers/providers.ts";
+import { createProviders } from "../../src/providers/providers.ts";
 import { checkInput } from "../../src/quote/check-input.ts";
 import { makePlan } from "../../src/quote/plan.ts";
 import { priceRoutes } from "../../src/quote/price.ts";
-import type { StepDeed } from "../../src/store/mutations.ts";
-import { type PackedAdmit, type PackedDeed, pack } from "../../src/store/sql/serialized-mutations.ts";
+import type { ApplyTransition } from "../../src/store/mutations.ts";
+import { type PackedAdmit, pack, type SerializedMutation } from "../../src/store/sql/serialized-mutations.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 import type { Tenant } from "./service.ts";
 
@@ -75,7 +75,7 @@ const prepareSubmission = ({ model: modelId, input }: Subject) => {
 export const openLives = (subject: Subject) => {
   const { plan, spec, deed: submission, input } = prepareSubmission(subject);
   const settings = { [spec.provider]: { base_url: PROVIDER_URL, key: "simulator" } };
-  const providers = openProviders({ settings, isOwned: async () => false });
+  const providers = createProviders({ settings, isOwned: async () => false });
   const { watchMs } = providers.traits(spec.provider);
   const [price] = plan;
   if (!price) throw new Error("a plan has at least one route");
@@ -118,9 +118,9 @@ export const openLives = (subject: Subject) => {
     ];
   };
 
-  const stepsOf = (seq: number, waitEndsAtMs: number, events: readonly GenerationEvent[]): StepDeed[] => {
+  const stepsOf = (seq: number, waitEndsAtMs: number, events: readonly GenerationEvent[]): ApplyTransition[] => {
     if (events.length === 0) return [];
-    const sayings: Saying[] = [];
+    const sayings: MachineOutput[] = [];
     const actor: Actor<typeof generationMachine> = createActor(generationMachine, {
       input: { plan, waitEndsAtMs, collectMs: COLLECT_MS },
     });
@@ -129,7 +129,7 @@ export const openLives = (subject: Subject) => {
     const deeds = events.map((event, at) => {
       const before = actor.getSnapshot();
       actor.send(event);
-      const step = makeStep(seq, at + 1, event, before, actor.getSnapshot(), sayings.splice(0), KEEP_FILES_MS);
+      const step = applyEvent(seq, at + 1, event, before, actor.getSnapshot(), sayings.splice(0), KEEP_FILES_MS);
       if (!step) throw new Error(`${event.type} changed nothing`);
       return step.deed;
     });
@@ -143,7 +143,7 @@ export const openLives = (subject: Subject) => {
     atMs: number,
     status: StockStatus,
     files: StoredFile[],
-  ): { id: string; deeds: PackedDeed[] } => {
+  ): { id: string; deeds: SerializedMutation[] } => {
     const seq = newGenerationSeq(atMs);
     const id = generationId(seq);
     const waitEndsAtMs = atMs + MAX_WAIT_MS;

@@ -2,8 +2,8 @@
 
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import type { Figures } from "../../src/app/runtime-stats.ts";
-import { askFigures } from "../../src/cli/control-client.ts";
+import type { RuntimeStats } from "../../src/app/runtime-stats.ts";
+import { fetchStats } from "../../src/cli/control-client.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { until } from "../../src/torture/crash/processes.ts";
 import { writeSample } from "../sample/catalogue.ts";
@@ -29,11 +29,11 @@ const SETTLE_MS = 500;
 const COLLECTIONS = 5;
 
 /** After full collections, and a moment for the allocator to give pages back. */
-const weigh = async (dir: string): Promise<Figures> => {
-  let least = await askFigures(dir, { collect: true });
+const weigh = async (dir: string): Promise<RuntimeStats> => {
+  let least = await fetchStats(dir, { collect: true });
   for (let turn = 1; turn < COLLECTIONS; turn += 1) {
     await Bun.sleep(SETTLE_MS);
-    const now = await askFigures(dir, { collect: true });
+    const now = await fetchStats(dir, { collect: true });
     if (now.rssBytes < least.rssBytes) least = now;
   }
   return least;
@@ -77,7 +77,7 @@ export const weighAwake = (env: Env, within = withSample): Promise<Weight> =>
       const many = await weighed(AWAKE - FIRST, AWAKE);
       if (few.awake < LEAST_AWAKE * FIRST || many.awake < LEAST_AWAKE * AWAKE)
         throw new Error(`only ${few.awake} of ${FIRST} and ${many.awake} of ${AWAKE} running generations were awake`);
-      const kbEach = (bytes: (of: Figures) => number) => (bytes(many) - bytes(few)) / (AWAKE - FIRST) / 1000;
+      const kbEach = (bytes: (of: RuntimeStats) => number) => (bytes(many) - bytes(few)) / (AWAKE - FIRST) / 1000;
       return { rssKb: kbEach(({ rssBytes }) => rssBytes), heapKb: kbEach(({ heapBytes }) => heapBytes) };
     }),
   );
@@ -110,7 +110,7 @@ const awake = async (env: Env): Promise<Result[]> => {
 const putAway = async (env: Env): Promise<Result[]> => {
   const weighed = async ({ dir }: StockedHome, running: number): Promise<number> => {
     const service = await startService({ dir, env: RESTING });
-    const errands = async () => (await askFigures(dir, { collect: false })).errands;
+    const errands = async () => (await fetchStats(dir, { collect: false })).errands;
     await until(`${running} errands`, () => atLeisure(async () => (await errands()) === running), LONGEST_MS);
     const figures = await weigh(dir);
     env.tell(

@@ -1,7 +1,7 @@
 // A restart with 100,000 in flight: how soon polls are answered, and how soon every deadline is in the heap.
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { askFigures } from "../../src/cli/control-client.ts";
+import { fetchStats } from "../../src/cli/control-client.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { freePort } from "../../src/torture/crash/processes.ts";
 import { type Bench, hold, spreadOf } from "./bench.ts";
@@ -79,7 +79,7 @@ export const restart: Bench = {
         isOver = true;
       });
       const { firstMs, longestMs } = await polled;
-      const { running, deadlines } = await askFigures(home.dir, { collect: false });
+      const { running, deadlines } = await fetchStats(home.dir, { collect: false });
       // Lines are written at the end of a turn; when it has ended, all are.
       await service.stop();
       const { count, dur_ms } = recoveryIn(`${home.dir}.log`);

@@ -3,8 +3,8 @@ import type { Database } from "bun:sqlite";
 import { closeSync, cpSync, fsyncSync, openSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import type { StoredFile } from "../../src/domain/types.ts";
-import { openLocalFiles } from "../../src/files/local.ts";
-import { openBatch } from "../../src/store/sqlite/batch.ts";
+import { createLocalStorage } from "../../src/files/local.ts";
+import { createBatchRunner } from "../../src/store/sqlite/batch.ts";
 import { ownDatabase } from "../../src/store/sqlite/initialize.ts";
 import { DATABASE_FILE, DEFAULT_PRAGMAS, openWriter } from "../../src/store/sqlite/open.ts";
 import { dropScratch, killAtTheEnd, makeScratch } from "../scratch.ts";
@@ -104,7 +104,7 @@ export const stock = async (
   };
   const path = join(dir, DATABASE_FILE);
   await filling(path, async (db) => {
-    const batch = openBatch(db, ownDatabase(db, path, "test", Date.now()));
+    const batch = createBatchRunner(db, ownDatabase(db, path, "test", Date.now()));
     const written = content ? count : Math.min(count, WRITTEN);
     const lifeOf = openLives(subject);
     const lives = Array.from({ length: written }, (_, n) => ({
@@ -136,7 +136,7 @@ export const stock = async (
 };
 
 const keepFiles = async (dir: string, lives: readonly { id: string }[], files: readonly StoredFile[], content: Uint8Array) => {
-  const kept = await openLocalFiles(join(dir, "files"));
+  const kept = await createLocalStorage(join(dir, "files"));
   for (const { id } of lives)
     for (const { n } of files) {
       const incoming = await kept.receive(id, n);

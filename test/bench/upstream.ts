@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
-import { placeOf } from "../../src/files/local.ts";
+import { pathOfFile } from "../../src/files/local.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { makeScratch } from "../scratch.ts";
 import { spawnHeard, stopAllHeard } from "./child.ts";
@@ -159,7 +159,7 @@ export const insistOnDelivery = async (side: LifeSide, provider: Provider): Prom
       `${side.name}: ${submitted} jobs were paid for, ${delivered} fetched, ${rows.length} rows written, ${wrong} of them wrong`,
     );
   for (const [at, { id }] of rows.entries()) {
-    const path = join(side.dir, "files", placeOf(id, 1));
+    const path = join(side.dir, "files", pathOfFile(id, 1));
     if (!existsSync(path) || statSync(path).size !== made.bytes)
       throw new Error(`${side.name}: the file of ${id} is not there, or not whole`);
     if (at % READ_EACH > 0) continue;

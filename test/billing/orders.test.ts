@@ -1,7 +1,7 @@
 // News of a purchase in every order and any number of times comes to the same in the end, and the invariants hold on the way.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Deed } from "../../src/store/mutations.ts";
+import type { Mutation } from "../../src/store/mutations.ts";
 import type { ReversalState } from "../../src/store/purchase-mutations.ts";
 import { NOW_MS, openAccount, violations } from "../store/fixture.ts";
 import { openHere } from "../store/open-store.ts";
@@ -60,16 +60,16 @@ test(`${RUNS} lives of purchases`, async () => {
       const name = `n${++lives}`;
       const account = await openAccount(store, 0);
       const idOf = ({ kind }: Story, i: number) => `${kind}_${name}_${i}`;
-      const told = stories.flatMap((story: Story, i): Deed[] =>
+      const told = stories.flatMap((story: Story, i): Mutation[] =>
         story.states.map((state, second) => {
           const so = { kind: story.kind, state, toldAtMs: NOW_MS + second * 1000 };
           if (story.decided === null) return reversalDeed(idOf(story, i), name, story.credits, so);
           return foreignDeed(idOf(story, i), name, story.credits, so);
         }),
       );
-      const news: Deed[] = [payDeed(name, PAID), ...told];
+      const news: Mutation[] = [payDeed(name, PAID), ...told];
       const adjusted = others.map(
-        (credits): Deed => ({
+        (credits): Mutation => ({
           ...{ deed: "credit", accountSeq: account.seq, kind: "adjust", credits, note: "other", reference: null, atMs: NOW_MS },
         }),
       );

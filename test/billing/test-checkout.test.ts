@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openTill, type Till } from "../../src/billing/checkout.ts";
+import { type Checkout, createCheckout } from "../../src/billing/checkout.ts";
 import { readSettings } from "../../src/config/load.ts";
 import { type House, openHouse, type Tenant } from "../harness.ts";
 import { openHere } from "../store/open-store.ts";
@@ -50,7 +50,7 @@ test("a live service without Stripe sells nothing, and a test purchase in its bo
   const dir = mkdtempSync(join(tmpdir(), "till-"));
   const store = await openHere({ path: join(dir, "genrouter.db"), mode: "live" });
   const { clock } = house;
-  const till: Till = openTill({
+  const till: Checkout = createCheckout({
     ...{ settings: readSettings({}), mode: "live", clock, log: () => undefined, reads: store, baseUrl: () => "" },
     post: async (deed) => (await store.commit([deed]))[0] as never,
   });

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { chartOf } from "../../actors/chart/chart.ts";
 import { MACHINE_NAMES, MACHINES } from "../../actors/chart/machines.ts";
-import { newGame, offersOf } from "../../actors/replay/playground.ts";
+import { newPlayground, offeredEvents } from "../../actors/replay/playground.ts";
 import { openScene } from "../generation/fixture.ts";
 import { openBrowser } from "./chromium.ts";
 import { activeState, inspect } from "./inspected.ts";
@@ -27,7 +27,7 @@ const possible = async (page: Page) => (await page.locator(".play-offers button:
 here("the Play page", () => {
   test("what can be pressed is what the machine answers to, until it has ended and nothing can", async () => {
     const { page, close, complaints } = await openPlay();
-    const expected = offersOf("generation", newGame("generation"));
+    const expected = offeredEvents("generation", newPlayground("generation"));
     expect(await possible(page)).toEqual(expected.flatMap(({ answer, label }) => (answer === null ? [] : [label])).sort());
     expect(await page.locator(".play-offers button").count()).toBe(expected.length);
     expect(await activeState(page)).toBe("queued");

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import type { Batched } from "../../src/cli/capacity/measured.ts";
 import type { StoredFile } from "../../src/domain/types.ts";
-import type { Deed } from "../../src/store/mutations.ts";
-import type { PackedDeed } from "../../src/store/sql/serialized-mutations.ts";
+import type { Mutation } from "../../src/store/mutations.ts";
+import type { SerializedMutation } from "../../src/store/sql/serialized-mutations.ts";
 import { openLives, PICTURES } from "../bench/lives.ts";
 import { openCpu } from "../bench/machine.ts";
 import { endowIn, type Tenant } from "../bench/service.ts";
@@ -18,7 +18,7 @@ const read = (text: string): never => {
   if (!texts.has(text)) texts.set(text, JSON.parse(text) as never);
   return texts.get(text) as never;
 };
-const unpacked = (deed: PackedDeed): Deed => {
+const unpacked = (deed: SerializedMutation): Mutation => {
   if (deed.deed === "step") {
     const { eventJson, ...rest } = deed;
     return { ...rest, event: JSON.parse(eventJson) };
@@ -29,10 +29,10 @@ const unpacked = (deed: PackedDeed): Deed => {
 };
 
 /** Deeds of so many lives as they come when lives overlap: each batch has some of every kind, and never two of one life. */
-const mixed = (tenants: readonly Tenant[], lives: number, apart: number): Deed[] => {
+const mixed = (tenants: readonly Tenant[], lives: number, apart: number): Mutation[] => {
   const lifeOf = openLives({ ...PICTURES, files: 1 });
   const nowMs = Date.now();
-  const turns: { at: number; deed: Deed }[] = [];
+  const turns: { at: number; deed: Mutation }[] = [];
   for (let n = 0; n < lives; n += 1) {
     const tenant = tenants[n % tenants.length];
     if (!tenant) throw new Error("there is no account");
@@ -58,7 +58,7 @@ export const measureBatches = async (
 ): Promise<Batched[]> => {
   const store = await bed.open();
   const tenants = await endowIn(store, ACCOUNTS);
-  const commit = async (deeds: readonly Deed[]): Promise<void> => {
+  const commit = async (deeds: readonly Mutation[]): Promise<void> => {
     const wrong = (await store.commit(deeds)).find(({ kind }) => kind !== "admitted" && kind !== "stepped");
     if (wrong) throw new Error(`the store did not take a deed: ${JSON.stringify(wrong)}`);
   };

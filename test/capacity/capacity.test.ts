@@ -4,14 +4,14 @@ import { answerTo } from "../../src/cli/capacity/answer.ts";
 import { type Costs, costsOf, fit, MEASURED } from "../../src/cli/capacity/costs.ts";
 import { groupCommits } from "../../src/cli/capacity/group-commit.ts";
 import type { StoreName } from "../../src/cli/capacity/measured.ts";
-import { type Ask, type Load, loadOn, nodesNeeded, saturations } from "../../src/cli/capacity/plan.ts";
+import { type CapacityRequest, type Load, loadOn, nodesNeeded, saturations } from "../../src/cli/capacity/plan.ts";
 import { openSqliteBed } from "./fixtures.ts";
 import { expectRowsAsMeasured, hasProcessorTimes } from "./rows.ts";
 import { type Seen, simulate, type World } from "./simulation.ts";
 
 setDefaultTimeout(240_000);
 
-const ASK: Ask = {
+const ASK: CapacityRequest = {
   ...{ rate: 1, runS: 30, polls: 10, resultBytes: 2e6, keepFilesDays: 7, keepRowsDays: 365, routes: 1, nodes: null },
   ...{ full: 0.6, syncMs: 0.5, roundTripMs: 0.5 },
 };
@@ -44,7 +44,7 @@ const apart = (load: Load, seen: Seen): string[] => {
   );
 };
 
-type Scene = { ask: Ask; costs: Costs; nodes: number; load: Load; world: World };
+type Scene = { ask: CapacityRequest; costs: Costs; nodes: number; load: Load; world: World };
 const sceneOf = (store: StoreName, { rate, runS, warmS, countedS }: (typeof WORLDS)[number]): Scene => {
   const costs = costsOf(MEASURED, store);
   const ask = { ...ASK, rate, runS };
@@ -85,7 +85,10 @@ describe(`seed ${SEED} (CAPACITY_SEED takes another)`, () => {
     expect(apart(load, counted)).toEqual([]);
   });
 
-  const again = (at: number, change: (costs: Costs, ask: Ask) => { costs?: Costs; ask?: Ask }): string[] => {
+  const again = (
+    at: number,
+    change: (costs: Costs, ask: CapacityRequest) => { costs?: Costs; ask?: CapacityRequest },
+  ): string[] => {
     const { costs, ask, nodes, seen: counted } = scene("postgres", at);
     const changed = change(costs, ask);
     return apart(loadOn(changed.costs ?? costs, changed.ask ?? ask, "postgres", nodes), counted);

@@ -1,7 +1,7 @@
 // Generations as they queue for what there is, in virtual time and from a seed: what the calculator says in formulas is counted here one by one.
 
 import { type Costs, linearAt } from "../../src/cli/capacity/costs.ts";
-import { type Dice, openDice } from "../../src/torture/simulation/rng.ts";
+import { createRng, type Rng } from "../../src/torture/simulation/rng.ts";
 import { openAgenda, openLevel, openLine } from "./queue.ts";
 
 export type World = {
@@ -52,12 +52,12 @@ const MOST_IN_A_COMMIT = 1000;
 const JOURNEYS = 2;
 const SAMPLE_MS = 97;
 
-const normal = (dice: Dice): number => Math.sqrt(-2 * Math.log(1 - dice.roll())) * Math.cos(2 * Math.PI * dice.roll());
-const exponential = (dice: Dice, mean: number): number => -Math.log(1 - dice.roll()) * mean;
+const normal = (dice: Rng): number => Math.sqrt(-2 * Math.log(1 - dice.roll())) * Math.cos(2 * Math.PI * dice.roll());
+const exponential = (dice: Rng, mean: number): number => -Math.log(1 - dice.roll()) * mean;
 
 export const simulate = (world: World): Seen => {
   const { costs, nodes, isShared } = world;
-  const dice = openDice(world.seed);
+  const dice = createRng(world.seed);
   const [arriving, running, polling] = [dice.fork("arrivals"), dice.fork("runs"), dice.fork("polls")];
   const agenda = openAgenda();
   const database = openLine(agenda, world.databaseCores);

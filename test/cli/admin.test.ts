@@ -2,16 +2,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { lastMovements, type Office, openOffice } from "../../src/admin/admin-service.ts";
-import { openFigures } from "../../src/app/runtime-stats.ts";
+import { type AdminService, createAdminService, lastMovements } from "../../src/admin/admin-service.ts";
+import { createRuntimeStats } from "../../src/app/runtime-stats.ts";
 import { openControl } from "../../src/cli/control.ts";
-import { askAbout, officeOverSocket } from "../../src/cli/control-client.ts";
+import { adminOverSocket, requestFor } from "../../src/cli/control-client.ts";
 import { demoKey } from "../../src/cli/demo.ts";
-import { tell } from "../../src/cli/exit-codes.ts";
+import { messageOf } from "../../src/cli/exit-codes.ts";
 import { findSocketPath } from "../../src/cli/socket-path.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../src/domain/ids.ts";
-import type { OfficeDeed } from "../../src/store/mutations.ts";
+import type { AdminMutation } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openDirectory } from "../store/open-store.ts";
 import { marketOver } from "./catalogue-fixture.ts";
@@ -19,15 +19,15 @@ import { dropDirs, freshDir } from "./fresh-dir.ts";
 
 afterAll(dropDirs);
 
-type Way = { store: Store; office: Office; dir: string; posts: OfficeDeed[]; close: () => Promise<void> };
+type Way = { store: Store; office: AdminService; dir: string; posts: AdminMutation[]; close: () => Promise<void> };
 
 const COUNTS = { queued: 0, running: 0, awake: 0, deadlines: 0, errands: 0, writes: 0 };
 const ABOUT = { url: "http://127.0.0.1:1", mode: "test", version: "0.0.0", pid: process.pid } as const;
 
 const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
   const store = await openDirectory({ dir, mode: "test" });
-  const posts: OfficeDeed[] = [];
-  const here = openOffice({
+  const posts: AdminMutation[] = [];
+  const here = createAdminService({
     reads: store,
     post: async (deed) => {
       posts.push(deed);
@@ -45,13 +45,13 @@ const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
     here,
     ABOUT,
     () => undefined,
-    openFigures(() => COUNTS),
+    createRuntimeStats(() => COUNTS),
   );
   const close = async () => {
     await closeControl();
     await store.close();
   };
-  return { store, office: officeOverSocket(dir), dir, posts, close };
+  return { store, office: adminOverSocket(dir), dir, posts, close };
 };
 
 /** The fault as a command tells it, whichever way it came. */
@@ -60,7 +60,7 @@ const faultOf = async (promise: Promise<unknown>) => {
     () => undefined,
     (reason: unknown) => reason,
   );
-  const { exit, code, lines, expected } = await tell(fault);
+  const { exit, code, lines, expected } = await messageOf(fault);
   if (!expected) throw new Error(`expected a fault that can be told, got ${fault}`);
   return { exit, code, message: lines.join(" "), fix: lines[1] };
 };
@@ -108,7 +108,7 @@ describe.each([
       { ...ask, credits: 1231 },
     ])
       expect((await faultOf(way.office.addCredits(clash))).message).toContain("invoice 1");
-    const direct = openOffice({
+    const direct = createAdminService({
       reads: way.store,
       post: async (deed) => (await way.store.commit([deed]))[0] as never,
       mode: "test",
@@ -140,7 +140,7 @@ describe.each([
     expect(await way.store.callerByKeyHash(hashApiKey(made.key))).toBeUndefined();
   });
 
-  test.each<[string, (office: Office) => Promise<unknown>]>([
+  test.each<[string, (office: AdminService) => Promise<unknown>]>([
     ["pausing", (office) => office.setAccount({ id: "acc_none", paused: true })],
     ["a key for", (office) => office.createKey({ reference: "k", accountId: "acc_none", scope: "read", name: "" })],
     ["credits for", (office) => office.addCredits({ reference: "c", accountId: "acc_none", credits: 5, note: "" })],
@@ -158,7 +158,7 @@ describe.each([
   test("the last movements are found whatever the length of the history", async () => {
     const { id } = await way.office.createAccount({ reference: "r-6", name: "g", creditCredits: 0 });
     const account = await way.store.account(id);
-    const top = (n: number): OfficeDeed => ({
+    const top = (n: number): AdminMutation => ({
       deed: "credit",
       accountSeq: account?.seq ?? 0,
       kind: "topup",
@@ -184,10 +184,10 @@ describe("the control socket", () => {
     const path = findSocketPath(way.dir);
     expect(path).toBe(join(way.dir, "control.sock"));
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(await askAbout(way.dir)).toEqual(ABOUT);
+    expect(await requestFor(way.dir)).toEqual(ABOUT);
     await way.close();
     expect(existsSync(path)).toBe(false);
-    expect(await askAbout(way.dir)).toBeUndefined();
+    expect(await requestFor(way.dir)).toBeUndefined();
   });
 
   test("works where the directory's path is too long for a socket, from a private place noted beside the data", async () => {
@@ -197,7 +197,7 @@ describe("the control socket", () => {
     const note = readFileSync(join(dir, "control.path"), "utf8").trim();
     expect(note).toBe(findSocketPath(dir));
     expect(statSync(join(note, "..")).mode & 0o777).toBe(0o700);
-    expect(await askAbout(dir)).toEqual(ABOUT);
+    expect(await requestFor(dir)).toEqual(ABOUT);
     expect(await way.office.listAccounts({})).toEqual([]);
     await way.close();
     expect([existsSync(note), existsSync(join(note, "..")), existsSync(join(dir, "control.path"))]).toEqual([
@@ -238,7 +238,7 @@ describe("the control socket", () => {
     const dir = freshDir();
     await Bun.write(join(dir, "control.sock"), "");
     const way = await openWay(dir, true);
-    expect(await askAbout(dir)).toEqual(ABOUT);
+    expect(await requestFor(dir)).toEqual(ABOUT);
     await way.close();
   });
 });

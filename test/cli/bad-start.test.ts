@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { closeSync, openSync, symlinkSync, truncateSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { tell } from "../../src/cli/exit-codes.ts";
+import { messageOf } from "../../src/cli/exit-codes.ts";
 import { StorageRefused } from "../../src/files/port.ts";
 import { StoreFull } from "../../src/store/mutations.ts";
 import { openDirectory } from "../store/open-store.ts";
@@ -34,13 +34,13 @@ test.each([4, 20])("a disk that is full while a directory is made (%d pages) is 
     () => undefined,
     (reason: unknown) => reason,
   );
-  const told = await tell(fault);
+  const told = await messageOf(fault);
   expect(told).toMatchObject({ exit: 78, code: "directory_unusable", expected: true });
   expect(told.lines).toEqual([expect.stringMatching(/: the disk is full \(SQLITE_FULL\); free some space/)]);
 });
 
 test("a disk that is full at a write is told with what to do", async () => {
-  expect(await tell(new StoreFull("the disk is full"))).toMatchObject({
+  expect(await messageOf(new StoreFull("the disk is full"))).toMatchObject({
     exit: 75,
     lines: ["the disk is full", expect.stringContaining("free some space")],
   });
@@ -67,7 +67,7 @@ describe("a damaged database ends every command with 2", () => {
 
   test("damage that only a read finds is told the same way", async () => {
     const fault = Object.assign(new Error("database disk image is malformed"), { code: "SQLITE_CORRUPT_INDEX" });
-    expect(await tell(fault)).toMatchObject({ exit: 2, code: "store_damaged", expected: true });
+    expect(await messageOf(fault)).toMatchObject({ exit: 2, code: "store_damaged", expected: true });
   });
 });
 
@@ -127,7 +127,7 @@ test("what is owed and whether the account is paused are told apart", async () =
 });
 
 test("a disk that does not take the directory of result files is told as such", async () => {
-  expect(await tell(new StorageRefused("the disk refused: EIO"))).toMatchObject({
+  expect(await messageOf(new StorageRefused("the disk refused: EIO"))).toMatchObject({
     exit: 78,
     lines: ["the result files of the data directory: the disk refused: EIO", expect.stringContaining("start again")],
     expected: true,

@@ -1,7 +1,7 @@
 // A terminal that keeps what is written, to run command lines inside the test's own process.
 import type { Exit } from "../../src/cli/exit-codes.ts";
 import { run } from "../../src/cli/program.ts";
-import { openTerminal } from "../../src/cli/terminal.ts";
+import { createTerminal } from "../../src/cli/terminal.ts";
 
 export type Ran = { exit: Exit; out: string; err: string };
 
@@ -13,7 +13,7 @@ export const runHere = async (words: readonly string[], env: Record<string, stri
     if (fd === 1) out += text;
     else err += text;
   };
-  const terminal = openTerminal(env, write, { out: isTty, err: isTty });
+  const terminal = createTerminal(env, write, { out: isTty, err: isTty });
   const exit = await run(words, terminal, env);
   return { exit, out, err };
 };

@@ -1,19 +1,19 @@
 // The market and the vault that a test's office works with: the built-in providers and catalogue, over the store of the test.
 
 import { readSettings } from "../../src/config/load.ts";
-import { openProviders, providerFacts } from "../../src/providers/providers.ts";
-import { openVault } from "../../src/providers/vault.ts";
-import { openMarket } from "../../src/routing/inventory.ts";
+import { createProviders, providerFacts } from "../../src/providers/providers.ts";
+import { createVault } from "../../src/providers/vault.ts";
+import { createInventory } from "../../src/routing/inventory.ts";
 import { catalogueOf, dialectsOf } from "../../src/routing/load-catalogue.ts";
 import type { Store } from "../../src/store/store.ts";
 
 /** @param dir where the vault has its master key. */
 export const marketOver = (store: Store, dir: string, env: Record<string, string> = {}) => {
   const settings = readSettings(env);
-  const market = openMarket({
+  const market = createInventory({
     ...{ settings: () => settings, simulated: false, facts: providerFacts(dialectsOf(settings)) },
     ...{ catalogue: () => catalogueOf(settings, false), reads: store },
   });
-  const providers = async () => openProviders({ settings: settings.providers, isOwned: () => Promise.resolve(false) });
-  return { market, vault: openVault(dir), providers, rekeyed: () => undefined, submit: null, decide: null };
+  const providers = async () => createProviders({ settings: settings.providers, isOwned: () => Promise.resolve(false) });
+  return { market, vault: createVault(dir), providers, rekeyed: () => undefined, submit: null, decide: null };
 };

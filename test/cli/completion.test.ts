@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { listParts, NOTICES, printNotices, productionPackages } from "../../scripts/notices.ts";
 import { allOf, treeOf } from "../../src/cli/command-tree.ts";
 import { buildProgram } from "../../src/cli/program.ts";
-import { openTerminal } from "../../src/cli/terminal.ts";
+import { createTerminal } from "../../src/cli/terminal.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
@@ -92,7 +92,7 @@ describe("the manual page", () => {
 
   test("names every command with its examples, every setting and every exit code", async () => {
     const text = (await page()).replaceAll("\\-", "-");
-    const root = treeOf(buildProgram({ terminal: openTerminal({}, () => undefined), env: {}, exit: 0 }));
+    const root = treeOf(buildProgram({ terminal: createTerminal({}, () => undefined), env: {}, exit: 0 }));
     const [, ...commands] = allOf(root);
     expect(commands.length).toBeGreaterThan(25);
     for (const { words } of commands) {

@@ -6,7 +6,7 @@ import { readSettings } from "../../src/config/load.ts";
 import { BadSetting } from "../../src/config/schema.ts";
 import { WELL_KNOWN_KEYS } from "../../src/config/well-known-variables.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
-import { spokenProviders } from "../../src/providers/providers.ts";
+import { knownProviders } from "../../src/providers/providers.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
@@ -95,7 +95,7 @@ test("variables of clients and of other programs are no settings", () => {
 });
 
 test("every account of a built-in provider has a name under which its key is commonly kept", () => {
-  const accounts = new Set([...spokenProviders(readDialects(null)).values()].map(({ account }) => account));
+  const accounts = new Set([...knownProviders(readDialects(null)).values()].map(({ account }) => account));
   expect(Object.keys(WELL_KNOWN_KEYS).sort()).toEqual([...accounts].sort());
 });
 

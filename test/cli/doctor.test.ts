@@ -4,10 +4,10 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, chownSync, existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readManifest } from "../../src/backup/manifest.ts";
-import { bookFindings } from "../../src/cli/doctor/database.ts";
+import { databaseFindings } from "../../src/cli/doctor/database.ts";
 import { clockFindings } from "../../src/cli/doctor/host.ts";
-import { openVault } from "../../src/providers/vault.ts";
-import { lookInto } from "../../src/store/sqlite/health.ts";
+import { createVault } from "../../src/providers/vault.ts";
+import { inspectDatabase } from "../../src/store/sqlite/health.ts";
 import { MIGRATIONS, migrate } from "../../src/store/sqlite/migrate.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
 import { mountSmallDisk } from "../disk-faults/disks.ts";
@@ -183,15 +183,15 @@ describe("the database", () => {
     );
   });
   test("a log that grows, and one that a process left", () => {
-    const health = lookInto(dir, false);
+    const health = inspectDatabase(dir, false);
     has(
-      bookFindings({ ...health, logBytes: 300 * 1024 * 1024 }, null, true),
+      databaseFindings({ ...health, logBytes: 300 * 1024 * 1024 }, null, true),
       "log",
       "warning",
       /keeps it from being folded/,
       /end long reads/,
     );
-    has(bookFindings({ ...health, isMarked: true }, null, false), "log", "ok", /did not end by itself/);
+    has(databaseFindings({ ...health, isMarked: true }, null, false), "log", "ok", /did not end by itself/);
   });
   test("what is parked, and what may have been paid for nothing", async () => {
     dir = freshDir();
@@ -254,7 +254,7 @@ describe("backups", () => {
 describe("keys and routes", () => {
   test("no key at all, and one whose master key is gone", async () => {
     has(await doctor(dir, {}), "routes", "fault", /none of \d+ has a key/, /genrouter providers set-key/);
-    const { id, sealed } = openVault(dir).seal("fal", "canary-key", []);
+    const { id, sealed } = createVault(dir).seal("fal", "canary-key", []);
     change(`INSERT INTO provider_key VALUES ('fal', '${id}', '${sealed}', 1)`);
     has(await doctor(dir, {}), "keys", "ok", /1 provider key can be read/);
     rmSync(join(dir, "provider-keys.master"));

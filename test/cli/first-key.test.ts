@@ -2,9 +2,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openService } from "../../src/app/server.ts";
+import { createServer } from "../../src/app/server.ts";
 import { readSettings } from "../../src/config/load.ts";
-import { openVault } from "../../src/providers/vault.ts";
+import { createVault } from "../../src/providers/vault.ts";
 import { openDirectory } from "../store/open-store.ts";
 import { testTelemetry } from "../telemetry/open-telemetry.ts";
 import { runHere } from "./captured.ts";
@@ -23,7 +23,7 @@ const fileOf = (text: string): string => {
 /** The models that a start with this environment lists. */
 const modelsOf = async (dir: string, env: Record<string, string> = {}): Promise<string[]> => {
   const settings = readSettings({ ...env, GENROUTER_DATA__DIR: dir, GENROUTER_SERVER__PORT: "0" });
-  const service = await openService(settings, { simulate: false, telemetry: testTelemetry() });
+  const service = await createServer(settings, { simulate: false, telemetry: testTelemetry() });
   try {
     const list = (await (await fetch(`${service.url}/v1/models`)).json()) as { data: { id: string }[] };
     return list.data.map(({ id }) => id);
@@ -77,7 +77,7 @@ test.each<[string, Record<string, string>, RegExp]>([
 test("a key that is kept for a provider that is spoken no more is none", async () => {
   const dir = join(freshDir(), "data");
   const store = await openDirectory({ dir, mode: "live" });
-  await store.commit([{ deed: "set-provider-key", account: "gone", ...openVault(dir).seal("gone", CANARY, []), atMs: 1 }]);
+  await store.commit([{ deed: "set-provider-key", account: "gone", ...createVault(dir).seal("gone", CANARY, []), atMs: 1 }]);
   await store.close();
   expect(await modelsOf(dir)).toEqual([]);
 });

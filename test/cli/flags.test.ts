@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { inputOf, withFields } from "../../src/cli/input-flags.ts";
 import { buildProgram } from "../../src/cli/program.ts";
-import { openTerminal, wantsColour } from "../../src/cli/terminal.ts";
+import { createTerminal, wantsColour } from "../../src/cli/terminal.ts";
 import { readSettings } from "../../src/config/load.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
@@ -108,7 +108,7 @@ describe("a mistake is told in one line, without a stack, with its exit code", (
 
 describe("help", () => {
   test("every command and every group of commands has an example, and --help ends with 0", async () => {
-    const program = buildProgram({ terminal: openTerminal({}, () => undefined), env: {}, exit: 0 });
+    const program = buildProgram({ terminal: createTerminal({}, () => undefined), env: {}, exit: 0 });
     const paths: string[][] = [];
     const walk = (command: Command, path: string[]): void => {
       for (const child of command.commands) {

@@ -1,7 +1,7 @@
 // The commands that end what does not end by itself: listed with the reason, decided by the service that runs, refused without one.
 import { afterAll, expect, test } from "bun:test";
 import { parkingOf } from "../../actors/supervisor/park.ts";
-import { openFigures } from "../../src/app/runtime-stats.ts";
+import { createRuntimeStats } from "../../src/app/runtime-stats.ts";
 import { openControl } from "../../src/cli/control.ts";
 import { FAL } from "../generation/catalogue.ts";
 import { openScene } from "../generation/fixture.ts";
@@ -46,7 +46,7 @@ test("a decision is carried out by the running service; without one it is refuse
     await scene.office(),
     ABOUT,
     () => undefined,
-    openFigures(() => COUNTS),
+    createRuntimeStats(() => COUNTS),
   );
   expect(await typed("retry", id, "--reason", "try")).toMatchObject({
     exit: 6,

@@ -2,9 +2,9 @@
 import { afterAll, describe, expect, onTestFinished, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openService, type Service } from "../../src/app/server.ts";
+import { createServer, type Service } from "../../src/app/server.ts";
 import { readSettings } from "../../src/config/load.ts";
-import { openSimulator } from "../../src/simulator/simulator.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
 import { PROGRAM } from "../built.ts";
 import { testClock } from "../clock.ts";
 import { writeSample } from "../sample/catalogue.ts";
@@ -18,7 +18,7 @@ afterAll(dropDirs);
 const openKeyed = async (env: Record<string, string>, dir = join(freshDir(), "data")) => {
   const seen: string[] = [];
   const clock = testClock(100);
-  const simulator = await openSimulator({ clock, kindOf: () => "audio" });
+  const simulator = await createSimulator({ clock, kindOf: () => "audio" });
   const fal = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
@@ -40,7 +40,7 @@ const openKeyed = async (env: Record<string, string>, dir = join(freshDir(), "da
       GENROUTER_SERVER__PORT: "0",
       GENROUTER_PROVIDERS__FAL__BASE_URL: `http://127.0.0.1:${fal.port}`,
     });
-  const service = await openService(settingsOf(env), { simulate: false, telemetry: testTelemetry() });
+  const service = await createServer(settingsOf(env), { simulate: false, telemetry: testTelemetry() });
   onTestFinished(async () => {
     await service.drain();
     await fal.stop(true);

@@ -1,7 +1,7 @@
 // Trying a route: for nothing where its provider can be asked, by one generation where it cannot, and what is said of either.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { settingsLeadingTo } from "../../src/simulator/dialect-registry.ts";
-import { openSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { type Child, start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { runHere } from "./captured.ts";
@@ -13,7 +13,7 @@ let service: Child;
 /** A provider that takes no key. */
 const stranger = Bun.serve({ port: 0, fetch: () => Response.json({ error: "no such key" }, { status: 401 }) });
 beforeAll(async () => {
-  simulator = await openSimulator({ speed: 1_000 });
+  simulator = await createSimulator({ speed: 1_000 });
   service = start([...PROGRAM, "serve", "--port", "0", "--data", dir], {
     ...settingsLeadingTo(simulator.url),
     ...{ FAL_KEY: "fal-s3cr3t", STABILITY_API_KEY: "stability-s3cr3t", RUNWAYML_API_SECRET: "runway-s3cr3t" },

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { torture } from "../../src/cli/commands/torture.ts";
-import { openTerminal } from "../../src/cli/terminal.ts";
+import { createTerminal } from "../../src/cli/terminal.ts";
 import { offendingOf } from "../../src/torture/crash/quiesce.ts";
 import { PROGRAM } from "../built.ts";
 import { mountSmallDisk, type SmallDisk } from "../disk-faults/disks.ts";
@@ -55,7 +55,7 @@ describe("torture", () => {
     async () => {
       const dir = freshDir();
       let out = "";
-      const terminal = openTerminal({}, (fd, text) => {
+      const terminal = createTerminal({}, (fd, text) => {
         if (fd === 1) out += text;
       });
       const session = { terminal, env: {}, exit: 0 as const };
@@ -106,7 +106,7 @@ describe("torture", () => {
       const { path } = disk as SmallDisk;
       const filler = join(path, "filler");
       let [out, isFilled] = ["", false];
-      const terminal = openTerminal({}, (fd, text) => {
+      const terminal = createTerminal({}, (fd, text) => {
         if (fd === 1) out += text;
       });
       const progress = terminal.progress;

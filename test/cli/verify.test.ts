@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../../src/cli/program.ts";
-import { openTerminal } from "../../src/cli/terminal.ts";
+import { createTerminal } from "../../src/cli/terminal.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openAccount, succeed } from "../store/fixture.ts";
 import { openDirectory } from "../store/open-store.ts";
@@ -80,7 +80,7 @@ test("where nothing can be written beside it, it says that it could not run, and
 });
 
 test("a reader that stops listening does not turn a violation into a pass", async () => {
-  const unheard = openTerminal({}, () => {
+  const unheard = createTerminal({}, () => {
     throw Object.assign(new Error("broken pipe"), { code: "EPIPE" });
   });
   const verdict = () => run(["verify", "--data", dir], unheard, {});

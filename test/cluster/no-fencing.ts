@@ -1,5 +1,5 @@
 // A node of the control: it does not mind that another has ended it, neither where it writes nor when it looks after its lease.
-import { openService } from "../../src/app/server.ts";
+import { createServer } from "../../src/app/server.ts";
 import { readSettings } from "../../src/config/load.ts";
 import { openLog } from "../../src/logging/logger.ts";
 import type { Node } from "../../src/store/cluster-port.ts";
@@ -30,6 +30,6 @@ const around = (own: Store): Store => {
   return { ...store, node: store.node && deaf(store.node) };
 };
 
-const service = await openService(settings, { simulate: true, telemetry: testTelemetry(openLog(settings.log)), around });
+const service = await createServer(settings, { simulate: true, telemetry: testTelemetry(openLog(settings.log)), around });
 process.stdout.write(`url ${service.url}\n`);
 process.exit(await service.ended);

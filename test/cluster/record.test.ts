@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { openDoors } from "../../src/torture/crash/node-selection.ts";
+import { createNodeSelection } from "../../src/torture/crash/node-selection.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openRecord, seedOf } from "./record.ts";
 
@@ -37,7 +37,7 @@ test("rounds have seeds of their own, the first that of the run", () => {
 test("a client knocks at the nodes by turns, and passes one over that gave no answer", async () => {
   const serve = (name: string) => Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => Response.json({ name }) });
   const servers = [serve("a"), serve("b"), serve("c")];
-  const doors = openDoors(servers.map(({ url }) => url.origin));
+  const doors = createNodeSelection(servers.map(({ url }) => url.origin));
   const asked = async () => (await doors.ask("", { path: "/" }))?.body.name;
   expect([await asked(), await asked(), await asked(), await asked()]).toEqual(["a", "b", "c", "a"]);
   await servers[1]?.stop(true);

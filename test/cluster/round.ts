@@ -8,8 +8,8 @@ import type { ClientPlan } from "../../src/torture/crash/client.ts";
 import { startClient, startTroubled, TENANTS } from "../../src/torture/crash/load.ts";
 import { type End, figuresOf } from "../../src/torture/crash/merge-reports.ts";
 import { freePort, type Genrouter } from "../../src/torture/crash/processes.ts";
-import { openSubmissions } from "../../src/torture/crash/provider-log.ts";
-import { makePeace, showAll } from "../../src/torture/crash/quiesce.ts";
+import { createProviderLog } from "../../src/torture/crash/provider-log.ts";
+import { quiesce, showAll } from "../../src/torture/crash/quiesce.ts";
 import type { Stored } from "../../src/torture/crash/read-store.ts";
 import { endow, type ServicePlace, type SimulatorPlace } from "../../src/torture/crash/world.ts";
 import { openProxy } from "../postgres/proxy.ts";
@@ -200,7 +200,7 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
   const world = await openWorld(plan);
   const { nodes, watch, tenants, client, roll, between, simulatorPlace, books } = world;
   const harmed = noHarms();
-  const submissions = openSubmissions(simulatorPlace.log);
+  const submissions = createProviderLog(simulatorPlace.log);
   const scene: Scene = {
     ...{ genrouter, nodes, server, watch, simulatorPlace, roll, leaseMs: LEASE_MS, background: world.background },
     bucket: plan.bucket.child,
@@ -238,7 +238,7 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
   };
   const [one, ...more] = world.places;
   if (!one) throw new Error("a cluster has a node");
-  const peace = await makePeace({ genrouter, places: [one, ...more], books, simulatorPlace, tenants, client, look });
+  const peace = await quiesce({ genrouter, places: [one, ...more], books, simulatorPlace, tenants, client, look });
   const { stored, shown, balances } = peace;
   const evidence: Evidence = { tenants, client: peace.client, submissions: submissions.all(), stored, shown, balances };
   const owners = await judgeOwners(watch, nodes, server);

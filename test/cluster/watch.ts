@@ -1,5 +1,5 @@
 // What the database itself says of its nodes: it notes when leases end and owners write, so that nobody has to be believed but its clock.
-import { connect, openPool } from "../../src/store/postgres/connections.ts";
+import { connect, createPool } from "../../src/store/postgres/connections.ts";
 import { ownerOf } from "../../src/store/postgres/ownership.ts";
 
 /** An owner that has ended. `diedMs`: the last moment at which it was heard of by its lease; its own farewell, if it took leave. */
@@ -55,7 +55,7 @@ const OPEN_OF = "SELECT count(*) AS open FROM owner WHERE pid = ?1 AND ended_at_
 
 /** @param leaseMs of the nodes. */
 export const openWatch = (url: string, leaseMs: number) => {
-  const { query, close } = openPool({ url, prepare: true }, 2);
+  const { query, close } = createPool({ url, prepare: true }, 2);
   return {
     /** Before any node has opened, over a database that has the schema. */
     begin: async (): Promise<void> => {

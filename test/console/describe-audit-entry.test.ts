@@ -1,7 +1,7 @@
 // Lines of the audit log that are about money read as sentences, with amounts in USD; a change is found by its words as well as by its name.
 import { expect, test } from "bun:test";
 import type { AuditRow } from "../../src/store/user-reads.ts";
-import { actionOf, howOf, wordsOf } from "../../web/console/users/describe-audit-entry.ts";
+import { actionOf, describeAuditEntry, howOf } from "../../web/console/users/describe-audit-entry.ts";
 
 const PAID = { accountId: "acc_1", credits: 2500, sessionId: "cs_1", paymentIntent: "pi_1", movedCredits: 2500 };
 const BACK = { accountId: "acc_1", id: "re_1", state: "taken", credits: 700, paymentIntent: "pi_1", movedCredits: -700 };
@@ -70,6 +70,6 @@ test.each<[string, AuditRow["detail"], string, string]>([
   ["set-low-balance", { credits: null }, "Low-balance mark", "the service's default"],
   ["set-account", { paused: true }, "Set account", "paused: true"],
 ])("%s %j", (action, detail, words, how) => {
-  expect([wordsOf(action), howOf({ action, detail })]).toEqual([words, how]);
+  expect([describeAuditEntry(action), howOf({ action, detail })]).toEqual([words, how]);
   expect([actionOf(words), actionOf(` ${words.toUpperCase()} `), actionOf(action)]).toEqual([action, action, action]);
 });

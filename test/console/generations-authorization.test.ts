@@ -1,6 +1,6 @@
 // Making through the service's own door, with a session of a person: what is made, who may not, and news that end with the session.
 import { expect, test } from "bun:test";
-import type { GenerationTold } from "../../src/console/generations-dto.ts";
+import type { GenerationDto } from "../../src/console/generations-dto.ts";
 import { openHouse } from "../harness.ts";
 import { join, setUp } from "./visitor.ts";
 
@@ -20,7 +20,7 @@ test("a member generates, sees it and hears of it until they sign out; without t
     })();
     const made = await ben.ask("POST", "/console/api/generations", ASK, { "idempotency-key": "one" });
     expect(made.status).toBe(200);
-    const { id } = made.body as unknown as GenerationTold;
+    const { id } = made.body as unknown as GenerationDto;
     await house.until(id);
     expect(await ben.ok("GET", `/console/api/generations/${id}`)).toMatchObject({ status: "succeeded", accountId: null });
     await house.eventually(() => /"status":"succeeded"/.test(heard), "its end");

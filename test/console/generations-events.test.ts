@@ -1,7 +1,7 @@
 // News of generations and balances: told after the commit, to the account's own pages alone, for as long as the session holds; nothing is looked at while nobody listens.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import type { GenerationDetail, GenerationTold } from "../../src/console/generations-dto.ts";
-import { shareWatch } from "../../src/generations/commit-listeners.ts";
+import type { GenerationDetail, GenerationDto } from "../../src/console/generations-dto.ts";
+import { createCommitListeners } from "../../src/generations/commit-listeners.ts";
 import { type House, openHouse } from "../harness.ts";
 import { BUYER } from "../store/purchases.ts";
 import { type Heard, listenTo } from "./event-listener.ts";
@@ -25,7 +25,7 @@ let keys = 0;
 const make = async (as = "member") => {
   keys += 1;
   const body = { model: "vidmodel-2.0-fast", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
-  const made = await stage.ask<GenerationTold>("POST", "/generations", { body, as, headers: { "idempotency-key": `k${keys}` } });
+  const made = await stage.ask<GenerationDto>("POST", "/generations", { body, as, headers: { "idempotency-key": `k${keys}` } });
   return made.body.id;
 };
 const statuses = (heard: readonly Heard[], id: string) =>
@@ -173,7 +173,7 @@ test("a service that stops does not wait for those who listen", async () => {
 
 test("several may look on at once, and each goes by itself", () => {
   const whole = { committed: null as ((deed: never, outcome: never) => void) | null };
-  const place = shareWatch(whole as never);
+  const place = createCommitListeners(whole as never);
   const seen: string[] = [];
   const [one, two] = [place(), place()];
   one.committed = () => void seen.push("one");

@@ -1,6 +1,6 @@
 // Result files in the console: whole and in parts by the session alone, small pictures, from disk and through the service from a bucket.
 import { afterEach, expect, test } from "bun:test";
-import type { GenerationDetail, GenerationTold } from "../../src/console/generations-dto.ts";
+import type { GenerationDetail, GenerationDto } from "../../src/console/generations-dto.ts";
 import { serveThrough } from "../../src/files/proxy-download.ts";
 import { type House, openHouse } from "../harness.ts";
 import { type MakingStage, openMakingStage } from "./generations-fixture.ts";
@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const make = async (model: string, input: object) => {
   const headers = { "idempotency-key": "one" };
-  const { id } = (await stage.ask<GenerationTold>("POST", "/generations", { body: { model, input }, headers })).body;
+  const { id } = (await stage.ask<GenerationDto>("POST", "/generations", { body: { model, input }, headers })).body;
   await house.until(id);
   return (await stage.ask<GenerationDetail>("GET", `/generations/${id}`)).body;
 };

@@ -1,9 +1,9 @@
 // The console's paths of making behind real HTTP, beside a real service: who asks is named in a cookie, the rest is the service's own.
 import { Value } from "@sinclair/typebox/value";
-import { openForeignLooks } from "../../src/console/access-audit.ts";
+import { createAccessAudit } from "../../src/console/access-audit.ts";
 import { makingRoutes } from "../../src/console/generations-api.ts";
 import { CONSOLE_CODES, ConsoleRefused, type Role, type SignedIn } from "../../src/console/request-context.ts";
-import { Refusal } from "../../src/domain/api-errors.ts";
+import { ApiError } from "../../src/domain/api-errors.ts";
 import type { House, Tenant } from "../harness.ts";
 
 const matched = (pattern: string, path: string): Record<string, string> | undefined => {
@@ -40,7 +40,7 @@ export const openMakingStage = (
     hasInspector: house.rooms.issueToken !== null,
     keepOpen: (request) => server.timeout(request, 0),
     post: house.rooms.post,
-    looks: openForeignLooks({ clock: house.clock, post: house.rooms.post }),
+    looks: createAccessAudit({ clock: house.clock, post: house.rooms.post }),
     sessions: { cookieOf: nameOf, isStillIn: async (name, role) => people.get(name)?.role === role },
   });
 
@@ -73,7 +73,7 @@ export const openMakingStage = (
     } catch (fault) {
       if (fault instanceof ConsoleRefused)
         return Response.json({ error: { code: fault.code, message: fault.message } }, { status: CONSOLE_CODES[fault.code] });
-      if (fault instanceof Refusal)
+      if (fault instanceof ApiError)
         return Response.json({ error: { code: fault.code, message: fault.message } }, { status: fault.status });
       throw fault;
     }

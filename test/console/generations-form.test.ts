@@ -2,9 +2,16 @@
 import { describe, expect, test } from "bun:test";
 import type { ModelEntry } from "../../catalogue/public-model.ts";
 import { modelEntry } from "../../catalogue/public-model.ts";
-import type { GenerationTold } from "../../src/console/generations-dto.ts";
+import type { GenerationDto } from "../../src/console/generations-dto.ts";
 import { fieldsOf, inputOf, missingOf, startValues, titleOf, valuesFrom } from "../../web/console/generations/form.ts";
-import { isUnfinished, type Rows, withHeld, withNews, withPage, withTold } from "../../web/console/generations/live-rows.ts";
+import {
+  isUnfinished,
+  type Rows,
+  withPage,
+  withPending,
+  withUpdate,
+  withUpdates,
+} from "../../web/console/generations/live-rows.ts";
 import { SNIPPETS } from "../../web/console/generations/snippets.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 
@@ -66,32 +73,32 @@ test("code says the request whatever is in the prompt, and reads the key from th
 });
 
 test("rows change where they stand; new ones wait while somebody points at the list", () => {
-  const row = (id: string, status = "queued") => ({ id, status, attempts: 1, completedAtMs: null }) as GenerationTold;
+  const row = (id: string, status = "queued") => ({ id, status, attempts: 1, completedAtMs: null }) as GenerationDto;
   let rows: Rows = { shown: [row("b"), row("a")], held: [] };
-  rows = withNews(rows, row("a", "running"));
+  rows = withUpdates(rows, row("a", "running"));
   expect(rows.shown).toEqual([row("b"), row("a", "running")]);
   rows = withPage(rows, [row("c"), row("b", "failed")], true);
   expect(rows).toEqual({ shown: [row("b", "failed"), row("a", "running")], held: [row("c")] });
   rows = withPage(rows, [row("d"), row("c", "running")], true);
   expect(rows.held).toEqual([row("d"), row("c", "running")]);
-  expect(withHeld(rows).shown.map(({ id }) => id)).toEqual(["d", "c", "b", "a"]);
+  expect(withPending(rows).shown.map(({ id }) => id)).toEqual(["d", "c", "b", "a"]);
   expect(withPage(rows, [row("e")], false).shown.map(({ id }) => id)).toEqual(["e", "d", "c", "b", "a"]);
 });
 
 test("answers and news that overtake each other never take back what was told", () => {
-  const told = (attempts: number, completedAtMs: number | null, more: Partial<GenerationTold> = {}) =>
-    ({ id: "a", status: completedAtMs === null ? "running" : "succeeded", attempts, completedAtMs, ...more }) as GenerationTold;
+  const told = (attempts: number, completedAtMs: number | null, more: Partial<GenerationDto> = {}) =>
+    ({ id: "a", status: completedAtMs === null ? "running" : "succeeded", attempts, completedAtMs, ...more }) as GenerationDto;
   const [first, second, ended] = [told(1, null), told(2, null), told(2, 9, { files: [] })];
   for (const [known, late] of [
     [second, first],
     [ended, second],
     [ended, first],
   ] as const) {
-    expect(withTold(known, late)).toEqual(known);
-    expect(withNews({ shown: [known], held: [] }, late).shown).toEqual([known]);
+    expect(withUpdate(known, late)).toEqual(known);
+    expect(withUpdates({ shown: [known], held: [] }, late).shown).toEqual([known]);
     expect(withPage({ shown: [known], held: [] }, [late], false).shown).toEqual([known]);
   }
-  expect(withTold(first, ended)).toEqual(ended);
+  expect(withUpdate(first, ended)).toEqual(ended);
   expect(
     [first, ended, told(2, 9, { files: [{ n: 1 } as never] }), told(2, 9, { files: [], areFilesGone: true })].map(isUnfinished),
   ).toEqual([true, true, false, false]);

@@ -1,12 +1,6 @@
 // Making in the console: what is quoted is held and charged, what is made is the account's, and a member learns of no route and no provider.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type {
-  GenerationDetail,
-  GenerationsPage,
-  GenerationTold,
-  ModelsTold,
-  QuoteTold,
-} from "../../src/console/generations-dto.ts";
+import type { GenerationDetail, GenerationDto, GenerationsPage, ModelsDto, QuoteDto } from "../../src/console/generations-dto.ts";
 import { type House, openHouse } from "../harness.ts";
 import { type MakingStage, openMakingStage } from "./generations-fixture.ts";
 
@@ -23,12 +17,12 @@ afterEach(async () => {
 
 const MODEL = "vidmodel-2.0-fast";
 const INPUT = { prompt: "a kite over the sea", resolution: "480p", duration: 4 };
-const quote = async (body: object, as = "member") => (await stage.ask<QuoteTold>("POST", "/quote", { body, as })).body;
+const quote = async (body: object, as = "member") => (await stage.ask<QuoteDto>("POST", "/quote", { body, as })).body;
 let keys = 0;
 const make = async (model: string, input: object, more: { as?: string; key?: string } = {}) => {
   keys += 1;
   const headers = { "idempotency-key": more.key ?? `key-${keys}` };
-  const made = await stage.ask<GenerationTold>("POST", "/generations", {
+  const made = await stage.ask<GenerationDto>("POST", "/generations", {
     body: { model, input },
     as: more.as ?? "member",
     headers,
@@ -40,7 +34,7 @@ const detail = async (id: string, as = "member") => (await stage.ask<GenerationD
 const list = async (query = "", as = "member") => (await stage.ask<GenerationsPage>("GET", `/generations${query}`, { as })).body;
 
 test("the models are those of the API, with the mode", async () => {
-  const told = await stage.ask<ModelsTold>("GET", "/models");
+  const told = await stage.ask<ModelsDto>("GET", "/models");
   expect(told.body.mode).toBe("test");
   expect(told.body.models).toEqual((await house.ask("GET", "/v1/models", { key: null })).body.data as never);
 });

@@ -1,6 +1,6 @@
 // Who is kept out, and who is not: operators that are none any more, and whoever guesses behind a proxy that others come through, too.
 import { afterAll, expect, test } from "bun:test";
-import { openProxies } from "../../src/http/proxies.ts";
+import { createProxies } from "../../src/http/proxies.ts";
 import { dropDirs } from "../cli/fresh-dir.ts";
 import { type House, openHouse } from "../harness.ts";
 import { join, PASSWORD, setUp, tokenOf, visit } from "./visitor.ts";
@@ -87,6 +87,6 @@ test.each([
   [undefined, "203.0.113.7", ""],
 ] as const)("from %s with %s: tries are counted for %s", (peer, forwarded, counted) => {
   const headers = forwarded === undefined ? {} : { "x-forwarded-for": forwarded };
-  const proxies = openProxies({ public_url: "", trusted_proxies: "10.0.0.0/8, fd00::1, 127.0.0.1" }, () => undefined);
+  const proxies = createProxies({ public_url: "", trusted_proxies: "10.0.0.0/8, fd00::1, 127.0.0.1" }, () => undefined);
   expect(proxies.callerOf(new Request("http://127.0.0.1/", { headers }), peer)).toBe(counted);
 });

@@ -1,7 +1,7 @@
 // The form of a key: amounts without floats, days in UTC, and what is wrong told at its field.
 import { describe, expect, test } from "bun:test";
 import type { KeyView } from "../../src/console/keys-dto.ts";
-import { askOf, creditsOf, EMPTY_FORM, formOf } from "../../web/console/key-form.ts";
+import { creditsOf, EMPTY_FORM, formOf, requestOf } from "../../web/console/key-form.ts";
 
 const NOW_MS = Date.UTC(2026, 8, 21, 14);
 
@@ -27,23 +27,23 @@ test.each([
 
 describe("a form", () => {
   test("as it stands asks for a key without terms", () => {
-    expect(askOf(EMPTY_FORM, NOW_MS)).toEqual({
+    expect(requestOf(EMPTY_FORM, NOW_MS)).toEqual({
       ask: { name: "", scope: "generate", expiresAtMs: null, models: null, limits: { day: null, week: null, month: null } },
     });
   });
 
   test("with a day asks for a key that ends when the day does, UTC; with a time from now on for one that does then", () => {
-    const dated = askOf({ ...EMPTY_FORM, expiry: "date", date: "2026-09-21" }, NOW_MS);
+    const dated = requestOf({ ...EMPTY_FORM, expiry: "date", date: "2026-09-21" }, NOW_MS);
     expect(dated).toMatchObject({ ask: { expiresAtMs: Date.UTC(2026, 8, 22) } });
-    expect(askOf({ ...EMPTY_FORM, expiry: "90" }, NOW_MS)).toMatchObject({ ask: { expiresAtMs: NOW_MS + 90 * 86_400_000 } });
+    expect(requestOf({ ...EMPTY_FORM, expiry: "90" }, NOW_MS)).toMatchObject({ ask: { expiresAtMs: NOW_MS + 90 * 86_400_000 } });
   });
 
   test("tells every fault at its field", () => {
     const form = { ...EMPTY_FORM, expiry: "date" as const, date: "2026-09-20", models: [], name: "x".repeat(201) };
-    expect(Object.keys(askOf({ ...form, limits: { day: "a", week: "", month: "0" } }, NOW_MS).faults ?? {})).toEqual([
+    expect(Object.keys(requestOf({ ...form, limits: { day: "a", week: "", month: "0" } }, NOW_MS).faults ?? {})).toEqual([
       ...["day", "month", "date", "models", "name"],
     ]);
-    expect(askOf({ ...EMPTY_FORM, expiry: "date" }, NOW_MS).faults).toEqual({ date: expect.any(String) });
+    expect(requestOf({ ...EMPTY_FORM, expiry: "date" }, NOW_MS).faults).toEqual({ date: expect.any(String) });
   });
 
   test("of a key that is changed and left as it was asks for what it is, to the millisecond", () => {
@@ -55,7 +55,7 @@ describe("a form", () => {
       ...{ expiresAtMs, revokedAtMs: null, lastUsedAtMs: null, rotatedFrom: null, rotatedTo: null, models: ["a"] },
       ...{ limits: { day: limit, week: null, month: null }, last30Credits: 0 },
     };
-    expect(askOf(formOf(key), NOW_MS, expiresAtMs)).toEqual({
+    expect(requestOf(formOf(key), NOW_MS, expiresAtMs)).toEqual({
       ask: { name: "ci", scope: "read", expiresAtMs, models: ["a"], limits: { day: 1205, week: null, month: null } },
     });
   });

@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { ProofDone, ProofView } from "../../src/console/operator-dto.ts";
+import type { ProofView, VerificationResult } from "../../src/console/operator-dto.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type House, openHouse } from "../harness.ts";
 import { type Operators, openOperators } from "./operators.ts";
@@ -23,7 +23,7 @@ afterAll(async () => {
 const view = async (method: "GET" | "POST"): Promise<ProofView> =>
   (await people.ask("viewer", method, "proof")).told as unknown as ProofView;
 /** Runs one that is not there yet to its end. */
-const proved = async (): Promise<ProofDone> => {
+const proved = async (): Promise<VerificationResult> => {
   await view("POST");
   return house.eventually(async () => {
     const { running, last } = await view("GET");
@@ -79,9 +79,9 @@ test("credits out of nothing are found, with the row, and the sums tell how many
 
 test("a proof that cannot be run says so, and proves nothing", async () => {
   const operating = await house.rooms.operating();
-  const { openProof } = await import("../../src/console/operator/ledger-verification.ts");
-  const { openLongReads } = await import("../../src/store/sqlite/verify/parallel.ts");
-  const { show, begin } = openProof({ ...operating, long: openLongReads(join(dir, "gone.db")) });
+  const { createLedgerVerification } = await import("../../src/console/operator/ledger-verification.ts");
+  const { createParallelReads } = await import("../../src/store/sqlite/verify/parallel.ts");
+  const { show, begin } = createLedgerVerification({ ...operating, long: createParallelReads(join(dir, "gone.db")) });
   await begin({ who: { email: "ada@example.com" } });
   const last = await house.eventually(async () => (await show()).last);
   expect(last.fault).not.toBeNull();

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { readSettings } from "../../src/config/load.ts";
 import { tablesOf } from "../../src/console/console.ts";
-import { openSessions } from "../../src/console/sessions.ts";
+import { createSessions } from "../../src/console/sessions.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type House, openHouse } from "../harness.ts";
 import { officeOf } from "../harness-admin.ts";
@@ -31,7 +31,7 @@ test("every path keeps out whoever is signed out, and whoever has less than it a
       operating: rooms.operating,
     },
     ...{ log: () => undefined, rollUpUsage: rooms.upkeep.rollUpUsage, models: () => [] },
-    ...{ sessions: openSessions({ reads: store, post: rooms.post, clock }), making: rooms.making },
+    ...{ sessions: createSessions({ reads: store, post: rooms.post, clock }), making: rooms.making },
     office: () =>
       officeOf({
         ...{ settings, store, clock },

@@ -2,10 +2,10 @@
 import { Database } from "bun:sqlite";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openService } from "../../src/app/server.ts";
+import { createServer } from "../../src/app/server.ts";
 import { readSettings } from "../../src/config/load.ts";
 import { openLog } from "../../src/logging/logger.ts";
-import type { Deed } from "../../src/store/mutations.ts";
+import type { Mutation } from "../../src/store/mutations.ts";
 import { MIGRATIONS, type Migration } from "../../src/store/sqlite/migrate.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testTelemetry } from "../telemetry/open-telemetry.ts";
@@ -26,7 +26,7 @@ const die = (how = ""): never => {
 };
 
 const settings = readSettings(Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("CRASH_"))));
-const nameOf = (deed: Deed) => (deed.deed === "step" ? `step/${deed.event.type}` : deed.deed);
+const nameOf = (deed: Mutation) => (deed.deed === "step" ? `step/${deed.event.type}` : deed.deed);
 const logBytes = () => statSync(join(settings.data.dir, "genrouter.db-wal")).size;
 
 /** Dies while the writing thread is at it: its log has begun to grow, the answer is not there yet. Between the two there is time for nothing. */
@@ -71,7 +71,7 @@ if (when === "migration") {
   } as typeof run;
 }
 
-const service = await openService(settings, { simulate: true, telemetry: testTelemetry(openLog(settings.log)), around });
+const service = await createServer(settings, { simulate: true, telemetry: testTelemetry(openLog(settings.log)), around });
 process.stdout.write(`url ${service.url}\n`);
 process.once("SIGTERM", () => {
   service.drain().then(

@@ -4,7 +4,7 @@ import { isChoice, isRange } from "../../catalogue/capabilities.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
-import { SPOKEN } from "../../src/simulator/dialect-ids.ts";
+import { DIALECT_IDS } from "../../src/simulator/dialect-ids.ts";
 import { openHouse } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 
@@ -26,7 +26,7 @@ const inputsOf = (model: Model, samples: string): JsonObject[] => {
 
 test("of every model, in each shape and size that it offers", async () => {
   const catalogue = builtInCatalogue();
-  const house = await openHouse({ catalogue, providers: SPOKEN, simulate: { speed: 50 } });
+  const house = await openHouse({ catalogue, providers: DIALECT_IDS, simulate: { speed: 50 } });
   const samples = `${house.simulator.url}/samples`;
   const orders = catalogue.models.flatMap((model) => inputsOf(model, samples).map((input) => ({ model: model.id, input })));
   const held: string[] = [];

@@ -3,7 +3,7 @@ import { answerTo, JUDGED } from "../../src/cli/capacity/answer.ts";
 import { type Costs, costsOf, linearAt, MEASURED } from "../../src/cli/capacity/costs.ts";
 import { bytes, number } from "../../src/cli/capacity/lines.ts";
 import type { StoreName } from "../../src/cli/capacity/measured.ts";
-import type { Ask } from "../../src/cli/capacity/plan.ts";
+import type { CapacityRequest } from "../../src/cli/capacity/plan.ts";
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map((_, at) => (at === 0 ? "---" : "---:")), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
@@ -88,7 +88,7 @@ export const growthCheck = (): string => {
 };
 
 const RATES = [1, 10, 100, 1000] as const;
-export const GROWTH_ASK: Omit<Ask, "rate"> = {
+export const GROWTH_ASK: Omit<CapacityRequest, "rate"> = {
   ...{ runS: 60, polls: 20, resultBytes: 2e6, keepFilesDays: 7, keepRowsDays: 365, routes: 1, nodes: null, full: 0.6 },
   ...{ syncMs: MEASURED.syncMs, roundTripMs: 0.5 },
 };

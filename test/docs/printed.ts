@@ -3,8 +3,8 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { type AnyMachine, chartOf } from "../../actors/chart/chart.ts";
 import { mermaidOf } from "../../actors/chart/mermaid.ts";
-import { routeHealthMachine } from "../../actors/circuit-breaker/machine.ts";
-import { generationMachine, STANDING } from "../../actors/generation/machine.ts";
+import { circuitBreakerMachine } from "../../actors/circuit-breaker/machine.ts";
+import { EFFECT_ON_ENTRY, generationMachine } from "../../actors/generation/machine.ts";
 import { ledgerMachine } from "../../actors/ledger.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { modelEntry } from "../../catalogue/public-model.ts";
@@ -50,7 +50,7 @@ const standing = (): string => {
   };
   return table(
     ["state", "asks for"],
-    Object.entries(STANDING).map(([leaf, make]) => {
+    Object.entries(EFFECT_ON_ENTRY).map(([leaf, make]) => {
       const asked = (make as (context: unknown) => { type: string } | null)({ current: { n: 1 }, watched: [] });
       return [`\`${leaf}\``, asked ? `\`${asked.type.replace("ask.", "")}\`` : ask(make) || "nothing: a person has to look"];
     }),
@@ -135,8 +135,8 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
   "generation diagram": () => diagram(generationMachine),
   "generation states": () => states(generationMachine),
   "generation standing": standing,
-  "route-health diagram": () => diagram(routeHealthMachine),
-  "route-health states": () => states(routeHealthMachine),
+  "route-health diagram": () => diagram(circuitBreakerMachine),
+  "route-health states": () => states(circuitBreakerMachine),
   "ledger diagram": () => diagram(ledgerMachine),
   "ledger states": () => states(ledgerMachine),
   refusals,

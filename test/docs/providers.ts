@@ -3,7 +3,7 @@ import { providerSetting } from "../../src/config/schema.ts";
 import { WELL_KNOWN_KEYS } from "../../src/config/well-known-variables.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import type { Adapter, Recovery } from "../../src/providers/port.ts";
-import { spokenDialects } from "../../src/providers/providers.ts";
+import { knownDialects } from "../../src/providers/providers.ts";
 
 const SETTLED: Readonly<Record<Recovery, string>> = {
   key: "sent again with the same key",
@@ -32,7 +32,7 @@ const cancelText = ({ cancel, cancelOnlyIn }: Adapter): string => {
 
 /** A table of all dialects, in the order of their ids. */
 export const providerTable = (): string => {
-  const rows = spokenDialects(readDialects(null))
+  const rows = knownDialects(readDialects(null))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([id, { adapter, name, account, isAsked, known }]) => [
       ...[`\`${id}\``, name, `\`${WELL_KNOWN_KEYS[account] ?? `${providerSetting(account)}__KEY`}\``],

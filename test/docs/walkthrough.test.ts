@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import type { Work } from "../../src/providers/port.ts";
-import { openProviders } from "../../src/providers/providers.ts";
-import { openSimulator } from "../../src/simulator/simulator.ts";
+import { createProviders } from "../../src/providers/providers.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
 import { start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { runHere } from "../cli/captured.ts";
@@ -27,7 +27,7 @@ beforeAll(async () => {
     mkdirSync(dirname(join(catalogue, path)), { recursive: true });
     writeFileSync(join(catalogue, path), content);
   }
-  const simulator = await openSimulator({ speed: 1_000, seed: 7 });
+  const simulator = await createSimulator({ speed: 1_000, seed: 7 });
   const clip = await (await fetch(`${simulator.url}/samples/clip.mp4?seconds=5&width=320&height=180`)).bytes();
   await simulator.stop();
   kite = await openKite(KEY, clip);
@@ -39,7 +39,7 @@ afterAll(() => {
 
 describe("the dialect of the walkthrough", () => {
   const opened = () =>
-    openProviders({
+    createProviders({
       settings: { kite: { base_url: kite.url, key: KEY } },
       dialects: readDialects(catalogue),
       isOwned: () => Promise.resolve(false),

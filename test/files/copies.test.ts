@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openCopies } from "../../src/files/input-copies.ts";
-import { type LocalFiles, openLocalFiles } from "../../src/files/local.ts";
+import { createInputCopies } from "../../src/files/input-copies.ts";
+import { createLocalStorage, type LocalFiles } from "../../src/files/local.ts";
 
 let dir = "";
 beforeAll(async () => {
@@ -21,8 +21,8 @@ const [OVER, RUNNING] = ["gen_0over", "gen_0running"];
 const copy = (n: number) => ({ n, sha256: "", mime: "video/mp4" });
 
 test("a node deletes its own copies for generations that are over, and no others", async () => {
-  const local = await openLocalFiles(join(dir, "shared"));
-  const bucket = await openLocalFiles(join(dir, "bucket"));
+  const local = await createLocalStorage(join(dir, "shared"));
+  const bucket = await createLocalStorage(join(dir, "bucket"));
   for (const [id, n] of [
     [OVER, 2],
     [RUNNING, 1],
@@ -30,7 +30,7 @@ test("a node deletes its own copies for generations that are over, and no others
     await keep(local, id, n);
     await keep(bucket, id, n);
   }
-  const copies = openCopies(local, bucket, () => 0);
+  const copies = createInputCopies(local, bucket, () => 0);
   await copies.sweep(async (id) => id === OVER);
   expect(await local.open(OVER, 2)).toBeUndefined();
   expect(await copies.open(RUNNING, copy(1))).toBeDefined();
@@ -39,9 +39,9 @@ test("a node deletes its own copies for generations that are over, and no others
 });
 
 test("without a bucket the copies at the only node stay until they are removed", async () => {
-  const local = await openLocalFiles(join(dir, "alone"));
+  const local = await createLocalStorage(join(dir, "alone"));
   await keep(local, OVER, 1);
-  const copies = openCopies(local, null, () => 0);
+  const copies = createInputCopies(local, null, () => 0);
   await copies.sweep(async () => true);
   expect(await copies.has(OVER, copy(1))).toBe(true);
   await copies.remove(OVER, [1]);

@@ -37,7 +37,7 @@ const rmdir = async (path: string) => {
   done.push("removed");
 };
 await mock.module("node:fs/promises", () => ({ ...real, open, mkdir, rmdir }));
-const { openLocalFiles } = await import("../../src/files/local.ts");
+const { createLocalStorage } = await import("../../src/files/local.ts");
 
 /** Ids of the same minutes share a directory. */
 const id = (of: string) => `gen_abcde${of.repeat(16)}`;
@@ -45,7 +45,7 @@ const id = (of: string) => `gen_abcde${of.repeat(16)}`;
 const turns = () => Bun.sleep(20);
 
 test("a file is kept only once the name of its directory is durable, although another generation of those minutes failed meanwhile", async () => {
-  const files = await openLocalFiles(dir);
+  const files = await createLocalStorage(dir);
   isHolding = true;
   const incoming = async (of: string) => {
     const file = await files.receive(id(of), 1);

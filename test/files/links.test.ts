@@ -1,6 +1,6 @@
 // Links to result files: they open one file until a moment, and nothing else by any change to them.
 import { describe, expect, test } from "bun:test";
-import { type LinkOptions, openLinks } from "../../src/files/signed-links.ts";
+import { createSignedLinks, type LinkOptions } from "../../src/files/signed-links.ts";
 
 const SECRET = "a1".repeat(32);
 const OTHER = "b2".repeat(32);
@@ -9,7 +9,7 @@ const START_MS = 1_790_000_000_000;
 const world = (more: Partial<LinkOptions> = {}) => {
   let nowMs = START_MS;
   const clock = { nowMs: () => nowMs };
-  const links = openLinks({ secretHex: SECRET, baseUrl: () => "https://api.example", validS: 3600, clock, ...more });
+  const links = createSignedLinks({ secretHex: SECRET, baseUrl: () => "https://api.example", validS: 3600, clock, ...more });
   const parts = (url: string) => {
     const { pathname, searchParams } = new URL(url);
     const [, , id = "", n = ""] = pathname.split("/");

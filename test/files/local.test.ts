@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type LocalFiles, openLocalFiles } from "../../src/files/local.ts";
+import { createLocalStorage, type LocalFiles } from "../../src/files/local.ts";
 import { type Files, StorageRefused } from "../../src/files/port.ts";
 import { sweepFiles } from "../../src/files/retention.ts";
 
@@ -25,7 +25,7 @@ const everything = async () =>
   (await readdir(dir, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).map((entry) => entry.name);
 
 test("a file is not there before it is kept, and whole afterwards", async () => {
-  const files = await openLocalFiles(dir);
+  const files = await createLocalStorage(dir);
   const incoming = await files.receive("gen_1a", 1);
   await incoming.write(bytesOf("one "));
   await incoming.write(bytesOf("two"));
@@ -34,11 +34,11 @@ test("a file is not there before it is kept, and whole afterwards", async () => 
   await incoming.keep();
   await incoming.discard();
   expect(await textOf(files, "gen_1a", 1)).toBe("one two");
-  expect(await textOf(await openLocalFiles(dir), "gen_1a", 1)).toBe("one two");
+  expect(await textOf(await createLocalStorage(dir), "gen_1a", 1)).toBe("one two");
 });
 
 test("a file may come in as many pieces as it likes, empty ones among them", async () => {
-  const files = await openLocalFiles(dir);
+  const files = await createLocalStorage(dir);
   const incoming = await files.receive("gen_1a", 1);
   const pieces = Array.from({ length: 2_500 }, (_, n) => `${n} `);
   await incoming.write(...pieces.flatMap((piece) => [bytesOf(piece), new Uint8Array(0)]));
@@ -48,7 +48,7 @@ test("a file may come in as many pieces as it likes, empty ones among them", asy
 });
 
 test("a file that is discarded leaves nothing", async () => {
-  const files = await openLocalFiles(dir);
+  const files = await createLocalStorage(dir);
   const incoming = await files.receive("gen_1a", 1);
   await incoming.write(bytesOf("half"));
   await incoming.discard();
@@ -58,7 +58,7 @@ test("a file that is discarded leaves nothing", async () => {
 });
 
 test("the same file twice at once: whichever is kept last is there, whole", async () => {
-  const files = await openLocalFiles(dir);
+  const files = await createLocalStorage(dir);
   const [a, b] = [await files.receive("gen_1a", 1), await files.receive("gen_1a", 1)];
   await a.write(bytesOf("aaaa"));
   await b.write(bytesOf("bb"));
@@ -70,18 +70,18 @@ test("the same file twice at once: whichever is kept last is there, whole", asyn
 });
 
 test("what a former process was receiving is removed when the directory is opened", async () => {
-  const files = await openLocalFiles(dir);
+  const files = await createLocalStorage(dir);
   await put(files, "gen_1a", 1, "kept");
   const half = await files.receive("gen_1a", 2);
   await half.write(bytesOf("half"));
   expect((await everything()).length).toBe(2);
-  await openLocalFiles(dir);
+  await createLocalStorage(dir);
   expect(await everything()).toEqual(["gen_1a.1"]);
   await half.discard();
 });
 
 test("removing takes every file of one generation and of no other, and twice is fine", async () => {
-  const files = await openLocalFiles(dir);
+  const files = await createLocalStorage(dir);
   for (const n of [1, 2, 3]) await put(files, "gen_1a", n, "x");
   await put(files, "gen_1b", 1, "y");
   await files.remove("gen_1a");
@@ -91,7 +91,7 @@ test("removing takes every file of one generation and of no other, and twice is 
 });
 
 test("generations of a few minutes share a directory, and it goes with the last of them", async () => {
-  const files = await openLocalFiles(dir);
+  const files = await createLocalStorage(dir);
   const homes = async () => (await readdir(dir)).filter((name) => name !== "incoming").sort();
   const ids = ["gen_0abcd0xyz", "gen_0abcd1xyz", "gen_0abce0xyz"] as const;
   await Promise.all(ids.map((id) => put(files, id, 1, id)));
@@ -107,7 +107,7 @@ test("generations of a few minutes share a directory, and it goes with the last 
 });
 
 test("files kept and removed all at once are each whole or gone, and no directory is lost under one", async () => {
-  const files = await openLocalFiles(dir);
+  const files = await createLocalStorage(dir);
   const ids = Array.from({ length: 60 }, (_, n) => `gen_0abcd${n}z`);
   await Promise.all(
     ids.map(async (id, at) => {
@@ -132,7 +132,7 @@ describe("names that are none", () => {
     `gen_${"a".repeat(77)}`,
   ];
   test.each(names)("%p", async (id) => {
-    const files = await openLocalFiles(join(dir, "inner"));
+    const files = await createLocalStorage(join(dir, "inner"));
     await writeFile(join(dir, "1"), "secret");
     expect(await files.open(id, 1)).toBeUndefined();
     expect(await files.receive(id, 1).catch((error: unknown) => error)).toBeInstanceOf(StorageRefused);
@@ -141,7 +141,7 @@ describe("names that are none", () => {
     expect(await readdir(join(dir, "inner"))).toEqual(["incoming"]);
   });
   test.each([0, -1, 1.5, Number.NaN])("position %p", async (n) => {
-    expect(await (await openLocalFiles(dir)).open("gen_1a", n)).toBeUndefined();
+    expect(await (await createLocalStorage(dir)).open("gen_1a", n)).toBeUndefined();
   });
 });
 
@@ -153,7 +153,7 @@ describe("a disk that refuses", () => {
     );
 
   test("a link laid where a file will be received is not followed", async () => {
-    const files = await openLocalFiles(dir);
+    const files = await createLocalStorage(dir);
     const probe = await files.receive("gen_1a", 1);
     const next = probe.path.replace(/\.(\d+)\.part$/, (_, count) => `.${Number(count) + 1}.part`);
     await symlink("/dev/full", next);
@@ -169,7 +169,7 @@ describe("a disk that refuses", () => {
       await mkdir(small);
       if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", small]).status !== 0) return;
       try {
-        const files = await openLocalFiles(small);
+        const files = await createLocalStorage(small);
         await put(files, "gen_1a", 1, "kept");
         const incoming = await files.receive("gen_1a", 2);
         expect(await refusal(incoming.write(new Uint8Array(1024 * 1024)))).toBe("the disk refused: ENOSPC");
@@ -185,8 +185,8 @@ describe("a disk that refuses", () => {
 
   test("a directory that cannot be made, and one that vanishes", async () => {
     await writeFile(join(dir, "file"), "");
-    expect(await refusal(openLocalFiles(join(dir, "file", "x")))).toBe("the disk refused: ENOTDIR");
-    const files = await openLocalFiles(join(dir, "gone"));
+    expect(await refusal(createLocalStorage(join(dir, "file", "x")))).toBe("the disk refused: ENOTDIR");
+    const files = await createLocalStorage(join(dir, "gone"));
     const incoming = await files.receive("gen_1a", 1);
     await rm(join(dir, "gone"), { recursive: true });
     expect(await refusal(incoming.keep())).toBe("the disk refused: ENOENT");
@@ -195,13 +195,13 @@ describe("a disk that refuses", () => {
   });
 
   test("messages never hold a path", async () => {
-    const said = String(await refusal(openLocalFiles("/dev/null/x")));
+    const said = String(await refusal(createLocalStorage("/dev/null/x")));
     expect(said).not.toContain("/");
   });
 });
 
 test("kept files are for the owner's eyes", async () => {
-  const files = await openLocalFiles(dir);
+  const files = await createLocalStorage(dir);
   const incoming = await files.receive("gen_1a", 1);
   expect((await stat(incoming.path)).mode & 0o077).toBe(0);
   await incoming.discard();
@@ -209,7 +209,7 @@ test("kept files are for the owner's eyes", async () => {
 
 describe("retention", () => {
   const world = async (count: number) => {
-    const files = await openLocalFiles(dir);
+    const files = await createLocalStorage(dir);
     const rows = Array.from({ length: count }, (_, seq) => ({ seq, id: `gen_${seq.toString(36)}`, isMarked: false }));
     for (const row of rows) await put(files, row.id, 1, "x");
     const expired = async (limit: number) => rows.filter((row) => !row.isMarked).slice(0, limit);

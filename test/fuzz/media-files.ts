@@ -13,7 +13,7 @@ import {
   type OutputFormat,
   WebMOutputFormat,
 } from "mediabunny";
-import { openStudio } from "../../src/simulator/media-factory.ts";
+import { createMediaFactory } from "../../src/simulator/media-factory.ts";
 import { BOMBS, piecesOf } from "../bombs/all.ts";
 import { sizeOf, slice } from "../bombs/bytes.ts";
 import { bmp, jpeg, mp3, mp4, png, wav, webp } from "../media/made.ts";
@@ -101,7 +101,7 @@ const pictures = async (): Promise<MediaFile[]> => {
 
 /** As the simulator's providers deliver: with their real index, pictures and sound. */
 const delivered = async (): Promise<MediaFile[]> => {
-  const studio = openStudio();
+  const studio = createMediaFactory();
   const size = { width: 320, height: 176, ms: SECONDS * 1000 };
   const wishes = (["mp4", "png", "jpeg", "webp", "mp3", "wav"] as const).map(async (format): Promise<MediaFile> => {
     const field = format === "mp4" ? "video" : format === "mp3" || format === "wav" ? "audio" : "image";

@@ -1,7 +1,7 @@
 // Fuzzes media: changed files go to the service's own confined children, and as inputs to a whole service; what they may not do is a finding.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Children, openChildren } from "../../src/media/sandbox/child-pool.ts";
+import { type Children, createChildPool } from "../../src/media/sandbox/child-pool.ts";
 import type { Ending } from "../../src/media/sandbox/child-process.ts";
 import type { JobReply } from "../../src/media/sandbox/jobs.ts";
 import { inMemory } from "../../src/media/sandbox/sandbox.ts";
@@ -139,7 +139,7 @@ const tell = (findings: readonly Finding[], seed: number): void => {
 export const fuzzMedia = async ({ cases, seed, only }: MediaPlan): Promise<number> => {
   const files = await mediaFiles();
   const numbers = only === undefined ? Array.from({ length: cases }, (_, n) => n) : [only];
-  const children = openChildren({ workers: LANES });
+  const children = createChildPool({ workers: LANES });
   const served = serveFiles();
   const place = await openPlace(FROM_SOURCES, 1, { allowed: [served.host] });
   const findings: Finding[] = [];

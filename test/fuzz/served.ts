@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { KeyScope } from "../../src/domain/types.ts";
 import { settingsLeadingTo } from "../../src/simulator/dialect-registry.ts";
 import { kindsOf } from "../../src/simulator/embedded.ts";
-import { openSimulator } from "../../src/simulator/simulator.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
 import { type House, openHouse, type Tenant } from "../harness.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 import { killAtTheEnd } from "../scratch.ts";
@@ -52,7 +52,7 @@ const restOf = async (house: House): Promise<Rested> => {
 /** A simulator for the service of another process, as fast as the service's time. */
 const openOutside = () => {
   const catalogue = sampleCatalogue();
-  return openSimulator({ speed: TIMES_LIFE, kindOf: kindsOf(() => catalogue) });
+  return createSimulator({ speed: TIMES_LIFE, kindOf: kindsOf(() => catalogue) });
 };
 
 /** Opens the service on a directory, in this process. */

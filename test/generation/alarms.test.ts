@@ -1,7 +1,7 @@
 // Faults that only the operator can mend: a credential or an account that a provider turns down takes the route out at once, and says so.
 import { expect, test } from "bun:test";
 import { readSettings } from "../../src/config/load.ts";
-import { openMarket } from "../../src/routing/inventory.ts";
+import { createInventory } from "../../src/routing/inventory.ts";
 import { catalogueOf, FAL, REPLICATE } from "./catalogue.ts";
 import { openScene, type Scene } from "./fixture.ts";
 
@@ -16,7 +16,7 @@ const shown = async ({ store }: Scene) => {
     facts: [{ id: "fal", account: "fal" }] as never,
     reads: store,
   };
-  const rows = await openMarket({ ...parts, catalogue: () => catalogueOf([FAL, REPLICATE]) }).routes();
+  const rows = await createInventory({ ...parts, catalogue: () => catalogueOf([FAL, REPLICATE]) }).routes();
   return rows.find(({ id }) => id === ROUTE);
 };
 

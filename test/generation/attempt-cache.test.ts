@@ -1,14 +1,14 @@
 // What a generation is to deliver: from memory while it runs, from the store before this process knew it and after its end.
 import { expect, test } from "bun:test";
 import type { Ordered } from "../../src/domain/delivery-check.ts";
-import { openAttempts } from "../../src/generations/attempt-cache.ts";
-import type { AdmitDeed, StepDeed } from "../../src/store/mutations.ts";
+import { createAttemptCache } from "../../src/generations/attempt-cache.ts";
+import type { AdmitGeneration, ApplyTransition } from "../../src/store/mutations.ts";
 
 const CLIP: Ordered = { kind: "video", ms: 6_000 };
 const STORED: Ordered = { kind: "video", ms: 9_000 };
-const admit = (seq: number, ordered?: Ordered) => ({ deed: "admit", seq, ...(ordered ? { ordered } : {}) }) as AdmitDeed;
-const step = (seq: number, settlement: StepDeed["settlement"]) =>
-  ({ deed: "step", seq, atMs: 1, attemptChanges: [], settlement }) as unknown as StepDeed;
+const admit = (seq: number, ordered?: Ordered) => ({ deed: "admit", seq, ...(ordered ? { ordered } : {}) }) as AdmitGeneration;
+const step = (seq: number, settlement: ApplyTransition["settlement"]) =>
+  ({ deed: "step", seq, atMs: 1, attemptChanges: [], settlement }) as unknown as ApplyTransition;
 
 const open = () => {
   const asked: number[] = [];
@@ -16,16 +16,16 @@ const open = () => {
     asked.push(seq);
     return STORED;
   };
-  return { asked, attempts: openAttempts({ attempt: async () => undefined, orderedOf: stored }) };
+  return { asked, attempts: createAttemptCache({ attempt: async () => undefined, orderedOf: stored }) };
 };
 
 test("the order of a generation that was accepted here is known without the store until it ends", async () => {
   const { asked, attempts } = open();
   attempts.admitted(admit(1, CLIP));
-  attempts.stepped(step(1, null as unknown as StepDeed["settlement"]), "req");
+  attempts.stepped(step(1, null as unknown as ApplyTransition["settlement"]), "req");
   expect(await attempts.orderedOf(1)).toEqual(CLIP);
   expect(asked).toEqual([]);
-  attempts.stepped(step(1, { kind: "release" } as StepDeed["settlement"]), "req");
+  attempts.stepped(step(1, { kind: "release" } as ApplyTransition["settlement"]), "req");
   expect(await attempts.orderedOf(1)).toEqual(STORED);
   expect(asked).toEqual([1]);
 });

@@ -1,7 +1,7 @@
 // A disk that is full for longer than every deadline: what was bought is kept, nothing is bought twice, nothing is sent too late.
 import { expect, test } from "bun:test";
 import { tmpdir } from "node:os";
-import { openOffice } from "../../src/admin/admin-service.ts";
+import { createAdminService } from "../../src/admin/admin-service.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { StorageRefused } from "../../src/files/port.ts";
 import { StoreFull } from "../../src/store/mutations.ts";
@@ -103,7 +103,7 @@ test("credits added while the disk is full are refused with nothing written, so 
   });
   const scene = await openScene({ around });
   const { clock, rooms, store } = scene;
-  const office = openOffice({ reads: store, post: rooms.post, mode: "test", clock, ...marketOver(store, tmpdir()) });
+  const office = createAdminService({ reads: store, post: rooms.post, mode: "test", clock, ...marketOver(store, tmpdir()) });
   const add = (reference: string) =>
     office.addCredits({ reference, accountId: scene.tenant.accountId, credits: 2_500, note: "" });
   const before = await scene.balance();

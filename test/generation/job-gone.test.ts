@@ -1,22 +1,22 @@
 // "No such job" is believed after a minute of such answers, counted from question to question: a process that stood still reads an old answer late.
 import { expect, test } from "bun:test";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
-import type { EffectsParts } from "../../src/effects/deps.ts";
+import type { EffectsDeps } from "../../src/effects/deps.ts";
 import type { Finding } from "../../src/effects/job-lookup.ts";
-import { openAsking } from "../../src/effects/poll.ts";
-import type { Errand, Errands, Turn } from "../../src/effects/task-runner.ts";
+import { createPoll } from "../../src/effects/poll.ts";
+import type { Task, TaskRunner, Turn } from "../../src/effects/task-runner.ts";
 import { testClock } from "../clock.ts";
 
 /** Polls of one job whose provider says each time that it knows none; `whileAskedMs`: what passes between each question and the reading of its answer. */
 const polled = async (turns: readonly { afterMs: number; whileAskedMs: number }[]): Promise<GenerationEvent[]> => {
   const clock = testClock();
   const reported: GenerationEvent[] = [];
-  let turn: ((errand: Errand) => Promise<number | null>) | undefined;
+  let turn: ((errand: Task) => Promise<number | null>) | undefined;
   const errands = {
     repeat: <Memory>(_seq: number, _n: number, _kind: string, memory: Memory, once: Turn<Memory>) => {
       turn = (errand) => once(errand, memory);
     },
-  } as unknown as Errands;
+  } as unknown as TaskRunner;
   let whileAskedMs = 0;
   const parts = {
     ...{ clock, pace: 1, chance: () => 0.5, judge: () => undefined, log: () => undefined },
@@ -29,9 +29,9 @@ const polled = async (turns: readonly { afterMs: number; whileAskedMs: number }[
       },
     },
     report: (_seq: number, event: GenerationEvent) => void reported.push(event),
-  } as unknown as EffectsParts;
-  openAsking(parts, errands, {} as Finding).poll(1, 1);
-  const errand: Errand = { seq: 1, n: 1, signal: new AbortController().signal, pause: async () => undefined };
+  } as unknown as EffectsDeps;
+  createPoll(parts, errands, {} as Finding).poll(1, 1);
+  const errand: Task = { seq: 1, n: 1, signal: new AbortController().signal, pause: async () => undefined };
   // The first turn only says when the first question is due.
   await turn?.(errand);
   for (const { afterMs, whileAskedMs: ms } of turns) {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { builtInCatalogue } from "../../catalogue/load.ts";
-import { openSimulator } from "../../src/simulator/simulator.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
 import { testClock } from "../clock.ts";
 import { openHouse } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
@@ -18,7 +18,7 @@ const HOUR_MS = 3_600_000;
 /** A submission that was accepted, and a process that died before it knew; another one is there so much later. */
 const restartedAfter = async (downMs: number) => {
   const clock = testClock(100);
-  const simulator = await openSimulator({ clock });
+  const simulator = await createSimulator({ clock });
   const dir = mkdtempSync(join(tmpdir(), "key-window-"));
   const shared = { clock, simulator, dir, catalogue: CATALOGUE, providers: ["pixverse"] };
   const first = await openHouse(shared);

@@ -3,8 +3,8 @@ import { onTestFinished } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSimulator } from "../../src/simulator/simulator.ts";
-import { type StepDeed, StoreUnknown } from "../../src/store/mutations.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
+import { type ApplyTransition, StoreUnknown } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testClock } from "../clock.ts";
 import type { HouseOptions, Tenant } from "../harness.ts";
@@ -45,7 +45,7 @@ export const openLasting = async (
   if (diskRefuses) disk.refuse();
   const dir = mkdtempSync(join(tmpdir(), "lasting-"));
   const clock = testClock(options.factor ?? 100);
-  const simulator = await openSimulator({ clock, kindOf: () => "image" });
+  const simulator = await createSimulator({ clock, kindOf: () => "image" });
   let arrive: () => void = () => undefined;
   const reached = new Promise<void>((resolve) => {
     arrive = resolve;
@@ -56,7 +56,7 @@ export const openLasting = async (
   });
   fallen.catch(() => undefined);
   const isHere = (deeds: Parameters<Store["commit"]>[0]) =>
-    deeds.some((deed) => deed.deed === "step" && (deed as StepDeed).event.type === death?.event);
+    deeds.some((deed) => deed.deed === "step" && (deed as ApplyTransition).event.type === death?.event);
   let isDead = false;
   const around = (store: Store): Store => ({
     ...store,

@@ -1,6 +1,6 @@
 // What the ledger cannot write: a full disk, a commit in doubt, a settlement that is refused, a read that fails.
 import { expect, test } from "bun:test";
-import { type Deed, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
+import { type Mutation, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { FAL, INPUT, MODEL, REPLICATE } from "./catalogue.ts";
 import { expectEnd, INITIAL_CREDITS, openScene } from "./fixture.ts";
@@ -73,7 +73,7 @@ test("a commit whose outcome is unknown: the process is told to end, nobody hear
   let inDoubt = false;
   const around = (store: Store): Store => ({
     ...store,
-    commit: async (deeds: readonly Deed[]) => {
+    commit: async (deeds: readonly Mutation[]) => {
       commits += 1;
       const outcomes = await store.commit(deeds);
       // What a failed fsync leaves: an error, and rows that are there after all.
@@ -110,7 +110,7 @@ test("a commit whose outcome is unknown: the process is told to end, nobody hear
 test("a settlement that is refused parks the generation: running, the hold kept, the seat freed, told by log, gauge and verify, and the service takes work", async () => {
   let isTampered = true;
   // A capture that is not the quote: what a defect would ask for.
-  const tamper = (deed: Deed): Deed => {
+  const tamper = (deed: Mutation): Mutation => {
     if (!isTampered || deed.deed !== "step" || deed.settlement?.kind !== "capture") return deed;
     isTampered = false;
     return { ...deed, settlement: { ...deed.settlement, credits: deed.settlement.credits + 1 } };

@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newGenerationSeq } from "../../src/domain/ids.ts";
-import { openSimulator, type Rule } from "../../src/simulator/simulator.ts";
-import { type StepDeed, StoreUnknown } from "../../src/store/mutations.ts";
+import { createSimulator, type Rule } from "../../src/simulator/simulator.ts";
+import { type ApplyTransition, StoreUnknown } from "../../src/store/mutations.ts";
 import { RESTORED_AT, TAKEN_AT, UP_TO_SEQ } from "../../src/store/sql/queries/recovery.ts";
 import { markRestored } from "../../src/store/sqlite/mark-restored.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -49,7 +49,7 @@ const restore = async ({
   const [dir, copyDir] = [join(parent, "first"), join(parent, "second")];
   for (const path of [dir, copyDir]) mkdirSync(path);
   const clock = testClock(100);
-  const simulator = await openSimulator({ clock, kindOf: () => "image" });
+  const simulator = await createSimulator({ clock, kindOf: () => "image" });
   onTestFinished(async () => {
     await simulator.stop();
     clock.stop();
@@ -67,7 +67,7 @@ const restore = async ({
   const around = (store: Store): Store => ({
     ...store,
     commit: async (deeds) => {
-      const isHere = deeds.some((deed) => deed.deed === "step" && (deed as StepDeed).event.type === event);
+      const isHere = deeds.some((deed) => deed.deed === "step" && (deed as ApplyTransition).event.type === event);
       if (isHere && at === "before") take();
       if (isHere && dies) throw new StoreUnknown("the process has died");
       const outcomes = await store.commit(deeds);

@@ -2,12 +2,12 @@
 import { expect, test } from "bun:test";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { Attempt } from "../../src/domain/types.ts";
-import { openEffects } from "../../src/effects/dispatcher.ts";
+import { createDispatcher } from "../../src/effects/dispatcher.ts";
 import type { Media } from "../../src/media/port.ts";
 import type { CallProvider } from "../../src/providers/http-call.ts";
-import { openProviders, slotsWithin } from "../../src/providers/providers.ts";
+import { createProviders, slotsWithin } from "../../src/providers/providers.ts";
 import { chance } from "../../src/simulator/fault-script.ts";
-import { openTimeline } from "../../src/torture/simulation/timeline.ts";
+import { createTimeline } from "../../src/torture/simulation/timeline.ts";
 import { answer, errandFor } from "../providers/task.ts";
 
 const JOBS = 5_000;
@@ -23,7 +23,7 @@ const RAISED = 4_096;
 const LONGEST_PAUSE_S = 5.75;
 
 test(`${JOBS} jobs on one route, all taken up at one moment: their ends are noticed within seconds, their polls stay spread`, () => {
-  const timeline = openTimeline();
+  const timeline = createTimeline();
   const roll = chance(SEED);
   const between = ([from, to]: readonly [number, number]) => from + roll() * (to - from);
   const beginsMs = timeline.nowMs();
@@ -45,7 +45,7 @@ test(`${JOBS} jobs on one route, all taken up at one moment: their ends are noti
     });
   const base = "https://provider.example/v1";
   const settings = { replicate: { base_url: base, key: "s3cr3t-0123456789" } };
-  const providers = openProviders({ settings, isOwned: async () => false, call, slots: slotsWithin(RAISED) });
+  const providers = createProviders({ settings, isOwned: async () => false, call, slots: slotsWithin(RAISED) });
   const lagsS: number[] = [];
   const report = (seq: number, event: GenerationEvent) => {
     expect(event.type).toBe("announced");
@@ -58,7 +58,7 @@ test(`${JOBS} jobs on one route, all taken up at one moment: their ends are noti
   });
   const { input } = errandFor({ provider: "replicate" });
   let inputsRead = 0;
-  const effects = openEffects({
+  const effects = createDispatcher({
     isStorageAway: () => false,
     clock: timeline,
     log: () => undefined,

@@ -1,6 +1,6 @@
 // D5: an answer about a job that nobody understands is no end of the job: it is asked again until its route's time is over.
 import { expect, test } from "bun:test";
-import { openProviders } from "../../src/providers/providers.ts";
+import { createProviders } from "../../src/providers/providers.ts";
 import type { Rule } from "../../src/simulator/simulator.ts";
 import { FAL, REPLICATE, SPARE } from "../generation/catalogue.ts";
 import { expectEnd, openScene } from "../generation/fixture.ts";
@@ -52,7 +52,7 @@ for (const provider of ["fal", "replicate"] as const)
       test(`${provider} says ${status} ${JSON.stringify(body)}: nothing is known of the job, and nothing has failed`, async () => {
         using wire = openWire({ asked: (s) => void s.write(answerOf(status, body as object)) });
         const settings = { [provider]: { base_url: wire.url, key: "s3cr3t-0123456789" } };
-        const providers = openProviders({ settings, isOwned: async () => false });
+        const providers = createProviders({ settings, isOwned: async () => false });
         const seen = await providers.poll(errandFor({ provider, job: { jobId: "job-1" } }), AbortSignal.timeout(5_000));
         expect(["unclear", "pending"]).toContain(seen.kind);
       });

@@ -8,15 +8,15 @@ import { refuse } from "../../src/domain/api-errors.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import { generationId, hashApiKey, newApiKey, newGenerationSeq } from "../../src/domain/ids.ts";
 import type { Caller, GenerationRecord } from "../../src/domain/types.ts";
-import { openCopies } from "../../src/files/input-copies.ts";
-import { openLocalFiles } from "../../src/files/local.ts";
+import { createInputCopies } from "../../src/files/input-copies.ts";
+import { createLocalStorage } from "../../src/files/local.ts";
 import type { Files } from "../../src/files/port.ts";
-import { openInputLinks } from "../../src/files/signed-input-links.ts";
-import { type Links, openLinks } from "../../src/files/signed-links.ts";
-import type { Order, Submit } from "../../src/generations/submit.ts";
-import { type Http, openHttp } from "../../src/http/server.ts";
+import { createSignedInputLinks } from "../../src/files/signed-input-links.ts";
+import { createSignedLinks, type Links } from "../../src/files/signed-links.ts";
+import type { Submit, SubmitRequest } from "../../src/generations/submit.ts";
+import { createHttpServer, type Http } from "../../src/http/server.ts";
 import type { EventFields, EventName } from "../../src/logging/events.ts";
-import { openCallbacks } from "../../src/providers/callback-urls.ts";
+import { createCallbackUrls } from "../../src/providers/callback-urls.ts";
 
 export const START_MS = Date.UTC(2026, 9, 19, 12);
 
@@ -28,7 +28,7 @@ export type House = {
   files: Files;
   links: Links;
   /** Orders that came through the door, in order. */
-  orders: Order[];
+  orders: SubmitRequest[];
   lines: { event: EventName; fields: EventFields }[];
   advance(ms: number): void;
   addCaller(more?: Partial<Caller>): string;
@@ -52,14 +52,14 @@ export type House = {
 export const openHouse = async (env: Record<string, string> = {}): Promise<House> => {
   const settings = readSettings({ GENROUTER_LOG__LEVEL: "debug", GENROUTER_LIMITS__BURST_PER_S: "100000", ...env });
   const dir = await mkdtemp(join(tmpdir(), "door-"));
-  const files = await openLocalFiles(dir);
+  const files = await createLocalStorage(dir);
   let nowMs = START_MS;
   const clock: Clock = { nowMs: () => nowMs, after: () => () => undefined };
   let url = "";
-  const links = openLinks({ secretHex: "5a".repeat(32), baseUrl: () => url, validS: settings.limits.link_s, clock });
+  const links = createSignedLinks({ secretHex: "5a".repeat(32), baseUrl: () => url, validS: settings.limits.link_s, clock });
   const callers = new Map<string, Caller>();
   const records = new Map<string, GenerationRecord>();
-  const orders: Order[] = [];
+  const orders: SubmitRequest[] = [];
   const lines: House["lines"] = [];
   let models: { entries: ModelEntry[]; version: number } = { entries: [], version: 0 };
   let isStoreOpen = true;
@@ -112,7 +112,7 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
     return key;
   };
 
-  const http = openHttp({
+  const http = createHttpServer({
     sharedBurst: null,
     settings,
     clock,
@@ -139,14 +139,14 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
     },
     models: () => models,
     files,
-    callbacks: openCallbacks({ secretHex: "ab".repeat(32), publicUrl: "" }),
+    callbacks: createCallbackUrls({ secretHex: "ab".repeat(32), publicUrl: "" }),
     webhook: null,
     console: null,
     pages: { console: false, inspector: false },
     told: () => undefined,
     links,
-    copies: openCopies(await openLocalFiles(join(dir, "pinned")), null, clock.nowMs),
-    inputLinks: openInputLinks("cd".repeat(32), clock.nowMs),
+    copies: createInputCopies(await createLocalStorage(join(dir, "pinned")), null, clock.nowMs),
+    inputLinks: createSignedInputLinks("cd".repeat(32), clock.nowMs),
     readiness: () => readiness,
     observe: () => () => undefined,
     metrics: async () => "# nothing\n",

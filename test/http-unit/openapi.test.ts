@@ -7,7 +7,7 @@ import { FormatRegistry } from "@sinclair/typebox";
 import { REFUSALS } from "../../src/domain/api-errors.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { openApiDocument } from "../../src/http/openapi/document.ts";
-import { type openHttp, type Route, routesOf } from "../../src/http/server.ts";
+import { type createHttpServer, type Route, routesOf } from "../../src/http/server.ts";
 import { type House, keepFile, openHouse } from "./harness.ts";
 
 FormatRegistry.Set("uri", (text) => URL.canParse(text));
@@ -49,7 +49,7 @@ test("a linter with the recommended rules finds nothing", () => {
 
 test("every route of the door is described except the providers' own and the operator's, and nothing else is", async () => {
   const all: Route[] = routesOf(
-    { settings: { limits: {} } } as unknown as Parameters<typeof openHttp>[0],
+    { settings: { limits: {} } } as unknown as Parameters<typeof createHttpServer>[0],
     { keyed: () => () => new Response() } as never,
   );
   const isOwn = (path: string) => path.startsWith("/callbacks/") || path.startsWith("/inputs/") || path === "/metrics";

@@ -1,7 +1,7 @@
 // Promises of the public paths and of every answer: the model list, health, methods, request ids, faults of the framework.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ModelEntry } from "../../catalogue/public-model.ts";
-import { REFUSALS, Refusal } from "../../src/domain/api-errors.ts";
+import { ApiError, REFUSALS } from "../../src/domain/api-errors.ts";
 import { StoreFull } from "../../src/store/mutations.ts";
 import { errorOf, type House, openHouse } from "./harness.ts";
 
@@ -199,7 +199,7 @@ describe("a submission", () => {
   const codes = Object.entries(REFUSALS) as [keyof typeof REFUSALS, { status: number; retryAfterS?: number }][];
   test.each(codes)("refused with %s answers its status, its message and whether to come back", async (code, rule) => {
     house.onSubmit(async () => {
-      throw new Refusal(code, "input.x: half a pair \ud800 and more");
+      throw new ApiError(code, "input.x: half a pair \ud800 and more");
     });
     const response = await house.submit(body);
     house.onSubmit(null);

@@ -2,11 +2,11 @@
 
 import { isSameRequest } from "../../src/domain/idempotency.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
-import { keptRequest } from "../../src/http/parse-submission.ts";
+import { fingerprintedRequest } from "../../src/http/parse-submission.ts";
 
 /** As since fingerprints are kept. */
 export const isSame = (one: string, other: string): boolean => {
-  const kept = (text: string) => keptRequest(text, JSON.parse(text) as JsonObject, "key");
+  const kept = (text: string) => fingerprintedRequest(text, JSON.parse(text) as JsonObject, "key");
   return isSameRequest(kept(one), kept(other));
 };
 /** As with a request that was accepted before, and the other way round. */

@@ -1,20 +1,20 @@
 // The pass by itself: roles by session, pages of other addresses, and whether whoever was let in still may look on.
 import { expect, test } from "bun:test";
-import { openPass, type PassParts } from "../../src/inspector/access.ts";
+import { type AccessDeps, createAccess } from "../../src/inspector/access.ts";
 
 const HOST = "router.example";
-const openHere = (more: Partial<PassParts> = {}) => {
-  const settings: PassParts["settings"] = {
+const openHere = (more: Partial<AccessDeps> = {}) => {
+  const settings: AccessDeps["settings"] = {
     inspector: { enabled: "on", prompts: false },
     server: { public_url: `https://${HOST}` },
   };
-  return openPass({ settings, simulated: false, nowMs: () => 0, signedIn: async () => null, ...more });
+  return createAccess({ settings, simulated: false, nowMs: () => 0, signedIn: async () => null, ...more });
 };
 const IN = async () => true;
 /** A request of somebody's browser, with the cookie of a session. */
 const ask = (origin: string | null = `https://${HOST}`) =>
   new Request(`https://${HOST}/inspector/ws`, { headers: { host: HOST, cookie: "s=1", ...(origin === null ? {} : { origin }) } });
-const outcome = async (pass: ReturnType<typeof openPass>, request = ask()) =>
+const outcome = async (pass: ReturnType<typeof createAccess>, request = ask()) =>
   pass.admit(request, "203.0.113.9").then(
     ({ role }) => role,
     (fault: { status: number }) => fault.status,
@@ -56,7 +56,7 @@ test("in production it is off unless it is switched on, and this machine is nobo
     server: { public_url: "" },
   } as const;
   const local = new Request("http://127.0.0.1:8080/inspector/ws", { headers: { host: "127.0.0.1:8080" } });
-  const enter = (pass: ReturnType<typeof openPass>) =>
+  const enter = (pass: ReturnType<typeof createAccess>) =>
     pass.admit(local, "127.0.0.1").then(
       ({ role }) => role,
       ({ status }) => status,

@@ -1,6 +1,6 @@
 // Who may replay: whoever is signed in, and with the simulator this machine, by the same rule as it looks on live; where it is off, nobody.
 import { expect, test } from "bun:test";
-import type { LifeTold } from "../../src/inspector/generation-history-dto.ts";
+import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
 import { askConsole, openVisitor } from "../console/signed-in.ts";
 import { type House, openHouse } from "../harness.ts";
 
@@ -24,7 +24,7 @@ test("with the simulator this machine replays without being signed in, and is to
   expect([status, text.includes(PROMPT)]).toEqual([200, false]);
   const operator = await openVisitor(house, "operator", null);
   expect(told).toEqual((await operator.ask("GET", path)).told);
-  expect((told as unknown as LifeTold).given.journal.length).toBeGreaterThan(3);
+  expect((told as unknown as GenerationHistoryDto).given.journal.length).toBeGreaterThan(3);
   expect(await ask(house, `/inspector/api/generations/gen_${"0".repeat(26)}`)).toEqual([404, "not_found"]);
   // The tokens that a page asks for are for people who are signed in.
   expect((await askConsole(house, ["POST", "/inspector/api/token"])).status).toBe(401);

@@ -1,6 +1,6 @@
 // Looking on at a running service: every actor is there, every step is told once it is on disk, and nobody is shown a prompt.
 import { expect, test } from "bun:test";
-import type { DeedOutcome } from "../../src/store/mutations.ts";
+import type { MutationResult } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openHouse } from "../harness.ts";
 import { lookOn } from "./viewer.ts";
@@ -68,7 +68,7 @@ test("what is not on disk yet is not shown", async () => {
   let isHeld = false;
   const around = (store: Store): Store => ({
     ...store,
-    commit: async (deeds): Promise<DeedOutcome[]> => {
+    commit: async (deeds): Promise<MutationResult[]> => {
       if (deeds.some((deed) => deed.deed === "step" && deed.event.type === "accepted")) {
         isHeld = true;
         await new Promise<void>((resolve) => {

@@ -1,8 +1,8 @@
 // What is told of a generation's life: the same way to everybody, and no name, text or address to whom it is not meant for.
 import { expect, test } from "bun:test";
 import { replay } from "../../actors/replay/replay.ts";
-import { Refusal } from "../../src/domain/api-errors.ts";
-import type { LifeTold } from "../../src/inspector/generation-history-dto.ts";
+import { ApiError } from "../../src/domain/api-errors.ts";
+import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
 import { replayOf } from "../../src/inspector/replay-api.ts";
 import { FAL, INPUT, REPLICATE, SPARE } from "../generation/catalogue.ts";
 import { openScene, type Scene } from "../generation/fixture.ts";
@@ -20,7 +20,7 @@ const eventful = async () => {
   await scene.hurry(async () => (await scene.show(id)).completed_at !== null);
   return { scene, id };
 };
-const ask = (scene: Scene, id: string, asker: Parameters<typeof replayOf>[2]): Promise<LifeTold> =>
+const ask = (scene: Scene, id: string, asker: Parameters<typeof replayOf>[2]): Promise<GenerationHistoryDto> =>
   replayOf({ store: scene.store, collectMs: COLLECT_MS }, id, asker);
 
 test("whoever looks on sees the same way and the same money", async () => {
@@ -77,7 +77,7 @@ test("a generation of another account is not there, nor is one that never was", 
     ["../../etc", { onlooker: "everything" }],
   ] as const) {
     const fault = await ask(scene, asked, asker).catch((thrown: unknown) => thrown);
-    expect(fault).toBeInstanceOf(Refusal);
-    expect((fault as Refusal).code).toBe("not_found");
+    expect(fault).toBeInstanceOf(ApiError);
+    expect((fault as ApiError).code).toBe("not_found");
   }
 });

@@ -2,19 +2,19 @@
 import { beforeEach, expect, test } from "bun:test";
 import type { ChangeElsewhere, Follower } from "../../src/cluster/remote-changes.ts";
 import type { GenerationRecord } from "../../src/domain/types.ts";
-import type { Watch } from "../../src/generations/post-commit.ts";
-import { openCast } from "../../src/inspector/actor-registry.ts";
-import { openGenerations } from "../../src/inspector/generations.ts";
-import type { DeedOutcome, StepDeed } from "../../src/store/mutations.ts";
+import type { CommitListener } from "../../src/generations/post-commit.ts";
+import { createActorRegistry } from "../../src/inspector/actor-registry.ts";
+import { createGenerations } from "../../src/inspector/generations.ts";
+import type { ApplyTransition, MutationResult } from "../../src/store/mutations.ts";
 
 const [DEAD, OWN] = ["far/1/2", "here/0/1"];
 const PLAN = [{ routeId: "m/fal", priceCredits: 5, expectedMs: 1000 }] as unknown as ChangeElsewhere["plan"];
 
 let wanted: [seq: number, version: number][];
 let follower: Follower | undefined;
-let cast: ReturnType<typeof openCast>;
-let watch: Watch;
-let stage: ReturnType<typeof openGenerations>;
+let cast: ReturnType<typeof createActorRegistry>;
+let watch: CommitListener;
+let stage: ReturnType<typeof createGenerations>;
 
 const record = (status: "running" | "succeeded") =>
   ({
@@ -31,7 +31,7 @@ const seen = () => {
 const own = (version: number, stateAfter: string): void => {
   const deed = { deed: "step", version, stateAfter, atMs: version, event: { type: "told" }, snapshot: null, attemptChanges: [] };
   const after = stateAfter === "succeeded" ? "succeeded" : "running";
-  watch.committed?.(deed as unknown as StepDeed, { kind: "stepped", record: record(after) } as DeedOutcome);
+  watch.committed?.(deed as unknown as ApplyTransition, { kind: "stepped", record: record(after) } as MutationResult);
 };
 /** What was read of it: some of its steps, all by the node before this one but those that are this one's. */
 const read = (versions: readonly number[], ownFrom: number): void => {
@@ -47,7 +47,7 @@ const read = (versions: readonly number[], ownFrom: number): void => {
 
 beforeEach(async () => {
   [wanted, watch] = [[], { committed: null }];
-  cast = openCast(() => undefined);
+  cast = createActorRegistry(() => undefined);
   const neighbours = {
     follow: (one: Follower) => {
       follower = one;
@@ -61,7 +61,7 @@ beforeEach(async () => {
     nodes: () => 2,
   };
   const reads = { openGenerations: async () => [], findGeneration: async () => undefined } as never;
-  stage = openGenerations(
+  stage = createGenerations(
     {
       reads,
       watch,

@@ -1,7 +1,7 @@
 // What the log tells of a request: who, what came of it, and the request id on every line, to the ledger and the provider's call; no prompts.
 import { expect, onTestFinished, test } from "bun:test";
 import type { EventFields } from "../../src/logging/events.ts";
-import { openTelemetry } from "../../src/telemetry/telemetry.ts";
+import { createTelemetry } from "../../src/telemetry/telemetry.ts";
 import { type House, type HouseOptions, openHouse } from "../harness.ts";
 
 const CANARY = "a canary sings";
@@ -120,7 +120,7 @@ test("lines about a generation name its trace while traces are sent, and only th
   const about = { version: "1", revision: "r", bunVersion: "b", interfaceVersion: "i" };
   const linesWith = (env: Record<string, string>): EventFields[] => {
     const lines: EventFields[] = [];
-    const { log } = openTelemetry((_, fields = {}) => lines.push(fields), env, about);
+    const { log } = createTelemetry((_, fields = {}) => lines.push(fields), env, about);
     log("request answered", { generation_id: "gen_1", request_id: "r" });
     log("request answered", { request_id: "r" });
     return lines;

@@ -5,9 +5,9 @@ import { resolve } from "node:path";
 import type { AnyStateMachine } from "xstate";
 import { chartOf } from "../../actors/chart/chart.ts";
 import { MACHINES, type MachineName } from "../../actors/chart/machines.ts";
-import { openHealthDesk } from "../../actors/circuit-breaker/registry.ts";
-import { openLedger } from "../../actors/ledger.ts";
-import { type Deed, type DeedOutcome, StoreFull } from "../../src/store/mutations.ts";
+import { createCircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
+import { createLedger } from "../../actors/ledger.ts";
+import { type Mutation, type MutationResult, StoreFull } from "../../src/store/mutations.ts";
 import { HEALTH_TABLE } from "../actors/circuit-breaker-table.ts";
 import { testClock } from "../clock.ts";
 import { explore, PLANS } from "./explore.ts";
@@ -25,7 +25,7 @@ const everyPair = () => {
 const everyVerdict = () => {
   for (const [, steps] of [...HEALTH_TABLE, ["", ["faulty"], ""] as const]) {
     const clock = testClock(0);
-    const desk = openHealthDesk(clock, new Map(), () => undefined);
+    const desk = createCircuitBreakers(clock, new Map(), () => undefined);
     for (const step of steps) {
       if (typeof step === "number") clock.skip(step);
       else desk.judge(ROUTE, step);
@@ -36,11 +36,11 @@ const everyVerdict = () => {
   }
 };
 
-const DEED: Deed = { deed: "beat", atMs: 0 };
+const DEED: Mutation = { deed: "beat", atMs: 0 };
 /** A ledger that writes, rests, finds the disk full, goes on, and ends in doubt. */
 const everyCommit = async () => {
   const clock = testClock(0);
-  const answers: (() => DeedOutcome)[] = [
+  const answers: (() => MutationResult)[] = [
     () => ({ kind: "done" }),
     () => {
       throw new StoreFull("full");
@@ -50,7 +50,7 @@ const everyCommit = async () => {
       throw new Error("in doubt");
     },
   ];
-  const ledger = openLedger({
+  const ledger = createLedger({
     commit: async (deeds) => deeds.map(() => (answers.shift() ?? (() => ({ kind: "done" }) as const))()),
     clock,
     soon: queueMicrotask,

@@ -3,8 +3,8 @@ import { expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createActor } from "xstate";
-import { generationMachine, STANDING } from "../../actors/generation/machine.ts";
-import { deadlineOf, freeze, leafOf, SNAPSHOT_VERSION, standingAsks, thaw } from "../../actors/generation/snapshot.ts";
+import { EFFECT_ON_ENTRY, generationMachine } from "../../actors/generation/machine.ts";
+import { deadlineOf, effectsOnRestore, freeze, leafOf, SNAPSHOT_VERSION, thaw } from "../../actors/generation/snapshot.ts";
 import { explore, PLANS } from "./explore.ts";
 
 /** What was frozen, and what a restored generation must wait for. */
@@ -18,7 +18,13 @@ const firstOfEachLeaf = (): Golden[] => {
     for (const { snapshot } of explore(plan).values()) {
       const leaf = leafOf(snapshot);
       if (snapshot.status !== "active" || found.has(leaf)) continue;
-      found.set(leaf, { leaf, plan: at, frozen: freeze(snapshot), asks: standingAsks(snapshot), deadline: deadlineOf(snapshot) });
+      found.set(leaf, {
+        leaf,
+        plan: at,
+        frozen: freeze(snapshot),
+        asks: effectsOnRestore(snapshot),
+        deadline: deadlineOf(snapshot),
+      });
     }
   return [...found.values()].sort((a, b) => (a.leaf < b.leaf ? -1 : 1));
 };
@@ -30,7 +36,7 @@ for (let version = 1; version <= SNAPSHOT_VERSION; version += 1) {
   const golden = JSON.parse(readFileSync(fileOf(version), "utf8")) as Golden[];
 
   test(`version ${version} has a snapshot of every resting state`, () => {
-    expect(golden.map(({ leaf }) => leaf)).toEqual(Object.keys(STANDING).sort());
+    expect(golden.map(({ leaf }) => leaf)).toEqual(Object.keys(EFFECT_ON_ENTRY).sort());
   });
 
   test.each(golden)(
@@ -43,7 +49,7 @@ for (let version = 1; version <= SNAPSHOT_VERSION; version += 1) {
       }).start();
       const restored = actor.getSnapshot();
       expect(leafOf(restored) as string).toBe(leaf);
-      expect(standingAsks(restored)).toEqual(asks as never);
+      expect(effectsOnRestore(restored)).toEqual(asks as never);
       expect(deadlineOf(restored)).toEqual(deadline as never);
       expect(freeze(restored)).toBe(frozen);
     },

@@ -1,12 +1,12 @@
 // Every reachable pair of situation and event, run through the real host and the real store, the money checked after each step.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { STANDING } from "../../actors/generation/machine.ts";
+import { EFFECT_ON_ENTRY } from "../../actors/generation/machine.ts";
 import { leafOf } from "../../actors/generation/snapshot.ts";
-import type { Ask, GenerationEvent } from "../../actors/generation/types.ts";
-import { Host, type HostParts, type Resting } from "../../actors/supervisor/actor-host.ts";
+import type { Effect, GenerationEvent } from "../../actors/generation/types.ts";
+import { ActorHost, type HostDeps, type Resting } from "../../actors/supervisor/actor-host.ts";
 import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
 import type { GenerationRecord, PlannedRoute } from "../../src/domain/types.ts";
-import type { StepOutcome } from "../../src/store/mutations.ts";
+import type { TransitionResult } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openHere } from "../store/open-store.ts";
 import {
@@ -92,12 +92,12 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
   let stepped = 0;
   let lost: string | null = null;
   let leaf = "queued";
-  let asks: Ask[] = [];
+  let asks: Effect[] = [];
   const reread = async (): Promise<Resting | undefined> => (await store.unfinished(seq - 1, 1))[0];
-  const parts: HostParts = {
+  const parts: HostDeps = {
     collectMs: COLLECT_MS,
     keepFilesMs: 1000,
-    post: async (deed) => (await store.commit([deed]))[0] as StepOutcome,
+    post: async (deed) => (await store.commit([deed]))[0] as TransitionResult,
     space: async () => undefined,
     nowMs: () => STARTED_AT_MS,
     reread,
@@ -116,7 +116,7 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
       lost = reason;
     },
   };
-  const host = new Host({ seq, id, accountSeq }, parts);
+  const host = new ActorHost({ seq, id, accountSeq }, parts);
   host.wake({ version: 0, plan, waitEndsAtMs: STARTED_AT_MS + WAIT_MS, snapshot: null });
   return {
     seq,
@@ -275,5 +275,5 @@ test("together the plans reach every state of the machine", () => {
   const reached = new Set(
     [...explored.values()].flatMap((plan) => [...plan.values()].map(({ snapshot }) => leafOf(snapshot) as string)),
   );
-  expect([...reached].sort()).toEqual([...Object.keys(STANDING), "succeeded", "failed"].sort());
+  expect([...reached].sort()).toEqual([...Object.keys(EFFECT_ON_ENTRY), "succeeded", "failed"].sort());
 });

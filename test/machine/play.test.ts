@@ -2,16 +2,16 @@
 import { expect, test } from "bun:test";
 import { chartOf } from "../../actors/chart/chart.ts";
 import { MACHINE_NAMES, MACHINES, type MachineName } from "../../actors/chart/machines.ts";
-import { newGame, offersOf, play, type Standing, stateOf, wait } from "../../actors/replay/playground.ts";
+import { newPlayground, offeredEvents, type PlaygroundState, play, stateOf, wait } from "../../actors/replay/playground.ts";
 import { situationOf } from "./explore.ts";
 
 /** Longer than anything waits in a sample. */
 const LONG_MS = 2 * 3_600_000;
-const isLate = ({ snapshot, nowMs }: Standing): boolean => {
+const isLate = ({ snapshot, nowMs }: PlaygroundState): boolean => {
   const { waitEndsAtMs = 0, openUntilMs = 0 } = snapshot.context as { waitEndsAtMs?: number; openUntilMs?: number };
   return nowMs >= Math.max(waitEndsAtMs, openUntilMs);
 };
-const keyOf = (machine: MachineName, standing: Standing) => {
+const keyOf = (machine: MachineName, standing: PlaygroundState) => {
   const { snapshot } = standing;
   const generation = snapshot as Parameters<typeof situationOf>[0];
   const situation =
@@ -23,7 +23,7 @@ const keyOf = (machine: MachineName, standing: Standing) => {
 
 /** Plays everything that is offered, everywhere it can be offered. */
 const playEverything = (machine: MachineName) => {
-  const found = new Map<string, Standing>([["", newGame(machine)]]);
+  const found = new Map<string, PlaygroundState>([["", newPlayground(machine)]]);
   const taken = new Set<string>();
   const faults: string[] = [];
   const states = new Set<string>();
@@ -31,7 +31,7 @@ const playEverything = (machine: MachineName) => {
     states.add(stateOf(standing));
     const later = wait(standing, LONG_MS);
     found.set(keyOf(machine, later), found.get(keyOf(machine, later)) ?? later);
-    for (const offered of offersOf(machine, standing)) {
+    for (const offered of offeredEvents(machine, standing)) {
       if (offered.answer === null) continue;
       const step = play(standing, offered);
       if (step.transition !== offered.answer) faults.push(`${offered.id} in ${step.from} takes ${step.transition}`);
@@ -62,8 +62,8 @@ test.each([...MACHINE_NAMES])(
 );
 
 test("an event that the machine has no answer to leaves it where it is", () => {
-  const standing = newGame("generation");
-  const refused = offersOf("generation", standing).filter(({ answer }) => answer === null);
+  const standing = newPlayground("generation");
+  const refused = offeredEvents("generation", standing).filter(({ answer }) => answer === null);
   expect(refused.length).toBeGreaterThan(10);
   for (const offered of refused) {
     const { transition, sayings, after } = play(standing, offered);
@@ -72,15 +72,15 @@ test("an event that the machine has no answer to leaves it where it is", () => {
 });
 
 test("a game is played to its end as a person would: a route fails, the next one delivers, one price is charged", () => {
-  let standing = newGame("generation");
+  let standing = newPlayground("generation");
   const told: string[] = [];
   for (const id of ["begun", "slotTaken", "accepted", "jobFailed", "begun", "slotTaken", "accepted", "announced", "collected"]) {
-    const offered = offersOf("generation", standing).find((each) => each.id === id && each.about === null);
+    const offered = offeredEvents("generation", standing).find((each) => each.id === id && each.about === null);
     if (!offered?.answer) throw new Error(`${id} is not offered in ${stateOf(standing)}`);
     const step = play(standing, offered);
     told.push(...step.sayings.flatMap((saying) => (saying.type === "note.capture" ? [`charged ${saying.credits}`] : [])));
     standing = step.after;
   }
   expect([stateOf(standing), told]).toEqual(["succeeded", ["charged 25"]]);
-  expect(offersOf("generation", standing).filter(({ answer }) => answer !== null)).toEqual([]);
+  expect(offeredEvents("generation", standing).filter(({ answer }) => answer !== null)).toEqual([]);
 });

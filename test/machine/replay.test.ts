@@ -1,7 +1,7 @@
 // Replaying a generation: the real machine over a real journal says what was written, line by line, and a journal that was changed is told.
 import { expect, test } from "bun:test";
 import { chartOf } from "../../actors/chart/chart.ts";
-import { makeStep } from "../../actors/generation/apply-event.ts";
+import { applyEvent } from "../../actors/generation/apply-event.ts";
 import { generationMachine } from "../../actors/generation/machine.ts";
 import { leafOf } from "../../actors/generation/snapshot.ts";
 import { beginning, tryEvent } from "../../actors/replay/dry-run.ts";
@@ -148,7 +148,7 @@ test("every way into every situation of the machine replays to itself", () => {
         const event = eventFor(variant, before, at);
         if (!event) throw new Error(`the path breaks at ${variant.type}`);
         const { after, sayings } = tryEvent(before, event);
-        const step = makeStep(1, journal.length + 1, event, before, after, sayings, 0);
+        const step = applyEvent(1, journal.length + 1, event, before, after, sayings, 0);
         before = after;
         if (step) journal.push({ ...step.deed });
       }

@@ -2,11 +2,11 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSpool } from "../../src/files/inline-spool.ts";
-import { openLocalFiles } from "../../src/files/local.ts";
+import { createSpool } from "../../src/files/inline-spool.ts";
+import { createLocalStorage } from "../../src/files/local.ts";
 import type { Files } from "../../src/files/port.ts";
 import { readAllowed } from "../../src/media/host-allowlist.ts";
-import { type MediaOptions, openMedia } from "../../src/media/media.ts";
+import { createMedia, type MediaOptions } from "../../src/media/media.ts";
 import type { Media } from "../../src/media/port.ts";
 import { testSandbox } from "../sandbox.ts";
 
@@ -75,10 +75,10 @@ export const inScene = async (options: Partial<MediaOptions>, act: (scene: Scene
     },
   });
   try {
-    const files = await openLocalFiles(dir);
-    const media = openMedia({
+    const files = await createLocalStorage(dir);
+    const media = createMedia({
       files,
-      spool: await openSpool(join(dir, "spool"), Date.now),
+      spool: await createSpool(join(dir, "spool"), Date.now),
       keyFor: () => ({}),
       allows: readAllowed("127.0.0.1"),
       allowsResult: () => false,

@@ -1,6 +1,6 @@
 // Measuring what a request links to: every kind, every way a server can be unhelpful, and bounds in bytes, requests and time.
 import { describe, expect, test } from "bun:test";
-import { Refusal } from "../../src/domain/api-errors.ts";
+import { ApiError } from "../../src/domain/api-errors.ts";
 import type { Measured, MediaKind, MediaLink } from "../../src/domain/types.ts";
 import { type Answer, honest, inScene, rangeless, type Scene, streaming } from "./fixture.ts";
 import { bmp, jpeg, mp3, mp4, png, wav, webp } from "./made.ts";
@@ -10,7 +10,7 @@ const measureOne = async (scene: Scene, kind: MediaKind, url: string, field = "i
   try {
     return (await scene.media.measure([{ field, url, kind }], "acc"))[0];
   } catch (error) {
-    if (error instanceof Refusal) return `${error.code} ${error.message}`;
+    if (error instanceof ApiError) return `${error.code} ${error.message}`;
     throw error;
   }
 };
@@ -147,7 +147,7 @@ describe("what is refused, naming the field", () => {
         kind: "image",
       }));
       const refused = await scene.media.measure(links, "acc").catch((error: unknown) => error);
-      expect(refused instanceof Refusal && refused.message).toStartWith("input.image_urls[1]: ");
+      expect(refused instanceof ApiError && refused.message).toStartWith("input.image_urls[1]: ");
     });
   });
 
@@ -290,7 +290,7 @@ describe("servers that lie", () => {
         kind: "image",
       }));
       const began = performance.now();
-      expect(await scene.media.measure(links, "acc").catch((error: unknown) => error instanceof Refusal)).toBe(true);
+      expect(await scene.media.measure(links, "acc").catch((error: unknown) => error instanceof ApiError)).toBe(true);
       expect(performance.now() - began).toBeLessThan(2000);
     });
   });

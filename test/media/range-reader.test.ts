@@ -1,6 +1,6 @@
 // A file on a server that sends a range and does not say how large the whole is: the whole is asked for instead.
 import { expect, test } from "bun:test";
-import { openRemote, READ_BUDGET } from "../../src/media/range-reader.ts";
+import { createRangeReader, READ_BUDGET } from "../../src/media/range-reader.ts";
 
 const BYTES = crypto.getRandomValues(new Uint8Array(60_000));
 const noSpool = () => Promise.reject(new Error("a file of this size is kept in memory"));
@@ -8,7 +8,7 @@ const unsized = () => new Response(BYTES.slice(0, 100), { status: 206, headers: 
 
 const open = (answer: (isRange: boolean) => Response) => {
   const asked: (string | undefined)[] = [];
-  const remote = openRemote(
+  const remote = createRangeReader(
     async ({ Range }) => {
       asked.push(Range);
       return { kind: "answered", response: answer(Range !== undefined) };

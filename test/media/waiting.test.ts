@@ -1,8 +1,8 @@
 // Standing in line to be read: each account on places of its own, on time of its own, and never the fault of the media.
 import { expect, test } from "bun:test";
-import { Refusal } from "../../src/domain/api-errors.ts";
+import { ApiError } from "../../src/domain/api-errors.ts";
 import type { MediaLink } from "../../src/domain/types.ts";
-import { openSandbox } from "../../src/media/sandbox/sandbox.ts";
+import { createSandbox } from "../../src/media/sandbox/sandbox.ts";
 import { honest, inScene, type Scene } from "./fixture.ts";
 import { mp4, png, wav } from "./made.ts";
 
@@ -15,7 +15,7 @@ const links = (scene: Scene, name: string, count: number): MediaLink[] =>
 const codeOf = (measuring: Promise<unknown>): Promise<unknown> =>
   measuring.then(
     () => "measured",
-    (fault: unknown) => (fault instanceof Refusal ? fault.code : fault),
+    (fault: unknown) => (fault instanceof ApiError ? fault.code : fault),
   );
 
 test("who waits too long for a place is told to come again; whoever has places to spare is read", async () => {
@@ -49,7 +49,7 @@ test("time in line does not count as time of reading", async () => {
 });
 
 test("a server that takes its time keeps no child from other files", async () => {
-  const one = openSandbox({ workers: 1, niceness: 0 });
+  const one = createSandbox({ workers: 1, niceness: 0 });
   await inScene({ sandbox: one }, async (scene) => {
     const asked: string[] = [];
     const [clip, sound] = [await mp4({ seconds: 30, index: "end", frameBytes: 4000 }), wav(3)];

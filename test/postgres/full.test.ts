@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { chownSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Deed, StoreFull } from "../../src/store/mutations.ts";
+import { type Mutation, StoreFull } from "../../src/store/mutations.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { connect } from "../../src/store/postgres/connections.ts";
 import { mountSmallDisk } from "../disk-faults/disks.ts";
@@ -37,7 +37,7 @@ describe.skipIf(typeof disk === "string")("a full database", () => {
     expect(fill.stderr.toString()).toContain("No space left");
 
     const body = JSON.stringify({ input: { prompt: Array.from({ length: 400 }, () => crypto.randomUUID()).join() }, model: "m" });
-    const batch = (): Deed[] => Array.from({ length: 20 }, () => admitDeed(account, { body, inProgressLimit: 100_000 }));
+    const batch = (): Mutation[] => Array.from({ length: 20 }, () => admitDeed(account, { body, inProgressLimit: 100_000 }));
     let written = 0;
     let fault: unknown;
     for (let round = 0; round < 100 && fault === undefined; round += 1)

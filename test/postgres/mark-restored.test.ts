@@ -1,7 +1,7 @@
 // A database that was brought back, by a restore or by a standby that was behind, and adopted: nothing that was bought since is bought again.
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "bun:test";
-import { openSimulator } from "../../src/simulator/simulator.ts";
-import { type StepDeed, StoreUnknown } from "../../src/store/mutations.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
+import { type ApplyTransition, StoreUnknown } from "../../src/store/mutations.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { connect } from "../../src/store/postgres/connections.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -43,7 +43,7 @@ onPostgres("a database that was brought back", () => {
       const clock = testClock(100);
       const database = await freshDatabase();
       const bucket = await openTestBucket(clock.nowMs);
-      const simulator = await openSimulator({ clock, kindOf: () => "image" });
+      const simulator = await createSimulator({ clock, kindOf: () => "image" });
       const front = openFront();
       onTestFinished(async () => {
         await front.stop();
@@ -69,7 +69,7 @@ onPostgres("a database that was brought back", () => {
       const first = await open(database.url, (store) => ({
         ...store,
         commit: async (deeds) => {
-          const isSending = deeds.some((deed) => deed.deed === "step" && (deed as StepDeed).event.type === "slotTaken");
+          const isSending = deeds.some((deed) => deed.deed === "step" && (deed as ApplyTransition).event.type === "slotTaken");
           if (!isSending) return await store.commit(deeds);
           died();
           throw new StoreUnknown("the process has died");

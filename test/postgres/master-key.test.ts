@@ -2,11 +2,11 @@
 import { afterAll, beforeEach, expect, onTestFinished, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openService } from "../../src/app/server.ts";
+import { createServer } from "../../src/app/server.ts";
 import { readSettings } from "../../src/config/load.ts";
 import { BadSetting } from "../../src/config/schema.ts";
-import { openKeyring } from "../../src/providers/credentials.ts";
-import { openVault } from "../../src/providers/vault.ts";
+import { createCredentials } from "../../src/providers/credentials.ts";
+import { createVault } from "../../src/providers/vault.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { openPostgresReads } from "../../src/store/postgres/read-only-client.ts";
 import { runHere } from "../cli/captured.ts";
@@ -48,7 +48,7 @@ onPostgres("the keys of providers", () => {
   };
   /** What a node with this directory reads, by account. */
   const openedAt = async (dir: string): Promise<Record<string, string>> =>
-    Object.fromEntries((await kept()).map((row) => [row.account, openVault(dir, true).open(row.account, row)]));
+    Object.fromEntries((await kept()).map((row) => [row.account, createVault(dir, true).open(row.account, row)]));
   const master = (dir: string) => readFileSync(join(dir, MASTER), "utf8");
   const copyMaster = (from: string, to: string) => copyFileSync(join(from, MASTER), join(to, MASTER));
 
@@ -97,7 +97,7 @@ onPostgres("the keys of providers", () => {
       expect.stringContaining(`copy ${one}/provider-keys.master to every node`),
     ]);
     const [row] = old;
-    expect(row && openVault(one, true).open(row.account, row)).toBe(FAL);
+    expect(row && createVault(one, true).open(row.account, row)).toBe(FAL);
 
     const bucket = await openTestBucket(() => Date.now());
     onTestFinished(bucket.close);
@@ -122,7 +122,7 @@ onPostgres("the keys of providers", () => {
       });
     const told: string[] = [];
     const telemetry = testTelemetry((event, { reason } = {}) => void (event === "effect failed" && told.push(String(reason))));
-    const service = await openService(settingsWith("first"), { simulate: false, telemetry });
+    const service = await createServer(settingsWith("first"), { simulate: false, telemetry });
     onTestFinished(async () => {
       await service.drain();
       await bucket.close();
@@ -140,10 +140,10 @@ onPostgres("the keys of providers", () => {
 });
 
 test("a running node that cannot open a key goes on with the one it had, takes all others, and says so once; a start is refused", () => {
-  const [here, there] = [openVault(freshDir(), true), openVault(freshDir(), true)];
+  const [here, there] = [createVault(freshDir(), true), createVault(freshDir(), true)];
   const rowOf = (vault: typeof here, account: string, key: string) => ({ account, ...vault.seal(account, key, []), setAtMs: 1 });
   const told: string[] = [];
-  const keyring = openKeyring({
+  const keyring = createCredentials({
     settings: () => readSettings({}),
     vault: here,
     told: (why) => told.push(why),
@@ -166,7 +166,7 @@ test("a running node that cannot open a key goes on with the one it had, takes a
 
 test("a directory of its own takes a key as before, whatever else it cannot open", () => {
   const [dir, other] = [freshDir(), freshDir()];
-  const lost = { account: "fal", ...openVault(other).seal("fal", FAL, []) };
-  const vault = openVault(dir);
+  const lost = { account: "fal", ...createVault(other).seal("fal", FAL, []) };
+  const vault = createVault(dir);
   expect(vault.open("replicate", vault.seal("replicate", REPLICATE, [lost]))).toBe(REPLICATE);
 });

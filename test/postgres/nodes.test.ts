@@ -1,7 +1,7 @@
 // Two nodes over one database: no balance is spent twice, nothing is written twice, and neither waits for the other for ever.
 import { expect, test } from "bun:test";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
-import type { AdmitDeed, Deed, DeedOutcome } from "../../src/store/mutations.ts";
+import type { AdmitGeneration, Mutation, MutationResult } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
   type Account,
@@ -22,9 +22,9 @@ import { onPostgres } from "./databases.ts";
 import { checkNodes, openNodes } from "./nodes.ts";
 
 /** Sends deeds one by one, every second one to the other node, all of them at once. */
-const atBoth = <D extends Deed>(nodes: readonly [Store, Store], deeds: readonly D[]) =>
+const atBoth = <D extends Mutation>(nodes: readonly [Store, Store], deeds: readonly D[]) =>
   Promise.all(deeds.map((deed, i) => commitOne(nodes[i % 2 === 0 ? 0 : 1], deed)));
-const kinds = (outcomes: readonly DeedOutcome[]): Record<string, number> =>
+const kinds = (outcomes: readonly MutationResult[]): Record<string, number> =>
   Object.fromEntries([...Map.groupBy(outcomes, ({ kind }) => kind)].map(([kind, all]) => [kind, all.length]));
 const balance = async (store: Store, { id }: Account) => {
   const row = await store.account(id);
@@ -82,14 +82,14 @@ onPostgres("two nodes", () => {
     const accounts: Account[] = [];
     for (let n = 0; n < 4; n += 1) accounts.push(await openAccount(nodes[0], 20_000));
     const ofAll = (from: number): Account[] => [...accounts.slice(from % 4), ...accounts.slice(0, from % 4)];
-    const work = async (store: Store, turn: number): Promise<DeedOutcome[]> => {
-      const told: DeedOutcome[] = [];
+    const work = async (store: Store, turn: number): Promise<MutationResult[]> => {
+      const told: MutationResult[] = [];
       for (let round = 0; round < 6; round += 1) {
         const order = ofAll(turn + round);
         // Accounts come in another order each time, and what is written alone is among what is written together.
         const admits = (turn % 2 === 0 ? order : order.toReversed()).map((account) => admitDeed(account));
         const credits = order.slice(0, 2).map(
-          ({ seq: accountSeq }): Deed => ({
+          ({ seq: accountSeq }): Mutation => ({
             deed: "credit",
             ...{ accountSeq, kind: "topup", credits: 5, note: "pack", reference: null, atMs: NOW_MS },
           }),
@@ -123,7 +123,10 @@ onPostgres("two nodes", () => {
       nodes.map(async (store, n) => {
         const admits = (n % 2 === 0 ? accounts : accounts.toReversed()).map((account) => admitDeed(account));
         await store.commit(admits);
-        for (const step of [(one: AdmitDeed) => startedDeed(one), (one: AdmitDeed) => capturedDeed(one.seq, 2, 1, PRICES.a)])
+        for (const step of [
+          (one: AdmitGeneration) => startedDeed(one),
+          (one: AdmitGeneration) => capturedDeed(one.seq, 2, 1, PRICES.a),
+        ])
           for (const deed of admits) await commitOne(store, step(deed));
       }),
     );

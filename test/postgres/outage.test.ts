@@ -1,7 +1,7 @@
 // A database that was away for longer than a lease costs no node: only who could reach it all along ends others.
 import { afterAll, expect, test } from "bun:test";
 import { connect } from "../../src/store/postgres/connections.ts";
-import { attend, openStreak } from "../../src/store/postgres/node-lease.ts";
+import { attend, createRenewalStreak } from "../../src/store/postgres/node-lease.ts";
 import { noteFormer } from "../../src/store/postgres/previous-lease.ts";
 import type { Store } from "../../src/store/store.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
@@ -22,7 +22,7 @@ const look = async ({ node }: Store) => {
 
 test("a streak is long after a third of a lease of renewals, and a gap of more than half a lease begins a new one", () => {
   let nowMs = 0;
-  const streak = openStreak(6000, () => nowMs);
+  const streak = createRenewalStreak(6000, () => nowMs);
   const at = (ms: number, isRenewed: boolean): boolean => {
     nowMs = ms;
     const isLong = streak.isLong();

@@ -1,10 +1,10 @@
 // A PostgreSQL server that is too old, keeps texts with a loss or is not there: the start says so in one line, and where it is.
 import { expect, test } from "bun:test";
-import { tell } from "../../src/cli/exit-codes.ts";
+import { messageOf } from "../../src/cli/exit-codes.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { adoptDatabase } from "../../src/store/postgres/mark-restored.ts";
 import { openPostgresReads } from "../../src/store/postgres/read-only-client.ts";
-import { awayOf } from "../../src/store/postgres/server-requirements.ts";
+import { unavailableError } from "../../src/store/postgres/server-requirements.ts";
 import { freshDatabase, onPostgres } from "./databases.ts";
 
 const faultOf = (work: Promise<unknown>): Promise<Error> =>
@@ -20,7 +20,7 @@ onPostgres("the server of a database", () => {
     expect(fault.message).toMatch(
       /^the database of GENROUTER_STORE__URL at [\w.]+:\d+ is PostgreSQL \d+; 99 or a newer one is needed$/,
     );
-    expect(await tell(fault)).toMatchObject({ exit: 2, code: "server_unfit", expected: true });
+    expect(await messageOf(fault)).toMatchObject({ exit: 2, code: "server_unfit", expected: true });
     const store = await openPostgresStore({ url: database.url, prepare: true, mode: "test" });
     await store.close();
     await database.drop();
@@ -43,7 +43,7 @@ test("A1, A13: a database that is not there is told with host and port, without 
 
 test.each(["42P05", "26000"])("A13: a pooler that answers %s is told with the setting that helps", (errno) => {
   const fault = Object.assign(new Error('prepared statement "P0" already exists'), { errno });
-  const { message } = awayOf("postgres://db.example.com/genrouter", "opened", fault);
+  const { message } = unavailableError("postgres://db.example.com/genrouter", "opened", fault);
   expect(message).toContain("at db.example.com:5432 cannot be opened");
   expect(message).toEndWith("; behind a pooler in transaction mode set GENROUTER_STORE__PREPARED=false");
 });

@@ -1,8 +1,8 @@
 // Connections that are gone without a word: reads on them are given up after a while and sent again over new ones, and none waits for ever.
 import { expect, test } from "bun:test";
-import { DatabaseAway } from "../../src/store/errors.ts";
+import { DatabaseUnavailable } from "../../src/store/errors.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
-import { openPool } from "../../src/store/postgres/connections.ts";
+import { createPool } from "../../src/store/postgres/connections.ts";
 import { isCollision, isLost } from "../../src/store/postgres/errors.ts";
 import { openAccount } from "../store/fixture.ts";
 import { freshDatabase, onPostgres } from "./databases.ts";
@@ -38,10 +38,10 @@ onPostgres("connections that are gone without a word", () => {
 
   test("a read that takes too long twice is told as a database that is away, and those beside it are answered", async () => {
     const { url, drop } = await freshDatabase();
-    const pool = openPool({ url, prepare: true }, READERS, LONGEST_READ_MS);
+    const pool = createPool({ url, prepare: true }, READERS, LONGEST_READ_MS);
     const slow = pool.query("SELECT 1 AS one FROM pg_sleep(30)").catch((fault: unknown) => fault);
     const beside = pool.query("SELECT 2 AS two FROM pg_sleep(0.6)");
-    expect(await slow).toBeInstanceOf(DatabaseAway);
+    expect(await slow).toBeInstanceOf(DatabaseUnavailable);
     expect(await beside).toEqual([{ two: 2 }]);
     expect(await pool.query("SELECT 3 AS three")).toEqual([{ three: 3 }]);
     await pool.close();

@@ -1,7 +1,7 @@
 // A commit whose answer was lost: the store finds out what became of it, and whatever that is, it is written once.
 import { afterEach, describe, expect, test } from "bun:test";
-import { DatabaseAway } from "../../src/store/errors.ts";
-import { type AdmitDeed, StoreUnknown } from "../../src/store/mutations.ts";
+import { DatabaseUnavailable } from "../../src/store/errors.ts";
+import { type AdmitGeneration, StoreUnknown } from "../../src/store/mutations.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
@@ -77,7 +77,7 @@ onPostgres("a commit without an answer", () => {
 
     test("of a batch each deed has the outcome that was written", async () => {
       const { store, beside, proxy, account } = await scene();
-      const deeds: AdmitDeed[] = Array.from({ length: 12 }, () => admitDeed(account));
+      const deeds: AdmitGeneration[] = Array.from({ length: 12 }, () => admitDeed(account));
       breakOn(proxy);
       const kinds = (await store.commit(deeds)).map(({ kind }) => kind);
       expect(kinds).toEqual([...Array(9).fill("admitted"), ...Array(3).fill("insufficient_credits")]);
@@ -146,7 +146,7 @@ onPostgres("a server that is ended at once and started again", () => {
     const fault = await store.unfinished(0, 1).catch((caught: unknown) => caught);
     // Whatever becomes of this test, others need the server.
     await database.server.start();
-    expect(fault).toBeInstanceOf(DatabaseAway);
+    expect(fault).toBeInstanceOf(DatabaseUnavailable);
     expect(String(fault)).toMatch(
       /^DatabaseAway: the database of GENROUTER_STORE__URL at 127\.0\.0\.1:\d+ cannot be read: [^\n]+$/,
     );
@@ -162,7 +162,7 @@ onPostgres("a server that is ended at once and started again", () => {
     const open = () => openPostgresStore({ url: database.url, prepare: true, mode: "test", readers: 2 });
     const stores = [await open(), await open()] as const;
     const account = await openAccount(stores[0], CREDITS);
-    const acknowledged: AdmitDeed[] = [];
+    const acknowledged: AdmitGeneration[] = [];
     let isOver = false;
     const stream = async (store: Store): Promise<void> => {
       while (!isOver) {

@@ -9,9 +9,9 @@ import { writeCatalogue } from "../../src/torture/crash/catalogue.ts";
 import type { ClientPlan } from "../../src/torture/crash/client.ts";
 import { readClientLog } from "../../src/torture/crash/client-log.ts";
 import { type Child, entry, freePort, type Genrouter, start } from "../../src/torture/crash/processes.ts";
-import { MISCHIEF } from "../../src/torture/crash/provider-fault-plan.ts";
-import { openSubmissions } from "../../src/torture/crash/provider-log.ts";
-import { makePeace } from "../../src/torture/crash/quiesce.ts";
+import { PROVIDER_FAULT_PLAN } from "../../src/torture/crash/provider-fault-plan.ts";
+import { createProviderLog } from "../../src/torture/crash/provider-log.ts";
+import { quiesce } from "../../src/torture/crash/quiesce.ts";
 import {
   endow,
   type ServicePlace,
@@ -93,14 +93,14 @@ export const runCuts = async (plan: CutsPlan): Promise<CutsEnd> => {
   const keys = tenants.map(({ key }) => key);
   const simulatorPlace: SimulatorPlace = { port: await freePort(), speed: SPEED, log: join(plan.dir, "simulator.log"), seed };
   const simulator = await startSimulator(genrouter, simulatorPlace);
-  await simulator.rule(...MISCHIEF);
+  await simulator.rule(...PROVIDER_FAULT_PLAN);
   const quiet = { GENROUTER_LOG__LEVEL: "error", GENROUTER_CATALOGUE__DIR: writeCatalogue(join(plan.dir, "catalogue"), true) };
   const place: ServicePlace = { dir, simulatorUrl: simulator.url, speed: SPEED, port: await freePort(), env: quiet };
   const url = `http://127.0.0.1:${place.port}`;
   const client: ClientPlan = { urls: [url], log: join(plan.dir, "client.log"), seed, workers: WORKERS, keys, round: 0 };
   const disk = openPowerDisk(dir, say, plan.deaf);
   const plugged = (): ServicePlace => ({ ...place, env: { ...quiet, ...disk.plug() } });
-  const submissions = openSubmissions(simulatorPlace.log);
+  const submissions = createProviderLog(simulatorPlace.log);
   const look = openLook(dir, tenants);
   const missing: Missing = { acknowledged: [], ends: [], journal: [], files: [], invariants: [] };
   const figures: CutsFigures = {
@@ -167,7 +167,7 @@ export const runCuts = async (plan: CutsPlan): Promise<CutsEnd> => {
   await simulator.child.ended;
   const checks: Check[] = [];
   if (plan.isAudited && isWhole()) {
-    const peace = await makePeace({ genrouter, places: [place], simulatorPlace, tenants, client });
+    const peace = await quiesce({ genrouter, places: [place], simulatorPlace, tenants, client });
     const { stored, shown, balances } = peace;
     checks.push(
       ...auditAll({ tenants, client: peace.client, submissions: submissions.all(), stored, shown, balances }),

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { StoredFile } from "../../src/domain/types.ts";
-import { placeOf } from "../../src/files/local.ts";
+import { pathOfFile } from "../../src/files/local.ts";
 import type { Submission } from "../../src/simulator/log.ts";
 import type { StoreReads } from "../../src/store/store.ts";
 import type { ClientLine } from "../../src/torture/crash/client-log.ts";
@@ -19,7 +19,7 @@ export type Told = { client: readonly ClientLine[]; submissions: readonly Submis
 
 /** Why a stored file cannot be what it was; undefined when it is. */
 const fileFault = (dir: string, id: string, { n, sha256 }: StoredFile): string | undefined => {
-  const path = join(dir, "files", placeOf(id, n));
+  const path = join(dir, "files", pathOfFile(id, n));
   if (!existsSync(path)) return `${id}: file ${n} is not there`;
   const found = createHash("sha256").update(readFileSync(path)).digest("hex");
   return found === sha256 ? undefined : `${id}: file ${n} is another than was kept`;

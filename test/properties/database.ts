@@ -1,8 +1,8 @@
 // The real store over one connection in memory, opened from an image, with commits that can be made to fail at any statement.
 import { Database, type SQLQueryBindings } from "bun:sqlite";
-import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
+import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
 import { pack } from "../../src/store/sql/serialized-mutations.ts";
-import { type Batch, openBatch } from "../../src/store/sqlite/batch.ts";
+import { type Batch, createBatchRunner } from "../../src/store/sqlite/batch.ts";
 import { ownDatabase } from "../../src/store/sqlite/initialize.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
 import { verifyAll } from "../../src/store/sqlite/verify/all.ts";
@@ -84,9 +84,9 @@ const failing = (db: Database) => {
 };
 
 /** An empty database as its owner leaves it, made once; every run starts from a copy of it. */
-export const prepareImage = (fill: (commit: (deed: Deed) => DeedOutcome) => void): Uint8Array => {
+export const prepareImage = (fill: (commit: (deed: Mutation) => MutationResult) => void): Uint8Array => {
   const db = openWriter(":memory:");
-  const batch = openBatch(db, ownDatabase(db, ":memory:", "test", 0));
+  const batch = createBatchRunner(db, ownDatabase(db, ":memory:", "test", 0));
   fill((deed) => batch([pack(deed)])[0] ?? { kind: "refused", reason: "no outcome" });
   const image = db.serialize();
   db.close();
@@ -94,7 +94,7 @@ export const prepareImage = (fill: (commit: (deed: Deed) => DeedOutcome) => void
 };
 
 /** What a commit came to: outcomes, or what the store threw; and whether the fault came into it. */
-export type Committed = { struck: boolean; outcomes: DeedOutcome[] | "full" | "unknown" };
+export type Committed = { struck: boolean; outcomes: MutationResult[] | "full" | "unknown" };
 
 export class PropertyStore {
   db: Database;
@@ -108,7 +108,7 @@ export class PropertyStore {
     this.faults = opened.faults;
   }
 
-  commit(deeds: readonly Deed[], fault: Fault | null = null): Committed {
+  commit(deeds: readonly Mutation[], fault: Fault | null = null): Committed {
     this.faults.plan(fault);
     const outcomes = this.outcomesOf(deeds);
     const struck = this.faults.hasStruck();
@@ -134,7 +134,7 @@ export class PropertyStore {
     this.db.close();
   }
 
-  private outcomesOf(deeds: readonly Deed[]): Committed["outcomes"] {
+  private outcomesOf(deeds: readonly Mutation[]): Committed["outcomes"] {
     try {
       return this.batch(deeds.map(pack));
     } catch (thrown) {
@@ -150,6 +150,6 @@ export class PropertyStore {
     db.run("PRAGMA foreign_keys = 1");
     const epoch = ownDatabase(db, ":memory:", "test", 0);
     const faults = failing(db);
-    return { db, batch: openBatch(db, epoch), faults };
+    return { db, batch: createBatchRunner(db, epoch), faults };
   }
 }

@@ -1,11 +1,11 @@
 // The race for the last credit: submissions at once through the real corridor and ledger, every wait between them scheduled.
 import fc from "fast-check";
-import { openLedger } from "../../actors/ledger.ts";
-import { Refusal } from "../../src/domain/api-errors.ts";
+import { createLedger } from "../../actors/ledger.ts";
+import { ApiError } from "../../src/domain/api-errors.ts";
 import { fingerprintOf } from "../../src/domain/idempotency.ts";
 import { newGeneration, newId } from "../../src/domain/ids.ts";
 import type { Caller } from "../../src/domain/types.ts";
-import { type Accepted, openCorridor } from "../../src/generations/submit.ts";
+import { createSubmit, type SubmitResult } from "../../src/generations/submit.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testClock } from "../clock.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
@@ -43,7 +43,7 @@ const openRace = (store: Store, scheduler: fc.Scheduler) => {
   const clock = testClock(0, NOW_MS);
   const turn = (label: string) => scheduler.schedule(Promise.resolve(), label);
   const faults: unknown[] = [];
-  const ledger = openLedger({
+  const ledger = createLedger({
     clock,
     soon: (then) => void turn("soon").then(then),
     commit: async (deeds) => {
@@ -57,7 +57,7 @@ const openRace = (store: Store, scheduler: fc.Scheduler) => {
     full: () => faults.push("full"),
     defect: (fault) => faults.push(fault),
   });
-  const submit = openCorridor({
+  const submit = createSubmit({
     reads: {
       generationByKey: async (accountSeq, key) => {
         const found = await store.generationByKey(accountSeq, key);
@@ -82,7 +82,7 @@ const openRace = (store: Store, scheduler: fc.Scheduler) => {
   return { submit, faults };
 };
 
-type Answer = { key: number | null; body: number } & ({ accepted: Accepted } | { code: string });
+type Answer = { key: number | null; body: number } & ({ accepted: SubmitResult } | { code: string });
 
 const answersOf = async ({ submissions, scheduler, limit }: Race, store: Store, caller: Caller) => {
   const { submit, faults } = openRace(store, scheduler);
@@ -102,7 +102,7 @@ const answersOf = async ({ submissions, scheduler, limit }: Race, store: Store, 
     return submit(order).then(
       (accepted): Answer => ({ key, body, accepted }),
       (fault: unknown): Answer => {
-        if (fault instanceof Refusal) return { key, body, code: fault.code };
+        if (fault instanceof ApiError) return { key, body, code: fault.code };
         throw fault;
       },
     );

@@ -1,7 +1,7 @@
 // A model of the books: two maps and big integers. It says what the store must answer to a move, and what is then in the tables.
 
 import type { AttemptState } from "../../src/domain/types.ts";
-import type { Deed } from "../../src/store/mutations.ts";
+import type { Mutation } from "../../src/store/mutations.ts";
 import { capturedDeed, NOW_MS, PRICES, releasedDeed, startedDeed, stepDeed } from "../store/fixture.ts";
 import { type AccountModel, NEW_ACCOUNT, settleDebt } from "./ledger-account.ts";
 import { MOST_CREDITS, type Move } from "./ledger-moves.ts";
@@ -43,7 +43,7 @@ export const emptyModel = (round: number): Model => ({
 });
 
 /** A deed, and what the store must answer: the kind, and how much a credit moved. `touched` is the generation to look at. */
-export type Predicted = { deed: Deed; kind: string; credits?: number; touched?: number };
+export type Predicted = { deed: Mutation; kind: string; credits?: number; touched?: number };
 
 const priceOf = (n: number): number => PRICES[ROUTES[n - 1] ?? "a"];
 const UNDER_WAY: readonly AttemptState[] = ["intent", "sending", "accepted"];
@@ -72,7 +72,7 @@ const isWithin = (model: Model, accountSeq: number, reserved: bigint): boolean =
 const predictLimit = (model: Model, asked: Extract<Move, { move: "limit" }>): Predicted => {
   const accountSeq = seqOf(model, asked.account);
   const limits = { day: asked.day, week: null, month: null };
-  const deed: Deed = { deed: "set-key", keyId: `key_${accountSeq}`, limits, atMs: NOW_MS };
+  const deed: Mutation = { deed: "set-key", keyId: `key_${accountSeq}`, limits, atMs: NOW_MS };
   if (asked.day === 0) return { deed, kind: "refused" };
   const balance = balanceOf(model, accountSeq);
   balance.dayLimit = asked.day;
@@ -87,7 +87,7 @@ const predictCredit = (model: Model, asked: Extract<Move, { move: "topUp" | "adj
   const { credits, reference } = asked;
   const accountSeq = seqOf(model, asked.account);
   const kind = asked.move === "topUp" ? "topup" : "adjust";
-  const deed: Deed = {
+  const deed: Mutation = {
     deed: "credit",
     accountSeq,
     kind,
@@ -223,7 +223,7 @@ const predictRelease = (model: Model, one: GenerationModel): Predicted => {
 const predictMark = (one: GenerationModel, asked: Extract<Move, { move: "mark" }>): Predicted => {
   const { n, as } = asked;
   const change = as === "over" ? { n, watchUntilMs: null } : { n, state: as };
-  const deed: Deed = { deed: "mark-attempt", seq: one.seq, atMs: NOW_MS + 900_000, change };
+  const deed: Mutation = { deed: "mark-attempt", seq: one.seq, atMs: NOW_MS + 900_000, change };
   const state = one.attempts[n - 1];
   const hasJob = state !== undefined && state !== "intent" && state !== "cancelled";
   const mayBe = as === "over" ? state !== undefined : as === "late" ? hasJob && state !== "delivered" : state === "delivered";

@@ -3,7 +3,7 @@
 import { fingerprintOf } from "../../src/domain/idempotency.ts";
 import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
-import type { AdmitDeed } from "../../src/store/mutations.ts";
+import type { AdmitGeneration } from "../../src/store/mutations.ts";
 import { NOW_MS, PRICES } from "../store/fixture.ts";
 import { prepareImage } from "./database.ts";
 
@@ -29,7 +29,7 @@ export const ledgerImage = (): Uint8Array =>
 export type Wish = { accountSeq: number; routes: number; key: number | null; body: number; limit: number };
 
 /** The deed of a submission that may run on the first `routes` routes; `again` names an existing row. */
-export const submissionOf = (wish: Wish, again?: { seq: number; id: string }): AdmitDeed => {
+export const submissionOf = (wish: Wish, again?: { seq: number; id: string }): AdmitGeneration => {
   const seq = again?.seq ?? newGenerationSeq(NOW_MS);
   const prices = Object.entries(PRICES).slice(0, wish.routes);
   const request: JsonObject = { input: { prompt: "a fox in the snow" }, n: wish.body };

@@ -1,7 +1,7 @@
 // The ledger's property: after every commit the tables are the model's, whatever was asked, refused, failed or restarted.
 import type { Statement } from "bun:sqlite";
 import { isDeepStrictEqual } from "node:util";
-import type { DeedOutcome } from "../../src/store/mutations.ts";
+import type { MutationResult } from "../../src/store/mutations.ts";
 import { type Fault, PropertyStore } from "./database.ts";
 import type { AccountModel } from "./ledger-account.ts";
 import { emptyModel, type GenerationModel, type Model, type Predicted, predict, spentOf } from "./ledger-model.ts";
@@ -84,7 +84,7 @@ const openTables = (image: Uint8Array) => {
 };
 type Tables = ReturnType<typeof openTables>;
 
-const agreeOutcomes = (moves: readonly Move[], predicted: readonly Predicted[], outcomes: readonly DeedOutcome[]): void => {
+const agreeOutcomes = (moves: readonly Move[], predicted: readonly Predicted[], outcomes: readonly MutationResult[]): void => {
   for (const [index, { kind, credits, touched }] of predicted.entries()) {
     const outcome = outcomes[index];
     const about = `the answer to ${JSON.stringify(moves[index])}`;

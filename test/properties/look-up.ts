@@ -1,10 +1,10 @@
 // The property of the look-up: of a list that comes in pages, by clocks that may differ, only what is sure is found or absent.
 import fc from "fast-check";
-import { openClaims } from "../../src/providers/job-claims.ts";
-import { lookUp } from "../../src/providers/job-lookup.ts";
+import { createJobClaims } from "../../src/providers/job-claims.ts";
+import { lookUpJob } from "../../src/providers/job-lookup.ts";
 import { CLOCK_SLACK_MS } from "../../src/providers/list-match.ts";
 import type { FindOutcome } from "../../src/providers/port.ts";
-import type { Desk } from "../../src/providers/provider-client.ts";
+import type { ProviderClient } from "../../src/providers/provider-client.ts";
 import type { Property } from "./property.ts";
 
 type Entry = { match: "certain" | "equal" | "possible"; isAnothers: boolean };
@@ -72,11 +72,11 @@ const playList = async (list: readonly Page[]): Promise<void> => {
       return { kind: "answered", response: { status: 200, headers, json: at, text: "" } };
     },
   };
-  const outcome: FindOutcome = await lookUp(
-    desk as unknown as Desk,
+  const outcome: FindOutcome = await lookUpJob(
+    desk as unknown as ProviderClient,
     {
       context: { ref: "ref-1", endpoint: "", options: {}, baseUrl: "", input: { raw: {}, filled: {} } },
-      ...{ sentAtMs: NOW_MS - 1000, timeoutMs: 60_000, claims: openClaims() },
+      ...{ sentAtMs: NOW_MS - 1000, timeoutMs: 60_000, claims: createJobClaims() },
       isOwned: async (_, jobId) => owned.has(jobId),
       bornMs: 0,
       onlyMarked: false,

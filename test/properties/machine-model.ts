@@ -1,5 +1,5 @@
 // What must hold of a generation after every event, said without the machine: its money, its attempts, its one deadline.
-import type { Command, GenerationRecord, PlannedRoute } from "../../src/domain/types.ts";
+import type { Deadline, GenerationRecord, PlannedRoute } from "../../src/domain/types.ts";
 import { COLLECT_MS, STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
 
 export const CREDITS = 10_000;
@@ -36,7 +36,7 @@ const BY: Readonly<Record<string, readonly string[]>> = {
 /** What the store has of a generation. */
 export type Seen = {
   record: Pick<GenerationRecord, "status" | "quotedCredits" | "reservedCredits" | "costCredits" | "attempts" | "completedAtMs">;
-  commands: readonly Command[];
+  commands: readonly Deadline[];
   attempts: readonly { n: number; state: string; price: number; route: string; watchUntilMs: number | null }[];
   movements: readonly { kind: string; credits: number }[];
   account: { available: number; held: number; charged: number; inProgress: number };
@@ -60,7 +60,7 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
 
   const isFetching = (state: string) => state.startsWith("running.collecting") || state === "running.confirming.result";
   /** The one deadline: until something was sent the waiting time, then the route's time from its first sending, then collecting's. */
-  const deadlineOf = (n: number): Command | null => {
+  const deadlineOf = (n: number): Deadline | null => {
     if (leaf === "queued") return { kind: "start", n: 0, dueAtMs: WAIT_ENDS_AT_MS };
     if (leaf === "running.awaitingSeat") return { kind: "seat", n: 0, dueAtMs: WAIT_ENDS_AT_MS };
     if (leaf === "running.parked" || leaf === "succeeded" || leaf === "failed") return null;

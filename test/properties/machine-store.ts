@@ -1,7 +1,7 @@
 // The store of the machine's property: an account for each life, and everything of a generation read in one go.
 
-import type { Command, PlannedRoute } from "../../src/domain/types.ts";
-import type { StepDeed, StepOutcome, Unfinished } from "../../src/store/mutations.ts";
+import type { Deadline, PlannedRoute } from "../../src/domain/types.ts";
+import type { ApplyTransition, OpenGeneration, TransitionResult } from "../../src/store/mutations.ts";
 import { attemptReads } from "../../src/store/sql/queries/attempts.ts";
 import { generationReads } from "../../src/store/sql/queries/generations.ts";
 import { recoveryReads } from "../../src/store/sql/queries/recovery.ts";
@@ -54,7 +54,7 @@ export const openMachineStore = (image: Uint8Array) => {
     `SELECT status, quoted_credits AS quotedCredits, reserved_credits AS reservedCredits, cost_credits AS costCredits, attempts,
        completed_at_ms AS completedAtMs FROM generation WHERE seq = ?1`,
   );
-  const commands = db.prepare<Command, [number]>("SELECT kind, n, due_at_ms AS dueAtMs FROM command WHERE seq = ?1");
+  const commands = db.prepare<Deadline, [number]>("SELECT kind, n, due_at_ms AS dueAtMs FROM command WHERE seq = ?1");
   const attempts = db.prepare<Seen["attempts"][number], [number]>(
     "SELECT n, state, price_credits AS price, route_id AS route, watch_until_ms AS watchUntilMs FROM attempt WHERE seq = ?1 ORDER BY n",
   );
@@ -94,8 +94,8 @@ export const openMachineStore = (image: Uint8Array) => {
       });
       if (admitted.kind !== "admitted") throw new Error(`not admitted: ${JSON.stringify(admitted)}`);
     },
-    step: (deed: StepDeed): StepOutcome => one(deed) as StepOutcome,
-    resting: async (seq: number): Promise<Unfinished | undefined> => {
+    step: (deed: ApplyTransition): TransitionResult => one(deed) as TransitionResult,
+    resting: async (seq: number): Promise<OpenGeneration | undefined> => {
       const [found] = await unfinished(seq - 1, 1);
       return found?.seq === seq ? found : undefined;
     },

@@ -1,26 +1,26 @@
 // The machine's property: whatever it is told, through the real host and store, its books, history and deadline stay lawful.
 import { type Actor, createActor } from "xstate";
-import { makeStep } from "../../actors/generation/apply-event.ts";
+import { applyEvent } from "../../actors/generation/apply-event.ts";
 import { generationMachine } from "../../actors/generation/machine.ts";
 import {
   deadlineOf,
+  effectsOnRestore,
   eventOf,
   freeze,
   type GenerationSnapshot,
   isStaleDeadline,
   leafOf,
-  standingAsks,
   thaw,
 } from "../../actors/generation/snapshot.ts";
-import type { GenerationEvent, Saying } from "../../actors/generation/types.ts";
-import { Host, type HostParts } from "../../actors/supervisor/actor-host.ts";
-import { LAST_LOOK_MS, mayLook } from "../../actors/supervisor/deadline-grace.ts";
-import { takeUp } from "../../actors/supervisor/restore.ts";
+import type { GenerationEvent, MachineOutput } from "../../actors/generation/types.ts";
+import { ActorHost, type HostDeps } from "../../actors/supervisor/actor-host.ts";
+import { DEADLINE_GRACE_MS, hasGrace } from "../../actors/supervisor/deadline-grace.ts";
+import { restoreGeneration } from "../../actors/supervisor/restore.ts";
 import { MAY_HAVE_DELIVERED } from "../../src/admin/generations.ts";
 import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
 import type { PlannedRoute } from "../../src/domain/types.ts";
-import { openAttempts } from "../../src/generations/attempt-cache.ts";
-import { type StepDeed, StoreFull, StoreUnknown, type Unfinished } from "../../src/store/mutations.ts";
+import { createAttemptCache } from "../../src/generations/attempt-cache.ts";
+import { type ApplyTransition, type OpenGeneration, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
 import { COLLECT_MS, STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
 import { type CommitEnd, eventOfMove, type MachineLife, type MachineMove, machineLives, PLANS } from "./machine-lives.ts";
 import { openMachineModel } from "./machine-model.ts";
@@ -35,7 +35,7 @@ const same = (what: string, seen: unknown, wanted: unknown): void => {
 
 /** The same machine, told the same, that was never frozen, put away or restored. */
 const openTwin = (seq: number, plan: readonly PlannedRoute[]) => {
-  const sayings: Saying[] = [];
+  const sayings: MachineOutput[] = [];
   const input = { plan, waitEndsAtMs: STARTED_AT_MS + WAIT_MS, collectMs: COLLECT_MS };
   const actor: Actor<typeof generationMachine> = createActor(generationMachine, { input });
   actor.start();
@@ -46,7 +46,7 @@ const openTwin = (seq: number, plan: readonly PlannedRoute[]) => {
     tell: (event: GenerationEvent) => {
       const before = actor.getSnapshot();
       actor.send(event);
-      const step = makeStep(seq, version + 1, event, before, actor.getSnapshot(), sayings.splice(0), KEEP_FILES_MS);
+      const step = applyEvent(seq, version + 1, event, before, actor.getSnapshot(), sayings.splice(0), KEEP_FILES_MS);
       if (step) version += 1;
       return step;
     },
@@ -54,12 +54,12 @@ const openTwin = (seq: number, plan: readonly PlannedRoute[]) => {
 };
 
 /** A process that restores a generation restarts no deadline; one that is due within the time of a last look leaves that time for it. */
-const checkTakenUp = (found: Unfinished, nowMs: number): void => {
+const checkTakenUp = (found: OpenGeneration, nowMs: number): void => {
   if (found.snapshot === null) return;
-  const deadline = takeUp(found, found.snapshot, nowMs, nowMs).deadlineFrom(nowMs);
+  const deadline = restoreGeneration(found, found.snapshot, nowMs, nowMs).deadlineFrom(nowMs);
   const { deadline: stored } = found;
-  const isDueSoon = stored !== null && mayLook(stored) && stored.dueAtMs > nowMs && stored.dueAtMs <= nowMs + LAST_LOOK_MS;
-  same("the deadline taken up", deadline, isDueSoon ? { ...stored, dueAtMs: nowMs + LAST_LOOK_MS } : stored);
+  const isDueSoon = stored !== null && hasGrace(stored) && stored.dueAtMs > nowMs && stored.dueAtMs <= nowMs + DEADLINE_GRACE_MS;
+  same("the deadline taken up", deadline, isDueSoon ? { ...stored, dueAtMs: nowMs + DEADLINE_GRACE_MS } : stored);
 };
 
 /** What stands behind the memory of attempts, so that only what is in it is found. */
@@ -68,8 +68,8 @@ const NOWHERE = { attempt: async () => undefined, orderedOf: async () => null };
 /** What is in memory of the attempts that a step changed is what is on disk. */
 const checkRemembered = async (
   store: MachineStore,
-  attempts: ReturnType<typeof openAttempts>,
-  { seq, attemptChanges }: StepDeed,
+  attempts: ReturnType<typeof createAttemptCache>,
+  { seq, attemptChanges }: ApplyTransition,
 ) => {
   for (const { n } of attemptChanges) {
     const remembered = await attempts.find(seq, n);
@@ -83,13 +83,13 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
   const seq = newGenerationSeq(STARTED_AT_MS);
   const id = generationId(seq);
   store.admit({ seq, id, accountSeq, plan });
-  let posted: StepDeed | null = null;
+  let posted: ApplyTransition | null = null;
   let asks: unknown = [];
   let end: CommitEnd | null = null;
   let nowMs = STARTED_AT_MS;
   let lost: string | null = null;
-  let attempts = openAttempts(NOWHERE);
-  const parts: HostParts = {
+  let attempts = createAttemptCache(NOWHERE);
+  const parts: HostDeps = {
     collectMs: COLLECT_MS,
     keepFilesMs: KEEP_FILES_MS,
     post: async (deed) => {
@@ -125,7 +125,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
   const wake = async (nowMs: number) => {
     const resting = await store.resting(seq);
     if (resting) checkTakenUp(resting, nowMs);
-    const woken = new Host({ seq, id, accountSeq }, parts);
+    const woken = new ActorHost({ seq, id, accountSeq }, parts);
     if (resting) woken.wake(resting);
     else woken.end();
     return woken;
@@ -145,7 +145,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
       end = null;
       if (lost?.startsWith("planted")) {
         host = await wake(event.atMs);
-        attempts = openAttempts(NOWHERE);
+        attempts = createAttemptCache(NOWHERE);
       } else if (lost !== null) throw new Error(`the host gave up: ${lost}`);
       else if (posted) await checkRemembered(store, attempts, posted);
       lost = null;
@@ -154,7 +154,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
     crash: async (nowMs: number) => {
       host.end();
       host = await wake(nowMs);
-      attempts = openAttempts(NOWHERE);
+      attempts = createAttemptCache(NOWHERE);
     },
     putAway: () => void host.putAway(),
   };
@@ -196,7 +196,7 @@ const checkRestorable = (frozen: string, plan: readonly PlannedRoute[], wanted: 
   const restored = thaw(frozen, plan);
   same("a snapshot through JSON", freeze(restored), frozen);
   same("where it is", leafOf(restored), leafOf(wanted));
-  same("what it asks for again", standingAsks(restored), standingAsks(wanted));
+  same("what it asks for again", effectsOnRestore(restored), effectsOnRestore(wanted));
   same("its deadline", deadlineOf(restored), deadlineOf(wanted));
 };
 
@@ -241,7 +241,7 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
     if (step.deed.snapshot === null) return;
     checkRestorable(step.deed.snapshot, plan, after);
     // What may still deliver is asked about again after every restart.
-    const asked = standingAsks(after).flatMap((ask) => ("n" in ask ? [ask.n] : []));
+    const asked = effectsOnRestore(after).flatMap((ask) => ("n" in ask ? [ask.n] : []));
     const unasked = seen.attempts.filter(({ n: watched, watchUntilMs }) => watchUntilMs !== null && !asked.includes(watched));
     same("attempts watched and not asked about after a restart", unasked, []);
   };

@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { Attempt } from "../../src/domain/types.ts";
-import type { EffectsParts } from "../../src/effects/deps.ts";
-import { openFinding } from "../../src/effects/job-lookup.ts";
-import { openAsking } from "../../src/effects/poll.ts";
-import { openErrands } from "../../src/effects/task-runner.ts";
+import type { EffectsDeps } from "../../src/effects/deps.ts";
+import { createJobLookup } from "../../src/effects/job-lookup.ts";
+import { createPoll } from "../../src/effects/poll.ts";
+import { createTaskRunner } from "../../src/effects/task-runner.ts";
 import type { FindOutcome, PollOutcome } from "../../src/providers/port.ts";
 import type { Property } from "./property.ts";
 
@@ -203,12 +203,12 @@ const playTalk = async (talk: Talk): Promise<void> => {
     restored: null,
     media: { keepInline: async (_: string, results: unknown[]) => results },
     report: (_: number, event: GenerationEvent) => told.push(event),
-  } as unknown as EffectsParts;
-  const errands = openErrands(clock, (_, __, ___, fault) => faults.push(fault));
-  const finding = openFinding(parts);
+  } as unknown as EffectsDeps;
+  const errands = createTaskRunner(clock, (_, __, ___, fault) => faults.push(fault));
+  const finding = createJobLookup(parts);
   begin();
   if (talk.isOwn) finding.answerLost(1, 1);
-  openAsking(parts, errands, finding)[talk.asks](1, 1);
+  createPoll(parts, errands, finding)[talk.asks](1, 1);
 
   for (let steps = 0; told.length === 0 && steps < 1_000; steps += 1) {
     if (faults.length > 0) throw faults[0];

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { modelEntry } from "../../catalogue/public-model.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { Refusal } from "../../src/domain/api-errors.ts";
+import { ApiError } from "../../src/domain/api-errors.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { checkMeasured } from "../../src/quote/check-input.ts";
 import { makePlan, type RouteState } from "../../src/quote/plan.ts";
@@ -42,7 +42,7 @@ const orRefused = <T>(work: () => T): T | null => {
   try {
     return work();
   } catch (fault) {
-    if (fault instanceof Refusal) return null;
+    if (fault instanceof ApiError) return null;
     throw fault;
   }
 };

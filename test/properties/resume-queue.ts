@@ -1,7 +1,7 @@
 // The property of resuming: what restored generations wait for is asked once the service is open, each once and in its order, and never before.
 import fc from "fast-check";
-import type { Ask } from "../../actors/generation/types.ts";
-import { openResuming } from "../../actors/supervisor/resume-queue.ts";
+import type { Effect } from "../../actors/generation/types.ts";
+import { createResumeQueue } from "../../actors/supervisor/resume-queue.ts";
 import type { Property } from "./property.ts";
 
 /** Restored with a question, or with one that is over when its turn comes; the service opens; the event loop goes round. */
@@ -21,7 +21,7 @@ const playStart = async (story: readonly Happening[]): Promise<void> => {
   const rounds: (() => void)[] = [];
   let isOpen = false;
   let seq = 0;
-  const resuming = openResuming({
+  const resuming = createResumeQueue({
     perform: (of) => {
       if (!isOpen) throw new Error(`${of} was asked before the service was open`);
       asked.push(of);
@@ -40,7 +40,7 @@ const playStart = async (story: readonly Happening[]): Promise<void> => {
       } else if (what === "round") await goRound();
       else {
         seq += 1;
-        const ask: Ask | null = what === "restored" ? { type: "ask.poll", n: 1 } : null;
+        const ask: Effect | null = what === "restored" ? { type: "ask.poll", n: 1 } : null;
         if (ask) wanted.push(seq);
         resuming.later(seq, () => ask);
       }

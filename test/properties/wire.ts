@@ -8,8 +8,8 @@ import { generationId, seqOfGenerationId } from "../../src/domain/ids.ts";
 import type { Caller, Json, JsonObject } from "../../src/domain/types.ts";
 import { readBody } from "../../src/http/body.ts";
 import { errorJson } from "../../src/http/errors.ts";
-import { keptRequest, readOrder } from "../../src/http/parse-submission.ts";
-import type { AdmitDeed, Deed } from "../../src/store/mutations.ts";
+import { fingerprintedRequest, readOrder } from "../../src/http/parse-submission.ts";
+import type { AdmitGeneration, Mutation } from "../../src/store/mutations.ts";
 import { pack } from "../../src/store/sql/serialized-mutations.ts";
 import { fromLines, outcomesFromText, outcomesToText, toLines } from "../../src/store/sqlite/worker-protocol.ts";
 import { catalogue } from "../quote/inputs.ts";
@@ -128,7 +128,7 @@ const checkRequest = async (message: Message): Promise<void> => {
   const earlier = { body: order.body, fingerprint: null };
   const isKnown = isSameRequest(earlier, again) && isSameRequest(order, again);
   if (!isKnown) throw new Error("the same request is another one");
-  const fingerprint = message.key === null ? null : keptRequest(text, other, message.key).fingerprint;
+  const fingerprint = message.key === null ? null : fingerprintedRequest(text, other, message.key).fingerprint;
   if ([earlier, order].some((kept) => isSameRequest(kept, { body: text, fingerprint })))
     throw new Error(`${JSON.stringify(body)} and ${JSON.stringify(other)} are the same request`);
 };
@@ -144,13 +144,13 @@ const checkEntry = ({ configured }: Message): void => {
 /** Deeds cross to the writing thread as lines, and their outcomes come back as text. */
 const checkLines = ({ input, model, key }: Message): void => {
   const account = { seq: 1, id: "acc_1", keySeq: 1, keyHash: "" };
-  const admit: AdmitDeed = admitDeed(account, {
+  const admit: AdmitGeneration = admitDeed(account, {
     model,
     idempotencyKey: key,
     body: JSON.stringify({ input }),
     added: { more: "by default" },
   });
-  const deeds: Deed[] = [admit, stepDeed(admit.seq, 1, { event: { type: "told", input } }), admit];
+  const deeds: Mutation[] = [admit, stepDeed(admit.seq, 1, { event: { type: "told", input } }), admit];
   same("deeds as lines", fromLines(toLines(deeds)), deeds.map(pack));
   const outcomes = outcomesFromText(outcomesToText([{ kind: "stale" }, { kind: "refused", reason: model }]), deeds.slice(1));
   same("outcomes as text", outcomes, [{ kind: "stale" }, { kind: "refused", reason: model }]);

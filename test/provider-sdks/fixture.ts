@@ -1,7 +1,7 @@
 // What the tests of official clients share: a fast simulator, quick patience, files looked at, and errors caught.
 import { afterAll, beforeAll, expect } from "bun:test";
 import { type Clock, systemClock } from "../../src/domain/clock.ts";
-import { openSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { typeOf } from "../simulator/fixture.ts";
 
 /** So many times faster than life: the providers' work, and what clients wait between two questions. */
@@ -41,7 +41,7 @@ export const openShop = () => {
   let simulator: Simulator;
   let restore = () => {};
   beforeAll(async () => {
-    simulator = await openSimulator({ speed: SPEED, clock });
+    simulator = await createSimulator({ speed: SPEED, clock });
     restore = shortenPauses();
   });
   afterAll(async () => {

@@ -1,11 +1,11 @@
 // Bulkheads: fair, bounded, and unmoved by callers that give up or give back twice.
 import { expect, test } from "bun:test";
-import { openPool } from "../../src/providers/bulkhead.ts";
+import { createBulkhead } from "../../src/providers/bulkhead.ts";
 
 const never = new AbortController().signal;
 
 test("no more than its slots are out, and the line is served in the order of arrival", async () => {
-  const pool = openPool(2);
+  const pool = createBulkhead(2);
   const first = await pool.take(never);
   const second = await pool.take(never);
   const served: number[] = [];
@@ -24,7 +24,7 @@ test("no more than its slots are out, and the line is served in the order of arr
 });
 
 test("a newcomer does not overtake the one who waited", async () => {
-  const pool = openPool(1);
+  const pool = createBulkhead(1);
   const held = await pool.take(never);
   const served: string[] = [];
   const serve = async (name: string) => {
@@ -41,7 +41,7 @@ test("a newcomer does not overtake the one who waited", async () => {
 });
 
 test("a slot given back twice is one slot", async () => {
-  const pool = openPool(1);
+  const pool = createBulkhead(1);
   const release = await pool.take(never);
   release();
   release();
@@ -52,7 +52,7 @@ test("a slot given back twice is one slot", async () => {
 });
 
 test("who gives up leaves the line and takes nothing", async () => {
-  const pool = openPool(1);
+  const pool = createBulkhead(1);
   const held = await pool.take(never);
   const giver = new AbortController();
   const given = pool.take(giver.signal);
@@ -66,7 +66,7 @@ test("who gives up leaves the line and takes nothing", async () => {
 });
 
 test("giving up after the slot was given changes nothing", async () => {
-  const pool = openPool(1);
+  const pool = createBulkhead(1);
   const giver = new AbortController();
   const held = await pool.take(never);
   const given = pool.take(giver.signal);
@@ -79,20 +79,20 @@ test("giving up after the slot was given changes nothing", async () => {
 });
 
 test("a signal that was given before takes no slot", async () => {
-  const pool = openPool(1);
+  const pool = createBulkhead(1);
   await expect(pool.take(AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
   expect(pool.inUse).toBe(0);
 });
 
 test("patience ends", async () => {
-  const pool = openPool(1);
+  const pool = createBulkhead(1);
   await pool.take(never);
   await expect(pool.take(never, 20)).rejects.toThrow("no slot within 20 ms");
   expect(pool.waiting).toBe(0);
 });
 
 test("10,000 in line leave again in no more than a moment", async () => {
-  const pool = openPool(1);
+  const pool = createBulkhead(1);
   await pool.take(never);
   const givers = Array.from({ length: 10_000 }, () => new AbortController());
   const line = givers.map(({ signal }) => pool.take(signal).catch(() => "left"));

@@ -1,6 +1,6 @@
 // One provider that hangs beside a healthy one: whatever it holds, the others are served, within the runtime's own bound.
 import { expect, test } from "bun:test";
-import { openProviders, slotsWithin } from "../../src/providers/providers.ts";
+import { createProviders, slotsWithin } from "../../src/providers/providers.ts";
 import { errandFor } from "./task.ts";
 import { answerOf, openWire } from "./wire.ts";
 
@@ -9,7 +9,7 @@ const isOwned = () => Promise.resolve(false);
 
 /** A hanging fal beside a healthy Replicate. */
 const openBoth = (fal: string, replicate: string) =>
-  openProviders({
+  createProviders({
     settings: { fal: { base_url: fal, key: KEY }, replicate: { base_url: replicate, key: KEY } },
     isOwned,
     timeouts: { submitMs: 60_000, pollMs: 60_000, findMs: 60_000, cancelMs: 60_000 },
@@ -71,7 +71,7 @@ test("hung submissions do not stop the polls of the same provider", async () => 
 
 test("a question that finds no free connection in its time says nothing about the job", async () => {
   using hanging = openWire({});
-  const providers = openProviders({
+  const providers = createProviders({
     settings: { fal: { base_url: hanging.url, key: KEY } },
     isOwned,
     slots: { questions: 1, finds: 1 },

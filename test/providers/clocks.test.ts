@@ -1,7 +1,7 @@
 // A look-up asks for jobs since a time: where the provider's clock is far from ours, only our own mark on a job says anything.
 import { expect, test } from "bun:test";
 import type { FindOutcome } from "../../src/providers/port.ts";
-import { openProviders } from "../../src/providers/providers.ts";
+import { createProviders } from "../../src/providers/providers.ts";
 import { errandFor, SENT_AT_MS } from "./task.ts";
 import { answerOf, openWire } from "./wire.ts";
 
@@ -14,7 +14,7 @@ const find = async (provider: "fal" | "replicate", list: object, providerMs: num
   const headers = providerMs === null ? {} : { date: new Date(providerMs).toUTCString() };
   using wire = openWire({ asked: (socket) => void socket.write(answerOf(200, list, headers as Record<string, string>)) });
   const settings = { [provider]: { base_url: wire.url, key: "s3cr3t-0123456789" } };
-  const providers = openProviders({ settings, isOwned: async () => false, nowMs: () => SENT_AT_MS + MINUTE_MS });
+  const providers = createProviders({ settings, isOwned: async () => false, nowMs: () => SENT_AT_MS + MINUTE_MS });
   return await providers.find(errandFor({ provider, ref: "a-1" }), new AbortController().signal);
 };
 const NOTHING = { results: [], next: null };
@@ -61,13 +61,13 @@ test("what another process sent may have been stamped by a clock that was off: a
   let nowMs = SENT_AT_MS + MINUTE_MS;
   const lost = () => errandFor({ provider: "replicate", ref: "a-1" });
   const isOwned = async () => false;
-  const next = openProviders({ settings, isOwned, nowMs: () => nowMs });
+  const next = createProviders({ settings, isOwned, nowMs: () => nowMs });
   expect(await next.find(lost(), new AbortController().signal)).toMatchObject({ kind: "found" });
   expect(Date.parse(asked[0]?.get("created_after") ?? "")).toBeLessThanOrEqual(SENT_AT_MS - 60 * MINUTE_MS);
   expect(Date.parse(asked[0]?.get("created_before") ?? "")).toBeGreaterThanOrEqual(SENT_AT_MS + 60 * MINUTE_MS);
 
   nowMs = SENT_AT_MS - MINUTE_MS;
-  const same = openProviders({ settings, isOwned, nowMs: () => nowMs });
+  const same = createProviders({ settings, isOwned, nowMs: () => nowMs });
   nowMs = SENT_AT_MS + MINUTE_MS;
   expect(await same.find(lost(), new AbortController().signal)).toEqual({ kind: "absent" });
 });

@@ -1,6 +1,6 @@
 // The credential: it goes to the provider and to nobody else, whatever an answer, a redirect or a setting says.
 import { describe, expect, test } from "bun:test";
-import { openProviders } from "../../src/providers/providers.ts";
+import { createProviders } from "../../src/providers/providers.ts";
 import { KEY, never, open, ready } from "./open-providers.ts";
 import { errandFor } from "./task.ts";
 import { answerOf, openHealthy, openWire } from "./wire.ts";
@@ -92,14 +92,14 @@ describe("the credential", () => {
   test("that is repeated in other letters of JSON is not in ours either", async () => {
     using wire = openWire({ asked: (s) => void s.write(answerOf(401, '{"detail":"no: id\\/0123\\u0034567 \\"so\\""}')) });
     const key = "id/01234567";
-    const providers = openProviders({ settings: { replicate: { base_url: wire.url, key } }, isOwned: nobodys });
+    const providers = createProviders({ settings: { replicate: { base_url: wire.url, key } }, isOwned: nobodys });
     const outcome = await providers.submit(ready(providers, { provider: "replicate" }), never);
     expect(outcome).toMatchObject({ failure: { detail: '401: no: [key] "so"' } });
   });
 
   test("with a line break around it is trimmed; one that cannot be a header is named, not shown", () => {
     const settings = (key: string) => ({ settings: { fal: { key } }, isOwned: nobodys });
-    expect(openProviders(settings(`${KEY}\n`)).configured("fal")).toBe(true);
-    expect(() => openProviders(settings("two words"))).toThrow(/^providers\.fal\.key: (?!.*two words)/);
+    expect(createProviders(settings(`${KEY}\n`)).configured("fal")).toBe(true);
+    expect(() => createProviders(settings("two words"))).toThrow(/^providers\.fal\.key: (?!.*two words)/);
   });
 });

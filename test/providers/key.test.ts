@@ -1,6 +1,6 @@
 // A lost submission to a provider that knows our keys: the same request again, and what its answers prove.
 import { describe, expect, test } from "bun:test";
-import { openProviders } from "../../src/providers/providers.ts";
+import { createProviders } from "../../src/providers/providers.ts";
 import { KEY, never } from "./open-providers.ts";
 import { errandFor, SENT_AT_MS } from "./task.ts";
 import { answerOf, openWire } from "./wire.ts";
@@ -14,7 +14,7 @@ const ROUTES = {
 /** Looks for a submission that was sent `agoMs` ago. */
 const find = async (provider: keyof typeof ROUTES, answer: string, agoMs: number) => {
   using wire = openWire({ asked: (socket) => void socket.write(answer) });
-  const providers = openProviders({
+  const providers = createProviders({
     settings: { [provider]: { base_url: wire.url, key: KEY } },
     isOwned: () => Promise.resolve(false),
     nowMs: () => SENT_AT_MS + agoMs,

@@ -1,6 +1,6 @@
 // Looking a lost submission up: all pages or nothing, nobody else's job, and no guess between two.
 import { describe, expect, test } from "bun:test";
-import { openProviders } from "../../src/providers/providers.ts";
+import { createProviders } from "../../src/providers/providers.ts";
 import { errandFor } from "./task.ts";
 import { answerOf, openWire } from "./wire.ts";
 
@@ -22,7 +22,7 @@ const openList = (pages: Page[]) => {
   return wire;
 };
 const openReplicate = (base_url: string, owned: readonly string[] = [], findMs = 3_000) =>
-  openProviders({
+  createProviders({
     settings: { replicate: { base_url, key: "s3cr3t-0123456789" } },
     isOwned: (_, jobId) => Promise.resolve(owned.includes(jobId)),
     timeouts: { findMs },
@@ -98,7 +98,7 @@ describe("a lost submission on a list matched by input", () => {
 
 describe("a lost submission on a list with our reference", () => {
   const openFal = (base_url: string, isOwned: (id: string, jobId: string) => Promise<boolean>) =>
-    openProviders({ settings: { fal: { base_url, key: "s3cr3t-0123456789" } }, isOwned });
+    createProviders({ settings: { fal: { base_url, key: "s3cr3t-0123456789" } }, isOwned });
   const item = (request_id: string, end_user_id: string) => ({
     request_id,
     json_input: { prompt: "p", end_user_id },

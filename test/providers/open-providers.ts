@@ -1,5 +1,5 @@
 // Opens the providers for tests over real sockets, with a credential that is easy to look for.
-import { openProviders, type ProvidersOptions } from "../../src/providers/providers.ts";
+import { createProviders, type ProvidersOptions } from "../../src/providers/providers.ts";
 import { errandFor } from "./task.ts";
 
 export const KEY = "s3cr3t-0123456789";
@@ -7,7 +7,7 @@ export const KEY = "s3cr3t-0123456789";
 export const never = new AbortController().signal;
 
 export const open = (base: { fal?: string; replicate?: string }, more: Partial<ProvidersOptions> = {}) =>
-  openProviders({
+  createProviders({
     settings: Object.fromEntries(Object.entries(base).map(([id, base_url]) => [id, { base_url, key: KEY }])),
     isOwned: () => Promise.resolve(false),
     timeouts: { submitMs: 3_000, pollMs: 3_000, findMs: 3_000, cancelMs: 3_000 },

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "../../src/domain/types.ts";
-import { openProviders } from "../../src/providers/providers.ts";
+import { createProviders } from "../../src/providers/providers.ts";
 import { KEY, never, open, ready } from "./open-providers.ts";
 import { errandFor, INPUT } from "./task.ts";
 import { answerOf, closedPort, openHealthy, openWire } from "./wire.ts";
@@ -203,7 +203,7 @@ describe("cancelling", () => {
 
 describe("what nobody configured", () => {
   test("is not configured; a credential alone is enough, a base URL alone is not", () => {
-    const providers = openProviders({
+    const providers = createProviders({
       settings: { fal: { key: KEY }, replicate: { base_url: "http://x.example" } },
       isOwned: nobodys,
     });
@@ -218,7 +218,7 @@ describe("what nobody configured", () => {
 
   test("is not called", async () => {
     using wire = openWire({});
-    const providers = openProviders({ settings: { fal: { base_url: wire.url } }, isOwned: nobodys });
+    const providers = createProviders({ settings: { fal: { base_url: wire.url } }, isOwned: nobodys });
     const outcome = await providers.submit(ready(providers, {}), never);
     expect(outcome).toEqual({ kind: "rejected", failure: { class: "config_fault", detail: "no credential" } });
     expect(wire.connections()).toBe(0);

@@ -1,7 +1,7 @@
 // The adapters against the simulator, over HTTP: each fault of a submission, a run and a poll, as the service will see it.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { FindOutcome, PollOutcome, Providers, Work } from "../../src/providers/port.ts";
-import { openSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { never, open, ready } from "./open-providers.ts";
 
 const PROVIDERS = ["fal", "replicate"] as const;
@@ -10,7 +10,7 @@ const ENDPOINT = "sim/image-1";
 let simulator: Simulator;
 let providers: Providers;
 beforeAll(async () => {
-  simulator = await openSimulator({ speed: 100_000, seed: 7 });
+  simulator = await createSimulator({ speed: 100_000, seed: 7 });
   providers = open(
     { fal: simulator.falUrl, replicate: simulator.replicateUrl },
     { timeouts: { submitMs: 150, pollMs: 150, findMs: 1_000 } },

@@ -6,12 +6,12 @@ import { readJson } from "../../src/providers/http-call.ts";
 import { matchInput } from "../../src/providers/list-match.ts";
 import { detailOf } from "../../src/providers/parse-response.ts";
 import type { Adapter, AdapterContext } from "../../src/providers/port.ts";
-import { openDesk } from "../../src/providers/provider-client.ts";
+import { createProviderClient } from "../../src/providers/provider-client.ts";
 import { REPLICATE_BASE_URL, replicate } from "../../src/providers/replicate.ts";
 import { errandFor, SENT_AT_MS } from "./task.ts";
 
 const deskFor = (adapter: Adapter, base_url?: string) =>
-  openDesk({
+  createProviderClient({
     adapter,
     publicUrl: adapter === fal ? FAL_BASE_URL : REPLICATE_BASE_URL,
     origins: adapter === fal ? FAL_ORIGINS : [],

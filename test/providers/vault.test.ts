@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openVault, VaultFault } from "../../src/providers/vault.ts";
+import { createVault, VaultFault } from "../../src/providers/vault.ts";
 
 const root = mkdtempSync(join(tmpdir(), "vault-"));
 let dir = root;
@@ -16,7 +16,7 @@ const KEY = "fal-key-0123456789abcdef:secret";
 const masterFile = () => join(dir, "provider-keys.master");
 
 test("what is sealed holds nothing of the key, is another text each time, and opens again in a later process", () => {
-  const vault = openVault(dir);
+  const vault = createVault(dir);
   const [one, two] = [vault.seal("fal", KEY, []), vault.seal("fal", KEY, [])];
   expect(one.sealed).not.toBe(two.sealed);
   expect(one.id).not.toBe(two.id);
@@ -24,26 +24,26 @@ test("what is sealed holds nothing of the key, is another text each time, and op
     expect(sealed).not.toContain(KEY);
     for (const part of sealed.split(".")) expect(Buffer.from(part, "base64url").toString("latin1")).not.toContain("fal-key");
   }
-  expect(openVault(dir).open("fal", one)).toBe(KEY);
+  expect(createVault(dir).open("fal", one)).toBe(KEY);
 });
 
 test("the master key is for its owner alone, and a vault in which nothing was sealed makes no file", () => {
-  openVault(dir);
+  createVault(dir);
   expect(() => statSync(masterFile())).toThrow();
-  openVault(dir).seal("fal", KEY, []);
+  createVault(dir).seal("fal", KEY, []);
   expect(statSync(masterFile()).mode & 0o777).toBe(0o600);
 });
 
 test("what was left over of a file that others may read does not make the master key readable", () => {
   writeFileSync(`${masterFile()}.new`, "left over", { mode: 0o644 });
-  openVault(dir).seal("fal", KEY, []);
+  createVault(dir).seal("fal", KEY, []);
   expect(statSync(masterFile()).mode & 0o777).toBe(0o600);
 });
 
 describe("it does not open", () => {
   const refused = (account: string, kept: { id: string; sealed: string }): string => {
     try {
-      openVault(dir).open(account, kept);
+      createVault(dir).open(account, kept);
     } catch (fault) {
       expect(fault).toBeInstanceOf(VaultFault);
       const { message } = fault as Error;
@@ -54,7 +54,7 @@ describe("it does not open", () => {
     throw new Error("it opened");
   };
   test("for another provider, under another id, or when a byte of it was changed", () => {
-    const kept = openVault(dir).seal("fal", KEY, []);
+    const kept = createVault(dir).seal("fal", KEY, []);
     expect(refused("replicate", kept)).toContain("was changed after it was sealed");
     expect(refused("fal", { ...kept, id: "pk_0000000000" })).toContain("was changed");
     const [form, master, nonce, body = ""] = kept.sealed.split(".");
@@ -64,19 +64,19 @@ describe("it does not open", () => {
       expect(refused("fal", { ...kept, sealed: [form, master, ...parts].join(".") })).toContain("was changed");
   });
   test("without the file of master keys, and says how to go on", () => {
-    const kept = openVault(dir).seal("fal", KEY, []);
+    const kept = createVault(dir).seal("fal", KEY, []);
     rmSync(masterFile());
     expect(refused("fal", kept)).toContain("genrouter providers set-key fal");
   });
   test("with a file that is something else", () => {
-    const kept = openVault(dir).seal("fal", KEY, []);
+    const kept = createVault(dir).seal("fal", KEY, []);
     writeFileSync(masterFile(), "hello\n");
     expect(refused("fal", kept)).toContain("restore the file");
   });
 });
 
 test("a new master key opens what the one before it sealed, until that one is forgotten", () => {
-  const vault = openVault(dir);
+  const vault = createVault(dir);
   const before = vault.seal("fal", KEY, []);
   vault.renew();
   const after = vault.seal("fal", KEY, []);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { mismatchOf, type Ordered, oddOf, tellMismatch } from "../../src/domain/delivery-check.ts";
+import { describeMismatch, mismatchOf, type Ordered, oddOf } from "../../src/domain/delivery-check.ts";
 import type { Output } from "../../src/domain/types.ts";
 import { orderedOf } from "../../src/quote/expected-delivery.ts";
 import { check, lengthsFor } from "./inputs.ts";
@@ -150,7 +150,7 @@ describe("what came is not what was ordered", () => {
   ];
   test.each(rows)("%s", (_, ordered, output, mismatch) => {
     const found = mismatchOf(ordered, output);
-    expect(found ? tellMismatch(found) : null).toBe(mismatch);
+    expect(found ? describeMismatch(found) : null).toBe(mismatch);
   });
 
   test("every file is compared, and the one that is wrong is named", () => {
@@ -161,7 +161,7 @@ describe("what came is not what was ordered", () => {
     const output: Output = { kind: "image", files, width: 1024, height: 1024 };
     expect(mismatchOf({ kind: "image", files: 2 }, output)).toBeUndefined();
     const found = mismatchOf({ kind: "image", files: 2, ownPixels: 900_000 }, output);
-    expect(found && tellMismatch(found)).toBe("file 2: size: 512x512 came, at least 900000 pixels ordered");
+    expect(found && describeMismatch(found)).toBe("file 2: size: 512x512 came, at least 900000 pixels ordered");
   });
 
   test("fewer files than promised are told, and only a model that says so does not charge for them", () => {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { FIELD_NAMES, type FieldName, isMediaField, MEDIA_FIELDS } from "../../catalogue/fields.ts";
 import type { EntryOption, ModelEntry } from "../../catalogue/public-model.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { Refusal } from "../../src/domain/api-errors.ts";
+import { ApiError } from "../../src/domain/api-errors.ts";
 import type { Json, JsonObject, Measured } from "../../src/domain/types.ts";
 import { type CheckedInput, checkInput } from "../../src/quote/check-input.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
@@ -25,7 +25,7 @@ export const answerOf = (call: () => unknown): string => {
     call();
     return "accepted";
   } catch (fault) {
-    if (fault instanceof Refusal) return `${fault.code} ${fault.message}`;
+    if (fault instanceof ApiError) return `${fault.code} ${fault.message}`;
     throw fault;
   }
 };

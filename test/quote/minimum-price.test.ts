@@ -1,20 +1,20 @@
 // What no configured route can do is refused with its reason before any link is opened, whatever the account has.
 import { expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
-import { Refusal } from "../../src/domain/api-errors.ts";
+import { ApiError } from "../../src/domain/api-errors.ts";
 import type { MediaLink } from "../../src/domain/types.ts";
-import { type CorridorParts, type Order, openCorridor } from "../../src/generations/submit.ts";
+import { createSubmit, type SubmitDeps, type SubmitRequest } from "../../src/generations/submit.ts";
 
 const LINK = "https://media.example/frame.png";
 
 /** Submits for an account without credits at a service with one provider; the code of the refusal, and the links that were opened. */
-const refusalOf = async (provider: string, model: string, input: Order["input"]) => {
+const refusalOf = async (provider: string, model: string, input: SubmitRequest["input"]) => {
   const catalogue = builtInCatalogue();
   const opened: string[] = [];
   const providerOf = new Map(
     catalogue.models.flatMap(({ routes }) => routes.map((route) => [route.id, route.provider] as const)),
   );
-  const submit = openCorridor({
+  const submit = createSubmit({
     reads: {
       generationByKey: async () => undefined,
       account: async () => ({ availableCredits: 0, owedCredits: 0, inProgress: 0 }),
@@ -26,7 +26,7 @@ const refusalOf = async (provider: string, model: string, input: Order["input"])
       return links.map(({ field, url, kind }) => ({ field, url, kind, ms: 5000, width: 1280, height: 720 }));
     },
     ...{ pins: { isTrusting: false, mostBytes: 1e9 }, limits: { inProgress: 100, noWaitMs: 1e8 }, skipped: () => undefined },
-  } as unknown as CorridorParts);
+  } as unknown as SubmitDeps);
   const caller = { accountSeq: 1, accountId: "acc_1", keySeq: 1, models: null, inProgressLimit: null };
   const order = {
     caller,
@@ -38,8 +38,8 @@ const refusalOf = async (provider: string, model: string, input: Order["input"])
     idempotencyKey: null,
     body: "{}",
   };
-  const fault = await submit(order as unknown as Order).catch((caught: unknown) => caught);
-  if (!(fault instanceof Refusal)) throw new Error(`it was not refused: ${fault}`);
+  const fault = await submit(order as unknown as SubmitRequest).catch((caught: unknown) => caught);
+  if (!(fault instanceof ApiError)) throw new Error(`it was not refused: ${fault}`);
   return { code: fault.code, message: fault.message, opened };
 };
 

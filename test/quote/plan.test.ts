@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { modelEntry } from "../../catalogue/public-model.ts";
-import { Refusal } from "../../src/domain/api-errors.ts";
+import { ApiError } from "../../src/domain/api-errors.ts";
 import { explainPlan, makePlan, type PlanRequest, type RouteState } from "../../src/quote/plan.ts";
 import { priceRoutes } from "../../src/quote/price.ts";
 import { answerOf, catalogue, check, inputsFrom, lengthsFor, runs, shipped } from "./inputs.ts";
@@ -238,7 +238,7 @@ test("an explanation never throws and agrees with the plan", () => {
           expect(explained.considered.map(({ routeId }) => routeId)).toEqual(model.routes.map(({ id }) => id));
           const planned = explained.considered.filter(({ verdict }) => verdict === "planned");
           if ("refusal" in explained) {
-            expect(explained.refusal).toBeInstanceOf(Refusal);
+            expect(explained.refusal).toBeInstanceOf(ApiError);
             expect(planned).toEqual([]);
             return;
           }

@@ -6,7 +6,7 @@ import type { Model } from "../../catalogue/schema.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { orderedOf } from "../../src/quote/expected-delivery.ts";
 import { makePlan, type PlanRequest, type RouteState } from "../../src/quote/plan.ts";
-import { openPlanner } from "../../src/quote/planner.ts";
+import { createPlanner } from "../../src/quote/planner.ts";
 import { priceRoutes } from "../../src/quote/price.ts";
 import { answerOf, catalogue, check, inputsFrom, lengthsFor, runs, shipped } from "./inputs.ts";
 
@@ -75,7 +75,7 @@ test(
           routeState: (routeId: string) => states[placeOf(routeId)] ?? "up",
           expectedMs: (routeId: string) => times[placeOf(routeId)],
         };
-        const plan = openPlanner(parts);
+        const plan = createPlanner(parts);
         const plans = new Set<unknown>();
         for (const { input, lengthMs, maxCostCredits, maxWaitMs, change } of steps) {
           if (change) [states[change.at], times[change.at]] = [change.state, change.expectedMs];
@@ -106,7 +106,7 @@ test(
 /** Of a model whose texts decide in one way only. */
 const differs = (model: Model, short: string, long: string) => {
   const parts = { routeState: (): RouteState => "up", expectedMs: () => undefined };
-  const plan = openPlanner(parts);
+  const plan = createPlanner(parts);
   for (const prompt of [short, long, short]) {
     const checked = check(model, { prompt });
     const request = { model, checked, measured: [], maxCostCredits: 10_000, maxWaitMs: null };
@@ -129,7 +129,7 @@ test("a text of which a route takes less goes to the routes that take it", () =>
 
 test("a shape that was asked for is ordered, and the same shape by default is not", () => {
   const model = shipped("vidmodel-2.0-fast");
-  const plan = openPlanner({ routeState: () => "up", expectedMs: () => undefined });
+  const plan = createPlanner({ routeState: () => "up", expectedMs: () => undefined });
   const orderedFor = (input: JsonObject) =>
     plan({ model, checked: check(model, { prompt: "a kite", ...input }), measured: [], maxCostCredits: 10_000, maxWaitMs: null })
       .ordered.aspect;
@@ -138,7 +138,7 @@ test("a shape that was asked for is ordered, and the same shape by default is no
 
 test("two requests that differ only in their text have the same plan and order, not equal ones", () => {
   const model = shipped("vidmodel-2.0-fast");
-  const plan = openPlanner({ routeState: () => "up", expectedMs: () => undefined });
+  const plan = createPlanner({ routeState: () => "up", expectedMs: () => undefined });
   const planOf = (prompt: string) =>
     plan({ model, checked: check(model, { prompt }), measured: [], maxCostCredits: 10_000, maxWaitMs: null });
   expect(planOf("a lighthouse")).toBe(planOf("a harbour at night"));

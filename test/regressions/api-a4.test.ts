@@ -3,7 +3,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import * as zlib from "node:zlib";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { providerSetting } from "../../src/config/schema.ts";
-import { openSimulator } from "../../src/simulator/simulator.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
 import { testClock } from "../clock.ts";
 import { openHouse } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
@@ -26,7 +26,7 @@ const packers: Record<string, (bytes: Uint8Array) => Uint8Array<ArrayBuffer>> = 
 
 const deliversThrough = async (provider: string, modelId: string, coding: string) => {
   const clock = testClock(1000);
-  const simulator = await openSimulator({ clock });
+  const simulator = await createSimulator({ clock });
   const pack = packers[coding];
   if (!pack) throw new Error(coding);
   await using front = openFront(

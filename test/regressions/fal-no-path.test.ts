@@ -1,6 +1,6 @@
 // Finding 2 of the checked dialects: fal's queue takes any path below an app that it knows, and only the result says that there is none.
 import { expect, test } from "bun:test";
-import { openSimulator } from "../../src/simulator/simulator.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
 import { FAL, REPLICATE } from "../generation/catalogue.ts";
 import { expectEnd, openScene } from "../generation/fixture.ts";
 
@@ -19,7 +19,7 @@ test("a path that there is not puts its route out of use at once: the next one d
 });
 
 test("the simulator knows the paths of fal's own apps, and takes others as fal does", async () => {
-  const simulator = await openSimulator({ speed: 100_000 });
+  const simulator = await createSimulator({ speed: 100_000 });
   const authorization = "Key k";
   const ask = async (path: string) => {
     const sent = await fetch(`${simulator.falUrl}/${path}`, {

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { providerSetting } from "../../src/config/schema.ts";
-import { openStudio } from "../../src/simulator/media-factory.ts";
+import { createMediaFactory } from "../../src/simulator/media-factory.ts";
 import { openHouse } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
@@ -48,7 +48,7 @@ const PROVIDER = `const { crc32 } = require("node:zlib");
 const openProvider = async (words: "openai" | "gemini") => {
   const path = join(scratch, "small.png");
   const sketch = { format: "png", width: 1024, height: 1024, ms: 0, sound: false } as const;
-  writeFileSync(path, await openStudio().make(sketch, 1, "large"));
+  writeFileSync(path, await createMediaFactory().make(sketch, 1, "large"));
   const child = Bun.spawn([process.execPath, "-e", PROVIDER, path, words], { stdout: "pipe" });
   const { value } = await child.stdout.getReader().read();
   const [port, bytes] = new TextDecoder().decode(value).split(" ");

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { builtInCatalogue, catalogueOver } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { SPOKEN } from "../../src/simulator/dialect-ids.ts";
+import { DIALECT_IDS } from "../../src/simulator/dialect-ids.ts";
 import { type House, openHouse } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 
@@ -31,7 +31,7 @@ const modelAt = (provider: string): Model | undefined => {
   };
 };
 
-const models = SPOKEN.flatMap((provider) => {
+const models = DIALECT_IDS.flatMap((provider) => {
   const model = WITHOUT_A_WORD.has(provider) ? undefined : modelAt(provider);
   return model ? [{ provider, model }] : [];
 });
@@ -46,7 +46,7 @@ describe("M1: withheld by a safety filter", () => {
   let house: House;
   beforeAll(async () => {
     house = await openHouse({
-      ...{ providers: [...SPOKEN], factor: 1000, catalogue: catalogueOver(models.map(({ model }) => model)) },
+      ...{ providers: [...DIALECT_IDS], factor: 1000, catalogue: catalogueOver(models.map(({ model }) => model)) },
     });
   });
   afterAll(() => house.close());

@@ -6,7 +6,7 @@ import type { MediaKind } from "../../src/domain/types.ts";
 import { examine } from "../../src/media/check-result.ts";
 import { inspect } from "../../src/media/formats/inspect.ts";
 import { readPlainPicture } from "../../src/media/plain-picture.ts";
-import { lookAt } from "../../src/media/result-kinds.ts";
+import { kindOfHeader } from "../../src/media/result-kinds.ts";
 import { inMemory } from "../media/formats/reader.ts";
 import { jpeg } from "../media/made.ts";
 
@@ -17,7 +17,7 @@ const joined = (...parts: Uint8Array[]) => Buffer.concat(parts);
 
 /** What becomes of a result, as of one that has arrived. */
 const delivered = async (bytes: Uint8Array, kind: MediaKind) => {
-  const look = lookAt(bytes);
+  const look = kindOfHeader(bytes);
   if (look.sort !== "file" || !look.answers.includes(kind)) throw new Error(`it is ${JSON.stringify(look)}`);
   const whole = { signal: AbortSignal.timeout(10_000), depth: "whole" } as const;
   const arrived = { bytes: bytes.length, mime: look.mime, sha256: "" };

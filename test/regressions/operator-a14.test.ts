@@ -1,7 +1,7 @@
 // A key that a provider does not take, or an empty balance, closes every route of that account at once; a key that it takes opens them again.
 import { afterEach, expect, test } from "bun:test";
 import type { CallProvider } from "../../src/providers/http-call.ts";
-import { openProviders } from "../../src/providers/providers.ts";
+import { createProviders } from "../../src/providers/providers.ts";
 import type { FaultName } from "../../src/simulator/faults.ts";
 import type { House } from "../harness.ts";
 import { openHouse } from "../harness.ts";
@@ -61,7 +61,7 @@ test("A14: a key that is refused when a file is sent to the provider is the acco
   house = await openHouse();
   const call: CallProvider = async () => ({ kind: "answered", response: answer(401, { detail: "no such key" }) });
   const settings = { fal: { base_url: "https://provider.example", key: "s3cr3t-0123456789" } };
-  const providers = openProviders({ settings, isOwned: async () => false, call });
+  const providers = createProviders({ settings, isOwned: async () => false, call });
   const upload = { file: new Blob(["a clip"]), mime: "video/mp4", name: "clip.mp4" };
   expect(await providers.upload("fal", upload, new AbortController().signal)).toMatchObject({
     failure: { class: "config_fault" },

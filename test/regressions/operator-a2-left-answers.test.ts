@@ -2,10 +2,10 @@
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { openRecovery } from "../../src/app/recovery.ts";
+import { createRecovery } from "../../src/app/recovery.ts";
 import { generationId } from "../../src/domain/ids.ts";
-import { openInHand } from "../../src/effects/pending-outcomes.ts";
-import { type Outcome, openOutcomeSpool } from "../../src/files/outcome-spool.ts";
+import { createPendingOutcomes } from "../../src/effects/pending-outcomes.ts";
+import { createOutcomeSpool, type Outcome } from "../../src/files/outcome-spool.ts";
 import { runSeed } from "../../src/torture/simulation/run.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { testClock } from "../clock.ts";
@@ -21,10 +21,10 @@ const ACCEPTED: Outcome = { type: "accepted", n: 1, job: { jobId: "job-1" }, atM
 /** What a start finds of an answer of a provider that is asked by key, or in another way. */
 const leftOf = async (provider: "by-key" | "by-list", outcome: Outcome) => {
   const dir = join(freshDir(), "outcomes");
-  const spool = await openOutcomeSpool(dir, Date.now);
+  const spool = await createOutcomeSpool(dir, Date.now);
   await spool.keep({ ref: REF, provider, outcome });
   const asksByKey = (one: string) => one === "by-key";
-  const inHand = openInHand({ spool, clock: testClock(), log: () => undefined, isAway: () => false, asksByKey });
+  const inHand = createPendingOutcomes({ spool, clock: testClock(), log: () => undefined, isAway: () => false, asksByKey });
   const found = await inHand.open({ jobOwner: async () => undefined });
   return { inHand, dir, spool, found, byMachine: [false, true].map((mayBeAsked) => inHand.find(SEQ, 1, mayBeAsked)) };
 };
@@ -64,7 +64,7 @@ const passedOnAtStart = async (outcome: Outcome): Promise<Outcome[]> => {
   const told: Outcome[] = [];
   const { promise: isOpen, resolve: opened } = Promise.withResolvers<void>();
   const dropped: number[] = [];
-  const recover = openRecovery({
+  const recover = createRecovery({
     store: { generationBySeq: async () => ({ completedAtMs: null }), watched: async () => [] },
     ...{ post: async () => ({ kind: "done" }), perform: () => undefined, clock: testClock(), log: () => undefined },
     supervisor: { recover: async () => 0, has: () => false, resume: () => undefined, report: () => undefined },
@@ -72,7 +72,7 @@ const passedOnAtStart = async (outcome: Outcome): Promise<Outcome[]> => {
     passOn: async (_: number, one: Outcome) => void told.push(one),
     share: async (results: { url: string }[]) => results.map(({ url }) => ({ url: url.replace("here", "shared") })),
     ...{ soon: setImmediate, opened, isOver: () => true },
-  } as unknown as Parameters<typeof openRecovery>[0]);
+  } as unknown as Parameters<typeof createRecovery>[0]);
   await Promise.all([recover(), isOpen]);
   await eventually(() => dropped.length === 1, "nothing is left on the disk");
   return told;
@@ -89,7 +89,10 @@ test("A2: what was accepted is told to the owner; a refusal is not, as it would 
 });
 
 /** Whether an answer is still on the disk after something has happened, and another answer was dropped behind it. */
-const isKeptAfter = async (outcome: Outcome, happens: (inHand: ReturnType<typeof openInHand>) => void): Promise<boolean> => {
+const isKeptAfter = async (
+  outcome: Outcome,
+  happens: (inHand: ReturnType<typeof createPendingOutcomes>) => void,
+): Promise<boolean> => {
   const { inHand, dir, spool } = await leftOf("by-list", outcome);
   const [seq, ref] = [2 * SEQ, `${generationId(2 * SEQ).slice("gen_".length)}-1`];
   await spool.keep({ ref, provider: "by-list", outcome: ACCEPTED });
@@ -104,8 +107,10 @@ const GIVEN_UP = { type: "attemptTimeEnded", n: 1, atMs: 2 } as const;
 
 // An answer waited behind the event that gave its attempt up, and its file was deleted with that event's step: the process ended before its own.
 test("A2: an answer stays on the disk until it is dealt with itself, whatever else happens to its attempt and its generation", async () => {
-  const dealt = (event: Parameters<ReturnType<typeof openInHand>["dealtWith"]>[1]) => (inHand: ReturnType<typeof openInHand>) =>
-    inHand.dealtWith(SEQ, event);
+  const dealt =
+    (event: Parameters<ReturnType<typeof createPendingOutcomes>["dealtWith"]>[1]) =>
+    (inHand: ReturnType<typeof createPendingOutcomes>) =>
+      inHand.dealtWith(SEQ, event);
   expect(await isKeptAfter(ACCEPTED, dealt(GIVEN_UP))).toBe(true);
   expect(await isKeptAfter(ACCEPTED, dealt({ ...ACCEPTED, n: 2 }))).toBe(true);
   expect(await isKeptAfter(ACCEPTED, (inHand) => expect(inHand.ended(SEQ)).toContainEqual(ACCEPTED))).toBe(true);
@@ -117,7 +122,7 @@ test("A2: an answer stays on the disk until it is dealt with itself, whatever el
 test("A2: a start tells the machine of the answer to an attempt that was given up, and not of a refusal", async () => {
   const reportedAtStart = async (outcome: Outcome): Promise<unknown[]> => {
     const reported: unknown[] = [];
-    const recover = openRecovery({
+    const recover = createRecovery({
       store: { generationBySeq: async () => ({ completedAtMs: null }), watchedAttempts: async () => [] },
       ...{ post: async () => ({ kind: "done" }), perform: () => undefined, clock: testClock(), log: () => undefined },
       supervisor: {
@@ -128,7 +133,7 @@ test("A2: a start tells the machine of the answer to an attempt that was given u
       },
       inHand: { open: async () => [{ seq: SEQ, outcome }], passedOn: () => undefined },
       ...{ passOn: async () => undefined, soon: setImmediate, opened: () => undefined, isOver: () => false },
-    } as unknown as Parameters<typeof openRecovery>[0]);
+    } as unknown as Parameters<typeof createRecovery>[0]);
     await recover();
     return reported;
   };

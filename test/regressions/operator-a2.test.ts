@@ -1,19 +1,19 @@
 // A provider's answer that is in hand is not dropped when the database is away: it waits, and counts when the database is back.
 import { expect, test } from "bun:test";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
-import type { EffectsParts } from "../../src/effects/deps.ts";
-import { openEffects } from "../../src/effects/dispatcher.ts";
+import type { EffectsDeps } from "../../src/effects/deps.ts";
+import { createDispatcher } from "../../src/effects/dispatcher.ts";
 import type { CallProvider } from "../../src/providers/http-call.ts";
-import { openProviders } from "../../src/providers/providers.ts";
-import { DatabaseAway } from "../../src/store/errors.ts";
-import { openTimeline } from "../../src/torture/simulation/timeline.ts";
+import { createProviders } from "../../src/providers/providers.ts";
+import { DatabaseUnavailable } from "../../src/store/errors.ts";
+import { createTimeline } from "../../src/torture/simulation/timeline.ts";
 import { answer, errandFor } from "../providers/task.ts";
 
 const LONGEST_MS = 300_000;
 
 /** Sends one attempt over a store that is away between two moments, ms from the beginning; the provider answers after a second. */
 const sent = async (awayMs: readonly [number, number]) => {
-  const timeline = openTimeline();
+  const timeline = createTimeline();
   const beganMs = timeline.nowMs();
   const atMs = () => timeline.nowMs() - beganMs;
   let calls = 0;
@@ -24,11 +24,12 @@ const sent = async (awayMs: readonly [number, number]) => {
       timeline.after(1000, () => answered({ kind: "answered", response }));
     });
   const settings = { replicate: { base_url: "https://provider.example/v1", key: "s3cr3t-0123456789" } };
-  const providers = openProviders({ settings, isOwned: async () => false, call });
+  const providers = createProviders({ settings, isOwned: async () => false, call });
   const { attempt: composed, input } = errandFor({ provider: "replicate" });
   const attempt = { ...composed, request: providers.compose({ attempt: composed, input }) };
   const overStore = async <T>(value: T): Promise<T> => {
-    if (atMs() >= awayMs[0] && atMs() < awayMs[1]) throw new DatabaseAway("the database of GENROUTER_STORE__URL cannot be read");
+    if (atMs() >= awayMs[0] && atMs() < awayMs[1])
+      throw new DatabaseUnavailable("the database of GENROUTER_STORE__URL cannot be read");
     return value;
   };
   const events: [type: string, atMs: number][] = [];
@@ -44,7 +45,7 @@ const sent = async (awayMs: readonly [number, number]) => {
     },
     report: (_: number, event: GenerationEvent) => events.push([event.type, atMs()]),
   };
-  const effects = openEffects(parts as unknown as EffectsParts);
+  const effects = createDispatcher(parts as unknown as EffectsDeps);
   effects.perform(attempt.seq, { type: "ask.send", n: attempt.n });
   while (events.length === 0 && atMs() < LONGEST_MS) {
     await new Promise((turn) => setImmediate(turn));

@@ -2,11 +2,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { openFigures } from "../../src/app/runtime-stats.ts";
+import { createRuntimeStats } from "../../src/app/runtime-stats.ts";
 import { openControl } from "../../src/cli/control.ts";
 import { readSettings } from "../../src/config/load.ts";
 import type { Settings } from "../../src/config/schema.ts";
-import { markMoved } from "../../src/store/sqlite/migrated-marker.ts";
+import { markMigrated } from "../../src/store/sqlite/migrated-marker.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
 import { runHere } from "../cli/captured.ts";
 import { doctor, has, KEYED } from "../cli/diagnosis.ts";
@@ -25,14 +25,14 @@ const accountIn = async (dir: string) => runHere(["accounts", "create", "--name"
 const served = (dir: string, office: Parameters<typeof openControl>[1], url: string, settings: Settings) =>
   openControl(
     ...([dir, office, { url, mode: "test", version: "0.0.0", pid: process.pid }, () => undefined] as const),
-    ...([openFigures(() => COUNTS), null, () => settings] as const),
+    ...([createRuntimeStats(() => COUNTS), null, () => settings] as const),
   );
 
 test("a directory whose rows were moved is read by no command, and each says where they are", async () => {
   const dir = freshDir();
   await accountIn(dir);
   const db = openWriter(join(dir, "genrouter.db"));
-  markMoved(db, "postgres://db.example/genrouter", 1_767_225_600_000);
+  markMigrated(db, "postgres://db.example/genrouter", 1_767_225_600_000);
   db.close();
   const archive = join(freshDir(), "archive");
   for (const words of [

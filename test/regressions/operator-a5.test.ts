@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { catalogueOver } from "../../catalogue/load.ts";
 import { readSettings } from "../../src/config/load.ts";
-import type { Standing } from "../../src/telemetry/gauge-readings.ts";
-import { openStanding, type StandingParts } from "../../src/telemetry/gauge-sources.ts";
-import { openTelemetry } from "../../src/telemetry/telemetry.ts";
+import type { GaugeReadings } from "../../src/telemetry/gauge-readings.ts";
+import { createGaugeSources, type GaugeSourcesDeps } from "../../src/telemetry/gauge-sources.ts";
+import { createTelemetry } from "../../src/telemetry/telemetry.ts";
 import { type House, openHouse } from "../harness.ts";
 import { openHouseOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
@@ -76,7 +76,7 @@ test("A5: a delivery that is not what was ordered costs something, and is among 
 
 test("A5: a fault that lasts is a gauge, which an alert can follow until it is over", async () => {
   const build = { version: "0", revision: "", bunVersion: "", interfaceVersion: "" };
-  const telemetry = openTelemetry(() => undefined, {}, build);
+  const telemetry = createTelemetry(() => undefined, {}, build);
   const active = async (fault: string) => scraped(await telemetry.metrics(standing)).value("genrouter_fault_active", { fault });
   for (const [fault, begins, ends] of [
     ["backup", "backup failed", "backup finished"],
@@ -95,7 +95,7 @@ test("A5: a fault that lasts is a gauge, which an alert can follow until it is o
     expect([fault, ...seen]).toEqual([fault, 0, 1, 1, 0]);
   }
 });
-const standing: Standing = {
+const standing: GaugeReadings = {
   ...{ nowMs: () => 0, isReady: () => true, routes: () => [], stuck: () => 0, nodes: () => 1, clockAheadS: () => 0 },
   ...{
     disk: async () => undefined,
@@ -118,7 +118,7 @@ const standing: Standing = {
       ...{ upToSeq: 0, putCredits: 0, capturedCredits: 0, isWhole: true },
       balances: { availableCredits: 0, heldCredits: 0, chargedCredits: 0, openReservedCredits: 0 },
     }),
-  } as unknown as Standing["reads"],
+  } as unknown as GaugeReadings["reads"],
 };
 
 const standingOf = (env: Record<string, string>) => {
@@ -127,7 +127,7 @@ const standingOf = (env: Record<string, string>) => {
     ...{ settings, clock: { nowMs: () => 0 }, nodes: () => 3, reads: { secret: async () => "0".repeat(64) } },
     ...{ engine: { stuck: { count: () => 0 } }, waiting: () => null },
   };
-  return openStanding(parts as unknown as StandingParts);
+  return createGaugeSources(parts as unknown as GaugeSourcesDeps);
 };
 
 test("A5: that there is no backup is said where the service is to make some, and not without backup.dir or over a server", async () => {
@@ -147,7 +147,7 @@ test("A5: scrapes and health checks are counted and leave no span", async () => 
   const collector = openCollector();
   const build = { version: "0", revision: "", bunVersion: "", interfaceVersion: "" };
   process.env.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url;
-  const telemetry = openTelemetry(() => undefined, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, build);
+  const telemetry = createTelemetry(() => undefined, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, build);
   for (const route of ["/metrics", "/healthz", "/readyz", "/v1/models"])
     telemetry.observe(route)(new Request(`http://a${route}`), "req_1", new Response(""), 1);
   await telemetry.flush();

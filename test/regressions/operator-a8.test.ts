@@ -1,12 +1,12 @@
 // Lines of the log say what is so: which generation, which fault, which clock; and a database that is away is told once, by itself.
 import { expect, test } from "bun:test";
-import { openClockWatch } from "../../src/app/clock-monitor.ts";
-import type { EffectsParts } from "../../src/effects/deps.ts";
-import { openEffects } from "../../src/effects/dispatcher.ts";
+import { createClockMonitor } from "../../src/app/clock-monitor.ts";
+import type { EffectsDeps } from "../../src/effects/deps.ts";
+import { createDispatcher } from "../../src/effects/dispatcher.ts";
 import { onDisk } from "../../src/files/durable-write.ts";
 import { answerFault } from "../../src/http/errors.ts";
 import type { EventFields, EventName } from "../../src/logging/events.ts";
-import { DatabaseAway } from "../../src/store/errors.ts";
+import { DatabaseUnavailable } from "../../src/store/errors.ts";
 import { testClock } from "../clock.ts";
 import { eventually } from "../eventually.ts";
 
@@ -18,7 +18,7 @@ const openLog = () => {
 
 test("A8: a clock that was moved is told once, in words, and again when it is moved on or is right", () => {
   const told: [string, string?][] = [];
-  const watch = openClockWatch((event, fields) => told.push([event, ...(fields?.reason ? [fields.reason] : [])] as never));
+  const watch = createClockMonitor((event, fields) => told.push([event, ...(fields?.reason ? [fields.reason] : [])] as never));
   for (const aheadMs of [0.3, -4_000, -3_600_000.6235351562, -3_600_001.1, -3_600_000.2, 7_200_000, 7_200_000, 12, 3])
     watch(aheadMs);
   expect(told).toEqual([
@@ -62,7 +62,7 @@ const failing = (fault: Error) => {
       generationBySeq: async () => ({ id: "gen_1" }),
     },
   };
-  openEffects(parts as unknown as EffectsParts).perform(7, { type: "ask.confirm", n: 2 });
+  createDispatcher(parts as unknown as EffectsDeps).perform(7, { type: "ask.confirm", n: 2 });
   return lines;
 };
 
@@ -73,7 +73,7 @@ test("A8: an effect that failed names its generation and its attempt", async () 
 });
 
 test("A8: a database that is away is no failed effect of each generation", async () => {
-  const lines = failing(new DatabaseAway("the database cannot be read"));
+  const lines = failing(new DatabaseUnavailable("the database cannot be read"));
   for (let turn = 0; turn < 20; turn += 1) await new Promise((next) => setImmediate(next));
   expect(lines).toEqual([]);
 });

@@ -3,10 +3,10 @@ import { afterEach, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDiskRoom } from "../../src/files/disk-space.ts";
+import { createDiskSpace } from "../../src/files/disk-space.ts";
 import type { Spool } from "../../src/files/inline-spool.ts";
 import type { Files } from "../../src/files/port.ts";
-import { StorageAway, StorageRefused } from "../../src/files/port.ts";
+import { StorageRefused, StorageUnavailable } from "../../src/files/port.ts";
 import { testClock } from "../clock.ts";
 import { eventually } from "../eventually.ts";
 
@@ -20,7 +20,7 @@ const open = (places: { keep?: () => Promise<string>; write?: () => Promise<void
   dirs.push(dir);
   const clock = testClock(0);
   const events: string[] = [];
-  const room = openDiskRoom({ dir, clock, log: (event) => events.push(event) });
+  const room = createDiskSpace({ dir, clock, log: (event) => events.push(event) });
   const receive = async () => ({
     ...{ path: "", write: places.write ?? (async () => undefined), keep: async () => undefined, discard: async () => undefined },
   });
@@ -72,7 +72,7 @@ test("A9: a disk that is gone stays full until it is back", async () => {
 });
 
 for (const [what, fault] of [
-  ["a bucket that is away", new StorageAway("the bucket does not answer: ENOSPC")],
+  ["a bucket that is away", new StorageUnavailable("the bucket does not answer: ENOSPC")],
   ["a descriptor that is missing", new StorageRefused("the disk refused: EMFILE")],
 ] as const)
   test(`A9: ${what} is no full disk`, async () => {

@@ -1,6 +1,6 @@
 // operator.md B, debugging in bulk: lines of the log say which route and provider, whose account, from where, and who moved how much.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { openFigures } from "../../src/app/runtime-stats.ts";
+import { createRuntimeStats } from "../../src/app/runtime-stats.ts";
 import { openControl } from "../../src/cli/control.ts";
 import type { EventFields, EventName } from "../../src/logging/events.ts";
 import { runHere } from "../cli/captured.ts";
@@ -54,7 +54,7 @@ test("B: a control request says who asked, about whom and for how much, and no s
   const counts = { queued: 0, running: 0, awake: 0, deadlines: 0, errands: 0, writes: 0 };
   const close = openControl(
     ...([dir, await house.office(), { url: house.own, mode: "test", version: "0.0.0", pid: process.pid }] as const),
-    ...([(_: EventName, fields: EventFields = {}) => void told.push(fields), openFigures(() => counts)] as const),
+    ...([(_: EventName, fields: EventFields = {}) => void told.push(fields), createRuntimeStats(() => counts)] as const),
   );
   const { accountId } = house.tenant;
   const run = (...words: string[]) => runHere([...words, "--data", dir]);

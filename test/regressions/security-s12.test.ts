@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { builtInCatalogue, catalogueOver } from "../../catalogue/load.ts";
 import { providerSetting } from "../../src/config/schema.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
-import { openSimulator } from "../../src/simulator/simulator.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
 import { testClock } from "../clock.ts";
 import { openHouse } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
@@ -63,7 +63,7 @@ test("S12: no shipped dialect takes a pattern for proof, and an own one that doe
 
 test("S12: a job whose acceptance was answered with strange words is not bought a second time", async () => {
   const clock = testClock(100);
-  const simulator = await openSimulator({ clock });
+  const simulator = await createSimulator({ clock });
   let answered = 0;
   // The job is made, and what is told of it is a code that nobody has heard of.
   await using front = openFront(simulator, (_, asked) => {

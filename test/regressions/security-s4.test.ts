@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "bun:test";
 import { builtInCatalogue, catalogueOver } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
-import type { Deed } from "../../src/store/mutations.ts";
+import type { Mutation } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type House, type HouseOptions, openHouse } from "../harness.ts";
 import { mp4 } from "../media/made.ts";
@@ -224,7 +224,7 @@ test("S4: a route that delivers something else five times in a row is down; an a
 
 test("S4: a generation that was accepted before orders were kept goes on as it was sold, and is counted by verify", async () => {
   // Neither on disk nor in memory.
-  const forget = (deed: Deed) => deed.deed === "admit" && Reflect.deleteProperty(deed, "ordered");
+  const forget = (deed: Mutation) => deed.deed === "admit" && Reflect.deleteProperty(deed, "ordered");
   const around = (store: Store): Store => ({
     ...store,
     commit: (deeds) => {

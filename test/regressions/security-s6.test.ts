@@ -1,9 +1,9 @@
 // Signing in while strangers try passwords (security.md 6 and 7): nobody is kept out, few hashes run at a time, and every try leaves a trace.
 import { afterAll, describe, expect, spyOn, test } from "bun:test";
-import { openDevices } from "../../src/console/known-devices.ts";
-import { openPasswords } from "../../src/console/passwords.ts";
-import { openGuesses } from "../../src/console/sign-in-throttle.ts";
-import { openThrottle } from "../../src/console/token-bucket.ts";
+import { createKnownDevices } from "../../src/console/known-devices.ts";
+import { createPasswords } from "../../src/console/passwords.ts";
+import { createSignInThrottle } from "../../src/console/sign-in-throttle.ts";
+import { createTokenBucket } from "../../src/console/token-bucket.ts";
 import type { EventFields } from "../../src/logging/events.ts";
 import { testClock } from "../clock.ts";
 import { join, PASSWORD, setUp, visit } from "../console/visitor.ts";
@@ -95,19 +95,19 @@ describe("a person whose password strangers try from many networks", () => {
 });
 
 test("a browser is known for four people at most, and the one of longest ago is forgotten", () => {
-  const devices = openDevices("00".repeat(32));
+  const devices = createKnownDevices("00".repeat(32));
   const people = ["a", "b", "c", "d", "e"].map((letter) => `per_${letter.repeat(26)}`);
   let cookie = "";
   for (const person of people)
     cookie = devices.setCookie(new Request("http://x/", { headers: { cookie } }), person).split(";")[0] ?? "";
   const request = new Request("http://x/", { headers: { cookie: `other=1; ${cookie}` } });
   expect(people.map((person) => devices.nameOf(request, person) !== null)).toEqual([false, true, true, true, true]);
-  expect(openDevices("11".repeat(32)).nameOf(request, people[4] ?? "")).toBeNull();
+  expect(createKnownDevices("11".repeat(32)).nameOf(request, people[4] ?? "")).toBeNull();
 });
 
 test("a bucket gives one token back every refill, never more than it holds, and forgets who is back at none", () => {
   const clock = testClock();
-  const throttle = openThrottle(clock, { burst: 3, refillMs: 10_000 });
+  const throttle = createTokenBucket(clock, { burst: 3, refillMs: 10_000 });
   const takes = (times: number) =>
     Array.from({ length: times }, () => {
       try {
@@ -131,7 +131,7 @@ test("a bucket gives one token back every refill, never more than it holds, and 
 });
 
 /** Names in the order in which their turns begin: two run at a time, and which of those ends first is the machine's affair. */
-const lineOf = (passwords: ReturnType<typeof openPasswords>, kept: string) => {
+const lineOf = (passwords: ReturnType<typeof createPasswords>, kept: string) => {
   const order: string[] = [];
   const verify = Bun.password.verify.bind(Bun.password);
   const spy = spyOn(Bun.password, "verify").mockImplementation((name, hash) => {
@@ -147,7 +147,7 @@ const lineOf = (passwords: ReturnType<typeof openPasswords>, kept: string) => {
 };
 
 test("whoever is known comes first where many wait for their password to be checked, and of strangers the last in line is sent away", async () => {
-  const passwords = openPasswords();
+  const passwords = createPasswords();
   const kept = await passwords.hash(PASSWORD, { rank: 0, whose: "setup" });
   const { order, check, done } = lineOf(passwords, kept);
   const strangers = Array.from({ length: 62 }, (_, n) => check(`stranger ${n}`, 5));
@@ -159,7 +159,7 @@ test("whoever is known comes first where many wait for their password to be chec
 }, 60_000);
 
 test("nobody fills the line alone, not even with the right password and from browsers that are known", async () => {
-  const passwords = openPasswords();
+  const passwords = createPasswords();
   const kept = await passwords.hash(PASSWORD, { rank: 0, whose: "setup" });
   const { order, check, done } = lineOf(passwords, kept);
   const greedy = Array.from({ length: 80 }, (_, n) => check(`greedy ${n}`, 0, "greedy"));
@@ -200,7 +200,7 @@ test("whoever is in and whose browser is not marked is marked when the page asks
 }, 60_000);
 
 test("a guess that was not looked at is not counted", async () => {
-  const guesses = openGuesses(testClock());
+  const guesses = createSignInThrottle(testClock());
   const guess = { address: "203.0.113.9", email: ADA, device: null, personId: "" };
   for (let n = 0; n < 20; n += 1)
     await expect(guesses.count(guess, () => Promise.reject(new Error("too many wait")))).rejects.toThrow("too many wait");

@@ -2,14 +2,14 @@
 import { describe, expect, test } from "bun:test";
 import { signInFindings } from "../../src/cli/doctor/sign-in.ts";
 import { readSettings } from "../../src/config/load.ts";
-import { openProxies, unnamedProxy } from "../../src/http/proxies.ts";
+import { createProxies, unnamedProxy } from "../../src/http/proxies.ts";
 import type { EventFields } from "../../src/logging/events.ts";
 
 describe("a proxy that is not named", () => {
   const PUBLIC = { public_url: "https://genrouter.example.com", trusted_proxies: "" };
   const told = (server: typeof PUBLIC, asked: readonly [peer: string, headers: Record<string, string>][]) => {
     const lines: EventFields[] = [];
-    const proxies = openProxies(server, (_event, fields = {}) => void lines.push(fields));
+    const proxies = createProxies(server, (_event, fields = {}) => void lines.push(fields));
     const callers = asked.map(([peer, headers]) =>
       proxies.callerOf(new Request("http://127.0.0.1:8080/console/api/session", { headers }), peer),
     );

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { isTooWide } from "../../src/http/body.ts";
-import { keptRequest } from "../../src/http/parse-submission.ts";
+import { fingerprintedRequest } from "../../src/http/parse-submission.ts";
 import { type House, openHouse } from "../harness.ts";
 import { isSame, isSameAsEarlier } from "../http-unit/same.ts";
 import { stall } from "../stall/harness.ts";
@@ -42,7 +42,7 @@ test("bodies of one MB of one character, whichever it is, cost the loop next to 
   // Several in one turn of the loop: what any of them costs shows in the meter of this file.
   const [backslashes = ""] = bodies;
   const value = await stall.pause(() => JSON.parse(backslashes) as JsonObject);
-  const prints = Array.from({ length: 6 }, () => keptRequest(backslashes, value, "long").fingerprint);
+  const prints = Array.from({ length: 6 }, () => fingerprintedRequest(backslashes, value, "long").fingerprint);
   expect(new Set(prints).size).toBe(1);
 });
 

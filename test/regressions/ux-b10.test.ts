@@ -1,7 +1,7 @@
 // A service for real providers starts without a key of any, says how to set one, and its routes come up with the first key, without a restart.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { openSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { type Child, start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { runHere } from "../cli/captured.ts";
@@ -15,7 +15,7 @@ let service: Child;
 let url = "";
 let api = "";
 beforeAll(async () => {
-  simulator = await openSimulator({ speed: 1_000, seed: 7, kindOf: () => "audio" });
+  simulator = await createSimulator({ speed: 1_000, seed: 7, kindOf: () => "audio" });
   service = start([...PROGRAM, "serve", "--port", "0", "--data", dir], {
     GENROUTER_PROVIDERS__FAL__BASE_URL: simulator.baseUrls.fal ?? "",
   });

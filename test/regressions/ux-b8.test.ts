@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
-import { placeOf } from "../../src/files/local.ts";
+import { pathOfFile } from "../../src/files/local.ts";
 import type { CheckResult } from "../../src/store/store.ts";
 import { runHere } from "../cli/captured.ts";
 import { doctor, has } from "../cli/diagnosis.ts";
@@ -42,7 +42,7 @@ const SAYS = "The stored file is missing: the service has lost it, and its opera
 test("B8: a file that is lost is found by doctor --deep and verify, and 404 with what happened, by key, link and console, and one line of the log names it", async () => {
   has(await deep(), "files", "ok", /^4 result files, and each is there/);
   expect(await checks()).toEqual({ exit: 0, ok: true, offending: [] });
-  rmSync(join(dir, "files", placeOf(lost.id, 1)));
+  rmSync(join(dir, "files", pathOfFile(lost.id, 1)));
   const link = lost.output?.urls[0] ?? "";
   const answers = [
     await house.ask("GET", `/v1/generations/${lost.id}/content`),
@@ -61,7 +61,7 @@ test("B8: a file that is lost is found by doctor --deep and verify, and 404 with
     new RegExp(`^1 of 4 result files cannot be read, the first 1 of ${lost.id}: .*missing`),
     /backup/,
   );
-  truncateSync(join(dir, "files", placeOf(whole.id, 1)), 10);
+  truncateSync(join(dir, "files", pathOfFile(whole.id, 1)), 10);
   const { exit, offending } = await checks();
   expect(exit).toBe(1);
   const cut = { generation: whole.id, n: 1, fault: expect.stringMatching(/has 10 bytes, not \d+/) };
@@ -72,7 +72,7 @@ test("B8: a file that is lost is found by doctor --deep and verify, and 404 with
 test("B8: of a file that was cut no part is handed out as the whole, and the log says what is left of it", async () => {
   const cut = await house.until((await house.submit("sim-image-1", { prompt: "a kite" })).id);
   for (const left of [10, 0]) {
-    truncateSync(join(dir, "files", placeOf(cut.id, 1)), left);
+    truncateSync(join(dir, "files", pathOfFile(cut.id, 1)), left);
     const { status, body } = await house.ask("GET", `/v1/generations/${cut.id}/content`);
     expect([status, body.error]).toMatchObject([404, { code: "not_found", message: SAYS }]);
     const told = house.lines.findLast(({ event }) => event === "file missing");

@@ -1,7 +1,7 @@
 // A provider that cannot keep a secret: the simulator behind a front that puts the caller's credential into everything it says.
 
 import type { Json } from "../../src/domain/types.ts";
-import { openSimulator } from "../../src/simulator/simulator.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
 
 export type Echo = {
   /** Its origin. */
@@ -34,7 +34,7 @@ const spoilt = (value: Json, credential: string, secret: string): Json => {
 /** @param secret stands in the query of every result link. */
 export const openEcho = async (secret: string, speed: number): Promise<Echo> => {
   const credentials = new Set<string>();
-  const simulator = await openSimulator({ speed });
+  const simulator = await createSimulator({ speed });
   const front: Bun.Server<undefined> = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",

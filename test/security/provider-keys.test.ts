@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { providerSetting } from "../../src/config/schema.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
-import { spokenProviders } from "../../src/providers/providers.ts";
-import { SPOKEN } from "../../src/simulator/dialect-ids.ts";
+import { knownProviders } from "../../src/providers/providers.ts";
+import { DIALECT_IDS } from "../../src/simulator/dialect-ids.ts";
 import { openHouse } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
@@ -17,7 +17,7 @@ const CANARY = "key-canary-5b1e";
 const SECRET = "result-canary-5b1e";
 const FAULTS = ["", "refuse", "fail", "rubbish", "poll-5xx", "invalid", "429", "5xx", "402", "401"];
 const CATALOGUE = builtInCatalogue();
-const ACCOUNTS = spokenProviders(readDialects(null));
+const ACCOUNTS = knownProviders(readDialects(null));
 const scratch = makeScratch("provider-keys-");
 afterAll(() => dropScratch(scratch));
 
@@ -29,10 +29,10 @@ const filesIn = (dir: string): string =>
 
 describe("the key of a provider that cannot keep it", () => {
   /** Of the others no model is sold: their routes are an operator's own, with the same desk. */
-  const SOLD = SPOKEN.filter((id) =>
+  const SOLD = DIALECT_IDS.filter((id) =>
     CATALOGUE.models.some(({ fields, routes }) => fields.prompt && routes.some(({ provider }) => provider === id)),
   );
-  test("is tried with nearly all of them", () => expect(SOLD.length).toBeGreaterThanOrEqual(SPOKEN.length - 3));
+  test("is tried with nearly all of them", () => expect(SOLD.length).toBeGreaterThanOrEqual(DIALECT_IDS.length - 3));
   for (const provider of SOLD)
     test(`${provider}: is told to nobody`, async () => {
       const echo = await openEcho(SECRET, 1_000);

@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test";
 import type { Attempt } from "../../src/domain/types.ts";
 import { auditAnswers } from "../../src/torture/simulation/audit-answers.ts";
-import { openQuestions } from "../../src/torture/simulation/confirm-bound.ts";
-import { openSituations, SITUATIONS, unseen } from "../../src/torture/simulation/coverage-counters.ts";
+import { createConfirmBound } from "../../src/torture/simulation/confirm-bound.ts";
+import { createCoverageCounters, SITUATIONS, unseen } from "../../src/torture/simulation/coverage-counters.ts";
 import type { NodeLife } from "../../src/torture/simulation/node-life.ts";
-import { openTimeline } from "../../src/torture/simulation/timeline.ts";
+import { createTimeline } from "../../src/torture/simulation/timeline.ts";
 import type { Answer } from "../../src/torture/simulation/unsaved-outcomes.ts";
 
 /** @param livedMs how long its process lived on */
@@ -33,11 +33,11 @@ test("gone may be what a process took with it at once, or its disk refused; neve
 });
 
 test("a provider that answers no question is asked for confirm_s; more of it is found", () => {
-  const world = openTimeline();
+  const world = createTimeline();
   const found: string[] = [];
-  const situations = openSituations();
+  const situations = createCoverageCounters();
   const life = { world, frozenUntilMs: () => 0 } as NodeLife;
-  const questions = openQuestions({ life, situations, fault: (text) => void found.push(text) });
+  const questions = createConfirmBound({ life, situations, fault: (text) => void found.push(text) });
   let by = new AbortController().signal;
   const askFor = (ms: number, isUnclear: boolean) => {
     for (let atMs = 0; atMs < ms; atMs += 30_000) {

@@ -14,7 +14,12 @@ const audit = (
 ) =>
   auditClip({ clip }, end, {
     upstream: {
-      jobs: given.map((givenMs, at) => ({ ref: `a-${at + 1}`, jobId: `j${at + 1}`, givenMs, composedAtMs: COMPOSED_MS })) as never,
+      jobs: given.map((givenMs, at) => ({
+        ref: `a-${at + 1}`,
+        jobId: `j${at + 1}`,
+        givenMs,
+        composedAtMs: COMPOSED_MS,
+      })) as never,
     },
     clips: { copies: new Map(), refused: new Set(refused ? ["gen_a"] : []), lostAtMs: new Map([["gen_a", lostAtMs]]) },
   });

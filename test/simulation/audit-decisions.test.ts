@@ -5,7 +5,7 @@ import type { Attempt, GenerationRecord } from "../../src/domain/types.ts";
 import type { JournalLine } from "../../src/store/store.ts";
 import type { AuditRow } from "../../src/store/user-reads.ts";
 import { auditDecisions, type DecisionEvidence } from "../../src/torture/simulation/audit-decisions.ts";
-import { openSituations } from "../../src/torture/simulation/coverage-counters.ts";
+import { createCoverageCounters } from "../../src/torture/simulation/coverage-counters.ts";
 import { OPERATOR, type Order } from "../../src/torture/simulation/operator.ts";
 import type { UpstreamJob } from "../../src/torture/simulation/upstream.ts";
 
@@ -48,7 +48,10 @@ const judge = (scene: Scene): Promise<string[]> => {
     audit: async () => scene.lines,
   } as unknown as DecisionEvidence["reads"];
   const upstream = { jobs: [{ provider: "p", jobId: "j", ...scene.job } as UpstreamJob] };
-  return auditDecisions({ orders: [scene.order], reads, upstream, situations: openSituations() }, new Map([[ID, scene.end]]));
+  return auditDecisions(
+    { orders: [scene.order], reads, upstream, situations: createCoverageCounters() },
+    new Map([[ID, scene.end]]),
+  );
 };
 
 test("what was settled and charged once, and what was failed and not charged, is in order", async () => {

@@ -1,18 +1,18 @@
 // Worlds of several nodes over one store are held to account: what befalls them does happen, the store keeps its rules, the book notices.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { generationId } from "../../src/domain/ids.ts";
-import type { Deed, DeedOutcome } from "../../src/store/mutations.ts";
+import type { Mutation, MutationResult } from "../../src/store/mutations.ts";
 import { Fenced } from "../../src/store/postgres/fenced-transactions.ts";
 import { readsOver } from "../../src/store/sqlite/reads.ts";
 import { drawNodes } from "../../src/torture/simulation/cluster.ts";
 import { FAULT_NAMES } from "../../src/torture/simulation/faults.ts";
 import { beginLife } from "../../src/torture/simulation/node-life.ts";
-import { openOwnerBook } from "../../src/torture/simulation/ownership-oracle.ts";
-import { openDice } from "../../src/torture/simulation/rng.ts";
+import { createOwnershipOracle } from "../../src/torture/simulation/ownership-oracle.ts";
+import { createRng } from "../../src/torture/simulation/rng.ts";
 import { runSeed, runSeeds } from "../../src/torture/simulation/run.ts";
-import { openSharedDatabase } from "../../src/torture/simulation/shared-database.ts";
+import { createSharedDatabase } from "../../src/torture/simulation/shared-database.ts";
 import { replayCommand } from "../../src/torture/simulation/shrink.ts";
-import { openTimeline } from "../../src/torture/simulation/timeline.ts";
+import { createTimeline } from "../../src/torture/simulation/timeline.ts";
 import { borrowDatabase } from "../../src/torture/simulation/world-database.ts";
 
 setDefaultTimeout(120_000);
@@ -42,12 +42,12 @@ test("without a fault nobody is ended, nothing is taken over, and every node liv
 });
 
 test("one world in seven has several nodes, unless it is said how many", () => {
-  const drawn = Array.from({ length: 1_000 }, (_, seed) => drawNodes(openDice(seed).fork("fleet"), undefined));
+  const drawn = Array.from({ length: 1_000 }, (_, seed) => drawNodes(createRng(seed).fork("fleet"), undefined));
   const several = drawn.filter((nodes) => nodes > 1).length;
   expect(several).toBeGreaterThan(100);
   expect(several).toBeLessThan(200);
   expect(new Set(drawn)).toEqual(new Set([1, 2, 3]));
-  expect(drawNodes(openDice(1), 2)).toBe(2);
+  expect(drawNodes(createRng(1), 2)).toBe(2);
 });
 
 test("a replay command says how many nodes there were", () => {
@@ -59,10 +59,10 @@ test("a replay command says how many nodes there were", () => {
 /** A shared database with two owners. */
 const openScene = () => {
   const found: string[] = [];
-  const world = openTimeline();
+  const world = createTimeline();
   const { database, giveBack } = borrowDatabase();
   const reads = readsOver(database);
-  const shared = openSharedDatabase({ database, reads, world, book: openOwnerBook((text) => found.push(text)) });
+  const shared = createSharedDatabase({ database, reads, world, book: createOwnershipOracle((text) => found.push(text)) });
   const epochs = ["a", "b"].map((name) => shared.open(name, LEASE_MS, world.nowMs()).epoch) as [number, number];
   const pass = (ms: number) => {
     world.after(ms, () => undefined);
@@ -129,12 +129,12 @@ test("a transaction that took too long is undone: it cannot be committed any mor
 });
 
 const ref = `${generationId(4096).slice("gen_".length)}-1`;
-const admit = { deed: "admit", seq: 4096, id: generationId(4096) } as unknown as Deed;
-const admitted = { kind: "admitted" } as unknown as DeedOutcome;
-const step = { deed: "step", seq: 4096, version: 1 } as unknown as Deed;
-const stepped = { kind: "stepped" } as unknown as DeedOutcome;
+const admit = { deed: "admit", seq: 4096, id: generationId(4096) } as unknown as Mutation;
+const admitted = { kind: "admitted" } as unknown as MutationResult;
+const step = { deed: "step", seq: 4096, version: 1 } as unknown as Mutation;
+const stepped = { kind: "stepped" } as unknown as MutationResult;
 
-test.each<[said: string, play: (book: ReturnType<typeof openOwnerBook>) => unknown, found: RegExp]>([
+test.each<[said: string, play: (book: ReturnType<typeof createOwnershipOracle>) => unknown, found: RegExp]>([
   ["a step of one that was ended", ({ ended, done }) => [ended(1), done(1, step, stepped)], /by a, which was ended/],
   ["a step of one that does not own it", (book) => book.done(2, step, stepped), /by b, and it is a's/],
   ["a submission of one that was ended", ({ ended, sent }) => [ended(1), sent(1, ref)], /was sent by a, which was ended/],
@@ -148,7 +148,7 @@ test.each<[said: string, play: (book: ReturnType<typeof openOwnerBook>) => unkno
   ["one epoch for two openings", (book) => book.joined(1, "c"), /was given to a and to c/],
 ])("the book of owners notices %s", (_, play, told) => {
   const found: string[] = [];
-  const book = openOwnerBook((text) => found.push(text));
+  const book = createOwnershipOracle((text) => found.push(text));
   book.joined(1, "a");
   book.joined(2, "b");
   book.joined(3, "d");
@@ -159,7 +159,7 @@ test.each<[said: string, play: (book: ReturnType<typeof openOwnerBook>) => unkno
 });
 
 test("a process that is stopped goes on with everything that was due meanwhile, in its order, and its monotonic clock has gone on", () => {
-  const world = openTimeline();
+  const world = createTimeline();
   const life = beginLife({
     ...{ name: "n1.1", world, rate: 1, wallMs: world.nowMs, notBeforeMs: 0 },
     strikes: () => false,
@@ -178,7 +178,7 @@ test("a process that is stopped goes on with everything that was due meanwhile, 
 });
 
 test("a clock that runs fast is ahead after a while, and its timers come early by true time", () => {
-  const world = openTimeline();
+  const world = createTimeline();
   const beganMs = world.nowMs();
   const life = beginLife({
     ...{ name: "n1.1", world, rate: 1.25, wallMs: world.nowMs, notBeforeMs: 0 },

@@ -1,10 +1,10 @@
 // The simulation itself is held to account: the same seed is the same world, its auditor is not easily pleased, its faults do happen.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { drawFaults, FAULT_NAMES } from "../../src/torture/simulation/faults.ts";
-import { openDice } from "../../src/torture/simulation/rng.ts";
+import { createRng } from "../../src/torture/simulation/rng.ts";
 import { runSeed, runSeeds } from "../../src/torture/simulation/run.ts";
 import { replayCommand } from "../../src/torture/simulation/shrink.ts";
-import { openTimeline } from "../../src/torture/simulation/timeline.ts";
+import { createTimeline } from "../../src/torture/simulation/timeline.ts";
 
 setDefaultTimeout(60_000);
 
@@ -39,8 +39,8 @@ test("a world without a fault has no crash, and every generation that was accept
 });
 
 test("faults that are left out do not happen, and no other fault changes by it", () => {
-  const all = drawFaults(openDice(7), new Set());
-  const some = drawFaults(openDice(7), new Set(["crash", "lostAnswer"]));
+  const all = drawFaults(createRng(7), new Set());
+  const some = drawFaults(createRng(7), new Set(["crash", "lostAnswer"]));
   expect(some).toEqual({ ...all, crash: 0, lostAnswer: 0 });
 });
 
@@ -51,7 +51,7 @@ test("a replay command names everything that the world was made with", () => {
 });
 
 test("things happen in order of time, and of arrival where the time is the same; what is taken back does not", () => {
-  const timeline = openTimeline();
+  const timeline = createTimeline();
   const seen: string[] = [];
   const beganMs = timeline.nowMs();
   timeline.after(20, () => seen.push("later"));

@@ -2,7 +2,7 @@
 import { connect } from "node:net";
 import type { Clock } from "../../src/domain/clock.ts";
 import { FAULTS, type FaultName, type Stage } from "../../src/simulator/faults.ts";
-import { openSimulator, type Simulator, type SimulatorOptions } from "../../src/simulator/simulator.ts";
+import { createSimulator, type Simulator, type SimulatorOptions } from "../../src/simulator/simulator.ts";
 import { testSandbox } from "../sandbox.ts";
 
 export type Body = Record<string, unknown>;
@@ -52,7 +52,7 @@ const schemeOf = (url: string) => `${url.includes("/fal/") ? SCHEMES.fal : SCHEM
 /** A simulator on a movable clock, and the usual errands. */
 export const openBed = async (options: SimulatorOptions = {}) => {
   const clock = movableClock();
-  const simulator = await openSimulator({ clock, sandbox: testSandbox, ...options });
+  const simulator = await createSimulator({ clock, sandbox: testSandbox, ...options });
   return {
     clock,
     simulator,

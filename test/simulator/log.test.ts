@@ -4,9 +4,9 @@ import { createHash } from "node:crypto";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SPOKEN } from "../../src/simulator/dialect-ids.ts";
+import { DIALECT_IDS } from "../../src/simulator/dialect-ids.ts";
 import { openLog, type Submission } from "../../src/simulator/log.ts";
-import { openSimulator } from "../../src/simulator/simulator.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
 import { call, movableClock } from "./fixture.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "simulator-"));
@@ -48,7 +48,7 @@ const start = async (...flags: string[]) => {
 test("a submission's line says who sent what, as what it was taken, and nothing of the credential itself", async () => {
   const path = freshPath();
   const clock = movableClock();
-  const simulator = await openSimulator({ log: path, clock });
+  const simulator = await createSimulator({ log: path, clock });
   const input = { prompt: "a fox", end_user_id: "g7-1" };
   const { body } = await call(`${simulator.falUrl}/maker/video/text`, "POST", input, "Key very-secret");
   expect(linesOf(path)).toEqual([
@@ -75,7 +75,7 @@ test("a submission's line says who sent what, as what it was taken, and nothing 
 });
 
 test("a marker in a header is taken where the body has none", async () => {
-  const simulator = await openSimulator();
+  const simulator = await createSimulator();
   const headers = { authorization: "Bearer k", "x-request-id": "g8-2" };
   await fetch(`${simulator.replicateUrl}/models/a/b/predictions`, { method: "POST", headers, body: '{"input":{"prompt":"p"}}' });
   expect(simulator.submissions()[0]?.ref).toBe("g8-2");
@@ -83,7 +83,7 @@ test("a marker in a header is taken where the body has none", async () => {
 });
 
 test("refused and unauthorised submissions are in the log, as not accepted", async () => {
-  const simulator = await openSimulator();
+  const simulator = await createSimulator();
   await call(`${simulator.falUrl}/a/b`, "POST", { prompt: "[sim:429]" });
   await call(`${simulator.falUrl}/a/b`, "POST", { prompt: "p" }, "");
   await call(`${simulator.replicateUrl}/models/a/b/predictions`, "POST", {});
@@ -98,7 +98,7 @@ test("refused and unauthorised submissions are in the log, as not accepted", asy
 test("deliveries, downloads and cancels leave one line each", async () => {
   const clock = movableClock();
   const path = freshPath();
-  const simulator = await openSimulator({ log: path, clock });
+  const simulator = await createSimulator({ log: path, clock });
   const submit = async () => (await call(`${simulator.falUrl}/maker/picture`, "POST", { prompt: "p" })).body;
   const [first, second] = [await submit(), await submit()];
   await call(String(second.cancel_url), "PUT");
@@ -170,13 +170,13 @@ test("a killed simulator has every answered and every dropped submission on disk
 test("cancelled jobs stay cancelled and times go on over a restart", async () => {
   const path = freshPath();
   const clock = movableClock();
-  const before = await openSimulator({ log: path, clock });
+  const before = await createSimulator({ log: path, clock });
   const submit = async () => (await call(`${before.falUrl}/maker/video`, "POST", { prompt: "p", duration: 5 })).body;
   const [first, second] = [await submit(), await submit()];
   await call(String(second.cancel_url), "PUT");
   await before.stop();
   clock.pass(3000);
-  const after = await openSimulator({ log: path, clock });
+  const after = await createSimulator({ log: path, clock });
   const status = async ({ request_id }: Record<string, unknown>) =>
     (await call(`${after.falUrl}/maker/video/requests/${request_id}/status`)).body;
   expect((await status(first)).status).toBe("IN_PROGRESS");
@@ -190,7 +190,7 @@ test("the command prints how to point a service at it, and SIGTERM ends it with 
   const { child, said, url } = await start();
   expect(said).toContain(`GENROUTER_PROVIDERS__FAL__BASE_URL=${url}/fal\n`);
   expect(said).toContain(`GENROUTER_PROVIDERS__REPLICATE__BASE_URL=${url}/replicate/v1\n`);
-  for (const id of SPOKEN) expect(said).toContain(`__${id.toUpperCase().replaceAll("-", "_")}__KEY=simulated\n`);
+  for (const id of DIALECT_IDS) expect(said).toContain(`__${id.toUpperCase().replaceAll("-", "_")}__KEY=simulated\n`);
   const hanging = call(`${url}/fal/a/b`, "POST", { prompt: "[sim:hang]" }).catch(() => "broken");
   expect((await call(`${url}/fal/a/b`, "POST", { prompt: "p" })).status).toBe(200);
   child.kill("SIGTERM");

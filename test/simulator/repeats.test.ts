@@ -1,11 +1,11 @@
 // Keys and names that a caller chooses: sent again they make nothing new, and another request may not have them.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { openSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { movableClock } from "./fixture.ts";
 
 let simulator: Simulator;
 beforeAll(async () => {
-  simulator = await openSimulator({ clock: movableClock(), seed: 7 });
+  simulator = await createSimulator({ clock: movableClock(), seed: 7 });
 });
 afterAll(() => simulator.stop());
 

@@ -1,7 +1,7 @@
 // Faults of files and listings do what their names say, seen in the bytes that arrive.
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import type { FaultName } from "../../src/simulator/faults.ts";
-import { openSources } from "../../src/simulator/input-files.ts";
+import { createInputFiles } from "../../src/simulator/input-files.ts";
 import { testSandbox } from "../sandbox.ts";
 import { type Bed, type Body, call, namesOf, openBed, raw, typeOf } from "./fixture.ts";
 
@@ -101,7 +101,7 @@ test.each(OTHERWISE)("%s %p: the file is whole, and measures %p", async (fault, 
   script(fault, params);
   const asked = { prompt: "p", duration: 4, resolution: "720p", generate_audio: true };
   for (const provider of PROVIDERS)
-    expect(await openSources({}, testSandbox).clip(await finishedFile(provider, MODEL, asked))).toMatchObject(measures);
+    expect(await createInputFiles({}, testSandbox).clip(await finishedFile(provider, MODEL, asked))).toMatchObject(measures);
 });
 
 faultTest("fewer", "files are announced, and no more are there", async () => {

@@ -1,6 +1,6 @@
 // Rules and magic words choose which requests go wrong, repeatably.
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
-import { openSimulator } from "../../src/simulator/simulator.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
 import { type Bed, call, openBed } from "./fixture.ts";
 
 let bed: Bed;
@@ -65,7 +65,7 @@ test("a fault of a run is not spent on a submission that was turned down", async
 
 test("chance is the same for the same seed, another for another", async () => {
   const rolls = async (seed: number) => {
-    const simulator = await openSimulator({ seed });
+    const simulator = await createSimulator({ seed });
     simulator.script({ fault: "5xx", probability: 0.5 });
     const seen: number[] = [];
     for (let n = 0; n < 40; n++) seen.push((await call(`${simulator.falUrl}/a/b`, "POST", { prompt: "p" })).status);

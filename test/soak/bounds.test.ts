@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newGeneration } from "../../src/domain/ids.ts";
 import type { GenerationRecord } from "../../src/domain/types.ts";
-import { openRecords } from "../../src/generations/record-cache.ts";
-import { openClaims } from "../../src/providers/job-claims.ts";
+import { createRecordCache } from "../../src/generations/record-cache.ts";
+import { createJobClaims } from "../../src/providers/job-claims.ts";
 import { openReader, openWriter, pragma } from "../../src/store/sqlite/open.ts";
 
 /** Submissions of ten minutes at 20 per second. */
@@ -38,7 +38,7 @@ test("records: memory stops growing within ten minutes, and what is asked for st
     reads += 1;
     return undefined;
   };
-  const records = openRecords({ generationById });
+  const records = createRecordCache({ generationById });
   const named = Array.from({ length: 3 * TEN_MINUTES }, (_, n) => newGeneration(n));
   const inMemory = async (ids: readonly { id: string }[]) => {
     reads = 0;
@@ -58,7 +58,7 @@ test("records: memory stops growing within ten minutes, and what is asked for st
 });
 
 test("claims: memory stops growing within ten minutes", () => {
-  const claims = openClaims();
+  const claims = createJobClaims();
   const held = (upTo: number) =>
     Array.from({ length: upTo }, (_, n) => claims.holder("fal", `job-${n}`)).filter((holder) => holder !== undefined).length;
   for (let n = 0; n < TEN_MINUTES; n += 1) claims.take("fal", `job-${n}`, `ref-${n}`);

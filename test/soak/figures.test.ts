@@ -3,10 +3,10 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Office } from "../../src/admin/admin-service.ts";
-import { openFigures } from "../../src/app/runtime-stats.ts";
+import type { AdminService } from "../../src/admin/admin-service.ts";
+import { createRuntimeStats } from "../../src/app/runtime-stats.ts";
 import { openControl } from "../../src/cli/control.ts";
-import { askFigures } from "../../src/cli/control-client.ts";
+import { fetchStats } from "../../src/cli/control-client.ts";
 
 const ABOUT = { url: "http://127.0.0.1:1", mode: "test", version: "0.0.0", pid: process.pid } as const;
 const COUNTS = { queued: 1, running: 7, awake: 6, deadlines: 8, errands: 5, writes: 0 };
@@ -22,24 +22,24 @@ test("the figures of a running service are told over its socket, each question a
   const dir = mkdtempSync(join(tmpdir(), "figures-"));
   const close = openControl(
     dir,
-    {} as Office,
+    {} as AdminService,
     ABOUT,
     () => undefined,
-    openFigures(() => COUNTS),
+    createRuntimeStats(() => COUNTS),
   );
   try {
-    const first = await askFigures(dir, { collect: false });
+    const first = await fetchStats(dir, { collect: false });
     expect(first).toMatchObject({ ...COUNTS, lagP99Ms: 0, lagMaxMs: 0, objects: null });
     expect(first.rssBytes).toBeGreaterThan(10_000_000);
     // The watch takes its time every few ms, and the first question may come before it has taken one.
     let seenMs = 0;
     for (let turn = 0; turn < 50 && seenMs < HELD_UP_MS / 2; turn += 1) {
       holdUp(HELD_UP_MS);
-      seenMs = (await askFigures(dir, { collect: false })).lagMaxMs;
+      seenMs = (await fetchStats(dir, { collect: false })).lagMaxMs;
     }
     expect(seenMs).toBeGreaterThanOrEqual(HELD_UP_MS / 2);
     const kept = Array.from({ length: 20_000 }, (_, n) => new Map([[n, n]]));
-    const collected = await askFigures(dir, { collect: true });
+    const collected = await fetchStats(dir, { collect: true });
     expect(collected.objects?.Map).toBeGreaterThanOrEqual(kept.length);
   } finally {
     await close();

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
-import { askAbout } from "../../src/cli/control-client.ts";
+import { requestFor } from "../../src/cli/control-client.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { settingsLeadingTo } from "../../src/simulator/dialect-registry.ts";
 import { freePort, until } from "../../src/torture/crash/processes.ts";
@@ -123,7 +123,7 @@ export const openPlace = async (genrouter: readonly string[], home: string, seed
       const child = spawn([...genrouter, "serve", "--simulate"], join(home, `service.${lives}.log`), env);
       const readyMs = await answers(`${url}/readyz`, child);
       // Somebody else may have taken the port meanwhile, and answers for the service that could not.
-      const about = await until("the service's own word", () => askAbout(dir));
+      const about = await until("the service's own word", () => requestFor(dir));
       if (about.pid !== child.pid) throw new Error(`${url} is answered by another process; start the soak again`);
       return {
         pid: child.pid,

@@ -1,7 +1,7 @@
 // The soak: `npm run soak -- [--minutes N]` keeps thousands of generations in flight, kills the service once, and judges its memory and times.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { askFigures } from "../../src/cli/control-client.ts";
+import { fetchStats } from "../../src/cli/control-client.ts";
 import { builtBinary } from "../built.ts";
 import { aboveZeroOf, readFlags, refuse, wholeOf } from "../flags.ts";
 import { keepScratch, makeScratch } from "../scratch.ts";
@@ -122,7 +122,7 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
     say(`stopped for ${PAUSE_MS / 1000} s`);
   };
 
-  await askFigures(dir, { collect: false });
+  await fetchStats(dir, { collect: false });
   load.begin();
   say(HEAD);
   for (let look = 1; look * LOOK_EVERY_MS <= minutes * 60_000; look += 1) {
@@ -137,7 +137,7 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
     say(lineOf(sample));
     if (life === 1 && elapsedS() >= killAtS) {
       await crash();
-      await askFigures(dir, { collect: false });
+      await fetchStats(dir, { collect: false });
     } else if (elapsedS() - bornS >= (PAUSES_AT_S[pauses] ?? Number.POSITIVE_INFINITY)) await pause();
   }
   const stoppedAtMs = Date.now();

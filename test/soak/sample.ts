@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { askFigures } from "../../src/cli/control-client.ts";
+import { fetchStats } from "../../src/cli/control-client.ts";
 import type { Load } from "./load.ts";
 import { percentile } from "./times.ts";
 
@@ -48,7 +48,7 @@ export const openSampler = (dir: string, load: Load) => {
       const inFlightBefore = inFlight.get()?.n ?? 0;
       // What is judged is read after a full collection: how late the collector happens to be says nothing. Before, it is left alone: a
       // heap that is emptied every few seconds does not take the room that it takes by itself, and comes to it when it is judged.
-      const figures = await askFigures(dir, { collect: isWarm });
+      const figures = await fetchStats(dir, { collect: isWarm });
       const { postMs, readMs } = load.takeTimes();
       const { submitted, succeeded, failed } = load.tally;
       return {

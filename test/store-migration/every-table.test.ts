@@ -1,6 +1,6 @@
 // Nothing is left behind: whatever a later step adds to a file is moved, or this says that it is not.
 import { expect, test } from "bun:test";
-import { MOVED_TABLES } from "../../src/store/migrate-to-postgres/tables.ts";
+import { MIGRATED_TABLES } from "../../src/store/migrate-to-postgres/tables.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { migrate } from "../../src/store/sqlite/migrate.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
@@ -13,7 +13,7 @@ moving("every table and column of a file has its place, and nothing else is need
   const file = openWriter(":memory:");
   migrate(file, ":memory:", 0);
   const tables = file.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-  const moved = new Set(MOVED_TABLES.map(({ name }) => name));
+  const moved = new Set(MIGRATED_TABLES.map(({ name }) => name));
   expect(tables.map(({ name }) => name).filter((name) => !moved.has(name) && name !== "meta" && name !== "migration")).toEqual(
     [],
   );
@@ -22,7 +22,7 @@ moving("every table and column of a file has its place, and nothing else is need
   const columns = await database.ask(
     "SELECT table_name, column_name, is_nullable = 'YES' OR column_default IS NOT NULL AS may_lack FROM information_schema.columns WHERE table_schema = 'public'",
   );
-  for (const { name, added } of MOVED_TABLES) {
+  for (const { name, added } of MIGRATED_TABLES) {
     const here = file.query<{ name: string }, []>(`PRAGMA table_info(${name})`).all();
     const there = columns.filter(({ table_name }) => table_name === name);
     const filled = [...here.map((column) => column.name), ...Object.keys(added?.({}, 0) ?? {})];

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { openLocalFiles, placeOf } from "../../src/files/local.ts";
+import { createLocalStorage, pathOfFile } from "../../src/files/local.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openTestBucket, type TestBucket } from "../files/s3/bucket.ts";
@@ -33,7 +33,7 @@ const KEPT = 5;
 const keepFiles = async (dir: string): Promise<string[]> => {
   const store = await openDirectory({ dir, mode: "test" });
   const account = await openAccount(store, 5000);
-  const local = await openLocalFiles(join(dir, "files"));
+  const local = await createLocalStorage(join(dir, "files"));
   const ids: string[] = [];
   const startMs = Date.now() - 1000;
   for (let n = 0; n <= KEPT; n += 1) {
@@ -77,7 +77,7 @@ moving("kept files are in the bucket with their words, expired ones are not, and
     bytes: Buffer.from("film 0"),
     headers: { "content-type": "video/mp4", "content-disposition": expect.stringContaining(`${ids[0]}`) },
   });
-  for (const id of ids) expect(existsSync(join(dir, "files", placeOf(id, 1)))).toBe(true);
+  for (const id of ids) expect(existsSync(join(dir, "files", pathOfFile(id, 1)))).toBe(true);
 });
 
 moving("a bucket that refuses stops the move before its end; put right, only what was missing is sent", async () => {
@@ -106,8 +106,8 @@ moving("a bucket that refuses stops the move before its end; put right, only wha
 moving("a file that is gone or damaged is told by name, and the others come along", async () => {
   const dir = freshDir();
   const [gone = "", damaged = ""] = await keepFiles(dir);
-  rmSync(join(dir, "files", placeOf(gone, 1)));
-  await Bun.write(join(dir, "files", placeOf(damaged, 1)), "FILM 1");
+  rmSync(join(dir, "files", pathOfFile(gone, 1)));
+  await Bun.write(join(dir, "files", pathOfFile(damaged, 1)), "FILM 1");
   const { exit, told } = await migrate(dir);
   expect([exit, told.moved, told.files.in_bucket]).toEqual([0, true, KEPT - 2]);
   expect(told.files.missing.toSorted((a: { why: string }, b: { why: string }) => (a.why < b.why ? -1 : 1))).toEqual([

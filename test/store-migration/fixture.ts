@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
 import { join } from "node:path";
 import { hashApiKey, newId } from "../../src/domain/ids.ts";
-import { MOVED_TABLES } from "../../src/store/migrate-to-postgres/tables.ts";
+import { MIGRATED_TABLES } from "../../src/store/migrate-to-postgres/tables.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { makeWorld } from "../store/every-row-fixture.ts";
@@ -89,7 +89,7 @@ export const makeFullWorld = async (dir: string): Promise<Account> => {
     await again.close();
   }
   const db = new Database(path);
-  const empty = MOVED_TABLES.filter(({ name }) => db.query(`SELECT 1 FROM ${name}`).get() === null);
+  const empty = MIGRATED_TABLES.filter(({ name }) => db.query(`SELECT 1 FROM ${name}`).get() === null);
   db.close();
   expect(empty).toEqual([]);
   return account;

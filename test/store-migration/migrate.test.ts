@@ -1,9 +1,15 @@
 // A store that was moved is the same store: every read, every sum, and whatever stops the move on its way.
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { cpSync } from "node:fs";
-import { Moved } from "../../src/store/errors.ts";
-import { MoveFault } from "../../src/store/migrate-to-postgres/errors.ts";
-import { type MoveAsk, moveStore, type Outcome, type Progress, undoMove } from "../../src/store/migrate-to-postgres/migrate.ts";
+import { StoreMigrated } from "../../src/store/errors.ts";
+import { MigrationError } from "../../src/store/migrate-to-postgres/errors.ts";
+import {
+  type MigrateRequest,
+  migrateStore,
+  type Outcome,
+  type Progress,
+  undoMigration,
+} from "../../src/store/migrate-to-postgres/migrate.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
@@ -35,8 +41,8 @@ const newDatabase = async (): Promise<TestDatabase> => {
   databases.push(database);
   return database;
 };
-const move = (dir: string, url: string, more: Partial<MoveAsk> = {}, tell: (told: Progress) => void = () => undefined) =>
-  moveStore({ dir, networkDisk: false, url, signal: new AbortController().signal, bringFiles: null, ...more }, tell);
+const move = (dir: string, url: string, more: Partial<MigrateRequest> = {}, tell: (told: Progress) => void = () => undefined) =>
+  migrateStore({ dir, networkDisk: false, url, signal: new AbortController().signal, bringFiles: null, ...more }, tell);
 const isGood = ({ isMoved, source, target }: Outcome): boolean =>
   isMoved && [...(source ?? []), ...(target ?? [])].every(({ ok }) => ok);
 /** Everything in a database, row by row. */
@@ -122,7 +128,7 @@ moving("a directory that was moved is not started on, in both words; read it can
   const [dir, database] = [copyOfWorld(), await newDatabase()];
   await move(dir, database.url);
   const opening = openDirectory({ dir, mode: "test" });
-  await expect(opening).rejects.toBeInstanceOf(Moved);
+  await expect(opening).rejects.toBeInstanceOf(StoreMigrated);
   await expect(opening).rejects.toThrow(new RegExp(`moved to .*${database.name} and lives there now.*--undo goes back`));
   const reads = await openSqliteReads(dir);
   expect((await reads.verify(null)).filter(({ ok }) => !ok)).toEqual([]);
@@ -140,8 +146,8 @@ moving("cut off after the directory was marked, nobody starts on either end, and
   await expect(moving).rejects.toThrow(/does not answer.*the same command goes on/);
   await moving.catch(() => undefined);
   await holder.letGo();
-  await expect(openDirectory({ dir, mode: "test" })).rejects.toBeInstanceOf(Moved);
-  await expect(openPostgresStore({ url: database.url, prepare: true })).rejects.toBeInstanceOf(Moved);
+  await expect(openDirectory({ dir, mode: "test" })).rejects.toBeInstanceOf(StoreMigrated);
+  await expect(openPostgresStore({ url: database.url, prepare: true })).rejects.toBeInstanceOf(StoreMigrated);
   const outcome = await move(dir, database.url);
   expect([isGood(outcome), outcome.target]).toEqual([true, null]);
   await (await openPostgresStore({ url: database.url, prepare: true, mode: "test" })).close();
@@ -152,18 +158,18 @@ moving(
   async () => {
     const [dir, database, other] = [copyOfWorld(), await newDatabase(), await newDatabase()];
     const ask = { dir, networkDisk: false, signal: new AbortController().signal };
-    await expect(undoMove({ ...ask, url: database.url })).rejects.toThrow(/was not moved/);
+    await expect(undoMigration({ ...ask, url: database.url })).rejects.toThrow(/was not moved/);
     await move(dir, database.url);
-    await expect(undoMove({ ...ask, url: other.url })).rejects.toThrow(/was moved to .*, not to/);
+    await expect(undoMigration({ ...ask, url: other.url })).rejects.toThrow(/was moved to .*, not to/);
     await expect(move(dir, other.url)).rejects.toThrow(/was moved to/);
     await expect(move(dir, database.url)).rejects.toThrow(/holds this store already/);
-    await undoMove({ ...ask, url: database.url });
-    await expect(openPostgresStore({ url: database.url, prepare: true })).rejects.toBeInstanceOf(Moved);
+    await undoMigration({ ...ask, url: database.url });
+    await expect(openPostgresStore({ url: database.url, prepare: true })).rejects.toBeInstanceOf(StoreMigrated);
     await (await openDirectory({ dir, mode: "test" })).close();
     await expect(move(dir, database.url)).rejects.toThrow(/was taken back: empty that database/);
     await move(dir, other.url);
     await (await openPostgresStore({ url: other.url, prepare: true, mode: "test" })).close();
-    await expect(undoMove({ ...ask, url: other.url })).rejects.toThrow(/a service was open over .* since the move/);
+    await expect(undoMigration({ ...ask, url: other.url })).rejects.toThrow(/a service was open over .* since the move/);
   },
 );
 
@@ -192,5 +198,5 @@ moving("what is in the database already is left alone: another's tables, another
   await expect(move(mine, half.url)).rejects.toThrow(/was written to since the move .* began/);
   const latin = await makeDatabase("LATIN1");
   databases.push(latin);
-  await expect(move(dir, latin.url)).rejects.toBeInstanceOf(MoveFault);
+  await expect(move(dir, latin.url)).rejects.toBeInstanceOf(MigrationError);
 });

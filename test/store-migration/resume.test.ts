@@ -1,6 +1,6 @@
 // A service opened over what was moved goes on as if nothing had happened: with what was under way, with money, with numbers and with usage.
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
-import { moveStore } from "../../src/store/migrate-to-postgres/migrate.ts";
+import { migrateStore } from "../../src/store/migrate-to-postgres/migrate.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import type { Store } from "../../src/store/store.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
@@ -49,7 +49,10 @@ moving("what was under way goes on, new rows follow the old ones, and usage coun
   const [dir, database] = [freshDir(), await makeDatabase()];
   const account = await makeFullWorld(dir);
   const signal = new AbortController().signal;
-  const { isMoved } = await moveStore({ dir, networkDisk: false, url: database.url, signal, bringFiles: null }, () => undefined);
+  const { isMoved } = await migrateStore(
+    { dir, networkDisk: false, url: database.url, signal, bringFiles: null },
+    () => undefined,
+  );
   expect(isMoved).toBe(true);
 
   const store = await openPostgresStore({ url: database.url, prepare: true, mode: "test" });

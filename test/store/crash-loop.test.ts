@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parkingOf } from "../../actors/supervisor/park.ts";
-import { openService } from "../../src/app/server.ts";
+import { createServer } from "../../src/app/server.ts";
 import { readSettings } from "../../src/config/load.ts";
-import { openCrashLoop } from "../../src/generations/crash-loop-guard.ts";
-import type { Unfinished } from "../../src/store/mutations.ts";
+import { createCrashLoopGuard } from "../../src/generations/crash-loop-guard.ts";
+import type { OpenGeneration } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type TestClock, testClock } from "../clock.ts";
 import { catalogueOf, FAL, INPUT, MODEL } from "../generation/catalogue.ts";
@@ -43,7 +43,7 @@ afterEach(() => {
 });
 
 class Died extends Error {}
-const isParked = ({ snapshot }: Unfinished) => snapshot?.includes('"parked"') ?? false;
+const isParked = ({ snapshot }: OpenGeneration) => snapshot?.includes('"parked"') ?? false;
 const withStore = async <T>(work: (store: Store) => Promise<T>): Promise<T> => {
   const store = await openHere({ path: join(dir, "genrouter.db"), mode: "test" });
   const answer = await work(store);
@@ -56,7 +56,7 @@ const parked = () =>
 /** One life of the process. It dies where a generation of `deadly` is taken up, or `after` recovery, or is stopped. */
 const live = async (deadly: readonly number[], end: "dies after recovery" | "stops" = "stops"): Promise<number[]> =>
   withStore(async (store) => {
-    const loop = openCrashLoop({
+    const loop = createCrashLoopGuard({
       clock,
       noted: store.recoveryNote,
       commit: store.commit,
@@ -136,7 +136,7 @@ test("deaths from outside accuse nobody, however regular: a doubted generation i
       const lives = () => {
         if (clock.nowMs() > bornMs + killedAfterMs) throw new Died();
       };
-      const loop = openCrashLoop({
+      const loop = createCrashLoopGuard({
         ...{ clock, noted, unfinished, parkingOf },
         commit: async (deeds) => {
           lives();
@@ -186,7 +186,7 @@ test("a result that kills a moment after its generation was taken up is found ou
       const failed = (_: unknown, fault: unknown) => {
         throw fault;
       };
-      const loop = openCrashLoop({ clock, noted, commit, unfinished, snapshotOf: ticking, parkingOf, failed });
+      const loop = createCrashLoopGuard({ clock, noted, commit, unfinished, snapshotOf: ticking, parkingOf, failed });
       await loop.begin();
       try {
         for (const found of await store.unfinished(0, 100))
@@ -234,7 +234,7 @@ test("what is parked keeps its hold, is told by a gauge and verify, and the othe
 test("the service notes its recovery, and forgets it when it is stopped", async () => {
   const settings = readSettings({ GENROUTER_DATA__DIR: dir, GENROUTER_SERVER__PORT: "0", GENROUTER_CATALOGUE__DIR: "" });
   const notes: string[] = [];
-  const service = await openService(settings, {
+  const service = await createServer(settings, {
     simulate: true,
     telemetry: testTelemetry(),
     around: (store) => ({

@@ -1,7 +1,7 @@
 // A world for the checker: every kind of generation, attempt and movement there is, written by deeds over two openings.
 import { expect } from "bun:test";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
-import type { StepDeed } from "../../src/store/mutations.ts";
+import type { ApplyTransition } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
   type Account,
@@ -19,7 +19,7 @@ import {
 import { openHere } from "./open-store.ts";
 import { buy, decideDeed, foreignDeed, openPurchaseDeed, reversalDeed } from "./purchases.ts";
 
-const commitAll = async (store: Store, ...deeds: StepDeed[]): Promise<void> => {
+const commitAll = async (store: Store, ...deeds: ApplyTransition[]): Promise<void> => {
   for (const outcome of await store.commit(deeds))
     if (outcome.kind !== "stepped") throw new Error(`a step of the world was ${JSON.stringify(outcome)}`);
 };

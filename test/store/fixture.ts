@@ -1,8 +1,15 @@
 // A scene for tests of the store: accounts with credits, generations and their whole lives, in one line each.
 
 import { generationId, hashApiKey, newApiKey, newGeneration, newGenerationSeq, newId } from "../../src/domain/ids.ts";
-import type { Output, PinAsked, PinnedCopy } from "../../src/domain/types.ts";
-import type { AdmitDeed, AdmitOutcome, Deed, OfficeOutcome, OutcomeOf, StepDeed } from "../../src/store/mutations.ts";
+import type { Output, PinnedCopy, PinRequest } from "../../src/domain/types.ts";
+import type {
+  AdminResult,
+  AdmitGeneration,
+  AdmitResult,
+  ApplyTransition,
+  Mutation,
+  ResultOf,
+} from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 
 export const NOW_MS = 1_790_000_000_000;
@@ -17,9 +24,9 @@ export const OUTPUT: Output = {
 /** Prices of the routes a, b, c of every plan here: quoted 75, reserved 110. */
 export const PRICES = { a: 75, b: 90, c: 110 } as const;
 
-export const commitOne = async <D extends Deed>(store: Store, deed: D): Promise<OutcomeOf<D>> => {
+export const commitOne = async <D extends Mutation>(store: Store, deed: D): Promise<ResultOf<D>> => {
   const [outcome] = await store.commit([deed]);
-  return outcome as OutcomeOf<D>;
+  return outcome as ResultOf<D>;
 };
 
 export type Account = { seq: number; id: string; keySeq: number; keyHash: string };
@@ -45,16 +52,11 @@ export const openAccount = async (store: Store, credits: number): Promise<Accoun
   return { seq: account.seq, id, keySeq: key.seq, keyHash };
 };
 
-export const topUp = (
-  store: Store,
-  accountSeq: number,
-  credits: number,
-  reference: string | null = null,
-): Promise<OfficeOutcome> =>
+export const topUp = (store: Store, accountSeq: number, credits: number, reference: string | null = null): Promise<AdminResult> =>
   commitOne(store, { deed: "credit", accountSeq, kind: "topup", credits, note: "pack", reference, atMs: NOW_MS });
 
 /** A submission on the account; quoted 75 and reserved 110 credits unless told otherwise. */
-export const admitDeed = (account: Account, changes: Partial<AdmitDeed> = {}): AdmitDeed => {
+export const admitDeed = (account: Account, changes: Partial<AdmitGeneration> = {}): AdmitGeneration => {
   const seq = newGenerationSeq(NOW_MS);
   return {
     deed: "admit",
@@ -87,21 +89,21 @@ export const admitDeed = (account: Account, changes: Partial<AdmitDeed> = {}): A
 };
 
 /** When a submission is made, and all that follows from it. */
-export const submittedAt = (createdAtMs: number): Partial<AdmitDeed> => ({
+export const submittedAt = (createdAtMs: number): Partial<AdmitGeneration> => ({
   ...newGeneration(createdAtMs),
   createdAtMs,
   waitEndsAtMs: createdAtMs + 3_600_000,
 });
 
-export const admit = async (store: Store, account: Account, changes: Partial<AdmitDeed> = {}): Promise<AdmitDeed> => {
+export const admit = async (store: Store, account: Account, changes: Partial<AdmitGeneration> = {}): Promise<AdmitGeneration> => {
   const deed = admitDeed(account, changes);
-  const outcome: AdmitOutcome = await commitOne(store, deed);
+  const outcome: AdmitResult = await commitOne(store, deed);
   if (outcome.kind !== "admitted") throw new Error(`not admitted: ${outcome.kind}`);
   return deed;
 };
 
 /** A step that goes on; `version` 1 by default. */
-export const stepDeed = (seq: number, version: number, changes: Partial<StepDeed> = {}): StepDeed => ({
+export const stepDeed = (seq: number, version: number, changes: Partial<ApplyTransition> = {}): ApplyTransition => ({
   deed: "step",
   seq,
   version,
@@ -114,7 +116,13 @@ export const stepDeed = (seq: number, version: number, changes: Partial<StepDeed
 });
 
 /** The step that begins attempt `n` on a route and has sent it and been given a job: `running`. */
-export const startedDeed = (deed: AdmitDeed, version = 1, n = 1, route: keyof typeof PRICES = "a", provider = "fal"): StepDeed =>
+export const startedDeed = (
+  deed: AdmitGeneration,
+  version = 1,
+  n = 1,
+  route: keyof typeof PRICES = "a",
+  provider = "fal",
+): ApplyTransition =>
   stepDeed(deed.seq, version, {
     status: "running",
     attempts: n,
@@ -134,7 +142,7 @@ export const startedDeed = (deed: AdmitDeed, version = 1, n = 1, route: keyof ty
   });
 
 /** The step that charges attempt `n` and ends the generation. */
-export const capturedDeed = (seq: number, version: number, n: number, credits: number): StepDeed =>
+export const capturedDeed = (seq: number, version: number, n: number, credits: number): ApplyTransition =>
   stepDeed(seq, version, {
     event: { type: "collected" },
     stateAfter: "succeeded",
@@ -144,7 +152,7 @@ export const capturedDeed = (seq: number, version: number, n: number, credits: n
   });
 
 /** The step that gives everything back and ends the generation. */
-export const releasedDeed = (seq: number, version: number, changes: Partial<StepDeed> = {}): StepDeed =>
+export const releasedDeed = (seq: number, version: number, changes: Partial<ApplyTransition> = {}): ApplyTransition =>
   stepDeed(seq, version, {
     event: { type: "deadline" },
     stateAfter: "failed",
@@ -154,7 +162,11 @@ export const releasedDeed = (seq: number, version: number, changes: Partial<Step
   });
 
 /** A generation from submission to success on route a, 75 of 110 credits. */
-export const succeed = async (store: Store, account: Account, changes: Partial<AdmitDeed> = {}): Promise<AdmitDeed> => {
+export const succeed = async (
+  store: Store,
+  account: Account,
+  changes: Partial<AdmitGeneration> = {},
+): Promise<AdmitGeneration> => {
   const deed = await admit(store, account, changes);
   await store.commit([startedDeed(deed), capturedDeed(deed.seq, 2, 1, PRICES.a)]);
   return deed;
@@ -165,8 +177,8 @@ export const violations = async (store: Pick<Store, "verify">, nowMs: number | n
   (await store.verify(nowMs)).filter(({ ok }) => !ok);
 
 /** A link whose length is billed, and our copy of its file. */
-export const PIN: PinAsked = { n: 1, field: "input.video_url", kind: "video", measuredMs: 4000, frameMs: 42 };
+export const PIN: PinRequest = { n: 1, field: "input.video_url", kind: "video", measuredMs: 4000, frameMs: 42 };
 export const COPY: PinnedCopy = { n: 1, sha256: "c".repeat(64), bytes: 71_000, mime: "video/mp4", ms: 4010 };
 /** The first step of a generation whose links are pinned: they are. */
-export const pinnedDeed = (seq: number, pinned: readonly PinnedCopy[]): StepDeed =>
+export const pinnedDeed = (seq: number, pinned: readonly PinnedCopy[]): ApplyTransition =>
   stepDeed(seq, 1, { event: { type: "pinned" }, stateAfter: "queued", snapshot: '{"v":1,"value":"queued","memory":{}}', pinned });

@@ -1,7 +1,7 @@
 // The way every test opens a store: whatever the test did through deeds, the invariants hold when it is closed.
 import { expect } from "bun:test";
 import { openSqliteStore } from "../../src/store/sqlite/client.ts";
-import { openSqliteHere } from "../../src/store/sqlite/in-process.ts";
+import { openSqliteInProcess } from "../../src/store/sqlite/in-process.ts";
 import type { Store } from "../../src/store/store.ts";
 import { violations } from "./fixture.ts";
 
@@ -19,8 +19,8 @@ const verifying = (store: Store): Store => ({
 });
 
 /** A store in this thread, on a file or in memory. */
-export const openHere = async (options: Parameters<typeof openSqliteHere>[0]): Promise<Store> =>
-  verifying(await openSqliteHere(options));
+export const openHere = async (options: Parameters<typeof openSqliteInProcess>[0]): Promise<Store> =>
+  verifying(await openSqliteInProcess(options));
 
 /** A data directory as its owner, with the writing thread of the service. */
 export const openDirectory = async (options: Parameters<typeof openSqliteStore>[0]): Promise<Store> =>

@@ -1,22 +1,22 @@
 // Purchases in one line each, for tests of the store.
 
-import type { Actor, DecideReversalDeed } from "../../src/store/mutations.ts";
+import type { DecideReversal, Principal } from "../../src/store/mutations.ts";
 import type {
-  NoteForeignReversalDeed,
-  NoteReversalDeed,
-  OpenPurchaseDeed,
-  PayPurchaseDeed,
-  PurchaseOutcome,
+  OpenPurchase,
+  PayPurchase,
+  PurchaseResult,
+  RecordForeignReversal,
+  RecordReversal,
 } from "../../src/store/purchase-mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { commitOne, NOW_MS } from "./fixture.ts";
 
 /** Whoever buys, and who tells of payments. */
-export const BUYER: Actor = { kind: "person", id: "per_1", name: "ada@example.com" };
-export const STRIPE: Actor = { kind: "service", id: "stripe", name: "Stripe" };
+export const BUYER: Principal = { kind: "person", id: "per_1", name: "ada@example.com" };
+export const STRIPE: Principal = { kind: "service", id: "stripe", name: "Stripe" };
 
 /** Names are short in tests: purchase `a` is `pur_a`, its checkout `cs_a`, its payment `pi_a`. */
-export const openPurchaseDeed = (accountSeq: number, name: string, credits: number): OpenPurchaseDeed => ({
+export const openPurchaseDeed = (accountSeq: number, name: string, credits: number): OpenPurchase => ({
   deed: "open-purchase",
   id: `pur_${name}`,
   accountSeq,
@@ -28,7 +28,7 @@ export const openPurchaseDeed = (accountSeq: number, name: string, credits: numb
   atMs: NOW_MS,
 });
 
-export const payDeed = (name: string, amountCredits: number | null, currency = "usd"): PayPurchaseDeed => ({
+export const payDeed = (name: string, amountCredits: number | null, currency = "usd"): PayPurchase => ({
   deed: "pay-purchase",
   id: `pur_${name}`,
   payment: { sessionId: `cs_${name}`, paymentIntent: `pi_${name}`, amountCredits, currency },
@@ -36,12 +36,7 @@ export const payDeed = (name: string, amountCredits: number | null, currency = "
   atMs: NOW_MS + 1000,
 });
 
-export const reversalDeed = (
-  id: string,
-  of: string,
-  credits: number,
-  changes: Partial<NoteReversalDeed> = {},
-): NoteReversalDeed => ({
+export const reversalDeed = (id: string, of: string, credits: number, changes: Partial<RecordReversal> = {}): RecordReversal => ({
   deed: "note-reversal",
   id,
   kind: "refund",
@@ -59,19 +54,19 @@ export const foreignDeed = (
   id: string,
   of: string,
   amount: number,
-  changes: Partial<NoteForeignReversalDeed> = {},
-): NoteForeignReversalDeed => {
+  changes: Partial<RecordForeignReversal> = {},
+): RecordForeignReversal => {
   const { credits: _, deed: __, ...told } = reversalDeed(id, of, amount);
   return { ...told, deed: "note-foreign-reversal", amount, currency: "eur", ...changes };
 };
 
 /** What an operator decides about it. */
-export const decideDeed = (id: string, credits: number): DecideReversalDeed => ({
+export const decideDeed = (id: string, credits: number): DecideReversal => ({
   ...{ deed: "decide-reversal", id, credits, reason: "the rate of that day", atMs: NOW_MS + 3000 },
 });
 
 /** Opens and pays a purchase. */
-export const buy = async (store: Store, accountSeq: number, name: string, credits: number): Promise<PurchaseOutcome> => {
+export const buy = async (store: Store, accountSeq: number, name: string, credits: number): Promise<PurchaseResult> => {
   await store.commit([openPurchaseDeed(accountSeq, name, credits)]);
   return commitOne(store, payDeed(name, credits));
 };

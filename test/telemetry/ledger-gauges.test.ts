@@ -5,11 +5,11 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
-import type { Standing } from "../../src/telemetry/gauge-readings.ts";
-import { openBooks } from "../../src/telemetry/ledger-gauges.ts";
+import type { GaugeReadings } from "../../src/telemetry/gauge-readings.ts";
+import { createLedgerGauges } from "../../src/telemetry/ledger-gauges.ts";
 import { openHouse } from "../harness.ts";
 
-const standingOver = (reads: Standing["reads"]): Standing => ({
+const standingOver = (reads: GaugeReadings["reads"]): GaugeReadings => ({
   ...{ reads, nowMs: () => 0, isReady: () => true, routes: () => [] },
   ...{ databaseBytes: () => 0, lastBackupS: async () => 0, nodes: () => 1, stuck: () => 0, clockAheadS: () => 0 },
   ...{
@@ -63,7 +63,7 @@ test("figures are the same read row by row, in small pages and at once, and are 
     const reads = await openSqliteReads(dir);
     const told = [];
     for (const rows of [1, 2, 3, 1000]) {
-      const books = openBooks(standingOver(reads), rows);
+      const books = createLedgerGauges(standingOver(reads), rows);
       const open = await books.open();
       told.push([
         open?.status,
@@ -116,7 +116,7 @@ test("every kind of contradiction is found, as large as it is", async () => {
       cpSync(dir, copy, { recursive: true });
       change(copy, sql);
       const reads = await openSqliteReads(copy);
-      expect([what, await openBooks(standingOver(reads), 4).imbalanceCredits()]).toEqual([what, credits]);
+      expect([what, await createLedgerGauges(standingOver(reads), 4).imbalanceCredits()]).toEqual([what, credits]);
       await reads.close();
       rmSync(copy, { recursive: true });
     }
@@ -126,7 +126,7 @@ test("every kind of contradiction is found, as large as it is", async () => {
 test("a movement that comes after a look is added to what was summed up before", async () => {
   await inside(async (dir) => {
     const house = await openHouse({ dir, factor: 0 });
-    const books = openBooks(standingOver(house.store), 3);
+    const books = createLedgerGauges(standingOver(house.store), 3);
     expect(await books.imbalanceCredits()).toBe(0);
     await house.newTenant(321);
     expect(await books.imbalanceCredits()).toBe(0);

@@ -1,6 +1,6 @@
 // Telemetry for services that tests open: counts as the real one does; traces only where a test names a place for them.
 import type { Log } from "../../src/logging/events.ts";
-import { openTelemetry, type Telemetry } from "../../src/telemetry/telemetry.ts";
+import { createTelemetry, type Telemetry } from "../../src/telemetry/telemetry.ts";
 
 export const testTelemetry = (log: Log = () => undefined, env: Record<string, string> = {}): Telemetry =>
-  openTelemetry(log, env, { version: "0.0.0", revision: "test", bunVersion: Bun.version, interfaceVersion: "2026-10-19" });
+  createTelemetry(log, env, { version: "0.0.0", revision: "test", bunVersion: Bun.version, interfaceVersion: "2026-10-19" });

@@ -7,10 +7,10 @@ import { followLink } from "./links.ts";
 import { ThemeSwitch } from "./theme.tsx";
 
 /** A place in the navigation; places of one group stand together. */
-export type Place = { href: string; says: string; group: string };
+export type NavigationEntry = { href: string; says: string; group: string };
 type Props = {
   title: string;
-  places: readonly Place[];
+  places: readonly NavigationEntry[];
   path: string;
   /** Stands in the header, beside who is signed in. */
   standing?: VNode | null;
@@ -24,7 +24,7 @@ const signOut = async (): Promise<void> => {
 };
 
 /** The place that a path belongs to: the one whose address is the longest beginning of it. */
-const placeOf = (places: readonly Place[], path: string): string | undefined =>
+const placeOf = (places: readonly NavigationEntry[], path: string): string | undefined =>
   places
     .map(({ href }) => href)
     .filter((href) => path === href || path.startsWith(`${href}/`))

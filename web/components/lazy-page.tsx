@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 type Loaded<P> = { Page: ComponentType<P> } | { fault: string } | null;
 
 /** Wraps a way to load a page. The same wrapped page must be used each time: it remembers that it was loaded. */
-export const later = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => {
+export const lazyPage = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => {
   let known: ComponentType<P> | null = null;
   return (props: P): VNode => {
     const [loaded, setLoaded] = useState<Loaded<P>>(known === null ? null : { Page: known });

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { call } from "./api.ts";
 
-export type Asked<T> = {
+export type Query<T> = {
   /** The answer; undefined until there is one. The one before stays while the next is on its way. */
   value: T | undefined;
   fault: string | null;
@@ -13,7 +13,7 @@ export type Asked<T> = {
 };
 
 /** Asks for a path; null: for nothing. */
-export const useAsked = <T>(path: string | null): Asked<T> => {
+export const useQuery = <T>(path: string | null): Query<T> => {
   const [value, setValue] = useState<T>();
   const [fault, setFault] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(path !== null);

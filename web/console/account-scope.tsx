@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import type { AccountView } from "../../src/console/operator-dto.ts";
 import { me } from "../components/api.ts";
-import { useAsked } from "../components/use-query.ts";
+import { useQuery } from "../components/use-query.ts";
 
 /** People who are named; an account may have many. */
 const NAMED = 3;
@@ -21,7 +21,7 @@ const peopleText = (people: readonly string[]): string => {
 };
 
 const Another = ({ account }: { account: string }): VNode => {
-  const { value } = useAsked<AccountView>(`/console/api/operator/accounts/${encodeURIComponent(account)}`);
+  const { value } = useQuery<AccountView>(`/console/api/operator/accounts/${encodeURIComponent(account)}`);
   return (
     <div class="notice is-warn whose" role="note" aria-label="Whose page this is">
       <p>
@@ -42,7 +42,7 @@ const Another = ({ account }: { account: string }): VNode => {
 };
 
 /** @param account null: whoever's it is by itself @param isOfAll whether that is everybody's for whoever has no account */
-export const Whose = ({ account, isOfAll = false }: { account: string | null; isOfAll?: boolean }): VNode | null => {
+export const AccountScope = ({ account, isOfAll = false }: { account: string | null; isOfAll?: boolean }): VNode | null => {
   const who = me.value?.signedIn;
   if (!who || who.role === "member") return null;
   const named = isOfAll && account === "*" ? null : (account ?? who.accountId);

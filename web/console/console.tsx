@@ -5,8 +5,8 @@ import { type ComponentProps, render, type VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { Redirect, useLocation, useSearch } from "wouter-preact";
 import { learnMe, me, told } from "../components/api.ts";
-import { Frame, type Place } from "../components/layout.tsx";
-import { Whose } from "./account-scope.tsx";
+import { Frame, type NavigationEntry } from "../components/layout.tsx";
+import { AccountScope } from "./account-scope.tsx";
 import { CreditsNotice } from "./credits/low-balance-alert.tsx";
 import { Balance, OwnCredits, useOwnCredits } from "./credits/use-balance.tsx";
 import { Insecure } from "./insecure.tsx";
@@ -51,7 +51,7 @@ const OwnFrame = ({ hasAccount, notice, ...frame }: ComponentProps<typeof Frame>
   );
 };
 
-const placesOf = (pages: readonly PageOf[]): Place[] =>
+const placesOf = (pages: readonly PageOf[]): NavigationEntry[] =>
   pages.flatMap(({ path, place }) => (place ? [{ href: path, ...place }] : []));
 
 const Console = (): VNode => {
@@ -106,7 +106,7 @@ const Console = (): VNode => {
       </OwnFrame>
     );
   const { View, title, shows } = found.page;
-  const whose = shows ? <Whose account={account} isOfAll={shows === "accounts"} /> : null;
+  const whose = shows ? <AccountScope account={account} isOfAll={shows === "accounts"} /> : null;
   return (
     <OwnFrame {...frame} title={title} notice={whose}>
       <View key={path} params={found.params} account={account} />

@@ -6,7 +6,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
 /** `just now`, `5 minutes ago`, `in 3 days`; from a month on the time itself. */
-export const awayFrom = (atMs: number, nowMs: number): string => {
+export const relativeTime = (atMs: number, nowMs: number): string => {
   const ms = atMs - nowMs;
   const [size, unit]: [number, Intl.RelativeTimeFormatUnit] =
     Math.abs(ms) < HOUR_MS ? [MINUTE_MS, "minute"] : Math.abs(ms) < DAY_MS ? [HOUR_MS, "hour"] : [DAY_MS, "day"];

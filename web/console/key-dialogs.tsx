@@ -4,9 +4,9 @@ import { useId, useRef, useState } from "preact/hooks";
 import type { KeysPage, KeyView, MadeKey } from "../../src/console/keys-dto.ts";
 import { timeText } from "../components/format.ts";
 import { Modal } from "../components/modal.tsx";
-import { awayFrom } from "./format.ts";
+import { relativeTime } from "./format.ts";
 import { KeyFields } from "./key-fields.tsx";
-import { askOf, EMPTY_FORM, type FormFaults, formOf, type KeyForm } from "./key-form.ts";
+import { EMPTY_FORM, type FormFaults, formOf, type KeyForm, requestOf } from "./key-form.ts";
 
 export type KeyAction =
   | { kind: "make" }
@@ -73,7 +73,7 @@ const Edit = ({ page, send, close, done, of }: Parts & { of: KeyView | null }): 
   const [faults, setFaults] = useState<FormFaults>({});
   const place = useRef<HTMLDivElement>(null);
   const submit = () => {
-    const read = askOf(form, Date.now(), of?.expiresAtMs ?? null);
+    const read = requestOf(form, Date.now(), of?.expiresAtMs ?? null);
     setFaults(read.faults ?? {});
     if (read.faults !== undefined) {
       // To the first field that is wrong, once it says so.
@@ -139,7 +139,7 @@ const Revoke = ({ key_: key, send, close, done }: Parts & { key_: KeyView }): VN
     >
       <p>
         <code>{key.start}…</code> is refused from now on, for good. Generations that it submitted go on.
-        {key.lastUsedAtMs === null ? " It was never used." : ` It was last used ${awayFrom(key.lastUsedAtMs, Date.now())}.`}
+        {key.lastUsedAtMs === null ? " It was never used." : ` It was last used ${relativeTime(key.lastUsedAtMs, Date.now())}.`}
       </p>
     </Sending>
   </Modal>

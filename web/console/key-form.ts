@@ -1,5 +1,5 @@
 // What a person typed about a key, made into what the server is asked; amounts are read as digits, never as floats.
-import type { KeyAsk, KeyView } from "../../src/console/keys-dto.ts";
+import type { KeyRequest, KeyView } from "../../src/console/keys-dto.ts";
 import { KEY_WINDOWS, type KeyLimits, type KeyScope, type KeyWindow } from "../../src/domain/types.ts";
 
 export type Expiry = "never" | "30" | "90" | "365" | "date";
@@ -54,11 +54,11 @@ export const creditsOf = (text: string): number | null | undefined => {
 const endOf = (date: string): number => Date.parse(`${date}T00:00:00Z`) + DAY_MS;
 
 /** @param unchangedMs the expiry that the key has already: its day may have been left as it was. */
-export const askOf = (
+export const requestOf = (
   form: KeyForm,
   nowMs: number,
   unchangedMs: number | null = null,
-): { ask: KeyAsk; faults?: undefined } | { faults: FormFaults } => {
+): { ask: KeyRequest; faults?: undefined } | { faults: FormFaults } => {
   const faults: FormFaults = {};
   const limits: { -readonly [window in keyof KeyLimits]: KeyLimits[window] } = { day: null, week: null, month: null };
   for (const window of KEY_WINDOWS) {

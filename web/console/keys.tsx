@@ -4,13 +4,13 @@ import type { VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { KeyView, KeysPage as Told } from "../../src/console/keys-dto.ts";
 import { usd } from "../components/format.ts";
-import { awayFrom } from "./format.ts";
+import { relativeTime } from "./format.ts";
 import { type KeyAction, KeyDialog, type Send } from "./key-dialogs.tsx";
 import { KeyLimitBars } from "./key-limits.tsx";
 
 const stateOf = ({ state, expiresAtMs }: KeyView, nowMs: number): string => {
   if (state !== "active") return state;
-  return expiresAtMs === null ? "active" : `until ${awayFrom(expiresAtMs, nowMs).replace(/^in /, "in ")}`;
+  return expiresAtMs === null ? "active" : `until ${relativeTime(expiresAtMs, nowMs).replace(/^in /, "in ")}`;
 };
 
 const KeyCard = (of: { of: KeyView; mayChange: boolean; act: (action: KeyAction) => void }): VNode => {
@@ -20,9 +20,9 @@ const KeyCard = (of: { of: KeyView; mayChange: boolean; act: (action: KeyAction)
   const facts: [string, string][] = [
     ["May", key.scope === "generate" ? "generate and read" : "read only"],
     ["Models", key.models === null ? "all" : key.models.join(", ")],
-    ["Last used", key.lastUsedAtMs === null ? "never" : awayFrom(key.lastUsedAtMs, nowMs)],
+    ["Last used", key.lastUsedAtMs === null ? "never" : relativeTime(key.lastUsedAtMs, nowMs)],
     ["Last 30 days", usd(key.last30Credits)],
-    ["Made", awayFrom(key.createdAtMs, nowMs)],
+    ["Made", relativeTime(key.createdAtMs, nowMs)],
   ];
   const button = (kind: "change" | "rotate" | "revoke", says: string) => (
     <button

@@ -1,7 +1,7 @@
 // Every page of the console: its path, its place in the navigation, whom it is for, and how it is loaded.
 import type { ComponentType } from "preact";
 import { call, me } from "../components/api.ts";
-import { later } from "../components/lazy-page.tsx";
+import { lazyPage } from "../components/lazy-page.tsx";
 
 /** `params`: parts of the path; `account`: whose page, where an operator looks at another's. */
 export type ViewProps = { params: Readonly<Record<string, string>>; account: string | null };
@@ -22,20 +22,20 @@ const LINK_TITLES = { setup: "Set up this service", join: "Join", reset: "Set a 
 export const OPEN_PAGES: readonly PageOf[] = [
   {
     ...{ path: "/console/sign-in", title: "Sign in", who: "person" },
-    View: later(async () => (await import("./users/sign-in.tsx")).SignInPage),
+    View: lazyPage(async () => (await import("./users/sign-in.tsx")).SignInPage),
   },
   {
     ...{ path: "/console/sign-up", title: "Sign up", who: "person" },
-    View: later(async () => (await import("./users/sign-in.tsx")).SignUpPage),
+    View: lazyPage(async () => (await import("./users/sign-in.tsx")).SignUpPage),
   },
   {
     ...{ path: "/console/forgotten", title: "Forgotten password", who: "person" },
-    View: later(async () => (await import("./users/sign-in.tsx")).ForgottenPage),
+    View: lazyPage(async () => (await import("./users/sign-in.tsx")).ForgottenPage),
   },
   ...(["setup", "join", "reset"] as const).map(
     (kind): PageOf => ({
       ...{ path: `/console/${kind}`, title: LINK_TITLES[kind], who: "person" },
-      View: later(async () => (await import("./users/link.tsx")).LinkPage),
+      View: lazyPage(async () => (await import("./users/link.tsx")).LinkPage),
     }),
   ),
 ];
@@ -44,15 +44,15 @@ export const PAGES: readonly PageOf[] = [
   {
     ...{ path: "/console/generations", title: "Generations", who: "person", place: { says: "Generations", group: "" } },
     shows: "accounts",
-    View: later(async () => (await import("./generations/generations.tsx")).GenerationsPage),
+    View: lazyPage(async () => (await import("./generations/generations.tsx")).GenerationsPage),
   },
   {
     ...{ path: "/console/playground", title: "Playground", who: "person", place: { says: "Playground", group: "" } },
-    View: later(async () => (await import("./generations/playground.tsx")).PlaygroundPage),
+    View: lazyPage(async () => (await import("./generations/playground.tsx")).PlaygroundPage),
   },
   {
     ...{ path: "/console/generations/:id", title: "Generation", who: "person" },
-    View: later(async () => {
+    View: lazyPage(async () => {
       const { GenerationPage } = await import("./generations/generation.tsx");
       return ({ params }: ViewProps) => <GenerationPage id={params.id ?? ""} />;
     }),
@@ -60,7 +60,7 @@ export const PAGES: readonly PageOf[] = [
   {
     ...{ path: "/console/keys", title: "API keys", who: "person", place: { says: "API keys", group: "" } },
     shows: "account",
-    View: later(async () => {
+    View: lazyPage(async () => {
       const { KeysView } = await import("./keys.tsx");
       return ({ account }: ViewProps) => <KeysView send={call} account={account} />;
     }),
@@ -68,23 +68,23 @@ export const PAGES: readonly PageOf[] = [
   {
     ...{ path: "/console/credits", title: "Credits", who: "person", place: { says: "Credits", group: "" } },
     shows: "account",
-    View: later(async () => (await import("./credits/credits.tsx")).CreditsPage),
+    View: lazyPage(async () => (await import("./credits/credits.tsx")).CreditsPage),
   },
   {
     ...{ path: "/console/ledger", title: "Ledger", who: "person", place: { says: "Ledger", group: "" } },
     shows: "account",
-    View: later(async () => (await import("./credits/ledger.tsx")).LedgerPage),
+    View: lazyPage(async () => (await import("./credits/ledger.tsx")).LedgerPage),
   },
   {
     ...{ path: "/console/receipts/:id", title: "Receipt", who: "person" },
-    View: later(async () => {
+    View: lazyPage(async () => {
       const { ReceiptPage } = await import("./credits/receipt.tsx");
       return ({ params }: ViewProps) => <ReceiptPage id={params.id ?? ""} />;
     }),
   },
   {
     ...{ path: "/console/checkout/:id", title: "Test checkout", who: "person" },
-    View: later(async () => {
+    View: lazyPage(async () => {
       const { CheckoutPage } = await import("./credits/checkout.tsx");
       return ({ params }: ViewProps) => <CheckoutPage id={params.id ?? ""} />;
     }),
@@ -92,7 +92,7 @@ export const PAGES: readonly PageOf[] = [
   {
     ...{ path: "/console/usage", title: "Usage", who: "person", place: { says: "Usage", group: "" } },
     shows: "accounts",
-    View: later(async () => {
+    View: lazyPage(async () => {
       const { UsageView } = await import("./usage.tsx");
       return ({ account }: ViewProps) => (
         <UsageView send={call} account={account} byAccount={me.value?.signedIn?.role !== "member"} />
@@ -101,18 +101,18 @@ export const PAGES: readonly PageOf[] = [
   },
   {
     ...{ path: "/console/operator/accounts", title: "Accounts", who: "viewer", place: { says: "Accounts", group: "Operator" } },
-    View: later(async () => (await import("./operator/accounts.tsx")).AccountsView),
+    View: lazyPage(async () => (await import("./operator/accounts.tsx")).AccountsView),
   },
   {
     ...{ path: "/console/operator/accounts/:id", title: "Account", who: "viewer" },
-    View: later(async () => {
+    View: lazyPage(async () => {
       const { AccountPage } = await import("./operator/account.tsx");
       return ({ params }: ViewProps) => <AccountPage id={params.id ?? ""} />;
     }),
   },
   {
     ...{ path: "/console/operator/routes", title: "Routes", who: "viewer", place: { says: "Routes", group: "Operator" } },
-    View: later(async () => (await import("./operator/routes.tsx")).RoutesView),
+    View: lazyPage(async () => (await import("./operator/routes.tsx")).RoutesView),
   },
   {
     ...{
@@ -121,11 +121,11 @@ export const PAGES: readonly PageOf[] = [
       who: "viewer",
       place: { says: "Providers", group: "Operator" },
     },
-    View: later(async () => (await import("./operator/providers.tsx")).ProvidersView),
+    View: lazyPage(async () => (await import("./operator/providers.tsx")).ProvidersView),
   },
   {
     ...{ path: "/console/operator/orphans", title: "Orphans", who: "viewer", place: { says: "Orphans", group: "Operator" } },
-    View: later(async () => (await import("./operator/orphans.tsx")).OrphansView),
+    View: lazyPage(async () => (await import("./operator/orphans.tsx")).OrphansView),
   },
   {
     ...{
@@ -134,22 +134,22 @@ export const PAGES: readonly PageOf[] = [
       who: "viewer",
       place: { says: "Ledger proof", group: "Operator" },
     },
-    View: later(async () => (await import("./operator/ledger-verification.tsx")).ProofPage),
+    View: lazyPage(async () => (await import("./operator/ledger-verification.tsx")).ProofPage),
   },
   {
     ...{ path: "/console/operator/service", title: "Service", who: "viewer", place: { says: "Service", group: "Operator" } },
-    View: later(async () => (await import("./operator/service.tsx")).ServicePage),
+    View: lazyPage(async () => (await import("./operator/service.tsx")).ServicePage),
   },
   {
     ...{ path: "/console/profile", title: "Profile and sessions", who: "person", place: { says: "Profile", group: "" } },
-    View: later(async () => (await import("./users/profile.tsx")).ProfilePage),
+    View: lazyPage(async () => (await import("./users/profile.tsx")).ProfilePage),
   },
   {
     ...{ path: "/console/operator/people", title: "People", who: "viewer", place: { says: "People", group: "Operator" } },
-    View: later(async () => (await import("./users/users.tsx")).PeoplePage),
+    View: lazyPage(async () => (await import("./users/users.tsx")).PeoplePage),
   },
   {
     ...{ path: "/console/operator/audit", title: "Audit log", who: "viewer", place: { says: "Audit log", group: "Operator" } },
-    View: later(async () => (await import("./users/audit.tsx")).AuditPage),
+    View: lazyPage(async () => (await import("./users/audit.tsx")).AuditPage),
   },
 ];

@@ -5,7 +5,7 @@ import { type Chart as ChartOf, withAncestors } from "../../actors/chart/chart.t
 import { type Drawn, drawingOf, type Marks } from "../../actors/chart/drawing.ts";
 import { type Layout, layoutOf } from "../../actors/chart/layout.ts";
 import { ChartCounts } from "./chart-counts.tsx";
-import { bringIntoSight, panBy } from "./pan-zoom.ts";
+import { panBy, scrollIntoView } from "./pan-zoom.ts";
 import { Scrolling } from "./scrolling.tsx";
 import { StateList } from "./state-list.tsx";
 
@@ -71,7 +71,7 @@ const Drawing = ({ layout, chart, follow = null, onState, chosen = null, counts 
     if (follow === null || !frame.current || !box || scale === null) return;
     const [x, y, wide, high] = box;
     const spot = { x: x * scale, y: y * scale, width: wide * scale, height: high * scale };
-    bringIntoSight(frame.current, spot, layout.height * scale, moves);
+    scrollIntoView(frame.current, spot, layout.height * scale, moves);
   }, [follow, innermost, layout, scale, width]);
 
   useEffect(() => (frame.current ? panBy(frame.current) : undefined), []);

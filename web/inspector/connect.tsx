@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 
 /** A token and when its time is over. @throws with a sentence that says why there is none. */
-export type AskToken = () => Promise<{ token: string; expiresAtMs: number }>;
+export type RequestToken = () => Promise<{ token: string; expiresAtMs: number }>;
 
 const snippets = (url: string) =>
   [
@@ -46,7 +46,7 @@ const Snippet = ({ title, about, code }: ReturnType<typeof snippets>[number]): V
   );
 };
 
-export const Connect = ({ openUrl, askToken }: { openUrl: string; askToken: AskToken }): VNode => {
+export const Connect = ({ openUrl, askToken }: { openUrl: string; askToken: RequestToken }): VNode => {
   const [token, setToken] = useState<{ token: string; expiresAtMs: number } | null>(null);
   const [fault, setFault] = useState<string | null>(null);
   const ask = () => {

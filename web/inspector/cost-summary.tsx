@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { type AttemptBill, type Bill, billOf } from "../../actors/replay/cost-breakdown.ts";
 import type { ReplayStep } from "../../actors/replay/replay.ts";
-import type { LifeTold } from "../../src/inspector/generation-history-dto.ts";
+import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
 import { usd } from "../components/format.ts";
 import { elapsed } from "./format.ts";
 
@@ -48,7 +48,7 @@ const Attempt = ({ attempt, startMs, endMs }: { attempt: AttemptBill; startMs: n
 };
 
 /** @param steps all of its replay. */
-export const ReplayBill = ({ told, steps }: { told: LifeTold; steps: readonly ReplayStep[] }): VNode => {
+export const ReplayBill = ({ told, steps }: { told: GenerationHistoryDto; steps: readonly ReplayStep[] }): VNode => {
   const { generation, accountId, given } = told;
   const { model, status, quotedCredits, createdAtMs, completedAtMs } = generation;
   const bill = billOf(steps, given.movements);

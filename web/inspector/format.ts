@@ -1,5 +1,5 @@
 // How times, money and commands are written on the inspector's pages.
-import type { Ask } from "../../actors/generation/types.ts";
+import type { Effect } from "../../actors/generation/types.ts";
 
 const two = (number: number) => String(number).padStart(2, "0");
 
@@ -14,7 +14,7 @@ export const elapsed = (ms: number): string => {
 };
 
 /** `poll (attempt 2)` */
-export const tellAsk = (ask: Ask): string => {
+export const describeEffect = (ask: Effect): string => {
   const name = ask.type.replace("ask.", "").replace(/[A-Z]/g, (sign) => ` ${sign.toLowerCase()}`);
   return "n" in ask ? `${name} (attempt ${ask.n})` : name;
 };

@@ -2,12 +2,12 @@
 import { render, type VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { useLocation } from "wouter-preact";
-import type { LifeTold } from "../../src/inspector/generation-history-dto.ts";
+import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
 import { call, learnMe, me } from "../components/api.ts";
-import { Frame, type Place } from "../components/layout.tsx";
-import { later } from "../components/lazy-page.tsx";
+import { Frame, type NavigationEntry } from "../components/layout.tsx";
+import { lazyPage } from "../components/lazy-page.tsx";
 
-const PLACES: readonly Place[] = [
+const PLACES: readonly NavigationEntry[] = [
   { href: "/inspector", says: "Live", group: "Inspector" },
   { href: "/inspector/play", says: "Play", group: "Inspector" },
   { href: "/console", says: "To the console", group: "" },
@@ -19,14 +19,14 @@ const askToken = async () => {
   if (!me.value?.signedIn) await learnMe();
   return call<{ token: string; expiresAtMs: number }>("POST", "/inspector/api/token");
 };
-const loadLife = (id: string) => call<LifeTold>("GET", `/inspector/api/generations/${encodeURIComponent(id)}`);
+const loadLife = (id: string) => call<GenerationHistoryDto>("GET", `/inspector/api/generations/${encodeURIComponent(id)}`);
 
-const Live = later(async () => {
+const Live = lazyPage(async () => {
   const { LiveView } = await import("./live-page.tsx");
   return () => <LiveView liveUrl={socketUrl("/inspector/api/live")} openUrl={socketUrl("/inspector/ws")} askToken={askToken} />;
 });
-const Play = later(async () => (await import("./play-page.tsx")).PlayView);
-const Replay = later(async () => {
+const Play = lazyPage(async () => (await import("./play-page.tsx")).PlayView);
+const Replay = lazyPage(async () => {
   const { ReplayPage } = await import("./replay-load.tsx");
   return ({ id }: { id: string }) => <ReplayPage id={id} load={loadLife} />;
 });

@@ -1,6 +1,6 @@
 // The live feed in the page: keeps what the service tells over its socket, and shows it a few times a second, or not while it is paused.
 import { signal } from "@preact/signals";
-import type { ActorRow, ChosenActor, LiveAsk, LiveBatch, SeenEvent, StateCounts, Totals } from "../../src/inspector/dto.ts";
+import type { ActorRow, ChosenActor, LiveBatch, LiveRequest, SeenEvent, StateCounts, Totals } from "../../src/inspector/dto.ts";
 import { type Connection, troubleOf } from "./connection-status.tsx";
 
 /** What the page shows: made anew a few times a second, never changed. */
@@ -32,10 +32,10 @@ const EMPTY: Shown = {
 /** Newest first; machines of the service itself, whose age nobody knows, after all others. */
 const byAge = (a: ActorRow, b: ActorRow): number => (b.bornAtMs ?? 0) - (a.bornAtMs ?? 0) || (a.id < b.id ? -1 : 1);
 
-export type LiveFeed = ReturnType<typeof openLiveFeed>;
+export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 /** Connects at once, and again whenever the connection is lost. */
-export const openLiveFeed = (socketUrl: string) => {
+export const createLiveFeed = (socketUrl: string) => {
   const shown = signal<Shown>(EMPTY);
   const connection = signal<Connection>("connecting");
   const isPaused = signal(false);
@@ -92,7 +92,7 @@ export const openLiveFeed = (socketUrl: string) => {
     };
     arm();
   };
-  const say = (ask: LiveAsk) => {
+  const say = (ask: LiveRequest) => {
     if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(ask));
   };
   const connect = () => {

@@ -3,17 +3,17 @@ import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import type { ActorKind } from "../../src/inspector/dto.ts";
-import { type AskToken, Connect } from "./connect.tsx";
+import { Connect, type RequestToken } from "./connect.tsx";
 import { ConnectionBar } from "./connection-status.tsx";
 import { LiveMemory } from "./context-panel.tsx";
-import { eventsOf, type LiveFeed, openLiveFeed } from "./live-feed.ts";
+import { createLiveFeed, eventsOf, type LiveFeed } from "./live-feed.ts";
 import { FilterBar, isWanted, NO_FILTER } from "./live-filter.tsx";
 import { ActorList } from "./live-list.tsx";
 import { EventLog } from "./live-log.tsx";
 import { Chosen } from "./selected-actor.tsx";
 
 /** `liveUrl`: the socket of this page; `openUrl`: that of other programs. */
-export type LiveProps = { liveUrl: string; openUrl: string; askToken: AskToken };
+export type LiveProps = { liveUrl: string; openUrl: string; askToken: RequestToken };
 
 const Totals = ({ feed }: { feed: LiveFeed }): VNode | null => {
   const { totals } = feed.shown.value;
@@ -39,7 +39,7 @@ const Totals = ({ feed }: { feed: LiveFeed }): VNode | null => {
 };
 
 export const LiveView = ({ liveUrl, openUrl, askToken }: LiveProps): VNode => {
-  const feed = useMemo(() => openLiveFeed(liveUrl), [liveUrl]);
+  const feed = useMemo(() => createLiveFeed(liveUrl), [liveUrl]);
   useEffect(() => () => feed.close(), [feed]);
   const filter = useSignal(NO_FILTER);
   const choice = useSignal<string | null>(null);

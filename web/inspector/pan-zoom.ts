@@ -71,7 +71,7 @@ const makeRoom = (frame: HTMLElement, above: number, below: number): void => {
  * screen in part, what is in it is moved further than it would go by itself.
  * @param tall height of all that is in the frame
  */
-export const bringIntoSight = (frame: HTMLElement, spot: Spot, tall: number, moves: "smooth" | "instant"): void => {
+export const scrollIntoView = (frame: HTMLElement, spot: Spot, tall: number, moves: "smooth" | "instant"): void => {
   const { x, y, width, height } = spot;
   const [from, to] = seenPart(frame, height);
   const { scrollLeft, clientWidth } = frame;

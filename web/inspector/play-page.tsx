@@ -7,21 +7,21 @@ import { coveredOf } from "../../actors/chart/coverage.ts";
 import { MACHINE_NAMES, MACHINES, type MachineName } from "../../actors/chart/machines.ts";
 import { mermaidOf } from "../../actors/chart/mermaid.ts";
 import { svgOf } from "../../actors/chart/svg.ts";
-import type { Ask, Saying } from "../../actors/generation/types.ts";
+import type { Effect, MachineOutput } from "../../actors/generation/types.ts";
 import {
-  newGame,
-  type Offered,
-  offersOf,
+  newPlayground,
+  type OfferedEvent,
+  offeredEvents,
   type PlayedStep,
+  type PlaygroundState,
   play,
-  type Standing,
   stateOf,
   wait,
 } from "../../actors/replay/playground.ts";
 import { usd } from "../components/format.ts";
 import { Chart } from "./chart.tsx";
 import { Exports } from "./exports.tsx";
-import { elapsed, tellAsk } from "./format.ts";
+import { describeEffect, elapsed } from "./format.ts";
 import { Guards, Memory } from "./step-detail.tsx";
 
 const MINUTE_MS = 60_000;
@@ -32,7 +32,7 @@ const WAITS: readonly [label: string, ms: number][] = [
 ];
 
 /** What a machine said at a step: what would go to disk, and what would be done after. */
-const tellSaying = (saying: Saying): string => {
+const tellSaying = (saying: MachineOutput): string => {
   switch (saying.type) {
     case "note.attempt":
       return `writes: attempt ${saying.change.n}${saying.change.state ? ` is ${saying.change.state}` : saying.change.begin ? " begins" : " changes"}`;
@@ -43,17 +43,17 @@ const tellSaying = (saying: Saying): string => {
     case "note.release":
       return `ledger: releases the whole hold; ${saying.error.code}`;
     default:
-      return `asks: ${tellAsk(saying satisfies Ask)}`;
+      return `asks: ${describeEffect(saying satisfies Effect)}`;
   }
 };
 
-type Game = { steps: PlayedStep[]; standing: Standing; first: Standing };
+type Game = { steps: PlayedStep[]; standing: PlaygroundState; first: PlaygroundState };
 const fresh = (machine: MachineName): Game => {
-  const first = newGame(machine);
+  const first = newPlayground(machine);
   return { steps: [], standing: first, first };
 };
 
-const Offers = ({ offers, tell }: { offers: readonly Offered[]; tell: (offered: Offered) => void }): VNode => (
+const Offers = ({ offers, tell }: { offers: readonly OfferedEvent[]; tell: (offered: OfferedEvent) => void }): VNode => (
   <ul class="play-offers">
     {offers.map((offered) => (
       <li key={offered.id}>
@@ -69,7 +69,7 @@ const Offers = ({ offers, tell }: { offers: readonly Offered[]; tell: (offered: 
   </ul>
 );
 
-const History = ({ steps, first }: { steps: readonly PlayedStep[]; first: Standing }): VNode => (
+const History = ({ steps, first }: { steps: readonly PlayedStep[]; first: PlaygroundState }): VNode => (
   <ol class="step-list play-history" aria-label="History">
     {steps.map((step, place) => (
       <li key={place}>
@@ -93,7 +93,7 @@ const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: Ch
   const { steps, standing, first } = game;
   const state = stateOf(standing);
   const last = steps.at(-1) ?? null;
-  const offers = offersOf(machine, standing);
+  const offers = offeredEvents(machine, standing);
   const covered = coveredOf(machine);
   const marks = {
     active: [state],
@@ -101,7 +101,7 @@ const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: Ch
     taken: steps.flatMap(({ transition }) => transition ?? []),
     ...(isCovering ? { coverage: covered } : {}),
   };
-  const tell = (offered: Offered) => {
+  const tell = (offered: OfferedEvent) => {
     const step = play(standing, offered);
     // A second press before the page is drawn anew is about a state that is no more.
     setGame((now) => (now === game ? { ...game, steps: [...steps, step], standing: step.after } : now));

@@ -1,12 +1,12 @@
 // Fetches the generation that is to be replayed, and says in one sentence why there is none to be seen.
 import type { VNode } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
-import type { LifeTold } from "../../src/inspector/generation-history-dto.ts";
+import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
 import { Fault, told } from "../components/api.ts";
 import { ReplayView } from "./replay-page.tsx";
 
-type Loaded = { told: LifeTold } | { fault: string; isSignedOut: boolean } | null;
-type Props = { id: string; load: (id: string) => Promise<LifeTold> };
+type Loaded = { told: GenerationHistoryDto } | { fault: string; isSignedOut: boolean } | null;
+type Props = { id: string; load: (id: string) => Promise<GenerationHistoryDto> };
 
 export const ReplayPage = ({ id, load }: Props): VNode => {
   const [loaded, setLoaded] = useState<Loaded>(null);

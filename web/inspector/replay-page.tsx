@@ -7,7 +7,7 @@ import { mermaidOf } from "../../actors/chart/mermaid.ts";
 import { svgOf } from "../../actors/chart/svg.ts";
 import { generationMachine } from "../../actors/generation/machine.ts";
 import { marksAt, type Replay, replay, wayOf } from "../../actors/replay/replay.ts";
-import type { LifeTold } from "../../src/inspector/generation-history-dto.ts";
+import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
 import { Chart } from "./chart.tsx";
 import { ReplayBill } from "./cost-summary.tsx";
 import { Exports } from "./exports.tsx";
@@ -37,7 +37,7 @@ const Verdict = ({ replayed }: { replayed: Replay }): VNode =>
 const isBusy = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest("input, textarea, select, summary, .scrolls") !== null;
 
-export const ReplayView = ({ told }: { told: LifeTold }): VNode => {
+export const ReplayView = ({ told }: { told: GenerationHistoryDto }): VNode => {
   const replayed = useMemo(() => replay(told.given), [told]);
   const { steps } = replayed;
   const [at, setAt] = useState(steps.length - 1);

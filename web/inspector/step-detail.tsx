@@ -3,10 +3,10 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { Considered } from "../../actors/replay/dry-run.ts";
-import type { Moved, ReplayStep } from "../../actors/replay/replay.ts";
+import type { ReplayStep, StateChange } from "../../actors/replay/replay.ts";
 import { usd } from "../components/format.ts";
 import { differences } from "./context-diff.ts";
-import { tellAsk } from "./format.ts";
+import { describeEffect } from "./format.ts";
 import { Scrolling } from "./scrolling.tsx";
 
 const Part = ({ title, children }: { title: string; children: ComponentChildren }): VNode => (
@@ -33,7 +33,7 @@ export const Guards = ({ considered }: { considered: readonly Considered[] }): V
   );
 };
 
-const Ledger = ({ movements }: { movements: readonly Moved[] }): VNode | null =>
+const Ledger = ({ movements }: { movements: readonly StateChange[] }): VNode | null =>
   movements.length === 0 ? null : (
     <Part title="Ledger">
       <ul>
@@ -131,7 +131,7 @@ export const StepDetail = ({ step, before, nameOf = (routeId) => routeId }: Prop
       <Part title="Commands">
         <ul>
           {step.asks.map((ask) => (
-            <li key={tellAsk(ask)}>{tellAsk(ask)}</li>
+            <li key={describeEffect(ask)}>{describeEffect(ask)}</li>
           ))}
         </ul>
       </Part>

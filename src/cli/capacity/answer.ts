@@ -3,15 +3,15 @@ import { SLOTS } from "../../domain/ids.ts";
 import { costsOf, MEASURED } from "./costs.ts";
 import type { Measured, StoreName } from "./measured.ts";
 import {
-  type Ask,
   bucketOf,
+  type CapacityRequest,
   connectionsOf,
-  keptOf,
   type Load,
   loadOn,
   logOf,
   nodeMemoryOf,
   nodesNeeded,
+  retentionOf,
   type Saturation,
   saturations,
 } from "./plan.ts";
@@ -32,7 +32,7 @@ export const JUDGED = {
 export type Why = "thread" | "writer" | "bytes";
 export type Advice = "partition" | "archive" | "shard" | "slots";
 export type Answer = {
-  ask: Ask;
+  ask: CapacityRequest;
   store: StoreName;
   /** What a single machine with SQLite lacks; empty where it is enough. */
   sqliteLacks: Why[];
@@ -42,7 +42,7 @@ export type Answer = {
   seatsPerNode: number;
   seatsPerRoute: number;
   log: ReturnType<typeof logOf>;
-  tables: ReturnType<typeof keptOf>;
+  tables: ReturnType<typeof retentionOf>;
   database: { rowsPerS: number; rowsPerDay: number; bytesPerDay: number; bytesKept: number };
   bucket: ReturnType<typeof bucketOf>;
   connections: number;
@@ -60,13 +60,13 @@ const databaseOf = (tables: Answer["tables"]) => ({
 });
 
 /** What keeps one machine with SQLite from carrying it. */
-const lacking = (ask: Ask, measured: Measured): Why[] => {
+const lacking = (ask: CapacityRequest, measured: Measured): Why[] => {
   const costs = costsOf(measured, "sqlite");
   const { busiestThread, commits } = loadOn(costs, ask, "sqlite", 1);
   const lacks: Why[] = [];
   if (busiestThread > ask.full) lacks.push("thread");
   if (commits.busy > ask.full) lacks.push("writer");
-  if (databaseOf(keptOf(costs, ask)).bytesKept > JUDGED.sqliteBytes) lacks.push("bytes");
+  if (databaseOf(retentionOf(costs, ask)).bytesKept > JUDGED.sqliteBytes) lacks.push("bytes");
   return lacks;
 };
 
@@ -81,14 +81,14 @@ const advised = ({ tables, database, log, load, store }: Omit<Answer, "advice">,
 };
 
 /** @param store as is wished; null: SQLite where it is enough. @param readers connections of a node for reads. */
-export const answerTo = (ask: Ask, wished: StoreName | null, readers: number, measured = MEASURED): Answer => {
+export const answerTo = (ask: CapacityRequest, wished: StoreName | null, readers: number, measured = MEASURED): Answer => {
   const sqliteLacks = lacking(ask, measured);
   const isAlone = sqliteLacks.length === 0 && (ask.nodes ?? 1) === 1;
   const store = wished ?? (isAlone ? "sqlite" : "postgres");
   const costs = costsOf(measured, store);
   const needed = store === "sqlite" ? 1 : (ask.nodes ?? nodesNeeded(costs, ask));
   const load = loadOn(costs, ask, store, needed ?? SLOTS);
-  const tables = keptOf(costs, ask);
+  const tables = retentionOf(costs, ask);
   const { nodes, inFlight } = load;
   const databaseCoresPlanned = Math.max(1, Math.ceil(load.databaseCores / ask.full));
   const told = {

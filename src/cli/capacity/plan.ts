@@ -5,7 +5,7 @@ import { type Grouped, groupCommits, MOST_IN_A_COMMIT } from "./group-commit.ts"
 import { type Run, runsOf, seldomMore } from "./in-flight.ts";
 import type { StoreName } from "./measured.ts";
 
-export type Ask = {
+export type CapacityRequest = {
   /** Generations a second, and how long one runs at its provider on average, s. */
   rate: number;
   runS: number;
@@ -46,7 +46,7 @@ export type Load = {
 
 /** How long a commit takes: work of the node and of the database one after the other, the journeys, and the sync. */
 export const commitMs =
-  (costs: Costs, { syncMs, roundTripMs }: Ask, store: StoreName, waitMs = 0) =>
+  (costs: Costs, { syncMs, roundTripMs }: CapacityRequest, store: StoreName, waitMs = 0) =>
   (deeds: number): number =>
     linearAt(costs.commit.nodeMs, deeds) +
     linearAt(costs.commit.databaseMs, deeds) +
@@ -54,7 +54,7 @@ export const commitMs =
     (store === "postgres" ? JOURNEYS * roundTripMs + waitMs : 0);
 
 /** The work of a node's own thread for a generation, commits apart, ms. */
-const threadMs = (costs: Costs, ask: Ask, run: Run, nodes: number): number => {
+const threadMs = (costs: Costs, ask: CapacityRequest, run: Run, nodes: number): number => {
   const elsewhere = 1 - 1 / nodes;
   const pollMs = costs.pollMs * (1 - elsewhere) + costs.pollElsewhere.nodeMs * elsewhere;
   return costs.lifeMs + run.looks * costs.lookMs + ask.polls * pollMs;
@@ -63,7 +63,7 @@ const threadMs = (costs: Costs, ask: Ask, run: Run, nodes: number): number => {
 const TURNS = 30;
 
 /** What so many nodes have to carry. Commits wait for the thread that also does everything else, so the two are found together. */
-export const loadOn = (costs: Costs, ask: Ask, store: StoreName, nodes: number): Load => {
+export const loadOn = (costs: Costs, ask: CapacityRequest, store: StoreName, nodes: number): Load => {
   const { rate } = ask;
   const run = runsOf(ask.runS);
   const deedsPerS = rate * costs.deeds;
@@ -95,7 +95,7 @@ export const loadOn = (costs: Costs, ask: Ask, store: StoreName, nodes: number):
 };
 
 /** The fewest nodes whose busiest thread, and whose writing, keep within what is planned; null: not even as many as there can be. */
-export const nodesNeeded = (costs: Costs, ask: Ask): number | null => {
+export const nodesNeeded = (costs: Costs, ask: CapacityRequest): number | null => {
   for (let nodes = 1; nodes <= SLOTS; nodes += 1) {
     const { busiestThread, commits } = loadOn(costs, ask, "postgres", nodes);
     // A writer that is always busy writes larger commits; what it must not do is to fall behind.
@@ -110,7 +110,13 @@ export type Saturation = { part: "node" | "writer" | "database"; rate: number };
  * The rate at which each part is full, with commits as large as they then become: the smallest is where it ends.
  * @param databaseCores that the database has; of no meaning where it is a file.
  */
-export const saturations = (costs: Costs, ask: Ask, store: StoreName, nodes: number, databaseCores: number): Saturation[] => {
+export const saturations = (
+  costs: Costs,
+  ask: CapacityRequest,
+  store: StoreName,
+  nodes: number,
+  databaseCores: number,
+): Saturation[] => {
   const run = runsOf(ask.runS);
   const perDeed = (cost: { each: number; deed: number }): number => cost.each / MOST_IN_A_COMMIT + cost.deed;
   const isShared = store === "postgres";
@@ -126,8 +132,8 @@ export const saturations = (costs: Costs, ask: Ask, store: StoreName, nodes: num
   return all.sort((a, b) => a.rate - b.rate);
 };
 
-export type Kept = { rowsPerDay: number; bytesPerDay: number; bytesKept: number };
-export const keptOf = (costs: Costs, { rate, keepRowsDays }: Ask): (Kept & { table: string })[] =>
+export type Retention = { rowsPerDay: number; bytesPerDay: number; bytesKept: number };
+export const retentionOf = (costs: Costs, { rate, keepRowsDays }: CapacityRequest): (Retention & { table: string })[] =>
   costs.tables.map(({ table, rows, bytes }) => ({
     ...{ table, rowsPerDay: rate * rows * DAY_S, bytesPerDay: rate * bytes * DAY_S },
     bytesKept: rate * bytes * DAY_S * keepRowsDays,
@@ -142,7 +148,7 @@ export const logOf = (costs: Costs, store: StoreName, rate: number, { nodes, com
   return { bytesPerS, atMostPerS: bytesPerS + (store === "postgres" ? rate * RANDOM_PAGES * PAGE_BYTES : 0) };
 };
 
-export const bucketOf = ({ rate, resultBytes, keepFilesDays }: Ask) => ({
+export const bucketOf = ({ rate, resultBytes, keepFilesDays }: CapacityRequest) => ({
   bytesPerS: rate * resultBytes,
   bytesPerDay: rate * resultBytes * DAY_S,
   bytesKept: rate * resultBytes * DAY_S * keepFilesDays,

@@ -1,17 +1,17 @@
 // `genrouter archive`: what is old and settled goes into files beside the books, in a directory or the bucket, and is checked; the books keep all of it.
 import type { Command } from "commander";
 import type { Manifest } from "../../store/archive/format.ts";
-import { type ArchivePlace, archivePlaceOf, tellingArchive } from "../archive-location.ts";
+import { type ArchiveLocation, archiveLocationOf, withArchiveErrors } from "../archive-location.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
 import { sinceMs } from "../parse-time.ts";
-import { booksOf, placeOf } from "../read-only-store.ts";
+import { readsOf, storeLocationOf } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { showUsd, usdNumber } from "../usd.ts";
 import { checkLines } from "./verify.ts";
 
 type Flags = DirFlag & JsonFlag & { before: string; to: string };
 
-const jsonOf = (place: ArchivePlace["json"], { n, totals, segments, beforeMs }: Manifest) => ({
+const jsonOf = (place: ArchiveLocation["json"], { n, totals, segments, beforeMs }: Manifest) => ({
   ...{ archived: true, ...place, manifest: n, before: new Date(beforeMs).toISOString() },
   ...{ generations: totals.generations, movements: totals.movements, segments: segments.length },
   charged_usd: usdNumber(totals.capturedCredits),
@@ -29,7 +29,7 @@ export const addArchive = (program: Command, session: Session): void => {
     .requiredOption("--before <time>", "those that were settled before: 90d, or a date like 2026-10-19")
     .requiredOption("--to <place>", "directory of the archive, or bucket: that of the settings (s3.*); what it has is added to")
     .action((flags: Flags) =>
-      tellingArchive(AGAIN, async () => {
+      withArchiveErrors(AGAIN, async () => {
         const nowMs = Date.now();
         const beforeMs = sinceMs(flags.before, nowMs, "--before");
         if (beforeMs >= nowMs)
@@ -40,8 +40,8 @@ export const addArchive = (program: Command, session: Session): void => {
           import("../../store/archive/write.ts"),
           import("../../store/archive/check.ts"),
         ]);
-        const { depot, json } = await archivePlaceOf(session, flags, { flag: "--to", text: flags.to, byBooks: true });
-        const { manifest } = await archive(await booksOf(placeOf(session, flags)), depot, beforeMs, nowMs);
+        const { depot, json } = await archiveLocationOf(session, flags, { flag: "--to", text: flags.to, byBooks: true });
+        const { manifest } = await archive(await readsOf(storeLocationOf(session, flags)), depot, beforeMs, nowMs);
         if (!manifest) {
           if (flags.json) terminal.print(JSON.stringify({ archived: false, ...json }));
           else terminal.print("nothing to archive: all that is old and settled is in it already");

@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import type { Settings } from "../../config/schema.ts";
 import { handOver } from "../chown-files.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
-import { placeOf } from "../read-only-store.ts";
+import { storeLocationOf } from "../read-only-store.ts";
 import { type DirFlag, directoryOf, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 
 /** @returns since when it knows nothing. */
@@ -56,7 +56,7 @@ export const addAdopt = (backup: Command, session: Session): void => {
       "say that a data directory, or without --data the database of store.url, is an old state of itself, brought back by something else than restore (a snapshot, a replica, PostgreSQL's own restore or failover): the next start asks the providers what was sent since before it sends anything. Every node has to be stopped",
     )
     .action(async (flags: DirFlag & JsonFlag) => {
-      const place = placeOf(session, flags);
+      const place = storeLocationOf(session, flags);
       const isShared = "database" in place;
       const what = isShared
         ? (await import("../../store/migrate-to-postgres/errors.ts")).shownAddress(place.database.url)

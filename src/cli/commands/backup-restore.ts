@@ -63,9 +63,10 @@ export const addRestore = (backup: Command, session: Session): void => {
     .option("--dry-run", "only tell what is in it, and what would be lost of what the directory holds now")
     .option("--yes", "do not ask")
     .action(async (path: string, flags: Flags) => {
-      const { bringBack } = await import("../../backup/worker-client.ts");
+      const { restoreInWorker } = await import("../../backup/worker-client.ts");
       const { network_disk: networkDisk } = directoryOf(session, {});
-      const run = (dryRun: boolean) => awaitWork(session, (say) => bringBack({ path, to: flags.to, dryRun, networkDisk }, say));
+      const run = (dryRun: boolean) =>
+        awaitWork(session, (say) => restoreInWorker({ path, to: flags.to, dryRun, networkDisk }, say));
       const dir = resolve(flags.to);
       const dryRun = flags.dryRun === true;
       if (!dryRun && !flags.yes && !(terminal.isLive && process.stdin.isTTY && confirm(`restore ${path} to ${dir}?`)))

@@ -1,6 +1,6 @@
 // `genrouter backup settle`: an operator says that what a restored backup knows nothing of was looked after.
 import type { Command } from "commander";
-import { withOffice } from "../admin-connection.ts";
+import { withAdminService } from "../admin-connection.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 
 export const addSettle = (backup: Command, session: Session): void => {
@@ -11,7 +11,7 @@ export const addSettle = (backup: Command, session: Session): void => {
     )
     .requiredOption("--reason <text>", "what was done, for the audit log")
     .action(async ({ reason, ...flags }: DirFlag & JsonFlag & { reason: string }) => {
-      const { takenAtMs } = await withOffice(settingsOf(session, flags), (office) => office.settleRestored({ reason }));
+      const { takenAtMs } = await withAdminService(settingsOf(session, flags), (office) => office.settleRestored({ reason }));
       const takenAt = new Date(takenAtMs).toISOString();
       if (flags.json) return session.terminal.print(JSON.stringify({ taken_at: takenAt, settled: true }));
       session.terminal.print(`settled: the backup as of ${takenAt}`);

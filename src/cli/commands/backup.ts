@@ -1,6 +1,6 @@
 // `genrouter backup`: make, check and list backups, and bring one back.
 import type { Command } from "commander";
-import type { Shelved } from "../../backup/backup-directory.ts";
+import type { ListedBackup } from "../../backup/backup-directory.ts";
 import type { Made } from "../../backup/create.ts";
 import { ageText, counted, sizeText } from "../backup-text.ts";
 import { awaitWork } from "../backup-work.ts";
@@ -33,7 +33,7 @@ const madeJson = (made: Made) => ({
   faults: made.faults,
 });
 
-const shelvedJson = ({ name, path, state, why, bytes, manifest }: Shelved, nowMs: number) => ({
+const shelvedJson = ({ name, path, state, why, bytes, manifest }: ListedBackup, nowMs: number) => ({
   ...{ name, path, state: state.replace(" ", "_"), why, bytes },
   taken_at: manifest?.taken_at ?? null,
   age_s: manifest === null ? null : Math.max(0, Math.round((nowMs - manifest.taken_at_ms) / 1000)),
@@ -45,7 +45,7 @@ const shelvedJson = ({ name, path, state, why, bytes, manifest }: Shelved, nowMs
   files: manifest === null ? null : manifest.entries.length - 1,
 });
 
-const shelfLines = (shelf: readonly Shelved[], nowMs: number): string[] =>
+const shelfLines = (shelf: readonly ListedBackup[], nowMs: number): string[] =>
   table(
     ["BACKUP", "AGE", "SIZE", "ROWS", "FILES", "STATE"],
     shelf.map(({ name, state, why, bytes, manifest }) => [
@@ -137,8 +137,8 @@ export const addBackup = (program: Command, session: Session): void => {
     .description("the backups of a directory, newest first")
     .action(async (dir: string | undefined, flags: Flags) => {
       const place = placeOf(session, dir, flags);
-      const { shelfOf } = await import("../../backup/backup-directory.ts");
-      const shelf = shelfOf(place);
+      const { openBackupDirectory } = await import("../../backup/backup-directory.ts");
+      const shelf = openBackupDirectory(place);
       const nowMs = Date.now();
       if (flags.json) return terminal.print(JSON.stringify(shelf.map((one) => shelvedJson(one, nowMs))));
       if (shelf.length === 0) return terminal.note(`no backups in ${place}; genrouter backup create ${place} makes one`);

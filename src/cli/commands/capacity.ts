@@ -1,6 +1,6 @@
 // `genrouter capacity`: what so many generations a second need, from what one was measured to cost; it asks no service and no database.
 import type { Command } from "commander";
-import type { Ask } from "../capacity/plan.ts";
+import type { CapacityRequest } from "../capacity/plan.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
 import { type JsonFlag, parseWhole, type Session, settingsOf, withExamples, withJson } from "../session.ts";
 
@@ -34,7 +34,7 @@ const parseNumber = (text: string, flag: string, least: number, most: number): n
 
 const DAY_S = 86_400;
 
-const askOf = (flags: Flags, keepFilesS: number, measuredSyncMs: number): Ask => ({
+const askOf = (flags: Flags, keepFilesS: number, measuredSyncMs: number): CapacityRequest => ({
   rate: parseNumber(flags.rate, "--rate", 0.001, 100_000),
   runS: parseNumber(flags.runS, "--run-s", 0.1, 7200),
   polls: parseNumber(flags.polls, "--polls", 0, 10_000),

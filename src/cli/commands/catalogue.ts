@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import type { Change } from "../../../catalogue/diff.ts";
 import { endingRoutes, endingText } from "../../../catalogue/route-end-dates.ts";
 import type { Model } from "../../../catalogue/schema.ts";
-import { askAbout, officeOverSocket } from "../control-client.ts";
+import { adminOverSocket, requestFor } from "../control-client.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { addExport, modelsText } from "./catalogue-export.ts";
@@ -101,8 +101,8 @@ export const addCatalogue = (program: Command, session: Session): void => {
         import("../../../catalogue/diff.ts"),
         import("../../../catalogue/load.ts"),
       ]);
-      const running = existsSync(dataDir) ? await askAbout(dataDir) : undefined;
-      const before = running ? await officeOverSocket(dataDir).listModels({}) : builtInCatalogue().models;
+      const running = existsSync(dataDir) ? await requestFor(dataDir) : undefined;
+      const before = running ? await adminOverSocket(dataDir).listModels({}) : builtInCatalogue().models;
       // A service without the simulator leaves out what only the simulator runs.
       const after = running?.mode === "live" ? read.models.filter((model) => !model.simulated) : read.models;
       const changes = changesBetween(before, after);

@@ -9,7 +9,7 @@ import { BadSetting, SettingsSchema } from "../../config/schema.ts";
 import { findSettingsFile, type SettingsFile } from "../../config/toml-file.ts";
 import type { Json } from "../../domain/types.ts";
 import { NO_KEY } from "../../providers/credentials.ts";
-import { CommandFault, EXITS, tell } from "../exit-codes.ts";
+import { CommandFault, EXITS, messageOf } from "../exit-codes.ts";
 import {
   DEMO_KEY_FILE,
   type DirFlag,
@@ -83,7 +83,7 @@ const deeperFaults = async ({ settings, origins }: ReadSettings): Promise<string
     try {
       await check();
     } catch (fault) {
-      const told = await tell(fault);
+      const told = await messageOf(fault);
       if (!told.expected) throw fault;
       faults.push(told.lines.join(" "));
     }
@@ -94,8 +94,8 @@ const deeperFaults = async ({ settings, origins }: ReadSettings): Promise<string
 const keyFaults = async ({ settings, origins }: ReadSettings): Promise<string[]> => {
   const { withKeys } = await import("../../providers/credentials.ts");
   const { usableKey } = await import("../../providers/provider-client.ts");
-  const { openVault } = await import("../../providers/vault.ts");
-  const vault = openVault(settings.data.dir, settings.store.url !== "");
+  const { createVault } = await import("../../providers/vault.ts");
+  const vault = createVault(settings.data.dir, settings.store.url !== "");
   return Object.entries(settings.providers).flatMap(([id, section]) => {
     try {
       usableKey(id, withKeys({ ...settings, providers: { [id]: section } }, [], vault).providers[id]?.key);

@@ -1,7 +1,7 @@
 // `genrouter credits`: add, take back and show the prepaid credits of an account.
 import type { Command } from "commander";
-import type { MovementRow } from "../../store/store.ts";
-import { withOffice } from "../admin-connection.ts";
+import type { TransferRow } from "../../store/store.ts";
+import { withAdminService } from "../admin-connection.ts";
 import {
   type DirFlag,
   type JsonFlag,
@@ -19,7 +19,7 @@ import { accountJson } from "./accounts.ts";
 type Flags = DirFlag & JsonFlag & { account: string };
 type MoveFlags = Flags & { usd: string; note: string; reference?: string };
 
-const movementJson = (row: MovementRow) => ({
+const movementJson = (row: TransferRow) => ({
   at: new Date(row.atMs).toISOString(),
   kind: row.kind,
   usd: usdNumber(row.credits),
@@ -32,7 +32,7 @@ const movementJson = (row: MovementRow) => ({
   held_after_usd: usdNumber(row.heldAfter),
 });
 
-const movementLines = (rows: readonly MovementRow[]): string[] =>
+const movementLines = (rows: readonly TransferRow[]): string[] =>
   table(
     ["TIME", "KIND", "USD", "FROM → TO", "AVAILABLE", "HELD", "FOR"],
     rows.map((row) => [
@@ -68,7 +68,7 @@ export const addCredits = (program: Command, session: Session): void => {
           credits: parseUsd(flags.usd, "--usd"),
           note: flags.note,
         };
-        const { account, movedCredits } = await withOffice(settingsOf(session, flags), (office) =>
+        const { account, movedCredits } = await withAdminService(settingsOf(session, flags), (office) =>
           name === "add" ? office.addCredits(ask) : office.takeCredits(ask),
         );
         if (flags.json) return terminal.print(JSON.stringify({ moved_usd: usdNumber(movedCredits), ...accountJson(account) }));
@@ -97,7 +97,7 @@ export const addCredits = (program: Command, session: Session): void => {
     .option("--last <n>", "how many movements, newest last", "10")
     .action(async (flags: Flags & { last: string }) => {
       const last = parseWhole(flags.last, "--last", 0, 1000);
-      const { account, movements } = await withOffice(settingsOf(session, flags), (office) =>
+      const { account, movements } = await withAdminService(settingsOf(session, flags), (office) =>
         office.showCredits({ accountId: flags.account, last }),
       );
       const { balance_usd, held_usd, available_usd, charged_usd, owed_usd } = accountJson(account);

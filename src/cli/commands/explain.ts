@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { openHealthDesk } from "../../../actors/circuit-breaker/registry.ts";
+import { createCircuitBreakers } from "../../../actors/circuit-breaker/registry.ts";
 import type { Settings } from "../../config/schema.ts";
 import { systemClock } from "../../domain/clock.ts";
 import type { GivenAs, JsonObject, Measured, MediaLink } from "../../domain/types.ts";
@@ -12,7 +12,7 @@ import type { Giving } from "../../inputs/provider-inputs.ts";
 import { checkInput, checkMeasured } from "../../quote/check-input.ts";
 import { type ConsideredRoute, type Explanation, explainPlan } from "../../quote/plan.ts";
 import { priceRoutes } from "../../quote/price.ts";
-import { DELIVERIES_KEPT, openRoutes } from "../../routing/route-table.ts";
+import { createRouteTable, MAX_STORED_DELIVERIES } from "../../routing/route-table.ts";
 import type { ProviderKeyRow } from "../../store/store.ts";
 import { CommandFault, EXITS, exitOfStatus } from "../exit-codes.ts";
 import { inputOf, parseObject, withFields } from "../input-flags.ts";
@@ -53,7 +53,7 @@ const knownOf = async (dir: string): Promise<Known> => {
   return withReads({ dir }, async (reads) => ({
     switchedOff: new Map((await reads.switchedOff()).map(({ routeId, reason }) => [routeId, reason])),
     health: await reads.routeHealth(),
-    deliveries: await reads.recentDeliveries(DELIVERIES_KEPT),
+    deliveries: await reads.recentDeliveries(MAX_STORED_DELIVERIES),
     simulated: (await reads.mode()) === "test",
     keys: await reads.providerKeys(),
   }));
@@ -61,16 +61,22 @@ const knownOf = async (dir: string): Promise<Known> => {
 
 /** The providers that there is a key of, the simulator's where it stands in: with no key at all, as `serve --simulate` would. */
 const keyed = async (settings: Settings, known: Known) => {
-  const [{ NOTHING_KEPT, openMarket }, { catalogueOf, dialectsOf }, { providerFacts }] = await Promise.all([
+  const [{ NO_STORED_CREDENTIALS, createInventory }, { catalogueOf, dialectsOf }, { providerFacts }] = await Promise.all([
     import("../../routing/inventory.ts"),
     import("../../routing/load-catalogue.ts"),
     import("../../providers/providers.ts"),
   ]);
-  const reads = { ...NOTHING_KEPT, providerKeys: async () => known.keys };
+  const reads = { ...NO_STORED_CREDENTIALS, providerKeys: async () => known.keys };
   const over = async (simulated: boolean) => {
     const catalogue = catalogueOf(settings, simulated);
     const facts = providerFacts(dialectsOf(settings));
-    const rows = await openMarket({ settings: () => settings, simulated, facts, catalogue: () => catalogue, reads }).providers();
+    const rows = await createInventory({
+      settings: () => settings,
+      simulated,
+      facts,
+      catalogue: () => catalogue,
+      reads,
+    }).providers();
     return { simulated, catalogue, providers: new Set(rows.filter(({ key }) => key !== null).map(({ id }) => id)) };
   };
   const own = await over(known.simulated);
@@ -80,15 +86,15 @@ const keyed = async (settings: Settings, known: Known) => {
 /** How each provider would be given clips whose length is billed, by the settings of the service; null where they go as they are. */
 const givingOf = async (settings: Settings, simulated: boolean): Promise<Giving | null> => {
   if (settings.media.unpinned === "trust") return null;
-  const [{ openGiving }, { spokenDialects }, { dialectsOf }] = await Promise.all([
+  const [{ createProviderInputs }, { knownDialects }, { dialectsOf }] = await Promise.all([
     import("../../inputs/provider-inputs.ts"),
     import("../../providers/providers.ts"),
     import("../../routing/load-catalogue.ts"),
   ]);
-  const spoken = new Map(spokenDialects(dialectsOf(settings)));
+  const spoken = new Map(knownDialects(dialectsOf(settings)));
   const { host, port, public_url: publicUrl } = settings.server;
   const ownUrl = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-  return openGiving({
+  return createProviderInputs({
     ...{ links: settings.files.provider_links, publicUrl, ownUrl: () => ownUrl },
     providers: {
       baseUrlOf: (id) => settings.providers[id]?.base_url ?? (simulated ? "http://127.0.0.1" : (spoken.get(id)?.publicUrl ?? "")),
@@ -100,7 +106,7 @@ const givingOf = async (settings: Settings, simulated: boolean): Promise<Giving 
 /** Measures media the way a submission does, with a private place for what must be spooled. */
 const measure = async (settings: Settings, links: readonly MediaLink[]): Promise<Measured[]> => {
   if (links.length === 0) return [];
-  const [{ openMedia }, { openSandbox }, { readAllowed }, { openLocalFiles }, { openSpool }] = await Promise.all([
+  const [{ createMedia }, { createSandbox }, { readAllowed }, { createLocalStorage }, { createSpool }] = await Promise.all([
     import("../../media/media.ts"),
     import("../../media/sandbox/sandbox.ts"),
     import("../../media/host-allowlist.ts"),
@@ -108,11 +114,11 @@ const measure = async (settings: Settings, links: readonly MediaLink[]): Promise
     import("../../files/inline-spool.ts"),
   ]);
   const spool = mkdtempSync(join(tmpdir(), "genrouter-explain-"));
-  const sandbox = openSandbox({ workers: settings.media.workers });
+  const sandbox = createSandbox({ workers: settings.media.workers });
   try {
-    const media = openMedia({
-      files: await openLocalFiles(spool),
-      spool: await openSpool(join(spool, "spool"), Date.now),
+    const media = createMedia({
+      files: await createLocalStorage(spool),
+      spool: await createSpool(join(spool, "spool"), Date.now),
       keyFor: () => ({}),
       allows: readAllowed(settings.media.allow),
       allowsResult: () => false,
@@ -147,8 +153,8 @@ const explain = async (
   const measured = await measure(settings, checked.links);
   checkMeasured(model, checked, measured);
 
-  const health = openHealthDesk(systemClock(), known.health, () => undefined);
-  const routes = openRoutes({
+  const health = createCircuitBreakers(systemClock(), known.health, () => undefined);
+  const routes = createRouteTable({
     catalogue,
     health,
     sharingKey: (provider) => [provider],

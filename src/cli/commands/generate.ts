@@ -10,7 +10,7 @@ import {
 } from "../../../client/src/client.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
 import { inputOf, withFields } from "../input-flags.ts";
-import { checkOutput, namesOf, OUTPUT_HELP, placeOf, takesStdout, tellFiles } from "../output-paths.ts";
+import { checkOutput, namesOf, OUTPUT_HELP, outputPathOf, printFiles, takesStdout } from "../output-paths.ts";
 import {
   type ClientFlags,
   clientOf,
@@ -87,20 +87,22 @@ export const finish = async (
   const onBytes = (n: number, bytes: number) => {
     if (terminal.isLive) terminal.progress(`downloading file ${n} of ${end.output?.urls.length ?? 0}  ${size(bytes)}`);
   };
-  const files = await client.download(end, { to: placeOf(wait.output), signal, onBytes, tries: 3 }).catch((fault: unknown) => {
-    if (!(fault instanceof GenrouterError) || (fault.status >= 400 && fault.status < 500)) throw fault;
-    const where = wait.output === undefined ? "" : ` -o ${wait.output}`;
-    throw new CommandFault(EXITS.failure, fault.message, {
-      fix: `the generation is safe; genrouter download ${end.id}${where} goes on with it`,
-      code: fault.code,
+  const files = await client
+    .download(end, { to: outputPathOf(wait.output), signal, onBytes, tries: 3 })
+    .catch((fault: unknown) => {
+      if (!(fault instanceof GenrouterError) || (fault.status >= 400 && fault.status < 500)) throw fault;
+      const where = wait.output === undefined ? "" : ` -o ${wait.output}`;
+      throw new CommandFault(EXITS.failure, fault.message, {
+        fix: `the generation is safe; genrouter download ${end.id}${where} goes on with it`,
+        code: fault.code,
+      });
     });
-  });
   terminal.progress(null);
   const line = `${terminal.paint("green", "✔")} succeeded in ${tookS} s  charged $${(end.cost_usd ?? 0).toFixed(2)}  attempts ${end.attempts}  → ${namesOf(files)} (${describe(end, files)})`;
   // With --json standard output is the generation, line by line, and nothing else; with -o - it is the file.
   if (wait.json || takesStdout(wait.output)) terminal.note(line);
   else terminal.print(line);
-  tellFiles(terminal, end, files);
+  printFiles(terminal, end, files);
 };
 
 /** Says how to go on when the person or the machine stops the command: the generation itself is not stopped. */

@@ -3,9 +3,9 @@ import type { Command } from "commander";
 import type { Decided } from "../../admin/generations.ts";
 import type { Decision } from "../../domain/operator-decision.ts";
 import type { ParkedRow } from "../../store/store.ts";
-import { withOffice } from "../admin-connection.ts";
+import { withAdminService } from "../admin-connection.ts";
 import { EXITS } from "../exit-codes.ts";
-import { placeOf, withReads } from "../read-only-store.ts";
+import { storeLocationOf, withReads } from "../read-only-store.ts";
 import {
   type DirFlag,
   type JsonFlag,
@@ -69,7 +69,7 @@ export const addGenerations = (program: Command, session: Session): void => {
     .command("parked")
     .description("list generations that cannot go on by themselves, with the reason; what they hold stays held until you decide")
     .action(async (flags: Flags) => {
-      const rows = await withReads(placeOf(session, flags), (reads) => reads.parked(MOST_PARKED));
+      const rows = await withReads(storeLocationOf(session, flags), (reads) => reads.parked(MOST_PARKED));
       if (flags.json) return terminal.print(JSON.stringify({ parked: rows.map(parkedJson) }));
       if (rows.length === 0) return terminal.print("none");
       const cells = rows.map((row) => [
@@ -93,7 +93,7 @@ export const addGenerations = (program: Command, session: Session): void => {
     command.action(async (id: string, flags: DecisionFlags) => {
       const attempt = flags.attempt === undefined ? null : parseWhole(flags.attempt, "--attempt", 1, 1000);
       const ask = { id, decision, attempt, reason: flags.reason };
-      const decided = await withOffice(settingsOf(session, flags), (office) => office.decideGeneration(ask));
+      const decided = await withAdminService(settingsOf(session, flags), (office) => office.decideGeneration(ask));
       if (!decided.isTaken) session.exit = EXITS.tryAgain;
       terminal.print(flags.json ? JSON.stringify(decidedJson(decided)) : decidedText(decided));
     });

@@ -1,7 +1,7 @@
 // `genrouter healthcheck`: one question to the service and one line back, for containers and supervisors.
 import type { Command } from "commander";
-import { askAbout } from "../control-client.ts";
-import { askHealth } from "../doctor/process.ts";
+import { requestFor } from "../control-client.ts";
+import { fetchHealth } from "../doctor/process.ts";
 import { EXITS } from "../exit-codes.ts";
 import { type DirFlag, dirOf, type JsonFlag, parseWhole, type Session, withDir, withExamples, withJson } from "../session.ts";
 
@@ -22,12 +22,12 @@ export const addHealthcheck = (program: Command, session: Session): void => {
       const path = flags.ready ? "/readyz" : "/healthz";
       const dir = dirOf(session, flags);
       const named = flags.url ?? session.env.GENROUTER_URL;
-      const about = named === undefined ? await askAbout(dir, patienceMs).catch(() => "silent" as const) : undefined;
+      const about = named === undefined ? await requestFor(dir, patienceMs).catch(() => "silent" as const) : undefined;
       const url = named ?? (about === "silent" ? undefined : about?.url);
       const health =
         url === undefined
           ? { ok: false, says: about === "silent" ? `the service on ${dir} does not answer` : `no service runs on ${dir}` }
-          : await askHealth(url.replace(/\/+$/, ""), path, patienceMs);
+          : await fetchHealth(url.replace(/\/+$/, ""), path, patienceMs);
       if (!health.ok) session.exit = EXITS.failure;
       if (flags.json) return terminal.print(JSON.stringify({ ok: health.ok, says: health.says, url: url ?? null, path }));
       terminal.print(`${health.ok ? "ok" : "not ok"}: ${health.says}`);

@@ -1,6 +1,6 @@
 // `genrouter inspector`: a token for programs that connect to the inspector of a running service, and the address to give them.
 import type { Command } from "commander";
-import { askAbout, askInspectorToken } from "../control-client.ts";
+import { fetchInspectorToken, requestFor } from "../control-client.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
 import { type DirFlag, dirOf, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 
@@ -18,13 +18,13 @@ export const addInspector = (program: Command, session: Session): void => {
     .description("make a token for a program that is to be seen in the inspector, or to receive what it shows")
     .action(async (flags: Flags) => {
       const dir = dirOf(session, flags);
-      const about = await askAbout(dir);
+      const about = await requestFor(dir);
       if (!about)
         throw new CommandFault(EXITS.failure, `no service runs on ${dir}`, {
           fix: "start one with genrouter serve, or name its data directory with --data",
           code: "no_service",
         });
-      const made = await askInspectorToken(dir);
+      const made = await fetchInspectorToken(dir);
       const url = `${about.url.replace(/^http/, "ws")}/inspector/ws?token=${made.token}`;
       const expiresAt = new Date(made.expiresAtMs).toISOString();
       if (flags.json) return terminal.print(JSON.stringify({ token: made.token, url, expires_at: expiresAt }));

@@ -2,7 +2,7 @@
 import { type Command, Option } from "commander";
 import { newReference } from "../../admin/request-reference.ts";
 import type { KeyScope } from "../../domain/types.ts";
-import { withOffice } from "../admin-connection.ts";
+import { withAdminService } from "../admin-connection.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
 import { keyJson, keyLines, overlapOf, type TermFlags, termsOf, withTerms } from "../key-flags.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
@@ -27,7 +27,7 @@ export const addKeys = (program: Command, session: Session): void => {
     .option("--name <name>", "what to call it", "")
     .action(async (flags: Flags & TermFlags & { account: string; scope: KeyScope; name: string }) => {
       const terms = termsOf(flags, Date.now());
-      const made = await withOffice(settingsOf(session, flags), (office) =>
+      const made = await withAdminService(settingsOf(session, flags), (office) =>
         office.createKey({
           ...{ reference: newReference("key"), accountId: flags.account, scope: flags.scope, name: flags.name },
           ...(Object.keys(terms).length === 0 ? {} : { terms }),
@@ -53,7 +53,7 @@ export const addKeys = (program: Command, session: Session): void => {
     .description("list keys by their first characters, with their limits, last use and the spend of 30 days")
     .option("--account <id>", "only this account's")
     .action(async (flags: Flags & { account?: string }) => {
-      const rows = await withOffice(settingsOf(session, flags), (office) =>
+      const rows = await withAdminService(settingsOf(session, flags), (office) =>
         office.listKeys({ accountId: flags.account ?? null }),
       );
       if (flags.json) terminal.print(JSON.stringify(rows.map(keyJson)));
@@ -70,7 +70,7 @@ export const addKeys = (program: Command, session: Session): void => {
       const change = { ...termsOf(flags, Date.now()), ...(flags.name === undefined ? {} : { name: flags.name }) };
       if (Object.keys(change).length === 0)
         throw new CommandFault(EXITS.usage, "nothing to change; name a flag of genrouter keys set --help", { code: "bad_flag" });
-      const row = await withOffice(settingsOf(session, flags), (office) => office.setKey({ id, ...change }));
+      const row = await withAdminService(settingsOf(session, flags), (office) => office.setKey({ id, ...change }));
       if (flags.json) terminal.print(JSON.stringify(keyJson(row)));
       else for (const line of keyLines([row], Date.now())) terminal.print(line);
     });
@@ -87,7 +87,7 @@ export const addKeys = (program: Command, session: Session): void => {
     .option("--overlap <time>", "how long the other goes on: 0s to 30d", "24h")
     .action(async (id: string, flags: Flags & { overlap: string }) => {
       const overlapMs = overlapOf(flags.overlap);
-      const made = await withOffice(settingsOf(session, flags), (office) =>
+      const made = await withAdminService(settingsOf(session, flags), (office) =>
         office.rotateKey({ reference: newReference("key"), id, overlapMs }),
       );
       const until = new Date(made.fromExpiresAtMs).toISOString();
@@ -109,7 +109,7 @@ export const addKeys = (program: Command, session: Session): void => {
     .command("revoke <id>")
     .description("refuse a key from now on; generations it submitted go on")
     .action(async (id: string, flags: Flags) => {
-      const row = await withOffice(settingsOf(session, flags), (office) => office.revokeKey({ id }));
+      const row = await withAdminService(settingsOf(session, flags), (office) => office.revokeKey({ id }));
       if (flags.json) terminal.print(JSON.stringify(keyJson(row)));
       else for (const line of keyLines([row], Date.now())) terminal.print(line);
     });

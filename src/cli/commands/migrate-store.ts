@@ -3,10 +3,10 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { databaseFault } from "../../config/database-url.ts";
 import type { Settings } from "../../config/schema.ts";
-import type { KeptFiles, MoveAsk, Outcome } from "../../store/migrate-to-postgres/migrate.ts";
+import type { KeptFiles, MigrateRequest, Outcome } from "../../store/migrate-to-postgres/migrate.ts";
 import { handOver } from "../chown-files.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
-import { type Going, openGoing, outcomeLines } from "../migration-text.ts";
+import { createProgressText, type Going, outcomeLines } from "../migration-text.ts";
 import {
   type DirFlag,
   interruptible,
@@ -34,15 +34,15 @@ const addressOf = (flags: Flags, settings: Settings): string => {
 
 /** Brings result files into the bucket that the settings name. @throws CommandFault when it cannot be had. */
 const bringing =
-  (settings: Settings, signal: AbortSignal, tell: (going: Going) => void): NonNullable<MoveAsk["bringFiles"]> =>
+  (settings: Settings, signal: AbortSignal, tell: (going: Going) => void): NonNullable<MigrateRequest["bringFiles"]> =>
   async ({ before, of, next, brought }: KeptFiles) => {
-    const [{ bringFiles }, { BucketFault }, { systemClock }] = await Promise.all([
+    const [{ bulkUpload }, { BucketFault }, { systemClock }] = await Promise.all([
       import("../../files/s3/bulk-upload.ts"),
       import("../../files/s3/errors.ts"),
       import("../../domain/clock.ts"),
     ]);
     try {
-      return await bringFiles({
+      return await bulkUpload({
         ...{ settings: settings.s3, dir: join(settings.data.dir, "files"), clock: systemClock(), signal, next, brought },
         tell: (files, bytes) => tell({ step: "files", done: before + files, of, bytes }),
       });
@@ -70,7 +70,7 @@ export const addMigrateStore = (program: Command, session: Session): void => {
   const { terminal } = session;
 
   const move = async (flags: Flags, settings: Settings, signal: AbortSignal): Promise<void> => {
-    const [{ moveStore }, { insistOnBucket }] = await Promise.all([
+    const [{ migrateStore }, { insistOnBucket }] = await Promise.all([
       import("../../store/migrate-to-postgres/migrate.ts"),
       import("../../files/create-storage.ts"),
     ]);
@@ -78,9 +78,9 @@ export const addMigrateStore = (program: Command, session: Session): void => {
     const { dir, network_disk: networkDisk } = settings.data;
     const isLocal = settings.files.store === "local";
     const startMs = performance.now();
-    const tell = openGoing(terminal);
+    const tell = createProgressText(terminal);
     const bringFiles = isLocal ? null : bringing(settings, signal, tell);
-    const outcome = await moveStore({ dir, networkDisk, url: addressOf(flags, settings), signal, bringFiles }, tell);
+    const outcome = await migrateStore({ dir, networkDisk, url: addressOf(flags, settings), signal, bringFiles }, tell);
     terminal.progress(null);
     handOver(dir);
     if (!outcome.isMoved) session.exit = EXITS.failure;
@@ -90,9 +90,9 @@ export const addMigrateStore = (program: Command, session: Session): void => {
   };
 
   const undo = async (flags: Flags, settings: Settings, signal: AbortSignal): Promise<void> => {
-    const { undoMove } = await import("../../store/migrate-to-postgres/migrate.ts");
+    const { undoMigration } = await import("../../store/migrate-to-postgres/migrate.ts");
     const { dir, network_disk: networkDisk } = settings.data;
-    await undoMove({ dir, networkDisk, url: addressOf(flags, settings), signal });
+    await undoMigration({ dir, networkDisk, url: addressOf(flags, settings), signal });
     handOver(dir);
     if (flags.json) terminal.print(JSON.stringify({ undone: true }));
     else terminal.print(`${resolve(dir)} is as it was before the move: start the service on it, without GENROUTER_STORE__URL`);

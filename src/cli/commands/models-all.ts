@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type ModelEntry, modelEntry } from "../../../catalogue/public-model.ts";
 import type { Settings } from "../../config/schema.ts";
-import { type MarketParts, NOTHING_KEPT, openMarket, type RouteRow } from "../../routing/inventory.ts";
+import { createInventory, type InventoryDeps, NO_STORED_CREDENTIALS, type RouteRow } from "../../routing/inventory.ts";
 import { withReads } from "../read-only-store.ts";
 
 /** `reason` is null for a route that can be used. */
@@ -33,12 +33,18 @@ export const listAll = async (settings: Settings): Promise<ListedModel[]> => {
     import("../../store/sqlite/open.ts"),
   ]);
   const facts = providerFacts(dialectsOf(settings));
-  const rowsOver = (simulated: boolean, reads: MarketParts["reads"]) =>
-    openMarket({ settings: () => settings, simulated, facts, catalogue: () => catalogueOf(settings, simulated), reads }).routes();
+  const rowsOver = (simulated: boolean, reads: InventoryDeps["reads"]) =>
+    createInventory({
+      settings: () => settings,
+      simulated,
+      facts,
+      catalogue: () => catalogueOf(settings, simulated),
+      reads,
+    }).routes();
   const { dir } = settings.data;
   const rows = existsSync(join(dir, DATABASE_FILE))
     ? await withReads({ dir }, async (reads) => rowsOver((await reads.mode()) === "test", reads))
-    : await rowsOver(false, NOTHING_KEPT);
+    : await rowsOver(false, NO_STORED_CREDENTIALS);
   const byId = new Map(rows.map((row) => [row.id, row]));
   const isConfigured = (routeId: string) => !["no key", "off", "ended"].includes(byId.get(routeId)?.state ?? "no key");
   return wholeCatalogue(settings).models.map((model) => ({

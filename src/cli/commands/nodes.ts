@@ -1,7 +1,7 @@
 // `genrouter nodes`: which nodes share the database, what each has under way, which have ended lately, and who went on for them.
 import type { Command } from "commander";
 import { type NodeRow, nodeName } from "../../store/cluster-port.ts";
-import { placeOf, withReads } from "../read-only-store.ts";
+import { storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 
@@ -53,7 +53,7 @@ export const addNodes = (program: Command, session: Session): void => {
     .description("list the nodes that share the database of store.url, and those that ended in the last week (operator)")
     .option("--all", "also the commands that opened the database for a moment")
     .action(async (flags: DirFlag & JsonFlag & { all?: true }) => {
-      const place = placeOf(session, flags);
+      const place = storeLocationOf(session, flags);
       await withReads(place, async (reads, isServed) => {
         if (reads.nodes === null) {
           const isRunning = await isServed();

@@ -5,7 +5,7 @@ import type { Credits } from "../../domain/types.ts";
 import type { OrphanRow } from "../../store/store.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
 import { sinceMs } from "../parse-time.ts";
-import { placeOf, withReads } from "../read-only-store.ts";
+import { storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { showUsd, usdNumber } from "../usd.ts";
 import { linesOf } from "./orphans-table.ts";
@@ -60,7 +60,7 @@ export const addOrphans = (program: Command, session: Session): void => {
           code: "bad_flag",
         });
       const since = sinceMs(flags.since, nowMs);
-      const found = await withReads(placeOf(session, flags), (reads) => reads.orphans(since));
+      const found = await withReads(storeLocationOf(session, flags), (reads) => reads.orphans(since));
       // A stable sort: those of one price stay newest first.
       const rows = flags.sort === "price" ? found.toSorted((a, b) => b.priceCredits - a.priceCredits) : found;
       const lost = sumOf(rows);

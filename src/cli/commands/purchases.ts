@@ -3,9 +3,9 @@ import type { Command } from "commander";
 import type { Credits } from "../../domain/types.ts";
 import { PURCHASE_STATES, type PurchaseRow, type PurchaseState, type UndecidedReversal } from "../../store/purchase-mutations.ts";
 import type { StoreReads } from "../../store/store.ts";
-import { withOffice } from "../admin-connection.ts";
+import { withAdminService } from "../admin-connection.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
-import { placeOf, withReads } from "../read-only-store.ts";
+import { storeLocationOf, withReads } from "../read-only-store.ts";
 import {
   type DirFlag,
   type JsonFlag,
@@ -129,7 +129,7 @@ const addDeciding = (purchases: Command, session: Session): void => {
       "list refunds and disputes in another currency than usd, whose accounts are paused until it is decided what they take back; amounts are in the currency's smallest unit",
     )
     .action(async (flags: DirFlag & JsonFlag) => {
-      const rows = await withReads(placeOf(session, flags), (reads) => reads.undecidedReversals(MOST_UNDECIDED));
+      const rows = await withReads(storeLocationOf(session, flags), (reads) => reads.undecidedReversals(MOST_UNDECIDED));
       if (flags.json) return terminal.print(JSON.stringify({ undecided: rows.map(undecidedJson) }));
       if (rows.length === 0) return terminal.print("none");
       for (const line of undecidedLines(rows)) terminal.print(line);
@@ -144,7 +144,9 @@ const addDeciding = (purchases: Command, session: Session): void => {
     .requiredOption("--reason <text>", "why, for the audit log")
     .action(async (id: string, flags: SettleFlags) => {
       const ask = { id, credits: creditsOf(flags.usd), reason: flags.reason };
-      const { movedCredits, account } = await withOffice(settingsOf(session, flags), (office) => office.decideReversal(ask));
+      const { movedCredits, account } = await withAdminService(settingsOf(session, flags), (office) =>
+        office.decideReversal(ask),
+      );
       if (flags.json)
         return terminal.print(JSON.stringify({ moved_usd: usdNumber(movedCredits), ...(account ? accountJson(account) : {}) }));
       const owed = account && account.owedCredits > 0 ? `  owed ${showUsd(account.owedCredits)}` : "";
@@ -183,7 +185,7 @@ export const addPurchases = (program: Command, session: Session): void => {
         throw new CommandFault(EXITS.usage, `--state: ${JSON.stringify(state)} is no state; use ${PURCHASE_STATES.join(", ")}`, {
           code: "bad_flag",
         });
-      const rows = await withReads(placeOf(session, flags), async (reads) => {
+      const rows = await withReads(storeLocationOf(session, flags), async (reads) => {
         if (account !== undefined && !(await reads.account(account)))
           throw new CommandFault(EXITS.notFound, `there is no account ${account}`, {
             fix: "genrouter accounts list shows those there are",

@@ -3,10 +3,10 @@ import type { Command } from "commander";
 import type { Credits } from "../../domain/types.ts";
 import { EDGE_MS, type Reconciled, reconcile, type Stranger, unpricedOf } from "../../providers/reconcile.ts";
 import type { SentRow } from "../../store/store.ts";
-import { withOffice } from "../admin-connection.ts";
+import { withAdminService } from "../admin-connection.ts";
 import { EXITS } from "../exit-codes.ts";
 import { sinceMs } from "../parse-time.ts";
-import { placeOf, withReads } from "../read-only-store.ts";
+import { storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 import { showUsd, usdNumber } from "../usd.ts";
@@ -80,13 +80,13 @@ export const addReconcile = (program: Command, session: Session): void => {
       const fromMs = sinceMs(flags.since, untilMs);
       terminal.note(`reading the list of ${provider} …`);
       const settings = settingsOf(session, flags);
-      const [sent, restored] = await withReads(placeOf(session, flags), (reads) =>
+      const [sent, restored] = await withReads(storeLocationOf(session, flags), (reads) =>
         Promise.all([reads.sentTo(provider, fromMs - EDGE_MS), reads.restored()]),
       );
       const routes = [
         ...new Map(sent.map(({ endpoint, options }) => [JSON.stringify([endpoint, options]), { endpoint, options }])).values(),
       ];
-      const list = await withOffice(settings, (office) => office.listJobs({ provider, routes, sinceMs: fromMs }));
+      const list = await withAdminService(settings, (office) => office.listJobs({ provider, routes, sinceMs: fromMs }));
       const reachesMs = list.reachesMs === 0 ? fromMs : Math.max(fromMs, untilMs - list.reachesMs);
       const found = reconcile(list.jobs, sent, { sinceMs: reachesMs, untilMs });
       const isClean = found.strangers.length + found.missing.length + found.untold.length === 0;

@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { OfficeFault } from "../../admin/admin-error.ts";
-import { type Office, openOffice } from "../../admin/admin-service.ts";
+import { AdminError } from "../../admin/admin-error.ts";
+import { type AdminService, createAdminService } from "../../admin/admin-service.ts";
 import type { Service } from "../../app/server.ts";
 import { listeningFault, type ReadSettings } from "../../config/load.ts";
 import { BadSetting, type Settings } from "../../config/schema.ts";
@@ -15,16 +15,16 @@ import { unnamedProxy } from "../../http/proxies.ts";
 import type { Log } from "../../logging/events.ts";
 import { openLog } from "../../logging/logger.ts";
 import { NO_KEY } from "../../providers/credentials.ts";
-import type { Market } from "../../routing/inventory.ts";
-import { DatabaseAway } from "../../store/errors.ts";
+import type { Inventory } from "../../routing/inventory.ts";
+import { DatabaseUnavailable } from "../../store/errors.ts";
 import { StoreFull } from "../../store/mutations.ts";
-import { openTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
+import { createTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
 import { openControl } from "../control.ts";
 import { demoKey } from "../demo.ts";
-import { CommandFault, EXITS, type Exit, tell } from "../exit-codes.ts";
+import { CommandFault, EXITS, type Exit, messageOf } from "../exit-codes.ts";
 import { dirFlags, parseWhole, type Session, settingsWith, withDir, withExamples } from "../session.ts";
 import { firstSignal, type StopSignal } from "../signals.ts";
-import { openStartingServer, type StartingServer } from "../startup-listener.ts";
+import { createStartingServer, type StartingServer } from "../startup-listener.ts";
 import type { Terminal } from "../terminal.ts";
 import { REVISION, VERSION, versionLine } from "../version.ts";
 
@@ -83,7 +83,7 @@ const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [500, 2_000];
 /** Listens before there is a service: callers of a former process may be at the door already. @throws CommandFault */
 const openStarting = async (settings: Settings): Promise<StartingServer> => {
   try {
-    return openStartingServer(settings);
+    return createStartingServer(settings);
   } catch (fault) {
     throw (await addressFault(fault, settings.server)) ?? fault;
   }
@@ -94,7 +94,7 @@ const openStarting = async (settings: Settings): Promise<StartingServer> => {
  * it is not ready.
  */
 const open = async ({ settings, origins }: ReadSettings, simulate: boolean, telemetry: Telemetry): Promise<Service> => {
-  const { openService } = await import("../../app/server.ts");
+  const { createServer } = await import("../../app/server.ts");
   const { log } = telemetry;
   let starting: StartingServer | undefined = await openStarting(settings);
   const stopStarting = async () => {
@@ -108,11 +108,11 @@ const open = async ({ settings, origins }: ReadSettings, simulate: boolean, tele
   let told: string | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2))
     try {
-      const service = await openService(settings, { simulate, telemetry, origins, beforeListening: stopStarting });
+      const service = await createServer(settings, { simulate, telemetry, origins, beforeListening: stopStarting });
       if (told !== undefined) log("store back", {});
       return service;
     } catch (fault) {
-      if (!(fault instanceof DatabaseAway) || fault.isRefusal) {
+      if (!(fault instanceof DatabaseUnavailable) || fault.isRefusal) {
         await stopStarting();
         const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
         throw (code === "EADDRINUSE" ? await addressFault(fault, settings.server) : undefined) ?? fault;
@@ -146,7 +146,7 @@ const reload = async (service: Service, settingsNow: () => ReadSettings, log: Lo
     if (waiting.length > 0) said.push(`from the next start on: ${waiting.join(", ")}`);
     log("settings read again", { reason: said.join("; ") });
   } catch (fault) {
-    const { lines } = await tell(fault);
+    const { lines } = await messageOf(fault);
     log("settings refused", { reason: `everything stays as it was; ${lines.join(" ")}` });
   }
 };
@@ -167,24 +167,24 @@ const runUntilEnd = async (
 };
 
 /** Who starts a service may set it up: a link that is new with every start. On a full disk there is none, and the next start makes one. */
-const setUpLink = async (office: Office): Promise<string | undefined> => {
+const setUpLink = async (office: AdminService): Promise<string | undefined> => {
   try {
     return (await office.setUpLink({ by: { kind: "service", id: "genrouter", name: "start" } })).path;
   } catch (fault) {
-    if (fault instanceof StoreFull || fault instanceof OfficeFault) return undefined;
+    if (fault instanceof StoreFull || fault instanceof AdminError) return undefined;
     throw fault;
   }
 };
 
 /** How the first operator gets in: logs are read by many, so the link is for a person at a terminal alone. */
-const firstAdminLines = async (terminal: Pick<Terminal, "isLive">, office: Office, reached: string): Promise<string[]> => {
+const firstAdminLines = async (terminal: Pick<Terminal, "isLive">, office: AdminService, reached: string): Promise<string[]> => {
   if (!terminal.isLive) return ["  First admin: genrouter people setup prints the link to sign in with"];
   const path = await setUpLink(office);
   return path === undefined ? [] : [`  First admin: open ${reached}${path}  (valid 30 min)`];
 };
 
 /** How many routes can run, and whether some of them lose money at their providers' list prices. */
-const routesLine = async (market: Pick<Market, "routes">): Promise<string> => {
+const routesLine = async (market: Pick<Inventory, "routes">): Promise<string> => {
   const up = (await market.routes()).filter(({ state }) => state === "up" || state === "down");
   const losing = up.filter(({ margin }) => margin !== null && margin.leastPercent < 0).length;
   const models = new Set(up.map(({ model }) => model)).size;
@@ -217,12 +217,12 @@ export const addServe = (program: Command, session: Session): void => {
         );
       const written = openLog(settings.log, { isTty: terminal.isLive, colour: terminal.colour });
       const build = { version: VERSION, revision: REVISION, bunVersion: Bun.version, interfaceVersion: INTERFACE_VERSION };
-      const telemetry = openTelemetry(written, session.env, build);
+      const telemetry = createTelemetry(written, session.env, build);
       const { log } = telemetry;
       const service = await open(read, simulate, telemetry);
       // A process that is told twice does not wait; what it leaves behind is what a crash leaves, and recovery reads it.
       const signal = firstSignal((exit) => process.exit(exit));
-      const office = openOffice({
+      const office = createAdminService({
         reads: service.reads,
         post: service.post,
         mode: service.mode,

@@ -7,12 +7,12 @@ type Flags = { port: string; host: string; speed: string; seed: string; log?: st
 
 /** What each endpoint of a catalogue makes, so that the simulator need not guess it from names. */
 const endpointsIn = async (dir: string | undefined) => {
-  const [{ wholeCatalogue }, { kindsOf, unsaidOf }] = await Promise.all([
+  const [{ wholeCatalogue }, { kindsOf, defaultsOf }] = await Promise.all([
     import("../../routing/load-catalogue.ts"),
     import("../../simulator/embedded.ts"),
   ]);
   const catalogue = wholeCatalogue({ catalogue: { dir: dir ?? "" } });
-  return { kindOf: kindsOf(() => catalogue), unsaid: unsaidOf(() => catalogue) };
+  return { kindOf: kindsOf(() => catalogue), unsaid: defaultsOf(() => catalogue) };
 };
 
 export const addSimulator = (program: Command, session: Session): void => {

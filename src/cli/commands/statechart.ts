@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import type { Chart } from "../../../actors/chart/chart.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
-import { placeOf, withReads } from "../read-only-store.ts";
+import { storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 
@@ -101,7 +101,7 @@ const addReplay = (machine: Command, session: Session): void => {
     .action(async (id: string, flags: DirFlag & JsonFlag & Out & { format: Form | "text" }) => {
       const { limits } = settingsOf(session, flags);
       const { readLife } = await import("../../inspector/generation-history.ts");
-      const life = await withReads(placeOf(session, flags), (reads) => readLife(reads, id, limits.collect_s * 1000));
+      const life = await withReads(storeLocationOf(session, flags), (reads) => readLife(reads, id, limits.collect_s * 1000));
       if (!life)
         throw new CommandFault(EXITS.notFound, `there is no generation ${id} in this data directory`, {
           fix: "--data names the directory of the service that has it",

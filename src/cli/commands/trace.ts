@@ -1,10 +1,10 @@
 // `genrouter trace`: the life of one generation from its journal and ledger, one line per event, in the order of time.
 import type { Command } from "commander";
 import type { Attempt, JsonObject } from "../../domain/types.ts";
-import { readWriters, tellable } from "../../inspector/generation-history.ts";
-import type { JournalLine, MovementRow, StoreReads } from "../../store/store.ts";
+import { isReplayable, readWriters } from "../../inspector/generation-history.ts";
+import type { JournalLine, StoreReads, TransferRow } from "../../store/store.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
-import { placeOf, withReads } from "../read-only-store.ts";
+import { storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { showUsd, usdNumber } from "../usd.ts";
 
@@ -34,7 +34,7 @@ type WrittenBy = JournalLine & { node?: string };
 type TakenOver = { node: string; afterVersion: number; atMs: number };
 
 const ofJournal = ({ atMs, version, stateAfter, event: full, node }: WrittenBy): Happening => {
-  const event = tellable(full);
+  const event = isReplayable(full);
   const by = node === undefined ? {} : { node };
   return {
     atMs,
@@ -63,7 +63,7 @@ const ofClaim = (claim: TakenOver, journal: readonly WrittenBy[], createdAtMs: n
   };
 };
 
-const ofMovement = (row: MovementRow): Happening => ({
+const ofMovement = (row: TransferRow): Happening => ({
   atMs: row.atMs,
   rank: row.kind === "hold" ? 0 : 2,
   version: null,
@@ -83,7 +83,7 @@ const ofMovement = (row: MovementRow): Happening => ({
 /** Everything that happened to a generation, oldest first. */
 const happenings = (
   journal: readonly WrittenBy[],
-  movements: readonly MovementRow[],
+  movements: readonly TransferRow[],
   claims: readonly TakenOver[],
   createdAtMs: number,
 ): Happening[] =>
@@ -115,7 +115,7 @@ export const addTrace = (program: Command, session: Session): void => {
     .command("trace <id>")
     .description("show the life of a generation: every event, every movement of money, every attempt (operator)")
     .action(async (id: string, flags: DirFlag & JsonFlag) =>
-      withReads(placeOf(session, flags), async (reads) => {
+      withReads(storeLocationOf(session, flags), async (reads) => {
         const record = await reads.findGeneration(id);
         if (!record)
           throw new CommandFault(EXITS.notFound, `there is no generation ${id} in this data directory`, {
@@ -140,7 +140,7 @@ export const addTrace = (program: Command, session: Session): void => {
             cost_usd: costCredits === null ? null : usdNumber(costCredits),
           };
           return terminal.print(
-            JSON.stringify({ generation, attempts: attempts.map(tellable), events: all.map((happening) => happening.json) }),
+            JSON.stringify({ generation, attempts: attempts.map(isReplayable), events: all.map((happening) => happening.json) }),
           );
         }
         const cost = record.costCredits === null ? "" : `  charged ${showUsd(record.costCredits)}`;

@@ -4,8 +4,8 @@ import type { MadeLink } from "../../admin/users.ts";
 import type { Settings } from "../../config/schema.ts";
 import type { PersonRole } from "../../store/user-mutations.ts";
 import type { PersonRow } from "../../store/user-reads.ts";
-import { withOffice } from "../admin-connection.ts";
-import { askAbout } from "../control-client.ts";
+import { withAdminService } from "../admin-connection.ts";
+import { requestFor } from "../control-client.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
@@ -49,7 +49,7 @@ export const addPeople = (program: Command, session: Session): void => {
 
   /** The address as people type it: the service's own where it runs, else the path alone. */
   const addressOf = async (settings: Settings, path: string): Promise<string> =>
-    `${settings.server.public_url.replace(/\/$/, "") || ((await askAbout(settings.data.dir))?.url ?? "")}${path}`;
+    `${settings.server.public_url.replace(/\/$/, "") || ((await requestFor(settings.data.dir))?.url ?? "")}${path}`;
   const printLink = async (flags: Flags, { id, path, email, expiresAtMs }: MadeLink): Promise<void> => {
     const url = await addressOf(settingsOf(session, flags), path);
     if (flags.json) return terminal.print(JSON.stringify({ id, email, url, expires_at: stamp(expiresAtMs) }));
@@ -61,7 +61,7 @@ export const addPeople = (program: Command, session: Session): void => {
     .command("list")
     .description("people who may sign in, and invitations that can still be used")
     .action(async (flags: Flags) => {
-      const { people: rows, invitations } = await withOffice(settingsOf(session, flags), (office) => office.listPeople({}));
+      const { people: rows, invitations } = await withAdminService(settingsOf(session, flags), (office) => office.listPeople({}));
       if (flags.json) {
         const open = invitations.map(({ id, kind, role, email, accountId, expiresAtMs }) => ({
           ...{ id, kind, role, email, account: accountId, expires_at: stamp(expiresAtMs) },
@@ -83,7 +83,7 @@ export const addPeople = (program: Command, session: Session): void => {
     .option("--new-account <name>", "make an account of this name when they come")
     .action(async (email: string, flags: Flags & { role: string; account?: string; newAccount?: string }) => {
       const ask = { email, role: roleOf(flags.role), accountId: flags.account ?? null, accountName: flags.newAccount ?? null };
-      await printLink(flags, await withOffice(settingsOf(session, flags), (office) => office.invitePerson(ask)));
+      await printLink(flags, await withAdminService(settingsOf(session, flags), (office) => office.invitePerson(ask)));
     });
   withExamples(
     withJson(withDir(invite)),
@@ -96,7 +96,7 @@ export const addPeople = (program: Command, session: Session): void => {
     .command("reset <person>")
     .description("make a link by which somebody sets a new password; their sessions end with it")
     .action(async (person: string, flags: Flags) =>
-      printLink(flags, await withOffice(settingsOf(session, flags), (office) => office.resetPerson({ person }))),
+      printLink(flags, await withAdminService(settingsOf(session, flags), (office) => office.resetPerson({ person }))),
     );
   withExamples(withJson(withDir(reset)), "people reset ada@example.com");
 
@@ -105,7 +105,7 @@ export const addPeople = (program: Command, session: Session): void => {
       .command(`${name} <person>`)
       .description(description)
       .action(async (person: string, flags: Flags) => {
-        const row = await withOffice(settingsOf(session, flags), (office) => office.setPerson({ person, disabled }));
+        const row = await withAdminService(settingsOf(session, flags), (office) => office.setPerson({ person, disabled }));
         if (flags.json) terminal.print(JSON.stringify(personJson(row)));
         else for (const line of personLines([row])) terminal.print(line);
       });
@@ -118,7 +118,7 @@ export const addPeople = (program: Command, session: Session): void => {
     .command("setup")
     .description("make the link by which the first operator comes in; valid 30 min")
     .action(async (flags: Flags) =>
-      printLink(flags, await withOffice(settingsOf(session, flags), (office) => office.setUpLink({}))),
+      printLink(flags, await withAdminService(settingsOf(session, flags), (office) => office.setUpLink({}))),
     );
   withExamples(withJson(withDir(setup)), "people setup");
 };

@@ -1,17 +1,17 @@
 // `genrouter verify`: the thirteen invariants, checked on a live or a copied data directory.
 import type { Command } from "commander";
 import type { CheckResult } from "../../store/store.ts";
-import { archivePlaceOf, tellingArchive } from "../archive-location.ts";
-import { askSettings } from "../control-client.ts";
-import { CommandFault, EXITS, tell } from "../exit-codes.ts";
+import { archiveLocationOf, withArchiveErrors } from "../archive-location.ts";
+import { fetchSettings } from "../control-client.ts";
+import { CommandFault, EXITS, messageOf } from "../exit-codes.ts";
 import { type FileSearch, findMissingFiles } from "../missing-files.ts";
-import { booksOf, placeOf, withReads } from "../read-only-store.ts";
+import { readsOf, storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** Exit 2: a check that could not be run says nothing, so it must not look like a pass nor like a violation. */
 const couldNotRun = async (fault: unknown): Promise<never> => {
-  const told = await tell(fault);
+  const told = await messageOf(fault);
   throw new CommandFault(EXITS.usage, told.lines.join("; "), { code: told.code });
 };
 
@@ -48,11 +48,11 @@ const verifyArchive = async (session: Session, flags: Flags, text: string): Prom
     import("../../store/archive/check.ts"),
     import("../../store/archive/continuity-check.ts"),
   ]);
-  return tellingArchive("run the same command again when it can be had", async () => {
-    const { depot } = await archivePlaceOf(session, flags, { flag: "--archive", text, byBooks: flags.alone === undefined });
+  return withArchiveErrors("run the same command again when it can be had", async () => {
+    const { depot } = await archiveLocationOf(session, flags, { flag: "--archive", text, byBooks: flags.alone === undefined });
     const { checks, walked, manifests } = await checkArchive(depot);
     if (flags.alone) return checks;
-    return [...checks, await checkJoin(await booksOf(placeOf(session, flags)), depot, walked, manifests)];
+    return [...checks, await checkJoin(await readsOf(storeLocationOf(session, flags)), depot, walked, manifests)];
   });
 };
 
@@ -70,14 +70,14 @@ export const addVerify = (program: Command, session: Session): void => {
       if (flags.alone && flags.archive === undefined)
         throw new CommandFault(EXITS.usage, "--alone: goes with --archive", { code: "bad_flag" });
       const verifyBooks = (): Promise<CheckResult[]> =>
-        withReads(placeOf(session, flags), async (reads, isServed) => {
+        withReads(storeLocationOf(session, flags), async (reads, isServed) => {
           // Overdue deadlines mean something only while a service runs that should have met them.
           const running = await isServed();
           const show = (done: number, of: number) => terminal.progress(`verify: ${done} of ${of} checks`);
           const checks = await reads.verify(running ? Date.now() : null, terminal.isLive ? show : undefined);
           const own = settingsOf(session, flags);
           const { dir } = own.data;
-          const settings = (running && (await askSettings(dir).catch(() => undefined))) || own;
+          const settings = (running && (await fetchSettings(dir).catch(() => undefined))) || own;
           const search = await findMissingFiles(reads, { settings, dir, nowMs: Date.now() }).catch((fault: unknown) => ({
             missing: [],
             note: `not all result files could be looked for: ${fault instanceof Error ? fault.message : String(fault)}`,

@@ -12,12 +12,12 @@ const PATIENCE_MS = 10_000;
 const NOBODY = "gen_doctor";
 
 const askBucket = async (s3: Settings["s3"]): Promise<Finding> => {
-  const [{ openBucket }, { BucketFault }] = await Promise.all([
+  const [{ createS3Client }, { BucketFault }] = await Promise.all([
     import("../../files/s3/s3-client.ts"),
     import("../../files/s3/errors.ts"),
   ]);
   try {
-    await openBucket(s3, systemClock()).list(NOBODY, AbortSignal.timeout(PATIENCE_MS));
+    await createS3Client(s3, systemClock()).list(NOBODY, AbortSignal.timeout(PATIENCE_MS));
     return ok("files", `the bucket ${s3.bucket} answers`);
   } catch (thrown) {
     if (!(thrown instanceof BucketFault))
@@ -52,7 +52,7 @@ export const bucketFindings = async (settings: Settings, shared: boolean): Promi
 };
 
 /** Whether each result file that the books name is there. */
-export const keptFilesFinding = async (reads: FileReads, settings: Settings, nowMs: number): Promise<Finding> => {
+export const storedFilesFinding = async (reads: FileReads, settings: Settings, nowMs: number): Promise<Finding> => {
   try {
     const { looked, missing, note } = await findMissingFiles(reads, { settings, dir: settings.data.dir, nowMs });
     if (note !== undefined) return warning("files", note, "genrouter doctor --deep on the machine that has them");

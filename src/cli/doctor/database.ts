@@ -1,6 +1,6 @@
 // The doctor on the data: pages, schema, log, ledger, what is parked, what may have been paid for nothing, and the backups of all of it.
 import { existsSync, statSync } from "node:fs";
-import { newestVerifiedMs, shelfOf } from "../../backup/backup-directory.ts";
+import { newestVerifiedMs, openBackupDirectory } from "../../backup/backup-directory.ts";
 import type { Settings } from "../../config/schema.ts";
 import { type DatabaseHealth, imbalanceOf } from "../../store/sqlite/health.ts";
 import type { CheckResult, LedgerSums, StoreReads } from "../../store/store.ts";
@@ -102,7 +102,11 @@ export const restoredFindings = (restored: { takenAtMs: number; atMs?: number; i
   ];
 };
 
-export const bookFindings = (health: DatabaseHealth, checks: readonly CheckResult[] | null, isRunning: boolean): Finding[] => [
+export const databaseFindings = (
+  health: DatabaseHealth,
+  checks: readonly CheckResult[] | null,
+  isRunning: boolean,
+): Finding[] => [
   ...pagesOf(health),
   logOf(health, isRunning),
   ...ledgerFindings(health.ledger, checks),
@@ -132,7 +136,7 @@ export const backupFindings = ({ backup, data, store }: Settings, nowMs: number,
   if (!existsSync(dir)) return [warning("backups", `${dir} is not there yet`, `genrouter backup create ${dir}`)];
   try {
     const newestMs = newestVerifiedMs(dir, lineage);
-    const findings = shelfOf(dir).flatMap(({ name, state, why }): Finding[] => {
+    const findings = openBackupDirectory(dir).flatMap(({ name, state, why }): Finding[] => {
       if (state === "damaged")
         return [fault("backups", `${name} is damaged: ${why}`, `move it away, then genrouter backup create ${dir}`)];
       return state === "with faults"

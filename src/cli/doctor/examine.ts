@@ -2,13 +2,13 @@
 
 import { existsSync } from "node:fs";
 import type { Settings } from "../../config/schema.ts";
-import { Moved } from "../../store/errors.ts";
+import { StoreMigrated } from "../../store/errors.ts";
 import { LINEAGE, lineageFrom } from "../../store/sqlite/database-id.ts";
 import type { DatabaseHealth } from "../../store/sqlite/health.ts";
 import type { CheckResult, StoreReads } from "../../store/store.ts";
-import { askAbout, askSettings } from "../control-client.ts";
-import { bucketFindings, keptFilesFinding } from "./bucket.ts";
-import { backupFindings, bookFindings, orphanFindings } from "./database.ts";
+import { fetchSettings, requestFor } from "../control-client.ts";
+import { bucketFindings, storedFilesFinding } from "./bucket.ts";
+import { backupFindings, databaseFindings, orphanFindings } from "./database.ts";
 import { descriptorFindings } from "./descriptors.ts";
 import { type Finding, fault, ok, type Stored, textOf } from "./finding.ts";
 import { clockFindings, copyFindings, directoryFindings, diskFindings } from "./host.ts";
@@ -30,12 +30,18 @@ const openedReads = async (dir: string): Promise<StoreReads> => {
 /** What only a database that can be read tells. */
 const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boolean, nowMs: number): Promise<Stored> => {
   const { dir } = settings.data;
-  const { lookInto } = await import("../../store/sqlite/health.ts");
+  const { inspectDatabase } = await import("../../store/sqlite/health.ts");
   let health: DatabaseHealth;
   try {
-    health = lookInto(dir, isDeep);
+    health = inspectDatabase(dir, isDeep);
     if (health.schema > health.newestSchema)
-      return { findings: bookFindings(health, null, isRunning), lastSeenMs: null, mode: health.mode, lineage: null, market: [] };
+      return {
+        findings: databaseFindings(health, null, isRunning),
+        lastSeenMs: null,
+        mode: health.mode,
+        lineage: null,
+        market: [],
+      };
   } catch (thrown) {
     const none = { lastSeenMs: null, mode: null, lineage: null, market: [] };
     return { findings: [fault("database", `it cannot be read: ${textOf(thrown)}`, RESTORE)], ...none };
@@ -46,9 +52,9 @@ const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boo
     const checks: CheckResult[] | null = isDeep ? await reads.verify(isRunning ? nowMs : null) : null;
     return {
       findings: [
-        ...bookFindings(health, checks, isRunning),
+        ...databaseFindings(health, checks, isRunning),
         await orphanFindings(reads),
-        ...(isDeep ? [await keptFilesFinding(reads, settings, nowMs)] : []),
+        ...(isDeep ? [await storedFilesFinding(reads, settings, nowMs)] : []),
         ...(await purchaseFindings(reads, nowMs)),
       ],
       lastSeenMs: await reads.lastSeenMs(),
@@ -57,12 +63,12 @@ const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boo
       market: await marketFindings(settings, health.mode, reads),
     };
   } catch (thrown) {
-    if (thrown instanceof Moved) {
+    if (thrown instanceof StoreMigrated) {
       const none = { lastSeenMs: null, mode: null, lineage: null, market: [] };
       return { findings: [fault("database", thrown.message, "set GENROUTER_STORE__URL where the service has it")], ...none };
     }
     const rest = { lastSeenMs: null, mode: health.mode, lineage: null, market: [] };
-    return { findings: [...bookFindings(health, null, isRunning), fault("database", textOf(thrown), RESTORE)], ...rest };
+    return { findings: [...databaseFindings(health, null, isRunning), fault("database", textOf(thrown), RESTORE)], ...rest };
   } finally {
     await reads?.close();
   }
@@ -88,8 +94,8 @@ const settingFinding = (isServed: boolean, env: Record<string, string | undefine
 /** Looks at everything that a service needs, with the settings of the one that runs; nothing is changed by it. */
 export const examine = async (own: Settings, isDeep: boolean, env: Record<string, string | undefined>): Promise<Finding[]> => {
   const { dir } = own.data;
-  const about = existsSync(dir) ? await askAbout(dir).catch(() => undefined) : undefined;
-  const served = about && (await askSettings(dir).catch(() => undefined));
+  const about = existsSync(dir) ? await requestFor(dir).catch(() => undefined) : undefined;
+  const served = about && (await fetchSettings(dir).catch(() => undefined));
   // What matters is what the service has, and where it has its directory this command knows.
   const settings = served ? { ...served, data: { ...served.data, dir } } : own;
   const isShared = settings.store.url !== "";

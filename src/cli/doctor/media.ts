@@ -1,9 +1,9 @@
 // The doctor on what reads media: one process for it is started, and says which bounds this system holds it to.
-import { openSandbox } from "../../media/sandbox/sandbox.ts";
+import { createSandbox } from "../../media/sandbox/sandbox.ts";
 import { type Finding, fault, ok, warning } from "./finding.ts";
 
 export const mediaFindings = async (): Promise<Finding[]> => {
-  const sandbox = openSandbox({ workers: 1 });
+  const sandbox = createSandbox({ workers: 1 });
   try {
     const held = await sandbox.held();
     if (!held)

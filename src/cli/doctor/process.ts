@@ -11,7 +11,7 @@ const PATIENCE_MS = 3000;
 const UNIT = "/etc/systemd/system/genrouter.service";
 
 /** Asks a path of the service; what it says of itself, or why it says nothing. */
-export const askHealth = async (
+export const fetchHealth = async (
   url: string,
   path: "/healthz" | "/readyz",
   patienceMs: number,
@@ -53,7 +53,7 @@ export const serviceFindings = async (dir: string, about: About | undefined): Pr
     return [warning("service", `none runs on ${dir}`, startOf(dir))];
   }
   const findings: Finding[] = [];
-  const ready = await askHealth(about.url, "/readyz", PATIENCE_MS);
+  const ready = await fetchHealth(about.url, "/readyz", PATIENCE_MS);
   if (about.version !== VERSION)
     findings.push(
       warning(

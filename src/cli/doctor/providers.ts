@@ -6,8 +6,8 @@ import type { Settings } from "../../config/schema.ts";
 import { SET_UP_FAULTS } from "../../domain/types.ts";
 import { sourceInSettings, withKeys } from "../../providers/credentials.ts";
 import { providerFacts } from "../../providers/providers.ts";
-import { openVault } from "../../providers/vault.ts";
-import { NOTHING_KEPT, openMarket, type ProviderRow, type RouteRow } from "../../routing/inventory.ts";
+import { createVault } from "../../providers/vault.ts";
+import { createInventory, NO_STORED_CREDENTIALS, type ProviderRow, type RouteRow } from "../../routing/inventory.ts";
 import { catalogueOf, dialectsOf, insistOnProviders } from "../../routing/load-catalogue.ts";
 import type { StoreReads } from "../../store/store.ts";
 import { counted } from "../backup-text.ts";
@@ -20,7 +20,7 @@ const SET_KEY =
 /** Each key by itself, so that one that cannot be had does not hide the others. */
 const keyFindings = async (settings: Settings, reads: Pick<StoreReads, "providerKeys">): Promise<Finding[]> => {
   const kept = await reads.providerKeys();
-  const vault = openVault(settings.data.dir, settings.store.url !== "");
+  const vault = createVault(settings.data.dir, settings.store.url !== "");
   const findings: Finding[] = [];
   let readable = 0;
   const look = (account: string, work: () => unknown) => {
@@ -77,10 +77,10 @@ const endingFindings = (catalogue: Catalogue, nowMs: number): Finding[] =>
 const routeFindings = async (
   settings: Settings,
   mode: "test" | "live" | null,
-  reads: typeof NOTHING_KEPT,
+  reads: typeof NO_STORED_CREDENTIALS,
 ): Promise<Finding[]> => {
   const simulated = mode === "test";
-  const market = openMarket({
+  const market = createInventory({
     ...{ settings: () => settings, simulated, reads },
     facts: providerFacts(dialectsOf(settings)),
     catalogue: () => catalogueOf(settings, simulated),
@@ -140,8 +140,8 @@ export const marketFindings = async (
     insistOnProviders(settings, dialectsOf(settings));
     const { models } = catalogueOf(settings, simulated);
     const catalogue = ok("catalogue", `${counted(models.length, "model")}, ${settings.catalogue.dir || "built-in"}`);
-    const keys = simulated ? [] : await keyFindings(settings, reads ?? NOTHING_KEPT);
-    return [catalogue, ...keys, ...(await routeFindings(settings, mode, reads ?? NOTHING_KEPT))];
+    const keys = simulated ? [] : await keyFindings(settings, reads ?? NO_STORED_CREDENTIALS);
+    return [catalogue, ...keys, ...(await routeFindings(settings, mode, reads ?? NO_STORED_CREDENTIALS))];
   } catch (thrown) {
     return [fault("catalogue", textOf(thrown), "correct the file or setting that it names")];
   }

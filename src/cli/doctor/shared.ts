@@ -3,7 +3,7 @@ import type { Settings } from "../../config/schema.ts";
 import { type NodeReads, nodeName } from "../../store/cluster-port.ts";
 import { DatabaseEmpty } from "../../store/errors.ts";
 import { counted } from "../backup-text.ts";
-import { keptFilesFinding } from "./bucket.ts";
+import { storedFilesFinding } from "./bucket.ts";
 import { ledgerFindings, orphanFindings, parkedFinding, restoredFindings } from "./database.ts";
 import { type Finding, fault, ok, type Stored, textOf, warning } from "./finding.ts";
 import { purchaseFindings } from "./payments.ts";
@@ -52,7 +52,7 @@ export const examineShared = async (settings: Settings, isDeep: boolean, nowMs: 
         parkedFinding((await reads.parked(MOST_PARKED)).map(({ id }) => id)),
         ...restoredFindings(await reads.restored()),
         await orphanFindings(reads),
-        ...(isDeep ? [await keptFilesFinding(reads, settings, nowMs)] : []),
+        ...(isDeep ? [await storedFilesFinding(reads, settings, nowMs)] : []),
         ...(await purchaseFindings(reads, nowMs)),
       ],
       ...{ lastSeenMs: await reads.lastSeenMs(), mode, lineage: null },

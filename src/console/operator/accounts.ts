@@ -2,19 +2,19 @@
 
 import type { Credits } from "../../domain/types.ts";
 import type { UndecidedReversal } from "../../store/purchase-mutations.ts";
-import type { AccountRow, MovementRow } from "../../store/store.ts";
+import type { AccountRow, TransferRow } from "../../store/store.ts";
 import {
-  ACCOUNT_STANDINGS,
+  ACCOUNT_STATUSES,
   type AccountLine,
-  type AccountMovement,
-  type AccountStanding,
+  type AccountStatus,
   type AccountsPage,
+  type AccountTransfer,
   type AccountView,
-  type CreditsMoved,
+  type CreditsAdjusted,
   type UndecidedLine,
 } from "../operator-dto.ts";
-import { type ConsoleAsk, ConsoleRefused } from "../request-context.ts";
-import { named, type OperatorParts, signed } from "./deps.ts";
+import { ConsoleRefused, type ConsoleRequest } from "../request-context.ts";
+import { named, type OperatorDeps, signed } from "./deps.ts";
 
 const PAGE = 50;
 const LAST_MOVEMENTS = 20;
@@ -26,7 +26,7 @@ type AccountChange = { paused?: boolean; burstPerS?: number | null; inProgressLi
 type DecisionAsk = { credits: Credits; reason: string };
 type CreditsAsk = { reference: string; credits: Credits; note: string };
 
-const isStanding = (text: string): text is AccountStanding => ACCOUNT_STANDINGS.some((one) => one === text);
+const isStanding = (text: string): text is AccountStatus => ACCOUNT_STATUSES.some((one) => one === text);
 
 const lineOf = (row: AccountRow): AccountLine => ({
   id: row.id,
@@ -40,7 +40,7 @@ const lineOf = (row: AccountRow): AccountLine => ({
   createdAtMs: row.createdAtMs,
 });
 
-const movementOf = (row: MovementRow): AccountMovement => ({
+const movementOf = (row: TransferRow): AccountTransfer => ({
   kind: row.kind,
   credits: row.credits,
   isOut: row.from === "available",
@@ -52,7 +52,7 @@ const movementOf = (row: MovementRow): AccountMovement => ({
 
 const undecidedOf = ({ state: _, ...row }: UndecidedReversal): UndecidedLine => row;
 
-export const openAccounts = ({ office, reads, limits }: OperatorParts) => {
+export const createAccounts = ({ office, reads, limits }: OperatorDeps) => {
   const undecided = async () => (await reads.undecidedReversals(MOST_UNDECIDED)).map(undecidedOf);
   const view = async (id: string): Promise<AccountView> => {
     const row = await reads.account(id);
@@ -73,10 +73,10 @@ export const openAccounts = ({ office, reads, limits }: OperatorParts) => {
     };
   };
   return {
-    list: async ({ query }: ConsoleAsk): Promise<AccountsPage> => {
+    list: async ({ query }: ConsoleRequest): Promise<AccountsPage> => {
       const [text, standing, before] = [query.get("text") ?? "", query.get("standing") ?? "all", query.get("before")];
       if (text.length > MOST_TEXT) throw new ConsoleRefused("invalid", `text: at most ${MOST_TEXT} characters.`);
-      if (!isStanding(standing)) throw new ConsoleRefused("invalid", `standing: one of ${ACCOUNT_STANDINGS.join(", ")}.`);
+      if (!isStanding(standing)) throw new ConsoleRefused("invalid", `standing: one of ${ACCOUNT_STATUSES.join(", ")}.`);
       if (before !== null && !/^\d{1,15}$/.test(before))
         throw new ConsoleRefused("invalid", "before: take it from the page before.");
       const beforeSeq = before === null ? null : Number(before);
@@ -86,17 +86,17 @@ export const openAccounts = ({ office, reads, limits }: OperatorParts) => {
       const next = rows.length > PAGE ? (shown.at(-1)?.seq ?? null) : null;
       return { accounts: shown.map(lineOf), next, undecided: await undecided() };
     },
-    show: (ask: ConsoleAsk): Promise<AccountView> => view(named(ask, "id")),
-    create: async (ask: ConsoleAsk): Promise<AccountView> => {
+    show: (ask: ConsoleRequest): Promise<AccountView> => view(named(ask, "id")),
+    create: async (ask: ConsoleRequest): Promise<AccountView> => {
       const { id } = await office.createAccount(signed(ask, ask.body as NewAccount));
       return view(id);
     },
-    change: async (ask: ConsoleAsk): Promise<AccountView> => {
+    change: async (ask: ConsoleRequest): Promise<AccountView> => {
       const { id } = await office.setAccount(signed(ask, { id: named(ask, "id"), ...(ask.body as AccountChange) }));
       return view(id);
     },
     /** What a refund or dispute in another currency takes back, decided once. */
-    decide: async (ask: ConsoleAsk): Promise<AccountView> => {
+    decide: async (ask: ConsoleRequest): Promise<AccountView> => {
       const id = named(ask, "reversal");
       const of = (await undecided()).find((one) => one.id === id);
       if (of?.accountId !== named(ask, "id")) throw new ConsoleRefused("not_found", `There is nothing to decide about ${id}.`);
@@ -104,7 +104,7 @@ export const openAccounts = ({ office, reads, limits }: OperatorParts) => {
       return view(of.accountId);
     },
     /** Above zero grants, below zero takes back at most what is available. */
-    credit: async (ask: ConsoleAsk): Promise<CreditsMoved> => {
+    credit: async (ask: ConsoleRequest): Promise<CreditsAdjusted> => {
       const { reference, credits, note } = ask.body as CreditsAsk;
       const accountId = named(ask, "id");
       // The reference belongs to one wish on one account: what came once by this page is not taken for another's.

@@ -1,13 +1,13 @@
 // What the operator's answers need: the office that changes things, what may be read, and what only the running service knows.
 
-import type { Office } from "../../admin/admin-service.ts";
+import type { AdminService } from "../../admin/admin-service.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { LongReads, StoreReads } from "../../store/store.ts";
-import { actorOf, type ConsoleAsk } from "../request-context.ts";
+import { actorOf, type ConsoleRequest } from "../request-context.ts";
 
-export type OperatorParts = Operating & {
+export type OperatorDeps = Operating & {
   office: Pick<
-    Office,
+    AdminService,
     | "createAccount"
     | "setAccount"
     | "addCredits"
@@ -67,7 +67,7 @@ export type Operating = {
 };
 
 /** What is asked of the office, with who wants it. */
-export const signed = <T extends object>(ask: ConsoleAsk, wish: T) => ({ ...wish, by: actorOf(ask) });
+export const signed = <T extends object>(ask: ConsoleRequest, wish: T) => ({ ...wish, by: actorOf(ask) });
 
 /** A part of the path, which the router found by its name. */
-export const named = ({ params }: Pick<ConsoleAsk, "params">, name: string): string => params[name] ?? "";
+export const named = ({ params }: Pick<ConsoleRequest, "params">, name: string): string => params[name] ?? "";

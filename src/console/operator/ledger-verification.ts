@@ -1,8 +1,8 @@
 // The proof of the ledger on the running service: the thirteen invariants and the sums, one run at a time, on threads of their own.
 import type { LedgerSums } from "../../store/store.ts";
-import type { ProofDone, ProofRun, ProofView, SumsCompared } from "../operator-dto.ts";
-import type { ConsoleAsk } from "../request-context.ts";
-import type { OperatorParts } from "./deps.ts";
+import type { ProofRun, ProofView, SumsCompared, VerificationResult } from "../operator-dto.ts";
+import type { ConsoleRequest } from "../request-context.ts";
+import type { OperatorDeps } from "./deps.ts";
 
 const INVARIANTS = 13;
 
@@ -24,13 +24,13 @@ const compared = ({ available, held, charged, moved }: LedgerSums): SumsCompared
   ];
 };
 
-export const openProof = ({ long, clock }: Pick<OperatorParts, "long" | "clock">) => {
+export const createLedgerVerification = ({ long, clock }: Pick<OperatorDeps, "long" | "clock">) => {
   let running: ProofRun | null = null;
-  let last: ProofDone | null = null;
+  let last: VerificationResult | null = null;
 
   const run = async (mine: ProofRun): Promise<void> => {
     const startedMono = performance.now();
-    const over = (found: Pick<ProofDone, "movements" | "sums" | "fault">) => {
+    const over = (found: Pick<VerificationResult, "movements" | "sums" | "fault">) => {
       last = { ...mine, ...found, tookMs: Math.round(performance.now() - startedMono) };
       running = null;
     };
@@ -47,7 +47,7 @@ export const openProof = ({ long, clock }: Pick<OperatorParts, "long" | "clock">
   return {
     show: async (): Promise<ProofView> => view(),
     /** Whoever asks while one runs joins it. */
-    begin: async ({ who }: { who: Pick<ConsoleAsk["who"], "email"> }): Promise<ProofView> => {
+    begin: async ({ who }: { who: Pick<ConsoleRequest["who"], "email"> }): Promise<ProofView> => {
       if (running === null) {
         running = { startedAtMs: clock.nowMs(), by: who.email, done: 0, of: 0, results: [] };
         void run(running);

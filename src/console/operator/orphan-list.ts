@@ -2,8 +2,8 @@
 import { adviceOf } from "../../admin/orphan-advice.ts";
 import type { OrphanRow } from "../../store/store.ts";
 import type { OrphanKind, OrphanLine, OrphansPage } from "../operator-dto.ts";
-import { type ConsoleAsk, ConsoleRefused } from "../request-context.ts";
-import type { OperatorParts } from "./deps.ts";
+import { ConsoleRefused, type ConsoleRequest } from "../request-context.ts";
+import type { OperatorDeps } from "./deps.ts";
 
 const HOUR_MS = 3_600_000;
 const SINCE_MS: Readonly<Record<string, number>> = { "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS };
@@ -30,8 +30,8 @@ const kindsOf = (rows: readonly OrphanRow[]): OrphanKind[] => {
   );
 };
 
-export const openOrphans = ({ long, clock }: OperatorParts) => ({
-  list: async ({ query }: ConsoleAsk): Promise<OrphansPage> => {
+export const createOrphans = ({ long, clock }: OperatorDeps) => ({
+  list: async ({ query }: ConsoleRequest): Promise<OrphansPage> => {
     const since = query.get("since") ?? "all";
     const back = SINCE_MS[since];
     if (since !== "all" && back === undefined)

@@ -1,13 +1,13 @@
 // Providers as the operator sees them: where each account's key comes from, never the key; set, dropped, and what runs with it.
 import type { ProviderRow } from "../../routing/inventory.ts";
 import type { KeySet, KeySourceView, ProvidersPage } from "../operator-dto.ts";
-import type { ConsoleAsk } from "../request-context.ts";
-import { named, type OperatorParts, signed } from "./deps.ts";
+import type { ConsoleRequest } from "../request-context.ts";
+import { named, type OperatorDeps, signed } from "./deps.ts";
 
 const sourceOf = (key: ProviderRow["key"]): KeySourceView | null =>
   key === null ? null : { from: key.from, setAtMs: key.from === "vault" ? key.setAtMs : null };
 
-export const openProviderDesk = ({ office }: OperatorParts) => ({
+export const createProviderService = ({ office }: OperatorDeps) => ({
   list: async (): Promise<ProvidersPage> => {
     const [rows, routes] = [await office.listProviders({}), await office.listRoutes({ model: null, provider: null })];
     return {
@@ -25,12 +25,12 @@ export const openProviderDesk = ({ office }: OperatorParts) => ({
       })),
     };
   },
-  setKey: async (ask: ConsoleAsk): Promise<KeySet> => {
+  setKey: async (ask: ConsoleRequest): Promise<KeySet> => {
     const { key } = ask.body as { key: string };
     const { account, isShadowed } = await office.setProviderKey(signed(ask, { account: named(ask, "account"), key }));
     return { account, isShadowed };
   },
-  dropKey: async (ask: ConsoleAsk): Promise<{ account: string }> => {
+  dropKey: async (ask: ConsoleRequest): Promise<{ account: string }> => {
     const { account } = await office.dropProviderKey(signed(ask, { account: named(ask, "account") }));
     return { account };
   },

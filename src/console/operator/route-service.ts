@@ -2,8 +2,8 @@
 import type { Model, Route } from "../../../catalogue/schema.ts";
 import type { Trial } from "../../admin/route-trial.ts";
 import type { RouteChecked, RouteLine, RoutesPage, TrialView } from "../operator-dto.ts";
-import type { ConsoleAsk } from "../request-context.ts";
-import { named, type OperatorParts, signed } from "./deps.ts";
+import type { ConsoleRequest } from "../request-context.ts";
+import { named, type OperatorDeps, signed } from "./deps.ts";
 import { latencyOf, outcomesOf, priceOf, successPercent } from "./route-stats.ts";
 
 /** Attempts of all routes together that outcomes are taken from, and deliveries of each route that its latency is. */
@@ -17,7 +17,7 @@ const trialOf = ({ failure, ...trial }: Trial): TrialView => ({
   failure: failure === null ? null : `${failure.class}: ${failure.detail}`,
 });
 
-export const openRouteDesk = ({ office, reads, running, clock }: OperatorParts) => {
+export const createRouteService = ({ office, reads, running, clock }: OperatorDeps) => {
   let looked: { atMs: number; figures: ReturnType<typeof readFigures> } | null = null;
   const readFigures = async () => ({
     outcomes: outcomesOf(await reads.lastOutcomes(ATTEMPTS)),
@@ -63,7 +63,8 @@ export const openRouteDesk = ({ office, reads, running, clock }: OperatorParts) 
       ];
     });
   };
-  const find = (ask: ConsoleAsk): Promise<RouteLine[]> => lines().then((all) => all.filter(({ id }) => id === named(ask, "id")));
+  const find = (ask: ConsoleRequest): Promise<RouteLine[]> =>
+    lines().then((all) => all.filter(({ id }) => id === named(ask, "id")));
 
   return {
     list: async (): Promise<RoutesPage> => ({
@@ -73,21 +74,21 @@ export const openRouteDesk = ({ office, reads, running, clock }: OperatorParts) 
       isShared: reads.nodes !== null,
     }),
     /** Off for a reason, or on again (null). */
-    switch: async (ask: ConsoleAsk): Promise<RouteLine | object> => {
+    switch: async (ask: ConsoleRequest): Promise<RouteLine | object> => {
       const { reason } = ask.body as { reason: string | null };
       await office.switchRoute(signed(ask, { id: named(ask, "id"), reason }));
       return (await find(ask))[0] ?? {};
     },
-    check: async (ask: ConsoleAsk): Promise<RouteChecked> => {
+    check: async (ask: ConsoleRequest): Promise<RouteChecked> => {
       const { check, costs } = await office.checkRoute({ id: named(ask, "id") });
       if (check.kind === "refused") return { kind: check.kind, detail: `${check.failure.class}: ${check.failure.detail}`, costs };
       return { kind: check.kind, detail: "detail" in check ? check.detail : null, costs };
     },
     /** Buys one generation. The same reference again is the same generation. */
-    try: async (ask: ConsoleAsk): Promise<TrialView> => {
+    try: async (ask: ConsoleRequest): Promise<TrialView> => {
       const { reference } = ask.body as { reference: string };
       return trialOf(await office.tryRoute(signed(ask, { reference, id: named(ask, "id"), input: null })));
     },
-    trial: async (ask: ConsoleAsk): Promise<TrialView> => trialOf(await office.findTrial({ generationId: named(ask, "id") })),
+    trial: async (ask: ConsoleRequest): Promise<TrialView> => trialOf(await office.findTrial({ generationId: named(ask, "id") })),
   };
 };

@@ -1,7 +1,7 @@
 // The figures of routes: what their last attempts came to, how long deliveries took, what they are sold for.
 import type { Model, Route } from "../../../catalogue/schema.ts";
 import type { AttemptState, FailureClass } from "../../domain/types.ts";
-import type { RouteOutcomes } from "../../store/store.ts";
+import type { RouteResults } from "../../store/store.ts";
 import type { RouteLine, RouteOutcomesView } from "../operator-dto.ts";
 
 /** Ends that the provider is not to blame for: the input was not to its rules, or it was told too much at once. */
@@ -15,7 +15,7 @@ const NO_FAULT: ReadonlySet<FailureClass> = new Set([
 const FAILED: ReadonlySet<AttemptState> = new Set(["rejected", "failed", "lost", "capped", "late", "mismatched"]);
 
 /** Attempts under way, taken back before they were sent, or overtaken by another say nothing. */
-export const outcomesOf = (rows: readonly RouteOutcomes[]): Map<string, RouteOutcomesView> => {
+export const outcomesOf = (rows: readonly RouteResults[]): Map<string, RouteOutcomesView> => {
   const all = new Map<string, RouteOutcomesView>();
   for (const { routeId, state, failure, count } of rows) {
     const one = all.get(routeId) ?? { delivered: 0, failed: 0, refused: 0 };

@@ -1,14 +1,14 @@
 // The paths of the operator's pages in the console's API: what each takes, and whom it answers.
 import { Type } from "@sinclair/typebox";
 import { DECISIONS } from "../../domain/operator-decision.ts";
-import type { ConsoleAsk, ConsoleRoute } from "../request-context.ts";
-import { openAccounts } from "./accounts.ts";
-import type { OperatorParts } from "./deps.ts";
-import { openProof } from "./ledger-verification.ts";
-import { openOrphans } from "./orphan-list.ts";
-import { openProviderDesk } from "./provider-service.ts";
-import { openRouteDesk } from "./route-service.ts";
-import { openServicePage } from "./service-status.ts";
+import type { ConsoleRequest, ConsoleRoute } from "../request-context.ts";
+import { createAccounts } from "./accounts.ts";
+import type { OperatorDeps } from "./deps.ts";
+import { createLedgerVerification } from "./ledger-verification.ts";
+import { createOrphans } from "./orphan-list.ts";
+import { createProviderService } from "./provider-service.ts";
+import { createRouteService } from "./route-service.ts";
+import { createServiceStatus } from "./service-status.ts";
 
 const MOST_CREDITS = 1_000_000_000;
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
@@ -41,14 +41,14 @@ const TRY = object({ reference });
 
 const BASE = "/console/api/operator";
 
-export const operatorRoutes = (parts: OperatorParts): ConsoleRoute[] => {
-  const accounts = openAccounts(parts);
-  const routes = openRouteDesk(parts);
-  const providers = openProviderDesk(parts);
-  const orphans = openOrphans(parts);
-  const proof = openProof(parts);
-  const service = openServicePage(parts);
-  type Answer = (ask: ConsoleAsk) => Promise<object>;
+export const operatorRoutes = (parts: OperatorDeps): ConsoleRoute[] => {
+  const accounts = createAccounts(parts);
+  const routes = createRouteService(parts);
+  const providers = createProviderService(parts);
+  const orphans = createOrphans(parts);
+  const proof = createLedgerVerification(parts);
+  const service = createServiceStatus(parts);
+  type Answer = (ask: ConsoleRequest) => Promise<object>;
   const look = (path: string, answer: Answer): ConsoleRoute => ({
     method: "GET",
     path: `${BASE}/${path}`,

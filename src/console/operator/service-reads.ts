@@ -1,23 +1,23 @@
 // What the operator's pages ask of the running service beside its books: seats, expected times, readiness, its backups, and long reads.
 import { join } from "node:path";
 import packageJson from "../../../package.json" with { type: "json" };
-import type { Engine } from "../../app/core-types.ts";
+import type { Core } from "../../app/core-types.ts";
 import { newestVerifiedMs } from "../../backup/backup-directory.ts";
 import type { Settings } from "../../config/schema.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { KeptFiles } from "../../files/create-storage.ts";
+import type { ResultStorage } from "../../files/create-storage.ts";
 import { unnamedProxy } from "../../http/proxies.ts";
 import { LINEAGE, lineageFrom } from "../../store/sqlite/database-id.ts";
 import { DATABASE_FILE } from "../../store/sqlite/open.ts";
-import { openLongReads } from "../../store/sqlite/verify/parallel.ts";
+import { createParallelReads } from "../../store/sqlite/verify/parallel.ts";
 import type { LongReads, Store } from "../../store/store.ts";
 import type { Operating } from "./deps.ts";
 
-export type OperatingParts = {
+export type ServiceReadsDeps = {
   settings: Settings;
   clock: Clock;
-  rooms: Pick<Engine, "supervisor" | "routes" | "readiness" | "health">;
-  kept: Pick<KeptFiles, "waiting">;
+  rooms: Pick<Core, "supervisor" | "routes" | "readiness" | "health">;
+  kept: Pick<ResultStorage, "waiting">;
   reads: Pick<Store, "secret" | "mode" | "node" | "verify" | "orphans">;
   /** The address of the service, without a slash at its end. */
   url: () => string;
@@ -25,11 +25,11 @@ export type OperatingParts = {
 };
 
 /** A file is read on threads of its own; a database has its own ways to read a lot while others write. */
-const longReadsOf = ({ node, verify, orphans }: OperatingParts["reads"], { data }: Settings): LongReads =>
-  node === null ? openLongReads(join(data.dir, DATABASE_FILE)) : { verify, orphans, sums: node.sums };
+const longReadsOf = ({ node, verify, orphans }: ServiceReadsDeps["reads"], { data }: Settings): LongReads =>
+  node === null ? createParallelReads(join(data.dir, DATABASE_FILE)) : { verify, orphans, sums: node.sums };
 
 /** One for each provider and fault: its key is refused, or its balance used up. */
-const refusedRoutes = ({ routes, health }: OperatingParts["rooms"]): string[] => {
+const refusedRoutes = ({ routes, health }: ServiceReadsDeps["rooms"]): string[] => {
   const faults = [...health.setUpFaults()].map(([routeId, why]) => ({ ...why, provider: routes.specOf(routeId)?.provider }));
   const together = Map.groupBy(faults, ({ provider, class: fault, detail }) => `${provider}: ${fault}: ${detail}`);
   return [...together].map(([says, { length }]) => {
@@ -39,13 +39,13 @@ const refusedRoutes = ({ routes, health }: OperatingParts["rooms"]): string[] =>
 };
 
 /** Where nodes share a database this is a fault of their readiness, too. */
-const bucketWarning = ({ waiting }: OperatingParts["kept"]): string[] => {
+const bucketWarning = ({ waiting }: ServiceReadsDeps["kept"]): string[] => {
   const { reason = null, files = 0 } = waiting() ?? {};
   const waits = files > 0 ? `, ${files} wait on disk` : "";
   return reason === null ? [] : [`the bucket takes no files${waits}: ${reason}; genrouter doctor says what mends it`];
 };
 
-export const openOperating = async (parts: OperatingParts): Promise<Operating> => {
+export const createServiceReads = async (parts: ServiceReadsDeps): Promise<Operating> => {
   const { settings, clock, rooms, reads, startedAtMs } = parts;
   const { supervisor, routes, readiness } = rooms;
   const mode = await reads.mode();

@@ -1,8 +1,8 @@
 // The service as the operator sees it: whether it takes work, what waits for a person, which backup it is a copy of, and its own last one.
 
-import type { DecidedView, GenerationDecisionAsk, ServiceView } from "../operator-dto.ts";
-import type { ConsoleAsk } from "../request-context.ts";
-import { named, type OperatorParts, signed } from "./deps.ts";
+import type { DecidedView, GenerationDecisionRequest, ServiceView } from "../operator-dto.ts";
+import type { ConsoleRequest } from "../request-context.ts";
+import { named, type OperatorDeps, signed } from "./deps.ts";
 import { listNodes } from "./node-list.ts";
 
 const MOST_PARKED = 100;
@@ -12,10 +12,10 @@ const unsettled = (takenAtMs: number): string => {
   return `these books are of a backup as of ${taken}: what was bought, paid or revoked since is not in them; genrouter reconcile PROVIDER --since ${taken} lists what was bought, then genrouter backup settle --reason TEXT`;
 };
 
-export const openServicePage = ({ reads, running, office }: OperatorParts) => ({
+export const createServiceStatus = ({ reads, running, office }: OperatorDeps) => ({
   /** Ends a generation that does not end by itself. */
-  decide: (ask: ConsoleAsk): Promise<DecidedView> =>
-    office.decideGeneration(signed(ask, { id: named(ask, "id"), ...(ask.body as GenerationDecisionAsk) })),
+  decide: (ask: ConsoleRequest): Promise<DecidedView> =>
+    office.decideGeneration(signed(ask, { id: named(ask, "id"), ...(ask.body as GenerationDecisionRequest) })),
   show: async (): Promise<ServiceView> => {
     const [restored, oldest] = [await reads.restored(), (await reads.unfinished(0, 1))[0]];
     const nodes = await listNodes(reads.nodes, running.epoch);

@@ -3,13 +3,13 @@ import type { Clock } from "../../domain/clock.ts";
 import type { BucketSettings } from "./bucket-config.ts";
 import { BucketFault } from "./errors.ts";
 import { patiently } from "./retry.ts";
-import { type Bucket, type ObjectHead, type ObjectWords, openBucket, TOO_LARGE } from "./s3-client.ts";
+import { type Bucket, createS3Client, type ObjectHead, type ObjectHeaders, TOO_LARGE } from "./s3-client.ts";
 import { uploadBytes } from "./upload.ts";
 
 /** Below this name; the objects of result files are below those of their generations, `gen_…`, and no sweep looks elsewhere. */
 const ARCHIVE = "archive";
 
-export interface Holdings {
+export interface ArchiveObjects {
   /** What their names begin with. */
   below: string;
   told(name?: string): string;
@@ -24,7 +24,7 @@ export interface Holdings {
   danger(name: string): Promise<string | undefined>;
 }
 
-export type HoldingsOptions = {
+export type ArchiveObjectsOptions = {
   settings: BucketSettings;
   clock: Clock;
   signal: AbortSignal;
@@ -34,7 +34,7 @@ export type HoldingsOptions = {
 const LEAST_KEPT_MS = 366 * 86_400_000;
 const NAMES = /^[0-9a-f]{16}$/;
 
-const wordsOf = (name: string): ObjectWords => ({
+const wordsOf = (name: string): ObjectHeaders => ({
   mime: name.endsWith(".json") ? "application/json" : "application/gzip",
   disposition: "attachment",
   cacheControl: "private",
@@ -49,8 +49,8 @@ const dangerIn = ({ expires }: Pick<ObjectHead, "expires">, nowMs: number): stri
 };
 
 /** The ids that have holdings. @throws BucketFault, BadPlace */
-export const holdingsIn = async ({ settings, clock, signal }: HoldingsOptions): Promise<string[]> => {
-  const bucket = openBucket(settings, clock);
+export const archiveObjectsIn = async ({ settings, clock, signal }: ArchiveObjectsOptions): Promise<string[]> => {
+  const bucket = createS3Client(settings, clock);
   const { folders } = await bucket.listBelow(bucket.nameOf(ARCHIVE, ""), signal);
   return folders.filter((name) => NAMES.test(name)).sort();
 };
@@ -68,8 +68,8 @@ const readFrom = async (bucket: Bucket, name: string, mostBytes: number, signal:
  * Opens what is held under an id; nothing is asked yet. All but the first question is patient with a bucket that is away for a moment.
  * @throws BadPlace; its methods BucketFault, and the reason of the signal.
  */
-export const openHoldings = (id: string, { settings, clock, signal }: HoldingsOptions): Holdings => {
-  const bucket = openBucket(settings, clock);
+export const createArchiveObjects = (id: string, { settings, clock, signal }: ArchiveObjectsOptions): ArchiveObjects => {
+  const bucket = createS3Client(settings, clock);
   const nameOf = (name: string): string => bucket.nameOf(`${ARCHIVE}/${id}`, name);
   const pause = (ms: number) => new Promise<void>((goOn) => void clock.after(ms, goOn));
   const patient = <T>(work: () => Promise<T>): Promise<T> => patiently(work, pause);

@@ -2,7 +2,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { LocalFiles } from "../local.ts";
 import { BucketFault } from "./errors.ts";
-import type { Standing, Tell } from "./health.ts";
+import type { BucketHealth, ReportHealth } from "./health.ts";
 import type { Bucket } from "./s3-client.ts";
 import { LocalDamage, type Upload, uploadFile } from "./upload.ts";
 
@@ -13,18 +13,18 @@ export type Fate =
   | { kind: "remove" }
   | { kind: "leave" };
 
-export type MoverOptions = {
+export type BackgroundUploaderOptions = {
   local: LocalFiles;
   bucket: Bucket;
-  standing: Standing;
+  standing: BucketHealth;
   clock: Clock;
-  tell: Tell;
+  tell: ReportHealth;
   fateOf: (id: string, n: number) => Promise<Fate>;
   /** Files uploaded at a time. */
   atOnce?: number;
 };
 
-export interface Mover {
+export interface BackgroundUploader {
   /** Takes up what a former process has left. */
   begin(): void;
   /** A file has been kept. */
@@ -55,7 +55,7 @@ type Item = { id: string; n: number; looks: number; failures: number; isAgain: b
 type Run = { id: string; letGo: AbortController; done: Promise<void> };
 const keyOf = (id: string, n: number) => `${id}/${n}`;
 
-export const openMover = (options: MoverOptions): Mover => {
+export const createBackgroundUploader = (options: BackgroundUploaderOptions): BackgroundUploader => {
   const { local, bucket, standing, clock, tell, fateOf, atOnce = AT_ONCE } = options;
   const queue = new Map<string, Item>();
   const later = new Map<string, { id: string; takeBack: () => void }>();

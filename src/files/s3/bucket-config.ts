@@ -1,5 +1,5 @@
 // Where the objects of result files are: the settings of a bucket, judged once, and the address of everything in it.
-import { encodeWord, queryText, type Words } from "./sigv4.ts";
+import { encodeRfc3986, queryText, type SignedParameters } from "./sigv4.ts";
 
 /** As the settings of `s3` have it. */
 export type BucketSettings = {
@@ -11,9 +11,9 @@ export type BucketSettings = {
   secret_key: string;
 };
 
-export type Place = {
+export type BucketConfig = {
   /** The address of an object, or of the bucket itself where no name is given. */
-  url(name: string | null, query?: Words): URL;
+  url(name: string | null, query?: SignedParameters): URL;
   /**
    * The name of the object of a result file: below its generation, its place, or what is written down of it (`StoredFile.object`).
    */
@@ -21,7 +21,7 @@ export type Place = {
 };
 
 /** A setting that names no bucket. One sentence; credentials are never repeated in it. */
-export class BadPlace extends Error {}
+export class BucketConfigError extends Error {}
 
 const BUCKET = "{bucket}";
 
@@ -31,7 +31,7 @@ const amazonOf = ({ region, bucket }: BucketSettings): string => {
   return bucket.includes(".") ? `https://${host}` : `https://${BUCKET}.${host}`;
 };
 
-const pathOf = (text: string): string => text.split("/").map(encodeWord).join("/");
+const pathOf = (text: string): string => text.split("/").map(encodeRfc3986).join("/");
 
 /** @throws BadPlace */
 const baseOf = (settings: BucketSettings): URL => {
@@ -39,14 +39,14 @@ const baseOf = (settings: BucketSettings): URL => {
   const isInHost = given.includes(BUCKET);
   const text = given.replace(BUCKET, settings.bucket);
   if (!URL.canParse(text))
-    throw new BadPlace("GENROUTER_S3__ENDPOINT: that is not an address; give one like https://s3.example.com");
+    throw new BucketConfigError("GENROUTER_S3__ENDPOINT: that is not an address; give one like https://s3.example.com");
   const url = new URL(text);
   if (!/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
-    throw new BadPlace(
+    throw new BucketConfigError(
       "GENROUTER_S3__ENDPOINT: give an http or https address without user, query and fragment, like https://s3.example.com",
     );
   const path = url.pathname.replace(/\/+$/, "");
-  url.pathname = pathOf(decodeURIComponent(path)) + (isInHost ? "" : `/${encodeWord(settings.bucket)}`);
+  url.pathname = pathOf(decodeURIComponent(path)) + (isInHost ? "" : `/${encodeRfc3986(settings.bucket)}`);
   return url;
 };
 
@@ -54,25 +54,27 @@ const baseOf = (settings: BucketSettings): URL => {
  * Judges the settings of a bucket.
  * @throws BadPlace naming the setting that is missing or cannot be used.
  */
-export const placeOf = (settings: BucketSettings): Place => {
+export const bucketConfigOf = (settings: BucketSettings): BucketConfig => {
   for (const key of ["bucket", "access_key", "secret_key"] as const)
     if (settings[key] === "")
-      throw new BadPlace(
+      throw new BucketConfigError(
         `GENROUTER_S3__${key.toUpperCase()} is missing; result files on S3 need GENROUTER_S3__BUCKET, __ACCESS_KEY and __SECRET_KEY`,
       );
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/.test(settings.bucket))
-    throw new BadPlace(
+    throw new BucketConfigError(
       "GENROUTER_S3__BUCKET: a bucket's name has 2 to 255 letters, digits, dots and hyphens, and begins with a letter or a digit",
     );
   if (!/^[A-Za-z0-9-]{1,60}$/.test(settings.region))
-    throw new BadPlace("GENROUTER_S3__REGION: a region's name has letters, digits and hyphens, like eu-central-1");
+    throw new BucketConfigError("GENROUTER_S3__REGION: a region's name has letters, digits and hyphens, like eu-central-1");
   for (const key of ["access_key", "secret_key"] as const)
     if (!/^[\x21-\x7e]+$/.test(settings[key]))
-      throw new BadPlace(`GENROUTER_S3__${key.toUpperCase()}: it has a character that no such key has, a space or a line break`);
+      throw new BucketConfigError(
+        `GENROUTER_S3__${key.toUpperCase()}: it has a character that no such key has, a space or a line break`,
+      );
   const { prefix } = settings;
   // An address takes dots between slashes for a way up, and services disagree about empty parts.
   if (/^\/|\/\/|(^|\/)\.{1,2}(\/|$)|\p{Cc}/u.test(prefix) || Buffer.byteLength(prefix) > 500)
-    throw new BadPlace(
+    throw new BucketConfigError(
       "GENROUTER_S3__PREFIX: at most 500 bytes, not beginning with a slash, without //, ./ and ../, like genrouter/",
     );
   const base = baseOf(settings);

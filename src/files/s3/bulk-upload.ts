@@ -1,20 +1,20 @@
 // Brings the result files of a directory into the bucket while no service runs: those that are there already are only looked at.
 import { join } from "node:path";
 import type { Clock } from "../../domain/clock.ts";
-import { placeOf as placeOnDisk } from "../local.ts";
+import { pathOfFile as placeOnDisk } from "../local.ts";
 import type { BucketSettings } from "./bucket-config.ts";
 import { BucketFault } from "./errors.ts";
 import { patiently } from "./retry.ts";
-import { openBucket } from "./s3-client.ts";
+import { createS3Client } from "./s3-client.ts";
 import { LocalDamage, uploadFile } from "./upload.ts";
-import { wordsOf } from "./upload-before-commit.ts";
+import { headersOf } from "./upload-before-commit.ts";
 
 /** A file as it is written down. */
 export type WrittenFile = { id: string; n: number; sha256: string; bytes: number; mime: string };
 /** What was done; `missing` are neither on disk nor in the bucket as they are written down. */
-export type BroughtFiles = { files: number; missing: { id: string; n: number; why: string }[] };
+export type BulkUploadResult = { files: number; missing: { id: string; n: number; why: string }[] };
 
-export type BringOptions = {
+export type BulkUploadOptions = {
   settings: BucketSettings;
   /** The directory of result files. */
   dir: string;
@@ -31,9 +31,9 @@ const AT_ONCE = 4;
 const GENERATIONS = 50;
 
 /** @throws BucketFault when the bucket stays away or refuses; BadPlace; the reason of the signal. What was brought stays noted. */
-export const bringFiles = async (options: BringOptions): Promise<BroughtFiles> => {
+export const bulkUpload = async (options: BulkUploadOptions): Promise<BulkUploadResult> => {
   const { settings, dir, clock, signal, next, brought, tell } = options;
-  const bucket = openBucket(settings, clock);
+  const bucket = createS3Client(settings, clock);
   const pause = (ms: number) =>
     new Promise<void>((goOn, stop) => {
       const takeBack = clock.after(ms, goOn);
@@ -43,7 +43,7 @@ export const bringFiles = async (options: BringOptions): Promise<BroughtFiles> =
       };
       signal.addEventListener("abort", end, { once: true });
     });
-  const all: BroughtFiles = { files: 0, missing: [] };
+  const all: BulkUploadResult = { files: 0, missing: [] };
   let bytes = 0;
 
   const bring = async ({ id, n, ...file }: WrittenFile): Promise<void> => {
@@ -51,7 +51,7 @@ export const bringFiles = async (options: BringOptions): Promise<BroughtFiles> =
       ...file,
       name: bucket.nameOf(id, n),
       path: join(dir, placeOnDisk(id, n)),
-      words: wordsOf(id, { n, mime: file.mime }),
+      words: headersOf(id, { n, mime: file.mime }),
     };
     try {
       await patiently(() => uploadFile(bucket, upload, { isAgain: true, signal, pause, mayTidy: () => true }), pause);

@@ -3,12 +3,12 @@ import type { Clock } from "../../domain/clock.ts";
 import type { BucketFault } from "./errors.ts";
 
 /** How the service hears of it; the words of its events, without any address. */
-export type Tell = (
+export type ReportHealth = (
   event: "bucket away" | "bucket refuses" | "bucket back" | "file not uploaded",
   fields: { error_code?: string; reason?: string; action?: string; generation_id?: string; count?: number },
 ) => void;
 
-export interface Standing {
+export interface BucketHealth {
   /** Something failed in a way that the next file would, too. */
   failed(fault: BucketFault): void;
   /** Something worked. */
@@ -30,16 +30,16 @@ const CORRECT_AND_RESTART =
 /** A bucket that works by halves goes and comes at every file: that is told once in a minute. */
 const TOLD_EVERY_MS = 60_000;
 
-export type StandingOptions = {
+export type BucketHealthOptions = {
   clock: Pick<Clock, "nowMs">;
   /** A number in [0, 1). */
   chance: () => number;
-  tell: Tell;
+  tell: ReportHealth;
   /** What it means that the bucket cannot be had, the second half of a sentence. */
   consequence: string;
 };
 
-export const openStanding = ({ clock, chance, tell, consequence }: StandingOptions): Standing => {
+export const createBucketHealth = ({ clock, chance, tell, consequence }: BucketHealthOptions): BucketHealth => {
   let fault: BucketFault | null = null;
   let times = 0;
   let againAtMs = 0;

@@ -1,15 +1,15 @@
 // What came inside providers' answers, for nodes that share a bucket: in the bucket before its address is written down.
 
 import { type Spool, spooledAs } from "../inline-spool.ts";
-import { SPOOLED, StorageAway } from "../port.ts";
+import { SPOOLED, StorageUnavailable } from "../port.ts";
 import { BucketFault } from "./errors.ts";
-import type { Standing } from "./health.ts";
+import type { BucketHealth } from "./health.ts";
 import type { Bucket } from "./s3-client.ts";
 import { type Arriving, objectOf } from "./upload-before-commit.ts";
 
 export type AnsweredOptions = {
   bucket: Bucket;
-  standing: Standing;
+  standing: BucketHealth;
   arriving: Arriving;
   /** This node's own disk: what was kept there before nodes shared the bucket, or while it took nothing, and only there. */
   former: Spool;
@@ -26,7 +26,7 @@ const ADDRESS = new RegExp(`^${SPOOLED}([0-9a-z]{1,76})-\\d{1,4}/([1-9]\\d?-[0-9
  * The address is of the object that the result is going to be: once it has been collected, and found to be what it claims, it is there
  * already, and needs no upload nor to be deleted. That of an attempt which did not deliver goes with its generation's files.
  */
-export const openAnswered = ({ bucket, standing, arriving, former, ending }: AnsweredOptions): Spool => {
+export const createInlineResults = ({ bucket, standing, arriving, former, ending }: AnsweredOptions): Spool => {
   const keep: Spool["keep"] = async (ref, n, pieces, mime) => {
     const hash = new Bun.CryptoHasher("sha256");
     let hashed = 0;
@@ -60,7 +60,7 @@ export const openAnswered = ({ bucket, standing, arriving, former, ending }: Ans
         return bytes && new Blob([bytes]);
       } catch (fault) {
         if (fault instanceof BucketFault && fault.kind !== "object") standing.failed(fault);
-        throw new StorageAway(fault instanceof BucketFault ? fault.message : "the service is stopping");
+        throw new StorageUnavailable(fault instanceof BucketFault ? fault.message : "the service is stopping");
       }
     },
     sweep: former.sweep,

@@ -1,9 +1,9 @@
 // The bucket: the few requests of S3 that result files need, each signed, bounded in time, and judged by what its answer says.
 import type { Clock } from "../../domain/clock.ts";
 import { KEEPS_CONNECTIONS } from "../../http-client/keep-alive.ts";
-import { type BucketSettings, placeOf } from "./bucket-config.ts";
+import { type BucketSettings, bucketConfigOf } from "./bucket-config.ts";
 import { BucketFault, elementOf, faultOf, unreached } from "./errors.ts";
-import { openSigner, type Words } from "./sigv4.ts";
+import { createSigner, type SignedParameters } from "./sigv4.ts";
 
 /** What is kept with an object, besides its bytes. */
 export type ObjectHead = {
@@ -13,18 +13,18 @@ export type ObjectHead = {
   expires: string | undefined;
 };
 /** How an object is to be answered. */
-export type ObjectWords = { mime: string; disposition: string; cacheControl: string };
+export type ObjectHeaders = { mime: string; disposition: string; cacheControl: string };
 export type Part = { n: number; etag: string };
 
 /** Everything throws BucketFault; what the signal ended rejects with its reason. */
 export interface Bucket {
   nameOf(generationId: string, object: number | string): string;
   /** Writes an object in one request. The service itself checks the hash. */
-  put(name: string, bytes: Uint8Array, sha256: string, words: ObjectWords, signal: AbortSignal): Promise<void>;
+  put(name: string, bytes: Uint8Array, sha256: string, words: ObjectHeaders, signal: AbortSignal): Promise<void>;
   /** The same, and only if nothing has the name. @returns false where something has. */
-  putNew(name: string, bytes: Uint8Array, sha256: string, words: ObjectWords, signal: AbortSignal): Promise<boolean>;
+  putNew(name: string, bytes: Uint8Array, sha256: string, words: ObjectHeaders, signal: AbortSignal): Promise<boolean>;
   /** Begins an object of several parts. */
-  begin(name: string, sha256: string, words: ObjectWords, signal: AbortSignal): Promise<string>;
+  begin(name: string, sha256: string, words: ObjectHeaders, signal: AbortSignal): Promise<string>;
   part(name: string, uploadId: string, n: number, bytes: Uint8Array, sha256: string, signal: AbortSignal): Promise<Part>;
   complete(name: string, uploadId: string, parts: readonly Part[], signal: AbortSignal): Promise<void>;
   /** Gives up what was begun; fine when it is gone. */
@@ -42,7 +42,7 @@ export interface Bucket {
   /** Fine when it is gone already. */
   delete(name: string, signal: AbortSignal): Promise<void>;
   /** A link that opens an object for so many seconds. */
-  link(method: "GET" | "HEAD", name: string, words: ObjectWords, validS: number): string;
+  link(method: "GET" | "HEAD", name: string, words: ObjectHeaders, validS: number): string;
 }
 
 /** A part of 8 MB gets through in this time at a megabit a second. */
@@ -59,8 +59,8 @@ const EMPTY_SHA256 = new Bun.CryptoHasher("sha256").digest("hex");
 const sha256Of = (text: string): string => new Bun.CryptoHasher("sha256").update(text).digest("hex");
 
 type Asked = {
-  query?: Words;
-  headers?: Words;
+  query?: SignedParameters;
+  headers?: SignedParameters;
   body?: Uint8Array | string;
   sha256?: string;
   signal: AbortSignal;
@@ -91,7 +91,7 @@ const readWhole = async (response: Response, mostBytes: number): Promise<Uint8Ar
   return Buffer.concat(chunks);
 };
 
-const wordsOf = ({ mime, disposition, cacheControl }: ObjectWords, sha256: string): Words => ({
+const wordsOf = ({ mime, disposition, cacheControl }: ObjectHeaders, sha256: string): SignedParameters => ({
   "content-type": mime,
   "content-disposition": disposition,
   "cache-control": cacheControl,
@@ -99,9 +99,9 @@ const wordsOf = ({ mime, disposition, cacheControl }: ObjectWords, sha256: strin
 });
 
 /** Opens the bucket; nothing is asked yet. @throws BadPlace */
-export const openBucket = (settings: BucketSettings, clock: Clock): Bucket => {
-  const place = placeOf(settings);
-  const signer = openSigner({
+export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket => {
+  const place = bucketConfigOf(settings);
+  const signer = createSigner({
     accessKey: settings.access_key,
     secretKey: settings.secret_key,
     region: settings.region,
@@ -148,7 +148,7 @@ export const openBucket = (settings: BucketSettings, clock: Clock): Bucket => {
     if (answered.status !== 200) throw faultOf(answered.status, answered.text);
     return answered;
   };
-  const put = async (name: string, body: Uint8Array, sha256: string, words: ObjectWords, signal: AbortSignal) =>
+  const put = async (name: string, body: Uint8Array, sha256: string, words: ObjectHeaders, signal: AbortSignal) =>
     void (await insist("PUT", name, { body, sha256, headers: wordsOf(words, sha256), signal }));
   const head = async (name: string, signal: AbortSignal): Promise<ObjectHead | undefined> => {
     const { status, headers, text } = await ask("HEAD", name, { signal });

@@ -3,14 +3,14 @@ import type { Clock } from "../../domain/clock.ts";
 import type { GenerationRecord } from "../../domain/types.ts";
 import type { Spool } from "../inline-spool.ts";
 import type { LocalFiles } from "../local.ts";
-import { type Files, StorageAway } from "../port.ts";
-import { type Fate, openMover } from "./background-uploader.ts";
+import { type Files, StorageUnavailable } from "../port.ts";
+import { createBackgroundUploader, type Fate } from "./background-uploader.ts";
 import type { BucketSettings } from "./bucket-config.ts";
 import { BucketFault } from "./errors.ts";
-import { openStanding, type Tell } from "./health.ts";
-import { openAnswered } from "./inline-results.ts";
-import { openBucket } from "./s3-client.ts";
-import { objectOf, openArriving, wordsOf } from "./upload-before-commit.ts";
+import { createBucketHealth, type ReportHealth } from "./health.ts";
+import { createInlineResults } from "./inline-results.ts";
+import { createS3Client } from "./s3-client.ts";
+import { createUploadBeforeCommit, headersOf, objectOf } from "./upload-before-commit.ts";
 
 export type BucketFilesOptions = {
   settings: BucketSettings;
@@ -24,7 +24,7 @@ export type BucketFilesOptions = {
   clock: Clock;
   /** A number in [0, 1). */
   chance: () => number;
-  tell: Tell;
+  tell: ReportHealth;
   /** What is written down of a generation. */
   recordOf: (id: string) => Promise<GenerationRecord | undefined>;
   /** Seconds that a link is valid at most. */
@@ -58,19 +58,19 @@ const fateIn = (record: GenerationRecord | undefined, n: number): Fate => {
   if (file === undefined) return { kind: "leave" };
   // What is on disk is of another try, from before nodes shared the bucket.
   if (file.object !== undefined) return { kind: "remove" };
-  return { kind: "move", upload: { bytes: file.bytes, sha256: file.sha256, words: wordsOf(record.id, file) } };
+  return { kind: "move", upload: { bytes: file.bytes, sha256: file.sha256, words: headersOf(record.id, file) } };
 };
 
 /** Opens it; nothing is asked of the bucket before `begin`. @throws BadPlace */
-export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
+export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
   const { local, clock, chance, tell, recordOf, linkS } = options;
-  const bucket = openBucket(options.settings, clock);
+  const bucket = createS3Client(options.settings, clock);
   const ending = new AbortController();
-  const deleting = openStanding({ clock, chance, tell, consequence: "files past their retention stay in it for now" });
+  const deleting = createBucketHealth({ clock, chance, tell, consequence: "files past their retention stay in it for now" });
   const consequence = options.shared
     ? "results wait for it, and are charged when they are in it"
     : "files stay on disk and are served from there";
-  const standing = openStanding({ clock, chance, tell, consequence });
+  const standing = createBucketHealth({ clock, chance, tell, consequence });
   let takeBackTrial: (() => void) | null = null;
   const planTrial = () => {
     const pauseMs = Math.max(LEAST_TRIAL_PAUSE_MS, standing.againAtMs() - clock.nowMs());
@@ -86,7 +86,14 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
   };
   const moving = { ...standing, failed };
   const mover = options.moves
-    ? openMover({ local, bucket, standing: moving, clock, tell, fateOf: async (id, n) => fateIn(await recordOf(id), n) })
+    ? createBackgroundUploader({
+        local,
+        bucket,
+        standing: moving,
+        clock,
+        tell,
+        fateOf: async (id, n) => fateIn(await recordOf(id), n),
+      })
     : null;
 
   const drop = async (name: string): Promise<void> => {
@@ -95,10 +102,12 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
       deleting.worked();
     } catch (fault) {
       if (fault instanceof BucketFault) deleting.failed(fault);
-      throw new StorageAway(fault instanceof BucketFault ? fault.message : "the service is stopping");
+      throw new StorageUnavailable(fault instanceof BucketFault ? fault.message : "the service is stopping");
     }
   };
-  const arriving = options.shared ? openArriving({ local, bucket, standing: moving, clock, tell, ending: ending.signal }) : null;
+  const arriving = options.shared
+    ? createUploadBeforeCommit({ local, bucket, standing: moving, clock, tell, ending: ending.signal })
+    : null;
   /** What is there besides what is written down: of a node that did not live to tell of it, or of an attempt that did not deliver. */
   const untold = async (id: string): Promise<string[]> => {
     try {
@@ -107,7 +116,7 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
       // Without the right to list it is left to the bucket's own rule.
       if (fault instanceof BucketFault && fault.kind !== "away") return [];
       if (fault instanceof BucketFault) deleting.failed(fault);
-      throw new StorageAway(fault instanceof BucketFault ? fault.message : "the service is stopping");
+      throw new StorageUnavailable(fault instanceof BucketFault ? fault.message : "the service is stopping");
     }
   };
   const trial = `${options.settings.prefix}${TRIAL}`;
@@ -160,7 +169,7 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
       },
     },
     spool: arriving
-      ? openAnswered({ bucket, standing: moving, arriving, former: options.spool, ending: ending.signal })
+      ? createInlineResults({ bucket, standing: moving, arriving, former: options.spool, ending: ending.signal })
       : options.spool,
     begin: () => {
       mover?.begin();

@@ -9,28 +9,28 @@ export type SignerOptions = {
 };
 
 /** Queries and headers by name; the names of headers in lower case. */
-export type Words = Readonly<Record<string, string>>;
+export type SignedParameters = Readonly<Record<string, string>>;
 
 export interface Signer {
   /**
    * The headers that a request must have, those given among them.
    * @param payloadSha256 hex, of the body: the service refuses other bytes.
    */
-  sign(method: string, url: URL, headers: Words, payloadSha256: string): Record<string, string>;
+  sign(method: string, url: URL, headers: SignedParameters, payloadSha256: string): Record<string, string>;
   /** An address that opens what the URL names for so many seconds, to whoever has it. */
-  link(method: "GET" | "HEAD", url: URL, query: Words, validS: number): string;
+  link(method: "GET" | "HEAD", url: URL, query: SignedParameters, validS: number): string;
 }
 
 const ALGORITHM = "AWS4-HMAC-SHA256";
 
 /** Percent-encodes as the signature wants it: all but letters, digits and `-._~`. */
-export const encodeWord = (text: string): string =>
+export const encodeRfc3986 = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 
 /** A query in the order of its signature. */
-export const queryText = (query: Words): string =>
+export const queryText = (query: SignedParameters): string =>
   Object.entries(query)
-    .map(([name, value]) => [encodeWord(name), encodeWord(value)] as const)
+    .map(([name, value]) => [encodeRfc3986(name), encodeRfc3986(value)] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => `${name}=${value}`)
     .join("&");
@@ -39,7 +39,7 @@ const sha256 = (text: string): string => new Bun.CryptoHasher("sha256").update(t
 const hmac = (key: string | Buffer, text: string): Buffer => new Bun.CryptoHasher("sha256", key).update(text).digest();
 
 /** Makes the signer of one access key. The path and the query of what it signs must be encoded as `encodeWord` does it. */
-export const openSigner = ({ accessKey, secretKey, region, wallMs }: SignerOptions): Signer => {
+export const createSigner = ({ accessKey, secretKey, region, wallMs }: SignerOptions): Signer => {
   // A key is good for one day: it is derived once for each.
   let derived: { day: string; key: Buffer } = { day: "", key: Buffer.alloc(0) };
   const keyOf = (day: string): Buffer => {
@@ -55,7 +55,14 @@ export const openSigner = ({ accessKey, secretKey, region, wallMs }: SignerOptio
     return { time, day, scope: `${day}/${region}/s3/aws4_request` };
   };
   type Moment = ReturnType<typeof now>;
-  const signature = ({ time, day, scope }: Moment, method: string, url: URL, query: string, headers: Words, payload: string) => {
+  const signature = (
+    { time, day, scope }: Moment,
+    method: string,
+    url: URL,
+    query: string,
+    headers: SignedParameters,
+    payload: string,
+  ) => {
     const names = Object.keys(headers).sort();
     const lines = names.map((name) => `${name}:${headers[name]?.trim().replace(/ +/g, " ")}\n`).join("");
     const request = [method, url.pathname, query, lines, names.join(";"), payload].join("\n");

@@ -3,19 +3,19 @@ import type { Clock } from "../../domain/clock.ts";
 import type { StoredFile } from "../../domain/types.ts";
 import { onDisk } from "../durable-write.ts";
 import type { LocalFiles } from "../local.ts";
-import { type Incoming, StorageAway, StorageRefused } from "../port.ts";
+import { type Incoming, StorageRefused, StorageUnavailable } from "../port.ts";
 import { dispositionOf, FILE_CACHE_CONTROL, fileName } from "../serve.ts";
 import { BucketFault } from "./errors.ts";
-import type { Standing, Tell } from "./health.ts";
-import type { Bucket, ObjectWords } from "./s3-client.ts";
+import type { BucketHealth, ReportHealth } from "./health.ts";
+import type { Bucket, ObjectHeaders } from "./s3-client.ts";
 import { LocalDamage, uploadFile } from "./upload.ts";
 
 export type ArrivingOptions = {
   local: Pick<LocalFiles, "receive">;
   bucket: Bucket;
-  standing: Standing;
+  standing: BucketHealth;
   clock: Clock;
-  tell: Tell;
+  tell: ReportHealth;
   /** The service stops: what is under way ends. */
   ending: AbortSignal;
 };
@@ -56,7 +56,7 @@ const HASH_CHARS = 32;
 export const objectOf = ({ n, sha256 }: Pick<StoredFile, "n" | "sha256">): string => `${n}-${sha256.slice(0, HASH_CHARS)}`;
 
 /** How the bucket is to answer a file. */
-export const wordsOf = (id: string, { n, mime }: Pick<StoredFile, "n" | "mime">): ObjectWords => ({
+export const headersOf = (id: string, { n, mime }: Pick<StoredFile, "n" | "mime">): ObjectHeaders => ({
   mime,
   disposition: dispositionOf(mime, fileName(id, n, mime)),
   cacheControl: FILE_CACHE_CONTROL,
@@ -79,7 +79,7 @@ const openPlaces = (places: number) => {
   };
 };
 
-export const openArriving = ({ local, bucket, standing, clock, tell, ending }: ArrivingOptions): Arriving => {
+export const createUploadBeforeCommit = ({ local, bucket, standing, clock, tell, ending }: ArrivingOptions): Arriving => {
   const places = openPlaces(AT_ONCE);
   let isAsking = false;
   let setAside = 0;
@@ -88,7 +88,7 @@ export const openArriving = ({ local, bucket, standing, clock, tell, ending }: A
   const upload = async (id: string, file: StoredFile, path: string, signal: AbortSignal): Promise<void> => {
     signal.throwIfAborted();
     const { bytes, sha256 } = file;
-    const what = { name: bucket.nameOf(id, file.object ?? file.n), path, bytes, sha256, words: wordsOf(id, file) };
+    const what = { name: bucket.nameOf(id, file.object ?? file.n), path, bytes, sha256, words: headersOf(id, file) };
     // Whether another node has tried before is not known here: what it has left is given up, and what it has brought is not sent again.
     await uploadFile(bucket, what, { isAgain: true, signal, pause, mayTidy: () => !ending.aborted });
   };
@@ -97,9 +97,9 @@ export const openArriving = ({ local, bucket, standing, clock, tell, ending }: A
   const judged = (fault: unknown, signal: AbortSignal): Error => {
     if (fault instanceof BucketFault) {
       if (fault.kind !== "object") standing.failed(fault);
-      return new StorageAway(fault.message);
+      return new StorageUnavailable(fault.message);
     }
-    if (signal.aborted) return new StorageAway("the upload was called off");
+    if (signal.aborted) return new StorageUnavailable("the upload was called off");
     return fault instanceof LocalDamage
       ? new StorageRefused(fault.message)
       : fault instanceof Error
@@ -113,7 +113,7 @@ export const openArriving = ({ local, bucket, standing, clock, tell, ending }: A
     const known = standing.fault();
     const asks = known !== null;
     try {
-      if (known !== null && (isAsking || clock.nowMs() < standing.againAtMs())) throw new StorageAway(known.message);
+      if (known !== null && (isAsking || clock.nowMs() < standing.againAtMs())) throw new StorageUnavailable(known.message);
       isAsking ||= asks;
       try {
         await onDisk(() => upload(id, file, path, signal).catch((fault: unknown) => Promise.reject(judged(fault, signal))));
@@ -145,22 +145,22 @@ export const openArriving = ({ local, bucket, standing, clock, tell, ending }: A
       } catch (fault) {
         underWay = null;
         // The bucket works and does not take this one: a person has to look, the others go on.
-        if (fault instanceof StorageAway && standing.fault() === null && !signal.aborted) {
+        if (fault instanceof StorageUnavailable && standing.fault() === null && !signal.aborted) {
           refusals += 1;
           notBeforeMs = clock.nowMs() + Math.min(LONGEST_ASIDE_MS, ASIDE_MS * 2 ** (refusals - 1));
           if (refusals === 1) setAside += 1;
           if (refusals === 1) tell("file not uploaded", { generation_id: id, count: n, reason: fault.message });
-          throw new StorageAway(fault.message, notBeforeMs);
+          throw new StorageUnavailable(fault.message, notBeforeMs);
         }
         throw fault;
       }
     };
     const keep = async (file: StoredFile): Promise<void> => {
-      if (clock.nowMs() < notBeforeMs) throw new StorageAway("the bucket did not take the file", notBeforeMs);
+      if (clock.nowMs() < notBeforeMs) throw new StorageUnavailable("the bucket did not take the file", notBeforeMs);
       underWay ??= begin(file);
       let takeBack = () => {};
       const late = new Promise<never>((_, stop) => {
-        takeBack = clock.after(PATIENCE_MS, () => stop(new StorageAway("its upload to the bucket is still under way")));
+        takeBack = clock.after(PATIENCE_MS, () => stop(new StorageUnavailable("its upload to the bucket is still under way")));
       });
       await Promise.race([underWay, late]).finally(takeBack);
     };

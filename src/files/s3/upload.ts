@@ -1,10 +1,10 @@
 // Brings one file into the bucket: in one request or in parts, hashed as it is read, and looked at afterwards.
 import { open } from "node:fs/promises";
 import { BucketFault } from "./errors.ts";
-import type { Bucket, ObjectHead, ObjectWords, Part } from "./s3-client.ts";
+import type { Bucket, ObjectHead, ObjectHeaders, Part } from "./s3-client.ts";
 
 /** An object and what is written down of it. */
-type Written = { name: string; bytes: number; sha256: string; words: ObjectWords };
+type Written = { name: string; bytes: number; sha256: string; words: ObjectHeaders };
 /** A file and what is written down of it. */
 export type Upload = Written & { path: string };
 /** Bytes from a place on: a file that is open, or what is in memory. */

@@ -23,7 +23,7 @@ const noSuchPart = (response: Response): Response => {
 };
 
 /** The kept files, and whether a generation's have been kept for as long as they are: from then on they are deleted at some moment. */
-export type Shelf = {
+export type StoredResults = {
   files: Files;
   isOver: (record: GenerationRecord) => boolean;
   /** Hears of a file that should be kept, and is not there or not whole. */
@@ -33,7 +33,11 @@ export type Shelf = {
 };
 
 /** The files as they are kept so many seconds after success. */
-export const shelfOf = (files: Files, { clock, log }: { clock: Pick<Clock, "nowMs">; log: Log }, keepFilesS: number): Shelf => ({
+export const storedResultsOf = (
+  files: Files,
+  { clock, log }: { clock: Pick<Clock, "nowMs">; log: Log },
+  keepFilesS: number,
+): StoredResults => ({
   files,
   missing: (id, n, reason) => log("file missing", { generation_id: id, count: n, reason }),
   isOver: ({ completedAtMs }) => completedAtMs !== null && clock.nowMs() >= completedAtMs + keepFilesS * 1000,
@@ -45,7 +49,7 @@ export const shelfOf = (files: Files, { clock, log }: { clock: Pick<Clock, "nowM
  * @throws Refusal `not_ready` before success; `not_found` for failed ones, fewer files than n, and files that are past their retention or lost.
  */
 export const answerFile = async (
-  { files, isOver, missing, through }: Shelf,
+  { files, isOver, missing, through }: StoredResults,
   record: GenerationRecord,
   n: number,
   request: Request,
@@ -89,7 +93,7 @@ export const answerFile = async (
 
 /** §4.3 without `n` in the path, §4.4 with it. */
 export const content =
-  (reads: Pick<StoreReads, "generationById">, shelf: Shelf): KeyedAnswer =>
+  (reads: Pick<StoreReads, "generationById">, shelf: StoredResults): KeyedAnswer =>
   async (request, requestId, caller, params) => {
     const position = params.n;
     if (position !== undefined && !POSITION.test(position))

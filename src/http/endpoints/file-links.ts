@@ -1,11 +1,11 @@
 // Downloading a result by its short-lived link, without a key: GET /files/{generation}/{n}, outside /v1.
 
-import { Refusal, refuse } from "../../domain/api-errors.ts";
+import { ApiError, refuse } from "../../domain/api-errors.ts";
 import { seqOfGenerationId } from "../../domain/ids.ts";
 import type { Links } from "../../files/signed-links.ts";
 import type { StoreReads } from "../../store/store.ts";
 import { type Answer, type PathParams, preflight } from "../response.ts";
-import { answerFile, type Shelf } from "./content.ts";
+import { answerFile, type StoredResults } from "./content.ts";
 
 const POSITION = /^[1-9][0-9]?$/;
 
@@ -35,9 +35,9 @@ export const filePreflight: Answer = preflight("Content-Type, If-None-Match, If-
 
 /** A no is readable as well: a page is to see that its link has expired. */
 const readable = (fault: unknown): never => {
-  if (!(fault instanceof Refusal)) throw fault;
+  if (!(fault instanceof ApiError)) throw fault;
   const { status, retryAfterS, headers } = fault;
-  throw new Refusal(fault.code, fault.message, {
+  throw new ApiError(fault.code, fault.message, {
     status,
     ...(retryAfterS === undefined ? {} : { retryAfterS }),
     headers: { ...headers, ...READABLE },
@@ -51,7 +51,7 @@ export const linkedFile =
     openLinked(...parts)(request, requestId, params).catch(readable);
 
 const openLinked =
-  (links: Links, reads: Pick<StoreReads, "generationBySeq">, shelf: Shelf, storeOpen: () => boolean) =>
+  (links: Links, reads: Pick<StoreReads, "generationBySeq">, shelf: StoredResults, storeOpen: () => boolean) =>
   async (request: Request, requestId: string, params: PathParams): Promise<Response> => {
     if (!storeOpen()) refuse("restarting", "The service is starting; send the same request again.");
     const { id = "", n = "" } = params;

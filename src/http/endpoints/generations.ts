@@ -1,14 +1,14 @@
 // Submitting and polling: POST /v1/generations (§4.1) and GET /v1/generations/{id} (§4.2).
 import type { Settings } from "../../config/schema.ts";
 import { refuse } from "../../domain/api-errors.ts";
-import type { Caller, GenerationRecord, Kept } from "../../domain/types.ts";
+import type { CachedRecord, Caller, GenerationRecord } from "../../domain/types.ts";
 import type { Presence, Submit } from "../../generations/submit.ts";
 import type { Log } from "../../logging/events.ts";
 import type { StoreReads } from "../../store/store.ts";
 import type { KeyedAnswer } from "../auth.ts";
 import { readBody } from "../body.ts";
 import { readOrder } from "../parse-submission.ts";
-import { addTrail } from "../request-log-context.ts";
+import { addLogContext } from "../request-log-context.ts";
 import { type LinkTo, resourceJson } from "../resource.ts";
 import { answerJson, commonHeaders } from "../response.ts";
 
@@ -19,7 +19,7 @@ const FIRST_POLL_S = "2";
 
 type Reads = Pick<StoreReads, "generationById">;
 /** Reads that know at once what is in memory. */
-export type RecentReads = Reads & { recent: (id: string, accountSeq: number) => Kept | undefined };
+export type RecentReads = Reads & { recent: (id: string, accountSeq: number) => CachedRecord | undefined };
 
 const unknown = () => refuse("not_found", "No generation with this id on the account.");
 
@@ -65,7 +65,7 @@ export const submission =
     if (settings.log.prompts)
       log("input read", { request_id: requestId, model: order.model, input: JSON.stringify(order.input) });
     const { record, replayed } = await submit(order, presenceOf(request));
-    addTrail(request, { generation_id: record.id });
+    addLogContext(request, { generation_id: record.id });
     const json = resourceJson(record, linkTo);
     if (!replayed) return answerAccepted(json, record.id, requestId);
     log("submission replayed", { request_id: requestId, generation_id: record.id });
@@ -76,7 +76,7 @@ export const submission =
  * §4.2. Reads the record and writes nothing. What is in memory is printed once and leaves without a turn of the event loop.
  */
 export const poll = (reads: RecentReads, linkTo: LinkTo, linksAge: () => string): KeyedAnswer => {
-  const shown = (kept: Kept): string => {
+  const shown = (kept: CachedRecord): string => {
     const age = kept.record.status === "succeeded" ? linksAge() : "";
     if (kept.shown?.age === age) return kept.shown.json;
     const json = resourceJson(kept.record, linkTo);

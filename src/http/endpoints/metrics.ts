@@ -5,14 +5,14 @@ import { isForwarded, isLoopback, isOwnName } from "../client-address.ts";
 import { type Answer, signAnswer } from "../response.ts";
 import { isSameSecret } from "../timing-safe-equal.ts";
 
-export type MetricsParts = { settings: Settings; metrics: () => Promise<string> };
+export type MetricsDeps = { settings: Settings; metrics: () => Promise<string> };
 
 /** One token, given once; the scheme's case is free. */
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 const TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
 /** @param peerOf the address of the socket that a request came from; undefined where there is none */
-export const metricsAnswer = (parts: MetricsParts, peerOf: (request: Request) => string | undefined): Answer => {
+export const metricsAnswer = (parts: MetricsDeps, peerOf: (request: Request) => string | undefined): Answer => {
   const check = (request: Request): void => {
     const { token } = parts.settings.operator;
     if (token !== "") {

@@ -4,10 +4,10 @@ import { readBody } from "../body.ts";
 import { type Answer, answerJson } from "../response.ts";
 
 /** Answers when what follows is on disk; `message` is for whoever looks into the log of deliveries. */
-export type TakeNews = (body: string, signature: string | null) => Promise<{ status: number; message: string }>;
+export type HandlePaymentEvent = (body: string, signature: string | null) => Promise<{ status: number; message: string }>;
 
 export const webhook =
-  (take: TakeNews): Answer =>
+  (take: HandlePaymentEvent): Answer =>
   async (request, requestId) => {
     const body = new TextDecoder().decode(await readBody(request));
     const { status, message } = await take(body, request.headers.get("stripe-signature"));

@@ -7,7 +7,7 @@ import { parseJson, readBody } from "../body.ts";
 import { type Answer, answerJson } from "../response.ts";
 
 /** Told of a callback that was genuine; `body` is whatever came with it. */
-export type Told = (ref: string, body: Json | undefined) => void | Promise<void>;
+export type CallbackReceived = (ref: string, body: Json | undefined) => void | Promise<void>;
 
 const LONGEST_CHALLENGE = 1_000;
 
@@ -29,7 +29,7 @@ const jsonOf = async (request: Request): Promise<Json | undefined> => {
 
 /** @throws Refusal `not_found` for an address that was not made here */
 export const callback =
-  (callbacks: Callbacks, told: Told): Answer =>
+  (callbacks: Callbacks, told: CallbackReceived): Answer =>
   async (request, requestId, params) => {
     const { ref = "", mac = "" } = params;
     if (!callbacks.isGenuine(ref, mac)) return refuse("not_found", "No such path; see /openapi.json for those there are.");

@@ -1,7 +1,7 @@
 // What the pages load beside themselves: styles, two small scripts and Scalar, each under a name that changes with what is in it.
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
-import { Refusal } from "../../domain/api-errors.ts";
+import { ApiError } from "../../domain/api-errors.ts";
 import { takes } from "../accept-encoding.ts";
 import { signAnswer } from "../response.ts";
 import before from "./assets/before.js" with { type: "text" };
@@ -52,7 +52,7 @@ const plainAt = (path: string): Promise<Blob> =>
 /** An asset of a page. @throws Refusal `not_found` for a name that is not of this build. */
 export const answerAsset = async (request: Request, requestId: string, name: string): Promise<Response> => {
   const asset = BY_HASHED_NAME.get(name);
-  if (!asset) throw new Refusal("not_found", "No such file; /docs names those there are.");
+  if (!asset) throw new ApiError("not_found", "No such file; /docs names those there are.");
   const headers = new Headers({ "content-type": asset.type, "cache-control": `public, max-age=${YEAR_S}, immutable` });
   if (asset.path === "") return signAnswer(new Response(asset.text, { headers }), requestId);
   headers.set("vary", "Accept-Encoding");

@@ -1,5 +1,5 @@
 // The pages for people, outside /v1: their paths. What they show is loaded and printed when the first one asks, so that a start pays nothing.
-import { Refusal } from "../../domain/api-errors.ts";
+import { ApiError } from "../../domain/api-errors.ts";
 import type { Answer } from "../response.ts";
 
 const reference = () => import("./reference.ts");
@@ -15,7 +15,7 @@ const wantsPage = (request: Request): boolean => /\btext\/html\b/i.test(request.
 const frontDoor =
   (to: string): Answer =>
   (request, requestId) => {
-    if (!wantsPage(request)) throw new Refusal("not_found", "No such path; see /openapi.json for those there are.");
+    if (!wantsPage(request)) throw new ApiError("not_found", "No such path; see /openapi.json for those there are.");
     return new Response(null, { status: 302, headers: { location: to, vary: "Accept", "x-request-id": requestId } });
   };
 

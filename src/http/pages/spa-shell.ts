@@ -1,6 +1,6 @@
 // The console's and the inspector's pages: one frame each, and the scripts and styles that it names, packed ahead and kept by browsers for ever.
 import { join } from "node:path";
-import { Refusal } from "../../domain/api-errors.ts";
+import { ApiError } from "../../domain/api-errors.ts";
 import { takes } from "../accept-encoding.ts";
 import { signAnswer } from "../response.ts";
 import type { PageName, Web, WebFile, WebPage } from "./asset-manifest.ts";
@@ -89,7 +89,7 @@ export const webPage = async (name: PageName, requestId: string, isBehindTls: bo
 /** A script or style of a page. @throws Refusal `not_found` for a name that is not of this build. */
 export const webAsset = async (request: Request, requestId: string, name: string): Promise<Response> => {
   const file = (await loaded()).files.get(name);
-  if (!file) throw new Refusal("not_found", "No such file; the pages name those there are.");
+  if (!file) throw new ApiError("not_found", "No such file; the pages name those there are.");
   const coding = file.br && takes(request, "br") ? "br" : file.gzip && takes(request, "gzip") ? "gzip" : null;
   const body = (coding === "br" ? file.br : coding === "gzip" ? file.gzip : undefined) ?? file.raw;
   const headers = new Headers({

@@ -3,7 +3,7 @@
 /** The bits are none of AAC, or end too early. */
 export class NoFrame extends Error {}
 
-export const openBits = (bytes: Uint8Array, fromByte: number) => {
+export const createBits = (bytes: Uint8Array, fromByte: number) => {
   const end = bytes.length * 8;
   let at = fromByte * 8;
   /** The next bits, 24 at most; zeros behind the end. */
@@ -30,7 +30,7 @@ export const openBits = (bytes: Uint8Array, fromByte: number) => {
     at: () => at,
   };
 };
-export type Bits = ReturnType<typeof openBits>;
+export type Bits = ReturnType<typeof createBits>;
 
 export const insist = (isRight: boolean): void => {
   if (!isRight) throw new NoFrame();

@@ -1,5 +1,5 @@
 // Steps through coded AAC (ISO/IEC 14496-3, 4.4.2) without decoding it, to see how many frames stand in one packet: a decoder plays them all.
-import { type Bits, insist, NoFrame, openBits } from "./aac-bits.ts";
+import { type Bits, createBits, insist, NoFrame } from "./aac-bits.ts";
 import { BANDS, type Codebook, codebooks } from "./aac-codebooks.ts";
 
 /** What the configuration says: main profile (1) or low complexity (2), and the index of the sampling rate of the core. */
@@ -235,7 +235,7 @@ const FILLING = 6;
 const END = 7;
 /** One frame: elements up to the one that ends it. @returns where the next one begins, in bytes, and whether there is sound in this one */
 const readFrame = (bytes: Uint8Array, from: number, core: AacCore): { end: number; isHeard: boolean } => {
-  const bits = openBits(bytes, from);
+  const bits = createBits(bytes, from);
   let isHeard = false;
   for (let element = bits.take(3); element !== END; element = bits.take(3)) {
     if (element !== FILLING) bits.skip(4);

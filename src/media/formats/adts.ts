@@ -5,7 +5,7 @@ import { mayBeTag, tagBytes } from "./audio-tags.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 import { adtsFrame } from "./mpeg-frame.ts";
-import { isMuch, openStrays } from "./stray-bytes.ts";
+import { createStrayBytes, isMuch } from "./stray-bytes.ts";
 
 /** How far the first frame is looked for behind garbage, or behind the rest of a frame that was cut. */
 const MOST_GARBAGE_BYTES = 64 * 1024;
@@ -55,7 +55,7 @@ export const readAdts = async (
   isCounted: boolean,
   lead: Uint8Array = new Uint8Array(0),
 ): Promise<Inspection> => {
-  const strays = openStrays();
+  const strays = createStrayBytes();
   for (const byte of lead) strays.stray(byte);
   let [at, unclear] = [from, 0];
   let [seconds, frameMs, isCut] = [0, 0, false];

@@ -23,7 +23,7 @@ export type Cursor = {
 const EMPTY: Uint8Array = new Uint8Array(0);
 const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 
-export const openCursor = async (file: ByteReader): Promise<Cursor> => {
+export const createCursor = async (file: ByteReader): Promise<Cursor> => {
   const sizeBytes = await file.sizeBytes();
   let piece = LEAST_PIECE_BYTES / 2;
   const cursor = {

@@ -1,10 +1,10 @@
 // Inspects a media file: true kind, size of its pictures, length of its tracks, and whether all of it is there.
 import { type ByteReader, Unreadable } from "../byte-source.ts";
-import { lookAt } from "../result-kinds.ts";
+import { kindOfHeader } from "../result-kinds.ts";
 import { findAdts, readAdts } from "./adts.ts";
 import { motionOf } from "./animated-pictures.ts";
 import { afterId3, beforeTail } from "./audio-tags.ts";
-import { type Cursor, openCursor } from "./cursor.ts";
+import { type Cursor, createCursor } from "./cursor.ts";
 import { type Format, formatOf, SNIFFED_BYTES } from "./detect-format.ts";
 import { readFlac } from "./flac.ts";
 import { readHeif } from "./heif.ts";
@@ -63,7 +63,7 @@ const CHAIN_BEHIND_GARBAGE = 6;
 
 const readUnknown: Read = async (_, cursor, { depth }) => {
   // Another kind of file may hold such frames as well, and much besides.
-  if (lookAt(cursor.part(0, Math.min(cursor.sizeBytes, SNIFFED_BYTES))).sort === "file")
+  if (kindOfHeader(cursor.part(0, Math.min(cursor.sizeBytes, SNIFFED_BYTES))).sort === "file")
     throw new Unreadable("it is of a kind that cannot be measured");
   const end = await beforeTail(cursor);
   const firstAt = await findAdts(cursor, CHAIN_BEHIND_GARBAGE);
@@ -116,7 +116,7 @@ const isOutOfMemory = ({ message }: RangeError): boolean => /out of memory/i.tes
 
 /** @throws Unreadable when the file is nothing known or cannot be read as what it is. */
 export const inspect = async (file: ByteReader, options: InspectOptions): Promise<Inspection> => {
-  const cursor = await openCursor(file);
+  const cursor = await createCursor(file);
   const beginning = Math.min(cursor.sizeBytes, SNIFFED_BYTES);
   await cursor.load(0, beginning);
   const format = formatOf(cursor.part(0, beginning));

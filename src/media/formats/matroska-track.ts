@@ -4,9 +4,9 @@ import { elementsIn, floatOf, ID, uintOf, variable } from "./ebml.ts";
 import { aacConfig, aacSound } from "./mp4-sample-descriptions.ts";
 import {
   ac3Sound,
+  createVorbisTime,
   flacSound,
   mpegSound,
-  openVorbisTime,
   opusTime,
   type PacketSound,
   type PacketTime,
@@ -58,7 +58,7 @@ const vorbisSound = (codec: Uint8Array): PacketSound | undefined => {
     }
   const [head = 0, notes = 0] = lengths;
   const first = codec.subarray(at, at + head);
-  const time = openVorbisTime(first, codec.subarray(at + head + notes));
+  const time = createVorbisTime(first, codec.subarray(at + head + notes));
   const rate = time ? new DataView(first.buffer, first.byteOffset, first.length).getUint32(12, true) : 0;
   return time && rate > 0 ? { time, rate } : undefined;
 };

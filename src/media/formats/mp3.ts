@@ -4,7 +4,7 @@ import { mayBeTag, tagBytes } from "./audio-tags.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 import { type Frame, isSameStream, mpegFrame } from "./mpeg-frame.ts";
-import { openStrays } from "./stray-bytes.ts";
+import { createStrayBytes } from "./stray-bytes.ts";
 
 /** How far the first frame is looked for behind garbage. */
 const MOST_GARBAGE_BYTES = 64 * 1024;
@@ -84,7 +84,7 @@ const countFrames = async (
   cursor: Cursor,
   from: number,
   end: number,
-  { count, strays }: { count: ReturnType<typeof tally>; strays: ReturnType<typeof openStrays> },
+  { count, strays }: { count: ReturnType<typeof tally>; strays: ReturnType<typeof createStrayBytes> },
 ) => {
   /** What is in a tag is looked through like the rest, as decoders do, and is no garbage. */
   let tagEnd = from;
@@ -125,7 +125,7 @@ export const readMpeg = async (cursor: Cursor, from: number, end: number, chain 
   await cursor.load(start, 4);
   const first = mpegFrame(wordAt(cursor, start));
   if (!first) throw new Unreadable("it holds no frames of sound");
-  const strays = openStrays();
+  const strays = createStrayBytes();
   for (const byte of cursor.part(from, start - from)) strays.stray(byte);
   const header = await headerIn(cursor, start, first);
   // A file that goes on long after what its header speaks of is several: the padding of the first is played.

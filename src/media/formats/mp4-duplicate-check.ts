@@ -96,7 +96,7 @@ const insideOf = (movie: Uint8Array, trak: Box): Map<string, Set<string>> => {
 };
 
 /** @param movie the contents of the index @throws Unreadable */
-export const insistOnOneIndex = (movie: Uint8Array, traks: readonly Box[]): void => {
+export const requireOneIndex = (movie: Uint8Array, traks: readonly Box[]): void => {
   const bytes = withoutTexts(movie, traks);
   for (const name of ["mvhd", "mvex"]) insist(countOf(bytes, [name], 0, bytes.length) <= 1);
   insist(traks.every((trak) => handlersIn(bufferOf(movie), trak) <= 1));
@@ -117,7 +117,7 @@ export const insistOnOneIndex = (movie: Uint8Array, traks: readonly Box[]): void
 };
 
 /** @param fragment the contents of one @throws Unreadable */
-export const insistOnOneFragment = (fragment: Uint8Array): void => {
+export const requireOneFragment = (fragment: Uint8Array): void => {
   const bytes = bufferOf(fragment);
   const count = (...names: string[]) => countOf(bytes, names, 0, bytes.length);
   const parts = boxesIn(fragment, 0, fragment.length).filter(({ name }) => name === "traf");
@@ -133,7 +133,7 @@ export const insistOnOneFragment = (fragment: Uint8Array): void => {
 };
 
 /** @param name of a box of the file itself @throws Unreadable where decoders find a part of an index in it */
-export const insistOnPlace = (name: string): void => insist(!NEVER_ALONE.has(name));
+export const requirePosition = (name: string): void => insist(!NEVER_ALONE.has(name));
 
 /** Whether a box of the file itself has to be looked into as well. */
 export const mayHideIndex = (name: string): boolean => INNER.has(name);
@@ -142,7 +142,7 @@ export const mayHideIndex = (name: string): boolean => INNER.has(name);
 export const isUnusedIndex = (name: string, contents: Uint8Array): boolean => UNUSED.has(name) && nameAt(contents, 4) === "mvhd";
 
 /** @throws Unreadable where there is an index, or a part of one, that only some find */
-export const insistOnNone = (contents: Uint8Array): void => {
+export const requireNone = (contents: Uint8Array): void => {
   const bytes = bufferOf(contents);
   insist(countOf(bytes, ["moov", "moof", ...NEVER_ALONE], 0, bytes.length) === 0);
 };

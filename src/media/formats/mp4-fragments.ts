@@ -1,7 +1,7 @@
 // The fragments of an MP4: each says for its tracks which samples follow, and when.
 import { Unreadable } from "../byte-source.ts";
 import { type Box, boxesIn, boxIn, rowsIn, viewOf } from "./mp4-boxes.ts";
-import type { Place } from "./mp4-samples.ts";
+import type { SampleRange } from "./mp4-samples.ts";
 
 /** What a track has in fragments, in its own clock. */
 export type Fragmented = {
@@ -14,7 +14,7 @@ export type Fragmented = {
   /** Of all samples together. */
   bytes: number;
   /** Where each sample lies, of a track whose packets are looked at. */
-  places: Place[] | undefined;
+  places: SampleRange[] | undefined;
 };
 export type Defaults = { duration: number; size: number };
 

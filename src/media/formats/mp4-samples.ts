@@ -6,7 +6,7 @@ const MOST_SAMPLES = 8_000_000;
 
 /** `isSingle`: samples of plain or packed sound one by one, whatever size the table says of them. */
 export type Sizes = { count: number; sizeOf: (n: number) => number; isSingle?: true };
-export type Place = { at: number; bytes: number };
+export type SampleRange = { at: number; bytes: number };
 
 /** Sizes of the samples. @throws Unreadable where the table has fewer than it says */
 export const sizesOf = (bytes: Uint8Array, stsz: Box | undefined): Sizes => {
@@ -77,7 +77,7 @@ type Tables = { stsc: Box | undefined; stco: Box | undefined; sizes: Sizes };
 export const eachSample = (
   bytes: Uint8Array,
   { stsc, stco, sizes }: Tables,
-  visit: (place: Place, n: number) => boolean,
+  visit: (place: SampleRange, n: number) => boolean,
 ): void => {
   if (!stsc || !stco) return;
   const { groups, chunks, wide, chunkCount, groupCount } = chunksOf(bytes, stsc, stco);

@@ -2,7 +2,7 @@
 import { Unreadable } from "../byte-source.ts";
 import { type Box, boxesIn, boxIn, rowsIn, viewOf } from "./mp4-boxes.ts";
 import { codeOf, entryOf, type TrackCode } from "./mp4-sample-descriptions.ts";
-import { eachSample, type Place, singleSamples, sizesOf } from "./mp4-samples.ts";
+import { eachSample, type SampleRange, singleSamples, sizesOf } from "./mp4-samples.ts";
 import { type Edit, editsOf, type Run, runsOf, type Shown, shownOf } from "./mp4-times.ts";
 import { kindOf, type TrackKind } from "./mp4-track-kinds.ts";
 
@@ -23,7 +23,7 @@ export type Track = {
   bytes: number;
   /** Whether its table takes plain samples one by one, whatever it says of their size. */
   isSingle: boolean;
-  places: (visit: (place: Place, n: number) => boolean) => void;
+  places: (visit: (place: SampleRange, n: number) => boolean) => void;
 };
 
 /** @throws Unreadable where its header is shorter than decoders read it */

@@ -4,20 +4,20 @@ import { type Cursor, MOST_WINDOW_BYTES } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 import { type Box, boxesIn, boxIn, nameAt, type TopBox, viewOf, walkBoxes } from "./mp4-boxes.ts";
 import {
-  insistOnNone,
-  insistOnOneFragment,
-  insistOnOneIndex,
-  insistOnPlace,
   isUnusedIndex,
   mayHideIndex,
+  requireNone,
+  requireOneFragment,
+  requireOneIndex,
+  requirePosition,
 } from "./mp4-duplicate-check.ts";
 import { addFragment, type Defaults, defaultsOf, type Fragmented, noFragments } from "./mp4-fragments.ts";
-import type { Place } from "./mp4-samples.ts";
+import type { SampleRange } from "./mp4-samples.ts";
 import { lengthOf } from "./mp4-times.ts";
 import { MOST_SCALE, readTrack, type Track, trackId } from "./mp4-track.ts";
 import { PACKET_BYTES, type PacketSound } from "./packet-duration.ts";
 import { isMuch } from "./stray-bytes.ts";
-import { clipOf, type Heard, type Seen } from "./tracks.ts";
+import { clipOf, type Seen, type SoundTrack } from "./tracks.ts";
 
 /** Tracks of a clip: pictures, sounds in several languages, text. */
 const MOST_TRACKS = 64;
@@ -47,7 +47,7 @@ const readIndex = (movie: Uint8Array, fileBytes: number, isCounted: boolean, isW
   if (mvhd && (movieScale === 0 || movieScale > MOST_SCALE)) throw new Unreadable("its index is not one of a real clip");
   const traks = boxesIn(movie, 0, movie.length).filter(({ name }) => name === "trak");
   if (traks.length > MOST_TRACKS) throw new Unreadable(`it has more than ${MOST_TRACKS} tracks`);
-  insistOnOneIndex(movie, traks);
+  requireOneIndex(movie, traks);
   const mvex = boxIn(movie, root, "mvex");
   const all = traks.map((trak) => readTrack(movie, trak, movieScale || 1000, fileBytes, mvex !== undefined, isWhole));
   const tracks = all.filter((track) => typeof track === "object");
@@ -73,7 +73,7 @@ const heardByPackets = async (
   packetTime: PacketSound | undefined,
 ): Promise<number | undefined> => {
   if (!packetTime || track.bytes + inFragments.bytes > MOST_SOUND_BYTES) return undefined;
-  const places: Place[] = [];
+  const places: SampleRange[] = [];
   track.places((place) => places.push(place) > 0 && place.at < cursor.sizeBytes);
   let [samples, all, unheard] = [0, 0, 0];
   for (const { at, bytes } of [...places, ...(inFragments.places ?? [])]) {
@@ -89,7 +89,7 @@ const heardByPackets = async (
   return samples === 0 && inFragments.samples > 0 ? undefined : samples / packetTime.rate;
 };
 
-type Counted = Heard & { isUncounted: boolean };
+type Counted = SoundTrack & { isUncounted: boolean };
 /** Plain samples by their bytes, however many a table takes together. */
 const plainSeconds = (track: Track, inFragments: Fragmented, sampleBytes: number): number => {
   const inIndex = track.isSingle ? track.samples : track.bytes / sampleBytes;
@@ -155,7 +155,7 @@ export const readMp4 = async (cursor: Cursor, isCounted: boolean): Promise<Inspe
   const end = await walkBoxes(cursor, async ({ name, at, start, end: stop }: TopBox) => {
     const length = stop - start;
     if (name === "mdat") mediaBytes += length;
-    insistOnPlace(name);
+    requirePosition(name);
     if (length >= 8 && (await cursor.load(start, 8)) && isUnusedIndex(name, cursor.part(start, 8)))
       throw new Unreadable("its index is not one of a real clip");
     if (name === "ftyp" && (await cursor.load(start, 4))) brand = nameAt(cursor.bytes, start - cursor.start);
@@ -163,12 +163,12 @@ export const readMp4 = async (cursor: Cursor, isCounted: boolean): Promise<Inspe
     if (length > MOST_WINDOW_BYTES) throw new Unreadable(`its index is larger than ${MOST_WINDOW_BYTES / 1024 / 1024} MiB`);
     if (!(await cursor.load(start, length))) return true;
     const bytes = cursor.part(start, length);
-    if (mayHideIndex(name)) insistOnNone(bytes);
+    if (mayHideIndex(name)) requireNone(bytes);
     if (name === "moov") {
       movie ??= bytes.slice();
       index ??= readIndex(movie, size, isCounted);
     } else if (name === "moof") {
-      insistOnOneFragment(bytes);
+      requireOneFragment(bytes);
       if (!index?.defaults) throw new Unreadable("its index is not one of a real clip");
       const { defaults, fragmented, ids } = index;
       addFragment(bytes, { name, start: 0, end: length }, { defaults, fragmented, ids }, size, at);

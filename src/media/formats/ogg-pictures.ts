@@ -2,7 +2,7 @@
 import { latin1 } from "../byte-source.ts";
 import type { Inspection } from "./inspection.ts";
 import { viewOf } from "./mp4-boxes.ts";
-import { clipOf, type Heard } from "./tracks.ts";
+import { clipOf, type SoundTrack } from "./tracks.ts";
 
 /** What the end of a page says of pictures: which is the last one, and how many packets there are so far. */
 export type PageEnd = { granule: bigint; packets: number };
@@ -47,7 +47,7 @@ const secondsOf = (stream: Stream): number => {
 };
 
 /** @returns undefined where there are no pictures @throws Unreadable */
-export const oggClip = (streams: readonly Stream[], sound: Heard, isCut: boolean): Inspection | undefined => {
+export const oggClip = (streams: readonly Stream[], sound: SoundTrack, isCut: boolean): Inspection | undefined => {
   if (!streams.some((stream) => OGG_PICTURES.some((code) => startsWith(stream, code)))) return undefined;
   const shown = streams.filter((stream) => startsWith(stream, THEORA) && stream.head.length >= THEORA_BYTES);
   const [first] = shown;

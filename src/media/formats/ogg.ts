@@ -5,7 +5,7 @@ import type { Inspection } from "./inspection.ts";
 import { nameAt } from "./mp4-boxes.ts";
 import { oggClip, type PageEnd, THEORA_HEADERS } from "./ogg-pictures.ts";
 import { pageSum } from "./ogg-sum.ts";
-import { flacTimeAt, openVorbisTime, opusTime, type PacketTime } from "./packet-duration.ts";
+import { createVorbisTime, flacTimeAt, opusTime, type PacketTime } from "./packet-duration.ts";
 
 /** Streams of one file: a chain of hundreds is no sound that somebody ordered. */
 const MOST_STREAMS = 1000;
@@ -70,7 +70,7 @@ const takePacket = (stream: Stream, packet: Uint8Array): void => {
   // Vorbis says in its third header how long blocks are.
   const isEarly = code.time === opusTime ? latin(packet, 0, 8) !== "OpusTags" : code.isWhole === true && packet[0] === 0xff;
   if (n < code.headers && !isEarly) {
-    const time = code.time ? undefined : n === code.headers - 1 ? openVorbisTime(stream.head, packet) : undefined;
+    const time = code.time ? undefined : n === code.headers - 1 ? createVorbisTime(stream.head, packet) : undefined;
     if (time) code.time = time;
     return;
   }

@@ -106,7 +106,7 @@ export const ac3Sound = byFrames(ac3Frame);
  * @param head the identification header, 30 bytes
  * @returns undefined when the headers cannot be read
  */
-export const openVorbisTime = (head: Uint8Array, setup: Uint8Array): PacketTime | undefined => {
+export const createVorbisTime = (head: Uint8Array, setup: Uint8Array): PacketTime | undefined => {
   const modes = vorbisModes(setup, head[11] ?? 0);
   if (!modes || head.length < 29) return undefined;
   const sizes = [1 << ((head[28] ?? 0) & 15), 1 << ((head[28] ?? 0) >> 4)];

@@ -10,7 +10,7 @@ const FEW_OF_PACKETS = { bytes: 64, share: 0.01 };
 export const isMuch = (bytes: number, ofBytes: number): boolean => bytes > FEW_OF_PACKETS.bytes + ofBytes * FEW_OF_PACKETS.share;
 
 /** Counts frames and the bytes beside them; zeros are padding, and tags are no garbage to players of sound. */
-export const openStrays = () => {
+export const createStrayBytes = () => {
   let [inSequence, bytes, besides, tags] = [0, 0, 0, 0];
   let isFirstRun = true;
   return {

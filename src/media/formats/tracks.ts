@@ -5,12 +5,12 @@ import type { Inspection } from "./inspection.ts";
 /** A track of pictures: its length by the times of those that are shown, and the mean duration of one. */
 export type Seen = { seconds: number; frameS: number; width: number; height: number };
 /** A track of sound: its length by the samples that are played, and the duration of one coded frame. */
-export type Heard = { seconds: number; frameS: number };
+export type SoundTrack = { seconds: number; frameS: number };
 
 /** Coded sound comes in whole frames (1,024 or 1,152 samples), so it ends up to this much after the picture. */
 const PADDING_S = 0.1;
 
-const longest = <T extends Heard>(tracks: readonly T[]): T | undefined =>
+const longest = <T extends SoundTrack>(tracks: readonly T[]): T | undefined =>
   tracks.reduce<T | undefined>((most, each) => (most && most.seconds >= each.seconds ? most : each), undefined);
 
 /**
@@ -18,7 +18,7 @@ const longest = <T extends Heard>(tracks: readonly T[]): T | undefined =>
  * a kind the longest counts, as nobody knows which one a provider takes. The size is that of the first picture.
  * @throws Unreadable
  */
-export const clipOf = (pictures: readonly Seen[], sounds: readonly Heard[]): Omit<Inspection, "mime" | "isComplete"> => {
+export const clipOf = (pictures: readonly Seen[], sounds: readonly SoundTrack[]): Omit<Inspection, "mime" | "isComplete"> => {
   const picture = longest(pictures.filter(({ seconds }) => seconds > 0));
   const sound = longest(sounds.filter(({ seconds }) => seconds > 0));
   const longer = picture && sound && sound.seconds <= picture.seconds + PADDING_S ? picture : (sound ?? picture);

@@ -8,7 +8,7 @@ export type Groups = {
 };
 
 /** @param most in a group; @param longestMs that the first of a group waits for company */
-export const openGroups = ({ most, longestMs }: { most: number; longestMs: number }): Groups => {
+export const createBatchResolve = ({ most, longestMs }: { most: number; longestMs: number }): Groups => {
   let waiting: (() => void)[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   const release = () => {

@@ -1,10 +1,10 @@
 // The few children that there are at a time: started when one is wanted, kept warm, and replaced when they are spent.
 import { setPriority } from "node:os";
-import { openGroups } from "./batch-resolve.ts";
-import { type Child, type Ending, startChild, type Task, type WatchBounds } from "./child-process.ts";
+import { createBatchResolve } from "./batch-resolve.ts";
+import { type Child, type ChildJob, type Ending, startChild, type WatchBounds } from "./child-process.ts";
 import { CHILD_ENV, childCommand } from "./command.ts";
-import type { Bounds, Held } from "./confine.ts";
-import { type FairLine, openFairLine, type Who } from "./fair-queue.ts";
+import type { Bounds, ConfinementReport } from "./confine.ts";
+import { type Claimant, createFairQueue, type FairLine } from "./fair-queue.ts";
 
 export type ChildrenOptions = {
   /** At work at a time. */
@@ -18,9 +18,9 @@ export type ChildrenOptions = {
 
 export type Children = {
   /** Undefined when the signal ended the wait for a child. `began` is called when the wait is over. */
-  run(task: Task, who: Who, signal: AbortSignal, began: () => void): Promise<Ending | undefined>;
+  run(task: ChildJob, who: Claimant, signal: AbortSignal, began: () => void): Promise<Ending | undefined>;
   /** Starts one, if there is none, and says what bounds it is held to. */
-  held(): Promise<Held | undefined>;
+  held(): Promise<ConfinementReport | undefined>;
   /** Process ids of those that live. */
   pids(): number[];
   close(): Promise<void>;
@@ -48,19 +48,19 @@ const standBehind = (pid: number, niceness: number) => {
   }
 };
 
-const OURSELVES: Who = { share: "service", account: "" };
+const OURSELVES: Claimant = { share: "service", account: "" };
 
 /** What jobs before may have left resident in a child before its memory is no longer the last file's alone. */
 const KEPT_LITTLE_BYTES = 80 * 1024 * 1024;
 
-export const openChildren = ({
+export const createChildPool = ({
   workers,
   command = childCommand,
   bounds,
   niceness = LEAST_PRIORITY,
 }: ChildrenOptions): Children => {
-  const line: FairLine = openFairLine({ places: workers, perAccount: workers, cost: USUAL_MS });
-  const groups = openGroups(GROUP);
+  const line: FairLine = createFairQueue({ places: workers, perAccount: workers, cost: USUAL_MS });
+  const groups = createBatchResolve(GROUP);
   const watched = { ...WATCH, ...bounds };
   const living = new Set<Child>();
   const idle: Child[] = [];
@@ -99,14 +99,14 @@ export const openChildren = ({
     if (child.isSpent() || isClosed) child.end();
     else idle.push(child);
   };
-  const runIn = async (used: Child | undefined, task: Task, signal: AbortSignal): Promise<Ending> => {
+  const runIn = async (used: Child | undefined, task: ChildJob, signal: AbortSignal): Promise<Ending> => {
     const child = used ?? (await born());
     if (!child) return { kind: "over", why: "unborn" };
     const ending = await child.run(task, signal);
     rest(child);
     return ending;
   };
-  const runInAny = async (task: Task, signal: AbortSignal): Promise<Ending> => {
+  const runInAny = async (task: ChildJob, signal: AbortSignal): Promise<Ending> => {
     const used = idle.pop();
     const hasKept = used !== undefined && used.keptBytes() > KEPT_LITTLE_BYTES;
     const ending = await runIn(used, task, signal);

@@ -3,8 +3,9 @@ import { existsSync } from "node:fs";
 import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { Unreadable } from "../byte-source.ts";
-import type { Held } from "./confine.ts";
+import type { ConfinementReport } from "./confine.ts";
 import {
+  createFrames,
   decodeWanted,
   decodeWrite,
   FIRST_BYTES,
@@ -12,12 +13,11 @@ import {
   type Frame,
   frameOf,
   headerOf,
-  openFrames,
   SENTENCE,
   TO_CHILD,
 } from "./frames.ts";
 import { JOBS, type JobBounds, type JobHead, type JobName, REPLIES } from "./jobs.ts";
-import { type MemoryMeter, openMemoryMeter, type Usage, usageOf } from "./process-usage.ts";
+import { createMemoryMeter, type MemoryMeter, type Usage, usageOf } from "./process-usage.ts";
 
 /** The file of a job, as the service has it. */
 export type Source = {
@@ -34,7 +34,7 @@ export type Sink = { mostBytes: number; write(place: number, bytes: Uint8Array):
 /** What one file has cost so far, in all the jobs that looked at it: together they have the time of one. */
 export type Meter = { cpuMs: number };
 
-export type Task = { job: JobName; options: object; source: Source; sink?: Sink; meter?: Meter };
+export type ChildJob = { job: JobName; options: object; source: Source; sink?: Sink; meter?: Meter };
 
 /** `over`: the child has passed a bound, or is gone; it takes no more. */
 export type Ending =
@@ -48,9 +48,9 @@ export type Why = "cpu" | "wall" | "memory" | "protocol" | "exit" | "starved" | 
 export type Child = {
   readonly pid: number;
   /** Resolves to the bounds that hold, once it can take a job; undefined where it ended before. */
-  readonly ready: Promise<Held | undefined>;
+  readonly ready: Promise<ConfinementReport | undefined>;
   /** One at a time. The signal takes the file away from it; it ends by itself then. */
-  run(task: Task, signal: AbortSignal): Promise<Ending>;
+  run(task: ChildJob, signal: AbortSignal): Promise<Ending>;
   /** Whether it had better be replaced. */
   isSpent(): boolean;
   /** Memory that its jobs so far have left resident, bytes; 0 before the first. */
@@ -94,7 +94,7 @@ const parsed = (payload: Uint8Array): unknown => {
 };
 
 type Running = {
-  task: Task;
+  task: ChildJob;
   end: (ending: Ending) => void;
   denied?: { fault: unknown };
   /** Time in which the service fetched bytes or wrote them, ms: it is not the child's. And since when it does so now. */
@@ -102,7 +102,7 @@ type Running = {
   servingSinceMs: number | undefined;
 };
 
-const jobFrame = ({ job, options, source }: Task): Uint8Array<ArrayBuffer> => {
+const jobFrame = ({ job, options, source }: ChildJob): Uint8Array<ArrayBuffer> => {
   const head: JobHead = { job, options, sizeBytes: source.sizeBytes };
   const words = text.encode(JSON.stringify(head));
   const length = new Uint8Array(4);
@@ -157,8 +157,8 @@ export const startChild = (command: readonly string[], env: Record<string, strin
   const proc = Bun.spawn([...command], { stdin: "pipe", stdout: "pipe", stderr: NO_ERRORS, env, cwd: "/", windowsHide: true });
   if (typeof proc.stderr === "object") void proc.stderr.cancel();
   proc.unref();
-  const memory = openMemoryMeter(proc.pid);
-  const born = Promise.withResolvers<Held | undefined>();
+  const memory = createMemoryMeter(proc.pid);
+  const born = Promise.withResolvers<ConfinementReport | undefined>();
   let running: Running | undefined;
   let isOver = false;
   let jobs = 0;
@@ -240,7 +240,7 @@ export const startChild = (command: readonly string[], env: Record<string, strin
   /** One frame after the other: so a child cannot pile up what it asks for, nor what it writes. */
   const listen = async () => {
     const heard: Frame[] = [];
-    const pieceOf = openFrames((frame) => heard.push(frame));
+    const pieceOf = createFrames((frame) => heard.push(frame));
     for await (const piece of proc.stdout) {
       const isRight = pieceOf(piece);
       for (const frame of heard.splice(0)) await hear(frame);
@@ -253,7 +253,7 @@ export const startChild = (command: readonly string[], env: Record<string, strin
     over("exit");
   });
 
-  const run = (task: Task, signal: AbortSignal): Promise<Ending> => {
+  const run = (task: ChildJob, signal: AbortSignal): Promise<Ending> => {
     const { promise, resolve } = Promise.withResolvers<Ending>();
     if (isOver || running) return Promise.resolve({ kind: "over", why: "exit" });
     const job: Running = { task, end: resolve, servedMs: 0, servingSinceMs: undefined };

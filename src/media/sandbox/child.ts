@@ -1,9 +1,9 @@
 // The child that looks at strangers' bytes: confines itself, starts over inside its bounds, and does one job after the other.
 import { readSync, writeSync } from "node:fs";
 import { type ByteReader, Unreadable } from "../byte-source.ts";
-import { type Held, NOTHING_HELD } from "./confine.ts";
+import { type ConfinementReport, NO_CONFINEMENT } from "./confine.ts";
 import {
-  encodePlace,
+  encodePosition,
   encodeWanted,
   FROM_CHILD,
   frameOf,
@@ -113,7 +113,7 @@ const openOutput = (): Output & { close(): void } => {
     write: (place, bytes) => {
       if (isOver) throw new Dropped("the job is over");
       for (let at = 0; at < bytes.length; at += MOST_BYTES_A_WRITE)
-        send(FROM_CHILD.write, encodePlace(place + at), bytes.subarray(at, at + MOST_BYTES_A_WRITE));
+        send(FROM_CHILD.write, encodePosition(place + at), bytes.subarray(at, at + MOST_BYTES_A_WRITE));
     },
     close: () => {
       isOver = true;
@@ -142,7 +142,7 @@ const doJob = async (WORK: Work, payload: Uint8Array<ArrayBuffer>): Promise<void
   }
 };
 
-const doJobs = async (held: Held): Promise<never> => {
+const doJobs = async (held: ConfinementReport): Promise<never> => {
   // All of it, before anybody waits for an answer.
   const { WORK } = await import("./job-runner.ts");
   send(FROM_CHILD.ready, text.encode(JSON.stringify(held)));
@@ -154,4 +154,5 @@ const doJobs = async (held: Held): Promise<never> => {
 };
 
 /** Runs a child that has been confined. @param words what `begin.ts` started it over with */
-export const runChild = ([held = ""]: readonly string[]): Promise<never> => doJobs(held === "" ? NOTHING_HELD : JSON.parse(held));
+export const runChild = ([held = ""]: readonly string[]): Promise<never> =>
+  doJobs(held === "" ? NO_CONFINEMENT : JSON.parse(held));

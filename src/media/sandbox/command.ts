@@ -3,21 +3,21 @@ import { fileURLToPath } from "node:url";
 import type { Bounds } from "./confine.ts";
 
 /** The word that makes a start of this program a child's. */
-export const CHILD_WORD = "media-child";
+export const CHILD_ARGUMENT = "media-child";
 
 /** In a compiled binary the sources lie in a place that is no directory. */
 const IS_COMPILED = /^(\/\$bunfs|[a-z]:[\\/]~bun)/i.test(import.meta.dir);
 
 /** The words that start this program, without those of a command. */
-export const programWords = (): string[] => (IS_COMPILED ? [] : [fileURLToPath(new URL("../../main.ts", import.meta.url))]);
+export const programArguments = (): string[] => (IS_COMPILED ? [] : [fileURLToPath(new URL("../../main.ts", import.meta.url))]);
 
 /** The program that runs, even where its file has been replaced by a newer one meanwhile. */
 const program = (): string => (process.platform === "linux" ? "/proc/self/exe" : process.execPath);
 
 export const childCommand = (bounds: Bounds): string[] => [
   program(),
-  ...programWords(),
-  CHILD_WORD,
+  ...programArguments(),
+  CHILD_ARGUMENT,
   String(process.pid),
   JSON.stringify(bounds),
 ];

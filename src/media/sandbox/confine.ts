@@ -12,7 +12,7 @@ export type Bounds = {
 };
 
 /** Which bounds hold, as the child tells them. */
-export type Held = {
+export type ConfinementReport = {
   /** Address space, processor, cores, open and written files. */
   limits: boolean;
   /** It has a network of its own, which leads nowhere. */
@@ -23,7 +23,7 @@ export type Held = {
   tied: boolean;
 };
 
-export const NOTHING_HELD: Held = { limits: false, network: false, calls: false, tied: false };
+export const NO_CONFINEMENT: ConfinementReport = { limits: false, network: false, calls: false, tied: false };
 
 const LIBRARIES: Partial<Record<NodeJS.Platform, readonly string[]>> = {
   linux: ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`],
@@ -76,7 +76,7 @@ const limit = (calls: Calls, of: (typeof RESOURCES)["linux" | "darwin"], bounds:
 };
 
 /** What else Linux has. @param parent who started this process: when that is somebody else by now, it has ended already. */
-const confineLinux = (parent: number): Omit<Held, "limits"> => {
+const confineLinux = (parent: number): Omit<ConfinementReport, "limits"> => {
   const calls = opened(LINUX_SYMBOLS);
   if (!calls) return { network: false, calls: false, tied: false };
   try {
@@ -102,10 +102,10 @@ const confineLinux = (parent: number): Omit<Held, "limits"> => {
 };
 
 /** Confines this process, for good: what it becomes by `execve` is confined from its first byte on. */
-export const confine = (bounds: Bounds, parent: number): Held => {
+export const confine = (bounds: Bounds, parent: number): ConfinementReport => {
   const calls = opened(SYMBOLS);
   const resources = RESOURCES[process.platform as "linux" | "darwin"];
-  if (!calls || !resources) return NOTHING_HELD;
+  if (!calls || !resources) return NO_CONFINEMENT;
   const more = process.platform === "linux" ? confineLinux(parent) : { network: false, calls: false, tied: false };
   // Last, since this process has more address space by now than it allows itself.
   return { ...more, limits: limit(calls, resources, bounds) && process.platform === "linux" };

@@ -1,14 +1,14 @@
 // Places given out fairly: whoever has used least comes next, first among the sorts of work, then among those of one sort.
 
 /** Who wants a place: the sort of work, and for whom. Sorts do not hold up each other, nor does one account another. */
-export type Who = { share: string; account: string };
+export type Claimant = { share: string; account: string };
 
 /** Gives a place back. @param cost what it was used for, in the unit of the line's `cost` */
 export type Leave = (cost?: number) => void;
 
 export type FairLine = {
   /** Waits for a place; undefined when the signal ends the wait. */
-  take(who: Who, signal: AbortSignal): Promise<Leave | undefined>;
+  take(who: Claimant, signal: AbortSignal): Promise<Leave | undefined>;
   /** How many wait. */
   waiting(): number;
 };
@@ -34,7 +34,7 @@ const least = <T extends { used: number }>(groups: Iterable<T>, may: (one: T) =>
 };
 
 /** Makes a line. What somebody used is remembered for as long as others have used less. */
-export const openFairLine = ({ places, perAccount, cost }: FairLineOptions): FairLine => {
+export const createFairQueue = ({ places, perAccount, cost }: FairLineOptions): FairLine => {
   const shares = new Map<string, Share>();
   let free = places;
   let waiting = 0;

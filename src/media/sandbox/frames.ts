@@ -66,7 +66,7 @@ export const decodeWanted = (payload: Uint8Array, sizeBytes: number): Wanted | u
   return isRight && most <= sizeBytes && most - start <= MOST_BYTES_A_READ ? { start, least, most } : undefined;
 };
 
-export const encodePlace = (place: number): Uint8Array => {
+export const encodePosition = (place: number): Uint8Array => {
   const bytes = new Uint8Array(PLACE_BYTES);
   viewOf(bytes).setFloat64(0, place, true);
   return bytes;
@@ -93,7 +93,7 @@ const MOST_FROM_CHILD: ReadonlyMap<number, number> = new Map([
  * @param told called for each whole frame
  * @returns takes the next piece of the stream; false once the child has sent what it may not
  */
-export const openFrames = (told: (frame: Frame) => void): ((piece: Uint8Array) => boolean) => {
+export const createFrames = (told: (frame: Frame) => void): ((piece: Uint8Array) => boolean) => {
   const header = new Uint8Array(HEADER_BYTES);
   let headed = 0;
   let payload: Uint8Array<ArrayBuffer> | undefined;

@@ -46,7 +46,7 @@ export type MemoryMeter = {
 const STATM_BYTES = 160;
 
 /** Opens the shortest file that tells the memory of a process, and keeps it open: that costs a fifth of opening it for each look. */
-export const openMemoryMeter = (pid: number): MemoryMeter => {
+export const createMemoryMeter = (pid: number): MemoryMeter => {
   const line = Buffer.alloc(STATM_BYTES);
   let file: number | undefined;
   let isClosed = false;

@@ -1,10 +1,10 @@
 // Where strangers' bytes are looked at: asks a confined child, and turns whatever becomes of it into an answer or a refusal.
 import { open } from "node:fs/promises";
 import { joined, rangeOf, Unreadable } from "../byte-source.ts";
-import { type ChildrenOptions, openChildren } from "./child-pool.ts";
+import { type ChildrenOptions, createChildPool } from "./child-pool.ts";
 import type { Ending, Meter, Sink, Source, Why } from "./child-process.ts";
-import type { Held } from "./confine.ts";
-import type { Who } from "./fair-queue.ts";
+import type { ConfinementReport } from "./confine.ts";
+import type { Claimant } from "./fair-queue.ts";
 import { FIRST_BYTES } from "./frames.ts";
 import type { JobName, JobOptions, JobReply } from "./jobs.ts";
 
@@ -14,11 +14,11 @@ export class Busy extends Error {}
 /** The file kept its child busy beyond a bound, or ended it: what it holds is not known. */
 export class Overtaxing extends Unreadable {}
 
-export type Asked = {
+export type SandboxRequest = {
   source: Source;
   /** Where the file goes that the job makes. */
   sink?: Sink;
-  who: Who;
+  who: Claimant;
   /** Ends the job, and the wait for a child. */
   signal: AbortSignal;
   /** Longest wait for a child, ms; without it the signal alone ends the wait. */
@@ -32,9 +32,9 @@ export type Sandbox = {
    * Has a file looked at, or another made of it.
    * @throws Unreadable whatever the file did to its child; Busy; and what the source or the sink throws, as it is
    */
-  run<J extends JobName>(job: J, options: JobOptions<J>, asked: Asked): Promise<JobReply<J>>;
+  run<J extends JobName>(job: J, options: JobOptions<J>, asked: SandboxRequest): Promise<JobReply<J>>;
   /** The bounds that the children are held to here; undefined where none can be started. */
-  held(): Promise<Held | undefined>;
+  held(): Promise<ConfinementReport | undefined>;
   /** Process ids of the children. */
   pids(): number[];
   close(): Promise<void>;
@@ -67,8 +67,8 @@ const orAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
 };
 
 /** Opens the sandbox; its first child starts with the first job. */
-export const openSandbox = (options: ChildrenOptions): Sandbox => {
-  const children = openChildren(options);
+export const createSandbox = (options: ChildrenOptions): Sandbox => {
+  const children = createChildPool(options);
   return {
     run: async (job, words, { source, sink, who, signal, waitMs, meter }) => {
       const wait = new AbortController();

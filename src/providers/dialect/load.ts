@@ -10,8 +10,8 @@ import { DialectFault } from "./placeholders.ts";
 import { type Dialect, DialectSchema } from "./schema.ts";
 
 /** A provider's dialect, ready to be spoken. */
-export type Spoken = { dialect: Dialect; adapter: Adapter };
-export type Dialects = ReadonlyMap<string, Spoken>;
+export type LoadedDialect = { dialect: Dialect; adapter: Adapter };
+export type Dialects = ReadonlyMap<string, LoadedDialect>;
 
 /** Dialects that cannot be used: one line per fault, `providers/x.json#/submit/request: message`. `isPassing`: as of a catalogue. */
 export class DialectsFault extends Error {
@@ -51,15 +51,15 @@ const insistOnShape = (content: JsonObject): void => {
   throw new DialectFault(`${fault?.path || "/"}: ${fault?.message ?? "is not a dialect"}`);
 };
 
-const spokenOf = (content: JsonObject, isShipped: boolean): Spoken => {
+const spokenOf = (content: JsonObject, isShipped: boolean): LoadedDialect => {
   if (!isShipped) insistOnShape(content);
   const dialect = content as unknown as Dialect;
   return { dialect, adapter: adapterOf(dialect) };
 };
 
-const dialectsOf = (files: readonly Written[], earlier: readonly string[]): Map<string, Spoken> => {
+const dialectsOf = (files: readonly Written[], earlier: readonly string[]): Map<string, LoadedDialect> => {
   const faults = [...earlier];
-  const dialects = new Map<string, Spoken>();
+  const dialects = new Map<string, LoadedDialect>();
   for (const written of files)
     try {
       const spoken = spokenOf(completed(written, files), written.isShipped ?? false);

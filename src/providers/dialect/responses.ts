@@ -5,7 +5,7 @@ import type { PollOutcome, ProviderResponse } from "../port.ts";
 import type { Judge } from "./error-rules.ts";
 import { DialectFault, type Scope, writtenReading } from "./placeholders.ts";
 import { seekOf, textAt } from "./pointers.ts";
-import { withheldSign } from "./result-metadata.ts";
+import { withheldFlag } from "./result-metadata.ts";
 import type { AnswerTemplate, ResultTemplate } from "./schema.ts";
 import { within } from "./template.ts";
 
@@ -113,7 +113,7 @@ export const readAnswerOf = (template: Omit<AnswerTemplate, "request">, judge: J
   const isByCode = template.status === "@status";
   const states = template.states ?? {};
   const files = readFilesOf(template.results);
-  const isWithheld = within("withheld", () => withheldSign(template.withheld));
+  const isWithheld = within("withheld", () => withheldFlag(template.withheld));
   if (status === undefined && template.results === undefined) throw new DialectFault("an answer needs a status or results");
 
   const unclear = (r: ProviderResponse, why: string): PollOutcome => ({

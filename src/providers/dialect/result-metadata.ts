@@ -14,7 +14,7 @@ type Flag = { at: string | readonly string[]; is?: readonly (string | number | b
  * what stands in its place is no result.
  * @throws DialectFault
  */
-export const withheldSign = (flags: readonly Flag[] = []): Sign => {
+export const withheldFlag = (flags: readonly Flag[] = []): Sign => {
   const signs = flags.map(({ at, is = [true] }) => ({ seek: seekOf(at), words: is.map(String) }));
   return signs.length === 0
     ? NEVER

@@ -6,7 +6,7 @@ import type { Judge } from "./error-rules.ts";
 import { DialectFault, type Scope, writtenReading } from "./placeholders.ts";
 import { seekOf, textAt } from "./pointers.ts";
 import { jobNameOf, readFilesOf } from "./responses.ts";
-import { withheldSign } from "./result-metadata.ts";
+import { withheldFlag } from "./result-metadata.ts";
 import type { Dialect } from "./schema.ts";
 import { within } from "./template.ts";
 
@@ -66,7 +66,7 @@ export const submissionOf = (template: SubmitTemplate, judge: Judge): Submission
   if ((accepted === undefined) === (results === undefined)) throw new DialectFault("needs one of accepted and results");
   const jobIn = accepted && jobReading(accepted);
   const files = within("results", () => readFilesOf(results));
-  const isWithheld = within("withheld", () => withheldSign(withheld));
+  const isWithheld = within("withheld", () => withheldFlag(withheld));
   const isLeftOut = within("results", () => emptyPlace(results));
   const own = ownId === undefined ? undefined : seekOf(ownId);
 

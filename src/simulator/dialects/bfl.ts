@@ -1,9 +1,9 @@
 // The FLUX service of Black Forest Labs as documented: a path per model, an address of its own to ask at, and moderation as a status.
 import type { Json, JsonObject } from "../../domain/types.ts";
-import { type Bench, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import { type Bench, type DialectResponses, noteOnce, type Problem, takeIn, troubleOf } from "../accept-job.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, bodyObject, json, page, type Reply } from "../http-server.ts";
+import { type Answer, bodyObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 
 const MODEL = /^\/(flux-[\w.-]+)$/;
@@ -101,7 +101,7 @@ const pictureOf = (body: JsonObject): JsonObject => {
 
 const isClip = (model: string) => model.includes("video");
 
-const wordsOf = (model: string): Words => ({
+const wordsOf = (model: string): DialectResponses => ({
   provider: "bfl",
   checksAtOnce: true,
   newId: () => crypto.randomUUID(),
@@ -145,7 +145,7 @@ const answerOf = (id: string, { status, details = null }: Seen, result: Json = n
 /** Said with a 200, like everything else about a task. */
 const notFound = (id: string): Reply => json(200, answerOf(id, { status: "Task not found" }));
 
-const shownJob = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+const shownJob = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const trouble = troubleOf(job, bench.jobs.state(job) === "done");
   if (typeof trouble === "object") return trouble;
   if (trouble === "gone") return notFound(job.id);
@@ -161,7 +161,7 @@ const shownJob = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
 };
 
 /** Answers a request below `/v1`. */
-export const speakBfl: Speak = async (bench, ask, path) => {
+export const handleBfl: DialectHandler = async (bench, ask, path) => {
   const credential = ask.headers["x-key"] || undefined;
   const [, model] = MODEL.exec(path) ?? [];
   if (model !== undefined)

@@ -5,16 +5,16 @@ import {
   type Bench,
   cancelJob,
   credentialOf,
+  type DialectResponses,
   listTroubleOf,
   noteOnce,
   type Problem,
   takeIn,
   troubleOf,
-  type Words,
 } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
+import { type Answer, bodyObject, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 
 const TASKS = "/api/v1/tasks";
@@ -105,7 +105,7 @@ const inputFor = (makes: "clip" | "picture") => (body: JsonObject) => {
   };
 };
 
-const wordsFor = (makes: "clip" | "picture"): Words => ({
+const wordsFor = (makes: "clip" | "picture"): DialectResponses => ({
   provider: "dashscope",
   checksAtOnce: true,
   newId: () => randomUUID(),
@@ -167,7 +167,7 @@ const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Pr
   };
 };
 
-const answerPoll = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+const answerPoll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const isDone = ["SUCCEEDED", "FAILED", "CANCELED"].includes(statusOf(bench, job));
   const trouble = troubleOf(job, isDone);
   if (typeof trouble === "object") return trouble;
@@ -182,7 +182,7 @@ const answerPoll = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => 
 };
 
 /** Tasks of the last day, without what was asked for; the bounds `start_time` and `end_time` are not read. */
-const list = (bench: Bench, ask: Ask): Answer => {
+const list = (bench: Bench, ask: SimulatorRequest): Answer => {
   const trouble = listTroubleOf(bench, "dashscope");
   if (trouble) return trouble;
   const [model, status] = [ask.query.get("model_name"), ask.query.get("status")];
@@ -205,7 +205,7 @@ const list = (bench: Bench, ask: Ask): Answer => {
   return json(200, { request_id: randomUUID(), data: shown, ...pages });
 };
 
-const submit = (bench: Bench, ask: Ask, service: string, credential: string | undefined): Promise<Answer> => {
+const submit = (bench: Bench, ask: SimulatorRequest, service: string, credential: string | undefined): Promise<Answer> => {
   const model = bodyObject(ask)?.model;
   const endpoint = typeof model === "string" ? model : "";
   const makes = SERVICES[service];
@@ -219,7 +219,7 @@ const submit = (bench: Bench, ask: Ask, service: string, credential: string | un
 };
 
 /** Answers a request below DashScope's address. */
-export const speakDashscope: Speak = async (bench, ask, path) => {
+export const handleDashscope: DialectHandler = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Bearer");
   const [, service] = /^\/api\/v1\/services\/aigc\/([\w-]+\/[\w-]+)$/.exec(path) ?? [];
   if (service !== undefined && ask.method === "POST") return submit(bench, ask, service, credential);

@@ -1,10 +1,10 @@
 // ElevenLabs' speech, sound effects and music as documented: each call answers with the sound itself, its errors under `detail`.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
-import { type Bench, type Problem, takeIn, type Words, whenDone } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import { type Bench, type DialectResponses, type Problem, takeIn, whenDone } from "../accept-job.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, isObject, json, page, type Reply } from "../http-server.ts";
+import { type Answer, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
 
 const SPEECH = /^text-to-speech\/[A-Za-z0-9]+$/;
@@ -132,14 +132,14 @@ const resultOf = async (bench: Bench, job: Job): Promise<Reply> => {
 };
 
 /** Answers a request below the base address. */
-export const speakElevenLabs: Speak = async (bench: Bench, ask: Ask, path: string): Promise<Answer> => {
+export const handleElevenLabs: DialectHandler = async (bench: Bench, ask: SimulatorRequest, path: string): Promise<Answer> => {
   const endpoint = path.replace(/^\/v1\//, "");
   if (!path.startsWith("/v1/") || !(SPEECH.test(endpoint) || endpoint === EFFECTS || endpoint === MUSIC))
     return json(404, { detail: "Not Found" });
   if (ask.method !== "POST") return json(405, { detail: "Method Not Allowed" });
   const key = ask.headers["xi-api-key"]?.trim() || undefined;
   const format = ask.query.get("output_format") ?? "mp3_44100_128";
-  const words: Words = {
+  const words: DialectResponses = {
     provider: "elevenlabs",
     checksAtOnce: true,
     newId: idOf,

@@ -1,10 +1,10 @@
 // Google's Interactions API for clips as documented: create in the background, get, cancel and delete, with its traps left in.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
-import { type Bench, cancelJob, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import { type Bench, cancelJob, type DialectResponses, noteOnce, type Problem, takeIn, troubleOf } from "../accept-job.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
+import { type Answer, bodyObject, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 import { googleKeyOf } from "./gemini.ts";
 
@@ -179,7 +179,7 @@ const told = async (bench: Bench, job: Job): Promise<Answer> => {
   return json(200, interaction(bench, job, end));
 };
 
-const wordsFor = (bench: Bench): Words => ({
+const wordsFor = (bench: Bench): DialectResponses => ({
   provider: PROVIDER,
   checksAtOnce: true,
   newId: () => `v1_${randomBytes(24).toString("base64url")}`,
@@ -193,7 +193,7 @@ const wordsFor = (bench: Bench): Words => ({
 });
 
 /** Answers a request below the base address, which ends in `/v1beta`. */
-export const speakGeminiVideo: Speak = async (bench: Bench, ask: Ask, path: string): Promise<Answer> => {
+export const handleGeminiVideo: DialectHandler = async (bench: Bench, ask: SimulatorRequest, path: string): Promise<Answer> => {
   const key = googleKeyOf(ask);
   if (path === "/interactions" && ask.method === "POST") {
     const model = bodyObject(ask)?.model;

@@ -1,10 +1,10 @@
 // Google's generateContent for pictures as documented: one call that answers with the picture, and refuses inside a 200.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
-import { type Bench, type Problem, takeIn, type Words, whenDone } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import { type Bench, type DialectResponses, type Problem, takeIn, whenDone } from "../accept-job.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, isObject, json, page, type Reply } from "../http-server.ts";
+import { type Answer, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
 
 const GENERATE = /^\/models\/([\w.-]+):generateContent$/;
@@ -13,7 +13,7 @@ const failed = (code: number, status: string, message: string, details: JsonObje
   json(code, { error: { code, message, status, ...(details.length > 0 ? { details } : {}) } });
 
 /** The key of a request to Google: a header, or a part of the address. */
-export const googleKeyOf = (ask: Ask): string | undefined =>
+export const googleKeyOf = (ask: SimulatorRequest): string | undefined =>
   ask.headers["x-goog-api-key"]?.trim() || ask.query.get("key") || undefined;
 
 /** A wrong key is a 400 like any other bad argument, told only by its details; none at all is a 403. */
@@ -199,11 +199,11 @@ const resultOf = async (bench: Bench, job: Job): Promise<Reply> => {
 };
 
 /** Answers a request below the base address, which ends in `/v1beta`. */
-export const speakGemini: Speak = async (bench, ask, path): Promise<Answer> => {
+export const handleGemini: DialectHandler = async (bench, ask, path): Promise<Answer> => {
   const [, model] = GENERATE.exec(path) ?? [];
   if (model === undefined || ask.method !== "POST") return page(404, "Error 404 (Not Found)!!1");
   const key = googleKeyOf(ask);
-  const words: Words = {
+  const words: DialectResponses = {
     provider: "gemini",
     checksAtOnce: true,
     newId: () => randomBytes(16).toString("base64url"),

@@ -1,10 +1,10 @@
 // Higgsfield as documented: requests by model, their status and their cancelling, and a key under which nothing is made twice.
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../domain/types.ts";
-import { type Bench, cancelJob, credentialOf, noteOnce, type Problem, troubleOf, type Words } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import { type Bench, cancelJob, credentialOf, type DialectResponses, noteOnce, type Problem, troubleOf } from "../accept-job.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, json, page, type Reply } from "../http-server.ts";
+import { type Answer, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
 import { takeInOnce } from "./repeats.ts";
 
@@ -51,7 +51,7 @@ const addressesOf = (job: Job, origin: string): JsonObject => {
   return { request_id: job.id, status_url: `${base}/status`, cancel_url: `${base}/cancel` };
 };
 
-const words: Words = {
+const words: DialectResponses = {
   provider: PROVIDER,
   checksAtOnce: true,
   newId: () => crypto.randomUUID(),
@@ -77,7 +77,7 @@ const statusOf = (bench: Bench, job: Job): string => {
 const errorOf = (job: Job): string =>
   isFault(job.faults.run, "input-unreachable") ? "Could not read the input media" : "Generation failed";
 
-const status = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+const status = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const real = statusOf(bench, job);
   const done = real !== "queued" && real !== "in_progress";
   const trouble = troubleOf(job, done);
@@ -106,7 +106,7 @@ const mismatch = (endpoint: string) => (job: Job, input: JsonObject | undefined)
     : failed(422, "Idempotency-Key was already used with different request parameters");
 
 /** Answers a request; there is nothing before the name of the model. */
-export const speakHiggsfield: Speak = async (bench, ask, path) => {
+export const handleHiggsfield: DialectHandler = async (bench, ask, path) => {
   const said = credentialOf(ask, "Key");
   // The key is two: its id and its secret.
   const credential = said !== undefined && /^[^:]+:[^:]+$/.test(said) ? said : undefined;

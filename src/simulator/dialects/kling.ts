@@ -1,10 +1,19 @@
 // Kling's video tasks as documented: per kind of work, found by its id or by ours, with codes of its own behind each HTTP status.
 import { randomBytes } from "node:crypto";
 import type { Json, JsonObject } from "../../domain/types.ts";
-import { type Bench, credentialOf, listTroubleOf, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import {
+  type Bench,
+  credentialOf,
+  type DialectResponses,
+  listTroubleOf,
+  noteOnce,
+  type Problem,
+  takeIn,
+  troubleOf,
+} from "../accept-job.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
+import { type Answer, bodyObject, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 
 const PATH = /^\/v1\/(videos\/(?:text2video|image2video|multi-image2video|omni-video|motion-control))(?:\/([^/]+))?$/;
@@ -96,7 +105,7 @@ const byOwnId = (bench: Bench, id: string): Job | undefined => {
 
 const ownIdTold = ({ ref }: Job): JsonObject => (ref === null ? {} : { external_task_id: ref });
 
-const wordsOf = (kind: string): Words => ({
+const wordsOf = (kind: string): DialectResponses => ({
   provider: "kling",
   checksAtOnce: true,
   newId: () => String(8n * 10n ** 17n + (randomBytes(8).readBigUInt64BE() % 10n ** 17n)),
@@ -113,7 +122,7 @@ const wordsOf = (kind: string): Words => ({
   invalid,
 });
 
-const submit = async (bench: Bench, ask: Ask, kind: string, token: string | undefined): Promise<Answer> => {
+const submit = async (bench: Bench, ask: SimulatorRequest, kind: string, token: string | undefined): Promise<Answer> => {
   const words = wordsOf(kind);
   const fault = tokenFault(token, bench.clock.nowMs());
   if (fault) return takeIn(bench, { ...words, refused: () => fault }, ask, kind, undefined);
@@ -154,7 +163,7 @@ const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Pr
   };
 };
 
-const shownJob = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+const shownJob = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const trouble = troubleOf(job, bench.jobs.state(job) === "done");
   if (typeof trouble === "object") return trouble;
   if (trouble === "gone") return notFound();
@@ -165,7 +174,7 @@ const shownJob = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
 };
 
 /** `?pageNum=1..1000&pageSize=1..500`: tasks of one kind, the latest first. */
-const list = async (bench: Bench, ask: Ask, kind: string): Promise<Answer> => {
+const list = async (bench: Bench, ask: SimulatorRequest, kind: string): Promise<Answer> => {
   const trouble = listTroubleOf(bench, "kling");
   if (trouble) return trouble;
   const [number, size] = [Number(ask.query.get("pageNum") ?? 1), Number(ask.query.get("pageSize") ?? 30)];
@@ -177,7 +186,7 @@ const list = async (bench: Bench, ask: Ask, kind: string): Promise<Answer> => {
 };
 
 /** Answers a request to the service; `path` begins with `/v1`. */
-export const speakKling: Speak = async (bench, ask, path) => {
+export const handleKling: DialectHandler = async (bench, ask, path) => {
   const [, kind, id] = PATH.exec(path) ?? [];
   const token = credentialOf(ask, "Bearer");
   if (kind === undefined) return said(404, 1202, "The requested method is invalid.");

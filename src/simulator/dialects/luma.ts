@@ -4,16 +4,16 @@ import {
   type Bench,
   cancelJob,
   credentialOf,
+  type DialectResponses,
   listTroubleOf,
   noteOnce,
   type Problem,
   takeIn,
   troubleOf,
-  type Words,
 } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
+import { type Answer, bodyObject, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
 
 const CREATE = /^\/generations(?:\/(?:video|image))?$/;
@@ -114,7 +114,7 @@ const reasonOf = ({ faults: { run }, plan }: Job): string | undefined => {
   return isFault(run, "fail", "fail-later", "aborted") ? "Job failed" : undefined;
 };
 
-const wordsOf = (bench: Bench, request: JsonObject): Words => ({
+const wordsOf = (bench: Bench, request: JsonObject): DialectResponses => ({
   provider: "luma",
   checksAtOnce: true,
   newId: () => crypto.randomUUID(),
@@ -129,7 +129,13 @@ const wordsOf = (bench: Bench, request: JsonObject): Words => ({
   invalid,
 });
 
-const submit = (bench: Bench, ask: Ask, path: string, credential: string | undefined, body: JsonObject): Promise<Answer> => {
+const submit = (
+  bench: Bench,
+  ask: SimulatorRequest,
+  path: string,
+  credential: string | undefined,
+  body: JsonObject,
+): Promise<Answer> => {
   const words = wordsOf(bench, body);
   const length = typeof body.prompt === "string" ? body.prompt.length : SHORTEST_PROMPT;
   const [what, bound] = length < SHORTEST_PROMPT ? ["short, minimum", SHORTEST_PROMPT] : ["long, maximum", LONGEST_PROMPT];
@@ -147,7 +153,7 @@ const stateOf = (bench: Bench, job: Job): string => {
   return reasonOf(job) === undefined ? "completed" : "failed";
 };
 
-const shownJob = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+const shownJob = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const trouble = troubleOf(job, bench.jobs.state(job) === "done");
   if (typeof trouble === "object") return trouble;
   if (trouble === "gone") return notFound();
@@ -159,7 +165,7 @@ const shownJob = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
 };
 
 /** `?limit&offset`: the latest first. */
-const list = async (bench: Bench, ask: Ask): Promise<Answer> => {
+const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   const trouble = listTroubleOf(bench, "luma");
   if (trouble) return trouble;
   const [limit, offset] = [Number(ask.query.get("limit") ?? LIST_LIMIT), Number(ask.query.get("offset") ?? 0)];
@@ -172,7 +178,7 @@ const list = async (bench: Bench, ask: Ask): Promise<Answer> => {
 };
 
 /** Answers a request below `/dream-machine/v1`. */
-export const speakLuma: Speak = async (bench, ask, path) => {
+export const handleLuma: DialectHandler = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Bearer");
   if (CREATE.test(path) && ask.method === "POST") return submit(bench, ask, path, credential, bodyObject(ask) ?? {});
   if (credential === undefined) return refused(makeFault("401"));

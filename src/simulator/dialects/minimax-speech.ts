@@ -1,8 +1,8 @@
 // MiniMax's speech (T2A v2) as documented: the sound comes with the answer, and errors come as HTTP 200 with a number in them.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
-import { type Bench, credentialOf, type Problem, takeIn, type Words } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import { type Bench, credentialOf, type DialectResponses, type Problem, takeIn } from "../accept-job.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, numberOf } from "../faults.ts";
 import { bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
@@ -65,7 +65,7 @@ const resultOf = async (bench: Bench, job: Job, body: JsonObject, origin: string
   });
 };
 
-const wordsFor = (bench: Bench): Words => ({
+const wordsFor = (bench: Bench): DialectResponses => ({
   provider: "minimax-speech",
   checksAtOnce: true,
   newId: newTrace,
@@ -80,7 +80,7 @@ const wordsFor = (bench: Bench): Words => ({
 });
 
 /** Answers a request below the address of MiniMax's speech. */
-export const speakMinimaxSpeech: Speak = async (bench, ask, path) => {
+export const handleMinimaxSpeech: DialectHandler = async (bench, ask, path) => {
   if (path !== "/v1/t2a_v2" || ask.method !== "POST") return page(404, "Not Found");
   const model = bodyObject(ask)?.model;
   return takeIn(bench, wordsFor(bench), ask, typeof model === "string" ? model : "", credentialOf(ask, "Bearer"));

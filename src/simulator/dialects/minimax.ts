@@ -5,16 +5,16 @@ import {
   type Bench,
   cancelJob,
   credentialOf,
+  type DialectResponses,
   listTroubleOf,
   noteOnce,
   type Problem,
   takeIn,
   troubleOf,
-  type Words,
 } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
+import { type Answer, bodyObject, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 
 const TASKS = "/v2/video_generation";
@@ -115,7 +115,7 @@ const inputOf = (body: JsonObject): JsonObject | undefined => {
   };
 };
 
-const words: Words = {
+const words: DialectResponses = {
   provider: "minimax",
   checksAtOnce: true,
   newId: () => String(randomInt(100_000_000_000_000, 281_474_976_710_655)),
@@ -160,7 +160,7 @@ const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Pr
   };
 };
 
-const answerPoll = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+const answerPoll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const isDone = ["succeeded", "failed", "cancelled"].includes(statusOf(bench, job));
   const trouble = troubleOf(job, isDone);
   if (typeof trouble === "object") return trouble;
@@ -174,7 +174,7 @@ const answerPoll = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => 
   return json(200, { task });
 };
 
-const list = async (bench: Bench, ask: Ask): Promise<Answer> => {
+const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   const trouble = listTroubleOf(bench, words.provider);
   if (trouble) return trouble;
   const number = (name: string, otherwise: number) => Number(ask.query.get(name) ?? otherwise);
@@ -202,7 +202,7 @@ const remove = async (bench: Bench, job: Job): Promise<Answer> => {
 };
 
 /** Answers a request below MiniMax's address. */
-export const speakMinimax: Speak = async (bench, ask, path) => {
+export const handleMinimax: DialectHandler = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Bearer");
   if (path === TASKS && ask.method === "POST") {
     const model = bodyObject(ask)?.model;

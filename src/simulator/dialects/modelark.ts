@@ -5,16 +5,16 @@ import {
   type Bench,
   cancelJob,
   credentialOf,
+  type DialectResponses,
   listTroubleOf,
   noteOnce,
   type Problem,
   takeIn,
   troubleOf,
-  type Words,
 } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
+import { type Answer, bodyObject, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 
 const TASKS = "/contents/generations/tasks";
@@ -97,7 +97,7 @@ const newId = (): string => {
   return `cgt-${new Date().toISOString().replace(/\D/g, "").slice(0, 14)}-${lastId.toString(16).padStart(5, "0")}`;
 };
 
-const words: Words = {
+const words: DialectResponses = {
   provider: "modelark",
   checksAtOnce: true,
   newId,
@@ -160,7 +160,7 @@ const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Pr
   };
 };
 
-const shownJob = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+const shownJob = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const state = bench.jobs.state(job);
   const trouble = troubleOf(job, state === "done" || state === "cancelled");
   if (typeof trouble === "object") return trouble;
@@ -171,7 +171,7 @@ const shownJob = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
   return json(200, task);
 };
 
-const list = async (bench: Bench, ask: Ask, provider: string): Promise<Answer> => {
+const list = async (bench: Bench, ask: SimulatorRequest, provider: string): Promise<Answer> => {
   const trouble = listTroubleOf(bench, provider);
   if (trouble) return trouble;
   const number = (name: string, otherwise: number) => Number(ask.query.get(name) ?? otherwise);
@@ -185,8 +185,8 @@ const list = async (bench: Bench, ask: Ask, provider: string): Promise<Answer> =
 };
 
 /** Answers a request below the base address of one of the two houses. */
-export const speakModelArk =
-  (provider: string): Speak =>
+export const handleModelArk =
+  (provider: string): DialectHandler =>
   async (bench, ask, path) => {
     const credential = credentialOf(ask, "Bearer");
     if (path === TASKS && ask.method === "POST") {

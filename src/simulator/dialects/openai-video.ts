@@ -1,10 +1,10 @@
 // The OpenAI-videos dialect as documented, and as gateways still speak it: create, get, list, delete, and the clip's bytes for who has the key.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
-import { type Bench, credentialOf, listTroubleOf, noteOnce, takeIn, troubleOf, type Words } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import { type Bench, credentialOf, type DialectResponses, listTroubleOf, noteOnce, takeIn, troubleOf } from "../accept-job.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { isFault, makeFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
+import { type Answer, bodyObject, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 import { formObject } from "../multipart.ts";
 import {
@@ -48,7 +48,7 @@ const wrongWith = (body: JsonObject): Reply | undefined => {
 };
 
 /** The body, as JSON or as the form that the SDK sends: there a picture is a file, or its address in an object. */
-const bodyOf = (ask: Ask): JsonObject | undefined => {
+const bodyOf = (ask: SimulatorRequest): JsonObject | undefined => {
   const form = formObject(ask);
   if (typeof form?.input_reference !== "string") return form ?? bodyObject(ask);
   return { ...form, input_reference: { image_url: form.input_reference } };
@@ -95,7 +95,7 @@ const videoOf = (job: Job, { status, progress }: { status: string; progress: num
   };
 };
 
-const wordsFor = (wrong: Reply | undefined): Words => ({
+const wordsFor = (wrong: Reply | undefined): DialectResponses => ({
   provider: PROVIDER,
   checksAtOnce: true,
   newId: () => `video_${randomBytes(24).toString("hex")}`,
@@ -120,7 +120,7 @@ const poll = async (bench: Bench, job: Job): Promise<Answer> => {
 };
 
 /** `GET /videos/ID/content`: the bytes, once they are there and as long as they are. */
-const content = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+const content = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const variant = ask.query.get("variant") ?? "video";
   if (variant !== "video") return wrongValue("variant", `Only the clip is made here, no ${variant}.`);
   const { poll, file } = job.faults;
@@ -137,7 +137,7 @@ const content = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
 };
 
 /** `GET /videos?limit&after&order`: the newest first unless told otherwise; `after` names the last one seen. */
-const list = (bench: Bench, ask: Ask): Answer => {
+const list = (bench: Bench, ask: SimulatorRequest): Answer => {
   const trouble = listTroubleOf(bench, PROVIDER);
   if (trouble) return trouble;
   const limit = Number(ask.query.get("limit") ?? USUALLY_LISTED);
@@ -161,7 +161,7 @@ const remove = (bench: Bench, job: Job): Answer => {
 };
 
 /** Answers a request below `/openai-video/v1`. */
-export const speakOpenAIVideo: Speak = async (bench, ask, path) => {
+export const handleOpenAIVideo: DialectHandler = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Bearer");
   if (path === "/videos" && ask.method === "POST") {
     const body = bodyOf(ask);

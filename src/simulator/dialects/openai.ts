@@ -1,10 +1,10 @@
 // OpenAI's Images API as documented: pictures in the answer itself, made anew or from others, and its errors that codes tell apart.
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
-import { type Bench, credentialOf, type Problem, takeIn, type Words } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import { type Bench, credentialOf, type DialectResponses, type Problem, takeIn } from "../accept-job.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, numberOf } from "../faults.ts";
-import { type Ask, bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
+import { bodyObject, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
 import { formObject } from "../multipart.ts";
 
@@ -127,7 +127,7 @@ const wrongWith = (body: JsonObject, isEdit: boolean): Reply | undefined => {
 };
 
 /** The body, of edits also as a form: there pictures are files, and numbers are written out. */
-const bodyOf = (ask: Ask): JsonObject | undefined => {
+const bodyOf = (ask: SimulatorRequest): JsonObject | undefined => {
   const form = formObject(ask);
   if (form === undefined) return bodyObject(ask);
   const { image, mask, n, output_compression, ...rest } = form;
@@ -182,7 +182,7 @@ const picturesOf = async (bench: Bench, job: Job, body: JsonObject): Promise<Rep
   });
 };
 
-const wordsFor = (bench: Bench, body: JsonObject | undefined, isEdit: boolean): Words => {
+const wordsFor = (bench: Bench, body: JsonObject | undefined, isEdit: boolean): DialectResponses => {
   const wrong = body && wrongWith(body, isEdit);
   return {
     provider: "openai",
@@ -203,7 +203,7 @@ const wordsFor = (bench: Bench, body: JsonObject | undefined, isEdit: boolean): 
 };
 
 /** Answers a request below `/openai/v1`. */
-export const speakOpenAI: Speak = async (bench, ask, path) => {
+export const handleOpenAI: DialectHandler = async (bench, ask, path) => {
   const [, kind] = /^\/images\/(generations|edits)$/.exec(path) ?? [];
   if (kind === undefined) return openaiError(404, null, `Invalid URL (${ask.method} /v1${path})`);
   if (ask.method !== "POST") return openaiError(405, null, `Not allowed to ${ask.method} on /v1${path}.`);

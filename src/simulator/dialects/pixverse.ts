@@ -1,10 +1,10 @@
 // PixVerse as documented: every answer an HTTP 200 with a code in it, states that are numbers, and trace ids good for one request.
 import { randomInt } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
-import { type Bench, noteOnce, type Problem, troubleOf, type Words } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import { type Bench, type DialectResponses, noteOnce, type Problem, troubleOf } from "../accept-job.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, json, page, type Reply, text } from "../http-server.ts";
+import { type Answer, json, page, type Reply, type SimulatorRequest, text } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 import { takeInOnce } from "./repeats.ts";
 
@@ -55,12 +55,12 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
   "video/img/generate": ["model", "prompt", "duration", "quality", "img_id"],
 };
 /** Its words, with a body that lacks something taken for none. */
-const wordsFor = (endpoint: string): Words => ({
+const wordsFor = (endpoint: string): DialectResponses => ({
   ...words,
   inputOf: (body) => ((NEEDED[endpoint] ?? []).every((name) => body[name] !== undefined) ? inputOf(body) : undefined),
 });
 
-const words: Words = {
+const words: DialectResponses = {
   provider: PROVIDER,
   checksAtOnce: true,
   newId: () => String(randomInt(100_000_000_000_000, 380_000_000_000_000)),
@@ -89,7 +89,7 @@ const statusOf = (bench: Bench, job: Job): number => {
   return isFault(run, "fail", "fail-later", "input-unreachable", "invalid") ? FAILED : SUCCESSFUL;
 };
 
-const result = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+const result = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const real = statusOf(bench, job);
   const trouble = troubleOf(job, real !== GENERATING);
   if (typeof trouble === "object") return trouble;
@@ -128,7 +128,7 @@ const onceByTrace = async (bench: Bench, name: string, work: () => Promise<Answe
 };
 
 /** Answers a request below `/pixverse/openapi/v2`. */
-export const speakPixVerse: Speak = async (bench, ask, path) => {
+export const handlePixVerse: DialectHandler = async (bench, ask, path) => {
   const credential = ask.headers["api-key"] || undefined;
   const trace = ask.headers["ai-trace-id"];
   if (credential !== undefined && !UUID.test(trace ?? "")) return failed(400_011, "Empty parameter: Ai-trace-id");

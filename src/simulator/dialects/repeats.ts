@@ -1,7 +1,7 @@
 // Submissions that come again under the same key: the first makes the job; the others are told of it, or turned down.
 import type { JsonObject } from "../../domain/types.ts";
-import { type Bench, takeIn, type Words } from "../accept-job.ts";
-import type { Answer, Ask, Reply } from "../http-server.ts";
+import { type Bench, type DialectResponses, takeIn } from "../accept-job.ts";
+import type { Answer, Reply, SimulatorRequest } from "../http-server.ts";
 import { bodyObject } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
 
@@ -43,8 +43,14 @@ const withoutMagic = (bench: Bench): Bench => ({
 });
 
 /** Writes a submission down as one that made nothing, and gives `reply`. */
-const note = (bench: Bench, words: Words, ask: Ask, endpoint: string, credential: string, reply: Reply): Promise<Answer> =>
-  takeIn(bench, { ...words, inputOf: () => undefined, invalid: () => reply }, ask, endpoint, credential);
+const note = (
+  bench: Bench,
+  words: DialectResponses,
+  ask: SimulatorRequest,
+  endpoint: string,
+  credential: string,
+  reply: Reply,
+): Promise<Answer> => takeIn(bench, { ...words, inputOf: () => undefined, invalid: () => reply }, ask, endpoint, credential);
 
 /**
  * Takes a submission in whose `key` may have come before; jobs must carry it as their mark.
@@ -52,8 +58,8 @@ const note = (bench: Bench, words: Words, ask: Ask, endpoint: string, credential
  */
 export const takeInOnce = async (
   bench: Bench,
-  words: Words,
-  ask: Ask,
+  words: DialectResponses,
+  ask: SimulatorRequest,
   endpoint: string,
   credential: string | undefined,
   key: string | undefined,

@@ -1,9 +1,9 @@
 // Runware as documented: one address for everything, lists of tasks in and out, and names for tasks that the caller chooses.
 import type { JsonObject } from "../../domain/types.ts";
-import { type Bench, credentialOf, noteOnce, type Problem, troubleOf, type Words } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import { type Bench, credentialOf, type DialectResponses, noteOnce, type Problem, troubleOf } from "../accept-job.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, isObject, json, page, type Reply } from "../http-server.ts";
+import { type Answer, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 import { takeInOnce } from "./repeats.ts";
 
@@ -86,7 +86,7 @@ const inputOf = (task: JsonObject): JsonObject => {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as JsonObject;
 };
 
-const wordsFor = (about: About): Words => ({
+const wordsFor = (about: About): DialectResponses => ({
   provider: PROVIDER,
   checksAtOnce: true,
   newId: () => about.taskUUID,
@@ -113,7 +113,7 @@ const errorOf = ({ faults: { run } }: Job): { code: string; message: string } | 
 type Told = { data: JsonObject[]; errors: JsonObject[]; status: number };
 
 /** What `getResponse` says of one task; an answer that the script spoiled instead. */
-const told = async (bench: Bench, ask: Ask, taskUUID: string): Promise<Told | Answer> => {
+const told = async (bench: Bench, ask: SimulatorRequest, taskUUID: string): Promise<Told | Answer> => {
   const lost = error("taskFailedOrNotFound", "No such task.", { parameter: "taskUUID", taskType: "getResponse", taskUUID });
   const gone: Told = { data: [], errors: [lost], status: 404 };
   const job = bench.jobs.find(PROVIDER, taskUUID);
@@ -140,7 +140,7 @@ const told = async (bench: Bench, ask: Ask, taskUUID: string): Promise<Told | An
   return { data: (made.length > 0 ? made : [{}]).map((file) => ({ ...each, ...file })), errors: [], status: 200 };
 };
 
-const tasksOf = (ask: Ask): JsonObject[] | undefined => {
+const tasksOf = (ask: SimulatorRequest): JsonObject[] | undefined => {
   try {
     const body: unknown = JSON.parse(new TextDecoder().decode(ask.body));
     return Array.isArray(body) && body.length > 0 && body.every(isObject) ? body : undefined;
@@ -150,7 +150,7 @@ const tasksOf = (ask: Ask): JsonObject[] | undefined => {
 };
 
 /** Answers of several tasks are one answer. */
-const respond = async (bench: Bench, ask: Ask, tasks: readonly JsonObject[]): Promise<Answer> => {
+const respond = async (bench: Bench, ask: SimulatorRequest, tasks: readonly JsonObject[]): Promise<Answer> => {
   const all: Told = { data: [], errors: [], status: 200 };
   for (const { taskUUID } of tasks) {
     const one = await told(bench, ask, typeof taskUUID === "string" ? taskUUID : "");
@@ -164,7 +164,7 @@ const respond = async (bench: Bench, ask: Ask, tasks: readonly JsonObject[]): Pr
 
 /** Keys that were said on a WebSocket count for all that comes by it. */
 const keysOfLines = new WeakMap<object, string>();
-const keyOf = (ask: Ask, [first]: readonly JsonObject[]): string | undefined => {
+const keyOf = (ask: SimulatorRequest, [first]: readonly JsonObject[]): string | undefined => {
   const said = first?.taskType === "authentication" && typeof first.apiKey === "string" ? first.apiKey.trim() : "";
   if (said !== "" && ask.line) keysOfLines.set(ask.line, said);
   return credentialOf(ask, "Bearer") ?? (said || (ask.line && keysOfLines.get(ask.line)));
@@ -179,7 +179,7 @@ const isWaitedFor = ({ taskType, deliveryMethod, webhookURL }: JsonObject): bool
   webhookURL === undefined && (deliveryMethod ?? (taskType === "videoInference" ? "async" : "sync")) === "sync";
 
 /** An acceptance, or where the task is waited for: what became of it. */
-const held = async (bench: Bench, ask: Ask, { taskUUID }: About, taken: Answer): Promise<Answer> => {
+const held = async (bench: Bench, ask: SimulatorRequest, { taskUUID }: About, taken: Answer): Promise<Answer> => {
   const job = bench.jobs.find(PROVIDER, taskUUID);
   if (!job || taken.kind !== "reply" || taken.status !== 200 || taken.cutAt !== undefined) return taken;
   const endMs = endsAtMs(job);
@@ -190,7 +190,7 @@ const held = async (bench: Bench, ask: Ask, { taskUUID }: About, taken: Answer):
 };
 
 /** Answers a request at `/runware/v1`: who is there, questions about tasks, or one task to be done. */
-export const speakRunware: Speak = async (bench, ask, path) => {
+export const handleRunware: DialectHandler = async (bench, ask, path) => {
   if (path !== "/" || ask.method !== "POST") return failed(404, error("notFound", "There is nothing here; POST to /v1."));
   const said = tasksOf(ask);
   const credential = keyOf(ask, said ?? []);
@@ -207,7 +207,7 @@ export const speakRunware: Speak = async (bench, ask, path) => {
     return failed(400, error("unsupportedTaskType", "This task is not played here.", { parameter: "taskType", ...about }));
   if (!UUID_V4.test(about.taskUUID))
     return failed(400, error("invalidTaskUUID", "taskUUID must be a UUID v4.", { parameter: "taskUUID", ...about }));
-  const alone: Ask = { ...ask, body: new TextEncoder().encode(JSON.stringify(first)) };
+  const alone: SimulatorRequest = { ...ask, body: new TextEncoder().encode(JSON.stringify(first)) };
   const clash = failed(400, error("conflictTaskUUID", "The taskUUID was already used.", { parameter: "taskUUID", ...about }));
   const words = wordsFor(about);
   const taken = await takeInOnce(bench, words, alone, word(first.model), credential, about.taskUUID, () => clash);

@@ -1,9 +1,18 @@
 // Runway's tasks as documented: submissions per kind of work, tasks by id with fresh addresses, and a DELETE that stops or forgets.
 import type { Json, JsonObject } from "../../domain/types.ts";
-import { type Bench, cancelJob, credentialOf, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import {
+  type Bench,
+  cancelJob,
+  credentialOf,
+  type DialectResponses,
+  noteOnce,
+  type Problem,
+  takeIn,
+  troubleOf,
+} from "../accept-job.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, isObject, json, page, type Reply } from "../http-server.ts";
+import { type Answer, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
 
 /** The one date that the service knows; without it nothing is answered. */
@@ -112,7 +121,7 @@ const inputOf = (body: JsonObject): JsonObject | undefined => {
 
 const ESTIMATE = { estimatedCost: { credits: 25 } };
 
-const words: Words = {
+const words: DialectResponses = {
   provider: "runway",
   checksAtOnce: true,
   newId: () => crypto.randomUUID(),
@@ -159,7 +168,7 @@ const taskOf = async (bench: Bench, job: Job, origin: string, status: string): P
   };
 };
 
-const shownJob = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+const shownJob = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const trouble = troubleOf(job, bench.jobs.state(job) === "done");
   if (typeof trouble === "object") return trouble;
   if (trouble === "gone") return notFound();
@@ -171,7 +180,7 @@ const shownJob = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
 };
 
 /** Answers a request to the service; `path` begins with `/v1`. */
-export const speakRunway: Speak = async (bench, ask, path) => {
+export const handleRunway: DialectHandler = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Bearer");
   if (ask.headers["x-runway-version"] !== VERSION)
     return failed(400, "The X-Runway-Version header is missing or names no known version.");

@@ -1,10 +1,10 @@
 // Stability's picture generation as documented: a form goes in, the picture comes back at once, as bytes or as base64.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
-import { type Bench, credentialOf, type Problem, takeIn, type Words, whenDone } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import { type Bench, credentialOf, type DialectResponses, type Problem, takeIn, whenDone } from "../accept-job.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, json, page, type Reply } from "../http-server.ts";
+import { type Answer, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
 import { formObject } from "../multipart.ts";
 
@@ -92,9 +92,9 @@ const inputOf = ({
 });
 
 /** Whether the picture is to be told in JSON. Without a word it comes as it is. */
-const wantsJson = (ask: Ask): boolean => /application\/json/.test(ask.headers.accept ?? "");
+const wantsJson = (ask: SimulatorRequest): boolean => /application\/json/.test(ask.headers.accept ?? "");
 
-const resultOf = async (bench: Bench, job: Job, ask: Ask): Promise<Reply> => {
+const resultOf = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Reply> => {
   const { run } = job.faults;
   if (isFault(run, "refuse"))
     return failed(
@@ -119,10 +119,10 @@ const resultOf = async (bench: Bench, job: Job, ask: Ask): Promise<Reply> => {
 };
 
 /** Answers a request below the base address. */
-export const speakStability: Speak = async (bench: Bench, ask: Ask, path: string): Promise<Answer> => {
+export const handleStability: DialectHandler = async (bench: Bench, ask: SimulatorRequest, path: string): Promise<Answer> => {
   const [, endpoint] = GENERATE.exec(path) ?? [];
   if (endpoint === undefined || ask.method !== "POST") return failed(404, "not_found", "The requested resource was not found.");
-  const words: Words = {
+  const words: DialectResponses = {
     provider: "stability",
     checksAtOnce: true,
     newId: idOf,

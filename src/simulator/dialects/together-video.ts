@@ -1,10 +1,10 @@
 // Together AI's videos as documented: create and get, nothing else; inputs in one object of media, failures told by words.
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
-import { type Bench, credentialOf, noteOnce, takeIn, troubleOf, type Words } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import { type Bench, credentialOf, type DialectResponses, noteOnce, takeIn, troubleOf } from "../accept-job.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { isFault, makeFault } from "../faults.ts";
-import { type Answer, type Ask, bodyObject, isObject, json, type Reply } from "../http-server.ts";
+import { type Answer, bodyObject, isObject, json, type Reply, type SimulatorRequest } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 import {
   type Check,
@@ -123,7 +123,7 @@ const videoOf = async (bench: Bench, job: Job, origin: string, says?: string): P
   };
 };
 
-const wordsFor = (bench: Bench, wrong: Reply | undefined): Words => ({
+const wordsFor = (bench: Bench, wrong: Reply | undefined): DialectResponses => ({
   provider: PROVIDER,
   checksAtOnce: true,
   newId: () => randomUUID(),
@@ -136,7 +136,7 @@ const wordsFor = (bench: Bench, wrong: Reply | undefined): Words => ({
 
 const notFound = (id: string) => togetherError(404, `Video ${id} not found.`, { param: "id" });
 
-const poll = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+const poll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const trouble = troubleOf(job, bench.jobs.state(job) === "done");
   if (typeof trouble === "object") return trouble;
   if (trouble === "gone") return notFound(job.id);
@@ -147,7 +147,7 @@ const poll = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
 };
 
 /** Answers a request below `/together-video/v2`. */
-export const speakTogetherVideo: Speak = async (bench, ask, path) => {
+export const handleTogetherVideo: DialectHandler = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Bearer");
   if (path === "/videos" && ask.method === "POST") {
     const body = bodyObject(ask);

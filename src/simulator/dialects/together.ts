@@ -1,8 +1,8 @@
 // Together AI's images as documented: pictures in the answer, as addresses or as base64, and errors whose words say more than their codes.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
-import { type Bench, credentialOf, noteOnce, type Problem, takeIn, type Words } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import { type Bench, credentialOf, type DialectResponses, noteOnce, type Problem, takeIn } from "../accept-job.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, numberOf } from "../faults.ts";
 import { bodyObject, json, page, type Reply } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
@@ -127,7 +127,7 @@ const picturesOf = async (bench: Bench, job: Job, isInline: boolean, origin: str
   return json(200, { id: job.id, object: "list", model: job.endpoint, data: pictures });
 };
 
-const wordsFor = (bench: Bench, body: JsonObject | undefined): Words => {
+const wordsFor = (bench: Bench, body: JsonObject | undefined): DialectResponses => {
   const wrong = body && wrongByTable(body, TAKEN, ["model", "prompt"]);
   return {
     provider: PROVIDER,
@@ -146,7 +146,7 @@ const wordsFor = (bench: Bench, body: JsonObject | undefined): Words => {
 };
 
 /** Answers a request below `/together/v1`. */
-export const speakTogether: Speak = async (bench, ask, path) => {
+export const handleTogether: DialectHandler = async (bench, ask, path) => {
   if (path !== "/images/generations") return togetherError(404, `Unknown request URL: ${ask.method} /v1${path}.`);
   if (ask.method !== "POST") return togetherError(405, `Method ${ask.method} is not allowed.`);
   const body = bodyObject(ask);

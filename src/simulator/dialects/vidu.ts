@@ -5,16 +5,16 @@ import {
   type Bench,
   cancelJob,
   credentialOf,
+  type DialectResponses,
   listTroubleOf,
   noteOnce,
   type Problem,
   takeIn,
   troubleOf,
-  type Words,
 } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, bodyObject, json, page, type Reply } from "../http-server.ts";
+import { type Answer, bodyObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
 
 const LISTED_MS = 7 * 86_400_000;
@@ -81,7 +81,7 @@ const inputFor = (kind: string) => (body: JsonObject) => {
 
 const createdAt = (job: Job) => new Date(job.acceptedAtMs).toISOString();
 
-const wordsFor = (kind: string): Words => ({
+const wordsFor = (kind: string): DialectResponses => ({
   provider: "vidu",
   checksAtOnce: true,
   newId: () => String(randomInt(100_000_000_000_000, 281_474_976_710_655)),
@@ -124,7 +124,7 @@ const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Pr
   return { id: job.id, state, err_code: state === "failed" ? error : "", credits: CREDITS, creations };
 };
 
-const answerPoll = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+const answerPoll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const isDone = ["success", "failed"].includes(standOf(bench, job).state);
   const trouble = troubleOf(job, isDone);
   if (typeof trouble === "object") return trouble;
@@ -139,7 +139,7 @@ const answerPoll = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => 
 };
 
 /** Tasks of seven days, ten a page. Its page does not name `payload` among what is shown. */
-const list = async (bench: Bench, ask: Ask): Promise<Answer> => {
+const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   const trouble = listTroubleOf(bench, "vidu");
   if (trouble) return trouble;
   const most = Math.min(100, Number(ask.query.get("pager.pagesz") ?? 10));
@@ -162,7 +162,7 @@ const list = async (bench: Bench, ask: Ask): Promise<Answer> => {
 };
 
 /** Answers a request below Vidu's address. */
-export const speakVidu: Speak = async (bench, ask, path) => {
+export const handleVidu: DialectHandler = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Token");
   const [, kind] = KINDS.exec(path) ?? [];
   if (kind !== undefined && ask.method === "POST") return takeIn(bench, wordsFor(kind), ask, `v2/${kind}`, credential);

@@ -1,10 +1,19 @@
 // WaveSpeedAI as documented: predictions by model, their result, and the list of them, which does not say what was asked for.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
-import { type Bench, credentialOf, listTroubleOf, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../accept-job.ts";
-import type { Speak } from "../dialect-registry.ts";
+import {
+  type Bench,
+  credentialOf,
+  type DialectResponses,
+  listTroubleOf,
+  noteOnce,
+  type Problem,
+  takeIn,
+  troubleOf,
+} from "../accept-job.ts";
+import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Answer, type Ask, bodyObject, json, page, type Reply } from "../http-server.ts";
+import { type Answer, bodyObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 
 const PROVIDER = "wavespeed";
@@ -76,7 +85,7 @@ const prediction = async (bench: Bench, job: Job, origin: string, status: string
   };
 };
 
-const words: Words = {
+const words: DialectResponses = {
   provider: PROVIDER,
   checksAtOnce: true,
   newId: () => randomBytes(16).toString("hex"),
@@ -92,7 +101,7 @@ const words: Words = {
   invalid,
 };
 
-const result = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+const result = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const real = statusOf(bench, job);
   const done = !["created", "processing"].includes(real);
   const trouble = troubleOf(job, done);
@@ -107,7 +116,7 @@ const result = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
 };
 
 /** `POST /predictions`: newest first, by page. Its items do not hold the input. */
-const list = async (bench: Bench, ask: Ask): Promise<Answer> => {
+const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   const trouble = listTroubleOf(bench, PROVIDER);
   if (trouble) return trouble;
   const { page: at = 1, page_size: size = MOST_ON_A_PAGE, model, status, ...bounds } = bodyObject(ask) ?? {};
@@ -135,7 +144,7 @@ const list = async (bench: Bench, ask: Ask): Promise<Answer> => {
 };
 
 /** Answers a request below `/wavespeed/api/v3`. */
-export const speakWaveSpeed: Speak = async (bench, ask, path) => {
+export const handleWaveSpeed: DialectHandler = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Bearer");
   if (ask.method === "POST" && path === "/media/upload/binary") {
     if (credential === undefined) return refused(makeFault("401"));

@@ -16,7 +16,7 @@ import {
 import { dirname, join } from "node:path";
 import { syncPath } from "../sqlite/fsync.ts";
 
-export interface Depot {
+export interface ArchiveStorage {
   /** How a person is told of it, or of what has a name in it. */
   told(name?: string): string;
   /** The last parts of the names that lie directly in it. */
@@ -44,7 +44,7 @@ const writeDurably = (path: string, bytes: Uint8Array): void => {
 };
 
 /** A directory of this machine; it is made when something is kept. */
-export const openDirectory = (dir: string): Depot => {
+export const openDirectory = (dir: string): ArchiveStorage => {
   const tidied = new Set<string>();
   const prepare = (home: string): void => {
     if (tidied.has(home)) return;

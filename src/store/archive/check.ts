@@ -2,9 +2,9 @@
 import { chainStart, linkHash } from "../sql/ledger.ts";
 import type { ChainRow } from "../sql/verify/chain.ts";
 import { CHARGED_OTHERWISE, EARLIER, mismatchFault } from "../sql/verify/deliveries.ts";
-import { openTelling } from "../sql/verify/report.ts";
+import { createReport } from "../sql/verify/report.ts";
 import type { CheckResult } from "../store.ts";
-import type { Depot } from "./archive-storage.ts";
+import type { ArchiveStorage } from "./archive-storage.ts";
 import {
   type AccountPiece,
   ArchiveFault,
@@ -47,7 +47,7 @@ type Settled = { captured: number | null; released: number; at: number; attempt:
 
 /** Follows every chain of a manifest from where it stood to where it says that it ends. @returns what settled each generation. */
 const walkChains = async (
-  depot: Depot,
+  depot: ArchiveStorage,
   manifest: Manifest,
   { ends, open }: Walked,
   totals: Totals,
@@ -149,7 +149,7 @@ type History = {
   versions: number[];
   last: string;
 };
-const openHistories = (depot: Depot, manifest: Manifest, stray: (seq: number) => void) => {
+const openHistories = (depot: ArchiveStorage, manifest: Manifest, stray: (seq: number) => void) => {
   const [attempts, requests, journal] = (["attempt", "attempt_request", "journal"] as const).map((kind) =>
     openTaking(rowsIn(depot, manifest, kind), stray),
   ) as [ReturnType<typeof openTaking>, ReturnType<typeof openTaking>, ReturnType<typeof openTaking>];
@@ -173,7 +173,7 @@ const countUp = (numbers: readonly number[]): boolean => numbers.every((one, at)
 
 /** Each generation against the movements that held and settled it, its attempts and its journal; both ways. */
 const checkLives = async (
-  depot: Depot,
+  depot: ArchiveStorage,
   manifest: Manifest,
   settled: Map<number, Settled>,
   walked: Walked,
@@ -238,11 +238,11 @@ const checkLives = async (
 
 /** The checks of an archive, and where its chains end. @throws ArchiveFault when there is none, or a manifest cannot be read. */
 export const checkArchive = async (
-  depot: Depot,
+  depot: ArchiveStorage,
 ): Promise<{ checks: CheckResult[]; walked: Walked; manifests: readonly Listed[] }> => {
   const manifests = await manifestsIn(depot);
   if (manifests.length === 0) throw new ArchiveFault(`there is no archive in ${depot.told()}`);
-  const tellings = [1, 2, 3, 4, 5].map(() => openTelling(["an archive"]));
+  const tellings = [1, 2, 3, 4, 5].map(() => createReport(["an archive"]));
   const offendAt =
     (at: number): Offend =>
     (fault, row) =>

@@ -1,14 +1,14 @@
 // Whether the rows of an archive are those of the books, as long as the books have them: row by row, in the order in which both have them.
 
-import type { Depot } from "./archive-storage.ts";
+import type { ArchiveStorage } from "./archive-storage.ts";
 import { type AccountPiece, ArchiveFault, type Kind, type Manifest, type Row, rowsIn } from "./format.ts";
 import { listsOf, settledIn } from "./select-rows.ts";
-import type { Books } from "./source.ts";
+import type { ArchiveSource } from "./source.ts";
 
 type Pieces = ReadonlyMap<number, AccountPiece>;
 
 const MOVEMENTS = "SELECT * FROM movement ORDER BY account_seq, chain_seq";
-const movementsIn = async function* ({ rows }: Books, pieces: Pieces): AsyncGenerator<Row> {
+const movementsIn = async function* ({ rows }: ArchiveSource, pieces: Pieces): AsyncGenerator<Row> {
   for await (const row of rows<Row>(MOVEMENTS)) {
     const piece = pieces.get(Number(row.account_seq));
     const at = Number(row.chain_seq);
@@ -37,7 +37,7 @@ const partedAt = async (
 };
 
 /** @returns where the rows of an archive are others than those of the books. */
-export const differences = async (books: Books, depot: Depot, manifest: Manifest): Promise<string[]> => {
+export const differences = async (books: ArchiveSource, depot: ArchiveStorage, manifest: Manifest): Promise<string[]> => {
   try {
     const pieces = new Map<number, AccountPiece>();
     for await (const piece of rowsIn<AccountPiece>(depot, manifest, "account")) pieces.set(piece.seq, piece);

@@ -1,13 +1,13 @@
 // Whether the books go on where an archive ends: the next movement of each account follows from the last that is archived, and rows are the same in both.
 import { linkHash } from "../sql/ledger.ts";
 import type { ChainRow } from "../sql/verify/chain.ts";
-import { openTelling } from "../sql/verify/report.ts";
+import { createReport } from "../sql/verify/report.ts";
 import type { CheckResult } from "../store.ts";
-import type { Depot } from "./archive-storage.ts";
+import type { ArchiveStorage } from "./archive-storage.ts";
 import type { Walked } from "./check.ts";
 import { differences } from "./compare-rows.ts";
 import type { Listed } from "./format.ts";
-import { type BooksPlace, withBooks } from "./source.ts";
+import { type ArchiveSourceLocation, withArchiveSource } from "./source.ts";
 
 const BALANCES = `SELECT a.seq, a.id, b.chain_seq, b.chain_end, b.available_credits, b.held_credits
   FROM account a JOIN balance b ON b.account_seq = a.seq ORDER BY a.seq`;
@@ -23,14 +23,14 @@ type Balance = {
 
 /** @throws what keeps the books from being read. */
 export const checkJoin = async (
-  place: BooksPlace,
-  depot: Depot,
+  place: ArchiveSourceLocation,
+  depot: ArchiveStorage,
   { ends }: Walked,
   manifests: readonly Listed[],
 ): Promise<CheckResult> =>
-  withBooks(place, async (books) => {
+  withArchiveSource(place, async (books) => {
     const { rows, lineage } = books;
-    const telling = openTelling(["the books"]);
+    const telling = createReport(["the books"]);
     const offend = (fault: string, row: Record<string, string | number | null>): void => void telling.tell({ fault, ...row });
     if (manifests.some(({ manifest }) => manifest.lineage !== lineage)) offend("the archive is of another service's books", {});
     const known = new Set<number>();

@@ -1,7 +1,7 @@
 // The form of an archive: segments of rows that are named by what is in them, and manifests that say which belong together, each naming the one before.
 import { gunzipSync } from "node:zlib";
 import type { Value } from "../sql/sql-program.ts";
-import type { Depot } from "./archive-storage.ts";
+import type { ArchiveStorage } from "./archive-storage.ts";
 
 export type Row = Record<string, Value>;
 export const KINDS = ["account", "movement", "generation", "attempt", "attempt_request", "journal", "claim"] as const;
@@ -50,7 +50,7 @@ const packedAtMost = (bytes: number): number => bytes + Math.ceil(bytes / 1000) 
 
 export type Listed = { manifest: Manifest; sha256: string };
 /** The manifests of an archive in their order; none where there is no archive. @throws ArchiveFault for one that cannot be read. */
-export const manifestsIn = async (depot: Depot): Promise<Listed[]> => {
+export const manifestsIn = async (depot: ArchiveStorage): Promise<Listed[]> => {
   const names = (await depot.list()).filter((name) => /^manifest-\d{6}\.json$/.test(name));
   const all: Listed[] = [];
   for (const name of names.sort()) {
@@ -70,7 +70,7 @@ export const manifestsIn = async (depot: Depot): Promise<Listed[]> => {
 };
 
 /** The lines of a segment, unpacked. @throws ArchiveFault when it is not there or not what its name says. */
-export const linesOfSegment = async (depot: Depot, segment: Segment): Promise<Uint8Array> => {
+export const linesOfSegment = async (depot: ArchiveStorage, segment: Segment): Promise<Uint8Array> => {
   const told = depot.told(segmentName(segment));
   const packed = await depot.read(segmentName(segment), packedAtMost(segment.bytes));
   if (packed === undefined) throw new ArchiveFault(`${told} is not there`);
@@ -88,7 +88,7 @@ export const linesOfSegment = async (depot: Depot, segment: Segment): Promise<Ui
 
 const NEWLINE = 10;
 /** The rows of a segment, one at a time. @throws ArchiveFault when it is not there or not what its name says. */
-export const rowsOfSegment = async function* <R = Row>(depot: Depot, segment: Segment): AsyncGenerator<R, undefined> {
+export const rowsOfSegment = async function* <R = Row>(depot: ArchiveStorage, segment: Segment): AsyncGenerator<R, undefined> {
   const lines = await linesOfSegment(depot, segment);
   let rows = 0;
   for (let at = lines.indexOf(NEWLINE); at >= 0; at = lines.indexOf(NEWLINE, at + 1)) rows += 1;
@@ -107,7 +107,11 @@ let looseBytes = 0;
 const MOST_LOOSE_BYTES = 32 * 1024 * 1024;
 
 /** All rows of a kind, segment by segment. */
-export const rowsIn = async function* <R = Row>(depot: Depot, { segments }: Manifest, kind: Kind): AsyncGenerator<R, undefined> {
+export const rowsIn = async function* <R = Row>(
+  depot: ArchiveStorage,
+  { segments }: Manifest,
+  kind: Kind,
+): AsyncGenerator<R, undefined> {
   for (const segment of segments) {
     if (segment.kind !== kind) continue;
     yield* rowsOfSegment<R>(depot, segment);

@@ -2,7 +2,7 @@
 import { chainStart } from "../sql/ledger.ts";
 import type { ChainRow } from "../sql/verify/chain.ts";
 import type { AccountPiece, End, Kind, Row } from "./format.ts";
-import type { Books } from "./source.ts";
+import type { ArchiveSource } from "./source.ts";
 
 /**
  * Whether a movement may go: it is old, and where it settles a generation, that has ended, its files are gone and nobody asks about its
@@ -71,14 +71,14 @@ const endAt = (row: ChainRow): End => ({
   heldCredits: row.held_after,
 });
 
-export const listsOf = ({ hasClaims, hasOrders }: Pick<Books, "hasClaims" | "hasOrders">): readonly List[] => [
+export const listsOf = ({ hasClaims, hasOrders }: Pick<ArchiveSource, "hasClaims" | "hasOrders">): readonly List[] => [
   generations(hasOrders ? GENERATION + ORDERED : GENERATION),
   ...LISTS.filter(({ onlyShared }) => hasClaims || !onlyShared),
 ];
 
 /** The rows of a list that go with generations which were settled within pieces of their accounts' chains. */
 export const settledIn = async function* (
-  { rows }: Pick<Books, "rows">,
+  { rows }: Pick<ArchiveSource, "rows">,
   { sql }: List,
   beforeMs: number,
   pieces: ReadonlyMap<number, Pick<AccountPiece, "from" | "to">>,
@@ -96,7 +96,7 @@ export const settledIn = async function* (
  * @param put most rows are only collected, and nobody waits for them
  */
 export const gather = async (
-  { rows, hasClaims, hasOrders }: Books,
+  { rows, hasClaims, hasOrders }: ArchiveSource,
   beforeMs: number,
   ends: ReadonlyMap<number, End>,
   put: (kind: Kind, row: Row) => Promise<void> | undefined,

@@ -7,13 +7,13 @@ import { rowsOn } from "../postgres/verify.ts";
 import type { Value } from "../sql/sql-program.ts";
 import type { Rows } from "../sql/verify/run-async.ts";
 import { lineageOf } from "../sqlite/database-id.ts";
-import { DirectoryUnusable, tellingDamage } from "../sqlite/errors.ts";
+import { DirectoryUnusable, withCorruptionErrors } from "../sqlite/errors.ts";
 import { checkSchema } from "../sqlite/migrate.ts";
 import { insistOnHere } from "../sqlite/migrated-marker.ts";
 import { DATABASE_FILE, openReader } from "../sqlite/open.ts";
 import { missLog } from "../sqlite/wal-sentinel.ts";
 
-export type Books = {
+export type ArchiveSource = {
   rows: Rows;
   lineage: string;
   /** Whether several nodes have owned generations in turn. */
@@ -21,7 +21,7 @@ export type Books = {
   /** Whether what was ordered is kept with each generation. */
   hasOrders: boolean;
 };
-export type BooksPlace = { dir: string } | { url: string; prepare: boolean };
+export type ArchiveSourceLocation = { dir: string } | { url: string; prepare: boolean };
 
 const SECRET = "SELECT value FROM meta WHERE name = 'secret'";
 const first = async <Row>(rows: AsyncIterable<Row>): Promise<Row | undefined> => {
@@ -36,14 +36,14 @@ const KEEPS_ORDERS = `SELECT 1 AS found FROM information_schema.columns
   WHERE table_schema = current_schema() AND table_name = 'generation' AND column_name = 'ordered'`;
 const keepsOrders = async (rows: Rows): Promise<boolean> => (await first(rows<{ found: number }>(KEEPS_ORDERS))) !== undefined;
 
-const overFile = async <T>(dir: string, work: (books: Books) => Promise<T>): Promise<T> => {
+const overFile = async <T>(dir: string, work: (books: ArchiveSource) => Promise<T>): Promise<T> => {
   const path = join(dir, DATABASE_FILE);
   if (!existsSync(path))
     throw new DirectoryUnusable(
       `data directory ${dir}: there is no database in it; name the directory the service was started with`,
     );
   missLog(dir);
-  const db = tellingDamage(path, () => openReader(path));
+  const db = withCorruptionErrors(path, () => openReader(path));
   try {
     const hasOrders = checkSchema(db) >= ORDERED_SINCE;
     insistOnHere(db);
@@ -58,7 +58,10 @@ const overFile = async <T>(dir: string, work: (books: Books) => Promise<T>): Pro
 };
 
 /** Runs work over the books as they are at one moment, while the service goes on. One statement is read to its end before the next is asked. */
-export const withBooks = async <T>(place: BooksPlace, work: (books: Books) => Promise<T>): Promise<T> => {
+export const withArchiveSource = async <T>(
+  place: ArchiveSourceLocation,
+  work: (books: ArchiveSource) => Promise<T>,
+): Promise<T> => {
   if ("dir" in place) return overFile(place.dir, work);
   // What is wrong with it is told as to every command that looks.
   await (await openPostgresReads(place)).close();
@@ -73,4 +76,5 @@ export const withBooks = async <T>(place: BooksPlace, work: (books: Books) => Pr
 };
 
 /** Which books they are: the same for every copy of one service's database. */
-export const lineageAt = (place: BooksPlace): Promise<string> => withBooks(place, async ({ lineage }) => lineage);
+export const lineageAt = (place: ArchiveSourceLocation): Promise<string> =>
+  withArchiveSource(place, async ({ lineage }) => lineage);

@@ -1,6 +1,6 @@
 // Makes an archive: segments first, each durable before it has its name, and the manifest last, so that what was interrupted counts for nothing.
 
-import type { Depot } from "./archive-storage.ts";
+import type { ArchiveStorage } from "./archive-storage.ts";
 import {
   type AccountPiece,
   ArchiveFault,
@@ -19,13 +19,13 @@ import {
   type Totals,
 } from "./format.ts";
 import { gather } from "./select-rows.ts";
-import { type BooksPlace, withBooks } from "./source.ts";
+import { type ArchiveSourceLocation, withArchiveSource } from "./source.ts";
 
 const SEGMENT_ROWS = 50_000;
 const SEGMENT_CHARS = 32_000_000;
 
 /** @throws ArchiveFault where something else has its name. */
-const keepSegment = async (depot: Depot, segment: Segment, text: string): Promise<void> => {
+const keepSegment = async (depot: ArchiveStorage, segment: Segment, text: string): Promise<void> => {
   const name = segmentName(segment);
   if (await depot.keep(name, Bun.gzipSync(text))) return;
   try {
@@ -40,7 +40,7 @@ const keepSegment = async (depot: Depot, segment: Segment, text: string): Promis
 };
 
 /** Collects lines of each kind and writes a segment whenever there are enough. The same rows are the same segments at every try. */
-const openSegments = (depot: Depot) => {
+const openSegments = (depot: ArchiveStorage) => {
   const segments: Segment[] = [];
   const open = new Map<Kind, { lines: string[]; chars: number }>();
   const flush = async (kind: Kind): Promise<void> => {
@@ -74,7 +74,7 @@ const openSegments = (depot: Depot) => {
 };
 
 /** Where each account stands after all that is archived. */
-const endsOf = async (depot: Depot, manifests: readonly Manifest[]): Promise<Map<number, End>> => {
+const endsOf = async (depot: ArchiveStorage, manifests: readonly Manifest[]): Promise<Map<number, End>> => {
   const ends = new Map<number, End>();
   for (const manifest of manifests)
     for await (const { seq, to } of rowsIn<AccountPiece>(depot, manifest, "account")) ends.set(seq, to);
@@ -82,7 +82,7 @@ const endsOf = async (depot: Depot, manifests: readonly Manifest[]): Promise<Map
 };
 
 /** A manifest has its name in one step, and only if nobody had it. */
-const keepManifest = async (depot: Depot, manifest: Manifest): Promise<void> => {
+const keepManifest = async (depot: ArchiveStorage, manifest: Manifest): Promise<void> => {
   const name = manifestName(manifest.n);
   if (await depot.complete(name, new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`))) return;
   throw new ArchiveFault(`${depot.told(name)} has been made meanwhile: another command archives there; run this one again`);
@@ -93,12 +93,12 @@ const keepManifest = async (depot: Depot, manifest: Manifest): Promise<void> => 
  * @returns null where there is nothing to add. @throws ArchiveFault
  */
 export const archive = async (
-  place: BooksPlace,
-  depot: Depot,
+  place: ArchiveSourceLocation,
+  depot: ArchiveStorage,
   beforeMs: number,
   madeAtMs: number,
 ): Promise<{ manifest: Manifest | null }> =>
-  withBooks(place, async (books) => {
+  withArchiveSource(place, async (books) => {
     const before = await manifestsIn(depot);
     const last = before.at(-1);
     if (last && last.manifest.lineage !== books.lineage)

@@ -5,13 +5,20 @@ import { faultText, isFull, isLost, stateOf } from "../postgres/errors.ts";
  * `refused`: the database holds something else. `unreachable`: nobody answers there. `unauthorized`: it says no to this user. `not_found`:
  * there is no such database. `no_room`: its disk is full. `not_whole`: what arrived is not what was sent. `bad_address`: no address.
  */
-export type MoveFaultKind = "refused" | "unreachable" | "unauthorized" | "not_found" | "no_room" | "not_whole" | "bad_address";
+export type MigrationErrorKind =
+  | "refused"
+  | "unreachable"
+  | "unauthorized"
+  | "not_found"
+  | "no_room"
+  | "not_whole"
+  | "bad_address";
 
-export class MoveFault extends Error {
+export class MigrationError extends Error {
   override readonly name = "MoveFault";
-  readonly kind: MoveFaultKind;
+  readonly kind: MigrationErrorKind;
 
-  constructor(kind: MoveFaultKind, message: string) {
+  constructor(kind: MigrationErrorKind, message: string) {
     super(message);
     this.kind = kind;
   }
@@ -20,7 +27,7 @@ export class MoveFault extends Error {
 /** The address of a database as it may be shown. @throws MoveFault `bad_address` */
 export const shownAddress = (url: string): string => {
   const bad = () =>
-    new MoveFault(
+    new MigrationError(
       "bad_address",
       "that is not the address of a PostgreSQL database; give one like postgres://user@host:5432/genrouter",
     );
@@ -33,26 +40,26 @@ export const shownAddress = (url: string): string => {
 const AGAIN = "the same command goes on where it was";
 
 /** What the database said, for whoever moves to it; what it did not say is passed on as it is. */
-export const asMoveFault = (fault: unknown, shown: string): unknown => {
-  if (fault instanceof MoveFault) return fault;
+export const asMigrationError = (fault: unknown, shown: string): unknown => {
+  if (fault instanceof MigrationError) return fault;
   const state = stateOf(fault);
   const text = faultText(fault);
   const user = /\/\/([^@/]+)@/.exec(shown)?.[1] ?? "the user";
   if (/^28/.test(state))
-    return new MoveFault(
+    return new MigrationError(
       "unauthorized",
       `${shown} does not let ${user} in: ${text}; see to the name and the password in the address`,
     );
   if (state === "3D000")
-    return new MoveFault("not_found", `${shown}: ${text}; make it first, for example: createdb ${shown.split("/").at(-1)}`);
+    return new MigrationError("not_found", `${shown}: ${text}; make it first, for example: createdb ${shown.split("/").at(-1)}`);
   if (state === "42501")
-    return new MoveFault(
+    return new MigrationError(
       "unauthorized",
       `${shown}: ${text}; ${user} has to own the database, or needs: GRANT CREATE, USAGE ON SCHEMA public TO ${user}`,
     );
   if (isFull(fault) || state === "53100")
-    return new MoveFault("no_room", `${shown} has no room: ${text}; make some, then ${AGAIN}`);
-  if (isLost(fault)) return new MoveFault("unreachable", `${shown} does not answer: ${text}; see to it, then ${AGAIN}`);
-  if (state !== "") return new MoveFault("refused", `${shown} refuses: ${text}; once it is put right, ${AGAIN}`);
+    return new MigrationError("no_room", `${shown} has no room: ${text}; make some, then ${AGAIN}`);
+  if (isLost(fault)) return new MigrationError("unreachable", `${shown} does not answer: ${text}; see to it, then ${AGAIN}`);
+  if (state !== "") return new MigrationError("refused", `${shown} refuses: ${text}; once it is put right, ${AGAIN}`);
   return fault;
 };

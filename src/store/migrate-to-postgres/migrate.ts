@@ -1,18 +1,18 @@
 // Moves a store from a data directory into an empty PostgreSQL database: page by page, verified on both ends, to be gone on with wherever it stopped.
 import type { CheckResult } from "../store.ts";
-import { asMoveFault, MoveFault, shownAddress } from "./errors.ts";
+import { asMigrationError, MigrationError, shownAddress } from "./errors.ts";
 import { PAGE_ROWS, pagesOf } from "./rows.ts";
 import { type KeptFile, openSource, type Source } from "./source.ts";
-import { MOVED_TABLES, type Sums } from "./tables.ts";
-import { FILES, type Found, type Mark, type Moving, openTarget, TAKEN_BACK, type Target } from "./target.ts";
+import { MIGRATED_TABLES, type Sums } from "./tables.ts";
+import { FILES, type Found, type Mark, type MigrationTarget, openTarget, TAKEN_BACK, type Target } from "./target.ts";
 
-export type MoveAsk = {
+export type MigrateRequest = {
   dir: string;
   networkDisk: boolean;
   url: string;
   signal: AbortSignal;
   /** Brings result files to where all nodes find them; null: they stay in the directory. */
-  bringFiles: ((kept: KeptFiles) => Promise<Brought>) | null;
+  bringFiles: ((kept: KeptFiles) => Promise<MigratedRows>) | null;
   /** Rows of a page at most; tests have few rows and want pages. */
   pageRows?: number;
 };
@@ -26,7 +26,7 @@ export type KeptFiles = {
   brought(count: number): Promise<void>;
 };
 /** Files that are there now, and those that are not, with why. */
-export type Brought = { files: number; missing: { id: string; n: number; why: string }[] };
+export type MigratedRows = { files: number; missing: { id: string; n: number; why: string }[] };
 
 export type Progress =
   | { step: "verifying"; end: "source" | "target"; done: number; of: number }
@@ -47,7 +47,7 @@ export type Outcome = {
   source: CheckResult[] | null;
   target: CheckResult[] | null;
   /** Null: they stay where they are. */
-  files: Brought | null;
+  files: MigratedRows | null;
   leftHere: { spooled: number; sealedKeys: number };
 };
 
@@ -65,9 +65,9 @@ const fingerprintOf = ({ meta }: Source, sums: ReadonlyMap<string, Sums>): strin
   Bun.SHA256.hash(JSON.stringify([[...meta], [...sums]]), "hex");
 
 /** Whether there is a move to go on with. @throws MoveFault where something else is in the database. */
-const movingOf = (found: Found, source: Source, shown: string, dir: string): Moving | null => {
+const movingOf = (found: Found, source: Source, shown: string, dir: string): MigrationTarget | null => {
   const refuse = (why: string): never => {
-    throw new MoveFault("refused", why);
+    throw new MigrationError("refused", why);
   };
   if (found.kind === "other") return refuse(`${shown} is not empty: there is a table ${found.table}; name an empty database`);
   if (found.kind === "store")
@@ -95,7 +95,7 @@ const insistOnAll = (
     const there = arrived.get(table);
     const whole = bytes - (marks.get(table)?.mendedBytes ?? 0);
     if (there?.rows === rows && there.numbers === numbers && there.bytes === whole) continue;
-    throw new MoveFault(
+    throw new MigrationError(
       "not_whole",
       `the rows of ${table} in ${shown} are not those of the data directory (${there?.rows} of ${rows} rows, sums ${there?.numbers} and ${there?.bytes} for ${numbers} and ${whole}); nothing was ended: empty that database and start again`,
     );
@@ -104,16 +104,16 @@ const insistOnAll = (
 
 const loadAll = async (
   { source, target, signal }: Ends,
-  moving: Moving,
+  moving: MigrationTarget,
   sums: ReadonlyMap<string, Sums>,
-  { pageRows = PAGE_ROWS }: MoveAsk,
+  { pageRows = PAGE_ROWS }: MigrateRequest,
   tell: (progress: Progress) => void,
 ): Promise<void> => {
   const marks = await target.marks();
   const of = [...sums.values()].reduce((all, { rows }) => all + rows, 0);
-  let done = MOVED_TABLES.reduce((all, { name }) => all + (marks.get(name)?.rows ?? 0), 0);
+  let done = MIGRATED_TABLES.reduce((all, { name }) => all + (marks.get(name)?.rows ?? 0), 0);
   let here = 0;
-  for (const table of MOVED_TABLES) {
+  for (const table of MIGRATED_TABLES) {
     const { name } = table;
     let mark = marks.get(name);
     const rows = source.rowsOf(name, mark?.last ?? null);
@@ -143,7 +143,7 @@ const keptFilesOf = ({ source, target }: Ends, mark: Mark | undefined): KeptFile
 
 type Ends = { source: Source; target: Target; signal: AbortSignal };
 
-const carryOut = async (ends: Ends, ask: MoveAsk, tell: (progress: Progress) => void): Promise<Outcome> => {
+const carryOut = async (ends: Ends, ask: MigrateRequest, tell: (progress: Progress) => void): Promise<Outcome> => {
   const { source, target, signal } = ends;
   const { shown } = target;
   const stopped = new Promise<never>((_, stop) => signal.addEventListener("abort", () => stop(signal.reason), { once: true }));
@@ -163,12 +163,12 @@ const carryOut = async (ends: Ends, ask: MoveAsk, tell: (progress: Progress) => 
   const sums = source.sums();
   const fingerprint = fingerprintOf(source, sums);
   if (found?.fingerprint === TAKEN_BACK)
-    throw new MoveFault(
+    throw new MigrationError(
       "refused",
       `the move into ${shown} was taken back: empty that database (drop and create it), and start again`,
     );
   if (found !== null && found.fingerprint !== fingerprint)
-    throw new MoveFault(
+    throw new MigrationError(
       "refused",
       `${ask.dir} was written to since the move into ${shown} began, so that what has arrived is not what it holds: empty that database (drop and create it), and start again`,
     );
@@ -212,7 +212,7 @@ const carryOut = async (ends: Ends, ask: MoveAsk, tell: (progress: Progress) => 
 
 /** Opens both ends for a piece of work. @throws MoveFault, and the faults of a data directory. */
 const between = async <T>(
-  { dir, networkDisk, url, signal }: Omit<MoveAsk, "bringFiles">,
+  { dir, networkDisk, url, signal }: Omit<MigrateRequest, "bringFiles">,
   work: (ends: Ends) => Promise<T>,
 ): Promise<T> => {
   const shown = shownAddress(url);
@@ -224,7 +224,7 @@ const between = async <T>(
     signal.addEventListener("abort", () => setTimeout(close, STOP_MS).unref(), { once: true });
     return await work({ source, target, signal });
   } catch (fault) {
-    throw signal.aborted ? signal.reason : asMoveFault(fault, shown);
+    throw signal.aborted ? signal.reason : asMigrationError(fault, shown);
   } finally {
     target?.close();
     source.close();
@@ -232,18 +232,22 @@ const between = async <T>(
 };
 
 /** Moves a store, or goes on with a move that stopped. @throws MoveFault, the faults of a data directory, and the reason of the signal. */
-export const moveStore = (ask: MoveAsk, tell: (progress: Progress) => void): Promise<Outcome> =>
+export const migrateStore = (ask: MigrateRequest, tell: (progress: Progress) => void): Promise<Outcome> =>
   between(ask, (ends) => carryOut(ends, ask, tell));
 
 /**
  * Takes a move back: the data directory can be started on again, and the database cannot.
  * @throws MoveFault where the directory was not moved, or a service was open over the database since.
  */
-export const undoMove = (ask: Omit<MoveAsk, "bringFiles">): Promise<void> =>
+export const undoMigration = (ask: Omit<MigrateRequest, "bringFiles">): Promise<void> =>
   between(ask, async ({ source, target }) => {
-    if (source.movedTo === undefined) throw new MoveFault("refused", `${ask.dir} was not moved: there is nothing to take back`);
+    if (source.movedTo === undefined)
+      throw new MigrationError("refused", `${ask.dir} was not moved: there is nothing to take back`);
     if (source.movedTo !== target.shown)
-      throw new MoveFault("refused", `${ask.dir} was moved to ${source.movedTo}, not to ${target.shown}: name that database`);
+      throw new MigrationError(
+        "refused",
+        `${ask.dir} was moved to ${source.movedTo}, not to ${target.shown}: name that database`,
+      );
     await target.takeBack(source.lineage);
     source.unmark();
   });

@@ -1,7 +1,7 @@
 // Rows of a file as PostgreSQL's COPY takes them, a bounded number at a time, and the few texts that it cannot hold as they are.
 import { readable } from "../postgres/flush-batch.ts";
 import type { Value } from "../sql/sql-program.ts";
-import type { FileRow, MovedTable, Shape } from "./tables.ts";
+import type { FileRow, MigratedTable, Shape } from "./tables.ts";
 
 export type Page = {
   /** In COPY's text format, for `columns` in their order. */
@@ -48,7 +48,7 @@ const escaped = (text: string): string =>
 /** Makes pages of rows that come in the order of their key. */
 export const pagesOf = function* (
   rows: Iterable<FileRow>,
-  { added }: MovedTable,
+  { added }: MigratedTable,
   { columns, key }: Shape,
   movedAtMs: number,
   pageRows: number,

@@ -6,14 +6,14 @@ import { WrongSchema } from "../errors.ts";
 import type { Value } from "../sql/sql-program.ts";
 import { lineageOf } from "../sqlite/database-id.ts";
 import { claimDirectory } from "../sqlite/directory-lock.ts";
-import { DirectoryUnusable, tellingDamage } from "../sqlite/errors.ts";
+import { DirectoryUnusable, withCorruptionErrors } from "../sqlite/errors.ts";
 import { checkSchema, MIGRATIONS } from "../sqlite/migrate.ts";
-import { markMoved, movedTo, OF_THE_MOVE, unmarkMoved } from "../sqlite/migrated-marker.ts";
+import { MIGRATED_MARKER, markMigrated, migratedTo, unmarkMigrated } from "../sqlite/migrated-marker.ts";
 import { DATABASE_FILE, openReader, openWriter } from "../sqlite/open.ts";
 import { openSqliteReads } from "../sqlite/reads.ts";
 import { missLog, unmarkLog } from "../sqlite/wal-sentinel.ts";
 import type { CheckResult } from "../store.ts";
-import { type FileRow, MOVED_TABLES, type Shape, type Sums, sumsOf } from "./tables.ts";
+import { type FileRow, MIGRATED_TABLES, type Shape, type Sums, sumsOf } from "./tables.ts";
 
 export type KeptFile = { seq: number; id: string; n: number; sha256: string; bytes: number; mime: string };
 
@@ -83,9 +83,9 @@ export const openSource = (dir: string, networkDisk: boolean): Source => {
   let db: Database | undefined;
   try {
     missLog(dir);
-    const open = tellingDamage(path, () => openReader(path));
+    const open = withCorruptionErrors(path, () => openReader(path));
     db = open;
-    const version = tellingDamage(path, () => checkSchema(open));
+    const version = withCorruptionErrors(path, () => checkSchema(open));
     const newest = MIGRATIONS.at(-1)?.n ?? 0;
     if (version < newest)
       throw new WrongSchema(
@@ -93,8 +93,8 @@ export const openSource = (dir: string, networkDisk: boolean): Source => {
       );
     const one = <Row>(sql: string): Row => open.query<Row, []>(sql).get() as Row;
     const all = open.query<{ name: string; value: string }, []>("SELECT name, value FROM meta ORDER BY name").all();
-    const meta = new Map(all.filter(({ name }) => !OF_THE_MOVE.includes(name)).map(({ name, value }) => [name, value]));
-    const shapes = new Map(MOVED_TABLES.map(({ name }) => [name, shapeIn(open, name)]));
+    const meta = new Map(all.filter(({ name }) => !MIGRATED_MARKER.includes(name)).map(({ name, value }) => [name, value]));
+    const shapes = new Map(MIGRATED_TABLES.map(({ name }) => [name, shapeIn(open, name)]));
     const shapeOf = (table: string): Shape => {
       const shape = shapes.get(table);
       if (!shape) throw new Error(`${table} is not moved`);
@@ -113,11 +113,11 @@ export const openSource = (dir: string, networkDisk: boolean): Source => {
     return {
       ...{ meta, shapeOf },
       lineage: lineageOf(meta.get("secret") ?? ""),
-      movedTo: movedTo(open),
+      movedTo: migratedTo(open),
       newestEpoch: one<{ epoch: number | null }>("SELECT max(epoch) AS epoch FROM owner").epoch ?? 0,
       usageUpTo: Number(meta.get("usage_up_to") ?? 0),
       rowsOf: (table, after) => rowsIn(open, table, shapeOf(table), after),
-      sums: () => new Map(MOVED_TABLES.map(({ name }) => [name, one<Sums>(sumsOf(name, shapeOf(name)))])),
+      sums: () => new Map(MIGRATED_TABLES.map(({ name }) => [name, one<Sums>(sumsOf(name, shapeOf(name)))])),
       verify: async (tell) => {
         const reads = await openSqliteReads(dir);
         try {
@@ -132,8 +132,8 @@ export const openSource = (dir: string, networkDisk: boolean): Source => {
         spooled: one<{ n: number }>(SPOOLED).n,
         sealedKeys: one<{ n: number }>("SELECT count(*) AS n FROM provider_key").n,
       }),
-      mark: (to, nowMs) => writing((writer) => markMoved(writer, to, nowMs)),
-      unmark: () => writing(unmarkMoved),
+      mark: (to, nowMs) => writing((writer) => markMigrated(writer, to, nowMs)),
+      unmark: () => writing(unmarkMigrated),
       close: () => {
         open.close();
         claim.release();

@@ -2,7 +2,7 @@
 import type { Value } from "../sql/sql-program.ts";
 
 export type FileRow = Record<string, Value>;
-export type MovedTable = {
+export type MigratedTable = {
   name: string;
   /** Columns that only the shared database has. `movedAtMs`: by the clock of that database. */
   added?: (row: FileRow, movedAtMs: number) => FileRow;
@@ -11,7 +11,7 @@ export type MovedTable = {
 const sha256 = (text: Value | undefined): string => Bun.SHA256.hash(String(text), "hex");
 
 /** `meta` is moved by name, and what nodes share among each other (`lease`, `claim`, `usage_mark`) is made at the end. */
-export const MOVED_TABLES: readonly MovedTable[] = [
+export const MIGRATED_TABLES: readonly MigratedTable[] = [
   // Every owner has ended with the move: the first nodes take over what they had under way.
   { name: "owner", added: (_, movedAtMs) => ({ slot: 0, ended_at_ms: movedAtMs }) },
   { name: "account" },

@@ -3,25 +3,30 @@
 import { ServerUnfit } from "../errors.ts";
 import { type Connection, connect } from "../postgres/connections.ts";
 import { LOCK_OPENING, migrate } from "../postgres/migrate.ts";
-import { MOVING, movingIn } from "../postgres/migration-marker.ts";
+import { MIGRATING, migratingIn } from "../postgres/migration-marker.ts";
 import { insistOnServer } from "../postgres/server-requirements.ts";
 import { verifyPostgres } from "../postgres/verify.ts";
 import type { Value } from "../sql/sql-program.ts";
 import { lineageOf } from "../sqlite/database-id.ts";
 import type { CheckResult } from "../store.ts";
-import { MoveFault, shownAddress } from "./errors.ts";
+import { MigrationError, shownAddress } from "./errors.ts";
 import type { Page } from "./rows.ts";
-import { MOVED_TABLES, type Shape, type Sums, sumsOf } from "./tables.ts";
+import { MIGRATED_TABLES, type Shape, type Sums, sumsOf } from "./tables.ts";
 
 /** A move as the database remembers it. `movedAtMs`: when it began, by the database's clock. */
-export type Moving = { lineage: string; fingerprint: string; movedAtMs: number; step: "loading" | "settled" | "verified" };
+export type MigrationTarget = {
+  lineage: string;
+  fingerprint: string;
+  movedAtMs: number;
+  step: "loading" | "settled" | "verified";
+};
 /** How far a table is; `last` null: nothing of it has arrived. */
 export type Mark = { last: Value[] | null; rows: number; mended: number; mendedBytes: number };
 
 /** What is in a database. `openings`: by services, since the move into it. */
 export type Found =
   | { kind: "empty" }
-  | { kind: "moving"; moving: Moving }
+  | { kind: "moving"; moving: MigrationTarget }
   | { kind: "store"; lineage: string; openings: number }
   | { kind: "other"; table: string };
 
@@ -39,7 +44,7 @@ export type Target = {
   shown: string;
   look(): Promise<Found>;
   /** Makes the tables, with their guards switched off. */
-  begin(about: Pick<Moving, "lineage" | "fingerprint">, nowMs: number): Promise<Moving>;
+  begin(about: Pick<MigrationTarget, "lineage" | "fingerprint">, nowMs: number): Promise<MigrationTarget>;
   marks(): Promise<Map<string, Mark>>;
   /** Writes a page behind the last one. @returns the mark behind it. */
   load(table: string, page: Page, before: Mark | undefined): Promise<Mark>;
@@ -49,7 +54,7 @@ export type Target = {
   analyze(): Promise<void>;
   sums(shapeOf: (table: string) => Shape): Promise<Map<string, Sums>>;
   verify(tell: (done: number, of: number) => void): Promise<CheckResult[]>;
-  note(step: Moving["step"]): Promise<void>;
+  note(step: MigrationTarget["step"]): Promise<void>;
   /** From here on it is a store that nodes open. */
   end(): Promise<void>;
   /** Takes the end back: no node opens it any more. @throws MoveFault where one has. */
@@ -83,11 +88,11 @@ export const openTarget = async (url: string): Promise<Target> => {
 
   const look = async (): Promise<Found> => {
     await insistOnServer(line, shown).catch((fault: unknown) => {
-      throw fault instanceof ServerUnfit ? new MoveFault("refused", fault.message) : fault;
+      throw fault instanceof ServerUnfit ? new MigrationError("refused", fault.message) : fault;
     });
-    const moving = await movingIn(line);
-    if (moving !== undefined) return { kind: "moving", moving: JSON.parse(moving) as Moving };
-    const names = [...MOVED_TABLES.map(({ name }) => name), "meta", "migration", TABLE].map((name) => `'${name}'`);
+    const moving = await migratingIn(line);
+    if (moving !== undefined) return { kind: "moving", moving: JSON.parse(moving) as MigrationTarget };
+    const names = [...MIGRATED_TABLES.map(({ name }) => name), "meta", "migration", TABLE].map((name) => `'${name}'`);
     const there = await rows<{ name: string }>(
       `SELECT relname AS name FROM pg_class WHERE relname IN (${names.join(", ")}) AND oid = to_regclass(quote_ident(relname)) ORDER BY 1`,
     );
@@ -103,12 +108,12 @@ export const openTarget = async (url: string): Promise<Target> => {
   };
 
   const guards = (word: "ENABLE" | "DISABLE"): string =>
-    MOVED_TABLES.map(({ name }) => `ALTER TABLE ${name} ${word} TRIGGER USER`).join(";\n");
+    MIGRATED_TABLES.map(({ name }) => `ALTER TABLE ${name} ${word} TRIGGER USER`).join(";\n");
 
-  const keepMoving = (moving: Moving) =>
+  const keepMoving = (moving: MigrationTarget) =>
     line.send(
       "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-      MOVING,
+      MIGRATING,
       JSON.stringify(moving),
     );
   const setMark = async (name: string, before: Mark, after: Mark): Promise<void> => {
@@ -120,7 +125,7 @@ export const openTarget = async (url: string): Promise<Target> => {
       ...[name, JSON.stringify(after.last), after.rows, after.mended, after.mendedBytes, from],
     );
     if (changes !== 1)
-      throw new MoveFault("refused", `${shown}: another process moves into it at the same time; let one of them end`);
+      throw new MigrationError("refused", `${shown}: another process moves into it at the same time; let one of them end`);
   };
 
   const marks = async (): Promise<Map<string, Mark>> => {
@@ -140,10 +145,10 @@ export const openTarget = async (url: string): Promise<Target> => {
       within(async () => {
         await line.send(LOCK_OPENING);
         if ((await look()).kind !== "empty")
-          throw new MoveFault("refused", `${shown}: something else was put into it just now; name an empty database`);
+          throw new MigrationError("refused", `${shown}: something else was put into it just now; name an empty database`);
         await migrate(line, nowMs);
         const { now } = await one<{ now: number }>("SELECT now_ms() AS now");
-        const moving: Moving = { ...about, movedAtMs: now, step: "loading" };
+        const moving: MigrationTarget = { ...about, movedAtMs: now, step: "loading" };
         await keepMoving(moving);
         await line.script(
           `CREATE TABLE ${TABLE} (name text PRIMARY KEY, last text, rows bigint NOT NULL, mended bigint NOT NULL, mended_bytes bigint NOT NULL);
@@ -157,7 +162,10 @@ export const openTarget = async (url: string): Promise<Target> => {
         await line.script("SET LOCAL synchronous_commit = off");
         const taken = await line.copy(`COPY ${table} (${page.columns.join(", ")}) FROM STDIN`, page.text);
         if (taken !== page.rows)
-          throw new MoveFault("not_whole", `${shown} took ${taken} of ${page.rows} rows of ${table}; nothing of them was kept`);
+          throw new MigrationError(
+            "not_whole",
+            `${shown} took ${taken} of ${page.rows} rows of ${table}; nothing of them was kept`,
+          );
         const after: Mark = {
           last: page.last,
           rows: before.rows + page.rows,
@@ -190,15 +198,15 @@ export const openTarget = async (url: string): Promise<Target> => {
         );
         await continueNumbers(line);
         await line.script(guards("ENABLE"));
-        const moving = await movingIn(line);
-        await keepMoving({ ...(JSON.parse(moving ?? "{}") as Moving), step: "settled" });
+        const moving = await migratingIn(line);
+        await keepMoving({ ...(JSON.parse(moving ?? "{}") as MigrationTarget), step: "settled" });
       }),
     analyze: async () => {
-      for (const { name } of MOVED_TABLES) await line.script(`ANALYZE ${name}`);
+      for (const { name } of MIGRATED_TABLES) await line.script(`ANALYZE ${name}`);
     },
     sums: async (shapeOf) => {
       const found = new Map<string, Sums>();
-      for (const { name } of MOVED_TABLES) {
+      for (const { name } of MIGRATED_TABLES) {
         const sql = sumsOf(name, shapeOf(name));
         found.set(name, await within(() => one<Sums>(sql)));
       }
@@ -206,11 +214,13 @@ export const openTarget = async (url: string): Promise<Target> => {
     },
     verify: (tell) => verifyPostgres(address, null, tell),
     note: (step) =>
-      within(async () => void (await keepMoving({ ...(JSON.parse((await movingIn(line)) ?? "{}") as Moving), step }))),
+      within(
+        async () => void (await keepMoving({ ...(JSON.parse((await migratingIn(line)) ?? "{}") as MigrationTarget), step })),
+      ),
     end: () =>
       within(async () => {
         await line.send(LOCK_OPENING);
-        await line.send("DELETE FROM meta WHERE name = ?1", MOVING);
+        await line.send("DELETE FROM meta WHERE name = ?1", MIGRATING);
         await line.script(`DROP TABLE ${TABLE}`);
       }),
     takeBack: (lineage) =>
@@ -219,7 +229,7 @@ export const openTarget = async (url: string): Promise<Target> => {
         const found = await look();
         if (found.kind !== "store" || found.lineage !== lineage) return;
         if (found.openings > 0)
-          throw new MoveFault(
+          throw new MigrationError(
             "refused",
             `a service was open over ${shown} since the move: what happened there is not in the data directory, and nobody may go on from both`,
           );

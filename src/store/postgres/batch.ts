@@ -1,30 +1,30 @@
 // Carries out a batch of deeds in one transaction: those of the hot way in groups, all others one by one; what is refused is undone alone.
 
 import type { Credits } from "../../domain/types.ts";
-import type { DeedOutcome, OfficeDeed } from "../mutations.ts";
-import type { PurchaseDeed } from "../purchase-mutations.ts";
-import { DeedRefused } from "../sql/mutation-rejected.ts";
-import type { PackedDeed } from "../sql/serialized-mutations.ts";
-import type { Asking } from "../sql/sql-program.ts";
+import type { AdminMutation, MutationResult } from "../mutations.ts";
+import type { PurchaseMutation } from "../purchase-mutations.ts";
+import { MutationRejected } from "../sql/mutation-rejected.ts";
+import type { SerializedMutation } from "../sql/serialized-mutations.ts";
+import type { SqlProgram } from "../sql/sql-program.ts";
 import { type Connection, together } from "./connections.ts";
-import { type GroupParts, openGroup } from "./decide-batch.ts";
+import { createBatchDecider, type DecideBatchDeps } from "./decide-batch.ts";
 import { faultText, isOwn } from "./errors.ts";
 import type { Work } from "./fenced-transactions.ts";
 import { sendWrites } from "./flush-batch.ts";
-import { type HotDeed, load } from "./load-batch.ts";
+import { type BatchedMutation, load } from "./load-batch.ts";
 import { LOCK_ALL_BALANCES } from "./lock-balances.ts";
 import { integers } from "./parameters.ts";
 import { carryOut } from "./sql-program.ts";
 
-export type BatchParts = GroupParts & {
+export type BatchDeps = DecideBatchDeps & {
   /** A deed that is not of the hot way. */
-  other: (deed: OfficeDeed | PurchaseDeed) => Asking<DeedOutcome>;
+  other: (deed: AdminMutation | PurchaseMutation) => SqlProgram<MutationResult>;
   /** Takes what an account owes out of what it has available. @returns how much that was. */
-  settleDebt: (accountSeq: number, atMs: number) => Asking<Credits>;
+  settleDebt: (accountSeq: number, atMs: number) => SqlProgram<Credits>;
 };
 
 /** Deeds that come all the time and read nothing in order to change it: they wait for nobody. */
-export const FREQUENT: ReadonlySet<PackedDeed["deed"]> = new Set([
+export const FREQUENT: ReadonlySet<SerializedMutation["deed"]> = new Set([
   "note-key-use",
   "note-sessions-seen",
   "roll-up-usage",
@@ -40,13 +40,13 @@ export const FREQUENT: ReadonlySet<PackedDeed["deed"]> = new Set([
  */
 const LOCK_OFFICE = "UPDATE meta SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'office'";
 
-const isHot = (deed: PackedDeed): deed is HotDeed => deed.deed === "admit" || deed.deed === "step";
+const isHot = (deed: SerializedMutation): deed is BatchedMutation => deed.deed === "admit" || deed.deed === "step";
 
 /**
  * A batch of several groups locks the balances of all of them before the first: group by group, two nodes could each have what the other
  * waits for.
  */
-const lockAll = (line: Connection, deeds: readonly PackedDeed[]): Promise<unknown>[] => {
+const lockAll = (line: Connection, deeds: readonly SerializedMutation[]): Promise<unknown>[] => {
   const accounts = deeds.flatMap((one) =>
     one.deed === "admit" || one.deed === "credit" || one.deed === "settle-debt" ? [one.accountSeq] : [],
   );
@@ -63,8 +63,8 @@ const lockAll = (line: Connection, deeds: readonly PackedDeed[]): Promise<unknow
 };
 
 /** Deeds in their order: neighbours of the hot way together, but never two of one generation; every other one alone. */
-const grouped = (deeds: readonly PackedDeed[], isAlone: boolean): PackedDeed[][] => {
-  const groups: PackedDeed[][] = [];
+const grouped = (deeds: readonly SerializedMutation[], isAlone: boolean): SerializedMutation[][] => {
+  const groups: SerializedMutation[][] = [];
   let seqs: Set<number> | undefined;
   for (const deed of deeds) {
     if (!isHot(deed) || isAlone || seqs === undefined || seqs.has(deed.seq)) groups.push([]);
@@ -81,10 +81,10 @@ const grouped = (deeds: readonly PackedDeed[], isAlone: boolean): PackedDeed[][]
  * constraint, or gives back what is owed (DebtInTheWay), takes the whole batch with it, which then has to be repeated so.
  */
 export const batchOf =
-  (deeds: readonly PackedDeed[], isAlone: boolean, parts: BatchParts): Work<DeedOutcome[]> =>
+  (deeds: readonly SerializedMutation[], isAlone: boolean, parts: BatchDeps): Work<MutationResult[]> =>
   async (line, begun) => {
     const groups = grouped(deeds, isAlone);
-    const outcomes: DeedOutcome[] = [];
+    const outcomes: MutationResult[] = [];
     // One of a batch that is repeated may open an account again.
     const isFrequent = !isAlone && deeds.every((deed) => isHot(deed) || FREQUENT.has(deed.deed));
     let sent: Promise<unknown>[] = isFrequent ? [] : [line.send(LOCK_OFFICE)];
@@ -109,34 +109,34 @@ export const batchOf =
 const hot = async (
   line: Connection,
   before: readonly Promise<unknown>[],
-  deeds: readonly HotDeed[],
-  parts: BatchParts,
+  deeds: readonly BatchedMutation[],
+  parts: BatchDeps,
   settlesDebts = false,
 ) => {
   const loading = load(line, deeds);
   loading.catch(() => undefined);
   await together(before);
   const loaded = await loading;
-  const { decide, writes } = openGroup(loaded, parts, settlesDebts);
+  const { decide, writes } = createBatchDecider(loaded, parts, settlesDebts);
   const outcomes = deeds.map(decide);
   return { outcomes, sent: sendWrites(line, writes), heads: loaded.heads };
 };
 
 /** Carries out one deed, and undoes what it has written where it is refused. */
-const alone = async (line: Connection, deed: PackedDeed, parts: BatchParts): Promise<DeedOutcome> => {
+const alone = async (line: Connection, deed: SerializedMutation, parts: BatchDeps): Promise<MutationResult> => {
   await line.script("SAVEPOINT deed");
   try {
     const outcome = isHot(deed) ? await hotAlone(line, deed, parts) : await carryOut(line, parts.other(deed));
     await line.script("RELEASE deed");
     return outcome;
   } catch (fault) {
-    if (!(fault instanceof DeedRefused) && !isOwn(fault)) throw fault;
+    if (!(fault instanceof MutationRejected) && !isOwn(fault)) throw fault;
     await line.script("ROLLBACK TO deed; RELEASE deed");
-    return { kind: "refused", reason: fault instanceof DeedRefused ? fault.message : faultText(fault) };
+    return { kind: "refused", reason: fault instanceof MutationRejected ? fault.message : faultText(fault) };
   }
 };
 
-const hotAlone = async (line: Connection, deed: HotDeed, parts: BatchParts): Promise<DeedOutcome> => {
+const hotAlone = async (line: Connection, deed: BatchedMutation, parts: BatchDeps): Promise<MutationResult> => {
   const { outcomes, sent, heads } = await hot(line, [], [deed], parts, true);
   await together(sent);
   const [outcome] = outcomes;

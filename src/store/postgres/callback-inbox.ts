@@ -24,7 +24,7 @@ const OWN = `SELECT h.seq, h.n, h.body FROM hint h JOIN generation g ON g.seq = 
   WHERE ${ownerOf("g")} = CAST(?1 AS bigint) OR (${IS_NOBODYS}) ORDER BY h.at_ms LIMIT ${AT_MOST}`;
 const DROP = "DELETE FROM hint WHERE seq = ?1 AND n = ?2 AND body IS NOT DISTINCT FROM ?3";
 
-export const openHints = (query: Query, epoch: number) => ({
+export const createCallbackInbox = (query: Query, epoch: number) => ({
   leaveHint: async ({ seq, n, body }: Hint): Promise<void> => {
     await query(LEAVE, seq, n, body !== null && (n <= 0 || body.length <= LONGEST_BODY) ? body : null);
   },

@@ -1,28 +1,28 @@
 // Opens a PostgreSQL database as one of the nodes that share it: deeds go out in transactions of this owner, reads over a pool.
 
-import { openNumbers } from "../../domain/ids.ts";
-import { Moved, ServerUnfit, WrongMode, WrongSchema } from "../errors.ts";
+import { createSequence } from "../../domain/ids.ts";
+import { ServerUnfit, StoreMigrated, WrongMode, WrongSchema } from "../errors.ts";
 import type { Migrated } from "../migration-report.ts";
-import { type Deed, type DeedOutcome, StoreUnknown } from "../mutations.ts";
+import { type Mutation, type MutationResult, StoreUnknown } from "../mutations.ts";
 import { readsThrough } from "../sql/reads.ts";
 import { packedBy } from "../sql/serialized-mutations.ts";
 import { claimDirectory } from "../sqlite/directory-lock.ts";
 import type { Mode, Store } from "../store.ts";
 import { batchOf } from "./batch.ts";
-import { openHints } from "./callback-inbox.ts";
-import { type Address, type Connection, connect, openPool, within } from "./connections.ts";
+import { createCallbackInbox } from "./callback-inbox.ts";
+import { type Address, type Connection, connect, createPool, within } from "./connections.ts";
 import { DebtInTheWay } from "./decide-batch.ts";
 import { faultText, isOwn } from "./errors.ts";
-import { openWriter } from "./fenced-transactions.ts";
+import { createFencedTransactions } from "./fenced-transactions.ts";
 import { readableJson } from "./flush-batch.ts";
-import { attend, claim, longestLookMs, type Opening, openOwner, openStreak, resign } from "./node-lease.ts";
-import { openNodeReads } from "./node-reads.ts";
+import { acquireLease, attend, claim, createRenewalStreak, longestLookMs, type Opening, resign } from "./node-lease.ts";
+import { createNodeReads } from "./node-reads.ts";
 import { ownerOf } from "./ownership.ts";
 import { noteFormer, readFormer } from "./previous-lease.ts";
 import { takeBurst } from "./rate-limit.ts";
-import { openElsewhere } from "./remote-generations.ts";
-import { awayOf, insistOnOwnServer } from "./server-requirements.ts";
-import { openOthers, USAGE_BEHIND } from "./shared-mutations.ts";
+import { createRemoteGenerations } from "./remote-generations.ts";
+import { insistOnOwnServer, unavailableError } from "./server-requirements.ts";
+import { createSharedMutations, USAGE_BEHIND } from "./shared-mutations.ts";
 import { POSTGRES } from "./sql-program.ts";
 import { ledgerSums } from "./totals.ts";
 import { verifyPostgres } from "./verify.ts";
@@ -59,22 +59,22 @@ const PATIENCE_MS = 30_000;
 const LONGEST_MS = 10_000;
 
 /** What waiting does not mend. */
-const UNFIT = [Moved, ServerUnfit, WrongMode, WrongSchema];
+const UNFIT = [StoreMigrated, ServerUnfit, WrongMode, WrongSchema];
 
 /** @throws DatabaseAway (../errors.ts), Moved, ServerUnfit, WrongMode, WrongSchema. */
 const openEpoch = async (
   address: Address,
-  as: Parameters<typeof openOwner>[1],
+  as: Parameters<typeof acquireLease>[1],
   leastVersion: number | undefined,
 ): Promise<Opening> => {
   let line: Connection | undefined;
   try {
     line = await connect(address);
     await insistOnOwnServer(line, address.url, leastVersion);
-    return await openOwner(line, as);
+    return await acquireLease(line, as);
   } catch (fault) {
     if (UNFIT.some((kind) => fault instanceof kind)) throw fault;
-    throw awayOf(address.url, "opened", fault);
+    throw unavailableError(address.url, "opened", fault);
   } finally {
     line?.close();
   }
@@ -100,7 +100,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   });
   if (migrated) options.migrated?.(migrated);
   if (home) noteFormer(home.dir, { epoch, openedAtMs: nowMs });
-  const postings = openNumbers(slot);
+  const postings = createSequence(slot);
   postings.continueAfter(newestPosting);
   let lastPosting = newestPosting;
   const newPosting = (): number => {
@@ -108,9 +108,9 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
     return lastPosting;
   };
   const longestMs = Math.min(LONGEST_MS, leaseMs);
-  const writer = openWriter({ address, epoch, longestMs, patienceMs: options.patienceMs ?? PATIENCE_MS, minds });
-  const pool = openPool(address, options.readers ?? READERS, options.longestReadMs ?? LONGEST_MS);
-  const others = openOthers(epoch, newPosting, () => lastPosting);
+  const writer = createFencedTransactions({ address, epoch, longestMs, patienceMs: options.patienceMs ?? PATIENCE_MS, minds });
+  const pool = createPool(address, options.readers ?? READERS, options.longestReadMs ?? LONGEST_MS);
+  const others = createSharedMutations(epoch, newPosting, () => lastPosting);
   const parts = { epoch, newPosting, minds, ...others };
   const reads = readsThrough(pool.query, POSTGRES, { owned: `${ownerOf("g")} = ${epoch}`, usageBehind: USAGE_BEHIND });
 
@@ -118,7 +118,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   let apartS = 0;
   /** Leases have a connection of their own: they are renewed while a transaction takes its time. */
   let line: Connection | undefined;
-  const streak = openStreak(leaseMs, () => performance.now());
+  const streak = createRenewalStreak(leaseMs, () => performance.now());
   const leasing = async <T>(work: (line: Connection) => Promise<T>): Promise<T> => {
     line ??= await connect(address);
     const mine = line;
@@ -131,7 +131,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
     }
   };
 
-  const commit = async (deeds: readonly Deed[]): Promise<DeedOutcome[]> => {
+  const commit = async (deeds: readonly Mutation[]): Promise<MutationResult[]> => {
     if (deeds.length === 0) return [];
     const packed = deeds.map(pack);
     try {
@@ -145,7 +145,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
 
   return {
     ...reads,
-    nodes: openNodeReads(pool.query),
+    nodes: createNodeReads(pool.query),
     verify: (nowMs, tell) => verifyPostgres(address, nowMs, tell),
     commit,
     node: {
@@ -172,9 +172,9 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
           return { value: await claim(open, epoch, limit), sent: [] };
         }),
       takeBurst: (accountSeq, second, most) => takeBurst(pool.query, accountSeq, second + apartS, most),
-      ...openHints(pool.query, epoch),
+      ...createCallbackInbox(pool.query, epoch),
       sums: () => ledgerSums(pool.query),
-      others: openElsewhere(pool.query, epoch),
+      others: createRemoteGenerations(pool.query, epoch),
     },
     close: async () => {
       writer.close();

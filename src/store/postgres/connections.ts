@@ -3,7 +3,7 @@ import { type ReservedSQL, SQL } from "bun";
 import { clientAddress } from "../../config/database-url.ts";
 import type { Query, Value } from "../sql/sql-program.ts";
 import { ConnectionLost, isEcho, isLost } from "./errors.ts";
-import { awayOf } from "./server-requirements.ts";
+import { unavailableError } from "./server-requirements.ts";
 
 export type Address = {
   url: string;
@@ -158,7 +158,7 @@ type Lines = { sql: SQL; waiting: Set<(fault: ConnectionLost) => void> };
  * @param longestMs a read that takes longer counts as lost, and all connections with it: a server that is gone without a word says nothing
  * on any of them. The other reads are sent again over new ones.
  */
-export const openPool = (address: Address, size: number, longestMs = LONGEST_READ_MS): Pool => {
+export const createPool = (address: Address, size: number, longestMs = LONGEST_READ_MS): Pool => {
   const openLines = (): Lines => ({ sql: open(address, size), waiting: new Set() });
   let lines = openLines();
   let isClosed = false;
@@ -192,7 +192,7 @@ export const openPool = (address: Address, size: number, longestMs = LONGEST_REA
         if (!isLost(fault)) throw fault;
         if (fault instanceof NotAnswered) givenUp += 1;
         const pause = givenUp < GIVEN_UP_AT_MOST ? PAUSES_MS[tries] : undefined;
-        if (pause === undefined || isClosed) throw awayOf(address.url, "read", fault);
+        if (pause === undefined || isClosed) throw unavailableError(address.url, "read", fault);
         await Bun.sleep(pause);
       }
   };

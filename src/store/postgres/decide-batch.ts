@@ -2,17 +2,17 @@
 import { dayOf } from "../../domain/calendar.ts";
 import { isSameRequest } from "../../domain/idempotency.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
-import type { AdmitOutcome, AttemptChange, DeedOutcome, StepOutcome } from "../mutations.ts";
+import type { AdmitResult, AttemptChange, MutationResult, TransitionResult } from "../mutations.ts";
 import { inTheWay } from "../sql/admission-rules.ts";
 import { expiryOf, shortageOf } from "../sql/key-policy.ts";
-import { chain, type Head, headAfter, type Move } from "../sql/ledger.ts";
-import { DeedRefused } from "../sql/mutation-rejected.ts";
+import { chain, type Head, headAfter, type Transfer } from "../sql/ledger.ts";
+import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { admittedRecord, type PackedAdmit, type PackedStep } from "../sql/serialized-mutations.ts";
-import { recordAfter, settlementMoves, snapshotFault } from "../sql/settlement.ts";
+import { recordAfter, settlementTransfers, snapshotFault } from "../sql/settlement.ts";
 import { emptyWrites, type Writes } from "./flush-batch.ts";
-import { attemptName, type HotDeed, keyName, type Loaded } from "./load-batch.ts";
+import { attemptName, type BatchedMutation, keyName, type Loaded } from "./load-batch.ts";
 
-export type GroupParts = {
+export type DecideBatchDeps = {
   /** Of this opening: it stands in every row that moves credits or tells of a step. */
   epoch: number;
   /** Numbers a posting. */
@@ -33,7 +33,7 @@ export class DebtInTheWay extends Error {
  * Decides deeds one after another; each sees what those before it have done. @param settlesDebts whoever asks settles, after the writes, what
  * an account of a step's owes. @throws DebtInTheWay where nobody would.
  */
-export const openGroup = (loaded: Loaded, { epoch, newPosting, minds }: GroupParts, settlesDebts: boolean) => {
+export const createBatchDecider = (loaded: Loaded, { epoch, newPosting, minds }: DecideBatchDeps, settlesDebts: boolean) => {
   const { heads, used, standings, attempts, bounds, spent } = loaded;
   const writes: Writes = emptyWrites();
 
@@ -53,17 +53,17 @@ export const openGroup = (loaded: Loaded, { epoch, newPosting, minds }: GroupPar
   const spentSince = (meterSeq: number, day: number): Credits =>
     (spent.get(meterSeq) ?? []).reduce((sum, one) => sum + (one.day >= day ? one.credits : 0), 0);
 
-  const known = (deed: PackedAdmit): AdmitOutcome | undefined => {
+  const known = (deed: PackedAdmit): AdmitResult | undefined => {
     const { accountSeq, idempotencyKey } = deed;
     const before = idempotencyKey === null ? undefined : used.get(keyName(accountSeq, idempotencyKey));
     if (!before) return undefined;
     return isSameRequest(before.request, deed) ? { kind: "replayed", record: before.record } : { kind: "idempotency_conflict" };
   };
 
-  const admit = (deed: PackedAdmit): AdmitOutcome => {
+  const admit = (deed: PackedAdmit): AdmitResult => {
     const { accountSeq, keySeq, createdAtMs, reservedCredits, idempotencyKey } = deed;
     const head = heads.get(accountSeq);
-    if (!head) throw new DeedRefused(`there is no account ${accountSeq}`);
+    if (!head) throw new MutationRejected(`there is no account ${accountSeq}`);
     const before = known(deed);
     if (before) return before;
     const bound = bounds.get(keySeq);
@@ -83,7 +83,7 @@ export const openGroup = (loaded: Loaded, { epoch, newPosting, minds }: GroupPar
     return { kind: "admitted", record };
   };
 
-  const post = (accountSeq: number, head: Head, move: Move): Head => {
+  const post = (accountSeq: number, head: Head, move: Transfer): Head => {
     const chained = chain(head, move);
     const seq = newPosting();
     writes.postings.push({ seq, accountSeq, previous: head.chainEnd, link: chained.link, hash: chained.hash, epoch });
@@ -97,25 +97,25 @@ export const openGroup = (loaded: Loaded, { epoch, newPosting, minds }: GroupPar
     const prices = new Map<number, Credits>();
     const priceOf = (n: number): Credits => {
       const price = prices.get(n) ?? attempts.get(attemptName(seq, n))?.priceCredits;
-      if (price === undefined) throw new DeedRefused(`generation ${seq} has no attempt ${n}`);
+      if (price === undefined) throw new MutationRejected(`generation ${seq} has no attempt ${n}`);
       return price;
     };
     for (const { n, begin, ...rest } of attemptChanges) {
       if (begin) prices.set(n, begin.priceCredits);
-      else if (Object.keys(rest).length === 0) throw new DeedRefused(`the change of attempt ${n} changes nothing`);
+      else if (Object.keys(rest).length === 0) throw new MutationRejected(`the change of attempt ${n} changes nothing`);
       priceOf(n);
     }
     if (settlement?.kind !== "capture") return;
     const price = priceOf(settlement.n);
     if (price !== settlement.credits)
-      throw new DeedRefused(`attempt ${settlement.n} was quoted ${price} credits and the capture is ${settlement.credits}`);
+      throw new MutationRejected(`attempt ${settlement.n} was quoted ${price} credits and the capture is ${settlement.credits}`);
   };
 
   const end = (deed: PackedStep, record: GenerationRecord, meter: { seq: number; fromDay: number } | null): void => {
     const { settlement, seq, atMs } = deed;
     let head = heads.get(record.accountSeq);
     if (!settlement || !head) return;
-    for (const move of settlementMoves(record, settlement, atMs)) head = post(record.accountSeq, head, move);
+    for (const move of settlementTransfers(record, settlement, atMs)) head = post(record.accountSeq, head, move);
     if (settlement.kind === "capture" && attempts.get(attemptName(seq, settlement.n))?.isDelivered !== true) {
       const isToldDelivered = deed.attemptChanges.some(({ n, state }) => n === settlement.n && state === "delivered");
       const change: AttemptChange = { n: settlement.n, state: "delivered", watchUntilMs: null, endedAtMs: atMs };
@@ -127,16 +127,16 @@ export const openGroup = (loaded: Loaded, { epoch, newPosting, minds }: GroupPar
     if (meter && back > 0 && day >= meter.fromDay) spend(meter.seq, day, -back);
   };
 
-  const step = (deed: PackedStep): StepOutcome => {
+  const step = (deed: PackedStep): TransitionResult => {
     const { seq, version } = deed;
     const standing = standings.get(seq);
     if (!standing || standing.record.completedAtMs !== null || standing.version !== version - 1) return { kind: "stale" };
     if (minds && standing.epoch !== epoch) return { kind: "stale" };
     const fault = snapshotFault(deed);
-    if (fault !== undefined) throw new DeedRefused(fault);
+    if (fault !== undefined) throw new MutationRejected(fault);
     insistOnAttempts(deed);
     const head = deed.settlement && heads.get(standing.record.accountSeq);
-    if (deed.settlement && !head) throw new DeedRefused(`there is no account ${standing.record.accountSeq}`);
+    if (deed.settlement && !head) throw new MutationRejected(`there is no account ${standing.record.accountSeq}`);
     if (head && head.owedCredits > 0 && !settlesDebts) throw new DebtInTheWay();
     const record = recordAfter(standing.record, deed);
     writes.journal.push({ seq, version, atMs: deed.atMs, epoch, stateAfter: deed.stateAfter, eventJson: deed.eventJson });
@@ -150,12 +150,12 @@ export const openGroup = (loaded: Loaded, { epoch, newPosting, minds }: GroupPar
     return { kind: "stepped", record };
   };
 
-  const decide = (deed: HotDeed): DeedOutcome => {
+  const decide = (deed: BatchedMutation): MutationResult => {
     try {
       return deed.deed === "admit" ? admit(deed) : step(deed);
     } catch (fault) {
       // Nothing of it was noted yet: what can be refused is refused before.
-      if (fault instanceof DeedRefused) return { kind: "refused", reason: fault.message };
+      if (fault instanceof MutationRejected) return { kind: "refused", reason: fault.message };
       throw fault;
     }
   };

@@ -23,7 +23,7 @@ export type Writer = {
   close(): void;
 };
 
-export type WriterParts = {
+export type FencedTransactionsDeps = {
   address: Address;
   epoch: number;
   /** A transaction that takes longer is given up: its connection is closed. */
@@ -40,7 +40,7 @@ const LONGEST_PAUSE_MS = 1000;
 /** Told by the count of the owner's transactions, which each of them raises by one. */
 type Verdict = "committed" | "undone";
 
-export const openWriter = ({ address, epoch, longestMs, patienceMs, minds }: WriterParts): Writer => {
+export const createFencedTransactions = ({ address, epoch, longestMs, patienceMs, minds }: FencedTransactionsDeps): Writer => {
   let connection: Connection | undefined;
   let batch = 0;
   let isClosed = false;

@@ -1,6 +1,6 @@
 // The writes of a group, and how they are sent: table by table, in the order in which rows rest on each other.
 
-import type { AttemptState, Credits, GenerationRecord, PinAsked, PinnedCopy } from "../../domain/types.ts";
+import type { AttemptState, Credits, GenerationRecord, PinnedCopy, PinRequest } from "../../domain/types.ts";
 import type { AttemptChange, Settlement } from "../mutations.ts";
 import type { Chained, Head, Link } from "../sql/ledger.ts";
 import type { PackedAdmit, PackedStep } from "../sql/serialized-mutations.ts";
@@ -17,12 +17,12 @@ import {
   INSERT_POSTINGS,
   INSERT_REQUESTS,
   INSERT_SNAPSHOTS,
-  MOVE_GENERATIONS,
   PIN_INPUTS,
   SPEND,
   TAKE_BACK,
   UPDATE_ATTEMPTS,
   UPDATE_BALANCES,
+  UPDATE_GENERATIONS,
   UPDATE_SNAPSHOTS,
 } from "./statements.ts";
 
@@ -31,7 +31,7 @@ export type Writes = {
   journal: { seq: number; version: number; atMs: number; epoch: number; stateAfter: string; eventJson: string }[];
   attempts: { seq: number; change: AttemptChange; atMs: number }[];
   postings: { seq: number; accountSeq: number; previous: number | null; link: Link; hash: string; epoch: number }[];
-  pins: { seq: number; pin: PinAsked }[];
+  pins: { seq: number; pin: PinRequest }[];
   pinned: { seq: number; copy: PinnedCopy; atMs: number }[];
   /** What has ended, and what only went on. */
   ended: { record: GenerationRecord; settlement: Settlement }[];
@@ -204,7 +204,7 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
     ...send(INSERT_POSTINGS, posted(writes)),
     ...send(END_GENERATIONS, ended(writes)),
     ...send(
-      MOVE_GENERATIONS,
+      UPDATE_GENERATIONS,
       moved.map(({ seq, status, message, attempts: tried }) => ({ seq, status, message, attempts: tried })),
     ),
     ...send(UPDATE_BALANCES, balanced(writes)),

@@ -1,7 +1,7 @@
 // How a deed that is not on the fast way moves credits: the balance is locked before it is read.
 
-import { type AskedMoney, chain, headAfter } from "../sql/ledger.ts";
-import { DeedRefused } from "../sql/mutation-rejected.ts";
+import { chain, headAfter, type RequestedTransfer } from "../sql/ledger.ts";
+import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { all, change, first } from "../sql/sql-program.ts";
 import { type HeadRow, SELECT_HEAD, toHead } from "./lock-balances.ts";
 
@@ -14,7 +14,7 @@ const MOVE_BALANCE = `UPDATE balance SET available_credits = ?2, held_credits = 
 const OWE = "UPDATE balance SET owed_credits = owed_credits + ?2 WHERE account_seq = ?1";
 
 /** @param newPosting numbers a posting. */
-export const openMoney = (epoch: number, newPosting: () => number): AskedMoney => ({
+export const createLedger = (epoch: number, newPosting: () => number): RequestedTransfer => ({
   head: function* (accountSeq) {
     yield* all(LOCK, accountSeq);
     const row = yield* first<HeadRow>(SELECT_HEAD, accountSeq);
@@ -27,7 +27,7 @@ export const openMoney = (epoch: number, newPosting: () => number): AskedMoney =
     const seq = after.chainEnd ?? 0;
     const { availableAfter, heldAfter } = link;
     if (availableAfter < 0 || heldAfter < 0)
-      throw new DeedRefused(`the balance does not cover the ${move.kind} of ${move.credits} credits`);
+      throw new MutationRejected(`the balance does not cover the ${move.kind} of ${move.credits} credits`);
     yield* change(
       ...[INSERT_POSTING, seq, accountSeq, link.chainSeq, head.chainEnd, link.kind, link.credits, link.from, link.to],
       ...[link.generationSeq, link.attemptN, availableAfter, heldAfter, link.atMs, epoch, hash, link.note],
@@ -43,7 +43,7 @@ export const openMoney = (epoch: number, newPosting: () => number): AskedMoney =
       link.chainSeq,
       seq,
     );
-    if (moved === 0) throw new DeedRefused("the balance is not what it was taken for");
+    if (moved === 0) throw new MutationRejected("the balance is not what it was taken for");
     return { head: after, seq };
   },
   owe: function* (accountSeq, _, credits) {

@@ -1,6 +1,6 @@
 // Reads what the deeds of a group rest on, in one journey: balances, which it locks, keys used before, generations, attempts, limits.
 import { dayOf, windowFrom } from "../../domain/calendar.ts";
-import type { KeptRequest } from "../../domain/idempotency.ts";
+import type { FingerprintedRequest } from "../../domain/idempotency.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
 import { BOUNDS, type Bound, type BoundRow, toBound } from "../sql/key-policy.ts";
 import type { Head } from "../sql/ledger.ts";
@@ -11,10 +11,10 @@ import { type HeadRow, LOCK_BALANCES, SELECT_HEADS, toHead } from "./lock-balanc
 import { ownerOf } from "./ownership.ts";
 import { integers, rowsOf } from "./parameters.ts";
 
-export type HotDeed = PackedAdmit | PackedStep;
+export type BatchedMutation = PackedAdmit | PackedStep;
 
 /** A generation as it stands: its record, the version of its last step, whose it is, and the meter of its key. */
-export type Standing = {
+export type LoadedBatch = {
   record: GenerationRecord;
   version: number;
   epoch: number;
@@ -26,8 +26,8 @@ export type StoredAttempt = { priceCredits: Credits; isDelivered: boolean };
 export type Loaded = {
   heads: Map<number, Head>;
   /** By account and key. */
-  used: Map<string, { record: GenerationRecord; request: KeptRequest }>;
-  standings: Map<number, Standing>;
+  used: Map<string, { record: GenerationRecord; request: FingerprintedRequest }>;
+  standings: Map<number, LoadedBatch>;
   /** By generation and number. */
   attempts: Map<string, StoredAttempt>;
   bounds: Map<number, Bound>;
@@ -38,7 +38,7 @@ export type Loaded = {
 export const keyName = (accountSeq: number, key: string): string => `${accountSeq} ${key}`;
 export const attemptName = (seq: number, n: number): string => `${seq} ${n}`;
 
-type UsedRow = RecordRow & KeptRequest & { idempotency_key: string };
+type UsedRow = RecordRow & FingerprintedRequest & { idempotency_key: string };
 type StandingRow = RecordRow & { version: number | null; epoch: number; meter_seq: number | null; from_day: number | null };
 
 const SELECT_USED = `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint, g.idempotency_key FROM ${rowsOf("?1", { account: "bigint", key: "text" }, "x")}
@@ -60,7 +60,7 @@ const unless = <Row>(isNone: boolean, send: () => Promise<Sent<Row>>): Promise<S
  * numbers, by every node: none waits for another that waits for it. Each statement sees what was committed before it began, and a lock
  * comes first: nothing that is read of an account is older.
  */
-export const load = async (connection: Connection, deeds: readonly HotDeed[]): Promise<Loaded> => {
+export const load = async (connection: Connection, deeds: readonly BatchedMutation[]): Promise<Loaded> => {
   const admits = deeds.filter((deed) => deed.deed === "admit");
   const steps = deeds.filter((deed) => deed.deed === "step");
   const accounts = integers.of(admits.map(({ accountSeq }) => accountSeq));

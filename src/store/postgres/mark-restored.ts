@@ -1,16 +1,16 @@
 // Marks a database that something brought back, a restore or a standby that was behind, as an old state of itself, while no node is alive.
 
 import { type NodeRow, nodeName } from "../cluster-port.ts";
-import { DatabaseAway, Moved, WrongSchema } from "../errors.ts";
+import { DatabaseUnavailable, StoreMigrated, WrongSchema } from "../errors.ts";
 import { markingRestored } from "../sql/mark-restored.ts";
 import { recoveryReads } from "../sql/queries/recovery.ts";
 import type { Query } from "../sql/sql-program.ts";
 import { type Address, type Connection, connect } from "./connections.ts";
 import { NO_TABLE, stateOf } from "./errors.ts";
 import { insistOnKnown, LOCK_OPENING, STEPS_RUN, type StepRun } from "./migrate.ts";
-import { insistOnWhole } from "./migration-marker.ts";
+import { requireComplete } from "./migration-marker.ts";
 import { endAllDead } from "./node-lease.ts";
-import { awayOf } from "./server-requirements.ts";
+import { unavailableError } from "./server-requirements.ts";
 import { carryOut, POSTGRES } from "./sql-program.ts";
 
 /** A node that keeps a database from being adopted. */
@@ -26,7 +26,7 @@ type LeaseRow = Pick<NodeRow, "epoch" | "slot" | "host" | "pid"> & { leaseEndsIn
 const adoptIn = async (line: Connection, nowMs: number): Promise<Adoption> => {
   const { rows: steps } = await line.send<StepRun>(STEPS_RUN);
   insistOnKnown(steps);
-  await insistOnWhole(line);
+  await requireComplete(line);
   // One that only stands still must not go on afterwards with what it remembers.
   await endAllDead(line);
   const { rows } = await line.send<LeaseRow>(LEASES);
@@ -53,9 +53,9 @@ export const adoptDatabase = async (address: Address, nowMs: number): Promise<Ad
     await line.script(adoption.kind === "adopted" ? "COMMIT" : "ROLLBACK");
     return adoption;
   } catch (fault) {
-    if (fault instanceof Moved || fault instanceof WrongSchema) throw fault;
-    if (stateOf(fault) !== NO_TABLE) throw awayOf(address.url, "adopted", fault);
-    throw new DatabaseAway(
+    if (fault instanceof StoreMigrated || fault instanceof WrongSchema) throw fault;
+    if (stateOf(fault) !== NO_TABLE) throw unavailableError(address.url, "adopted", fault);
+    throw new DatabaseUnavailable(
       "the database of GENROUTER_STORE__URL has nothing of a service in it: adopt it when it has been brought back",
     );
   } finally {

@@ -9,7 +9,7 @@ import type { Migrated } from "../migration-report.ts";
 import type { Mode } from "../store.ts";
 import { type Connection, together } from "./connections.ts";
 import { LOCK_OPENING, migrate } from "./migrate.ts";
-import { insistOnWhole } from "./migration-marker.ts";
+import { requireComplete } from "./migration-marker.ts";
 import { ownerOf } from "./ownership.ts";
 
 /** An opening: its number, its share of the row numbers, and the newest numbers that there are. */
@@ -23,14 +23,14 @@ export type Opening = {
 };
 
 /** Who opened before in the same directory: its number, and when it did. */
-export type FormerOwner = { epoch: number; openedAtMs: number };
+export type PreviousLease = { epoch: number; openedAtMs: number };
 
 /** `isVisit`: a command that is here for a moment, and no node of the service. */
 export type OpeningOptions = {
   mode: Mode | undefined;
   nowMs: number;
   leaseMs: number;
-  former?: FormerOwner | undefined;
+  former?: PreviousLease | undefined;
   isVisit?: boolean | undefined;
 };
 
@@ -70,13 +70,13 @@ const FREE_SLOT = `SELECT min(s.slot) AS slot FROM generate_series(0, ${SLOTS - 
  * Makes a database ready and opens an epoch in it, in one transaction: schema, mode, secret, the row of the owner and its lease.
  * @throws Moved, WrongMode, WrongSchema.
  */
-export const openOwner = async (
+export const acquireLease = async (
   line: Connection,
   { mode, nowMs, leaseMs, former, isVisit = false }: OpeningOptions,
 ): Promise<Opening> => {
   await line.script("BEGIN; SET LOCAL lock_timeout = '60s'");
   await line.send(LOCK_OPENING);
-  await insistOnWhole(line);
+  await requireComplete(line);
   const migrated = await migrate(line, nowMs);
   const put = "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT DO NOTHING";
   await line.send(put, "mode", mode ?? "live");
@@ -147,7 +147,7 @@ const GAP_PART = 1 / 2;
 const STREAK_PART = 1 / 3;
 
 /** @param monoMs time that passes also while this process is stopped. A streak begins with the opening. */
-export const openStreak = (leaseMs: number, monoMs: () => number): Streak => {
+export const createRenewalStreak = (leaseMs: number, monoMs: () => number): Streak => {
   let sinceMs = monoMs();
   let lastMs = sinceMs;
   const isBroken = () => monoMs() - lastMs > leaseMs * GAP_PART;

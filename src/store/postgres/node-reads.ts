@@ -23,7 +23,7 @@ const NAMES = `SELECT epoch, slot, host FROM owner WHERE epoch = ANY(${integers(
 
 type Row = Omit<NodeRow, "queued" | "running" | "tookOver" | "takenOver" | "isVisit"> & { isVisit: number };
 
-export const openNodeReads = (query: Query): NodeReads => ({
+export const createNodeReads = (query: Query): NodeReads => ({
   list: async (ended, { visits = false } = {}) => {
     const [newest] = await query<{ seq: number | null }>("SELECT max(seq) AS seq FROM generation");
     const fromSeq = generationSeqAt(msOfGenerationSeq(newest?.seq ?? 0) - WEEK_MS);

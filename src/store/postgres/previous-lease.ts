@@ -4,7 +4,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import type { FormerOwner } from "./node-lease.ts";
+import type { PreviousLease } from "./node-lease.ts";
 
 const FILE = "node.json";
 const Former = Type.Object({
@@ -13,7 +13,7 @@ const Former = Type.Object({
   /** Since when it could not reach the store; absent: it could. */
   awaySinceMs: Type.Optional(Type.Integer({ minimum: 0 })),
 });
-export type Former = FormerOwner & { awaySinceMs?: number };
+export type Former = PreviousLease & { awaySinceMs?: number };
 
 /** Undefined where nobody was, or what was noted cannot be read: then the lease is waited for. */
 export const readFormer = (dir: string): Former | undefined => {

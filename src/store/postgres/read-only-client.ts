@@ -1,12 +1,12 @@
 // Reads a shared database without being one of its nodes: for commands that look, while nodes run or not.
-import { DatabaseAway, DatabaseEmpty, WrongSchema } from "../errors.ts";
+import { DatabaseEmpty, DatabaseUnavailable, WrongSchema } from "../errors.ts";
 import { readsThrough } from "../sql/reads.ts";
 import type { LedgerSums, StoreReads } from "../store.ts";
-import { type Address, openPool } from "./connections.ts";
+import { type Address, createPool } from "./connections.ts";
 import { NO_TABLE, stateOf } from "./errors.ts";
 import { insistOnKnown, STEPS_RUN, type StepRun } from "./migrate.ts";
-import { openNodeReads } from "./node-reads.ts";
-import { awayOf } from "./server-requirements.ts";
+import { createNodeReads } from "./node-reads.ts";
+import { unavailableError } from "./server-requirements.ts";
 import { USAGE_BEHIND } from "./shared-mutations.ts";
 import { POSTGRES } from "./sql-program.ts";
 import { ledgerSums } from "./totals.ts";
@@ -23,7 +23,7 @@ const READERS = 2;
 
 /** @throws DatabaseAway it cannot be reached, or nothing of a service is in it. @throws WrongSchema it is of another release. */
 export const openPostgresReads = async (address: Address): Promise<Reading> => {
-  const pool = openPool(address, READERS);
+  const pool = createPool(address, READERS);
   try {
     const { version, newest } = insistOnKnown(await pool.query<StepRun>(STEPS_RUN));
     if (version < newest)
@@ -32,15 +32,15 @@ export const openPostgresReads = async (address: Address): Promise<Reading> => {
       );
   } catch (fault) {
     await pool.close();
-    if (fault instanceof WrongSchema || fault instanceof DatabaseAway) throw fault;
-    if (stateOf(fault) !== NO_TABLE) throw awayOf(address.url, "read", fault);
+    if (fault instanceof WrongSchema || fault instanceof DatabaseUnavailable) throw fault;
+    if (stateOf(fault) !== NO_TABLE) throw unavailableError(address.url, "read", fault);
     throw new DatabaseEmpty(
       "the database of GENROUTER_STORE__URL has nothing of a service in it yet: start one, or move one there (genrouter migrate-store)",
     );
   }
   return {
     ...readsThrough(pool.query, POSTGRES, { usageBehind: USAGE_BEHIND }),
-    nodes: openNodeReads(pool.query),
+    nodes: createNodeReads(pool.query),
     verify: (nowMs, tell) => verifyPostgres(address, nowMs, tell),
     isServed: async () => (await pool.query("SELECT 1 AS alive FROM lease WHERE ends_at_ms >= now_ms() LIMIT 1")).length > 0,
     sums: () => ledgerSums(pool.query),

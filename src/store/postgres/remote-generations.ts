@@ -41,7 +41,7 @@ type LineRow = Omit<WrittenLine, "event" | "request"> & { event: string; request
 type StandingRow = RecordRow & { epoch: number; version: number; snapshot: string | null; waitEndsAtMs: number; routes: string };
 
 /** @param epoch of this node, whose own generations are not among them. */
-export const openElsewhere = (query: Query, epoch: number): Others => ({
+export const createRemoteGenerations = (query: Query, epoch: number): Others => ({
   written: () => query<{ epoch: number; batch: number }>(WRITTEN, epoch),
   open: (afterSeq, limit) => query<Elsewhere>(OPEN, epoch, afterSeq, limit),
   ended: (fromSeq, limit) => query<{ seq: number; accountSeq: number }>(ENDED, epoch, fromSeq, limit),

@@ -1,5 +1,5 @@
 // What a PostgreSQL server has to be, and how a fault of one is told: where it is, what it said, and which setting helps.
-import { DatabaseAway, ServerUnfit } from "../errors.ts";
+import { DatabaseUnavailable, ServerUnfit } from "../errors.ts";
 import type { Connection } from "./connections.ts";
 import { faultText, stateOf } from "./errors.ts";
 
@@ -22,11 +22,14 @@ const hintOf = (fault: unknown): string =>
 const REFUSES = /^(28|3D|42)/;
 
 /** @param what it cannot be: opened, read, adopted */
-export const awayOf = (url: string, what: string, fault: unknown): DatabaseAway =>
-  new DatabaseAway(`the database of GENROUTER_STORE__URL${hostOf(url)} cannot be ${what}: ${faultText(fault)}${hintOf(fault)}`, {
-    isRefusal: REFUSES.test(stateOf(fault)),
-    ...(fault instanceof Error ? { cause: fault } : {}),
-  });
+export const unavailableError = (url: string, what: string, fault: unknown): DatabaseUnavailable =>
+  new DatabaseUnavailable(
+    `the database of GENROUTER_STORE__URL${hostOf(url)} cannot be ${what}: ${faultText(fault)}${hintOf(fault)}`,
+    {
+      isRefusal: REFUSES.test(stateOf(fault)),
+      ...(fault instanceof Error ? { cause: fault } : {}),
+    },
+  );
 
 const LOOK =
   "SELECT current_setting('server_encoding') AS encoding, CAST(current_setting('server_version_num') AS int) AS version";

@@ -1,16 +1,16 @@
 // The deeds that all drivers share, with what this one brings for them: balances that are locked first, and a mark of usage for each owner.
 
-import type { AttemptChange, DeedOutcome, OfficeDeed, OfficeOutcome, RollUpUsageDeed } from "../mutations.ts";
-import { isPurchaseDeed, type PurchaseDeed } from "../purchase-mutations.ts";
-import { prepareOffice } from "../sql/admin-mutations.ts";
+import type { AdminMutation, AdminResult, AttemptChange, MutationResult, RollUpUsage } from "../mutations.ts";
+import { isPurchaseMutation, type PurchaseMutation } from "../purchase-mutations.ts";
+import { prepareAdminMutations } from "../sql/admin-mutations.ts";
 import { prepareCredit } from "../sql/balance-adjustments.ts";
-import { DeedRefused } from "../sql/mutation-rejected.ts";
+import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { preparePurchases } from "../sql/purchases.ts";
 import { prepareReversals } from "../sql/reversals.ts";
-import { type Asking, all, change, first } from "../sql/sql-program.ts";
+import { all, change, first, type SqlProgram } from "../sql/sql-program.ts";
 import { prepareUsage } from "../sql/usage.ts";
 import { changedAttempts } from "./flush-batch.ts";
-import { openMoney } from "./ledger.ts";
+import { createLedger } from "./ledger.ts";
 import { POSTGRES } from "./sql-program.ts";
 import { UPDATE_ATTEMPTS } from "./statements.ts";
 
@@ -35,7 +35,7 @@ const usageOf = (epoch: number) =>
 /** Adds up this owner's postings, and then those of one that has ended. @param passed up to which number its postings are written. */
 const prepareRollUp = (epoch: number, passed: () => number) => {
   const own = usageOf(epoch);
-  return function* (deed: RollUpUsageDeed): Asking<OfficeOutcome> {
+  return function* (deed: RollUpUsage): SqlProgram<AdminResult> {
     const before = passed();
     const told = yield* own(deed);
     const upTo = told.kind === "done" ? (told.seq ?? 0) : 0;
@@ -57,17 +57,17 @@ const prepareRollUp = (epoch: number, passed: () => number) => {
   };
 };
 
-const changeAttempt = function* (seq: number, attempt: AttemptChange, atMs: number): Asking<void> {
+const changeAttempt = function* (seq: number, attempt: AttemptChange, atMs: number): SqlProgram<void> {
   const rows = changedAttempts([{ seq, change: attempt, atMs }]);
-  if (rows.length === 0) throw new DeedRefused(`the change of attempt ${attempt.n} changes nothing`);
+  if (rows.length === 0) throw new MutationRejected(`the change of attempt ${attempt.n} changes nothing`);
   yield* all(UPDATE_ATTEMPTS, JSON.stringify(rows), rows.length);
 };
 
-export const openOthers = (epoch: number, newPosting: () => number, passed: () => number) => {
-  const crediting = prepareCredit(openMoney(epoch, newPosting));
+export const createSharedMutations = (epoch: number, newPosting: () => number, passed: () => number) => {
+  const crediting = prepareCredit(createLedger(epoch, newPosting));
   const reversals = prepareReversals(POSTGRES, crediting);
   const purchases = preparePurchases(POSTGRES, crediting, reversals);
-  const office = prepareOffice({
+  const office = prepareAdminMutations({
     ...{ dialect: POSTGRES, crediting, reversals, changeAttempt },
     rollUpUsage: prepareRollUp(epoch, passed),
     notAddedUp: NOT_ADDED_UP,
@@ -75,7 +75,8 @@ export const openOthers = (epoch: number, newPosting: () => number, passed: () =
     keysChanged: () => undefined,
   });
   return {
-    other: (deed: OfficeDeed | PurchaseDeed): Asking<DeedOutcome> => (isPurchaseDeed(deed) ? purchases(deed) : office(deed)),
+    other: (deed: AdminMutation | PurchaseMutation): SqlProgram<MutationResult> =>
+      isPurchaseMutation(deed) ? purchases(deed) : office(deed),
     /** Takes what an account owes out of what it has available. @returns how much that was. */
     settleDebt: crediting.settle,
   };

@@ -1,7 +1,7 @@
 // PostgreSQL's own words, and how what asks one statement after another is carried out over a connection.
 
 import type { Dialect } from "../sql/dialect.ts";
-import type { Answer, Asking } from "../sql/sql-program.ts";
+import type { Answer, SqlProgram } from "../sql/sql-program.ts";
 import type { Connection } from "./connections.ts";
 
 export const POSTGRES: Dialect = {
@@ -15,7 +15,7 @@ export const POSTGRES: Dialect = {
 };
 
 /** Carries out work inside the transaction that is open on a connection. */
-export const carryOut = async <T>(connection: Connection, asking: Asking<T>): Promise<T> => {
+export const carryOut = async <T>(connection: Connection, asking: SqlProgram<T>): Promise<T> => {
   let step = asking.next();
   while (!step.done) {
     const { sql, values } = step.value;

@@ -132,7 +132,7 @@ export const END_GENERATIONS = insisting(
   )} WHERE g.seq = x.seq AND g.completed_at_ms IS NULL`,
   "a generation has ended before",
 );
-export const MOVE_GENERATIONS = insisting(
+export const UPDATE_GENERATIONS = insisting(
   `UPDATE generation g SET status = x.status, message = x.message, attempts = x.attempts
   FROM ${rowsOf("?1", { seq: "bigint", status: "text", message: "text", attempts: "bigint" }, "x")}
   WHERE g.seq = x.seq AND g.completed_at_ms IS NULL`,

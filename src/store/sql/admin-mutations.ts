@@ -1,36 +1,29 @@
 // The deeds of the office: accounts, keys, credits, and the marks that are set beside a generation's life.
-import type {
-  AttemptChange,
-  CreateAccountDeed,
-  OfficeDeed,
-  OfficeOutcome,
-  RollUpUsageDeed,
-  SetAccountDeed,
-} from "../mutations.ts";
-import { auditOffice } from "./audit.ts";
+import type { AdminMutation, AdminResult, AttemptChange, CreateAccount, RollUpUsage, UpdateAccount } from "../mutations.ts";
+import { auditAdmin } from "./audit.ts";
 import type { Crediting } from "./balance-adjustments.ts";
 import type { Dialect } from "./dialect.ts";
 import { prepareKeys } from "./keys.ts";
 import { settlingRestored } from "./mark-restored.ts";
-import { DeedRefused } from "./mutation-rejected.ts";
+import { MutationRejected } from "./mutation-rejected.ts";
 import type { Reversals } from "./reversals.ts";
-import { type Asking, change, first, insert } from "./sql-program.ts";
+import { change, first, insert, type SqlProgram } from "./sql-program.ts";
 import { preparePeople } from "./user-mutations.ts";
 
 /** What a driver brings for the deeds of the office. */
-export type OfficeParts = {
+export type AdminMutationsDeps = {
   dialect: Dialect;
   crediting: Crediting;
   reversals: Pick<Reversals, "decide">;
-  changeAttempt(seq: number, change: AttemptChange, atMs: number): Asking<void>;
-  rollUpUsage(deed: RollUpUsageDeed): Asking<OfficeOutcome>;
+  changeAttempt(seq: number, change: AttemptChange, atMs: number): SqlProgram<void>;
+  rollUpUsage(deed: RollUpUsage): SqlProgram<AdminResult>;
   /** A condition on `posting p`: that usage was not rolled up to it yet. */
   notAddedUp: string;
   /** What is known of the terms of keys is about to be other than before. */
   keysChanged(): void;
 };
 
-const DONE: OfficeOutcome = { kind: "done" };
+const DONE: AdminResult = { kind: "done" };
 
 const UPDATE_ACCOUNT = `UPDATE account SET paused = coalesce(?2, paused),
     burst_per_s = CASE WHEN ?3 = 1 THEN ?4 ELSE burst_per_s END,
@@ -48,18 +41,18 @@ const DROP_PINS = "UPDATE pinned_input SET removed_at_ms = ?2 WHERE seq = ?1 AND
 const NOTE_RECOVERY = "INSERT INTO meta VALUES ('recovery', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
 /** @throws DeedRefused where a row that must be there is not. */
-const changed = function* (changing: Asking<number>, otherwise: string): Asking<OfficeOutcome> {
-  if ((yield* changing) === 0) throw new DeedRefused(otherwise);
+const changed = function* (changing: SqlProgram<number>, otherwise: string): SqlProgram<AdminResult> {
+  if ((yield* changing) === 0) throw new MutationRejected(otherwise);
   return DONE;
 };
 
-const makeAccount = function* ({ id, name, atMs }: Omit<CreateAccountDeed, "deed">): Asking<number> {
+const makeAccount = function* ({ id, name, atMs }: Omit<CreateAccount, "deed">): SqlProgram<number> {
   const seq = yield* insert("INSERT INTO account (id, name, created_at_ms) VALUES (?1, ?2, ?3) RETURNING seq", id, name, atMs);
   yield* change("INSERT INTO balance (account_seq) VALUES (?1)", seq);
   return seq;
 };
 
-const setAccount = ({ accountSeq, paused, burstPerS, inProgressLimit }: SetAccountDeed): Asking<number> =>
+const setAccount = ({ accountSeq, paused, burstPerS, inProgressLimit }: UpdateAccount): SqlProgram<number> =>
   change(
     UPDATE_ACCOUNT,
     accountSeq,
@@ -70,23 +63,23 @@ const setAccount = ({ accountSeq, paused, burstPerS, inProgressLimit }: SetAccou
     inProgressLimit ?? null,
   );
 
-export const prepareOffice = (parts: OfficeParts) => {
+export const prepareAdminMutations = (parts: AdminMutationsDeps) => {
   const { crediting } = parts;
   const keys = prepareKeys(parts.dialect, parts.notAddedUp, parts.keysChanged);
   const people = preparePeople(makeAccount);
 
-  const carryOut = function* (deed: OfficeDeed): Asking<OfficeOutcome> {
+  const carryOut = function* (deed: AdminMutation): SqlProgram<AdminResult> {
     switch (deed.deed) {
       case "mark-attempt": {
         const generation = yield* first<{ at: number | null }>(COMPLETED, deed.seq);
         if (deed.change.begin || typeof generation?.at !== "number")
-          throw new DeedRefused("only attempts of a generation that has ended are marked; others change with a step");
+          throw new MutationRejected("only attempts of a generation that has ended are marked; others change with a step");
         yield* parts.changeAttempt(deed.seq, deed.change, deed.atMs);
         return DONE;
       }
       case "decide-generation": {
         const found = yield* first<{ at: number | null }>(COMPLETED, deed.seq);
-        if (found?.at !== null) throw new DeedRefused("only a generation that has not ended is decided");
+        if (found?.at !== null) throw new MutationRejected("only a generation that has not ended is decided");
         return DONE;
       }
       case "credit": {
@@ -153,9 +146,9 @@ export const prepareOffice = (parts: OfficeParts) => {
         return yield* people(deed, deed.by);
     }
   };
-  return function* (deed: OfficeDeed): Asking<OfficeOutcome> {
+  return function* (deed: AdminMutation): SqlProgram<AdminResult> {
     const outcome = yield* carryOut(deed);
-    if (deed.by) yield* auditOffice(deed, deed.by, outcome);
+    if (deed.by) yield* auditAdmin(deed, deed.by, outcome);
     return outcome;
   };
 };

@@ -1,14 +1,14 @@
 // What stands in the way of a submission, in the order of rank; a key that was used before outranks all of it.
-import type { AdmitDeed, AdmitOutcome } from "../mutations.ts";
+import type { AdmitGeneration, AdmitResult } from "../mutations.ts";
 import type { Head } from "./ledger.ts";
 
 /** What is in the way of everything, of one more, and of this one; undefined: nothing is. */
 export const inTheWay = (
-  { inProgressLimit, reservedCredits }: Pick<AdmitDeed, "inProgressLimit" | "reservedCredits">,
+  { inProgressLimit, reservedCredits }: Pick<AdmitGeneration, "inProgressLimit" | "reservedCredits">,
   { inProgress, availableCredits, owedCredits }: Head,
-  expired: AdmitOutcome | undefined,
-  shortage: () => AdmitOutcome | undefined,
-): AdmitOutcome | undefined => {
+  expired: AdmitResult | undefined,
+  shortage: () => AdmitResult | undefined,
+): AdmitResult | undefined => {
   if (expired) return expired;
   if (inProgress >= inProgressLimit) return { kind: "concurrency_limit" };
   const short = shortage();

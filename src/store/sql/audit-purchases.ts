@@ -1,13 +1,13 @@
 // The audit log of money: purchases, payments, refunds, disputes and marks of a low balance, each once, in the transaction that writes it.
-import type { PurchaseDeed, PurchaseOutcome } from "../purchase-mutations.ts";
+import type { PurchaseMutation, PurchaseResult } from "../purchase-mutations.ts";
 import { accountOf, type Target, writeAudit } from "./audit.ts";
-import type { Asking } from "./sql-program.ts";
+import type { SqlProgram } from "./sql-program.ts";
 
 type Told = { action: string; target: Target; detail: Record<string, unknown> };
-type Purchase = NonNullable<Extract<PurchaseOutcome, { kind: "purchase" }>["purchase"]>;
+type Purchase = NonNullable<Extract<PurchaseResult, { kind: "purchase" }>["purchase"]>;
 
 /** Every deed is here, so that a new one does not come without saying whether it is told. Null: of no money, or of none that moved. */
-const toldOf = (deed: PurchaseDeed, purchase: Purchase | null): Told | null => {
+const toldOf = (deed: PurchaseMutation, purchase: Purchase | null): Told | null => {
   const of = { target: purchase?.id ?? null };
   const whose = purchase ? { accountId: purchase.accountId } : {};
   switch (deed.deed) {
@@ -41,7 +41,7 @@ const toldOf = (deed: PurchaseDeed, purchase: Purchase | null): Told | null => {
 };
 
 /** What changed nothing, as all that is told again, leaves no line. */
-export const auditPurchase = function* (deed: PurchaseDeed, outcome: PurchaseOutcome): Asking<void> {
+export const auditPurchase = function* (deed: PurchaseMutation, outcome: PurchaseResult): SqlProgram<void> {
   if (outcome.kind === "refused" || !outcome.changed || !("by" in deed)) return;
   const { movedCredits, purchase, undecided } = outcome;
   const told = toldOf(deed, purchase);

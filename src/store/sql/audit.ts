@@ -1,14 +1,14 @@
 // The audit log: a deed that somebody wanted is written down with who it was, in the transaction that carries it out.
-import type { Actor, OfficeDeed, OfficeOutcome } from "../mutations.ts";
-import { DeedRefused } from "./mutation-rejected.ts";
-import { type Asking, change, first } from "./sql-program.ts";
+import type { AdminMutation, AdminResult, Principal } from "../mutations.ts";
+import { MutationRejected } from "./mutation-rejected.ts";
+import { change, first, type SqlProgram } from "./sql-program.ts";
 
 /** What is told of a deed: whom or what it concerned, and the members that say what changed. Hashes, passwords and sealed values never. */
 type Told<D> = { target: (deed: D) => Target; tells: readonly (keyof D & string)[] };
 /** A name, or the question for the name of what the deed knows by its row. */
-export type Target = string | null | Asking<string | null>;
+export type Target = string | null | SqlProgram<string | null>;
 
-const nameOf = function* (sql: string, row: number | string): Asking<string | null> {
+const nameOf = function* (sql: string, row: number | string): SqlProgram<string | null> {
   return (yield* first<{ id: string }>(sql, row))?.id ?? null;
 };
 export const accountOf = (seq: number): Target => nameOf("SELECT id FROM account WHERE seq = ?1", seq);
@@ -17,7 +17,7 @@ const invitationOf = (hash: string): Target => nameOf("SELECT id FROM invitation
 
 const nothing = { target: () => null, tells: [] } as const;
 /** Every deed is here, so that a new one does not come without saying what may be told of it. */
-const TOLD: { [K in OfficeDeed["deed"]]: Told<Extract<OfficeDeed, { deed: K }>> } = {
+const TOLD: { [K in AdminMutation["deed"]]: Told<Extract<AdminMutation, { deed: K }>> } = {
   "mark-attempt": { target: ({ seq }) => generationOf(seq), tells: [] },
   credit: { target: ({ accountSeq }) => accountOf(accountSeq), tells: ["kind", "credits", "note", "reference"] },
   "settle-debt": nothing,
@@ -62,7 +62,7 @@ const TOLD: { [K in OfficeDeed["deed"]]: Told<Extract<OfficeDeed, { deed: K }>> 
 };
 
 /** A member that holds a secret is told as having changed, no more. */
-const extras = (deed: OfficeDeed, outcome: OfficeOutcome): Record<string, unknown> => ({
+const extras = (deed: AdminMutation, outcome: AdminResult): Record<string, unknown> => ({
   ...(deed.deed === "set-person" && deed.password !== undefined ? { password: "changed" } : {}),
   ...(deed.deed === "sign-up" || deed.deed === "open-session" || deed.deed === "accept-invitation"
     ? { sessionId: deed.session.id, address: deed.session.address }
@@ -70,7 +70,7 @@ const extras = (deed: OfficeDeed, outcome: OfficeOutcome): Record<string, unknow
   ...(outcome.kind === "done" && outcome.credits !== undefined ? { movedCredits: outcome.credits } : {}),
 });
 
-const toldOf = <K extends OfficeDeed["deed"]>(deed: Extract<OfficeDeed, { deed: K }>) => {
+const toldOf = <K extends AdminMutation["deed"]>(deed: Extract<AdminMutation, { deed: K }>) => {
   const { target, tells } = TOLD[deed.deed as K];
   const detail = Object.fromEntries(tells.flatMap((name) => (deed[name] === undefined ? [] : [[name, deed[name]]])));
   return { target: target(deed), detail };
@@ -79,11 +79,11 @@ const toldOf = <K extends OfficeDeed["deed"]>(deed: Extract<OfficeDeed, { deed: 
 /** Writes one line. */
 export const writeAudit = function* (
   atMs: number,
-  by: Actor,
+  by: Principal,
   action: string,
   target: Target,
   detail: Record<string, unknown>,
-): Asking<void> {
+): SqlProgram<void> {
   const name = target === null || typeof target === "string" ? target : yield* target;
   yield* change(
     "INSERT INTO audit (at_ms, actor_kind, actor_id, actor_name, action, target, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -91,12 +91,12 @@ export const writeAudit = function* (
   );
 };
 
-export const auditOffice = function* (deed: OfficeDeed, by: Actor, outcome: OfficeOutcome): Asking<void> {
+export const auditAdmin = function* (deed: AdminMutation, by: Principal, outcome: AdminResult): SqlProgram<void> {
   // Upkeep that somebody's wish brings about is not what they wished.
   if (TOLD[deed.deed] === nothing) return;
   // The network is known already: another node has told of it, or the process before.
   if (deed.deed === "note-key-network" && (outcome.kind !== "done" || outcome.of === undefined)) return;
-  if (deed.atMs === undefined) throw new DeedRefused(`${deed.deed} is wanted by somebody and does not say when`);
+  if (deed.atMs === undefined) throw new MutationRejected(`${deed.deed} is wanted by somebody and does not say when`);
   const { target, detail } = toldOf(deed);
   yield* writeAudit(deed.atMs, by, deed.deed, target, { ...detail, ...extras(deed, outcome) });
 };

@@ -1,14 +1,14 @@
 // What comes onto a balance from outside and what is taken off it, what is owed of that, and how a debt is settled.
 
 import type { Credits } from "../../domain/types.ts";
-import type { CreditDeed } from "../mutations.ts";
-import type { AskedMoney } from "./ledger.ts";
-import { DeedRefused } from "./mutation-rejected.ts";
-import { type Asking, change, first, insert } from "./sql-program.ts";
+import type { AdjustBalance } from "../mutations.ts";
+import type { RequestedTransfer } from "./ledger.ts";
+import { MutationRejected } from "./mutation-rejected.ts";
+import { change, first, insert, type SqlProgram } from "./sql-program.ts";
 
 /** `seq` is the row of the credit; `movementSeq` of its movement, where anything moved; `isNew` false: its reference was used before. */
 export type Credited = { seq: number; movedCredits: Credits; movementSeq: number | null; isNew: boolean };
-type Asked = Omit<CreditDeed, "deed">;
+type Asked = Omit<AdjustBalance, "deed">;
 type Known = { seq: number; account_seq: number; asked_credits: number; kind: string; movement_seq: number | null };
 
 const SELECT_REFERENCE = "SELECT seq, account_seq, asked_credits, kind, movement_seq FROM credit WHERE reference = ?1";
@@ -26,12 +26,12 @@ const RESUME = `UPDATE account SET paused = 0
 const FORGET_PAUSE = "DELETE FROM paused_by_debt WHERE account_seq = ?1";
 
 /** Prepares the deed of a credit, for the office, for purchases, and for settlements of generations. */
-export const prepareCredit = (money: AskedMoney) => {
+export const prepareCredit = (money: RequestedTransfer) => {
   /** Moves credits and writes the row that says who asked; `credits` are there to be moved. */
-  const move = function* (asked: Asked, movedCredits: Credits): Asking<Credited> {
+  const move = function* (asked: Asked, movedCredits: Credits): SqlProgram<Credited> {
     const { accountSeq, kind, credits, reference, note, atMs } = asked;
     const head = yield* money.head(accountSeq);
-    if (!head) throw new DeedRefused(`there is no account ${accountSeq}`);
+    if (!head) throw new MutationRejected(`there is no account ${accountSeq}`);
     let movementSeq: number | null = null;
     if (movedCredits !== 0) {
       const outside = kind === "topup" ? "funding" : "adjustments";
@@ -52,16 +52,16 @@ export const prepareCredit = (money: AskedMoney) => {
     return { seq: yield* insert(INSERT_CREDIT, ...row), movedCredits, movementSeq, isNew: true };
   };
 
-  const owe = function* (accountSeq: number, credits: Credits): Asking<void> {
+  const owe = function* (accountSeq: number, credits: Credits): SqlProgram<void> {
     const head = yield* money.head(accountSeq);
     if (head) yield* money.owe(accountSeq, head, credits);
   };
 
-  const pause = function* (accountSeq: number): Asking<void> {
+  const pause = function* (accountSeq: number): SqlProgram<void> {
     if ((yield* change(PAUSE, accountSeq)) > 0) yield* change(NOTE_PAUSE, accountSeq);
   };
   /** A pause that money brought, and nobody decided on, is over when there is no reason for it any more. */
-  const resume = function* (accountSeq: number): Asking<void> {
+  const resume = function* (accountSeq: number): SqlProgram<void> {
     if (yield* first(REASON_TO_PAUSE, accountSeq)) return;
     yield* change(RESUME, accountSeq);
     yield* change(FORGET_PAUSE, accountSeq);
@@ -71,7 +71,7 @@ export const prepareCredit = (money: AskedMoney) => {
    * What comes in, or is given back, goes to what is owed first; where nothing is owed any more, a pause that the debt brought is over.
    * @returns how much of the debt it settled.
    */
-  const settle = function* (accountSeq: number, atMs: number): Asking<Credits> {
+  const settle = function* (accountSeq: number, atMs: number): SqlProgram<Credits> {
     const head = yield* money.head(accountSeq);
     const owed = head?.owedCredits ?? 0;
     const credits = Math.min(owed, head?.availableCredits ?? 0);
@@ -88,14 +88,14 @@ export const prepareCredit = (money: AskedMoney) => {
 
   return {
     /** @throws DeedRefused for an amount that is none, and for a reference that was used otherwise. */
-    *credit(asked: Asked): Asking<Credited> {
+    *credit(asked: Asked): SqlProgram<Credited> {
       const { accountSeq, kind, credits, reference, atMs } = asked;
       if (!Number.isSafeInteger(credits) || credits === 0 || (kind === "topup" && credits < 0))
-        throw new DeedRefused(`${credits} is not an amount for ${kind === "topup" ? "a top-up" : "an adjustment"}`);
+        throw new MutationRejected(`${credits} is not an amount for ${kind === "topup" ? "a top-up" : "an adjustment"}`);
       const known = reference === null ? undefined : yield* first<Known>(SELECT_REFERENCE, reference);
       if (known) {
         if (known.account_seq !== accountSeq || known.asked_credits !== credits || known.kind !== kind)
-          throw new DeedRefused(`the reference ${reference} was already used for another account or amount`);
+          throw new MutationRejected(`the reference ${reference} was already used for another account or amount`);
         return { seq: known.seq, movedCredits: 0, movementSeq: known.movement_seq, isNew: false };
       }
       // A balance never goes below its holds: at most what is available is taken, the rest is owed.
@@ -109,7 +109,7 @@ export const prepareCredit = (money: AskedMoney) => {
     },
     ...{ settle, pause, resume },
     /** A person has decided about the pause: a debt that is settled later leaves it. */
-    decidedOnPause: (accountSeq: number): Asking<number> => change(FORGET_PAUSE, accountSeq),
+    decidedOnPause: (accountSeq: number): SqlProgram<number> => change(FORGET_PAUSE, accountSeq),
   };
 };
 export type Crediting = ReturnType<typeof prepareCredit>;

@@ -1,7 +1,7 @@
 // The terms that a key is held to where it counts, in the transaction that accepts: when it expires, and what it may spend.
 import { windowEndsAtMs, windowFrom } from "../../domain/calendar.ts";
 import type { Credits, KeyWindow } from "../../domain/types.ts";
-import type { AdmitOutcome } from "../mutations.ts";
+import type { AdmitResult } from "../mutations.ts";
 
 export type Meter = { seq: number; fromDay: number; limits: readonly (readonly [KeyWindow, Credits])[] };
 /** A key that not everything is open to for ever. */
@@ -32,7 +32,7 @@ export const toBound = (row: BoundRow): Bound => ({
 });
 
 /** Whether a key has expired since it was let in. */
-export const expiryOf = (bound: Bound | undefined, atMs: number): AdmitOutcome | undefined => {
+export const expiryOf = (bound: Bound | undefined, atMs: number): AdmitResult | undefined => {
   const expiresAtMs = bound?.expiresAtMs ?? null;
   return expiresAtMs !== null && atMs >= expiresAtMs ? { kind: "key_expired" } : undefined;
 };
@@ -43,7 +43,7 @@ export const shortageOf = (
   atMs: number,
   reservedCredits: Credits,
   spentSince: (meterSeq: number, day: number) => Credits,
-): AdmitOutcome | undefined => {
+): AdmitResult | undefined => {
   for (const [window, limitCredits] of meter.limits) {
     const leftCredits = Math.max(0, limitCredits - spentSince(meter.seq, windowFrom(window, atMs)));
     if (leftCredits < reservedCredits)

@@ -4,20 +4,12 @@ import { MOST_KEY_NETWORKS } from "../../config/cidr-list.ts";
 import { DAY_MS, windowFrom } from "../../domain/calendar.ts";
 import { leastSeqAt } from "../../domain/ids.ts";
 import type { KeyLimits } from "../../domain/types.ts";
-import type {
-  CreateKeyDeed,
-  NoteKeyNetworkDeed,
-  NoteKeyUseDeed,
-  OfficeOutcome,
-  RevokeKeyDeed,
-  RotateKeyDeed,
-  SetKeyDeed,
-} from "../mutations.ts";
+import type { AdminResult, CreateKey, RecordKeyNetwork, RecordKeyUse, RevokeKey, RotateKey, UpdateKey } from "../mutations.ts";
 import type { Dialect } from "./dialect.ts";
-import { DeedRefused } from "./mutation-rejected.ts";
-import { type Asking, all, change, first, insert } from "./sql-program.ts";
+import { MutationRejected } from "./mutation-rejected.ts";
+import { all, change, first, insert, type SqlProgram } from "./sql-program.ts";
 
-export type KeyDeed = CreateKeyDeed | SetKeyDeed | RotateKeyDeed | RevokeKeyDeed | NoteKeyUseDeed | NoteKeyNetworkDeed;
+export type KeyMutation = CreateKey | UpdateKey | RotateKey | RevokeKey | RecordKeyUse | RecordKeyNetwork;
 
 type KeyRow = {
   seq: number;
@@ -84,7 +76,7 @@ const prepareMeters = ({ forUpdate }: Dialect, notAddedUp: string) => {
    * Windows that are not named keep their limit. A meter stays when all of them are taken away: summing up anew is work of the writer,
    * and whoever may change a key could have it done again and again. `isNew`: the key was made just now, and has spent nothing.
    */
-  return function* (meterSeq: number, asked: Partial<KeyLimits>, atMs: number, isNew = false): Asking<void> {
+  return function* (meterSeq: number, asked: Partial<KeyLimits>, atMs: number, isNew = false): SqlProgram<void> {
     const known = yield* first<KeyLimits>(selectMeter, meterSeq);
     const { day, week, month } = { ...(known ?? { day: null, week: null, month: null }), ...asked };
     if (known) {
@@ -102,27 +94,28 @@ const prepareMeters = ({ forUpdate }: Dialect, notAddedUp: string) => {
 };
 
 /** A key that can be changed. @throws DeedRefused */
-const changeable = function* (id: string): Asking<KeyRow> {
+const changeable = function* (id: string): SqlProgram<KeyRow> {
   const row = yield* first<KeyRow>(SELECT_KEY, id);
-  if (!row) throw new DeedRefused(`there is no key ${id}`);
-  if (row.revokedAtMs !== null) throw new DeedRefused(`the key ${id} was revoked; make a new one`);
+  if (!row) throw new MutationRejected(`there is no key ${id}`);
+  if (row.revokedAtMs !== null) throw new MutationRejected(`the key ${id} was revoked; make a new one`);
   return row;
 };
 
-const accountOf = function* (seq: number): Asking<number> {
+const accountOf = function* (seq: number): SqlProgram<number> {
   return (yield* first<{ accountSeq: number }>(ACCOUNT_OF, seq))?.accountSeq ?? 0;
 };
 
 /** Each key is work for whoever lists them. @throws DeedRefused */
-const insistOnRoom = function* (accountSeq: number, atMs: number): Asking<void> {
+const insistOnRoom = function* (accountSeq: number, atMs: number): SqlProgram<void> {
   const { n = 0 } = (yield* first<{ n: number }>(COUNT_GOOD, accountSeq, atMs)) ?? {};
-  if (n >= MOST_KEYS) throw new DeedRefused(`an account has ${MOST_KEYS} keys at most that are good; revoke one of them`);
+  if (n >= MOST_KEYS) throw new MutationRejected(`an account has ${MOST_KEYS} keys at most that are good; revoke one of them`);
 };
 
-const rotate = function* ({ keyId, overlapMs, id, hash, start, atMs }: RotateKeyDeed): Asking<OfficeOutcome> {
+const rotate = function* ({ keyId, overlapMs, id, hash, start, atMs }: RotateKey): SqlProgram<AdminResult> {
   const row = yield* changeable(keyId);
-  if (row.successor !== null) throw new DeedRefused(`the key ${keyId} was rotated to ${row.successor}; rotate that one`);
-  if (row.expiresAtMs !== null && row.expiresAtMs <= atMs) throw new DeedRefused(`the key ${keyId} has expired; make a new one`);
+  if (row.successor !== null) throw new MutationRejected(`the key ${keyId} was rotated to ${row.successor}; rotate that one`);
+  if (row.expiresAtMs !== null && row.expiresAtMs <= atMs)
+    throw new MutationRejected(`the key ${keyId} has expired; make a new one`);
   // Without an overlap there are as many good ones afterwards as before: a key that leaked can always be replaced.
   if (overlapMs > 0) yield* insistOnRoom(yield* accountOf(row.seq), atMs);
   yield* change(BEGIN_TERMS, row.seq);
@@ -140,7 +133,7 @@ export const prepareKeys = (dialect: Dialect, notAddedUp: string, keysChanged: (
   const setLimits = prepareMeters(dialect, notAddedUp);
   const noteUse = noteUses(dialect);
 
-  const create = function* (deed: CreateKeyDeed): Asking<OfficeOutcome> {
+  const create = function* (deed: CreateKey): SqlProgram<AdminResult> {
     const { id, accountSeq, scope, name, hash, start, terms, atMs } = deed;
     yield* insistOnRoom(accountSeq, atMs);
     const seq = yield* insert(INSERT_KEY, id, accountSeq, scope, name, hash, start, atMs);
@@ -151,7 +144,7 @@ export const prepareKeys = (dialect: Dialect, notAddedUp: string, keysChanged: (
     return { kind: "done", seq };
   };
 
-  const set = function* ({ keyId, name, expiresAtMs, models, limits, atMs }: SetKeyDeed): Asking<OfficeOutcome> {
+  const set = function* ({ keyId, name, expiresAtMs, models, limits, atMs }: UpdateKey): SqlProgram<AdminResult> {
     const { seq, meterSeq, expiresAtMs: endedAtMs } = yield* changeable(keyId);
     const isOver = endedAtMs !== null && endedAtMs <= atMs;
     if (isOver && (expiresAtMs === null || (expiresAtMs ?? 0) > atMs)) yield* insistOnRoom(yield* accountOf(seq), atMs);
@@ -163,7 +156,7 @@ export const prepareKeys = (dialect: Dialect, notAddedUp: string, keysChanged: (
     return { kind: "done", seq };
   };
 
-  return function* (deed: KeyDeed): Asking<OfficeOutcome> {
+  return function* (deed: KeyMutation): SqlProgram<AdminResult> {
     if (deed.deed === "note-key-use") {
       yield* change(noteUse, JSON.stringify(deed.uses));
       return { kind: "done" };
@@ -188,7 +181,7 @@ export const prepareKeys = (dialect: Dialect, notAddedUp: string, keysChanged: (
           keyId,
           atMs,
         );
-        if (revoked === 0) throw new DeedRefused(`there is no key ${keyId}`);
+        if (revoked === 0) throw new MutationRejected(`there is no key ${keyId}`);
         return { kind: "done" };
       }
     }

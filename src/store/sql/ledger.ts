@@ -1,6 +1,6 @@
 // What a movement of credits is: how it chains to the one before it, what it makes of a balance, and how deeds ask for one.
-import type { Credits, LedgerSide, MovementKind } from "../../domain/types.ts";
-import type { Asking } from "./sql-program.ts";
+import type { Credits, LedgerSide, TransferKind } from "../../domain/types.ts";
+import type { SqlProgram } from "./sql-program.ts";
 
 /** A balance as money sees it: what stands where, and the end of its chain. */
 export type Head = {
@@ -18,7 +18,7 @@ export type Head = {
 /** A movement as its hash sees it. */
 export type Link = {
   chainSeq: number;
-  kind: MovementKind;
+  kind: TransferKind;
   credits: Credits;
   from: LedgerSide;
   to: LedgerSide;
@@ -44,19 +44,19 @@ export const linkHash = (previous: string, link: Link): string =>
     "hex",
   );
 
-export type Move = Omit<Link, "chainSeq" | "availableAfter" | "heldAfter"> & {
+export type Transfer = Omit<Link, "chainSeq" | "availableAfter" | "heldAfter"> & {
   /** How the number of generations in progress changes with it. */
   progress: -1 | 0 | 1;
 };
 /** A move with the place it would have behind `head`. */
-export type Chained = { move: Move; head: Head; link: Link; hash: string };
+export type Chained = { move: Transfer; head: Head; link: Link; hash: string };
 
 /** What a move adds to a side, or takes off it. */
-export const changeOf = (move: Move, side: LedgerSide): number =>
+export const changeOf = (move: Transfer, side: LedgerSide): number =>
   (move.to === side ? move.credits : 0) - (move.from === side ? move.credits : 0);
 
 /** What a move would make of an account whose balance is `head`. */
-export const chain = (head: Head, move: Move): Chained => {
+export const chain = (head: Head, move: Transfer): Chained => {
   const link: Link = {
     chainSeq: head.chainSeq + 1,
     kind: move.kind,
@@ -85,14 +85,14 @@ export const headAfter = ({ move, head, link, hash }: Chained, chainEnd: number)
 });
 
 /** How a deed that is not on the fast way moves credits. */
-export type AskedMoney = {
+export type RequestedTransfer = {
   /** The balance of an account, which nobody else changes before this transaction is over; undefined where there is no account. */
-  head(accountSeq: number): Asking<Head | undefined>;
+  head(accountSeq: number): SqlProgram<Head | undefined>;
   /**
    * Any move but a hold, of an account whose balance is `head`. @returns the balance from then on, and the row of the posting.
    * @throws DeedRefused the balance is not what it was taken for, or does not cover the move.
    */
-  post(accountSeq: number, head: Head, move: Move): Asking<{ head: Head; seq: number }>;
+  post(accountSeq: number, head: Head, move: Transfer): SqlProgram<{ head: Head; seq: number }>;
   /** Changes what an account owes by so much, whatever moves. @param head its balance as it stands. */
-  owe(accountSeq: number, head: Head, credits: Credits): Asking<void>;
+  owe(accountSeq: number, head: Head, credits: Credits): SqlProgram<void>;
 };

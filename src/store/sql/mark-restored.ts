@@ -1,8 +1,8 @@
 // Marks a store as an old state of itself: what was on its way then may have gone on since, unknown to it.
 
-import { DeedRefused } from "./mutation-rejected.ts";
+import { MutationRejected } from "./mutation-rejected.ts";
 import { RESTORED_AT, SETTLED_AT, TAKEN_AT, UP_TO_SEQ } from "./queries/recovery.ts";
-import { type Asking, change, first } from "./sql-program.ts";
+import { change, first, type SqlProgram } from "./sql-program.ts";
 
 const META = "SELECT value FROM meta WHERE name = ?1";
 const OLDEST = "SELECT min(seq) AS seq FROM generation WHERE completed_at_ms IS NULL";
@@ -14,8 +14,8 @@ const PUT = "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET v
  * is sent. A copy of a copy keeps the earlier moment while something is on its way since then.
  * @returns since when it knows nothing, ms since 1970.
  */
-export const markingRestored = function* ({ takenAtMs, nowMs }: { takenAtMs: number; nowMs: number }): Asking<number> {
-  const known = function* (name: string): Asking<number | undefined> {
+export const markingRestored = function* ({ takenAtMs, nowMs }: { takenAtMs: number; nowMs: number }): SqlProgram<number> {
+  const known = function* (name: string): SqlProgram<number | undefined> {
     const row = yield* first<{ value: string }>(META, name);
     return row === undefined ? undefined : Number(row.value);
   };
@@ -33,8 +33,8 @@ export const markingRestored = function* ({ takenAtMs, nowMs }: { takenAtMs: num
 };
 
 /** An operator has looked after what it does not know. @throws DeedRefused it never was a copy of a backup */
-export const settlingRestored = function* (atMs: number): Asking<void> {
+export const settlingRestored = function* (atMs: number): SqlProgram<void> {
   if ((yield* first<{ value: string }>(META, TAKEN_AT)) === undefined)
-    throw new DeedRefused("nothing to settle: these books were never restored from a backup");
+    throw new MutationRejected("nothing to settle: these books were never restored from a backup");
   yield* change(PUT, SETTLED_AT, String(atMs));
 };

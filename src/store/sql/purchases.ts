@@ -1,13 +1,13 @@
 // The deeds of purchases: a payment credits once, and what has to be given back is taken once, whatever comes how often and in which order.
 
 import type { Credits } from "../../domain/types.ts";
-import type { OpenPurchaseDeed, PayPurchaseDeed, PurchaseDeed, PurchaseOutcome, PurchaseState } from "../purchase-mutations.ts";
+import type { OpenPurchase, PayPurchase, PurchaseMutation, PurchaseResult, PurchaseState } from "../purchase-mutations.ts";
 import { auditPurchase } from "./audit-purchases.ts";
 import type { Crediting } from "./balance-adjustments.ts";
 import type { Dialect } from "./dialect.ts";
-import { DeedRefused } from "./mutation-rejected.ts";
+import { MutationRejected } from "./mutation-rejected.ts";
 import type { Reversals, Reversed } from "./reversals.ts";
-import { type Asking, change, first } from "./sql-program.ts";
+import { change, first, type SqlProgram } from "./sql-program.ts";
 
 type Stored = {
   seq: number;
@@ -48,12 +48,12 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
   const selectById = `SELECT ${COLUMNS} FROM purchase WHERE id = ?1 ${forUpdate}`;
   const selectByPayment = `SELECT ${COLUMNS} FROM purchase WHERE payment_intent = ?1 ${forUpdate}`;
 
-  const named = function* (id: string): Asking<Stored> {
+  const named = function* (id: string): SqlProgram<Stored> {
     const found = yield* first<Stored>(selectById, id);
-    if (!found) throw new DeedRefused(`there is no purchase ${id}`);
+    if (!found) throw new MutationRejected(`there is no purchase ${id}`);
     return found;
   };
-  const answer = function* (of: Stored | undefined, changed: boolean, came: Came = NOTHING): Asking<PurchaseOutcome> {
+  const answer = function* (of: Stored | undefined, changed: boolean, came: Came = NOTHING): SqlProgram<PurchaseResult> {
     const now = of && (yield* first<Stored>(selectById, of.id));
     const account = now && (yield* first<{ id: string; owed: Credits }>(SELECT_ACCOUNT, now.account_seq));
     const purchase = now && account ? { id: now.id, accountId: account.id, state: now.state, owedCredits: account.owed } : null;
@@ -61,23 +61,23 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
     return { kind: "purchase", changed, movedCredits, purchase, ...(undecided > 0 ? { undecided } : {}) };
   };
 
-  const open = function* (deed: OpenPurchaseDeed): Asking<PurchaseOutcome> {
+  const open = function* (deed: OpenPurchase): SqlProgram<PurchaseResult> {
     const { id, accountSeq, personId, credits, provider, atMs, expiresAtMs } = deed;
     const known = yield* first<Stored>(selectById, id);
     if (known) {
       if (known.account_seq !== accountSeq || known.credits !== credits || known.provider !== provider)
-        throw new DeedRefused(`the purchase ${id} is another one`);
+        throw new MutationRejected(`the purchase ${id} is another one`);
       return yield* answer(known, false);
     }
     yield* change(INSERT_PURCHASE, id, accountSeq, personId, credits, provider, atMs, expiresAtMs);
     return yield* answer(yield* named(id), true);
   };
 
-  const pay = function* ({ id, payment, atMs }: PayPurchaseDeed): Asking<PurchaseOutcome> {
+  const pay = function* ({ id, payment, atMs }: PayPurchase): SqlProgram<PurchaseResult> {
     const bought = yield* named(id);
     const { sessionId, paymentIntent, amountCredits, currency } = payment;
     if (bought.session_id !== null && bought.session_id !== sessionId)
-      throw new DeedRefused(`the purchase ${id} belongs to another checkout`);
+      throw new MutationRejected(`the purchase ${id} belongs to another checkout`);
     if (bought.state === "paid" || bought.state === "mismatched") return yield* answer(bought, false);
     if (amountCredits !== bought.credits || currency !== "usd") {
       const found = `${amountCredits ?? "no amount"} ${currency.slice(0, 3)}`;
@@ -89,18 +89,18 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
       note: `purchase ${bought.id}`,
       reference: `${bought.id} paid`,
     });
-    if (!isNew) throw new DeedRefused(`the reference "${bought.id} paid" was already used`);
+    if (!isNew) throw new MutationRejected(`the reference "${bought.id} paid" was already used`);
     yield* change(SET_PAID, bought.seq, sessionId, paymentIntent, atMs);
     yield* change(INSERT_LINK, seq, bought.seq, "paid");
     const came = yield* reversals.review(yield* named(id), atMs);
     return yield* answer(bought, true, { ...came, movedCredits: movedCredits + came.movedCredits });
   };
 
-  const reversed = function* (paymentIntent: string, came: Reversed): Asking<PurchaseOutcome> {
+  const reversed = function* (paymentIntent: string, came: Reversed): SqlProgram<PurchaseResult> {
     return yield* answer(yield* first<Stored>(selectByPayment, paymentIntent), came.changed, came);
   };
 
-  const carryOut = function* (deed: PurchaseDeed): Asking<PurchaseOutcome> {
+  const carryOut = function* (deed: PurchaseMutation): SqlProgram<PurchaseResult> {
     switch (deed.deed) {
       case "open-purchase":
         return yield* open(deed);
@@ -129,7 +129,7 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
       }
     }
   };
-  return function* (deed: PurchaseDeed): Asking<PurchaseOutcome> {
+  return function* (deed: PurchaseMutation): SqlProgram<PurchaseResult> {
     const outcome = yield* carryOut(deed);
     yield* auditPurchase(deed, outcome);
     return outcome;

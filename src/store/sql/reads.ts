@@ -17,7 +17,7 @@ import { usageReads } from "./queries/usage.ts";
 import { peopleReads } from "./queries/users.ts";
 import type { Query } from "./sql-program.ts";
 
-export type ReadsParts = {
+export type ReadsDeps = {
   /** How to ask for what a step of the schema brought, where a database of before it may be read: it has none of it. */
   since?: (step: number) => Query;
   /** A condition on `generation g`: that it is this node's. */
@@ -32,7 +32,7 @@ const PINS = 8;
 export const readsThrough = (
   query: Query,
   dialect: Dialect,
-  { since = () => query, owned = "true", usageBehind }: ReadsParts,
+  { since = () => query, owned = "true", usageBehind }: ReadsDeps,
 ): Omit<StoreReads, "verify" | "close" | "nodes"> => ({
   ...generationReads(query, dialect),
   ...attemptReads(query, owned),

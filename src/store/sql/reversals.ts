@@ -1,12 +1,12 @@
 // Refunds and disputes: how each goes on with what is told of it, what a purchase gives back for them, and what an operator has to decide.
 
 import type { Credits } from "../../domain/types.ts";
-import type { DecideReversalDeed } from "../mutations.ts";
-import type { NoteForeignReversalDeed, NoteReversalDeed, ReversalState } from "../purchase-mutations.ts";
+import type { DecideReversal } from "../mutations.ts";
+import type { RecordForeignReversal, RecordReversal, ReversalState } from "../purchase-mutations.ts";
 import type { Crediting } from "./balance-adjustments.ts";
 import type { Dialect } from "./dialect.ts";
-import { DeedRefused } from "./mutation-rejected.ts";
-import { type Asking, all, change, first } from "./sql-program.ts";
+import { MutationRejected } from "./mutation-rejected.ts";
+import { all, change, first, type SqlProgram } from "./sql-program.ts";
 
 /** A purchase as refunds and disputes see it. */
 export type Bought = {
@@ -77,7 +77,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
     WHERE payment_intent = ?1 ${forUpdate}`;
 
   /** @returns whether it is other than before; that it was told again later is noted in silence. */
-  const save = function* (told: Told): Asking<boolean> {
+  const save = function* (told: Told): SqlProgram<boolean> {
     const { id, kind, paymentIntent, atMs } = told;
     const known = yield* first<Known>(selectKnown, id);
     const now = afterTold(known, told);
@@ -87,7 +87,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
   };
 
   /** Takes back, or gives back, the difference between what is to be reversed of a purchase and what is. */
-  const reverse = function* (bought: Bought, paymentIntent: string, atMs: number): Asking<Credits> {
+  const reverse = function* (bought: Bought, paymentIntent: string, atMs: number): SqlProgram<Credits> {
     const due = Math.min(bought.credits, (yield* first<{ credits: Credits }>(SUM, paymentIntent))?.credits ?? 0);
     const credits = bought.reversed_credits - due;
     if (credits === 0) return 0;
@@ -104,7 +104,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
   };
 
   /** Brings a paid purchase up to what is known of its refunds and disputes. What is undecided of them pauses the account. */
-  const review = function* (bought: Bought | undefined, atMs: number): Asking<Omit<Reversed, "changed">> {
+  const review = function* (bought: Bought | undefined, atMs: number): SqlProgram<Omit<Reversed, "changed">> {
     if (bought?.state !== "paid" || bought.payment_intent === null) return { movedCredits: 0, undecided: 0 };
     const foreign = yield* all<Foreign>(`${FOREIGN} WHERE payment_intent = ?1 ORDER BY id`, bought.payment_intent);
     for (const { id, kind, paymentIntent, state, toldAtMs, decidedCredits } of foreign)
@@ -116,21 +116,21 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
     return { movedCredits, undecided };
   };
 
-  const boughtWith = (paymentIntent: string): Asking<Bought | undefined> => first<Bought>(selectBought, paymentIntent);
+  const boughtWith = (paymentIntent: string): SqlProgram<Bought | undefined> => first<Bought>(selectBought, paymentIntent);
 
   return {
     review,
     boughtWith,
-    *note({ id, kind, paymentIntent, credits, state, toldAtMs, atMs }: NoteReversalDeed): Asking<Reversed> {
+    *note({ id, kind, paymentIntent, credits, state, toldAtMs, atMs }: RecordReversal): SqlProgram<Reversed> {
       const changed = yield* save({ id, kind, paymentIntent, amount: credits, state, toldAtMs, atMs });
       const came = changed ? yield* review(yield* boughtWith(paymentIntent), atMs) : { movedCredits: 0, undecided: 0 };
       return { changed, ...came };
     },
-    *noteForeign({ deed: _, by: __, currency, ...told }: NoteForeignReversalDeed): Asking<Reversed> {
+    *noteForeign({ deed: _, by: __, currency, ...told }: RecordForeignReversal): SqlProgram<Reversed> {
       const { id, kind, paymentIntent, atMs } = told;
       const known = yield* first<Foreign>(selectForeign, id);
       if (known && known.currency !== currency)
-        throw new DeedRefused(`${kind} ${id} is of ${known.currency}, not of ${currency}`);
+        throw new MutationRejected(`${kind} ${id} is of ${known.currency}, not of ${currency}`);
       const now = afterTold(known, told);
       if (isSame(known, now) && known?.toldAtMs === now.toldAtMs) return { changed: false, movedCredits: 0, undecided: 0 };
       yield* change(SAVE_FOREIGN, id, kind, paymentIntent, now.amount, now.state, now.toldAtMs, atMs, currency);
@@ -138,21 +138,21 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
       return { changed: !isSame(known, now), ...came };
     },
     /** @throws DeedRefused where there is nothing to decide, or not about so much. @returns what came onto the balance. */
-    *decide({ id, credits, atMs }: DecideReversalDeed): Asking<Credits> {
+    *decide({ id, credits, atMs }: DecideReversal): SqlProgram<Credits> {
       const found = yield* first<Foreign>(selectForeign, id);
-      if (!found) throw new DeedRefused(`there is no refund or dispute ${id} in another currency than usd`);
+      if (!found) throw new MutationRejected(`there is no refund or dispute ${id} in another currency than usd`);
       const bought = yield* boughtWith(found.paymentIntent);
-      if (bought?.state !== "paid") throw new DeedRefused(`the payment of ${id} is of no purchase that was credited here`);
+      if (bought?.state !== "paid") throw new MutationRejected(`the payment of ${id} is of no purchase that was credited here`);
       if (found.decidedCredits === credits && !isUndecided(found)) return 0;
       if (!isUndecided(found))
-        throw new DeedRefused(
+        throw new MutationRejected(
           found.decidedCredits === null
             ? `${id} takes nothing back: it is ${found.state}`
             : `${id} was decided before: ${found.decidedCredits} credits; what is wrong with that is put right with credits add or credits take`,
         );
       const least = found.decidedCredits ?? 0;
       if (!Number.isSafeInteger(credits) || credits < least || credits > bought.credits)
-        throw new DeedRefused(
+        throw new MutationRejected(
           `${credits} credits: of the purchase ${bought.id} from ${least} to ${bought.credits} may be taken back`,
         );
       yield* change(DECIDE, id, credits, atMs);

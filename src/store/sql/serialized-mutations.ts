@@ -1,30 +1,31 @@
 // Deeds with every large part made into JSON once, as their rows keep it.
 
-import { once } from "../../collections/memoize.ts";
+import { memoize } from "../../collections/memoize.ts";
 import type { GenerationRecord } from "../../domain/types.ts";
-import type { AdmitDeed, Deed, OfficeDeed, StepDeed } from "../mutations.ts";
-import type { PurchaseDeed } from "../purchase-mutations.ts";
+import type { AdminMutation, AdmitGeneration, ApplyTransition, Mutation } from "../mutations.ts";
+import type { PurchaseMutation } from "../purchase-mutations.ts";
 
 /** An admission whose parts are JSON already: they go into their columns as they are and are never parsed. */
-export type PackedAdmit = Omit<AdmitDeed, "added" | "plan" | "ordered"> & {
+export type PackedAdmit = Omit<AdmitGeneration, "added" | "plan" | "ordered"> & {
   addedJson: string;
   planJson: string;
   orderedJson: string | null;
 };
 /** A step whose event is JSON already, as its journal keeps it. */
-export type PackedStep = Omit<StepDeed, "event"> & { eventJson: string };
-export type PackedDeed = PackedAdmit | PackedStep | OfficeDeed | PurchaseDeed;
+export type PackedStep = Omit<ApplyTransition, "event"> & { eventJson: string };
+export type SerializedMutation = PackedAdmit | PackedStep | AdminMutation | PurchaseMutation;
 
 /** Plans, defaults and orders are shared by the submissions that have them, and are printed once. */
-export const printedPlan = once((plan: AdmitDeed["plan"]): string => JSON.stringify(plan));
-export const printedAdded = once((added: AdmitDeed["added"]): string => JSON.stringify(added));
-const printed = once((ordered: NonNullable<AdmitDeed["ordered"]>): string => JSON.stringify(ordered));
-export const printedOrdered = (ordered: AdmitDeed["ordered"]): string | null => (ordered === undefined ? null : printed(ordered));
+export const printedPlan = memoize((plan: AdmitGeneration["plan"]): string => JSON.stringify(plan));
+export const printedAdded = memoize((added: AdmitGeneration["added"]): string => JSON.stringify(added));
+const printed = memoize((ordered: NonNullable<AdmitGeneration["ordered"]>): string => JSON.stringify(ordered));
+export const printedOrdered = (ordered: AdmitGeneration["ordered"]): string | null =>
+  ordered === undefined ? null : printed(ordered);
 
 /** @param print makes a step's event into JSON, as the database can read it. */
 export const packedBy =
-  (print: (event: StepDeed["event"]) => string) =>
-  (deed: Deed): PackedDeed => {
+  (print: (event: ApplyTransition["event"]) => string) =>
+  (deed: Mutation): SerializedMutation => {
     if (deed.deed === "step") {
       const { event, ...rest } = deed;
       return { ...rest, eventJson: print(event) };
@@ -36,7 +37,7 @@ export const packedBy =
 export const pack = packedBy((event) => JSON.stringify(event));
 
 /** What polls will read of a generation that was just admitted. */
-export const admittedRecord = (deed: AdmitDeed | PackedAdmit): GenerationRecord => ({
+export const admittedRecord = (deed: AdmitGeneration | PackedAdmit): GenerationRecord => ({
   seq: deed.seq,
   id: deed.id,
   accountSeq: deed.accountSeq,

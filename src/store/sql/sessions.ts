@@ -1,6 +1,6 @@
 // Rows of sessions: opened, noted as used, ended once; those that are long over are cleared away.
 import type { NewSession } from "../user-mutations.ts";
-import { type Asking, change } from "./sql-program.ts";
+import { change, type SqlProgram } from "./sql-program.ts";
 
 /** A session is kept this long after its time, ms. */
 const KEPT_MS = 90 * 86_400_000;
@@ -9,7 +9,7 @@ export const openSession = function* (
   personSeq: number,
   { hash, id, expiresAtMs, agent, address }: NewSession,
   atMs: number,
-): Asking<void> {
+): SqlProgram<void> {
   yield* change("DELETE FROM session WHERE person_seq = ?1 AND expires_at_ms < ?2", personSeq, atMs - KEPT_MS);
   yield* change(
     `INSERT INTO session (hash, id, person_seq, created_at_ms, seen_at_ms, expires_at_ms, agent, address)
@@ -18,7 +18,7 @@ export const openSession = function* (
   );
 };
 
-export const noteSessions = function* (seen: readonly (readonly [sessionId: string, atMs: number])[]): Asking<void> {
+export const noteSessions = function* (seen: readonly (readonly [sessionId: string, atMs: number])[]): SqlProgram<void> {
   // In one order at all nodes, so that none waits for another that waits for it.
   for (const [id, atMs] of seen.toSorted(([a], [b]) => (a < b ? -1 : 1)))
     yield* change("UPDATE session SET seen_at_ms = ?2 WHERE id = ?1 AND seen_at_ms < ?2 AND ended_at_ms IS NULL", id, atMs);
@@ -30,7 +30,7 @@ export const endSessions = function* (
   onlyId: string | undefined,
   exceptId: string | undefined,
   atMs: number,
-): Asking<void> {
+): SqlProgram<void> {
   yield* change(
     `UPDATE session SET ended_at_ms = ?4 WHERE person_seq = ?1 AND ended_at_ms IS NULL
        AND (CAST(?2 AS text) IS NULL OR id = ?2) AND (CAST(?3 AS text) IS NULL OR id <> ?3)`,

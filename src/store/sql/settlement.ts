@@ -1,13 +1,13 @@
 // What a step makes of a generation's record, and how the money of its end moves.
 
 import type { GenerationRecord } from "../../domain/types.ts";
-import type { Settlement, StepDeed } from "../mutations.ts";
-import type { Move } from "./ledger.ts";
+import type { ApplyTransition, Settlement } from "../mutations.ts";
+import type { Transfer } from "./ledger.ts";
 
 /** What the row will be read as once the step is written. */
 export const recordAfter = (
   before: GenerationRecord,
-  { settlement, status, message, attempts, atMs }: Omit<StepDeed, "event">,
+  { settlement, status, message, attempts, atMs }: Omit<ApplyTransition, "event">,
 ): GenerationRecord => {
   const record = { ...before, attempts: attempts ?? before.attempts };
   if (!settlement)
@@ -20,14 +20,14 @@ export const recordAfter = (
 };
 
 /** The movements of an end in the order of the chain: what is charged, then what is given back. */
-export const settlementMoves = (
+export const settlementTransfers = (
   { seq, reservedCredits }: Pick<GenerationRecord, "seq" | "reservedCredits">,
   settlement: Settlement,
   atMs: number,
-): Move[] => {
+): Transfer[] => {
   const shared = { generationSeq: seq, atMs, note: null };
   const captured = settlement.kind === "capture" ? settlement.credits : 0;
-  const moves: Move[] = [];
+  const moves: Transfer[] = [];
   if (settlement.kind === "capture")
     moves.push({
       ...shared,
@@ -53,7 +53,7 @@ export const settlementMoves = (
 };
 
 /** A step that ends keeps no snapshot, and one that goes on needs one. @returns what is wrong. */
-export const snapshotFault = ({ settlement, snapshot }: Pick<StepDeed, "settlement" | "snapshot">): string | undefined => {
+export const snapshotFault = ({ settlement, snapshot }: Pick<ApplyTransition, "settlement" | "snapshot">): string | undefined => {
   if (settlement) return snapshot === null ? undefined : "an ended generation keeps no snapshot";
   return snapshot === null ? "a generation that goes on needs a snapshot" : undefined;
 };

@@ -10,23 +10,23 @@ export type Answer = { rows: readonly unknown[]; changes: number };
  * Work inside a transaction that asks, is answered and goes on. A driver carries it out: SQLite at once, PostgreSQL over its connection.
  * What it reads to change it, it reads with `forUpdate` (dialect.ts), or nobody else changes it.
  */
-export type Asking<T> = Generator<Statement, T, Answer>;
+export type SqlProgram<T> = Generator<Statement, T, Answer>;
 
-export const all = function* <Row>(sql: string, ...values: Value[]): Asking<readonly Row[]> {
+export const all = function* <Row>(sql: string, ...values: Value[]): SqlProgram<readonly Row[]> {
   const { rows } = yield { wants: "rows", sql, values };
   return rows as readonly Row[];
 };
-export const first = function* <Row>(sql: string, ...values: Value[]): Asking<Row | undefined> {
+export const first = function* <Row>(sql: string, ...values: Value[]): SqlProgram<Row | undefined> {
   const { rows } = yield { wants: "rows", sql, values };
   return rows[0] as Row | undefined;
 };
 /** @returns how many rows it has changed. */
-export const change = function* (sql: string, ...values: Value[]): Asking<number> {
+export const change = function* (sql: string, ...values: Value[]): SqlProgram<number> {
   const { changes } = yield { wants: "changes", sql, values };
   return changes;
 };
 /** Inserts one row and says its number, which the statement ends with: `… RETURNING seq`. */
-export const insert = function* (sql: string, ...values: Value[]): Asking<number> {
+export const insert = function* (sql: string, ...values: Value[]): SqlProgram<number> {
   const { rows } = yield { wants: "rows", sql, values };
   return (rows[0] as { seq: number }).seq;
 };

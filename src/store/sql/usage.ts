@@ -1,8 +1,8 @@
 // What generations came to by day, account, key and model, and what keys spent: added up behind the postings that ended them, some at a time.
 import { dayOf, waitBucket } from "../../domain/calendar.ts";
-import type { OfficeOutcome, RollUpUsageDeed } from "../mutations.ts";
+import type { AdminResult, RollUpUsage } from "../mutations.ts";
 import type { Dialect } from "./dialect.ts";
-import { type Asking, all, change, first } from "./sql-program.ts";
+import { all, change, first, type SqlProgram } from "./sql-program.ts";
 
 type Ended = {
   accountSeq: number;
@@ -54,7 +54,7 @@ export const prepareUsage = (dialect: Dialect, mark: UsageMark) => {
     FROM posting p JOIN generation g ON g.seq = +p.generation_seq
     WHERE p.seq > ?1 AND p.seq <= ?2 AND ${mark.where} AND (p.kind = 'capture' OR g.status = 'failed')`;
 
-  return function* ({ limit }: RollUpUsageDeed): Asking<OfficeOutcome> {
+  return function* ({ limit }: RollUpUsage): SqlProgram<AdminResult> {
     const from = (yield* first<{ upTo: number }>(mark.select))?.upTo ?? 0;
     const upTo = (yield* first<{ upTo: number | null }>(selectEnd, from, limit))?.upTo;
     if (typeof upTo !== "number") return { kind: "done", seq: from };

@@ -1,25 +1,25 @@
 // The deeds of people: invitations that let in once, sessions that end once, and never a service without an operator.
 
 import { hashApiKey } from "../../domain/ids.ts";
-import type { Actor, OfficeOutcome } from "../mutations.ts";
-import type { AcceptInvitationDeed, InviteDeed, NewSession, PeopleDeed, SetPersonDeed, SignUpDeed } from "../user-mutations.ts";
-import { DeedRefused } from "./mutation-rejected.ts";
+import type { AdminResult, Principal } from "../mutations.ts";
+import type { AcceptInvitation, InviteUser, NewSession, SignUp, UpdateUser, UserMutation } from "../user-mutations.ts";
+import { MutationRejected } from "./mutation-rejected.ts";
 import { endSessions, noteSessions, openSession } from "./sessions.ts";
-import { type Asking, change, first, insert } from "./sql-program.ts";
+import { change, first, insert, type SqlProgram } from "./sql-program.ts";
 
-const DONE: OfficeOutcome = { kind: "done" };
+const DONE: AdminResult = { kind: "done" };
 
 type StoredPerson = { seq: number; role: string; account_seq: number | null; disabled_at_ms: number | null };
 type StoredInvitation = {
   id: string;
-  kind: InviteDeed["kind"];
+  kind: InviteUser["kind"];
   role: string;
   account_seq: number | null;
   account_name: string | null;
   email: string | null;
   person_seq: number | null;
 };
-type Member = Pick<SignUpDeed, "personId" | "name" | "password" | "atMs"> & {
+type Member = Pick<SignUp, "personId" | "name" | "password" | "atMs"> & {
   email: string;
   role: string;
   accountSeq: number | null;
@@ -45,21 +45,22 @@ const USE_INVITATION = "UPDATE invitation SET used_at_ms = ?2, person_seq = ?3 W
 const INSERT_KEY = `INSERT INTO api_key (id, account_seq, scope, name, hash, start, created_at_ms, kind)
   VALUES (?1, ?2, 'generate', 'Console', ?3, 'console', ?4, 'console') RETURNING seq`;
 
-const personOf = function* (id: string): Asking<StoredPerson> {
+const personOf = function* (id: string): SqlProgram<StoredPerson> {
   const row = yield* first<StoredPerson>("SELECT seq, role, account_seq, disabled_at_ms FROM person WHERE id = ?1", id);
-  if (!row) throw new DeedRefused(`there is no person ${id}`);
+  if (!row) throw new MutationRejected(`there is no person ${id}`);
   return row;
 };
-const insistOnNew = function* (email: string): Asking<void> {
-  if (yield* first("SELECT seq FROM person WHERE email = ?1", email)) throw new DeedRefused(`${email} has a sign-in already`);
+const insistOnNew = function* (email: string): SqlProgram<void> {
+  if (yield* first("SELECT seq FROM person WHERE email = ?1", email))
+    throw new MutationRejected(`${email} has a sign-in already`);
 };
-const insistOnNoOperator = function* (): Asking<void> {
+const insistOnNoOperator = function* (): SqlProgram<void> {
   if (yield* first("SELECT seq FROM person WHERE role = 'operator' LIMIT 1"))
-    throw new DeedRefused("the service is set up already");
+    throw new MutationRejected("the service is set up already");
 };
 
 /** The person, and the session that they come in with. */
-const letIn = function* (member: Member, session: NewSession, invited: string | null): Asking<number> {
+const letIn = function* (member: Member, session: NewSession, invited: string | null): SqlProgram<number> {
   yield* insistOnNew(member.email);
   const { personId, email, name, role, accountSeq, password, atMs } = member;
   const seq = yield* insert(INSERT_PERSON, personId, email, name, role, accountSeq, password, atMs);
@@ -70,12 +71,12 @@ const letIn = function* (member: Member, session: NewSession, invited: string | 
   return seq;
 };
 
-const invite = function* (deed: InviteDeed, by: Actor | undefined): Asking<OfficeOutcome> {
+const invite = function* (deed: InviteUser, by: Principal | undefined): SqlProgram<AdminResult> {
   const { kind, atMs } = deed;
   if (kind === "setup") yield* insistOnNoOperator();
   const person = kind === "reset" ? yield* personOf(deed.personId ?? "") : null;
   if (person && person.disabled_at_ms !== null)
-    throw new DeedRefused("somebody who is disabled does not sign in: enable them first");
+    throw new MutationRejected("somebody who is disabled does not sign in: enable them first");
   if (kind === "invite") {
     yield* insistOnNew(deed.email ?? "");
     yield* change(WITHDRAW_EMAIL, deed.email, atMs);
@@ -88,11 +89,11 @@ const invite = function* (deed: InviteDeed, by: Actor | undefined): Asking<Offic
   return DONE;
 };
 
-const setPerson = function* (deed: SetPersonDeed): Asking<OfficeOutcome> {
+const setPerson = function* (deed: UpdateUser): SqlProgram<AdminResult> {
   const { personId, name, role, password, ifPassword, disabled, keepSessionId, atMs } = deed;
   const person = yield* personOf(personId);
   if (role === "member" && person.account_seq === null)
-    throw new DeedRefused("a member needs an account: invite them to one under another address");
+    throw new MutationRejected("a member needs an account: invite them to one under another address");
   const changes = yield* change(
     UPDATE_PERSON,
     person.seq,
@@ -103,7 +104,7 @@ const setPerson = function* (deed: SetPersonDeed): Asking<OfficeOutcome> {
     atMs,
     ifPassword ?? null,
   );
-  if (changes === 0) throw new DeedRefused("the password was changed meanwhile");
+  if (changes === 0) throw new MutationRejected("the password was changed meanwhile");
   if (password !== undefined || disabled === true) {
     yield* endSessions(person.seq, undefined, keepSessionId, atMs);
     yield* change(WITHDRAW_OLDER, "reset", person.seq, atMs);
@@ -114,11 +115,11 @@ const setPerson = function* (deed: SetPersonDeed): Asking<OfficeOutcome> {
 };
 
 /** @param makeAccount how the office makes one. */
-export const preparePeople = (makeAccount: (account: { id: string; name: string; atMs: number }) => Asking<number>) => {
-  const accept = function* (deed: AcceptInvitationDeed): Asking<OfficeOutcome> {
+export const preparePeople = (makeAccount: (account: { id: string; name: string; atMs: number }) => SqlProgram<number>) => {
+  const accept = function* (deed: AcceptInvitation): SqlProgram<AdminResult> {
     const { hash, password, session, atMs } = deed;
     const found = yield* first<StoredInvitation>(SELECT_INVITATION, hash, atMs);
-    if (!found) throw new DeedRefused("this link was used, withdrawn, or is too old: ask for a new one");
+    if (!found) throw new MutationRejected("this link was used, withdrawn, or is too old: ask for a new one");
     if (found.kind === "setup") yield* insistOnNoOperator();
     const seq = found.person_seq;
     if (seq === null) {
@@ -133,13 +134,13 @@ export const preparePeople = (makeAccount: (account: { id: string; name: string;
     return { kind: "done", seq };
   };
 
-  return function* (deed: PeopleDeed, by: Actor | undefined): Asking<OfficeOutcome> {
+  return function* (deed: UserMutation, by: Principal | undefined): SqlProgram<AdminResult> {
     switch (deed.deed) {
       case "invite":
         return yield* invite(deed, by);
       case "withdraw-invitation":
         if ((yield* change(WITHDRAW, deed.invitationId, deed.atMs)) === 0)
-          throw new DeedRefused(`${deed.invitationId} was used or withdrawn already, or there is none`);
+          throw new MutationRejected(`${deed.invitationId} was used or withdrawn already, or there is none`);
         return DONE;
       case "accept-invitation":
         return yield* accept(deed);
@@ -151,7 +152,7 @@ export const preparePeople = (makeAccount: (account: { id: string; name: string;
         const { seq } = yield* personOf(deed.personId);
         // What was checked is what is kept: a password that was reset meanwhile lets nobody in.
         if ((yield* change(UPDATE_PERSON, seq, null, null, null, null, 0, deed.password)) === 0)
-          throw new DeedRefused("the password was changed meanwhile");
+          throw new MutationRejected("the password was changed meanwhile");
         yield* openSession(seq, deed.session, deed.atMs);
         return DONE;
       }

@@ -1,18 +1,18 @@
 // Accepts a submission: key, generations in progress and balance are decided in that order of rank, then the rows are written.
 import type { Database } from "bun:sqlite";
-import { isSameRequest, type KeptRequest } from "../../domain/idempotency.ts";
-import type { AdmitOutcome } from "../mutations.ts";
+import { type FingerprintedRequest, isSameRequest } from "../../domain/idempotency.ts";
+import type { AdmitResult } from "../mutations.ts";
 import { inTheWay } from "../sql/admission-rules.ts";
 import { chain } from "../sql/ledger.ts";
-import { DeedRefused } from "../sql/mutation-rejected.ts";
+import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
 import { admittedRecord, type PackedAdmit } from "../sql/serialized-mutations.ts";
 import type { Interned } from "./interned-strings.ts";
 import type { Limits } from "./key-limits.ts";
-import type { Money } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 
-export const prepareAdmit = (db: Database, money: Money, plans: Interned, limits: Limits) => {
-  const selectKey = db.prepare<RecordRow & KeptRequest, [number, string]>(
+export const prepareAdmit = (db: Database, money: Ledger, plans: Interned, limits: Limits) => {
+  const selectKey = db.prepare<RecordRow & FingerprintedRequest, [number, string]>(
     `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
   );
   // That the key is new is found out by putting it into its index: looking first would walk the index twice.
@@ -29,16 +29,16 @@ export const prepareAdmit = (db: Database, money: Money, plans: Interned, limits
   );
 
   /** The generation that the key already made. */
-  const known = (deed: PackedAdmit): AdmitOutcome | undefined => {
+  const known = (deed: PackedAdmit): AdmitResult | undefined => {
     const { accountSeq, idempotencyKey } = deed;
     const row = idempotencyKey === null ? null : selectKey.get(accountSeq, idempotencyKey);
     if (!row) return undefined;
     return isSameRequest(row, deed) ? { kind: "replayed", record: toRecord(row) } : { kind: "idempotency_conflict" };
   };
 
-  return (deed: PackedAdmit): AdmitOutcome => {
+  return (deed: PackedAdmit): AdmitResult => {
     const head = money.head(deed.accountSeq);
-    if (!head) throw new DeedRefused(`there is no account ${deed.accountSeq}`);
+    if (!head) throw new MutationRejected(`there is no account ${deed.accountSeq}`);
     const { keySeq, createdAtMs, reservedCredits } = deed;
     const refusal = inTheWay(deed, head, limits.expiry(keySeq, createdAtMs), () =>
       limits.shortage(keySeq, createdAtMs, reservedCredits),
@@ -81,7 +81,7 @@ export const prepareAdmit = (db: Database, money: Money, plans: Interned, limits
     );
     if (changes === 0) {
       const before = known(deed);
-      if (!before) throw new DeedRefused("a key that was used before has no generation");
+      if (!before) throw new MutationRejected("a key that was used before has no generation");
       return before;
     }
     for (const { n, field, kind, measuredMs, frameMs } of deed.pins ?? [])

@@ -1,15 +1,15 @@
 // Carries out one event of one generation: journal line, snapshot, attempts, deadline and, at its end, the money.
 import type { Database } from "bun:sqlite";
-import { Recent } from "../../collections/clock-cache.ts";
+import { ClockCache } from "../../collections/clock-cache.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
-import type { Settlement, StepOutcome } from "../mutations.ts";
-import { DeedRefused } from "../sql/mutation-rejected.ts";
+import type { Settlement, TransitionResult } from "../mutations.ts";
+import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
 import type { PackedStep } from "../sql/serialized-mutations.ts";
-import { recordAfter, settlementMoves, snapshotFault } from "../sql/settlement.ts";
+import { recordAfter, settlementTransfers, snapshotFault } from "../sql/settlement.ts";
 import type { Attempts } from "./attempt.ts";
 import type { Limits } from "./key-limits.ts";
-import type { Money } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 
 /** Where a generation stands: its record, and the version of its last step. */
 type Standing = { record: GenerationRecord; version: number };
@@ -17,16 +17,16 @@ type Standing = { record: GenerationRecord; version: number };
 /** Generations remembered between their steps: more than move at a time. */
 const STANDING_AT_LEAST = 1_000;
 
-export type StepParts = {
+export type ApplyTransitionDeps = {
   epoch: number;
-  money: Money;
+  money: Ledger;
   attempts: Attempts;
   limits: Limits;
   /** Takes what an account owes out of what it has available. @returns how much that was. */
   settleDebt: (accountSeq: number, atMs: number) => Credits;
 };
 
-export const prepareStep = (db: Database, { epoch, money, attempts, limits, settleDebt }: StepParts) => {
+export const prepareStep = (db: Database, { epoch, money, attempts, limits, settleDebt }: ApplyTransitionDeps) => {
   const select = db.prepare<RecordRow & { version: number | null }, [number]>(
     `SELECT ${RECORD_COLUMNS}, s.version FROM generation g LEFT JOIN snapshot s ON s.seq = g.seq WHERE g.seq = ?1`,
   );
@@ -55,7 +55,7 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
   );
 
   /** What this writer knows of the rows, as long as nothing is rolled back: nobody else writes them. */
-  const known = new Recent<number, Standing>(STANDING_AT_LEAST);
+  const known = new ClockCache<number, Standing>(STANDING_AT_LEAST);
   const standingOf = (seq: number): Standing | undefined => {
     const before = known.get(seq);
     if (before) return before;
@@ -67,9 +67,9 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
   const settle = (record: GenerationRecord, settlement: Settlement, atMs: number): { settledCredits?: Credits } => {
     const { seq, accountSeq } = record;
     let head = money.head(accountSeq);
-    if (!head) throw new DeedRefused(`there is no account ${accountSeq}`);
+    if (!head) throw new MutationRejected(`there is no account ${accountSeq}`);
     if (settlement.kind === "capture") attempts.deliver(seq, settlement.n, atMs);
-    for (const move of settlementMoves(record, settlement, atMs)) head = money.post(accountSeq, head, move).head;
+    for (const move of settlementTransfers(record, settlement, atMs)) head = money.post(accountSeq, head, move).head;
     const settledCredits = head.owedCredits > 0 ? settleDebt(accountSeq, atMs) : 0;
     return settledCredits > 0 ? { settledCredits } : {};
   };
@@ -99,12 +99,12 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
     return updateWithDeadline.run(seq, version, stateAfter, snapshot, ...due).changes === 1;
   };
 
-  const carryOut = (deed: PackedStep): StepOutcome => {
+  const carryOut = (deed: PackedStep): TransitionResult => {
     const { seq, version, settlement } = deed;
     const standing = standingOf(seq);
     if (!standing || standing.record.completedAtMs !== null || standing.version !== version - 1) return { kind: "stale" };
     const fault = snapshotFault(deed);
-    if (fault !== undefined) throw new DeedRefused(fault);
+    if (fault !== undefined) throw new MutationRejected(fault);
 
     insertJournal.run(seq, version, deed.atMs, deed.stateAfter, deed.eventJson);
     for (const { n, sha256, bytes, mime, ms } of deed.pinned ?? []) pin.run(seq, n, sha256, bytes, mime, ms, deed.atMs);
@@ -115,7 +115,9 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
       if (settlement.kind === "capture") {
         const price = attempts.price(seq, settlement.n);
         if (price !== settlement.credits)
-          throw new DeedRefused(`attempt ${settlement.n} was quoted ${price} credits and the capture is ${settlement.credits}`);
+          throw new MutationRejected(
+            `attempt ${settlement.n} was quoted ${price} credits and the capture is ${settlement.credits}`,
+          );
       }
       debt = settle(record, settlement, deed.atMs);
       end(record, settlement);
@@ -127,7 +129,7 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
       known.set(seq, { record, version });
     }
 
-    if (!keepSnapshot(deed)) throw new DeedRefused("the snapshot is of another version");
+    if (!keepSnapshot(deed)) throw new MutationRejected("the snapshot is of another version");
     return { kind: "stepped", record, ...debt };
   };
   return {

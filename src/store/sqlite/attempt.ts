@@ -2,7 +2,7 @@
 import type { Database } from "bun:sqlite";
 import type { AttemptState } from "../../domain/types.ts";
 import type { AttemptChange } from "../mutations.ts";
-import { DeedRefused } from "../sql/mutation-rejected.ts";
+import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { prepareInterned } from "./interned-strings.ts";
 
 const UNDER_WAY: ReadonlySet<AttemptState> = new Set(["intent", "sending", "accepted"]);
@@ -65,14 +65,14 @@ export const prepareAttempts = (db: Database) => {
           rest.state && !UNDER_WAY.has(rest.state) ? 1 : 0,
           atMs,
         );
-        if (changes === 0) throw new DeedRefused(`generation ${seq} has no attempt ${n}`);
-      } else if (!begin && request === undefined) throw new DeedRefused(`the change of attempt ${n} changes nothing`);
+        if (changes === 0) throw new MutationRejected(`generation ${seq} has no attempt ${n}`);
+      } else if (!begin && request === undefined) throw new MutationRejected(`the change of attempt ${n} changes nothing`);
       if (request !== undefined) insertRequest.run(seq, n, request);
     },
     /** The price an attempt was begun with. @throws DeedRefused when there is no such attempt. */
     price: (seq: number, n: number): number => {
       const row = selectPrice.get(seq, n);
-      if (!row) throw new DeedRefused(`generation ${seq} has no attempt ${n}`);
+      if (!row) throw new MutationRejected(`generation ${seq} has no attempt ${n}`);
       return row.price;
     },
     /** Marks the attempt whose files are charged, where its changes did not already. */

@@ -1,19 +1,19 @@
 // Carries out a batch of deeds in one transaction: all that can be done is done, and what is refused is undone alone.
 import type { Database } from "bun:sqlite";
-import { type DeedOutcome, StoreFull, StoreUnknown } from "../mutations.ts";
-import type { PackedDeed } from "../sql/serialized-mutations.ts";
+import { type MutationResult, StoreFull, StoreUnknown } from "../mutations.ts";
+import type { SerializedMutation } from "../sql/serialized-mutations.ts";
 import { prepareAdmit } from "./admit-generation.ts";
 import { prepareStep } from "./apply-transition.ts";
 import { prepareAttempts } from "./attempt.ts";
 import { faultCode, faultText } from "./errors.ts";
 import { prepareInterned } from "./interned-strings.ts";
 import { prepareLimits } from "./key-limits.ts";
-import { prepareMoney } from "./ledger.ts";
-import { prepareAsked, prepareCrediting } from "./shared-mutations.ts";
-import { openAsking } from "./sql-program.ts";
+import { prepareLedger } from "./ledger.ts";
+import { prepareCrediting, prepareSharedMutations } from "./shared-mutations.ts";
+import { createSqlProgram } from "./sql-program.ts";
 
 /** Carries out deeds in order and answers after the commit. @throws StoreFull, StoreUnknown. */
-export type Batch = (deeds: readonly PackedDeed[]) => DeedOutcome[];
+export type Batch = (deeds: readonly SerializedMutation[]) => MutationResult[];
 
 /** Whether a fault concerns one deed only: a constraint, a refusal of its own, or a defect in its code. */
 const isOwnFault = (fault: unknown): boolean => {
@@ -29,24 +29,24 @@ const asStoreFault = (fault: unknown, during: string): Error => {
 };
 
 /** Prepares every deed once, for the one writing connection. */
-export const openBatch = (db: Database, epoch: number): Batch => {
-  const money = prepareMoney(db, epoch);
+export const createBatchRunner = (db: Database, epoch: number): Batch => {
+  const money = prepareLedger(db, epoch);
   const attempts = prepareAttempts(db);
   const plans = prepareInterned(db, "plan", "routes");
   const limits = prepareLimits(db);
   const admit = prepareAdmit(db, money, plans, limits);
-  const answer = openAsking(db);
+  const answer = createSqlProgram(db);
   const crediting = prepareCrediting(money);
   const settleDebt = (accountSeq: number, atMs: number) => answer(crediting.settle(accountSeq, atMs));
   const step = prepareStep(db, { epoch, money, attempts, limits, settleDebt });
-  const asked = prepareAsked(crediting, attempts, limits);
+  const asked = prepareSharedMutations(crediting, attempts, limits);
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
   const savepoint = db.prepare("SAVEPOINT deed");
   const undo = db.prepare("ROLLBACK TO deed");
   const release = db.prepare("RELEASE deed");
 
-  const carryOut = (deed: PackedDeed): DeedOutcome => {
+  const carryOut = (deed: SerializedMutation): MutationResult => {
     switch (deed.deed) {
       case "admit":
         return admit(deed);
@@ -63,9 +63,9 @@ export const openBatch = (db: Database, epoch: number): Batch => {
     step.forget();
     limits.forget();
   };
-  const carryOutAlone = (deed: PackedDeed): DeedOutcome => {
+  const carryOutAlone = (deed: SerializedMutation): MutationResult => {
     savepoint.run();
-    let outcome: DeedOutcome;
+    let outcome: MutationResult;
     try {
       outcome = carryOut(deed);
     } catch (fault) {
@@ -91,7 +91,10 @@ export const openBatch = (db: Database, epoch: number): Batch => {
       throw asStoreFault(fault, "beginning a transaction");
     }
   };
-  const attemptAll = (deeds: readonly PackedDeed[], one: (deed: PackedDeed) => DeedOutcome): DeedOutcome[] => {
+  const attemptAll = (
+    deeds: readonly SerializedMutation[],
+    one: (deed: SerializedMutation) => MutationResult,
+  ): MutationResult[] => {
     start();
     const outcomes = deeds.map(one);
     commit.run();

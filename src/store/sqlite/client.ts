@@ -3,11 +3,11 @@
 import { join } from "node:path";
 import { continueGenerationSeqAfter } from "../../domain/ids.ts";
 import type { Migrated } from "../migration-report.ts";
-import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../mutations.ts";
+import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../mutations.ts";
 import type { Mode, Store } from "../store.ts";
 import { insistOnSoundness } from "./corruption-check.ts";
 import { claimDirectory, inodeOf } from "./directory-lock.ts";
-import { tellingDamage } from "./errors.ts";
+import { withCorruptionErrors } from "./errors.ts";
 import { ownDatabase } from "./initialize.ts";
 import { DATABASE_FILE, DEFAULT_PRAGMAS, openReader, openWriter, type Pragmas } from "./open.ts";
 import { readsOver } from "./reads.ts";
@@ -66,7 +66,7 @@ const startWriter = (): Writer => {
 /** `lostTo`: why this process may not write any more; asked at every commit, and the service commits every few seconds. */
 const commitThrough =
   (writer: Writer, lostTo: () => string | null) =>
-  async (deeds: readonly Deed[]): Promise<DeedOutcome[]> => {
+  async (deeds: readonly Mutation[]): Promise<MutationResult[]> => {
     const why = lostTo();
     if (why !== null) throw new StoreUnknown(why);
     const answer = await writer.ask(toLines(deeds));
@@ -97,9 +97,9 @@ export const openSqliteStore = async (options: StoreOptions): Promise<Store> => 
   const path = join(options.dir, DATABASE_FILE);
   const pragmas = { ...DEFAULT_PRAGMAS, ...options.pragmas };
   const allows = { networkDisk: options.allowNetworkDisk ?? false, creation: !options.requireExisting };
-  const claim = tellingDamage(path, () => claimDirectory(options.dir, allows));
+  const claim = withCorruptionErrors(path, () => claimDirectory(options.dir, allows));
   try {
-    const epoch = tellingDamage(path, () => {
+    const epoch = withCorruptionErrors(path, () => {
       missLog(options.dir);
       unmarkLog(options.dir);
       return beginEpoch(path, options, pragmas);
@@ -107,7 +107,7 @@ export const openSqliteStore = async (options: StoreOptions): Promise<Store> => 
     const writer = startWriter();
     await writer.ask({ open: { path, epoch, pragmas } });
     markLog(options.dir);
-    const reads = tellingDamage(path, () => readsOver(openReader(path)));
+    const reads = withCorruptionErrors(path, () => readsOver(openReader(path)));
     const inode = inodeOf(path) ?? 0;
     return {
       ...reads,

@@ -32,7 +32,7 @@ const fullDisk = (path: string, code: string): DirectoryUnusable | undefined =>
  * @throws StoreDamaged when SQLite finds that it is not sound. @throws DirectoryUnusable when the disk is full.
  * @throws StoreUnknown when the disk fails: what opening writes may be there or not.
  */
-export const tellingDamage = <T>(path: string, work: () => T): T => {
+export const withCorruptionErrors = <T>(path: string, work: () => T): T => {
   try {
     return work();
   } catch (fault) {

@@ -36,7 +36,7 @@ export const imbalanceOf = ({ available, held, charged, moved }: LedgerSums): nu
  * @param isDeep every page and index, instead of what is quickly seen.
  * @throws StoreDamaged where its log is missing; SQLite's faults where it cannot be read.
  */
-export const lookInto = (dir: string, isDeep: boolean): DatabaseHealth => {
+export const inspectDatabase = (dir: string, isDeep: boolean): DatabaseHealth => {
   const path = join(dir, DATABASE_FILE);
   missLog(dir);
   const db = openReader(path);

@@ -3,13 +3,13 @@
 import type { Database } from "bun:sqlite";
 import { pack } from "../sql/serialized-mutations.ts";
 import type { Mode, Store } from "../store.ts";
-import { openBatch } from "./batch.ts";
+import { createBatchRunner } from "./batch.ts";
 import { ownDatabase } from "./initialize.ts";
 import { DEFAULT_PRAGMAS, openWriter, type Pragmas } from "./open.ts";
 import { readsOver } from "./reads.ts";
 
 const over = (db: Database, path: string, mode: Mode, nowMs: number): Store => {
-  const batch = openBatch(db, ownDatabase(db, path, mode, nowMs));
+  const batch = createBatchRunner(db, ownDatabase(db, path, mode, nowMs));
   return { ...readsOver(db), node: null, commit: async (deeds) => batch(deeds.map(pack)) };
 };
 
@@ -21,7 +21,7 @@ export const openSqliteOver = async (db: Database, { mode, nowMs }: { mode: Mode
   over(db, ":memory:", mode, nowMs);
 
 /** Opens `path` (or `:memory:`) for reading and writing in this thread. It takes no lock: the caller is alone with the file. */
-export const openSqliteHere = async (options: {
+export const openSqliteInProcess = async (options: {
   path: string;
   mode: Mode;
   nowMs?: number;

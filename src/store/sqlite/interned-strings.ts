@@ -1,6 +1,6 @@
 // Texts that thousands of rows share are kept once: a table of numbered texts, and what this writer knows of it.
 import type { Database } from "bun:sqlite";
-import { DeedRefused } from "../sql/mutation-rejected.ts";
+import { MutationRejected } from "../sql/mutation-rejected.ts";
 
 /** Texts remembered; above it they are looked up again. */
 const KNOWN_AT_MOST = 10_000;
@@ -22,7 +22,7 @@ export const prepareInterned = (db: Database, table: "plan" | "route_options", c
       const before = known.get(text);
       if (before !== undefined) return before;
       const row = select.get(text) ?? insert.get(text);
-      if (!row) throw new DeedRefused(`a row of ${table} was not kept`);
+      if (!row) throw new MutationRejected(`a row of ${table} was not kept`);
       if (known.size >= KNOWN_AT_MOST) known.clear();
       known.set(text, row.seq);
       return row.seq;

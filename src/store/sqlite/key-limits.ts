@@ -2,7 +2,7 @@
 import type { Database } from "bun:sqlite";
 import { dayOf } from "../../domain/calendar.ts";
 import type { Credits } from "../../domain/types.ts";
-import type { AdmitOutcome } from "../mutations.ts";
+import type { AdmitResult } from "../mutations.ts";
 import { BOUNDS, type Bound, type BoundRow, expiryOf, shortageOf, toBound } from "../sql/key-policy.ts";
 
 /** Keys that are remembered at a time. */
@@ -35,9 +35,9 @@ export const prepareLimits = (db: Database) => {
 
   return {
     /** Whether the key has expired since it was let in. */
-    expiry: (keySeq: number, atMs: number): AdmitOutcome | undefined => expiryOf(boundOf(keySeq), atMs),
+    expiry: (keySeq: number, atMs: number): AdmitResult | undefined => expiryOf(boundOf(keySeq), atMs),
     /** The limit that does not cover a reserve. */
-    shortage: (keySeq: number, atMs: number, reservedCredits: Credits): AdmitOutcome | undefined => {
+    shortage: (keySeq: number, atMs: number, reservedCredits: Credits): AdmitResult | undefined => {
       const meter = boundOf(keySeq)?.meter;
       return meter ? shortageOf(meter, atMs, reservedCredits, spentSince) : undefined;
     },

@@ -1,15 +1,15 @@
 // The one way credits move: the movement that chains to the one before it, then the balance conditionally, which must say the same.
 import type { Database } from "bun:sqlite";
-import { Recent } from "../../collections/clock-cache.ts";
+import { ClockCache } from "../../collections/clock-cache.ts";
 import type { Credits } from "../../domain/types.ts";
-import { type Chained, chain, chainStart, changeOf, type Head, type Move } from "../sql/ledger.ts";
-import { DeedRefused } from "../sql/mutation-rejected.ts";
+import { type Chained, chain, chainStart, changeOf, type Head, type Transfer } from "../sql/ledger.ts";
+import { MutationRejected } from "../sql/mutation-rejected.ts";
 
 /** Balances remembered between deeds: more than are busy at a time. One takes about 200 bytes. */
 const HEADS_AT_LEAST = 10_000;
 
 /** Prepares the statements of the ledger for a writer of `epoch`. */
-export const prepareMoney = (db: Database, epoch: number) => {
+export const prepareLedger = (db: Database, epoch: number) => {
   const selectHead = db.prepare<Omit<Head, "chainHash"> & { id: string; hash: string | null }, [number]>(
     `SELECT b.available_credits AS availableCredits, b.held_credits AS heldCredits, b.owed_credits AS owedCredits, b.in_progress AS inProgress, b.chain_seq AS chainSeq,
        b.chain_end AS chainEnd, a.id, CASE WHEN b.chain_end < 0 THEN (SELECT hold_hash FROM generation WHERE seq = -b.chain_end)
@@ -31,7 +31,7 @@ export const prepareMoney = (db: Database, epoch: number) => {
   );
   const updateOwed = db.prepare("UPDATE balance SET owed_credits = owed_credits + ?2 WHERE account_seq = ?1");
   /** What this writer knows of the rows, as long as nothing is rolled back: nobody else writes them. */
-  const heads = new Recent<number, Head>(HEADS_AT_LEAST);
+  const heads = new ClockCache<number, Head>(HEADS_AT_LEAST);
   let newest: { posting: number; generation: number } | undefined;
   const newestRows = () => {
     const { posting, generation } = newest ?? selectNewest.get() ?? { posting: 0, generation: 0 };
@@ -59,7 +59,7 @@ export const prepareMoney = (db: Database, epoch: number) => {
       accountSeq,
       head.chainSeq,
     );
-    if (changes === 0) throw new DeedRefused(`the balance does not cover the ${move.kind} of ${move.credits} credits`);
+    if (changes === 0) throw new MutationRejected(`the balance does not cover the ${move.kind} of ${move.credits} credits`);
     return remember(accountSeq, {
       availableCredits: link.availableAfter,
       heldCredits: link.heldAfter,
@@ -87,7 +87,7 @@ export const prepareMoney = (db: Database, epoch: number) => {
       return settleBalance(accountSeq, chained, -generationSeq);
     },
     /** Any other move of an account whose balance is `head`. @returns the balance from then on, and the row of the posting. */
-    post: (accountSeq: number, head: Head, move: Move): { head: Head; seq: number } => {
+    post: (accountSeq: number, head: Head, move: Transfer): { head: Head; seq: number } => {
       const chained = chain(head, move);
       const { link, hash } = chained;
       const rows = newestRows();
@@ -126,4 +126,4 @@ export const prepareMoney = (db: Database, epoch: number) => {
     },
   };
 };
-export type Money = ReturnType<typeof prepareMoney>;
+export type Ledger = ReturnType<typeof prepareLedger>;

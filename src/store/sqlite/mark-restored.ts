@@ -1,10 +1,10 @@
 // Marks the file of a database as an old state of itself, in one transaction, before any service opens it.
 import type { Database } from "bun:sqlite";
 import { markingRestored } from "../sql/mark-restored.ts";
-import { openAsking } from "./sql-program.ts";
+import { createSqlProgram } from "./sql-program.ts";
 
 export const markRestored = (db: Database, at: { takenAtMs: number; nowMs: number }): void => {
   db.run("BEGIN IMMEDIATE");
-  openAsking(db)(markingRestored(at));
+  createSqlProgram(db)(markingRestored(at));
   db.run("COMMIT");
 };

@@ -1,31 +1,31 @@
 // Marks a file whose rows live in another database now, so that nobody goes on with them here by mistake.
 import type { Database } from "bun:sqlite";
-import { Moved } from "../errors.ts";
+import { StoreMigrated } from "../errors.ts";
 import { schemaVersion } from "./migrate.ts";
 
 /** Names in `meta`: where to, without the password, and when. */
 const MOVED_TO = "moved_to";
 const MOVED_AT = "moved_at_ms";
 /** What `meta` holds of a move; nothing of it is moved. */
-export const OF_THE_MOVE: readonly string[] = [MOVED_TO, MOVED_AT];
+export const MIGRATED_MARKER: readonly string[] = [MOVED_TO, MOVED_AT];
 
 /** Where the rows of a file have gone; undefined while they live here. */
-export const movedTo = (db: Database): string | undefined =>
+export const migratedTo = (db: Database): string | undefined =>
   schemaVersion(db) === 0
     ? undefined
     : db.query<{ value: string }, [string]>("SELECT value FROM meta WHERE name = ?1").get(MOVED_TO)?.value;
 
 /** @throws Moved */
 export const insistOnHere = (db: Database): void => {
-  const to = movedTo(db);
+  const to = migratedTo(db);
   if (to !== undefined)
-    throw new Moved(
+    throw new StoreMigrated(
       `what this data directory held was moved to ${to} and lives there now: name that database in GENROUTER_STORE__URL; as long as no service was open over it, genrouter migrate-store --undo goes back`,
     );
 };
 
 /** On disk before this returns. */
-export const markMoved = (db: Database, to: string, nowMs: number): void => {
+export const markMigrated = (db: Database, to: string, nowMs: number): void => {
   const put = db.prepare("INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value");
   db.run("BEGIN IMMEDIATE");
   put.run(MOVED_TO, to);
@@ -33,6 +33,6 @@ export const markMoved = (db: Database, to: string, nowMs: number): void => {
   db.run("COMMIT");
 };
 
-export const unmarkMoved = (db: Database): void => {
+export const unmarkMigrated = (db: Database): void => {
   db.run("DELETE FROM meta WHERE name IN (?1, ?2)", [MOVED_TO, MOVED_AT]);
 };

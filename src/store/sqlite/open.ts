@@ -92,14 +92,14 @@ export const openReader = (path: string): Database => {
 };
 
 /** The name of a file that nobody writes to, as SQLite takes it where names may be URIs. */
-export const stillName = (path: string): string => `${pathToFileURL(path).href}?immutable=1`;
+export const snapshotName = (path: string): string => `${pathToFileURL(path).href}?immutable=1`;
 
 /**
  * A connection to a file that nobody writes to: a copy in a backup. Nothing is made beside it and nothing is locked, so that it can be read
  * on a disk that takes no writes, and is afterwards as it was. Other still files can be attached to it.
  */
-export const openStill = (path: string): Database => {
-  const db = closing(new Database(stillName(path), constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI));
+export const openSnapshot = (path: string): Database => {
+  const db = closing(new Database(snapshotName(path), constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI));
   insist(db, { foreign_keys: "1", temp_store: "2", query_only: "1", cache_size: String(-READER_CACHE_KIB) });
   return db;
 };

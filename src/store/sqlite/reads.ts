@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { readsThrough } from "../sql/reads.ts";
 import type { Query, Value } from "../sql/sql-program.ts";
 import type { StoreReads } from "../store.ts";
-import { DirectoryUnusable, faultCode, faultText, tellingDamage } from "./errors.ts";
+import { DirectoryUnusable, faultCode, faultText, withCorruptionErrors } from "./errors.ts";
 import { checkSchema, schemaVersion } from "./migrate.ts";
 import { insistOnHere } from "./migrated-marker.ts";
 import { DATABASE_FILE, openReader } from "./open.ts";
@@ -54,7 +54,7 @@ export const openSqliteReads = async (
   missLog(dir);
   let db: Database | undefined;
   try {
-    return tellingDamage(path, () => {
+    return withCorruptionErrors(path, () => {
       db = openReader(path);
       if (schemaVersion(db) === 0)
         throw new DirectoryUnusable(`data directory ${dir}: its database is still empty; start the service once`);

@@ -1,16 +1,16 @@
 // The deeds that all drivers share, with what this one brings for them: the money, attempts and limits of its one writer.
 
-import type { DeedOutcome, OfficeDeed } from "../mutations.ts";
-import { isPurchaseDeed, type PurchaseDeed } from "../purchase-mutations.ts";
-import { prepareOffice } from "../sql/admin-mutations.ts";
+import type { AdminMutation, MutationResult } from "../mutations.ts";
+import { isPurchaseMutation, type PurchaseMutation } from "../purchase-mutations.ts";
+import { prepareAdminMutations } from "../sql/admin-mutations.ts";
 import { type Crediting, prepareCredit } from "../sql/balance-adjustments.ts";
 import { preparePurchases } from "../sql/purchases.ts";
 import { prepareReversals } from "../sql/reversals.ts";
-import type { Asking } from "../sql/sql-program.ts";
+import type { SqlProgram } from "../sql/sql-program.ts";
 import { prepareUsage } from "../sql/usage.ts";
 import type { Attempts } from "./attempt.ts";
 import type { Limits } from "./key-limits.ts";
-import type { Money } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 import { known, SQLITE } from "./sql-program.ts";
 
 /** Postings are numbered in the order of their commits, so one mark is of all of them. */
@@ -19,17 +19,17 @@ const SET_MARK =
   "INSERT INTO meta VALUES ('usage_up_to', CAST(?1 AS text)) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
 /** The money of the one writer, for what asks one statement after another. */
-export const prepareCrediting = (money: Money): Crediting =>
+export const prepareCrediting = (money: Ledger): Crediting =>
   prepareCredit({
     head: (accountSeq) => known(money.head(accountSeq)),
     post: (accountSeq, head, move) => known(money.post(accountSeq, head, move)),
     owe: (accountSeq, head, credits) => known(money.owe(accountSeq, head, credits)),
   });
 
-export const prepareAsked = (crediting: Crediting, attempts: Attempts, limits: Limits) => {
+export const prepareSharedMutations = (crediting: Crediting, attempts: Attempts, limits: Limits) => {
   const reversals = prepareReversals(SQLITE, crediting);
   const purchases = preparePurchases(SQLITE, crediting, reversals);
-  const office = prepareOffice({
+  const office = prepareAdminMutations({
     dialect: SQLITE,
     ...{ crediting, reversals },
     changeAttempt: (seq, change, atMs) => known(attempts.change(seq, change, atMs)),
@@ -37,5 +37,6 @@ export const prepareAsked = (crediting: Crediting, attempts: Attempts, limits: L
     notAddedUp: `p.seq > coalesce((${SELECT_MARK}), 0)`,
     keysChanged: () => limits.forget(),
   });
-  return (deed: OfficeDeed | PurchaseDeed): Asking<DeedOutcome> => (isPurchaseDeed(deed) ? purchases(deed) : office(deed));
+  return (deed: AdminMutation | PurchaseMutation): SqlProgram<MutationResult> =>
+    isPurchaseMutation(deed) ? purchases(deed) : office(deed);
 };

@@ -1,7 +1,7 @@
 // What SQLite's own words are, and how it carries out what asks one statement after another: at once, over one connection.
 import type { Database } from "bun:sqlite";
 import type { Dialect } from "../sql/dialect.ts";
-import type { Answer, Asking, Query, Statement, Value } from "../sql/sql-program.ts";
+import type { Answer, Query, SqlProgram, Statement, Value } from "../sql/sql-program.ts";
 
 /** There is one writer, so nothing has to be locked. */
 export const SQLITE: Dialect = {
@@ -26,7 +26,7 @@ const openStatements = (db: Database) => {
 };
 
 /** Carries out work inside the transaction that is open. */
-export const openAsking = (db: Database): (<T>(asking: Asking<T>) => T) => {
+export const createSqlProgram = (db: Database): (<T>(asking: SqlProgram<T>) => T) => {
   const statement = openStatements(db);
   const answer = ({ wants, sql, values }: Statement): Answer =>
     wants === "rows"
@@ -47,6 +47,6 @@ export const openQuery = (db: Database): Query => {
 
 /** What is known here without asking. */
 // biome-ignore lint/correctness/useYield: there is nothing to ask.
-export const known = function* <T>(value: T): Asking<T> {
+export const known = function* <T>(value: T): SqlProgram<T> {
   return value;
 };

@@ -1,16 +1,16 @@
 // Deeds and outcomes as text: how a batch crosses to the writing thread, with every large part made into JSON once.
 
-import type { PinAsked } from "../../domain/types.ts";
-import type { AdmitDeed, Deed, DeedOutcome, OfficeDeed } from "../mutations.ts";
-import type { PurchaseDeed } from "../purchase-mutations.ts";
+import type { PinRequest } from "../../domain/types.ts";
+import type { AdminMutation, AdmitGeneration, Mutation, MutationResult } from "../mutations.ts";
+import type { PurchaseMutation } from "../purchase-mutations.ts";
 import {
   admittedRecord,
   type PackedAdmit,
-  type PackedDeed,
   type PackedStep,
   printedAdded,
   printedOrdered,
   printedPlan,
+  type SerializedMutation,
 } from "../sql/serialized-mutations.ts";
 
 /** What is short of an admission, in this order. */
@@ -29,11 +29,11 @@ type AdmitHead = [
   waitEndsAtMs: number,
   requestId: string,
   fingerprint: string | null,
-  pins: readonly PinAsked[] | 0,
+  pins: readonly PinRequest[] | 0,
 ];
 type StepHead = Omit<PackedStep, "eventJson" | "snapshot">;
 
-const admitHead = (deed: AdmitDeed): AdmitHead => [
+const admitHead = (deed: AdmitGeneration): AdmitHead => [
   deed.seq,
   deed.id,
   deed.accountSeq,
@@ -56,8 +56,8 @@ const admitHead = (deed: AdmitDeed): AdmitHead => [
  * for a step. JSON never holds a raw line feed, so they need no escaping. A plan that is the one before it is an empty line, and so is an order
  * that there is not.
  */
-export const toLines = (deeds: readonly Deed[]): string => {
-  const heads: (AdmitHead | StepHead | OfficeDeed | PurchaseDeed)[] = [];
+export const toLines = (deeds: readonly Mutation[]): string => {
+  const heads: (AdmitHead | StepHead | AdminMutation | PurchaseMutation)[] = [];
   let parts = "";
   let planBefore = "";
   for (const deed of deeds) {
@@ -104,13 +104,13 @@ const toAdmit = (
   orderedJson,
 });
 
-export const fromLines = (text: string): PackedDeed[] => {
+export const fromLines = (text: string): SerializedMutation[] => {
   const lines = text.split("\n");
   let at = 0;
   const next = (): string => lines[at++] ?? "";
-  const heads = JSON.parse(next()) as (AdmitHead | StepHead | OfficeDeed | PurchaseDeed)[];
+  const heads = JSON.parse(next()) as (AdmitHead | StepHead | AdminMutation | PurchaseMutation)[];
   let planJson = "";
-  return heads.map((head): PackedDeed => {
+  return heads.map((head): SerializedMutation => {
     if (Array.isArray(head)) {
       planJson = next() || planJson;
       return toAdmit(head, planJson, next(), next(), next() || null);
@@ -120,11 +120,11 @@ export const fromLines = (text: string): PackedDeed[] => {
 };
 
 /** Outcomes back: an admission is a 0, because the sender can make its record from the deed. */
-export const outcomesToText = (outcomes: readonly DeedOutcome[]): string =>
+export const outcomesToText = (outcomes: readonly MutationResult[]): string =>
   JSON.stringify(outcomes.map((outcome) => (outcome.kind === "admitted" ? 0 : outcome)));
 
-export const outcomesFromText = (text: string, deeds: readonly Deed[]): DeedOutcome[] =>
-  (JSON.parse(text) as (0 | DeedOutcome)[]).map((outcome, i) => {
+export const outcomesFromText = (text: string, deeds: readonly Mutation[]): MutationResult[] =>
+  (JSON.parse(text) as (0 | MutationResult)[]).map((outcome, i) => {
     if (outcome !== 0) return outcome;
     const deed = deeds[i];
     if (deed?.deed !== "admit") throw new Error("an outcome does not belong to its deed");

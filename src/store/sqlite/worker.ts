@@ -1,7 +1,7 @@
 // The writing thread: owns the one connection that writes, so that waiting for the disk never blocks the door.
 import type { Database } from "bun:sqlite";
 import { StoreFull } from "../mutations.ts";
-import { type Batch, openBatch } from "./batch.ts";
+import { type Batch, createBatchRunner } from "./batch.ts";
 import { faultText } from "./errors.ts";
 import { openWriter, type Pragmas } from "./open.ts";
 import { fromLines, outcomesToText } from "./worker-protocol.ts";
@@ -50,7 +50,7 @@ self.onmessage = ({ data: message }: MessageEvent<ToWriter>) => {
   }
   if ("open" in message) {
     db = openWriter(message.open.path, message.open.pragmas);
-    batch = openBatch(db, message.open.epoch);
+    batch = createBatchRunner(db, message.open.epoch);
     answer({ opened: true });
     return;
   }

@@ -1,6 +1,6 @@
 // The audit of a crash run: the client's log, the provider's log and the store must tell one story, whichever way it is read.
 import { isDeepStrictEqual } from "node:util";
-import type { Attempt, AttemptState, FailureClass, JsonObject, MovementKind } from "../../domain/types.ts";
+import type { Attempt, AttemptState, FailureClass, JsonObject, TransferKind } from "../../domain/types.ts";
 import type { Submission } from "../../simulator/log.ts";
 import type { ClientLine } from "./client-log.ts";
 import { attemptBehind, type Stored } from "./read-store.ts";
@@ -92,7 +92,7 @@ const chargedOnce: Audit = ({ stored, shown }, fault) => {
 
 const settledOnce: Audit = ({ stored }, fault) => {
   for (const { id, status, reservedCredits, costCredits, movements } of stored) {
-    const of = (wanted: MovementKind) => movements.filter(({ kind }) => kind === wanted).map(({ credits }) => credits);
+    const of = (wanted: TransferKind) => movements.filter(({ kind }) => kind === wanted).map(({ credits }) => credits);
     const rest = reservedCredits - (costCredits ?? 0);
     const due = {
       hold: [reservedCredits],

@@ -31,7 +31,7 @@ const tell = async (line: string): Promise<void> => {
   }
 };
 
-export const warden = {
+export const childReaper = {
   began: (pid: number): void => void tell(`began ${pid}`),
   /** A number that is free again may be given to anybody, so it has to leave the list. */
   ended: (pid: number): void => void tell(`ended ${pid}`),

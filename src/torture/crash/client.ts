@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { JsonObject } from "../../domain/types.ts";
 import { chance } from "../../simulator/fault-script.ts";
 import { type ClientLog, openClientLog, withoutLinks } from "./client-log.ts";
-import { type Doors, openDoors } from "./node-selection.ts";
+import { createNodeSelection, type NodeSelection } from "./node-selection.ts";
 import { type Order, orderOf } from "./workload.ts";
 
 export type ClientPlan = {
@@ -41,7 +41,7 @@ const acknowledge = (log: ClientLog, order: Order, answer: { status: number; bod
   return id;
 };
 
-export type Sender = { keys: readonly string[]; doors: Doors; log: ClientLog };
+export type Sender = { keys: readonly string[]; doors: NodeSelection; log: ClientLog };
 
 /** Sends an order once, between its two lines in the log. Undefined when no answer came. */
 export const sendOrder = async ({ keys, doors, log }: Sender, order: Order): Promise<string | null | undefined> => {
@@ -60,7 +60,7 @@ const poll = async ({ keys, doors, log }: Sender, { id, account }: { id: string;
 };
 
 /** Waits until the service, or any of its nodes, listens again. */
-const comesBack = async (doors: Doors, isStopping: () => boolean): Promise<void> => {
+const comesBack = async (doors: NodeSelection, isStopping: () => boolean): Promise<void> => {
   while (!isStopping() && !(await doors.ask("", { path: "/healthz" }))) await Bun.sleep(LOOK_MS);
 };
 
@@ -101,7 +101,7 @@ export const runClient = async (planPath: string): Promise<void> => {
   });
   const isStopping = () => isToldToStop || process.ppid !== parent;
   process.stdout.write(`client of ${plan.workers} workers\n`);
-  const sender: Sender = { keys: plan.keys, doors: openDoors(plan.urls, plan.patienceMs), log };
+  const sender: Sender = { keys: plan.keys, doors: createNodeSelection(plan.urls, plan.patienceMs), log };
   await Promise.all(Array.from({ length: plan.workers }, (_, worker) => runWorker(plan, sender, worker, isStopping)));
   log.close();
 };

@@ -2,7 +2,7 @@
 import { chance } from "../../simulator/fault-script.ts";
 import { restarted } from "./load.ts";
 import type { Child, Genrouter } from "./processes.ts";
-import { openSubmissions } from "./provider-log.ts";
+import { createProviderLog } from "./provider-log.ts";
 import { attemptBehind } from "./read-store.ts";
 import { originOf } from "./workload.ts";
 import {
@@ -52,7 +52,7 @@ const BOOT_MS = [10, 300] as const;
 const WHOLE_DRAIN_MS = 20_000;
 const PAGE = 1000;
 
-export const openCycles = (plan: CyclesPlan) => {
+export const createCycles = (plan: CyclesPlan) => {
   const { place, tenants, genrouter } = plan;
   const roll = chance(plan.seed);
   const between = ([from, to]: readonly [number, number]) => from + roll() * (to - from);
@@ -69,7 +69,7 @@ export const openCycles = (plan: CyclesPlan) => {
     simulatorKills: 0,
   };
   const faults: { unwritten: string[]; drains: string[] } = { unwritten: [], drains: [] };
-  const submissions = openSubmissions(plan.simulatorPlace.log);
+  const submissions = createProviderLog(plan.simulatorPlace.log);
 
   /** With the service dead: how many attempts were out, and that every submission the provider has was on disk before. */
   const look = (): Promise<number> =>

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import type { ClientPlan } from "./client.ts";
 import { type Genrouter, start } from "./processes.ts";
-import { MISCHIEF } from "./provider-fault-plan.ts";
+import { PROVIDER_FAULT_PLAN } from "./provider-fault-plan.ts";
 import { type SimulatorPlace, type SimulatorProcess, startSimulator } from "./world.ts";
 
 /** Credits of the accounts: every tenth has little and runs dry; between the rounds it gets a little more. */
@@ -27,7 +27,7 @@ export const startClient = async (genrouter: Genrouter, path: string, plan: Clie
 /** A simulator of providers that go wrong. */
 export const startTroubled = async (genrouter: Genrouter, place: SimulatorPlace): Promise<SimulatorProcess> => {
   const simulator = await startSimulator(genrouter, place);
-  await simulator.rule(...MISCHIEF);
+  await simulator.rule(...PROVIDER_FAULT_PLAN);
   return simulator;
 };
 

@@ -4,13 +4,13 @@ import { type Answer, ask } from "./world.ts";
 /** A node that gave no answer is passed over for so long, as long as there is another one. */
 const AVOIDED_MS = 1000;
 
-export type Doors = {
+export type NodeSelection = {
   /** Asks the next node, once. Undefined when no answer came. */
   ask(key: string, about: { path: string; body?: string; idempotencyKey?: string }): Promise<Answer | undefined>;
 };
 
 /** @param patienceMs so long an answer is waited for; absent: as long as a client of one node does. */
-export const openDoors = (urls: readonly string[], patienceMs?: number): Doors => {
+export const createNodeSelection = (urls: readonly string[], patienceMs?: number): NodeSelection => {
   const avoidedUntilMono = new Map<string, number>();
   let turn = 0;
   const next = (): string => {

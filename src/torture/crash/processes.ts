@@ -1,7 +1,7 @@
 // Starts the processes of the crash tests, hears what they say, and kills them; none outlives the tests.
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { warden } from "./child-reaper.ts";
+import { childReaper } from "./child-reaper.ts";
 
 const root = join(import.meta.dir, "../../..");
 
@@ -46,7 +46,7 @@ export const start = (command: readonly string[], env: Record<string, string> = 
     detached: true,
   });
   alive.add(child);
-  warden.began(child.pid);
+  childReaper.began(child.pid);
   let said = "";
   let isOver = false;
   const listeners = new Set<() => void>();
@@ -63,7 +63,7 @@ export const start = (command: readonly string[], env: Record<string, string> = 
   const heard = [hear(child.stdout), hear(child.stderr)];
   const ended = child.exited.then(async () => {
     alive.delete(child);
-    warden.ended(child.pid);
+    childReaper.ended(child.pid);
     await Promise.all(heard);
     isOver = true;
     tell();

@@ -35,7 +35,7 @@ const SHARES: readonly (readonly [FaultName, number, JsonObject?])[] = [
 /** Longer than a route of the impatient model has, and shorter than what proves a job absent. */
 const LATE_MS = 1400;
 
-export const MISCHIEF: readonly Rule[] = [
+export const PROVIDER_FAULT_PLAN: readonly Rule[] = [
   { fault: "late-ms", endpoint: "/mini/", probability: 0.08, ms: LATE_MS },
   { fault: "drop", endpoint: "/mini/", probability: 0.12 },
   { fault: "slow-answer", provider: AT_ONCE, probability: 0.3, ms: 700 },

@@ -5,7 +5,7 @@ import type { LogLine, Submission } from "../../simulator/log.ts";
 const NEWLINE = 10;
 
 /** Reads a log that grows; a simulator that was killed takes a line that was cut short off before it goes on. */
-export const openSubmissions = (path: string) => {
+export const createProviderLog = (path: string) => {
   const all: Submission[] = [];
   const announcedAtMs = new Map<string, number>();
   let readBytes = 0;

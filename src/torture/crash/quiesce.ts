@@ -5,13 +5,13 @@ import type { CheckResult } from "../../store/store.ts";
 import type { Check, Evidence } from "./audit.ts";
 import { type ClientPlan, type Sender, sendOrder } from "./client.ts";
 import { type ClientLine, openClientLog, readClientLog, withoutLinks } from "./client-log.ts";
-import { openDoors } from "./node-selection.ts";
+import { createNodeSelection } from "./node-selection.ts";
 import { type Genrouter, run } from "./processes.ts";
 import { readStored, type Stored } from "./read-store.ts";
 import type { Order } from "./workload.ts";
 import {
   ask,
-  type Books,
+  type DatabaseLocation,
   reading,
   type ServicePlace,
   type ServiceProcess,
@@ -42,12 +42,12 @@ const ROWS_SHOWN = 3;
 const ROW_SHOWN = 160;
 const SAID_SHOWN = 500;
 
-export type PeacePlan = {
+export type QuiescePlan = {
   genrouter: Genrouter;
   /** Of the service, or of its nodes, each with its directory. */
   places: readonly [ServicePlace, ...ServicePlace[]];
   /** Where the books are, if not in the directory of the one place. */
-  books?: Books;
+  books?: DatabaseLocation;
   simulatorPlace: SimulatorPlace;
   tenants: readonly Tenant[];
   client: ClientPlan;
@@ -56,7 +56,7 @@ export type PeacePlan = {
   /** Somebody waits for the end of it all. */
   isHurried?: () => boolean;
 };
-export type Peace = {
+export type Quiesced = {
   stored: Stored[];
   shown: Map<string, JsonObject>;
   balances: Evidence["balances"];
@@ -94,7 +94,7 @@ const retry = async (plan: ClientPlan): Promise<Check & { retried: number }> => 
   const ids = new Map<string, string>();
   const orders = unanswered(readClientLog(plan.log));
   const log = openClientLog(plan.log);
-  const sender: Sender = { keys: plan.keys, doors: openDoors(plan.urls), log };
+  const sender: Sender = { keys: plan.keys, doors: createNodeSelection(plan.urls), log };
   await inParallel([...orders, ...orders], async (order) => {
     const id = await sendOrder(sender, order);
     if (id === undefined) faults.push(`${order.key}: no answer in peace`);
@@ -111,7 +111,7 @@ const retry = async (plan: ClientPlan): Promise<Check & { retried: number }> => 
  * Waits for the end of every generation; one that never comes is the audit's to tell, with all the rest.
  * @param stuck so many are known to be stuck, and not waited for again. @returns how many have not ended.
  */
-const settle = (books: Books, isHurried: () => boolean, stuck = 0): Promise<number> =>
+const settle = (books: DatabaseLocation, isHurried: () => boolean, stuck = 0): Promise<number> =>
   reading(books, async (reads) => {
     const beganMono = performance.now();
     let fewest = Number.POSITIVE_INFINITY;
@@ -146,7 +146,7 @@ export const showAll = async (
 };
 
 /** What each account has, as the books say. */
-export const balancesOf = (books: Books, tenants: readonly Tenant[]): Promise<Evidence["balances"]> =>
+export const balancesOf = (books: DatabaseLocation, tenants: readonly Tenant[]): Promise<Evidence["balances"]> =>
   reading(books, (reads) =>
     Promise.all(
       tenants.map(async ({ accountId }) => {
@@ -191,7 +191,7 @@ const stopAll = async (services: readonly ServiceProcess[]): Promise<Check> => {
 };
 
 /** From the last kill to the two sides of the audit. Nothing of the world runs before it, nor after it. */
-export const makePeace = async (plan: PeacePlan): Promise<Peace> => {
+export const quiesce = async (plan: QuiescePlan): Promise<Quiesced> => {
   const { genrouter, places, simulatorPlace, tenants, client, isHurried = () => false } = plan;
   const [first] = places;
   const books = plan.books ?? first.dir;

@@ -6,11 +6,11 @@ import { auditAll, type Check, type Evidence } from "./audit.ts";
 import { writeCatalogue } from "./catalogue.ts";
 import type { ClientPlan } from "./client.ts";
 import type { ClientLine } from "./client-log.ts";
-import { openCycles } from "./cycles.ts";
+import { createCycles } from "./cycles.ts";
 import { LITTLE, startClient, startTroubled, TENANTS } from "./load.ts";
 import { type End, figuresOf, figuresOfLog, mergeChecks } from "./merge-reports.ts";
 import { freePort, type Genrouter } from "./processes.ts";
-import { makePeace } from "./quiesce.ts";
+import { quiesce } from "./quiesce.ts";
 import { endow, type ServicePlace, type SimulatorPlace, topUp } from "./world.ts";
 
 /** How far a run is; `submissions`: those that reached a provider. */
@@ -73,7 +73,7 @@ const runRounds = async (plan: RandomPlan, tell: (figures: Record<string, number
   const url = `http://127.0.0.1:${place.port}`;
   const keys = tenants.map(({ key }) => key);
   const client: ClientPlan = { urls: [url], log: join(plan.dir, "client.log"), seed, workers: plan.workers, keys, round: 0 };
-  const cycles = openCycles({ seed, genrouter, place, simulatorPlace, tenants });
+  const cycles = createCycles({ seed, genrouter, place, simulatorPlace, tenants });
   const { figures } = cycles;
   tell(figures);
   const beganMono = performance.now();
@@ -99,7 +99,7 @@ const runRounds = async (plan: RandomPlan, tell: (figures: Record<string, number
     simulator.child.kill("SIGKILL");
     await simulator.child.ended;
     say("peace: no faults, nothing is killed, then an audit");
-    const peace = await makePeace({ genrouter, places: [place], simulatorPlace, tenants, client: clientPlan, isHurried });
+    const peace = await quiesce({ genrouter, places: [place], simulatorPlace, tenants, client: clientPlan, isHurried });
     totals.audits += 1;
     totals.retried += peace.retried;
     totals.settleMs = Math.max(totals.settleMs, peace.settleMs);

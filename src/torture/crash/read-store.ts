@@ -1,12 +1,12 @@
 // What the store holds at the end of a crash run, found by way of the ledger: every hold names a generation.
 import { createHash } from "node:crypto";
-import type { Attempt, GenerationRecord, JsonObject, MovementKind } from "../../domain/types.ts";
-import type { JournalLine, MovementRow, StoreReads } from "../../store/store.ts";
+import type { Attempt, GenerationRecord, JsonObject, TransferKind } from "../../domain/types.ts";
+import type { JournalLine, StoreReads, TransferRow } from "../../store/store.ts";
 import { hashOf } from "./workload.ts";
 import type { Tenant } from "./world.ts";
 
 /** A posting of the ledger about a generation. */
-export type Movement = { kind: MovementKind; credits: number };
+export type StoredTransfer = { kind: TransferKind; credits: number };
 
 export type Stored = GenerationRecord & {
   account: number;
@@ -14,7 +14,7 @@ export type Stored = GenerationRecord & {
   bodyHash: string | null;
   tries: Attempt[];
   journal: JournalLine[];
-  movements: Movement[];
+  movements: StoredTransfer[];
   /** Attempts of it on the operator's list of losses, by their numbers. */
   orphans: number[];
 };
@@ -27,7 +27,7 @@ export const readStored = async (reads: StoreReads, tenants: readonly Tenant[]):
   const orphans = Map.groupBy(await reads.orphans(0), ({ generationId }) => generationId);
   for (const [account, tenant] of tenants.entries()) {
     for (let beforeSeq: number | null = null; ; ) {
-      const page: MovementRow[] = await reads.movements(tenant.accountId, beforeSeq, PAGE);
+      const page: TransferRow[] = await reads.movements(tenant.accountId, beforeSeq, PAGE);
       for (const { kind, generationId } of page) {
         if (kind !== "hold" || generationId === null) continue;
         const record = await reads.findGeneration(generationId);

@@ -15,18 +15,18 @@ import { type Child, type Genrouter, start } from "./processes.ts";
 export type Tenant = { accountId: string; accountSeq: number; key: string; credits: number };
 
 /** Where the books of a service are: its data directory, or the address of the database that it shares with others. */
-export type Books = string;
-const isShared = (books: Books) => books.startsWith("postgres://");
+export type DatabaseLocation = string;
+const isShared = (books: DatabaseLocation) => books.startsWith("postgres://");
 
 /** Opens the store as a service does. */
-const openBooks = async (books: Books): Promise<Store> => {
+const openBooks = async (books: DatabaseLocation): Promise<Store> => {
   if (!isShared(books)) return await openSqliteStore({ dir: books, mode: "test" });
   const { openPostgresStore } = await import("../../store/postgres/client.ts");
   return await openPostgresStore({ url: books, prepare: true, readers: 1, mode: "test" });
 };
 
 /** Makes accounts through the store itself, as its owner: while no service runs, where it is a data directory. */
-export const endow = async (books: Books, credits: readonly number[]): Promise<Tenant[]> => {
+export const endow = async (books: DatabaseLocation, credits: readonly number[]): Promise<Tenant[]> => {
   const store = await openBooks(books);
   const tenants: Tenant[] = [];
   const atMs = Date.now();
@@ -47,7 +47,7 @@ export const endow = async (books: Books, credits: readonly number[]): Promise<T
 };
 
 /** Gives some of the accounts more; what they were given in all is kept up to date. */
-export const topUp = async (books: Books, tenants: readonly Tenant[], credits: number): Promise<void> => {
+export const topUp = async (books: DatabaseLocation, tenants: readonly Tenant[], credits: number): Promise<void> => {
   const store = await openBooks(books);
   for (const tenant of tenants) {
     const { accountSeq } = tenant;
@@ -59,14 +59,14 @@ export const topUp = async (books: Books, tenants: readonly Tenant[], credits: n
   await store.close();
 };
 
-const openReads = async (books: Books): Promise<StoreReads> => {
+const openReads = async (books: DatabaseLocation): Promise<StoreReads> => {
   if (!isShared(books)) return await openSqliteReads(books);
   const { openPostgresReads } = await import("../../store/postgres/read-only-client.ts");
   return await openPostgresReads({ url: books, prepare: true });
 };
 
 /** Reads the books, whether a service runs over them or lies dead. */
-export const reading = async <T>(books: Books, work: (reads: StoreReads) => Promise<T>): Promise<T> => {
+export const reading = async <T>(books: DatabaseLocation, work: (reads: StoreReads) => Promise<T>): Promise<T> => {
   const reads = await openReads(books);
   try {
     return await work(reads);

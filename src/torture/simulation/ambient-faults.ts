@@ -1,7 +1,7 @@
 // The weather of a simulated world: what happens to all of it now and then, whatever its nodes do.
 
 import type { Faults } from "./faults.ts";
-import type { Dice } from "./rng.ts";
+import type { Rng } from "./rng.ts";
 import type { Timeline } from "./timeline.ts";
 
 const MINUTE_MS = 60_000;
@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 /** What happens now and then: the disk fills up, the wall clock jumps, the catalogue is replaced, a node is retired. */
 export const makeWeather = (of: {
   world: Timeline;
-  dice: Dice;
+  dice: Rng;
   faults: () => Faults;
   fillDisk: (ms: number) => void;
   turnClock: (ms: number) => void;

@@ -1,11 +1,11 @@
 // Every clip that a provider was given is held against what was measured; one that changed in between ends its generation uncharged.
 import type { GenerationRecord } from "../../domain/types.ts";
-import type { Wish } from "./clients.ts";
+import type { PlannedRequest } from "./clients.ts";
 import { type Clips, FRAME_MS, shownBy } from "./clips.ts";
 import type { Upstream } from "./upstream.ts";
 
 export const auditClip = (
-  { clip }: Pick<Wish, "clip">,
+  { clip }: Pick<PlannedRequest, "clip">,
   { id, status, attempts, error }: Pick<GenerationRecord, "id" | "status" | "attempts" | "error">,
   { upstream, clips }: { upstream: Pick<Upstream, "jobs">; clips: Clips },
 ): string[] => {

@@ -3,7 +3,7 @@
 import type { Attempt, GenerationRecord } from "../../domain/types.ts";
 import type { JournalLine, StoreReads } from "../../store/store.ts";
 import type { AuditRow } from "../../store/user-reads.ts";
-import type { Situations } from "./coverage-counters.ts";
+import type { CoverageCounters } from "./coverage-counters.ts";
 import { OPERATOR, type Order } from "./operator.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -11,7 +11,7 @@ export type DecisionEvidence = {
   orders: readonly Order[];
   upstream: Pick<Upstream, "jobs">;
   reads: Pick<StoreReads, "journalOf" | "movementsOf" | "attemptsOf" | "audit">;
-  situations: Situations;
+  situations: CoverageCounters;
 };
 
 const TYPES = { settle: "settledByOperator", fail: "failedByOperator", retry: "retriedByOperator" } as const;

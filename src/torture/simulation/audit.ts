@@ -4,18 +4,18 @@ import type { GenerationRecord } from "../../domain/types.ts";
 import type { StoreReads } from "../../store/store.ts";
 import { auditClip } from "./audit-clips.ts";
 import { auditJobs } from "./audit-jobs.ts";
-import type { Heard, Notebook, Seen } from "./clients.ts";
+import type { ClientLog, ReceivedResponse, Seen } from "./clients.ts";
 import type { Clips } from "./clips.ts";
 import { PROVIDERS, priceIn } from "./market.ts";
-import { fileNameOf, type Kept, sharedName } from "./media.ts";
+import { fileNameOf, type StoredFiles, sharedName } from "./media.ts";
 import type { Upstream, UpstreamJob } from "./upstream.ts";
 
 export type Evidence = {
-  notebook: Notebook;
+  notebook: ClientLog;
   upstream: Upstream;
   reads: StoreReads;
   accountSeqs: readonly number[];
-  kept: Kept;
+  kept: StoredFiles;
   clips: Clips;
 };
 
@@ -44,10 +44,10 @@ const auditViews = (id: string, seen: readonly Seen[]): string[] => {
 };
 
 /** Every answer with an id under one key has the same id and the same body. */
-const auditKeys = ({ heard, sent }: Notebook): string[] => {
+const auditKeys = ({ heard, sent }: ClientLog): string[] => {
   const faults: string[] = [];
-  const byKey = new Map<string, Heard>();
-  const byId = new Map<string, Heard>();
+  const byKey = new Map<string, ReceivedResponse>();
+  const byId = new Map<string, ReceivedResponse>();
   for (const one of heard) {
     if (!one.accepted) continue;
     const first = byId.get(one.accepted.id);
@@ -77,7 +77,7 @@ const auditKeys = ({ heard, sent }: Notebook): string[] => {
 };
 
 /** Quote, reserve and cost are prices of the catalogue that was in force when the client asked. */
-const auditPrice = (heard: Heard, end: GenerationRecord, jobs: ReadonlyMap<string, UpstreamJob>): string[] => {
+const auditPrice = (heard: ReceivedResponse, end: GenerationRecord, jobs: ReadonlyMap<string, UpstreamJob>): string[] => {
   const { wish } = heard;
   const pricesOf = (routeId: string) => heard.catalogues.map((catalogue) => priceIn(catalogue, routeId));
   const offered = heard.catalogues.flatMap((catalogue) =>

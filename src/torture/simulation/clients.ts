@@ -1,17 +1,17 @@
 // The clients of a simulated world: they submit, send again when no answer comes, poll, and remember everything they were told.
 
 import type { Catalogue } from "../../../catalogue/load.ts";
-import type { Refusal } from "../../domain/api-errors.ts";
+import type { ApiError } from "../../domain/api-errors.ts";
 import { fingerprintOf } from "../../domain/idempotency.ts";
 import type { GenerationRecord, JsonObject } from "../../domain/types.ts";
-import type { Accepted } from "../../generations/submit.ts";
+import type { SubmitResult } from "../../generations/submit.ts";
 import type { Node } from "./node-environment.ts";
-import type { Dice } from "./rng.ts";
+import type { Rng } from "./rng.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 
 /** What a client wants made. */
-export type Wish = {
+export type PlannedRequest = {
   name: string;
   account: number;
   key: string | null;
@@ -23,8 +23,8 @@ export type Wish = {
   clip: string | null;
 };
 /** An answer to a submission, as its client saw it. */
-export type Heard = {
-  wish: Wish;
+export type ReceivedResponse = {
+  wish: PlannedRequest;
   body: string;
   sentAtMs: number;
   heardAtMs: number;
@@ -38,24 +38,24 @@ export type Heard = {
 /** A generation as a client saw it: when it asked, and when it heard. */
 export type Seen = { askedAtMs: number; heardAtMs: number; record: GenerationRecord };
 
-export type Notebook = {
+export type ClientLog = {
   /** Bodies that were ever sent under a key, answered or not: `account key` → hashes. */
   sent: Map<string, Set<string>>;
-  heard: Heard[];
+  heard: ReceivedResponse[];
   seen: Map<string, Seen[]>;
   /** Credits that an account was given, by account. */
   given: number[];
 };
 
-export type ClientParts = {
+export type ClientDeps = {
   world: Timeline;
   trace: Trace;
-  dice: Dice;
+  dice: Rng;
   nodes: readonly Node[];
   accountSeqs: readonly number[];
   /** Every catalogue that was ever in force, with the time it came. */
   catalogues: readonly { fromMs: number; catalogue: Catalogue }[];
-  notebook: Notebook;
+  notebook: ClientLog;
 };
 
 const LONGEST_ANSWER_MS = 20_000;
@@ -63,13 +63,13 @@ const LONGEST_ANSWER_MS = 20_000;
 const PASSING: ReadonlySet<string> = new Set(["restarting", "busy", "concurrency_limit", "model_unavailable"]);
 const MOST_TRIES = 40;
 
-const inputOfWish = ({ prompt, clip }: Wish): JsonObject => ({ prompt, ...(clip === null ? {} : { video_url: clip }) });
-const bodyOfWish = (wish: Wish): string => {
+const inputOfWish = ({ prompt, clip }: PlannedRequest): JsonObject => ({ prompt, ...(clip === null ? {} : { video_url: clip }) });
+const bodyOfWish = (wish: PlannedRequest): string => {
   const { model, maxCostCredits, maxWaitMs } = wish;
   return JSON.stringify({ input: inputOfWish(wish), maxCostCredits, maxWaitMs, model });
 };
 
-export const openClients = (parts: ClientParts) => {
+export const createClients = (parts: ClientDeps) => {
   const { world, trace, dice, notebook, nodes } = parts;
   const sleep = (ms: number) => new Promise<void>((wake) => world.after(ms, wake));
   let references = 0;
@@ -97,7 +97,7 @@ export const openClients = (parts: ClientParts) => {
     return answer ?? undefined;
   };
 
-  const submitOnce = async (wish: Wish): Promise<Heard | undefined> => {
+  const submitOnce = async (wish: PlannedRequest): Promise<ReceivedResponse | undefined> => {
     const sentAtMs = world.nowMs();
     const body = bodyOfWish(wish);
     const key = `${wish.account} ${wish.key}`;
@@ -120,18 +120,18 @@ export const openClients = (parts: ClientParts) => {
           body,
           fingerprint: wish.key === null ? null : fingerprintOf(body, JSON.parse(body) as JsonObject, {}),
         })
-        .catch((fault: unknown) => fault as Refusal),
+        .catch((fault: unknown) => fault as ApiError),
     );
     if (!answer) return undefined;
-    const accepted = "record" in answer ? (answer as Accepted) : null;
-    const code = accepted ? null : ((answer as Refusal).code ?? null);
+    const accepted = "record" in answer ? (answer as SubmitResult) : null;
+    const code = accepted ? null : ((answer as ApiError).code ?? null);
     // An answer without a code is the 500 of a process that is ending.
     if (!accepted && code === null) return undefined;
     const heardAtMs = world.nowMs();
     const catalogues = parts.catalogues.filter(
       ({ fromMs }, at) => fromMs <= heardAtMs && (parts.catalogues[at + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= sentAtMs,
     );
-    const heard: Heard = {
+    const heard: ReceivedResponse = {
       ...{ wish, body, sentAtMs, heardAtMs, catalogues: catalogues.map(({ catalogue }) => catalogue) },
       accepted: accepted?.record ?? null,
       replayed: accepted?.replayed ?? false,
@@ -179,7 +179,7 @@ export const openClients = (parts: ClientParts) => {
   };
 
   /** Sees a wish through: submit until there is an answer that stays, then poll to the end. */
-  const fulfil = async (wish: Wish): Promise<void> => {
+  const fulfil = async (wish: PlannedRequest): Promise<void> => {
     for (let turn = 0; turn < MOST_TRIES; turn += 1) {
       const heard = await submitOnce(wish);
       if (heard?.accepted) {

@@ -1,14 +1,14 @@
 // The clips that clients of a simulated world link to: what each server shows when it is measured, when it is fetched, and to a provider.
 import type { Measured, MediaLink, PinnedCopy } from "../../domain/types.ts";
 import type { Faults } from "./faults.ts";
-import type { Dice } from "./rng.ts";
+import type { Rng } from "./rng.ts";
 
 /**
  * Our copies of pinned inputs by generation and number; generations that were told that a clip cannot be had; and when a fault last took the
  * copy of a generation away. They outlive every process.
  */
 export type Clips = { copies: Map<string, PinnedCopy>; refused: Set<string>; lostAtMs: Map<string, number> };
-export const openClips = (): Clips => ({ copies: new Map(), refused: new Set(), lostAtMs: new Map() });
+export const createClips = (): Clips => ({ copies: new Map(), refused: new Set(), lostAtMs: new Map() });
 export const copyName = (generationId: string, n: number): string => `${generationId} ${n}`;
 
 /** What a server shows: to who measures, to who fetches the whole, and whether that ever gets an answer. */
@@ -27,7 +27,7 @@ export const shownBy = (url: string): Shown => {
 
 /** A clip that is not a frame longer or shorter when it is fetched, or is. @param mayBeStuck whoever waits for it gives up some time */
 export const drawClip = (
-  dice: Dice,
+  dice: Rng,
   name: string,
   faults: Pick<Faults, "changedClip" | "stuckClip">,
   mayBeStuck: boolean,

@@ -1,11 +1,11 @@
 // The nodes of a simulated world: one over a disk of its own, or several over a database that they share, and what befalls those.
 import type { StoreReads } from "../../store/store.ts";
 import type { Faults } from "./faults.ts";
-import { openNode } from "./node.ts";
+import { createNode } from "./node.ts";
 import type { Node, Surroundings } from "./node-environment.ts";
-import { type OwnerBook, openOwnerBook } from "./ownership-oracle.ts";
-import type { Dice } from "./rng.ts";
-import { openSharedDatabase, type SharedDatabase } from "./shared-database.ts";
+import { createOwnershipOracle, type OwnershipOracle } from "./ownership-oracle.ts";
+import type { Rng } from "./rng.ts";
+import { createSharedDatabase, type SharedDatabase } from "./shared-database.ts";
 
 /** One world in so many has several nodes, unless it is said how many. */
 const SHARED_WORLDS = 0.15;
@@ -29,7 +29,7 @@ export type Fleet = {
 };
 
 /** How many nodes a seed has; a number that is asked for counts. */
-export const drawNodes = (dice: Dice, asked: number | undefined): number => {
+export const drawNodes = (dice: Rng, asked: number | undefined): number => {
   const drawn = dice.chance(SHARED_WORLDS) ? dice.whole(2, 3) : 1;
   return asked ?? drawn;
 };
@@ -40,12 +40,12 @@ type Trouble = { cutUntilMs: number; deafUntilMs: number; fullUntilMs: number };
 const AWAY_S = [1, 12, 12, 12, 12, 60, 600] as const;
 
 /** How long something lasts that is held against leases: often around one, now and then for much longer. */
-const spellMs = (dice: Dice, leaseMs: number): number =>
+const spellMs = (dice: Rng, leaseMs: number): number =>
   dice.chance(0.8) ? dice.between(0.3, 4) * leaseMs : dice.between(1, 6) * MINUTE_MS;
 
-export const openFleet = (of: {
+export const createCluster = (of: {
   count: number;
-  dice: Dice;
+  dice: Rng;
   around: Omit<Surroundings, "shared" | "book">;
   reads: StoreReads;
   faults: () => Faults;
@@ -53,25 +53,25 @@ export const openFleet = (of: {
   const { count, dice, around, faults } = of;
   const { world, trace, fault } = around;
   if (count === 1) {
-    const node = openNode("n1", { ...around, shared: null });
+    const node = createNode("n1", { ...around, shared: null });
     const wellSinceMs = () => (node.engine() ? node.openSinceMs() : Number.POSITIVE_INFINITY);
     return { nodes: [node], shared: null, leaseMs: 0, wellSinceMs, boot: () => node.boot(), figures: () => ({}) };
   }
 
   const leaseMs = dice.pick(LEASES_MS);
-  const book: OwnerBook = openOwnerBook(fault);
-  const shared = openSharedDatabase({ database: around.database, reads: of.reads, world, book });
+  const book: OwnershipOracle = createOwnershipOracle(fault);
+  const shared = createSharedDatabase({ database: around.database, reads: of.reads, world, book });
   const counts = { partitions: 0, zombies: 0, takeOvers: 0 };
   const troubles: Trouble[] = Array.from({ length: count }, () => ({ cutUntilMs: 0, deafUntilMs: 0, fullUntilMs: 0 }));
   const outages = dice.fork("outages");
   /** Longer than the lease, or there would be nothing to see. */
-  const stopMs = (own: Dice) => {
+  const stopMs = (own: Rng) => {
     counts.zombies += 1;
     return own.chance(0.85) ? own.between(0.8, 4) * leaseMs : own.between(1, 10) * MINUTE_MS;
   };
   const nodes = troubles.map((trouble, at) => {
     const own = dice.fork(`trouble ${at}`);
-    return openNode(`n${at + 1}`, {
+    return createNode(`n${at + 1}`, {
       ...around,
       shared: {
         ...{ database: shared, book, leaseMs },

@@ -1,6 +1,6 @@
 // How long a provider that answers nothing is asked whether it took a submission: for confirm_s, and no longer.
 
-import type { Situations } from "./coverage-counters.ts";
+import type { CoverageCounters } from "./coverage-counters.ts";
 import type { NodeLife } from "./node-life.ts";
 
 /** `confirm_s` of a route that names none, and the longest pause between two questions with the time that they take. */
@@ -13,7 +13,11 @@ export type Questions = {
 };
 
 /** Of one life: the next begins to count anew. */
-export const openQuestions = (of: { life: NodeLife; fault: (text: string) => void; situations: Situations }): Questions => {
+export const createConfirmBound = (of: {
+  life: NodeLife;
+  fault: (text: string) => void;
+  situations: CoverageCounters;
+}): Questions => {
   const { life, situations } = of;
   const silent = new Map<string, { by: AbortSignal; sinceMs: number; lastMs: number; isOver: boolean }>();
   return {

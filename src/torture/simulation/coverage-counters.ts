@@ -31,12 +31,12 @@ export const SITUATIONS = {
 } as const;
 export type Situation = keyof typeof SITUATIONS;
 
-export type Situations = {
+export type CoverageCounters = {
   count(situation: Situation): void;
   figures(): Record<Situation, number>;
 };
 
-export const openSituations = (): Situations => {
+export const createCoverageCounters = (): CoverageCounters => {
   const counts = Object.fromEntries(Object.keys(SITUATIONS).map((name) => [name, 0])) as Record<Situation, number>;
   return {
     count: (situation) => {

@@ -1,7 +1,7 @@
 // What the providers of a simulated world deliver: pictures and clips as they were ordered, or wrong in one thing.
 import type { Model } from "../../../catalogue/schema.ts";
 import type { MediaKind, Output } from "../../domain/types.ts";
-import type { Dice } from "./rng.ts";
+import type { Rng } from "./rng.ts";
 
 type Sold = Pick<Model, "kind" | "tasks" | "fields" | "delivers">;
 const prompt = { max_length: 1000, required: true };
@@ -24,7 +24,7 @@ export const SOLD: readonly Sold[] = [
 /** In what a delivery is wrong; each is wrong for all that is sold of its kind. */
 const WRONGS = { image: ["small", "kind"], video: ["short", "small", "silent", "kind"], audio: ["kind"] } as const;
 export type Wrong = (typeof WRONGS)[MediaKind][number];
-export const drawWrong = (dice: Dice, kind: MediaKind): Wrong => dice.pick<Wrong>(WRONGS[kind]);
+export const drawWrong = (dice: Rng, kind: MediaKind): Wrong => dice.pick<Wrong>(WRONGS[kind]);
 
 const OTHER_KIND = { image: "video/mp4", video: "image/png", audio: "image/png" } as const;
 const RIGHT_KIND = { image: "image/png", video: "video/mp4", audio: "audio/mpeg" } as const;

@@ -1,18 +1,18 @@
 // The disk of a node: the real store in memory, which outlives the node, behind commits that may be slow, refused, or in doubt.
-import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../store/mutations.ts";
+import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../../store/mutations.ts";
 import { openSqliteOver } from "../../store/sqlite/in-process.ts";
 import type { Store, StoreReads } from "../../store/store.ts";
-import type { Situations } from "./coverage-counters.ts";
+import type { CoverageCounters } from "./coverage-counters.ts";
 import type { Faults } from "./faults.ts";
 import type { Crossing, NodeLife } from "./node-life.ts";
-import type { Dice } from "./rng.ts";
+import type { Rng } from "./rng.ts";
 import type { Trace } from "./trace.ts";
 import type { WorldDatabase } from "./world-database.ts";
 
 /** A charge as a defect would have it, not the quote of its attempt: the store refuses it, and its generation is parked. */
 export const defective =
-  (dice: Dice, faults: () => Faults, situations: Situations) =>
-  (deed: Deed): Deed => {
+  (dice: Rng, faults: () => Faults, situations: CoverageCounters) =>
+  (deed: Mutation): Mutation => {
     if (deed.deed !== "step" || deed.settlement?.kind !== "capture" || !dice.chance(faults().refusedCapture)) return deed;
     situations.count("parked");
     return { ...deed, settlement: { ...deed.settlement, credits: deed.settlement.credits + 1 } };
@@ -20,9 +20,9 @@ export const defective =
 
 /** A step that the store refuses as it is was never to be written. @param sent the deeds as they came to the store */
 export const insistOnSteps = (
-  deeds: readonly Deed[],
-  sent: readonly Deed[],
-  outcomes: readonly DeedOutcome[],
+  deeds: readonly Mutation[],
+  sent: readonly Mutation[],
+  outcomes: readonly MutationResult[],
   fault: (text: string) => void,
 ): void => {
   deeds.forEach((deed, at) => {
@@ -32,21 +32,21 @@ export const insistOnSteps = (
   });
 };
 
-export type DiskParts = {
+export type DiskDeps = {
   database: WorldDatabase;
   life: NodeLife;
-  dice: Dice;
+  dice: Rng;
   faults: () => Faults;
   isFull: () => boolean;
   trace: Trace;
   /** What becomes of a deed on its way to the store. */
-  tamper: (deed: Deed) => Deed;
+  tamper: (deed: Mutation) => Mutation;
   /** Something happened that the service must never do. */
   fault: (text: string) => void;
 };
 
 /** What a commit is for, by the deed in it that matters most. */
-export const crossingOf = (deeds: readonly Deed[]): Crossing => {
+export const crossingOf = (deeds: readonly Mutation[]): Crossing => {
   const isStepTo = (state: string) => deeds.some((deed) => deed.deed === "step" && deed.stateAfter === state);
   if (deeds.some((deed) => deed.deed === "step" && deed.settlement)) return "commit: settled";
   if (isStepTo("running.submitting.sending")) return "commit: sending";
@@ -56,7 +56,7 @@ export const crossingOf = (deeds: readonly Deed[]): Crossing => {
 };
 
 /** One line for the trace: what the deed was about and what became of it. */
-export const tellDeed = (trace: Trace, who: string, deed: Deed, outcome: DeedOutcome): void => {
+export const describeMutation = (trace: Trace, who: string, deed: Mutation, outcome: MutationResult): void => {
   if (deed.deed === "step") {
     const n = "n" in deed.event ? String(deed.event.n) : "";
     trace.tell(who, deed.event.type, `${deed.seq} ${n}`, `${deed.stateAfter} v${deed.version} ${outcome.kind}`);
@@ -80,7 +80,7 @@ export const ASKED: readonly Read[] = [
 
 /** Reads that are each answered late now and then. @param reach waited for before each: what it throws, the read throws. */
 export const lateReads = <R extends StoreReads>(
-  { life, dice, faults }: Pick<DiskParts, "life" | "dice" | "faults">,
+  { life, dice, faults }: Pick<DiskDeps, "life" | "dice" | "faults">,
   inner: R,
   names: readonly Read[] = ASKED,
   reach: () => Promise<void> = () => Promise.resolve(),
@@ -100,11 +100,11 @@ export const lateReads = <R extends StoreReads>(
   return { ...inner, ...Object.fromEntries(names.map((name) => [name, slowed(name)])) };
 };
 
-export const openDisk = async (parts: DiskParts): Promise<Store> => {
+export const createDisk = async (parts: DiskDeps): Promise<Store> => {
   const { life, dice, trace } = parts;
   const inner = await openSqliteOver(parts.database, { mode: "test", nowMs: life.clock.nowMs() });
 
-  const commit = async (deeds: readonly Deed[]): Promise<DeedOutcome[]> => {
+  const commit = async (deeds: readonly Mutation[]): Promise<MutationResult[]> => {
     const faults = parts.faults();
     await life.cross("commit: before");
     await life.sleep(dice.chance(faults.slowCommit) ? dice.between(100, 4_000) : dice.between(0, 4));
@@ -117,7 +117,7 @@ export const openDisk = async (parts: DiskParts): Promise<Store> => {
     insistOnSteps(deeds, sent, outcomes, parts.fault);
     deeds.forEach((deed, at) => {
       const outcome = outcomes[at];
-      if (outcome) tellDeed(trace, life.name, deed, outcome);
+      if (outcome) describeMutation(trace, life.name, deed, outcome);
     });
     if (isUnknown) throw new StoreUnknown("a sync failed, and all was written");
     await life.cross(crossingOf(deeds));

@@ -1,5 +1,5 @@
 // The faults of a simulated world: each seed draws which of them it knows and how often they happen; some seeds know none.
-import type { Dice } from "./rng.ts";
+import type { Rng } from "./rng.ts";
 
 /** Name → what it means, and the highest probability per occasion that a seed may draw. */
 export const FAULTS = {
@@ -69,7 +69,7 @@ export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];
 const QUIET_SEEDS = 0.04;
 
 /** Draws the faults of a seed. `without`: faults that do not happen, whatever was drawn. */
-export const drawFaults = (dice: Dice, without: ReadonlySet<FaultName>): Faults => {
+export const drawFaults = (dice: Rng, without: ReadonlySet<FaultName>): Faults => {
   const isQuiet = dice.chance(QUIET_SEEDS);
   const share = dice.between(0.1, 0.7);
   const drawn = FAULT_NAMES.map((name): [FaultName, number] => {

@@ -1,9 +1,9 @@
 // Looking for a lost job on a provider's list: the service's own look-up, over lists that the simulated upstream keeps.
 import type { Claims } from "../../providers/job-claims.ts";
-import { lookUp } from "../../providers/job-lookup.ts";
+import { lookUpJob } from "../../providers/job-lookup.ts";
 import { earliestOf } from "../../providers/list-match.ts";
 import type { Adapter, Candidate, FindOutcome, Recovery, Work } from "../../providers/port.ts";
-import type { Desk } from "../../providers/provider-client.ts";
+import type { ProviderClient } from "../../providers/provider-client.ts";
 import { PROVIDERS } from "./market.ts";
 import type { Upstream, UpstreamJob } from "./upstream.ts";
 
@@ -58,8 +58,8 @@ export const lookUpOnList = async (of: {
       return { kind: "answered", response: { status: 200, headers, json, text: "" } } as const;
     },
   };
-  return await lookUp(
-    desk as unknown as Desk,
+  return await lookUpJob(
+    desk as unknown as ProviderClient,
     {
       context: { ref: attempt.ref, endpoint, options, baseUrl: "", input },
       sentAtMs: attempt.sentAtMs ?? 0,

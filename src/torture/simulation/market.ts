@@ -3,7 +3,7 @@ import { type Catalogue, catalogueOver } from "../../../catalogue/load.ts";
 import type { Model, Route } from "../../../catalogue/schema.ts";
 import type { ProviderTraits, Recovery } from "../../providers/port.ts";
 import { SOLD } from "./deliveries.ts";
-import type { Dice } from "./rng.ts";
+import type { Rng } from "./rng.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -31,7 +31,7 @@ export const PROVIDERS: Readonly<Record<string, ProviderTraits>> = {
 };
 const PROVIDER_NAMES = Object.keys(PROVIDERS);
 
-const drawRoute = (dice: Dice, modelId: string, provider: string): Route => ({
+const drawRoute = (dice: Rng, modelId: string, provider: string): Route => ({
   id: `${modelId}/${provider}`,
   provider,
   endpoint: `sim/${modelId}`,
@@ -52,7 +52,7 @@ const drawRoute = (dice: Dice, modelId: string, provider: string): Route => ({
 /** What gives its results in its answers, where any provider does. */
 const INSTANT = "silent";
 
-const drawModel = (dice: Dice, id: string, isInstantFirst: boolean): Model => {
+const drawModel = (dice: Rng, id: string, isInstantFirst: boolean): Model => {
   const drawn = PROVIDER_NAMES.filter(() => dice.chance(0.6));
   if (drawn.length === 0) drawn.push(dice.pick(PROVIDER_NAMES));
   const providers = isInstantFirst ? [INSTANT, ...drawn.filter((one) => one !== INSTANT)] : drawn;
@@ -71,7 +71,7 @@ const drawModel = (dice: Dice, id: string, isInstantFirst: boolean): Model => {
 };
 
 /** @param instantFirst how likely a model has a provider first that may give its results in its answers. */
-export const drawCatalogue = (dice: Dice, instantFirst: number): Catalogue => {
+export const drawCatalogue = (dice: Rng, instantFirst: number): Catalogue => {
   const own = dice.fork("instant");
   return catalogueOver(
     Array.from({ length: dice.whole(1, 3) }, (_, at) => drawModel(dice, `model-${at + 1}`, own.chance(instantFirst))),
@@ -79,7 +79,7 @@ export const drawCatalogue = (dice: Dice, instantFirst: number): Catalogue => {
 };
 
 /** The same market on another day: prices move, a route goes or comes back. */
-export const redrawCatalogue = (dice: Dice, before: Catalogue): Catalogue =>
+export const redrawCatalogue = (dice: Rng, before: Catalogue): Catalogue =>
   catalogueOver(
     before.models.map((model) => {
       const kept = model.routes.filter(() => dice.chance(0.8));

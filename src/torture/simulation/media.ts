@@ -1,16 +1,16 @@
 // Where results are fetched from and kept in a simulated world: the media port over the upstream's jobs, and what is on the shelf.
-import type { EngineParts } from "../../app/core-types.ts";
+import type { CoreDeps } from "../../app/core-types.ts";
 import { judged } from "../../domain/delivery-check.ts";
 import { isSpooled, SPOOLED, StorageRefused } from "../../files/port.ts";
 import { lengthFault } from "../../media/pin-input.ts";
 import type { CollectOutcome, Media, PinOutcome, PinWanted } from "../../media/port.ts";
 import { type Clips, copyName, measureClips, shownBy } from "./clips.ts";
-import type { Situations } from "./coverage-counters.ts";
+import type { CoverageCounters } from "./coverage-counters.ts";
 import { delivered } from "./deliveries.ts";
 import type { Faults } from "./faults.ts";
 import { INLINE } from "./network.ts";
 import type { NodeLife } from "./node-life.ts";
-import type { Dice } from "./rng.ts";
+import type { Rng } from "./rng.ts";
 import type { Upstream, UpstreamJob } from "./upstream.ts";
 
 /** The name a job's file is known by: what a client sees in place of a hash. */
@@ -18,23 +18,23 @@ export const fileNameOf = (provider: string, jobId: string): string =>
   Bun.CryptoHasher.hash("sha256", `${provider}/${jobId}`, "hex");
 
 /** What lies on the shelf: one file per generation, the last that was put there. It outlives every process. */
-export type Kept = Map<string, string>;
+export type StoredFiles = Map<string, string>;
 /** What outlives every process: files of results, copies of clips. */
-export type Shelved = { kept: Kept; clips: Clips };
+export type DurableFiles = { kept: StoredFiles; clips: Clips };
 /** In a bucket that nodes share, a file's name says what is in it, so that no node writes over another's. */
 export const sharedName = (generationId: string, file: string): string => `${generationId} ${file}`;
 
 /** Providers are given pinned inputs by links of ours. */
-export const PIN_INPUTS: EngineParts["inputs"] = {
+export const PIN_INPUTS: CoreDeps["inputs"] = {
   giving: { formFor: () => "link", linkBase: () => "https://us.test" },
   signInput: (base, ref, n) => `${base}/inputs/${ref}/${n}?`,
   ...{ isTrusting: false, mostBytes: 1_000_000 },
 };
 
-export const openShelf = (
-  parts: Shelved & {
+export const createMedia = (
+  parts: DurableFiles & {
     life: NodeLife;
-    dice: Dice;
+    dice: Rng;
     faults: () => Faults;
     upstream: Upstream;
     isShared: boolean;
@@ -42,7 +42,7 @@ export const openShelf = (
     isAway: () => boolean;
     /** What was in an answer is kept. */
     inHand: (job: UpstreamJob) => void;
-    situations: Situations;
+    situations: CoverageCounters;
   },
 ): Media => {
   const { life, dice, upstream, clips } = parts;

@@ -1,22 +1,22 @@
 // The wire between a node and the providers: the providers port over the simulated upstream, with everything a network does to it.
 
 import type { Failure } from "../../domain/types.ts";
-import { openPool, type Pool } from "../../providers/bulkhead.ts";
-import { openClaims } from "../../providers/job-claims.ts";
+import { type Bulkhead, createBulkhead } from "../../providers/bulkhead.ts";
+import { createJobClaims } from "../../providers/job-claims.ts";
 import type { PollOutcome, Providers, SubmitOutcome, Work } from "../../providers/port.ts";
-import { openQuestions } from "./confirm-bound.ts";
-import type { Situations } from "./coverage-counters.ts";
+import { createConfirmBound } from "./confirm-bound.ts";
+import type { CoverageCounters } from "./coverage-counters.ts";
 import type { Faults } from "./faults.ts";
 import { lookUpOnList } from "./job-lists.ts";
 import { LATEST_ARRIVAL_MS, PROVIDERS } from "./market.ts";
 import type { NodeLife } from "./node-life.ts";
-import type { Dice } from "./rng.ts";
+import type { Rng } from "./rng.ts";
 import type { Trace } from "./trace.ts";
 import type { Arrival, Upstream, UpstreamJob } from "./upstream.ts";
 
-export type WireParts = {
+export type NetworkDeps = {
   life: NodeLife;
-  dice: Dice;
+  dice: Rng;
   faults: () => Faults;
   upstream: Upstream;
   isOwned: (provider: string, jobId: string) => Promise<boolean>;
@@ -28,7 +28,7 @@ export type WireParts = {
   /** An answer that names a job was read. */
   inHand: (job: UpstreamJob) => void;
   fault: (text: string) => void;
-  situations: Situations;
+  situations: CoverageCounters;
   /** The service was told that nothing was accepted: it may send this attempt again. */
   refusedFor: (ref: string) => void;
 };
@@ -39,7 +39,7 @@ const ASK_MS = 15_000;
 /** Submissions in flight per provider: few, so that attempts wait for a connection. */
 const SLOTS = 2;
 
-const FAILURES: Readonly<Record<"rateLimited" | "refused" | "broken", (dice: Dice) => Failure>> = {
+const FAILURES: Readonly<Record<"rateLimited" | "refused" | "broken", (dice: Rng) => Failure>> = {
   rateLimited: (dice) => ({
     class: "rate_limited",
     detail: "429",
@@ -60,11 +60,11 @@ const requestOf = ({ attempt }: Work): { input: string; clip: string | null } =>
   return { input, clip };
 };
 
-export const openWire = (parts: WireParts): Providers => {
+export const createNetwork = (parts: NetworkDeps): Providers => {
   const { life, dice, upstream, trace } = parts;
-  const claims = openClaims();
-  const pools = new Map<string, Pool>(Object.keys(PROVIDERS).map((provider) => [provider, openPool(SLOTS)]));
-  const questions = openQuestions(parts);
+  const claims = createJobClaims();
+  const pools = new Map<string, Bulkhead>(Object.keys(PROVIDERS).map((provider) => [provider, createBulkhead(SLOTS)]));
+  const questions = createConfirmBound(parts);
   let linksMade = 0;
   const traits = (provider: string) => {
     const known = PROVIDERS[provider];
@@ -193,7 +193,7 @@ export const openWire = (parts: WireParts): Providers => {
     told: () => undefined,
     list: () => Promise.resolve({ kind: "none" }),
     check: () => Promise.resolve({ kind: "none" }),
-    slot: (provider, signal) => (pools.get(provider) ?? openPool(SLOTS)).take(signal),
+    slot: (provider, signal) => (pools.get(provider) ?? createBulkhead(SLOTS)).take(signal),
     compose: ({ attempt, input, given = {} }) => {
       upstream.composed(attempt.ref);
       const link = input.raw.video_url;

@@ -1,15 +1,15 @@
 // What a node of a simulated world finds around it, and what the world may do with it.
 import type { Catalogue } from "../../../catalogue/load.ts";
-import type { GenerationOffice } from "../../admin/generations.ts";
+import type { GenerationAdmin } from "../../admin/generations.ts";
 import type { By } from "../../admin/principal.ts";
-import type { Engine } from "../../app/core-types.ts";
+import type { Core } from "../../app/core-types.ts";
 import type { StoreReads } from "../../store/store.ts";
-import type { Situations } from "./coverage-counters.ts";
+import type { CoverageCounters } from "./coverage-counters.ts";
 import type { Faults } from "./faults.ts";
-import type { Shelved } from "./media.ts";
+import type { DurableFiles } from "./media.ts";
 import type { Crossing, NodeLife } from "./node-life.ts";
-import type { OwnerBook } from "./ownership-oracle.ts";
-import type { Dice } from "./rng.ts";
+import type { OwnershipOracle } from "./ownership-oracle.ts";
+import type { Rng } from "./rng.ts";
 import type { SharedDatabase } from "./shared-database.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
@@ -18,10 +18,10 @@ import type { Upstream } from "./upstream.ts";
 import type { WorldDatabase } from "./world-database.ts";
 
 /** What the nodes of a world share. */
-export type Surroundings = Shelved & {
+export type Surroundings = DurableFiles & {
   world: Timeline;
   trace: Trace;
-  dice: Dice;
+  dice: Rng;
   faults: () => Faults;
   database: WorldDatabase;
   /** What anybody may read of the database, without its nodes. */
@@ -32,7 +32,7 @@ export type Surroundings = Shelved & {
   isDiskFull: () => boolean;
   isBucketAway: () => boolean;
   answers: Answers;
-  situations: Situations;
+  situations: CoverageCounters;
   /** A submission leaves; its sender was told that nothing was accepted. */
   left: (provider: string, ref: string) => void;
   refusedFor: (ref: string) => void;
@@ -50,7 +50,7 @@ export type Surroundings = Shelved & {
 
 export type Sharing = {
   database: SharedDatabase;
-  book: OwnerBook;
+  book: OwnershipOracle;
   leaseMs: number;
   /** Until when this node cannot reach the store, or cannot renew its lease; true time. */
   cutUntilMs: () => number;
@@ -70,9 +70,9 @@ export type Sharing = {
 export type Node = {
   name: string;
   /** The engine of this life once it has recovered; undefined while it is down or starts. */
-  engine(): Engine | undefined;
+  engine(): Core | undefined;
   /** Where operators decide about generations; undefined as long as the engine is. */
-  office(): By<GenerationOffice> | undefined;
+  office(): By<GenerationAdmin> | undefined;
   life(): NodeLife | undefined;
   /** When this life took up its work, true time. */
   openSinceMs(): number;

@@ -1,22 +1,22 @@
 // The store of one of several nodes: the shared database over connections that hang, break and lose what it answered, as the driver treats them.
 
-import { DatabaseAway } from "../../store/errors.ts";
-import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../store/mutations.ts";
+import { DatabaseUnavailable } from "../../store/errors.ts";
+import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../../store/mutations.ts";
 import { ConnectionLost } from "../../store/postgres/errors.ts";
-import { longestLookMs, openStreak } from "../../store/postgres/node-lease.ts";
+import { createRenewalStreak, longestLookMs } from "../../store/postgres/node-lease.ts";
 import type { Store } from "../../store/store.ts";
-import type { Situations } from "./coverage-counters.ts";
-import { ASKED, crossingOf, type DiskParts, insistOnSteps, lateReads, tellDeed } from "./disk.ts";
+import type { CoverageCounters } from "./coverage-counters.ts";
+import { ASKED, crossingOf, type DiskDeps, describeMutation, insistOnSteps, lateReads } from "./disk.ts";
 import type { Rows, SharedDatabase, Transaction } from "./shared-database.ts";
 import { UNASKED } from "./unused-reads.ts";
 
-export type NodeStoreParts = Omit<DiskParts, "database"> & {
+export type NodeStoreDeps = Omit<DiskDeps, "database"> & {
   shared: SharedDatabase;
   leaseMs: number;
   /** Until when nothing of the store can be reached, and until when its lease cannot be renewed; true time. */
   cutUntilMs: () => number;
   deafUntilMs: () => number;
-  situations: Situations;
+  situations: CoverageCounters;
 };
 
 /** As the driver has them: how long a transaction may take, and how long the store may be away. */
@@ -36,7 +36,7 @@ const ASKED_TO_TAKE_UP = ["attemptsOf", "generationBySeq", "routeHealth", "switc
 export const OUT_OF_REACH = "the store is out of reach";
 
 /** @throws ConnectionLost the store cannot be reached. */
-export const openNodeStore = async (parts: NodeStoreParts): Promise<Store> => {
+export const createNodeStore = async (parts: NodeStoreDeps): Promise<Store> => {
   const { life, dice, trace, shared, leaseMs } = parts;
   const { world } = life;
   const longestMs = Math.min(LONGEST_MS, leaseMs);
@@ -115,7 +115,7 @@ export const openNodeStore = async (parts: NodeStoreParts): Promise<Store> => {
     return turn;
   };
 
-  const commit = async (deeds: readonly Deed[]): Promise<DeedOutcome[]> => {
+  const commit = async (deeds: readonly Mutation[]): Promise<MutationResult[]> => {
     await life.cross("commit: before");
     // On its way, and before anything is locked: longer than a lease, now and then.
     const slowMs = dice.chance(0.9) ? 4_000 : 3 * leaseMs;
@@ -128,7 +128,7 @@ export const openNodeStore = async (parts: NodeStoreParts): Promise<Store> => {
       insistOnSteps(deeds, sent, told, parts.fault);
       deeds.forEach((deed, at) => {
         const outcome = told[at];
-        if (outcome) tellDeed(trace, life.name, deed, outcome);
+        if (outcome) describeMutation(trace, life.name, deed, outcome);
       });
       return told;
     });
@@ -137,7 +137,7 @@ export const openNodeStore = async (parts: NodeStoreParts): Promise<Store> => {
   };
 
   /** What hangs is given up after a while; the lease has a connection of its own. */
-  const streak = openStreak(leaseMs, life.monoMs);
+  const streak = createRenewalStreak(leaseMs, life.monoMs);
   const attend = async (isLeaving: boolean) => {
     const awayMs = Math.max(cutForMs(), parts.deafUntilMs() - world.nowMs());
     if (awayMs > 0) await life.sleep(longestLookMs(leaseMs));
@@ -157,7 +157,7 @@ export const openNodeStore = async (parts: NodeStoreParts): Promise<Store> => {
     const leftMs = cutForMs();
     const gaveUp = leftMs > READ_PATIENCE_MS && dice.chance(0.5);
     await life.sleep(gaveUp ? READ_PATIENCE_MS : leftMs);
-    if (gaveUp) throw new DatabaseAway(OUT_OF_REACH);
+    if (gaveUp) throw new DatabaseUnavailable(OUT_OF_REACH);
   };
   const reads = lateReads(parts, shared.readsOf(epoch), [...ASKED, ...ASKED_TO_TAKE_UP], reachToRead);
   return {

@@ -1,22 +1,22 @@
 // A node of a simulated world: the service's engine through life after life over a database, its own or shared, with crashes and drains.
 import { parkingOf } from "../../../actors/supervisor/park.ts";
-import { type GenerationOffice, openGenerationOffice } from "../../admin/generations.ts";
+import { createGenerationAdmin, type GenerationAdmin } from "../../admin/generations.ts";
 import { type By, withActors } from "../../admin/principal.ts";
 import { joinEngine } from "../../app/core.ts";
-import type { Engine } from "../../app/core-types.ts";
-import { type Membership, openMembership } from "../../cluster/membership.ts";
+import type { Core } from "../../app/core-types.ts";
+import { createMembership, type Membership } from "../../cluster/membership.ts";
 import { readSettings } from "../../config/load.ts";
-import { type CrashLoop, openCrashLoop } from "../../generations/crash-loop-guard.ts";
+import { type CrashLoop, createCrashLoopGuard } from "../../generations/crash-loop-guard.ts";
 import type { Log } from "../../logging/events.ts";
 import type { Store } from "../../store/store.ts";
 import { attemptOf, isOnRow } from "./audit-answers.ts";
-import { defective, openDisk } from "./disk.ts";
-import { openShelf, PIN_INPUTS } from "./media.ts";
-import { openWire } from "./network.ts";
+import { createDisk, defective } from "./disk.ts";
+import { createMedia, PIN_INPUTS } from "./media.ts";
+import { createNetwork } from "./network.ts";
 import type { Node, Surroundings } from "./node-environment.ts";
 import { beginLife, type Crossing, type NodeLife, stopTimesOf, timesOf } from "./node-life.ts";
-import { OUT_OF_REACH, openNodeStore } from "./node-store.ts";
-import { type NodeDisk, openOutcomes } from "./unsaved-outcomes.ts";
+import { createNodeStore, OUT_OF_REACH } from "./node-store.ts";
+import { createUnsavedOutcomes, type NodeDisk } from "./unsaved-outcomes.ts";
 import { UNASKED_OF_NODES } from "./unused-reads.ts";
 import type { UpstreamJob } from "./upstream.ts";
 
@@ -37,14 +37,14 @@ const RANDOM_CHARS = 10;
 const TRUE = { offsetMs: 0, rate: 1 };
 const [BEAT_MS, DRAIN_MS] = [10_000, 5_000];
 
-export const openNode = (name: string, around: Surroundings): Node => {
+export const createNode = (name: string, around: Surroundings): Node => {
   const { world, trace, faults, shared, situations, answers } = around;
   const dice = around.dice.fork(name);
   const spoolDice = dice.fork("spool");
   let lives = 0;
   let life: NodeLife | undefined;
-  let engine: Engine | undefined;
-  let office: By<GenerationOffice> | undefined;
+  let engine: Core | undefined;
+  let office: By<GenerationAdmin> | undefined;
   /** Its own disk, which outlives its lives; and what happens to deeds on their way to the store. */
   const own: NodeDisk = new Map();
   const tamper = defective(dice.fork("defects"), faults, situations);
@@ -56,7 +56,7 @@ export const openNode = (name: string, around: Surroundings): Node => {
 
   /** What a node is besides its engine: alone it counts what it died of, among others it keeps its lease. */
   const openAlone = (mine: NodeLife, store: Store): CrashLoop =>
-    openCrashLoop({
+    createCrashLoopGuard({
       clock: mine.clock,
       parkAfter: Number.POSITIVE_INFINITY,
       noted: store.recoveryNote,
@@ -68,10 +68,10 @@ export const openNode = (name: string, around: Surroundings): Node => {
       },
       parkingOf,
     });
-  const openOfficeOf = (mine: NodeLife, store: Store, { post, decide }: Engine): By<GenerationOffice> =>
+  const openOfficeOf = (mine: NodeLife, store: Store, { post, decide }: Core): By<GenerationAdmin> =>
     withActors(
       (posting, by) =>
-        openGenerationOffice({
+        createGenerationAdmin({
           ...{ reads: store, post: posting, by, clock: mine.clock },
           decide: async (seq, decision) => {
             await mine.cross("decision: written down, not told");
@@ -97,12 +97,12 @@ export const openNode = (name: string, around: Surroundings): Node => {
   const begin = async (mine: NodeLife): Promise<void> => {
     const disk = { life: mine, dice, faults, trace, tamper, fault: around.fault, isFull: around.isDiskFull };
     const store = shared
-      ? await openNodeStore({ ...disk, ...shared, situations, shared: shared.database })
-      : await openDisk({ ...disk, database: around.database });
+      ? await createNodeStore({ ...disk, ...shared, situations, shared: shared.database })
+      : await createDisk({ ...disk, database: around.database });
     await mine.cross("boot: database opened");
     const crashLoop = shared ? null : openAlone(mine, store);
     const epoch = store.node?.epoch ?? 0;
-    const membership: Membership = openMembership({
+    const membership: Membership = createMembership({
       ...{ node: store.node, clock: mine.clock, monoMs: mine.monoMs, log: log(mine) },
       engine: () => joined,
       reads: { nodes: UNASKED_OF_NODES },
@@ -116,13 +116,13 @@ export const openNode = (name: string, around: Surroundings): Node => {
       answers.set(ref, { ...got, hasDisk: shared !== null, wasKept: false, wasRefused: false });
     };
     const offered = around.catalogue();
-    const joined: Engine = await joinEngine({
+    const joined: Core = await joinEngine({
       limits: LIMITS,
       clock: mine.clock,
       log: log(mine),
       store,
       files: { remove: async () => undefined },
-      providers: openWire({
+      providers: createNetwork({
         ...{ life: mine, dice, faults, trace, upstream: around.upstream, refusedFor: around.refusedFor },
         ...{ inHand, fault: around.fault, situations, worksFor: (ms) => shared?.answers(ms) },
         left: (provider, ref) => {
@@ -132,7 +132,7 @@ export const openNode = (name: string, around: Surroundings): Node => {
         },
         isOwned: async (provider, jobId) => (await store.jobOwner(provider, jobId)) !== undefined,
       }),
-      media: openShelf({
+      media: createMedia({
         ...{ life: mine, dice, faults, upstream: around.upstream, kept: around.kept, clips: around.clips },
         ...{ isShared: shared !== null, inHand, situations },
         isAway: () => around.isBucketAway() || (shared === null && around.isDiskFull()),
@@ -154,7 +154,7 @@ export const openNode = (name: string, around: Surroundings): Node => {
       ...(shared && tenure
         ? {
             ...{ isAway: tenure.isAway, isDiskFull: shared.isSpoolFull },
-            outcomes: openOutcomes({
+            outcomes: createUnsavedOutcomes({
               ...{ life: mine, dice: spoolDice, disk: own, answers, isFull: shared.isSpoolFull, situations, fault: around.fault },
               wasCalmSince: (ms) => Math.max(shared.cutUntilMs(), mine.frozenUntilMs()) <= ms && !around.isDiskFull(),
               isKnown: async (answer) => isOnRow(answer, await attemptOf(around.reads, answer)),

@@ -1,13 +1,13 @@
 // The operator of a simulated world: decides about generations through the office of one node or another, at any moment.
 
-import { OfficeFault } from "../../admin/admin-error.ts";
+import { AdminError } from "../../admin/admin-error.ts";
 import type { Decided } from "../../admin/generations.ts";
 import type { Decision } from "../../domain/operator-decision.ts";
 import type { StoreReads } from "../../store/store.ts";
-import type { Situations } from "./coverage-counters.ts";
+import type { CoverageCounters } from "./coverage-counters.ts";
 import type { Faults } from "./faults.ts";
 import type { Node } from "./node-environment.ts";
-import type { Dice } from "./rng.ts";
+import type { Rng } from "./rng.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 
@@ -38,12 +38,12 @@ const UNDECIDED = /parked|confirming/;
 export const openOperator = (parts: {
   world: Timeline;
   trace: Trace;
-  dice: Dice;
+  dice: Rng;
   nodes: readonly Node[];
   reads: StoreReads;
   faults: () => Faults;
   isPeace: () => boolean;
-  situations: Situations;
+  situations: CoverageCounters;
 }) => {
   const { world, trace, dice, nodes, reads, situations } = parts;
   const orders: Order[] = [];
@@ -65,7 +65,7 @@ export const openOperator = (parts: {
       made.answer = await office.decideGeneration({ id, decision, attempt, reason, by: OPERATOR });
       trace.tell("operator", "answer", reason, `${made.answer.state} ${made.answer.isTaken ? "taken" : "not taken yet"}`);
     } catch (fault) {
-      if (!(fault instanceof OfficeFault)) return;
+      if (!(fault instanceof AdminError)) return;
       made.refused = fault.message;
       situations.count("decisionsRefused");
       trace.tell("operator", "refused", reason, fault.message);

@@ -1,13 +1,13 @@
 // The auditor's book of owners: who accepted, claimed, wrote and sent what, in the order in which it happened; it asks no database.
 
 import { seqOfGenerationId } from "../../domain/ids.ts";
-import type { Deed, DeedOutcome } from "../../store/mutations.ts";
+import type { Mutation, MutationResult } from "../../store/mutations.ts";
 
-export type OwnerBook = {
+export type OwnershipOracle = {
   joined(epoch: number, name: string): void;
   ended(epoch: number): void;
   /** A deed is in the database now. */
-  done(epoch: number, deed: Deed, outcome: DeedOutcome): void;
+  done(epoch: number, deed: Mutation, outcome: MutationResult): void;
   claimed(epoch: number, seq: number): void;
   /** A submission leaves a node. */
   sent(epoch: number, ref: string): void;
@@ -15,7 +15,7 @@ export type OwnerBook = {
 };
 
 /** What every node must keep to, judged at the moment: who was ended writes nothing and sends nothing, and each generation is one node's. */
-export const openOwnerBook = (fault: (text: string) => void): OwnerBook => {
+export const createOwnershipOracle = (fault: (text: string) => void): OwnershipOracle => {
   const names = new Map<number, string>();
   const ended = new Set<number>();
   const ownerOf = new Map<number, number>();

@@ -1,6 +1,6 @@
 // The dice of a simulated world: everything that chance decides comes from one seed, each part of the world with dice of its own.
 
-export type Dice = {
+export type Rng = {
   /** A number in [0, 1). */
   roll(): number;
   /** True with this probability. */
@@ -11,7 +11,7 @@ export type Dice = {
   whole(from: number, to: number): number;
   pick<T>(among: readonly T[]): T;
   /** Dice of another part: what one part draws never changes what another draws. */
-  fork(name: string): Dice;
+  fork(name: string): Rng;
 };
 
 const hashOf = (seed: number, name: string): number => {
@@ -21,7 +21,7 @@ const hashOf = (seed: number, name: string): number => {
 };
 
 /** Mulberry32: small, fast, and the same on every machine. */
-export const openDice = (seed: number): Dice => {
+export const createRng = (seed: number): Rng => {
   let state = (seed ^ (seed / 2 ** 32)) >>> 0;
   const roll = () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -36,6 +36,6 @@ export const openDice = (seed: number): Dice => {
     between,
     whole: (from, to) => Math.floor(between(from, to + 1)),
     pick: (among) => among[Math.floor(roll() * among.length)] as (typeof among)[number],
-    fork: (name) => openDice(hashOf(seed, name)),
+    fork: (name) => createRng(hashOf(seed, name)),
   };
 };

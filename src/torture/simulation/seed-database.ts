@@ -31,7 +31,7 @@ const PER_MS = 4096;
 const RANDOM_CHARS = 10;
 
 /** Names generations one after the other, over all nodes and all their lives: row numbers that rise, ids without chance. */
-export const openNames = (): Surroundings["nameGeneration"] => {
+export const createNames = (): Surroundings["nameGeneration"] => {
   let last = 0;
   return (nowMs) => {
     last = Math.max(Math.floor(nowMs - msOfGenerationSeq(0)) * PER_MS, last + 1);

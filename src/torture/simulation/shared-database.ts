@@ -2,7 +2,7 @@
 
 import { SLOTS } from "../../domain/ids.ts";
 import type { Hint, Surroundings } from "../../store/cluster-port.ts";
-import { type Deed, type DeedOutcome, StoreUnknown } from "../../store/mutations.ts";
+import { type Mutation, type MutationResult, StoreUnknown } from "../../store/mutations.ts";
 import { FREQUENT } from "../../store/postgres/batch.ts";
 import { ConnectionLost } from "../../store/postgres/errors.ts";
 import { Fenced } from "../../store/postgres/fenced-transactions.ts";
@@ -11,17 +11,17 @@ import { ownerOf } from "../../store/postgres/ownership.ts";
 import { attemptReads } from "../../store/sql/queries/attempts.ts";
 import { recoveryReads } from "../../store/sql/queries/recovery.ts";
 import { pack } from "../../store/sql/serialized-mutations.ts";
-import { type Batch, openBatch } from "../../store/sqlite/batch.ts";
+import { type Batch, createBatchRunner } from "../../store/sqlite/batch.ts";
 import { ownDatabase } from "../../store/sqlite/initialize.ts";
 import { CLAIM, HAS_ENDED, LEFT_BEHIND, LEFT_OPEN, NEWEST, OWNER } from "../../store/sqlite/simulated-ownership.ts";
 import { openQuery, SQLITE } from "../../store/sqlite/sql-program.ts";
 import type { StoreReads } from "../../store/store.ts";
-import type { OwnerBook } from "./ownership-oracle.ts";
+import type { OwnershipOracle } from "./ownership-oracle.ts";
 import type { Timeline } from "./timeline.ts";
 import type { WorldDatabase } from "./world-database.ts";
 
 /** What a transaction may do before it is committed; all of it happens at the commit. */
-export type Rows = { carryOut(deeds: readonly Deed[]): DeedOutcome[]; claim(limit: number): number[] };
+export type Rows = { carryOut(deeds: readonly Mutation[]): MutationResult[]; claim(limit: number): number[] };
 export type Transaction = {
   /** It was undone by the server, because it took too long. */
   isOver(): boolean;
@@ -67,11 +67,11 @@ type Owner = {
  * Its clock is true time: nodes have clocks that are not. What PostgreSQL guards with locks on rows is guarded here by everything of a
  * transaction happening at its commit; what matters of a lock is that its owner is not ended meanwhile, and that is kept.
  */
-export const openSharedDatabase = (of: {
+export const createSharedDatabase = (of: {
   database: WorldDatabase;
   reads: StoreReads;
   world: Timeline;
-  book: OwnerBook;
+  book: OwnershipOracle;
 }): SharedDatabase => {
   const { database, world, book } = of;
   const owners = new Map<number, Owner>();
@@ -112,7 +112,7 @@ export const openSharedDatabase = (of: {
 
   /** The SQLite writer remembers rows, because nobody else writes them: after another's commit it is made anew. */
   const writerOf = (epoch: number): Batch => {
-    if (written?.epoch !== epoch) written = { epoch, batch: openBatch(database, epoch) };
+    if (written?.epoch !== epoch) written = { epoch, batch: createBatchRunner(database, epoch) };
     return written.batch;
   };
   const isOwn = (epoch: number, seq: number): boolean =>
@@ -122,8 +122,8 @@ export const openSharedDatabase = (of: {
     const { epoch } = database.query(OWNER).get(seq) as { epoch: number };
     return ownerAt(epoch).endedAtMs !== null && database.query(HAS_ENDED).get(seq) !== null;
   };
-  const carryOut = (epoch: number, deeds: readonly Deed[]): DeedOutcome[] => {
-    const isFit = (deed: Deed) => deed.deed !== "step" || isOwn(epoch, deed.seq);
+  const carryOut = (epoch: number, deeds: readonly Mutation[]): MutationResult[] => {
+    const isFit = (deed: Mutation) => deed.deed !== "step" || isOwn(epoch, deed.seq);
     const done = writerOf(epoch)(deeds.filter(isFit).map(pack));
     office += deeds.every(({ deed }) => deed === "admit" || deed === "step" || FREQUENT.has(deed)) ? 0 : 1;
     let at = 0;

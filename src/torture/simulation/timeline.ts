@@ -20,7 +20,7 @@ type Happening = { atMs: number; order: number; run: (() => void) | null };
 const isBefore = (a: Happening, b: Happening) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 
 /** A heap of happenings. What is taken back stays in it, empty, until its time. */
-export const openTimeline = (): Timeline => {
+export const createTimeline = (): Timeline => {
   const heap: Happening[] = [];
   let nowMs = WORLD_BEGINS_MS;
   let order = 0;

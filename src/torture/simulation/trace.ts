@@ -23,7 +23,7 @@ type Line = readonly [ms: number, who: string, what: string, about: string, deta
 const printed = ([ms, who, what, about, detail]: Line): string =>
   `${stampOf(ms)}  ${who.padEnd(8)} ${what.padEnd(22)} ${about.padEnd(24)} ${detail}`.trimEnd();
 
-export const openTrace = (nowMs: () => number, keepsAll: boolean): Trace => {
+export const createTrace = (nowMs: () => number, keepsAll: boolean): Trace => {
   const lines: Line[] = [];
   let hash = 0x811c9dc5;
   const mix = (text: string) => {

@@ -1,9 +1,9 @@
 // What providers answered to submissions and a node had in hand, and the node's own disk on which that waits for the store.
 import type { OutcomeSpool, SpooledOutcome } from "../../files/outcome-spool.ts";
 import { StorageRefused } from "../../files/port.ts";
-import type { Situations } from "./coverage-counters.ts";
+import type { CoverageCounters } from "./coverage-counters.ts";
 import type { NodeLife } from "./node-life.ts";
-import type { Dice } from "./rng.ts";
+import type { Rng } from "./rng.ts";
 
 /** An answer that names a job, read whole by a process. */
 export type Answer = {
@@ -27,13 +27,13 @@ export type Answers = Map<string, Answer>;
 /** What lies on a node's own disk, which outlives its processes: answers by the reference of their attempt. */
 export type NodeDisk = Map<string, string>;
 
-export const openOutcomes = (of: {
+export const createUnsavedOutcomes = (of: {
   life: NodeLife;
-  dice: Dice;
+  dice: Rng;
   disk: NodeDisk;
   answers: Answers;
   isFull: () => boolean;
-  situations: Situations;
+  situations: CoverageCounters;
   /** Whether this process could reach its store, and was not stopped, since then. */
   wasCalmSince: (sinceMs: number) => boolean;
   /** Whether the attempt of this reference has its job. */

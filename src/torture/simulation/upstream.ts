@@ -3,7 +3,7 @@ import type { FailureClass, Json, MediaKind } from "../../domain/types.ts";
 import { drawWrong, type Wrong } from "./deliveries.ts";
 import type { Faults } from "./faults.ts";
 import { LATEST_LISTING_MS, PROVIDERS } from "./market.ts";
-import type { Dice } from "./rng.ts";
+import type { Rng } from "./rng.ts";
 
 /** A job that a provider took, whether or not anybody was told. */
 export type UpstreamJob = {
@@ -77,9 +77,9 @@ const JOB_FAILURES: readonly FailureClass[] = ["job_failed", "refused_output", "
 
 type Made = Omit<Submission, "input" | "isQuestion"> & { input: string };
 
-export const openUpstream = (parts: {
+export const createUpstream = (parts: {
   nowMs: () => number;
-  dice: Dice;
+  dice: Rng;
   faults: () => Faults;
   arrived: (arrival: Arrival) => void;
   /** How long the clip is that a link opens. */

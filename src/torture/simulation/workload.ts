@@ -1,29 +1,29 @@
 // What the clients of a simulated world want, and when: few credits, few seats, keys used twice, bodies changed under a key.
 import type { Catalogue } from "../../../catalogue/load.ts";
-import type { Wish } from "./clients.ts";
+import type { PlannedRequest } from "./clients.ts";
 import { drawClip } from "./clips.ts";
 import type { Faults } from "./faults.ts";
-import type { Dice } from "./rng.ts";
+import type { Rng } from "./rng.ts";
 
 /** A wish and when each of its senders begins; more than one sends the same at nearly the same time. */
-export type Errand = { wish: Wish; atMs: number; senders: number };
+export type PlannedWork = { wish: PlannedRequest; atMs: number; senders: number };
 
 const MINUTE_MS = 60_000;
 
 /** @param most wishes at most. */
-export const drawErrands = (
-  dice: Dice,
+export const drawWorkload = (
+  dice: Rng,
   catalogue: Catalogue,
   faults: Faults,
   most = Number.POSITIVE_INFINITY,
-): { credits: number[]; errands: Errand[]; spanMs: number } => {
+): { credits: number[]; errands: PlannedWork[]; spanMs: number } => {
   const clips = dice.fork("clips");
   const credits = Array.from({ length: dice.whole(1, 3) }, () => (dice.chance(0.3) ? dice.whole(1, 80) : 5_000));
   const spanMs = dice.between(1, 25) * MINUTE_MS;
   const count = Math.min(most, dice.whole(2, dice.pick([4, 8, 16])));
-  const errands: Errand[] = [];
+  const errands: PlannedWork[] = [];
   for (let at = 1; at <= count; at += 1) {
-    const wish: Wish = {
+    const wish: PlannedRequest = {
       name: `w${at}`,
       account: dice.whole(0, credits.length - 1),
       key: dice.chance(0.8) ? `k${at}` : null,

@@ -9,24 +9,24 @@ import { audit, type Evidence } from "./audit.ts";
 import { auditAnswers } from "./audit-answers.ts";
 import { auditDecisions } from "./audit-decisions.ts";
 import { auditWatches } from "./audit-watches.ts";
-import { type Notebook, openClients } from "./clients.ts";
-import { openClips, openedMs } from "./clips.ts";
-import { drawNodes, openFleet } from "./cluster.ts";
-import { openSituations } from "./coverage-counters.ts";
+import { type ClientLog, createClients } from "./clients.ts";
+import { createClips, openedMs } from "./clips.ts";
+import { createCluster, drawNodes } from "./cluster.ts";
+import { createCoverageCounters } from "./coverage-counters.ts";
 import { readEnds, verifyDisk, verifyOverdue } from "./database-checks.ts";
 import { drawFaults, FAULT_NAMES, type FaultName, type Faults } from "./faults.ts";
 import { drawCatalogue, PROVIDERS, redrawCatalogue } from "./market.ts";
-import type { Kept } from "./media.ts";
+import type { StoredFiles } from "./media.ts";
 import type { Surroundings } from "./node-environment.ts";
 import type { Crossing } from "./node-life.ts";
 import { openOperator } from "./operator.ts";
-import { openDice } from "./rng.ts";
-import { endow, openNames } from "./seed-database.ts";
-import { openTimeline, type Timeline, WORLD_BEGINS_MS } from "./timeline.ts";
-import { openTrace } from "./trace.ts";
+import { createRng } from "./rng.ts";
+import { createNames, endow } from "./seed-database.ts";
+import { createTimeline, type Timeline, WORLD_BEGINS_MS } from "./timeline.ts";
+import { createTrace } from "./trace.ts";
 import type { Answers } from "./unsaved-outcomes.ts";
-import { openUpstream } from "./upstream.ts";
-import { drawErrands } from "./workload.ts";
+import { createUpstream } from "./upstream.ts";
+import { drawWorkload } from "./workload.ts";
 import { borrowDatabase } from "./world-database.ts";
 
 export type WorldOptions = {
@@ -89,16 +89,16 @@ const live = (world: Timeline, found: readonly string[], isOver: () => boolean):
 };
 
 export const runWorld = async (seed: number, options: WorldOptions = {}): Promise<WorldEnd> => {
-  const dice = openDice(seed);
-  const world = openTimeline();
-  const trace = openTrace(world.nowMs, options.keepsTrace ?? false);
+  const dice = createRng(seed);
+  const world = createTimeline();
+  const trace = createTrace(world.nowMs, options.keepsTrace ?? false);
   const drawn = drawFaults(dice.fork("faults"), new Set(options.without));
   let faults = drawn;
   let wallOffsetMs = 0;
   let diskFullUntilMs = 0;
   let bucketAwayUntilMs = 0;
   let isPeace = false;
-  const situations = openSituations();
+  const situations = createCoverageCounters();
   const answers: Answers = new Map();
   const found: string[] = [];
   const fault = (text: string) => {
@@ -111,17 +111,17 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   const first = drawCatalogue(dice.fork("market"), drawn.instantResult / 2);
   replace(first);
   const catalogue = () => catalogues.at(-1)?.catalogue ?? first;
-  const { credits, errands, spanMs } = drawErrands(dice.fork("wishes"), first, drawn, options.wishes);
+  const { credits, errands, spanMs } = drawWorkload(dice.fork("wishes"), first, drawn, options.wishes);
 
   const { database, giveBack } = borrowDatabase();
   const accountNames = credits.map((_, at) => `acc_${at}`);
   const accountSeqs = await endow(database, world.nowMs(), accountNames);
   const reads = readsOver(database);
-  const kept: Kept = new Map();
-  const clips = openClips();
+  const kept: StoredFiles = new Map();
+  const clips = createClips();
   const struck = new Map<Crossing, number>();
   const unanswered = new Set<string>();
-  const upstream = openUpstream({
+  const upstream = createUpstream({
     ...{ nowMs: world.nowMs, dice: dice.fork("upstream"), faults: () => faults },
     openedMs: (link) => openedMs(clips, link),
     arrived: (arrival) => {
@@ -130,7 +130,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     },
   });
   const around: Omit<Surroundings, "shared"> = {
-    ...{ world, trace, dice, database, reads, upstream, kept, clips, catalogue, fault, nameGeneration: openNames() },
+    ...{ world, trace, dice, database, reads, upstream, kept, clips, catalogue, fault, nameGeneration: createNames() },
     ...{ faults: () => faults, maxMismatched: dice.fork("routing").pick([0, 0, 1, 2]) },
     wallMs: () => world.nowMs() + wallOffsetMs,
     isDiskFull: () => world.nowMs() < diskFullUntilMs,
@@ -147,10 +147,10 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   };
   const fleetDice = dice.fork("fleet");
   const count = drawNodes(fleetDice, options.nodes);
-  const fleet = openFleet({ count, dice: fleetDice, around, reads, faults: () => faults });
+  const fleet = createCluster({ count, dice: fleetDice, around, reads, faults: () => faults });
   const { nodes } = fleet;
-  const notebook: Notebook = { sent: new Map(), heard: [], seen: new Map(), given: [] };
-  const clients = openClients({
+  const notebook: ClientLog = { sent: new Map(), heard: [], seen: new Map(), given: [] };
+  const clients = createClients({
     ...{ world, trace, dice: dice.fork("clients"), nodes, accountSeqs, catalogues, notebook },
   });
   const weather = dice.fork("weather");

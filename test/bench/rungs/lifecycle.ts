@@ -1,6 +1,6 @@
 // The bare loop, as a process: the upstream calls, picture, file and commits of a generation with no logic around them; told `begin` and `end` on standard input.
 import { join } from "node:path";
-import { placeOf } from "../../../src/files/local.ts";
+import { pathOfFile } from "../../../src/files/local.ts";
 import { ownDatabase } from "../../../src/store/sqlite/initialize.ts";
 import { DATABASE_FILE, openWriter } from "../../../src/store/sqlite/open.ts";
 import { openKeep } from "./keep.ts";
@@ -17,7 +17,7 @@ export type LifecyclePlan = Terms & {
 };
 
 const plan = (await Bun.file(process.argv[2] ?? "").json()) as LifecyclePlan;
-const keep = await openKeep(join(plan.dir, "files"), (id) => placeOf(id, 1));
+const keep = await openKeep(join(plan.dir, "files"), (id) => pathOfFile(id, 1));
 const path = join(plan.dir, DATABASE_FILE);
 const db = openWriter(path);
 const epoch = ownDatabase(db, path, "test", Date.now());

@@ -1,6 +1,6 @@
 // What the bare loop writes: the service's own rows into its own schema, by plain statements that look nothing up and decide nothing.
 import type { Database } from "bun:sqlite";
-import { chain, type Head, type Move } from "../../../src/store/sql/ledger.ts";
+import { chain, type Head, type Transfer } from "../../../src/store/sql/ledger.ts";
 
 /** How a generation goes on, as a step leaves it. */
 export type Standing = { state: string; snapshot: string; due?: readonly [kind: string, atMs: number] };
@@ -86,7 +86,7 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
   );
 
   /** The rows of an account's next movement, chained as the ledger's format says. */
-  const moved = (accountSeq: number, move: Move, row: number) => {
+  const moved = (accountSeq: number, move: Transfer, row: number) => {
     const head = heads.get(accountSeq);
     if (!head) throw new Error(`there is no account ${accountSeq}`);
     const { link, hash } = chain(head, move);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { placeOf } from "../../../src/files/local.ts";
+import { pathOfFile } from "../../../src/files/local.ts";
 import { openApiHouse } from "../../api/harness.ts";
 import { testClock } from "../../clock.ts";
 import type { Answered, House, HouseOptions, Shown } from "../../harness.ts";
@@ -34,7 +34,7 @@ const shut = async (house: House) => {
   houses = houses.filter((each) => each !== house);
   await house.close();
 };
-const isLocal = (id: string, n = 1) => existsSync(join(dir, "files", placeOf(id, n)));
+const isLocal = (id: string, n = 1) => existsSync(join(dir, "files", pathOfFile(id, n)));
 const follow = async (answered: Answered, init: RequestInit = {}) => {
   expect(answered.status).toBe(302);
   return fetch(answered.headers.get("location") ?? "", init);

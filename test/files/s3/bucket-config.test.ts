@@ -1,6 +1,6 @@
 // Where a bucket is: Amazon's addresses, others' with and without the bucket in the host, ports, paths, and names of any characters.
 import { expect, test } from "bun:test";
-import { type BucketSettings, placeOf } from "../../../src/files/s3/bucket-config.ts";
+import { type BucketSettings, bucketConfigOf } from "../../../src/files/s3/bucket-config.ts";
 
 const BASE: BucketSettings = {
   endpoint: "",
@@ -11,7 +11,7 @@ const BASE: BucketSettings = {
   secret_key: "b",
 };
 const addressOf = (more: Partial<BucketSettings>): string => {
-  const place = placeOf({ ...BASE, ...more });
+  const place = bucketConfigOf({ ...BASE, ...more });
   return place.url(place.nameOf("gen_1", 2)).href;
 };
 
@@ -34,6 +34,6 @@ test.each<[string, Partial<BucketSettings>, string]>([
 });
 
 test("the bucket itself, with a query in the order of its signature", () => {
-  const place = placeOf({ ...BASE, endpoint: "http://nas:9000" });
+  const place = bucketConfigOf({ ...BASE, endpoint: "http://nas:9000" });
   expect(place.url(null, { uploads: "", prefix: "a/b" }).href).toBe("http://nas:9000/results?prefix=a%2Fb&uploads=");
 });

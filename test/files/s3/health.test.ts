@@ -1,12 +1,12 @@
 // What is told of a bucket: when it goes and when it is back, and of one that works by halves not every time.
 import { describe, expect, test } from "bun:test";
 import { BucketFault } from "../../../src/files/s3/errors.ts";
-import { openStanding } from "../../../src/files/s3/health.ts";
+import { createBucketHealth } from "../../../src/files/s3/health.ts";
 
 const scene = () => {
   const told: string[] = [];
   let nowMs = Date.UTC(2026, 0, 1);
-  const standing = openStanding({
+  const standing = createBucketHealth({
     clock: { nowMs: () => nowMs },
     chance: () => 0,
     tell: (event) => told.push(event),

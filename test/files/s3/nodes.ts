@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSimulator } from "../../../src/simulator/simulator.ts";
+import { createSimulator } from "../../../src/simulator/simulator.ts";
 import { openApiHouse } from "../../api/harness.ts";
 import { testClock } from "../../clock.ts";
 import type { House, HouseOptions, Shown } from "../../harness.ts";
@@ -17,7 +17,7 @@ export const openNodes = async () => {
   const dir = mkdtempSync(join(tmpdir(), "shared-"));
   const clock = testClock(100);
   const bucket = await openTestBucket(clock.nowMs);
-  const simulator = await openSimulator({ clock, kindOf: () => undefined });
+  const simulator = await createSimulator({ clock, kindOf: () => undefined });
   let houses: House[] = [];
 
   const open = async (more: HouseOptions = {}): Promise<House> => {

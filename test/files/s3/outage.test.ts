@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { generationId } from "../../../src/domain/ids.ts";
 import type { GenerationRecord } from "../../../src/domain/types.ts";
-import { openSpool } from "../../../src/files/inline-spool.ts";
-import { openLocalFiles, placeOf } from "../../../src/files/local.ts";
-import { openBucketFiles } from "../../../src/files/s3/s3-storage.ts";
+import { createSpool } from "../../../src/files/inline-spool.ts";
+import { createLocalStorage, pathOfFile } from "../../../src/files/local.ts";
+import { createS3Storage } from "../../../src/files/s3/s3-storage.ts";
 import { testClock } from "../../clock.ts";
 import { type House, openHouse } from "../../harness.ts";
 import { type Asked, type Failure, openTestBucket, type TestBucket } from "./bucket.ts";
@@ -34,10 +34,10 @@ let made = 0;
 /** The store by itself, with files of any size: generations that have all succeeded. */
 const openStore = async (records = new Map<string, GenerationRecord>()) => {
   const lines: { event: string; fields: { reason?: string; error_code?: string } }[] = [];
-  const local = await openLocalFiles(join(dir, "files"));
+  const local = await createLocalStorage(join(dir, "files"));
   const { settings: s } = bucket;
   const of = (key: string) => s[`GENROUTER_S3__${key}`] ?? "";
-  const kept = openBucketFiles({
+  const kept = createS3Storage({
     settings: {
       endpoint: of("ENDPOINT"),
       region: of("REGION"),
@@ -49,7 +49,7 @@ const openStore = async (records = new Map<string, GenerationRecord>()) => {
     moves: true,
     shared: false,
     local,
-    spool: await openSpool(join(dir, "spool"), clock.nowMs),
+    spool: await createSpool(join(dir, "spool"), clock.nowMs),
     clock,
     chance: () => 0.5,
     tell: (event, fields) => void lines.push({ event, fields }),
@@ -73,7 +73,7 @@ const openStore = async (records = new Map<string, GenerationRecord>()) => {
     for (const endMono = performance.now() + 20_000; !look(); await Bun.sleep(2))
       if (performance.now() > endMono) throw new Error(`${what} did not come about: ${JSON.stringify(lines)}`);
   };
-  const isLocal = (id: string) => existsSync(join(dir, "files", placeOf(id, 1)));
+  const isLocal = (id: string) => existsSync(join(dir, "files", pathOfFile(id, 1)));
   return { ...kept, records, keep, lines, isLocal, eventually };
 };
 
@@ -105,7 +105,7 @@ describe("two minutes of trouble while generations succeed", () => {
       }
     }
     await end();
-    const uploaded = () => house.waiting()?.files === 0 && ids.every((id) => !existsSync(join(dir, "files", placeOf(id, 1))));
+    const uploaded = () => house.waiting()?.files === 0 && ids.every((id) => !existsSync(join(dir, "files", pathOfFile(id, 1))));
     await house.eventually(uploaded, `the move of ${ids.length} results`);
     for (const id of ids) {
       const files = (await house.store.findGeneration(id))?.output?.files ?? [];
@@ -232,7 +232,7 @@ describe("a large file", () => {
     const store = await openStore();
     await bucket.away();
     const id = await store.keep(randomBytes(LARGE_BYTES));
-    await Bun.write(join(dir, "files", placeOf(id, 1)), randomBytes(LARGE_BYTES));
+    await Bun.write(join(dir, "files", pathOfFile(id, 1)), randomBytes(LARGE_BYTES));
     const other = await store.keep(Buffer.from("small"));
     await bucket.back();
     await store.eventually(() => !store.isLocal(other), "the other's move");
@@ -253,13 +253,13 @@ test("files of an hour, found at a start in many directories, all arrive", async
     ids.push(await first.keep(Buffer.from(`result ${minute}`), atMs), await first.keep(Buffer.from(`another ${minute}`), atMs));
   }
   await first.stop();
-  expect((await (await openLocalFiles(join(dir, "files"))).homes()).length).toBeGreaterThan(10);
+  expect((await (await createLocalStorage(join(dir, "files"))).homes()).length).toBeGreaterThan(10);
   await bucket.back();
   const next = await openStore(first.records);
   next.begin();
   await next.eventually(() => ids.every((id) => !next.isLocal(id)), "the move");
   expect([...bucket.objects.keys()].filter((key) => key.startsWith("gen_")).sort()).toEqual(ids.map((id) => `${id}/1`).sort());
-  expect(await (await openLocalFiles(join(dir, "files"))).homes()).toEqual([]);
+  expect(await (await createLocalStorage(join(dir, "files"))).homes()).toEqual([]);
   await next.stop();
 }, 60_000);
 

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { placeOf } from "../../../src/files/local.ts";
+import { pathOfFile } from "../../../src/files/local.ts";
 import { type Child, freePort, start, until } from "../../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../../built.ts";
 import { runHere } from "../../cli/captured.ts";
@@ -53,7 +53,7 @@ const generate = async ({ url, key }: Served): Promise<string> => {
 };
 const ask = ({ url, key }: Served, path: string) =>
   fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}` }, redirect: "manual" });
-const isLocal = (dir: string, id: string) => existsSync(join(dir, "files", placeOf(id, 1)));
+const isLocal = (dir: string, id: string) => existsSync(join(dir, "files", pathOfFile(id, 1)));
 
 test("kill -9 in the middle of an upload, then a start: the result arrives, and is downloaded by the command as before", async () => {
   const dir = freshDir();

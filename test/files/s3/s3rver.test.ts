@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { generationId, newGenerationSeq } from "../../../src/domain/ids.ts";
 import type { GenerationRecord } from "../../../src/domain/types.ts";
-import { openSpool } from "../../../src/files/inline-spool.ts";
-import { openLocalFiles, placeOf } from "../../../src/files/local.ts";
-import { openBucketFiles } from "../../../src/files/s3/s3-storage.ts";
+import { createSpool } from "../../../src/files/inline-spool.ts";
+import { createLocalStorage, pathOfFile } from "../../../src/files/local.ts";
+import { createS3Storage } from "../../../src/files/s3/s3-storage.ts";
 import { type Child, freePort, start } from "../../../src/torture/crash/processes.ts";
 
 /** It is a program for Node. */
@@ -39,10 +39,10 @@ afterAll(async () => {
 const WORDS = { mime: "video/mp4", disposition: 'inline; filename="a.mp4"', cacheControl: "private, max-age=3600" };
 const records = new Map<string, GenerationRecord>();
 const open = async (shared = false) => {
-  const local = await openLocalFiles(join(dir, "files"));
+  const local = await createLocalStorage(join(dir, "files"));
   const clock = systemClock();
   const lines: string[] = [];
-  const kept = openBucketFiles({
+  const kept = createS3Storage({
     settings: {
       endpoint,
       region: "us-east-1",
@@ -54,7 +54,7 @@ const open = async (shared = false) => {
     moves: true,
     shared,
     local,
-    spool: await openSpool(join(dir, "spool"), clock.nowMs),
+    spool: await createSpool(join(dir, "spool"), clock.nowMs),
     // The grace of a local copy is not waited for.
     clock: { ...clock, after: (ms, then) => clock.after(ms === 30_000 ? 0 : ms, then) },
     chance: () => 0.5,
@@ -80,7 +80,7 @@ const open = async (shared = false) => {
     return id;
   };
   const moved = async (id: string, n = 1) => {
-    for (const endMono = performance.now() + 20_000; existsSync(join(dir, "files", placeOf(id, n))); await Bun.sleep(5))
+    for (const endMono = performance.now() + 20_000; existsSync(join(dir, "files", pathOfFile(id, n))); await Bun.sleep(5))
       if (performance.now() > endMono) throw new Error(`${id} was not moved: ${lines.join("; ")}`);
   };
   const link = (id: string, n = 1, method: "GET" | "HEAD" = "GET") => {
@@ -128,7 +128,7 @@ test("files of nodes that share the bucket are there at once, byte for byte, and
   const [node, other] = [await open(true), await open(true)];
   const [small, large] = [randomBytes(1000), randomBytes(20 * 1024 * 1024 + 3)];
   const id = await node.keep(small, large);
-  for (const n of [1, 2]) expect(existsSync(join(dir, "files", placeOf(id, n)))).toBe(false);
+  for (const n of [1, 2]) expect(existsSync(join(dir, "files", pathOfFile(id, n)))).toBe(false);
   expect(large.equals(await (await fetch(other.link(id, 2))).bytes())).toBe(true);
   const ref = `${id.slice("gen_".length)}-1`;
   const answered = await node.spool.keep(ref, 1, [Buffer.from("inside "), Buffer.from("an answer")], "image/png");

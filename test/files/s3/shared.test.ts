@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { readSettings } from "../../../src/config/load.ts";
 import { BadSetting } from "../../../src/config/schema.ts";
-import { openKeptFiles } from "../../../src/files/create-storage.ts";
+import { createResultStorage } from "../../../src/files/create-storage.ts";
 import { serveThrough } from "../../../src/files/proxy-download.ts";
 import { testTelemetry } from "../../telemetry/open-telemetry.ts";
 import { type Nodes, openNodes } from "./nodes.ts";
@@ -119,7 +119,7 @@ test("two nodes that bring different bytes for one place do not write over each 
   const { log } = testTelemetry(() => undefined);
   const node = async (name: string) => {
     const settings = readSettings({ GENROUTER_DATA__DIR: join(nodes.dir, name), ...nodes.bucket.settings });
-    return openKeptFiles({
+    return createResultStorage({
       settings,
       clock: nodes.clock,
       log,

@@ -1,7 +1,7 @@
 // The judge of signatures agrees with the examples that AWS publishes, our signing agrees with the judge, and so does Bun's.
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { openSigner } from "../../../src/files/s3/sigv4.ts";
+import { createSigner } from "../../../src/files/s3/sigv4.ts";
 import { type Came, refusalOf, signatureOf } from "./sigv4.ts";
 
 const ACCESS_KEY = "AKIAIOSFODNN7EXAMPLE";
@@ -44,7 +44,7 @@ const PUBLISHED: [
 const PUBLISHED_LINK = "aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404";
 
 const signerOf = (nowMs = AT_MS) =>
-  openSigner({ accessKey: ACCESS_KEY, secretKey: SECRET_KEY, region: "us-east-1", wallMs: () => nowMs });
+  createSigner({ accessKey: ACCESS_KEY, secretKey: SECRET_KEY, region: "us-east-1", wallMs: () => nowMs });
 
 describe.each(PUBLISHED)("the published example: %s", (_name, method, target, more, body, published) => {
   test("is what the judge makes of it", () => {

@@ -1,9 +1,9 @@
 // Answers of children are handed on in groups while others wait, and at once when nobody does.
 import { expect, test } from "bun:test";
-import { openGroups } from "../../../src/media/sandbox/batch-resolve.ts";
+import { createBatchResolve } from "../../../src/media/sandbox/batch-resolve.ts";
 
 const joins = (most: number, longestMs: number, count: number) => {
-  const groups = openGroups({ most, longestMs });
+  const groups = createBatchResolve({ most, longestMs });
   const gone: number[] = [];
   const all = Array.from({ length: count }, (_, n) => groups.join().then(() => gone.push(n)));
   return { groups, gone, all };

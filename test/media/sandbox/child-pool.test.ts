@@ -4,13 +4,13 @@ import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { Unreadable } from "../../../src/media/byte-source.ts";
 import { CHILD_ENV } from "../../../src/media/sandbox/command.ts";
-import { Busy, inMemory, openSandbox, type Sandbox } from "../../../src/media/sandbox/sandbox.ts";
+import { Busy, createSandbox, inMemory, type Sandbox } from "../../../src/media/sandbox/sandbox.ts";
 import { eventually } from "../../eventually.ts";
 import { mp4, png } from "../made.ts";
 
 const opened: Sandbox[] = [];
-const open = (options: Partial<Parameters<typeof openSandbox>[0]> = {}): Sandbox => {
-  const sandbox = openSandbox({ workers: 1, ...options });
+const open = (options: Partial<Parameters<typeof createSandbox>[0]> = {}): Sandbox => {
+  const sandbox = createSandbox({ workers: 1, ...options });
   opened.push(sandbox);
   return sandbox;
 };

@@ -1,12 +1,12 @@
 // The fair line: whoever used least comes next, an account holds no more than its places, and nobody is forgotten in line.
 import { expect, test } from "bun:test";
-import { type Leave, openFairLine } from "../../../src/media/sandbox/fair-queue.ts";
+import { createFairQueue, type Leave } from "../../../src/media/sandbox/fair-queue.ts";
 
 const NEVER = new AbortController().signal;
 
 /** Lets everybody in line note who came, in order. */
-const openScene = (options: Parameters<typeof openFairLine>[0]) => {
-  const line = openFairLine(options);
+const openScene = (options: Parameters<typeof createFairQueue>[0]) => {
+  const line = createFairQueue(options);
   const came: string[] = [];
   const leaves: Leave[] = [];
   const come = (share: string, account: string, signal = NEVER) =>

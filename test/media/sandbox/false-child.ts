@@ -1,7 +1,7 @@
 // A child that does with its first file what it was told, and answers rightly for any file of one byte.
 import { readSync, writeSync } from "node:fs";
 import {
-  encodePlace,
+  encodePosition,
   encodeWanted,
   FROM_CHILD,
   frameOf,
@@ -46,7 +46,7 @@ const WAYS: Record<string, () => void> = {
   },
   "answers with a sentence full of control characters": () => send(FROM_CHILD.unreadable, text.encode("\x1b[2J\x07")),
   "asks for bytes past the end": () => send(FROM_CHILD.read, encodeWanted({ start: 0, least: 1_000_000, most: 1_000_000 })),
-  "writes a file that nobody wants": () => send(FROM_CHILD.write, encodePlace(0), text.encode("a file")),
+  "writes a file that nobody wants": () => send(FROM_CHILD.write, encodePosition(0), text.encode("a file")),
   // Only what has done a job before ends so.
   "ends later": () => (jobs > 1 ? process.exit(7) : right()),
   "keeps much and hoards later": () => {

@@ -1,7 +1,7 @@
 // A service that is going to be killed: it starts two children and tells who they are.
-import { inMemory, openSandbox } from "../../../src/media/sandbox/sandbox.ts";
+import { createSandbox, inMemory } from "../../../src/media/sandbox/sandbox.ts";
 
-const sandbox = openSandbox({ workers: 2 });
+const sandbox = createSandbox({ workers: 2 });
 const signal = new AbortController().signal;
 const look = () =>
   sandbox

@@ -1,11 +1,11 @@
 // The memory of a process by the file that stays open.
 import { expect, test } from "bun:test";
-import { openMemoryMeter, usageOf } from "../../../src/media/sandbox/process-usage.ts";
+import { createMemoryMeter, usageOf } from "../../../src/media/sandbox/process-usage.ts";
 
 test.skipIf(process.platform !== "linux")(
   "a meter tells what a process has resident, look after look, and nothing once it is closed",
   () => {
-    const meter = openMemoryMeter(process.pid);
+    const meter = createMemoryMeter(process.pid);
     const first = meter.residentBytes();
     const told = usageOf(process.pid)?.residentBytes ?? 0;
     expect(Math.abs(first - told)).toBeLessThan(told / 4);
@@ -17,7 +17,7 @@ test.skipIf(process.platform !== "linux")(
 );
 
 test("a process that is not there has nothing resident", () => {
-  const meter = openMemoryMeter(2 ** 30);
+  const meter = createMemoryMeter(2 ** 30);
   expect(meter.residentBytes()).toBe(0);
   meter.close();
 });

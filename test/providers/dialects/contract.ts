@@ -3,8 +3,8 @@ import { expect } from "bun:test";
 import type { JsonObject } from "../../../src/domain/types.ts";
 import type { Dialects } from "../../../src/providers/dialect/load.ts";
 import type { FindOutcome, PollOutcome, Providers, SubmitOutcome, Work } from "../../../src/providers/port.ts";
-import { openProviders } from "../../../src/providers/providers.ts";
-import { openSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
+import { createProviders } from "../../../src/providers/providers.ts";
+import { createSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
 import { answer, errandFor } from "../task.ts";
 
 const KEY = "s3cr3t-0123456789";
@@ -105,8 +105,8 @@ export const promisesOf = (one: DialectCase, dialects: Dialects): Bed => {
   const isAsked = dialect.poll !== undefined;
   let opening: Promise<{ simulator: Simulator; providers: Providers }> | undefined;
   const open = async () => {
-    const simulator = await openSimulator({ speed: 100_000, seed: 7 });
-    const providers = openProviders({
+    const simulator = await createSimulator({ speed: 100_000, seed: 7 });
+    const providers = createProviders({
       settings: { [provider]: { base_url: simulator.baseUrls[provider] ?? "", key } },
       dialects,
       isOwned: () => Promise.resolve(false),

@@ -1,7 +1,7 @@
 // Every dialect file against the simulator, and against the bodies of the provider's pages.
 import { afterAll, describe, expect, test } from "bun:test";
 import { readDialects } from "../../../src/providers/dialect/load.ts";
-import { builtInProviders, openProviders } from "../../../src/providers/providers.ts";
+import { builtInProviders, createProviders } from "../../../src/providers/providers.ts";
 import { PROVIDERS } from "../../../src/torture/simulation/market.ts";
 import { CASES } from "./all.ts";
 import { promisesOf } from "./contract.ts";
@@ -13,7 +13,7 @@ test("every dialect that ships is here", () => {
 });
 
 test("every way of settling a lost submission that a provider declares is played in the simulated worlds", () => {
-  const providers = openProviders({ settings: {}, dialects, isOwned: async () => false });
+  const providers = createProviders({ settings: {}, dialects, isOwned: async () => false });
   const declared = new Set(builtInProviders().map((id) => providers.traits(id).recovery));
   const played = new Set(Object.values(PROVIDERS).map(({ recovery }) => recovery));
   expect([...declared].filter((recovery) => !played.has(recovery))).toEqual([]);

@@ -1,6 +1,6 @@
 // Debts and refunds: what a settlement gives back pays a debt first, a dispute may turn again, and other currencies wait for an operator.
 import { describe, expect, test } from "bun:test";
-import type { Deed, DeedOutcome } from "../../../src/store/mutations.ts";
+import type { Mutation, MutationResult } from "../../../src/store/mutations.ts";
 import type { ReversalState } from "../../../src/store/purchase-mutations.ts";
 import type { Stage } from "../conformance.ts";
 import {
@@ -18,7 +18,7 @@ import {
 import { buy, decideDeed, foreignDeed, openPurchaseDeed, payDeed, reversalDeed } from "../purchases.ts";
 
 export const debtPromises = (stage: Stage): void => {
-  const adjust = (credits: number): Deed => ({
+  const adjust = (credits: number): Mutation => ({
     deed: "credit",
     accountSeq: stage.account.seq,
     kind: "adjust",
@@ -27,7 +27,7 @@ export const debtPromises = (stage: Stage): void => {
     reference: null,
     atMs: NOW_MS,
   });
-  const all = (...deeds: Deed[]): Promise<DeedOutcome[]> => stage.store.commit(deeds);
+  const all = (...deeds: Mutation[]): Promise<MutationResult[]> => stage.store.commit(deeds);
   /** Available, owed, paused. */
   const standing = async () => {
     const row = await stage.store.account(stage.account.id);

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { hashApiKey, newId } from "../../../src/domain/ids.ts";
 import type { Store } from "../../../src/store/store.ts";
-import type { AcceptInvitationDeed, InviteDeed, NewSession, SignUpDeed } from "../../../src/store/user-mutations.ts";
+import type { AcceptInvitation, InviteUser, NewSession, SignUp } from "../../../src/store/user-mutations.ts";
 import type { Stage } from "../conformance.ts";
 import { commitOne, NOW_MS } from "../fixture.ts";
 
@@ -17,7 +17,7 @@ const newSession = (atMs = NOW_MS): NewSession => ({
   agent: "Firefox",
   address: "127.0.0.1",
 });
-const invite = (changes: Partial<InviteDeed> = {}): InviteDeed => ({
+const invite = (changes: Partial<InviteUser> = {}): InviteUser => ({
   deed: "invite",
   id: newId("inv"),
   hash: hashApiKey(newId("inv")),
@@ -31,8 +31,8 @@ const invite = (changes: Partial<InviteDeed> = {}): InviteDeed => ({
   atMs: NOW_MS,
   ...changes,
 });
-const setup = (): InviteDeed => invite({ kind: "setup", email: null });
-const accept = (hash: string, changes: Partial<AcceptInvitationDeed> = {}): AcceptInvitationDeed => ({
+const setup = (): InviteUser => invite({ kind: "setup", email: null });
+const accept = (hash: string, changes: Partial<AcceptInvitation> = {}): AcceptInvitation => ({
   deed: "accept-invitation",
   hash,
   personId: newId("per"),
@@ -44,7 +44,7 @@ const accept = (hash: string, changes: Partial<AcceptInvitationDeed> = {}): Acce
   atMs: NOW_MS,
   ...changes,
 });
-const signUp = (email: string, changes: Partial<SignUpDeed> = {}): SignUpDeed => ({
+const signUp = (email: string, changes: Partial<SignUp> = {}): SignUp => ({
   deed: "sign-up",
   personId: newId("per"),
   email,
@@ -56,7 +56,7 @@ const signUp = (email: string, changes: Partial<SignUpDeed> = {}): SignUpDeed =>
   ...changes,
 });
 /** The first operator, as they come in by the set-up link. */
-const setUp = async (store: Store): Promise<AcceptInvitationDeed> => {
+const setUp = async (store: Store): Promise<AcceptInvitation> => {
   const link = setup();
   const deed = accept(link.hash);
   expect(await store.commit([link, deed])).toMatchObject([{ kind: "done" }, { kind: "done" }]);

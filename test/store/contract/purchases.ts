@@ -1,12 +1,12 @@
 // Purchases: credited once, taken back once, whatever comes how often and in which order; and what becomes of a debt.
 import { expect, test } from "bun:test";
-import type { Deed, DeedOutcome } from "../../../src/store/mutations.ts";
+import type { Mutation, MutationResult } from "../../../src/store/mutations.ts";
 import type { Stage } from "../conformance.ts";
 import { admit, commitOne, NOW_MS, openAccount, releasedDeed, topUp } from "../fixture.ts";
 import { BUYER, buy, openPurchaseDeed, payDeed, reversalDeed } from "../purchases.ts";
 
 export const purchasePromises = (stage: Stage): void => {
-  const adjust = (credits: number): Deed => ({
+  const adjust = (credits: number): Mutation => ({
     deed: "credit",
     accountSeq: stage.account.seq,
     kind: "adjust",
@@ -15,7 +15,7 @@ export const purchasePromises = (stage: Stage): void => {
     reference: null,
     atMs: NOW_MS,
   });
-  const all = (...deeds: Deed[]): Promise<DeedOutcome[]> => stage.store.commit(deeds);
+  const all = (...deeds: Mutation[]): Promise<MutationResult[]> => stage.store.commit(deeds);
   /** Available, owed, paused. */
   const standing = async () => {
     const row = await stage.store.account(stage.account.id);

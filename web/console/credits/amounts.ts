@@ -11,7 +11,7 @@ export const changeText = (credits: number): string => {
   return `${credits > 0 ? "+" : "−"}${usdText(Math.abs(credits))}`;
 };
 
-export const KIND_WORDS: Readonly<Record<LedgerLine["kind"], string>> = {
+export const KIND_LABELS: Readonly<Record<LedgerLine["kind"], string>> = {
   topup: "Top-up",
   hold: "Hold",
   capture: "Charge",
@@ -20,7 +20,7 @@ export const KIND_WORDS: Readonly<Record<LedgerLine["kind"], string>> = {
 };
 
 /** How a purchase stands, in a word or two. */
-export const standingOf = (purchase: PurchaseView, nowMs: number): string => {
+export const statusOfPurchase = (purchase: PurchaseView, nowMs: number): string => {
   const { state, credits, refundedCredits, disputedCredits } = purchase;
   if (state === "open") return nowMs < purchase.expiresAtMs ? "Waiting for payment" : "Over";
   if (state === "expired") return "Not paid";

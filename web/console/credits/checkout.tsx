@@ -2,12 +2,12 @@
 import { useState } from "preact/hooks";
 import type { PurchaseView } from "../../../src/console/credits-dto.ts";
 import { call } from "../../components/api.ts";
-import { useAsked } from "../../components/use-query.ts";
+import { useQuery } from "../../components/use-query.ts";
 import { usdText } from "./amounts.ts";
 
 export const CheckoutPage = ({ id }: { id: string }) => {
   const path = `/console/api/purchases/${encodeURIComponent(id)}`;
-  const { value: purchase, fault } = useAsked<PurchaseView>(path);
+  const { value: purchase, fault } = useQuery<PurchaseView>(path);
   const [failed, setFailed] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const end = async (how: "pay" | "cancel") => {

@@ -2,7 +2,7 @@
 import { useCallback, useContext, useState } from "preact/hooks";
 import { useSearch } from "wouter-preact";
 import type { CreditsView } from "../../../src/console/credits-dto.ts";
-import { useNews } from "../generations/event-stream.ts";
+import { useEvents } from "../generations/event-stream.ts";
 import { queryOf, usdText } from "./amounts.ts";
 import { Buying } from "./buying.tsx";
 import { CreditsNotice, LowMark } from "./low-balance-alert.tsx";
@@ -42,7 +42,7 @@ export const CreditsPage = () => {
   const isOwn = account === null && own !== null;
   const theirs = useCredits(account, { isAsked: !isOwn });
   const { value: credits, fault, again, put } = isOwn ? own : theirs;
-  useNews(account ?? undefined, { purchase: () => setPaid((times) => times + 1) });
+  useEvents(account ?? undefined, { purchase: () => setPaid((times) => times + 1) });
   const onPaid = useCallback(() => {
     setPaid((times) => times + 1);
     again();

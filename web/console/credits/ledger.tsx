@@ -4,8 +4,8 @@ import { useState } from "preact/hooks";
 import { useSearch } from "wouter-preact";
 import type { LedgerLine, LedgerPage as Page } from "../../../src/console/credits-dto.ts";
 import { timeText } from "../../components/format.ts";
-import { useAsked } from "../../components/use-query.ts";
-import { changeText, dayStartMs, KIND_WORDS, queryOf, usdText } from "./amounts.ts";
+import { useQuery } from "../../components/use-query.ts";
+import { changeText, dayStartMs, KIND_LABELS, queryOf, usdText } from "./amounts.ts";
 
 const Belongs = ({ line }: { line: LedgerLine }) => {
   if (line.generationId !== null) return <a href={`/console/generations/${line.generationId}`}>{line.generationId}</a>;
@@ -40,7 +40,7 @@ const Lines = ({ lines }: { lines: readonly LedgerLine[] }) => (
         {lines.map((line) => (
           <tr key={line.n}>
             <td data-head="Time">{timeText(line.atMs)}</td>
-            <td data-head="Kind">{KIND_WORDS[line.kind]}</td>
+            <td data-head="Kind">{KIND_LABELS[line.kind]}</td>
             <td data-head="Amount" class="number">
               {usdText(line.credits)}
             </td>
@@ -71,7 +71,7 @@ const FilterForm = ({ filters, set }: { filters: Filters; set: (filters: Filters
       <span>Kind</span>
       <select value={filters.kind} onChange={(event) => set({ ...filters, kind: event.currentTarget.value })}>
         <option value="">All</option>
-        {Object.entries(KIND_WORDS).map(([kind, word]) => (
+        {Object.entries(KIND_LABELS).map(([kind, word]) => (
           <option key={kind} value={kind}>
             {word}
           </option>
@@ -94,7 +94,7 @@ export const LedgerPage = () => {
   const [filters, setFilters] = useState<Filters>({ kind: "", from: "", to: "" });
   const [before, setBefore] = useState<number | null>(null);
   const asked = { account, kind: filters.kind, from: dayStartMs(filters.from), to: dayStartMs(filters.to, 1) };
-  const { value: page, fault, isBusy } = useAsked<Page>(`/console/api/ledger${queryOf({ ...asked, before })}`);
+  const { value: page, fault, isBusy } = useQuery<Page>(`/console/api/ledger${queryOf({ ...asked, before })}`);
   const set = (next: Filters) => {
     setBefore(null);
     setFilters(next);

@@ -4,8 +4,8 @@ import { useState } from "preact/hooks";
 import type { Bought, PurchasesPage, PurchaseView } from "../../../src/console/credits-dto.ts";
 import { call } from "../../components/api.ts";
 import { timeText } from "../../components/format.ts";
-import { useAsked } from "../../components/use-query.ts";
-import { queryOf, standingOf, usdText } from "./amounts.ts";
+import { useQuery } from "../../components/use-query.ts";
+import { queryOf, statusOfPurchase, usdText } from "./amounts.ts";
 
 const Row = ({ purchase, mayBuy }: { purchase: PurchaseView; mayBuy: boolean }) => {
   const [fault, setFault] = useState<string | null>(null);
@@ -24,7 +24,7 @@ const Row = ({ purchase, mayBuy }: { purchase: PurchaseView; mayBuy: boolean }) 
         {usdText(purchase.credits)}
       </td>
       <td data-head="Standing">
-        {standingOf(purchase, Date.now())}
+        {statusOfPurchase(purchase, Date.now())}
         {fault && (
           <span class="fault" role="alert">
             {" "}
@@ -51,7 +51,7 @@ const Row = ({ purchase, mayBuy }: { purchase: PurchaseView; mayBuy: boolean }) 
 
 export const Purchases = ({ account, mayBuy }: { account: string | null; mayBuy: boolean }) => {
   const [before, setBefore] = useState<string | null>(null);
-  const { value, fault } = useAsked<PurchasesPage>(`/console/api/purchases${queryOf({ account, before })}`);
+  const { value, fault } = useQuery<PurchasesPage>(`/console/api/purchases${queryOf({ account, before })}`);
   if (fault)
     return (
       <p class="fault" role="alert">

@@ -1,9 +1,9 @@
 // A receipt to print or keep: what was bought, when and for whom, and what was given back of it since.
 import type { PurchaseView } from "../../../src/console/credits-dto.ts";
 import { timeText } from "../../components/format.ts";
-import { useAsked } from "../../components/use-query.ts";
-import { Whose } from "../account-scope.tsx";
-import { standingOf, usdText } from "./amounts.ts";
+import { useQuery } from "../../components/use-query.ts";
+import { AccountScope } from "../account-scope.tsx";
+import { statusOfPurchase, usdText } from "./amounts.ts";
 
 const Receipt = ({ purchase }: { purchase: PurchaseView }) => {
   const takenBack = Math.min(purchase.credits, purchase.refundedCredits + purchase.disputedCredits);
@@ -79,7 +79,7 @@ const Receipt = ({ purchase }: { purchase: PurchaseView }) => {
 };
 
 export const ReceiptPage = ({ id }: { id: string }) => {
-  const { value: purchase, fault } = useAsked<PurchaseView>(`/console/api/purchases/${encodeURIComponent(id)}`);
+  const { value: purchase, fault } = useQuery<PurchaseView>(`/console/api/purchases/${encodeURIComponent(id)}`);
   if (fault)
     return (
       <p class="fault" role="alert">
@@ -95,12 +95,12 @@ export const ReceiptPage = ({ id }: { id: string }) => {
   if (purchase.receipt === null)
     return (
       <p>
-        This purchase of {usdText(purchase.credits)} has no receipt yet: {standingOf(purchase, Date.now()).toLowerCase()}.
+        This purchase of {usdText(purchase.credits)} has no receipt yet: {statusOfPurchase(purchase, Date.now()).toLowerCase()}.
       </p>
     );
   return (
     <>
-      <Whose account={purchase.accountId} />
+      <AccountScope account={purchase.accountId} />
       <Receipt purchase={purchase} />
     </>
   );

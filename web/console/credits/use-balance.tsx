@@ -2,12 +2,12 @@
 import { createContext, type VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { CreditsView } from "../../../src/console/credits-dto.ts";
-import type { BalanceNews } from "../../../src/console/generations-dto.ts";
-import { type Asked, useAsked } from "../../components/use-query.ts";
-import { isListening, useNews } from "../generations/event-stream.ts";
+import type { BalanceUpdate } from "../../../src/console/generations-dto.ts";
+import { type Query, useQuery } from "../../components/use-query.ts";
+import { isListening, useEvents } from "../generations/event-stream.ts";
 import { queryOf, usdText } from "./amounts.ts";
 
-const withNews = (credits: CreditsView, { paused, owedCredits, availableCredits, heldCredits }: BalanceNews): CreditsView => ({
+const withNews = (credits: CreditsView, { paused, owedCredits, availableCredits, heldCredits }: BalanceUpdate): CreditsView => ({
   ...credits,
   ...{ owedCredits, availableCredits, heldCredits, balanceCredits: availableCredits + heldCredits },
   account: { ...credits.account, paused },
@@ -18,11 +18,11 @@ const withNews = (credits: CreditsView, { paused, owedCredits, availableCredits,
 const AGAIN_MS = 1000;
 
 /** Credits that follow the news. @param account whose; null: one's own @param more `isAsked` false: there are none to ask for */
-export const useCredits = (account: string | null, { isAsked = true } = {}): Asked<CreditsView> => {
-  const asked = useAsked<CreditsView>(isAsked && isListening.value ? `/console/api/credits${queryOf({ account })}` : null);
+export const useCredits = (account: string | null, { isAsked = true } = {}): Query<CreditsView> => {
+  const asked = useQuery<CreditsView>(isAsked && isListening.value ? `/console/api/credits${queryOf({ account })}` : null);
   const { value, isBusy, again, put } = asked;
   const isLate = useRef(false);
-  const balance = (news: BalanceNews) => {
+  const balance = (news: BalanceUpdate) => {
     if (value && news.accountId !== value.account.id) return;
     if (value) put(withNews(value, news));
     else if (!isBusy) again();
@@ -34,12 +34,12 @@ export const useCredits = (account: string | null, { isAsked = true } = {}): Ask
     const timer = setTimeout(again, AGAIN_MS);
     return () => clearTimeout(timer);
   }, [isBusy, again]);
-  useNews(account ?? undefined, { balance, again }, isAsked);
+  useEvents(account ?? undefined, { balance, again }, isAsked);
   return asked;
 };
 
 /** One's own, read anew with each page that is gone to. @param hasAccount operators may have none */
-export const useOwnCredits = (hasAccount: boolean, path: string): Asked<CreditsView> => {
+export const useOwnCredits = (hasAccount: boolean, path: string): Query<CreditsView> => {
   const asked = useCredits(null, { isAsked: hasAccount });
   const { again } = asked;
   const before = useRef(path);
@@ -52,7 +52,7 @@ export const useOwnCredits = (hasAccount: boolean, path: string): Asked<CreditsV
 };
 
 /** One's own credits, as the frame of the page has asked for them; null outside of a frame with an account. */
-export const OwnCredits = createContext<Asked<CreditsView> | null>(null);
+export const OwnCredits = createContext<Query<CreditsView> | null>(null);
 
 export const Balance = ({ credits }: { credits: CreditsView }): VNode => (
   <a class="balance" href="/console/credits">

@@ -1,13 +1,13 @@
 // News of generations and balances as they are committed: one connection of a tab for all that listen on it, made again by itself, and what was missed meanwhile is read anew.
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { BalanceNews, GenerationNews, PurchaseNews } from "../../../src/console/generations-dto.ts";
+import type { BalanceUpdate, GenerationUpdate, PurchaseUpdate } from "../../../src/console/generations-dto.ts";
 import { learnMe, me } from "../../components/api.ts";
 
 export type Listening = {
-  generation?: (news: GenerationNews) => void;
-  balance?: (news: BalanceNews) => void;
-  purchase?: (news: PurchaseNews) => void;
+  generation?: (news: GenerationUpdate) => void;
+  balance?: (news: BalanceUpdate) => void;
+  purchase?: (news: PurchaseUpdate) => void;
   /** Something may have been missed. */
   again?: () => void;
 };
@@ -77,7 +77,7 @@ const settle = (): void => {
 document.addEventListener("visibilitychange", settle);
 
 /** Listens while what calls it is shown. @param account whose news, for operators; one's own otherwise @param isOn whether to listen at all */
-export const useNews = (account: Whose, listening: Listening, isOn = true): void => {
+export const useEvents = (account: Whose, listening: Listening, isOn = true): void => {
   const latest = useRef(listening);
   latest.current = listening;
   const whose = account !== undefined && account === me.value?.signedIn?.accountId ? null : account;

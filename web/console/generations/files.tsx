@@ -1,7 +1,7 @@
 // The files of a generation, to look at, listen to and save.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { FileTold, GenerationTold } from "../../../src/console/generations-dto.ts";
+import type { FileDto, GenerationDto } from "../../../src/console/generations-dto.ts";
 
 /** `10.1 kB`, `3.4 MB` */
 export const bytesText = (bytes: number): string => {
@@ -9,11 +9,11 @@ export const bytesText = (bytes: number): string => {
   return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 };
 
-const nameOf = (of: GenerationTold, file: FileTold): string =>
+const nameOf = (of: GenerationDto, file: FileDto): string =>
   `${of.prompt ?? of.model}${of.files.length > 1 ? `, file ${file.n}` : ""}`;
 
 /** What the service says of a file that a page could not show; null where the file is there, and only its form is not shown here. */
-const askWhy = async ({ url }: FileTold): Promise<string | null> => {
+const askWhy = async ({ url }: FileDto): Promise<string | null> => {
   const answer = await fetch(url, { headers: { range: "bytes=0-0" } }).catch(() => null);
   if (answer === null) return "The service cannot be reached; load the page again in a moment.";
   if (answer.ok) return null;
@@ -22,7 +22,7 @@ const askWhy = async ({ url }: FileTold): Promise<string | null> => {
 };
 
 /** `small`: as part of a gallery. */
-export const FilePreview = ({ of, file, small = false }: { of: GenerationTold; file: FileTold; small?: boolean }): VNode => {
+export const FilePreview = ({ of, file, small = false }: { of: GenerationDto; file: FileDto; small?: boolean }): VNode => {
   const [fault, setFault] = useState<string | null>(null);
   const onError = () => void askWhy(file).then(setFault);
   const size = { width: of.width ?? undefined, height: of.height ?? undefined };
@@ -41,7 +41,7 @@ export const FilePreview = ({ of, file, small = false }: { of: GenerationTold; f
 };
 
 /** All files of a generation that has succeeded, or why there is nothing to see. */
-export const Files = ({ of }: { of: GenerationTold }): VNode | null => {
+export const Files = ({ of }: { of: GenerationDto }): VNode | null => {
   if (of.areFilesGone) return <p class="muted">Its files are past their retention and have been deleted.</p>;
   if (of.files.length === 0) return null;
   return (

@@ -4,7 +4,7 @@ import { useLocation, useSearch } from "wouter-preact";
 import type { ModelEntry } from "../../../catalogue/public-model.ts";
 import type { KeysPage, KeyView } from "../../../src/console/keys-dto.ts";
 import { me } from "../../components/api.ts";
-import { useAsked } from "../../components/use-query.ts";
+import { useQuery } from "../../components/use-query.ts";
 import { dayStartMs } from "../credits/amounts.ts";
 
 export const FILTERS = ["status", "kind", "model", "from", "to", "key", "account", "view"] as const;
@@ -26,7 +26,7 @@ export const useFilters = (): [Filters, (name: FilterName, value: string) => voi
 };
 
 /** What the API is asked for. Days are those of the reader's time zone. */
-export const askedBy = (filters: Filters, before: string | null): string => {
+export const queryOf = (filters: Filters, before: string | null): string => {
   const query = new URLSearchParams();
   for (const name of ["status", "kind", "model", "key", "account"] as const)
     if (filters[name] !== "") query.set(name, filters[name]);
@@ -51,7 +51,7 @@ const keyText = ({ name, start, state }: KeyView): string =>
 const useKeyChoices = ({ account, key }: Filters): (readonly [string, string])[] => {
   const named = account === "" ? me.value?.signedIn?.accountId : account;
   const isOne = typeof named === "string" && named !== "*";
-  const { value } = useAsked<KeysPage>(isOne ? `/console/api/keys?account=${encodeURIComponent(named)}` : null);
+  const { value } = useQuery<KeysPage>(isOne ? `/console/api/keys?account=${encodeURIComponent(named)}` : null);
   const known = (isOne && value?.keys.map((one) => [one.id, keyText(one)] as const)) || [];
   const choices = [["playground", "Playground"] as const, ...known];
   return key === "" || choices.some(([id]) => id === key) ? choices : [...choices, [key, key]];

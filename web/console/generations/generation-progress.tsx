@@ -1,28 +1,28 @@
 // One generation of the playground while it is made: how it stands by the news, then its files.
 import type { VNode } from "preact";
-import type { GenerationTold } from "../../../src/console/generations-dto.ts";
+import type { GenerationDto } from "../../../src/console/generations-dto.ts";
 import { usdText } from "../credits/amounts.ts";
 import { Files } from "./files.tsx";
 
-export const STATUS_WORDS: Readonly<Record<GenerationTold["status"], string>> = {
+export const STATUS_LABELS: Readonly<Record<GenerationDto["status"], string>> = {
   queued: "Queued",
   running: "Running",
   succeeded: "Succeeded",
   failed: "Failed",
 };
 
-export const StatusBadge = ({ status }: Pick<GenerationTold, "status">): VNode => (
-  <span class={`status is-${status}`}>{STATUS_WORDS[status]}</span>
+export const StatusBadge = ({ status }: Pick<GenerationDto, "status">): VNode => (
+  <span class={`status is-${status}`}>{STATUS_LABELS[status]}</span>
 );
 
-const saysOf = ({ status, message, attempts, costCredits, error }: GenerationTold): string => {
+const saysOf = ({ status, message, attempts, costCredits, error }: GenerationDto): string => {
   if (status === "queued") return "Waiting for its turn.";
   if (status === "running") return message ?? (attempts > 1 ? `On route ${attempts}: those before it failed.` : "At work.");
   if (status === "failed") return `${error?.message ?? "It failed."} Nothing was charged.`;
   return `Charged ${usdText(costCredits ?? 0)}.`;
 };
 
-export const Made = ({ of }: { of: GenerationTold }): VNode => (
+export const Made = ({ of }: { of: GenerationDto }): VNode => (
   <article class="card made" data-id={of.id} data-status={of.status}>
     <p role="status">
       <StatusBadge status={of.status} /> {saysOf(of)} <a href={`/console/generations/${of.id}`}>Details</a>

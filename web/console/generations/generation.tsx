@@ -4,11 +4,11 @@ import type { ComponentChildren, VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import type { GenerationDetail } from "../../../src/console/generations-dto.ts";
 import { timeText } from "../../components/format.ts";
-import { useAsked } from "../../components/use-query.ts";
-import { Whose } from "../account-scope.tsx";
-import { KIND_WORDS, queryOf, usdText } from "../credits/amounts.ts";
+import { useQuery } from "../../components/use-query.ts";
+import { AccountScope } from "../account-scope.tsx";
+import { KIND_LABELS, queryOf, usdText } from "../credits/amounts.ts";
 import { Copy } from "./copy.tsx";
-import { isListening, useNews } from "./event-stream.ts";
+import { isListening, useEvents } from "./event-stream.ts";
 import { bytesText, Files } from "./files.tsx";
 import { titleOf } from "./form.ts";
 import { StatusBadge } from "./generation-progress.tsx";
@@ -46,7 +46,7 @@ const Money = ({ of }: { of: GenerationDetail }): VNode => {
         <ul>
           {of.entries.map(({ kind, credits, from, to, attemptN, atMs }) => (
             <li key={`${kind} ${atMs}`}>
-              {KIND_WORDS[kind]} {usdText(credits)}, from {from} to {to}
+              {KIND_LABELS[kind]} {usdText(credits)}, from {from} to {to}
               {attemptN === null ? "" : `, for attempt ${attemptN}`}, {timeText(atMs)}
             </li>
           ))}
@@ -88,9 +88,9 @@ const shownValue = (value: unknown): string => (typeof value === "string" ? valu
 
 export const GenerationPage = ({ id }: { id: string }): VNode => {
   const path = `/console/api/generations/${encodeURIComponent(id)}`;
-  const { value: of, fault, again } = useAsked<GenerationDetail>(isListening.value ? path : null);
+  const { value: of, fault, again } = useQuery<GenerationDetail>(isListening.value ? path : null);
   // Where the accounts are told, whoever looks may listen to that account.
-  useNews(of?.accountId, {
+  useEvents(of?.accountId, {
     generation: (news) => {
       if (news.id === id) again();
     },
@@ -106,7 +106,7 @@ export const GenerationPage = ({ id }: { id: string }): VNode => {
   if (!of) return <p aria-busy="true">Reading the generation…</p>;
   return (
     <div class="generation" data-id={of.id} data-status={of.status}>
-      <Whose account={of.accountId} />
+      <AccountScope account={of.accountId} />
       <div class="page-head">
         <p role="status">
           <StatusBadge status={of.status} /> {of.model} {of.message}

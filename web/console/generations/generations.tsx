@@ -4,30 +4,30 @@ import type { VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type {
   GenerationDetail,
-  GenerationTold,
-  ModelsTold,
+  GenerationDto,
+  ModelsDto,
   GenerationsPage as Page,
 } from "../../../src/console/generations-dto.ts";
 import { call, told } from "../../components/api.ts";
 import { timeText } from "../../components/format.ts";
-import { useAsked } from "../../components/use-query.ts";
+import { useQuery } from "../../components/use-query.ts";
 import { usdText } from "../credits/amounts.ts";
-import { isListening, useNews } from "./event-stream.ts";
+import { isListening, useEvents } from "./event-stream.ts";
 import { FilePreview } from "./files.tsx";
-import { askedBy, FilterBar, type Filters, useFilters } from "./filters.tsx";
+import { FilterBar, type Filters, queryOf, useFilters } from "./filters.tsx";
 import { StatusBadge } from "./generation-progress.tsx";
-import { type Rows, withHeld, withNews, withPage, withRead } from "./live-rows.ts";
+import { type Rows, withPage, withPending, withRead, withUpdates } from "./live-rows.ts";
 
 /** News that come close together are read in one go. */
 const REST_MS = 300;
 const NO_ROWS: Rows = { shown: [], held: [] };
 
-const costOf = ({ status, costCredits, reservedCredits }: GenerationTold): string =>
+const costOf = ({ status, costCredits, reservedCredits }: GenerationDto): string =>
   status === "queued" || status === "running" ? `${usdText(reservedCredits)} held` : usdText(costCredits ?? 0);
 
-const titleOf = ({ prompt, model }: GenerationTold): string => prompt || model;
+const titleOf = ({ prompt, model }: GenerationDto): string => prompt || model;
 
-const Tile = ({ of }: { of: GenerationTold }): VNode => {
+const Tile = ({ of }: { of: GenerationDto }): VNode => {
   const [file] = of.files;
   return (
     <li class="tile card" data-id={of.id} data-status={of.status}>
@@ -51,7 +51,7 @@ const Tile = ({ of }: { of: GenerationTold }): VNode => {
   );
 };
 
-const List = ({ rows }: { rows: readonly GenerationTold[] }): VNode => (
+const List = ({ rows }: { rows: readonly GenerationDto[] }): VNode => (
   <div class="cards">
     <table>
       <thead>
@@ -96,7 +96,7 @@ const useRows = (filters: Filters, isHeld: () => boolean) => {
   const [looked, setLooked] = useState(0);
   const [fault, setFault] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(true);
-  const asked = askedBy(filters, null);
+  const asked = queryOf(filters, null);
   const newest = useRef(0);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
 
@@ -133,7 +133,7 @@ const useRows = (filters: Filters, isHeld: () => boolean) => {
     const mine = newest.current;
     setBusy(true);
     try {
-      const page = await call<Page>("GET", `/console/api/generations${askedBy(filters, next)}`);
+      const page = await call<Page>("GET", `/console/api/generations${queryOf(filters, next)}`);
       if (mine !== newest.current) return;
       setRows((all) => ({ ...all, shown: [...all.shown, ...page.generations] }));
       setNext(page.next);
@@ -158,10 +158,10 @@ const useRows = (filters: Filters, isHeld: () => boolean) => {
   };
   const shown = useRef(rows);
   shown.current = rows;
-  useNews(filters.account || null, {
+  useEvents(filters.account || null, {
     generation: (news) => {
       const isKnown = [...shown.current.shown, ...shown.current.held].some(({ id }) => id === news.id);
-      setRows((all) => withNews(all, news));
+      setRows((all) => withUpdates(all, news));
       if (!isKnown) readNewest();
       else if (news.completedAtMs !== null)
         call<GenerationDetail>("GET", `/console/api/generations/${news.id}`).then(
@@ -171,12 +171,12 @@ const useRows = (filters: Filters, isHeld: () => boolean) => {
     },
     again: readNewest,
   });
-  return { rows, next, looked, fault, isBusy, goOn, showHeld: () => setRows(withHeld) };
+  return { rows, next, looked, fault, isBusy, goOn, showHeld: () => setRows(withPending) };
 };
 
 export const GenerationsPage = (): VNode => {
   const [filters, set] = useFilters();
-  const { value: known } = useAsked<ModelsTold>("/console/api/models");
+  const { value: known } = useQuery<ModelsDto>("/console/api/models");
   const area = useRef<HTMLDivElement>(null);
   // Whoever points at a row, or has gone to one by keyboard, keeps it where it is.
   const isHeld = () => area.current?.matches(":hover, :focus-within") === true;

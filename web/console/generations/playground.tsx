@@ -3,20 +3,20 @@ import type { VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { Link, useLocation, useSearch } from "wouter-preact";
 import type { ModelEntry } from "../../../catalogue/public-model.ts";
-import type { GenerationDetail, GenerationTold, ModelsTold } from "../../../src/console/generations-dto.ts";
+import type { GenerationDetail, GenerationDto, ModelsDto } from "../../../src/console/generations-dto.ts";
 import { call, me, told } from "../../components/api.ts";
-import { useAsked } from "../../components/use-query.ts";
+import { useQuery } from "../../components/use-query.ts";
 import { Copy } from "./copy.tsx";
-import { useNews } from "./event-stream.ts";
+import { useEvents } from "./event-stream.ts";
 import { FormInput } from "./fields.tsx";
 import { fieldsOf, inputOf, missingOf, startValues, titleOf, type Values, valuesFrom } from "./form.ts";
 import { Made } from "./generation-progress.tsx";
-import { isUnfinished, withTold } from "./live-rows.ts";
+import { isUnfinished, withUpdate } from "./live-rows.ts";
 import { ModelPicker } from "./model-picker.tsx";
 import { Price, useQuote } from "./price.tsx";
-import { type Ask, SNIPPETS } from "./snippets.ts";
+import { SNIPPETS, type SnippetRequest } from "./snippets.ts";
 
-const Code = ({ ask }: { ask: Ask }): VNode => {
+const Code = ({ ask }: { ask: SnippetRequest }): VNode => {
   const [shown, show] = useState<(typeof SNIPPETS)[number]["id"]>("curl");
   const snippet = SNIPPETS.find(({ id }) => id === shown) ?? SNIPPETS[0];
   const text = snippet.of(location.origin, ask);
@@ -46,14 +46,14 @@ const Code = ({ ask }: { ask: Ask }): VNode => {
 
 /** What was made here, newest first, kept up to date by the news. */
 const useMade = () => {
-  const [made, setMade] = useState<GenerationTold[]>([]);
-  const put = useCallback((one: GenerationTold) => {
-    setMade((all) => (all.some(({ id }) => id === one.id) ? all.map((each) => withTold(each, one)) : [one, ...all]));
+  const [made, setMade] = useState<GenerationDto[]>([]);
+  const put = useCallback((one: GenerationDto) => {
+    setMade((all) => (all.some(({ id }) => id === one.id) ? all.map((each) => withUpdate(each, one)) : [one, ...all]));
   }, []);
   const read = (id: string) => call<GenerationDetail>("GET", `/console/api/generations/${id}`).then(put, () => undefined);
-  useNews(null, {
+  useEvents(null, {
     generation: (news) => {
-      setMade((all) => all.map((each) => withTold(each, news)));
+      setMade((all) => all.map((each) => withUpdate(each, news)));
       if (made.some(({ id }) => id === news.id)) void read(news.id);
     },
     again: () => {
@@ -62,7 +62,7 @@ const useMade = () => {
   });
   return {
     made,
-    add: (one: GenerationTold) => {
+    add: (one: GenerationDto) => {
       put(one);
       // What was told before this page knew of it is read once.
       void read(one.id);
@@ -97,7 +97,7 @@ const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTe
     setFault(null);
     try {
       add(
-        await call<GenerationTold>("POST", "/console/api/generations", ask, { headers: { "idempotency-key": key.current.key } }),
+        await call<GenerationDto>("POST", "/console/api/generations", ask, { headers: { "idempotency-key": key.current.key } }),
       );
       key.current = null;
     } catch (thrown) {
@@ -174,8 +174,8 @@ export const PlaygroundPage = (): VNode => {
   const query = new URLSearchParams(useSearch());
   const [, go] = useLocation();
   const from = query.get("from");
-  const { value: known, fault } = useAsked<ModelsTold>("/console/api/models");
-  const used = useAsked<GenerationDetail>(from === null ? null : `/console/api/generations/${encodeURIComponent(from)}`);
+  const { value: known, fault } = useQuery<ModelsDto>("/console/api/models");
+  const used = useQuery<GenerationDetail>(from === null ? null : `/console/api/generations/${encodeURIComponent(from)}`);
   const [chosen, choose] = useState<string | null>(query.get("model"));
   useEffect(() => {
     if (used.value) choose(used.value.model);

@@ -1,7 +1,7 @@
 // What a request will cost while it is being written: asked of the service a moment after the last change, with the routes behind it.
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { QuoteTold } from "../../../src/console/generations-dto.ts";
+import type { QuoteDto } from "../../../src/console/generations-dto.ts";
 import type { JsonObject } from "../../../src/domain/types.ts";
 import { call, told } from "../../components/api.ts";
 import { usdText } from "../credits/amounts.ts";
@@ -9,18 +9,18 @@ import { titleOf } from "./form.ts";
 
 const REST_MS = 250;
 
-export type Asked = { model: string; input: JsonObject };
-export type Priced = { quote: QuoteTold | null; fault: string | null };
+export type PriceQuery = { model: string; input: JsonObject };
+export type Priced = { quote: QuoteDto | null; fault: string | null };
 
 /** The quote of what is asked; null while nothing can be asked yet. */
-export const useQuote = (ask: Asked | null): Priced => {
+export const useQuote = (ask: PriceQuery | null): Priced => {
   const [priced, setPriced] = useState<Priced>({ quote: null, fault: null });
   const text = ask === null ? null : JSON.stringify(ask);
   useEffect(() => {
     if (text === null) return setPriced({ quote: null, fault: null });
     const ending = new AbortController();
     const timer = setTimeout(() => {
-      call<QuoteTold>("POST", "/console/api/quote", JSON.parse(text), { signal: ending.signal }).then(
+      call<QuoteDto>("POST", "/console/api/quote", JSON.parse(text), { signal: ending.signal }).then(
         (quote) => setPriced({ quote, fault: null }),
         (thrown: unknown) => {
           if (!ending.signal.aborted) setPriced({ quote: null, fault: told(thrown) });
@@ -35,7 +35,7 @@ export const useQuote = (ask: Asked | null): Priced => {
   return priced;
 };
 
-type Known = Extract<QuoteTold, { refusal: null }>;
+type Known = Extract<QuoteDto, { refusal: null }>;
 
 const sentence = ({ leastCredits, mostCredits, reservedCredits, timedBy }: Known): string => {
   if (leastCredits === null || mostCredits === null || reservedCredits === null)

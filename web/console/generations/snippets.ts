@@ -1,20 +1,20 @@
 // A request of the playground as code: the API key is an environment variable, never in the text.
 import type { JsonObject } from "../../../src/domain/types.ts";
 
-export type Ask = { model: string; input: JsonObject };
+export type SnippetRequest = { model: string; input: JsonObject };
 
 /** For a shell: nothing inside single quotes means anything but the quote itself. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 const indented = (value: unknown, spaces: number): string =>
   JSON.stringify(value, null, 2).replaceAll("\n", `\n${" ".repeat(spaces)}`);
 
-const curl = (origin: string, ask: Ask): string => `curl ${origin}/v1/generations \\
+const curl = (origin: string, ask: SnippetRequest): string => `curl ${origin}/v1/generations \\
   -H "Authorization: Bearer $GENROUTER_API_KEY" \\
   -H "Content-Type: application/json" \\
   -H "Idempotency-Key: $(uuidgen)" \\
   -d ${quoted(JSON.stringify(ask))}`;
 
-const typescript = (origin: string, ask: Ask): string => `import { createClient } from "@genrouter/client";
+const typescript = (origin: string, ask: SnippetRequest): string => `import { createClient } from "@genrouter/client";
 
 const client = createClient({
   url: ${JSON.stringify(origin)},
@@ -29,7 +29,7 @@ const pythonOf = (value: unknown): string =>
     part === "true" ? "True" : part === "false" ? "False" : part === "null" ? "None" : part,
   );
 
-const python = (origin: string, ask: Ask): string => `import os, time, uuid
+const python = (origin: string, ask: SnippetRequest): string => `import os, time, uuid
 import requests
 
 api = ${JSON.stringify(`${origin}/v1/generations`)}

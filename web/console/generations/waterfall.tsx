@@ -1,6 +1,6 @@
 // The attempts of a generation on a time axis: when each began, was sent and ended, drawn, and as a table.
 import type { VNode } from "preact";
-import type { AttemptTold, GenerationDetail } from "../../../src/console/generations-dto.ts";
+import type { AttemptDto, GenerationDetail } from "../../../src/console/generations-dto.ts";
 import { usdText } from "../credits/amounts.ts";
 import { waited } from "../format.ts";
 
@@ -13,7 +13,7 @@ const STEPS_MS = [
   10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_200_000,
 ];
 
-const nameOf = ({ n, operator }: AttemptTold): string => operator?.routeId ?? `Route ${n}`;
+const nameOf = ({ n, operator }: AttemptDto): string => operator?.routeId ?? `Route ${n}`;
 
 /** At most five marks on round times. */
 const marksOf = (spanMs: number): number[] => {

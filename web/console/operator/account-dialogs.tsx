@@ -2,10 +2,10 @@
 
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
-import type { AccountView, CreditsMoved } from "../../../src/console/operator-dto.ts";
+import type { AccountView, CreditsAdjusted } from "../../../src/console/operator-dto.ts";
 import { call } from "../../components/api.ts";
 import { usd } from "../../components/format.ts";
-import { Asking, TextField } from "./dialog.tsx";
+import { DialogState, TextField } from "./dialog.tsx";
 import { creditsIn, newReference } from "./format.ts";
 import { API } from "./page.tsx";
 
@@ -15,7 +15,7 @@ type Props = { of: AccountView; close: () => void; done: (account: AccountView, 
 const pathOf = ({ id }: AccountView): string => `${API}/accounts/${id}`;
 
 /** What really moved: a balance never goes below its holds, and what is not there is owed. */
-const moved = ({ movedCredits, newlyOwedCredits, account }: CreditsMoved): string => {
+const moved = ({ movedCredits, newlyOwedCredits, account }: CreditsAdjusted): string => {
   if (movedCredits === 0 && newlyOwedCredits === 0) return "This was booked already; nothing more moved.";
   if (movedCredits > 0) return `${usd(movedCredits)} were granted; ${usd(account.availableCredits)} are available.`;
   const taken = `${usd(-movedCredits)} were taken back.`;
@@ -35,13 +35,13 @@ const Credits = ({ of, close, done, isGrant }: Props & { isGrant: boolean }): VN
     if (note.trim() === "") return "Say why in the note: it stands in the account's ledger.";
     const asked = isGrant ? credits : -credits;
     const body = { reference: reference.current, credits: asked, note: note.trim() };
-    const answer = await call<CreditsMoved>("POST", `${pathOf(of)}/credits`, body);
+    const answer = await call<CreditsAdjusted>("POST", `${pathOf(of)}/credits`, body);
     done(answer.account, moved(answer));
     return undefined;
   };
   const title = isGrant ? `Grant credits to ${of.name}` : `Take credits back from ${of.name}`;
   return (
-    <Asking title={title} does={isGrant ? "Grant" : "Take back"} isDanger={!isGrant} close={close} run={run}>
+    <DialogState title={title} does={isGrant ? "Grant" : "Take back"} isDanger={!isGrant} close={close} run={run}>
       <p>
         {isGrant
           ? `They are available at once; ${usd(of.availableCredits)} are now.`
@@ -49,7 +49,7 @@ const Credits = ({ of, close, done, isGrant }: Props & { isGrant: boolean }): VN
       </p>
       <TextField says="Amount in USD" value={amount} set={setAmount} inputMode="decimal" />
       <TextField says="Note" value={note} set={setNote} maxLength={500} about="The account's people read it in their ledger." />
-    </Asking>
+    </DialogState>
   );
 };
 
@@ -61,18 +61,18 @@ const Pause = ({ of, close, done }: Props): VNode => {
   };
   if (of.paused)
     return (
-      <Asking title={`Resume ${of.name}?`} does="Resume" close={close} run={run}>
+      <DialogState title={`Resume ${of.name}?`} does="Resume" close={close} run={run}>
         <p>Its keys open the API again at once. {of.owedCredits > 0 && `It still owes ${usd(of.owedCredits)}; that stays.`}</p>
-      </Asking>
+      </DialogState>
     );
   return (
-    <Asking title={`Pause ${of.name}?`} does="Pause" isDanger close={close} run={run}>
+    <DialogState title={`Pause ${of.name}?`} does="Pause" isDanger close={close} run={run}>
       <p>From now on every request with its keys is answered 403: nothing is submitted, read or downloaded with them.</p>
       <p>
         It stops nothing that was accepted: {of.inProgress} {of.inProgress === 1 ? "generation goes" : "generations go"} on and
         are charged when they deliver. No credits move, and its keys are kept.
       </p>
-    </Asking>
+    </DialogState>
   );
 };
 
@@ -97,7 +97,7 @@ const Limits = ({ of, close, done }: Props): VNode => {
     return undefined;
   };
   return (
-    <Asking title={`Limits of ${of.name}`} does="Save" close={close} run={run}>
+    <DialogState title={`Limits of ${of.name}`} does="Save" close={close} run={run}>
       <TextField
         says="Requests in one second"
         value={burst}
@@ -112,7 +112,7 @@ const Limits = ({ of, close, done }: Props): VNode => {
         inputMode="numeric"
         about={`Empty: the service's, ${inProgress.service}. Those in progress go on, also above it.`}
       />
-    </Asking>
+    </DialogState>
   );
 };
 

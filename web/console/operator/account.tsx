@@ -2,15 +2,15 @@
 
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { AccountView as Account, AccountMovement, OwnLimit } from "../../../src/console/operator-dto.ts";
+import type { AccountView as Account, AccountTransfer, OwnLimit } from "../../../src/console/operator-dto.ts";
 import { timeText, usd } from "../../components/format.ts";
-import { useAsked } from "../../components/use-query.ts";
+import { useQuery } from "../../components/use-query.ts";
 import { type AccountAction, AccountDialog } from "./account-dialogs.tsx";
-import { API, Awaited, mayChange, Said } from "./page.tsx";
+import { API, Awaited, mayChange, PageMessage } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
 import { Undecided } from "./undecided.tsx";
 
-const KINDS: Readonly<Record<AccountMovement["kind"], string>> = {
+const KINDS: Readonly<Record<AccountTransfer["kind"], string>> = {
   topup: "Top-up",
   hold: "Hold",
   capture: "Charge",
@@ -18,7 +18,7 @@ const KINDS: Readonly<Record<AccountMovement["kind"], string>> = {
   adjust: "Adjustment",
 };
 
-const MOVEMENTS: readonly Column<AccountMovement>[] = [
+const MOVEMENTS: readonly Column<AccountTransfer>[] = [
   { says: "Time", cell: ({ atMs }) => timeText(atMs) },
   { says: "Kind", cell: ({ kind }) => KINDS[kind] },
   {
@@ -66,7 +66,7 @@ const Facts = ({ of }: { of: Account }): VNode => {
 };
 
 export const AccountPage = ({ id }: { id: string }): VNode => {
-  const page = useAsked<Account>(`${API}/accounts/${encodeURIComponent(id)}`);
+  const page = useQuery<Account>(`${API}/accounts/${encodeURIComponent(id)}`);
   const [action, act] = useState<AccountAction | null>(null);
   const [said, say] = useState("");
   return (
@@ -96,7 +96,7 @@ export const AccountPage = ({ id }: { id: string }): VNode => {
               ))}
             </p>
           )}
-          <Said text={said} />
+          <PageMessage text={said} />
           <p class="links">
             <a href={`/console/generations?account=${id}`}>Generations</a> <a href={`/console/keys?account=${id}`}>Keys</a>{" "}
             <a href={`/console/credits?account=${id}`}>Credits</a> <a href={`/console/ledger?account=${id}`}>Ledger</a>{" "}

@@ -3,17 +3,17 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
-import type { AccountLine, AccountStanding, AccountsPage, AccountView } from "../../../src/console/operator-dto.ts";
+import type { AccountLine, AccountStatus, AccountsPage, AccountView } from "../../../src/console/operator-dto.ts";
 import { call } from "../../components/api.ts";
 import { timeText, usd } from "../../components/format.ts";
-import { useAsked } from "../../components/use-query.ts";
-import { Asking, Labelled, TextField } from "./dialog.tsx";
+import { useQuery } from "../../components/use-query.ts";
+import { DialogState, Labelled, TextField } from "./dialog.tsx";
 import { creditsIn, newReference } from "./format.ts";
 import { API, Awaited, mayChange } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
 import { UndecidedOfAll } from "./undecided.tsx";
 
-const STANDINGS: Readonly<Record<AccountStanding, string>> = {
+const STANDINGS: Readonly<Record<AccountStatus, string>> = {
   all: "All",
   busy: "With generations in progress",
   paused: "Paused",
@@ -60,7 +60,7 @@ const NewAccount = ({ close }: { close: () => void }): VNode => {
     return undefined;
   };
   return (
-    <Asking title="New account" does="Make account" close={close} run={run}>
+    <DialogState title="New account" does="Make account" close={close} run={run}>
       <TextField says="Name" value={name} set={setName} maxLength={200} about="Whose it is; only operators see it." />
       <TextField
         says="First credits in USD"
@@ -69,7 +69,7 @@ const NewAccount = ({ close }: { close: () => void }): VNode => {
         inputMode="decimal"
         about="Granted at once; leave it empty for none. A key is made on the account's page of keys."
       />
-    </Asking>
+    </DialogState>
   );
 };
 
@@ -89,7 +89,7 @@ export const AccountsView = (): VNode => {
   const [before, setBefore] = useState<number | null>(null);
   const [isNew, setNew] = useState(false);
   const query = new URLSearchParams({ text: useSettled(text), standing, ...(before === null ? {} : { before: String(before) }) });
-  const page = useAsked<AccountsPage>(`${API}/accounts?${query}`);
+  const page = useQuery<AccountsPage>(`${API}/accounts?${query}`);
   return (
     <>
       <div class="page-head">

@@ -1,14 +1,14 @@
 // A generation that does not go on by itself: an operator decides how it ends, and says why.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { DecidedView, GenerationDecisionAsk, ServiceView } from "../../../src/console/operator-dto.ts";
+import type { DecidedView, GenerationDecisionRequest, ServiceView } from "../../../src/console/operator-dto.ts";
 import { call } from "../../components/api.ts";
 import { usd } from "../../components/format.ts";
-import { Asking, Labelled, TextField } from "./dialog.tsx";
+import { DialogState, Labelled, TextField } from "./dialog.tsx";
 import { API } from "./page.tsx";
 
 export type Parked = ServiceView["parked"][number];
-type Decision = GenerationDecisionAsk["decision"];
+type Decision = GenerationDecisionRequest["decision"];
 
 const CHOICES: Readonly<Record<Decision, { says: string; does: string; about: (held: string) => string }>> = {
   retry: {
@@ -43,12 +43,12 @@ export const Deciding = ({ of, close, done }: { of: Parked; close: () => void; d
   const chosen = CHOICES[decision];
   const run = async () => {
     if (reason.trim() === "") return "Say why: it stands in the audit log and in the generation's journal.";
-    const wish: GenerationDecisionAsk = { decision, attempt: null, reason: reason.trim() };
+    const wish: GenerationDecisionRequest = { decision, attempt: null, reason: reason.trim() };
     done(outcomeText(await call<DecidedView>("POST", `${API}/generations/${of.id}/decision`, wish)));
     return undefined;
   };
   return (
-    <Asking title={`What becomes of ${of.id}?`} does={chosen.does} isDanger={decision === "fail"} close={close} run={run}>
+    <DialogState title={`What becomes of ${of.id}?`} does={chosen.does} isDanger={decision === "fail"} close={close} run={run}>
       <p>It cannot go on by itself: {of.reason}</p>
       <Labelled says="Decision" about={chosen.about(usd(of.reservedCredits))}>
         {(id, about) => (
@@ -73,6 +73,6 @@ export const Deciding = ({ of, close, done }: { of: Parked; close: () => void; d
         maxLength={500}
         about="For the audit log and the generation's journal."
       />
-    </Asking>
+    </DialogState>
   );
 };

@@ -16,7 +16,7 @@ type Props = {
 };
 
 /** The focus stays in it, Escape closes it, and it goes back to where it was. */
-export const Asking = ({ title, does, isDanger, close, run, children }: Props): VNode => {
+export const DialogState = ({ title, does, isDanger, close, run, children }: Props): VNode => {
   const isGone = useRef(false);
   const [fault, setFault] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);

@@ -2,12 +2,12 @@
 
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { InvariantResult, ProofDone, ProofRun, ProofView } from "../../../src/console/operator-dto.ts";
+import type { InvariantResult, ProofRun, ProofView, VerificationResult } from "../../../src/console/operator-dto.ts";
 import { call, told } from "../../components/api.ts";
 import { timeText, usd } from "../../components/format.ts";
-import { useAsked } from "../../components/use-query.ts";
+import { useQuery } from "../../components/use-query.ts";
 import { count, span } from "./format.ts";
-import { API, Awaited, Said } from "./page.tsx";
+import { API, Awaited, PageMessage } from "./page.tsx";
 
 const LOOK_MS = 400;
 
@@ -30,7 +30,7 @@ const Invariant = ({ of }: { of: InvariantResult }): VNode => (
   </li>
 );
 
-const verdictOf = ({ fault, results, sums, tookMs, movements }: ProofDone): string => {
+const verdictOf = ({ fault, results, sums, tookMs, movements }: VerificationResult): string => {
   if (fault !== null) return `The proof could not be run to its end, so nothing is proved: ${fault}`;
   const broken = results.filter(({ ok }) => !ok).length;
   const wrong = sums.filter((one) => one.balanceCredits !== one.movementCredits).length;
@@ -39,7 +39,7 @@ const verdictOf = ({ fault, results, sums, tookMs, movements }: ProofDone): stri
   return `${count(broken, "invariant is", "invariants are")} broken, ${count(wrong, "sum does", "sums do")} not agree: ${took}. Stop selling and look at the rows.`;
 };
 
-const Sums = ({ of }: { of: ProofDone }): VNode => (
+const Sums = ({ of }: { of: VerificationResult }): VNode => (
   <table class="sheet">
     <caption class="unseen">Sums of balances against movements</caption>
     <thead>
@@ -80,7 +80,7 @@ const Running = ({ of }: { of: ProofRun }): VNode => (
 );
 
 export const ProofPage = (): VNode => {
-  const page = useAsked<ProofView>(`${API}/proof`);
+  const page = useQuery<ProofView>(`${API}/proof`);
   const [fault, setFault] = useState("");
   const { value, again, put } = page;
   useEffect(() => {
@@ -108,7 +108,7 @@ export const ProofPage = (): VNode => {
               </button>
             </p>
             {running && <Running of={running} />}
-            <Said text={fault !== "" || running !== null || last === null ? fault : verdictOf(last)} />
+            <PageMessage text={fault !== "" || running !== null || last === null ? fault : verdictOf(last)} />
             {shown && (
               <p class="muted">
                 {running ? "Begun" : "Last run"} {timeText(shown.startedAtMs)} by {shown.by}

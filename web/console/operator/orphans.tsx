@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { OrphanLine, OrphansPage } from "../../../src/console/operator-dto.ts";
 import { usd } from "../../components/format.ts";
-import { useAsked } from "../../components/use-query.ts";
+import { useQuery } from "../../components/use-query.ts";
 import { Labelled } from "./dialog.tsx";
 import { away, count } from "./format.ts";
 import { API, Awaited } from "./page.tsx";
@@ -55,7 +55,7 @@ const COLUMNS: readonly Column<OrphanLine>[] = [
 
 export const OrphansView = (): VNode => {
   const [since, setSince] = useState("7d");
-  const page = useAsked<OrphansPage>(`${API}/orphans?since=${since}`);
+  const page = useQuery<OrphansPage>(`${API}/orphans?since=${since}`);
   return (
     <>
       <p class="muted">Attempts that may have been paid at a provider and that nobody was charged for.</p>

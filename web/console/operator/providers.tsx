@@ -4,8 +4,8 @@ import { useState } from "preact/hooks";
 import type { KeySet, KeySourceView, ProviderAccount, ProvidersPage } from "../../../src/console/operator-dto.ts";
 import { call } from "../../components/api.ts";
 import { timeText } from "../../components/format.ts";
-import { useAsked } from "../../components/use-query.ts";
-import { Asking, TextField } from "./dialog.tsx";
+import { useQuery } from "../../components/use-query.ts";
+import { DialogState, TextField } from "./dialog.tsx";
 import { count } from "./format.ts";
 import { API, Awaited, mayChange } from "./page.tsx";
 import { RouteStatus } from "./routes.tsx";
@@ -29,7 +29,7 @@ const SetKey = ({ account, close, done }: { account: string; close: () => void; 
     return undefined;
   };
   return (
-    <Asking title={`Key of ${account}`} does="Keep key" close={close} run={run}>
+    <DialogState title={`Key of ${account}`} does="Keep key" close={close} run={run}>
       <TextField
         says="Key"
         isSecret
@@ -38,7 +38,7 @@ const SetKey = ({ account, close, done }: { account: string; close: () => void; 
         maxLength={4096}
         about="It is sealed before it is written, and never shown again. One that is kept already is replaced."
       />
-    </Asking>
+    </DialogState>
   );
 };
 
@@ -49,12 +49,12 @@ const DropKey = ({ account, close, done }: { account: string; close: () => void;
     return undefined;
   };
   return (
-    <Asking title={`Drop the key of ${account}?`} does="Drop key" isDanger close={close} run={run}>
+    <DialogState title={`Drop the key of ${account}?`} does="Drop key" isDanger close={close} run={run}>
       <p>
         Its routes are not used any more, unless the settings have a key too. What is under way there cannot be asked about
         without a key: let it end first.
       </p>
-    </Asking>
+    </DialogState>
   );
 };
 
@@ -115,7 +115,7 @@ const Provider = ({ of, act }: { of: ProviderAccount; act: (action: Action) => v
 };
 
 export const ProvidersView = (): VNode => {
-  const page = useAsked<ProvidersPage>(`${API}/providers`);
+  const page = useQuery<ProvidersPage>(`${API}/providers`);
   const [action, act] = useState<Action | null>(null);
   const [said, say] = useState("");
   const [text, setText] = useState("");

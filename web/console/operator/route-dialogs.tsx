@@ -5,9 +5,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { RouteChecked, RouteLine, TrialView } from "../../../src/console/operator-dto.ts";
 import { call, told } from "../../components/api.ts";
 import { usd } from "../../components/format.ts";
-import { Asking, TextField } from "./dialog.tsx";
+import { DialogState, TextField } from "./dialog.tsx";
 import { newReference } from "./format.ts";
-import { API, Said } from "./page.tsx";
+import { API, PageMessage } from "./page.tsx";
 
 export type RouteAction = { kind: "switch" | "test"; of: RouteLine };
 type Props = { of: RouteLine; close: () => void; done: (said: string) => void };
@@ -28,19 +28,19 @@ const Switch = ({ of, close, done }: Props): VNode => {
   };
   if (isOff)
     return (
-      <Asking title={`Switch ${of.id} on?`} does="Switch on" close={close} run={run}>
+      <DialogState title={`Switch ${of.id} on?`} does="Switch on" close={close} run={run}>
         <p>It is used again from the next attempt on, and what is known of its being down is forgotten.</p>
         {of.reason !== null && <p>It was switched off because: {of.reason}</p>}
-      </Asking>
+      </DialogState>
     );
   return (
-    <Asking title={`Switch ${of.id} off?`} does="Switch off" isDanger close={close} run={run}>
+    <DialogState title={`Switch ${of.id} off?`} does="Switch off" isDanger close={close} run={run}>
       <p>
         No new attempt begins on it: generations that wait for it go to their next route. Attempts under way go on and are charged
         when they deliver. A model whose routes are all off is not listed any more.
       </p>
       <TextField says="Reason" value={reason} set={setReason} maxLength={500} />
-    </Asking>
+    </DialogState>
   );
 };
 
@@ -96,8 +96,8 @@ const Test = ({ of, close }: Props): VNode => {
     return checked === null ? `Asking ${of.provider}…` : checkText(of, checked);
   };
   return (
-    <Asking title={`Test ${of.id}`} does={mayBuy ? "Buy one generation" : null} close={close} run={run}>
-      <Said text={said()} />
+    <DialogState title={`Test ${of.id}`} does={mayBuy ? "Buy one generation" : null} close={close} run={run}>
+      <PageMessage text={said()} />
       {mayBuy && (
         <p>
           To try all of it, one generation can be bought on this route alone, the least that {of.model} can be asked for:{" "}
@@ -107,7 +107,7 @@ const Test = ({ of, close }: Props): VNode => {
           , from your account there. It stands on the account “route tests” here.
         </p>
       )}
-    </Asking>
+    </DialogState>
   );
 };
 

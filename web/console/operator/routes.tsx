@@ -2,12 +2,12 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { RouteLine, RoutesPage } from "../../../src/console/operator-dto.ts";
-import { useAsked } from "../../components/use-query.ts";
+import { useQuery } from "../../components/use-query.ts";
 import { Labelled, TextField } from "./dialog.tsx";
 import { away, percent, span } from "./format.ts";
 import { API, Awaited, mayChange } from "./page.tsx";
 import { type RouteAction, RouteDialog } from "./route-dialogs.tsx";
-import { LatencyBar, MarginBar } from "./sparklines.tsx";
+import { LatencySparkline, MarginBar } from "./sparklines.tsx";
 import { type Column, SortedTable } from "./table.tsx";
 
 const STATES = ["up", "down", "off", "ended", "no key"] as const;
@@ -80,7 +80,7 @@ const columnsOf = (routes: readonly RouteLine[], act: (action: RouteAction) => v
       cell: (row) => (
         <>
           {latencyText(row)}
-          {row.latency && <LatencyBar {...row.latency} longestMs={longestMs} />}
+          {row.latency && <LatencySparkline {...row.latency} longestMs={longestMs} />}
           <span class="muted">
             expected {span(row.expectedMs)}, {row.isMeasured ? "measured" : "the catalogue's"}
           </span>
@@ -130,7 +130,7 @@ const countText = (routes: readonly RouteLine[]): string =>
     .join(", ");
 
 export const RoutesView = (): VNode => {
-  const page = useAsked<RoutesPage>(`${API}/routes`);
+  const page = useQuery<RoutesPage>(`${API}/routes`);
   const [text, setText] = useState("");
   const [state, setState] = useState("all");
   const [action, act] = useState<RouteAction | null>(null);

@@ -4,11 +4,11 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ServiceView } from "../../../src/console/operator-dto.ts";
 import { timeText, usd } from "../../components/format.ts";
-import { useAsked } from "../../components/use-query.ts";
+import { useQuery } from "../../components/use-query.ts";
 import { Deciding, type Parked } from "./decision.tsx";
 import { away } from "./format.ts";
 import { Nodes } from "./nodes.tsx";
-import { API, Awaited, mayChange, Said } from "./page.tsx";
+import { API, Awaited, mayChange, PageMessage } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
 
 const backupText = ({ backup: { isNightly, lastMs } }: ServiceView): string => {
@@ -47,7 +47,7 @@ const ParkedGenerations = ({ rows, again }: { rows: readonly Parked[]; again: ()
   };
   return (
     <>
-      <Said text={said} />
+      <PageMessage text={said} />
       {rows.length === 0 ? (
         <p class="empty">None waits for a person.</p>
       ) : (
@@ -97,7 +97,7 @@ const Facts = ({ of }: { of: ServiceView }): VNode => {
 };
 
 export const ServicePage = (): VNode => {
-  const page = useAsked<ServiceView>(`${API}/service`);
+  const page = useQuery<ServiceView>(`${API}/service`);
   return (
     <Awaited of={page}>
       {(service) => (

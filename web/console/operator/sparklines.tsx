@@ -9,7 +9,7 @@ const placeOf = (ms: number, longestMs: number): number => {
   return (WIDE * (Math.log(Math.max(100, ms)) - least)) / (most - least);
 };
 
-export const LatencyBar = (of: { p50Ms: number; p90Ms: number; p99Ms: number; longestMs: number }): VNode => {
+export const LatencySparkline = (of: { p50Ms: number; p90Ms: number; p99Ms: number; longestMs: number }): VNode => {
   const [p50, p90, p99] = [of.p50Ms, of.p90Ms, of.p99Ms].map((ms) => placeOf(ms, of.longestMs));
   return (
     <svg class="bar" viewBox={`0 0 ${WIDE} 8`} width={WIDE} height="8" aria-hidden="true">

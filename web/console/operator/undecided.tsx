@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { AccountView, UndecidedLine } from "../../../src/console/operator-dto.ts";
 import { call } from "../../components/api.ts";
 import { timeText, usd } from "../../components/format.ts";
-import { Asking, TextField } from "./dialog.tsx";
+import { DialogState, TextField } from "./dialog.tsx";
 import { creditsIn } from "./format.ts";
 import { API, mayChange } from "./page.tsx";
 
@@ -31,14 +31,14 @@ const Deciding = ({ of, close, done }: Props): VNode => {
     return undefined;
   };
   return (
-    <Asking title={`What does ${of.id} take back?`} does="Decide" close={close} run={run}>
+    <DialogState title={`What does ${of.id} take back?`} does="Decide" close={close} run={run}>
       <p>
         {what(of)} of a purchase of {usd(of.boughtCredits)}. Look at the payment {of.paymentIntent} at Stripe; 0 takes nothing
         back. It is decided once.
       </p>
       <TextField says="Amount in USD" value={amount} set={setAmount} inputMode="decimal" />
       <TextField says="Reason" value={reason} set={setReason} maxLength={500} about="For the audit log." />
-    </Asking>
+    </DialogState>
   );
 };
 

@@ -4,8 +4,8 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { AuditView } from "../../../src/console/users-dto.ts";
 import { timeText } from "../../components/format.ts";
-import { useAsked } from "../../components/use-query.ts";
-import { actionOf, howOf, wordsOf } from "./describe-audit-entry.ts";
+import { useQuery } from "../../components/use-query.ts";
+import { actionOf, describeAuditEntry, howOf } from "./describe-audit-entry.ts";
 import { Fault } from "./form.tsx";
 
 type Filters = { actor: string; action: string; target: string; from: string; to: string };
@@ -42,7 +42,7 @@ const Lines = ({ lines }: Pick<AuditView, "lines">): VNode => (
             <td data-head="Who">
               {actor.kind === "person" ? actor.name : `${actor.name} (${actor.kind === "command" ? "command line" : "service"})`}
             </td>
-            <td data-head="Change">{wordsOf(action)}</td>
+            <td data-head="Change">{describeAuditEntry(action)}</td>
             <td data-head="Of what">
               <code>{target ?? "–"}</code>
             </td>
@@ -57,7 +57,7 @@ const Lines = ({ lines }: Pick<AuditView, "lines">): VNode => (
 export const AuditPage = (): VNode => {
   const [filters, setFilters] = useState(EMPTY);
   const [before, setBefore] = useState<number | null>(null);
-  const { value, fault, isBusy } = useAsked<AuditView>(`/console/api/operator/audit${queryOf(filters, before)}`);
+  const { value, fault, isBusy } = useQuery<AuditView>(`/console/api/operator/audit${queryOf(filters, before)}`);
   const set = (change: Partial<Filters>) => {
     setBefore(null);
     setFilters({ ...filters, ...change });

@@ -1,7 +1,7 @@
 // A second thought before what others feel at once: a dialog says what will happen, and does it only when it is meant.
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Asking } from "../operator/dialog.tsx";
+import { DialogState } from "../operator/dialog.tsx";
 
 export type Thought = {
   title: string;
@@ -29,9 +29,9 @@ export const useSecondThought = (): [VNode | null, (thought: Thought) => void] =
     return undefined;
   };
   const dialog = (
-    <Asking title={thought.title} does={thought.does} isDanger close={close} run={run}>
+    <DialogState title={thought.title} does={thought.does} isDanger close={close} run={run}>
       <p>{thought.says}</p>
-    </Asking>
+    </DialogState>
   );
   return [dialog, think];
 };

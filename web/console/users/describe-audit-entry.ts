@@ -19,7 +19,7 @@ const WORDS: Readonly<Record<string, string>> = {
   "note-inspector-token": "Inspector token",
 };
 
-export const wordsOf = (action: string): string =>
+export const describeAuditEntry = (action: string): string =>
   WORDS[action] ?? `${action.charAt(0).toUpperCase()}${action.slice(1).replaceAll("-", " ")}`;
 
 /** The change that somebody means by what they typed: its words, or its name. */

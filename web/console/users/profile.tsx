@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { SessionView } from "../../../src/console/users-dto.ts";
 import { call, learnMe, type Me, me, told } from "../../components/api.ts";
 import { timeText } from "../../components/format.ts";
-import { useAsked } from "../../components/use-query.ts";
+import { useQuery } from "../../components/use-query.ts";
 import { useSecondThought } from "./confirm-dialog.tsx";
 import { Fault, Field, Form } from "./form.tsx";
 import { PASSWORD_HINT } from "./sign-in.tsx";
@@ -22,7 +22,7 @@ const agentText = (agent: string): string => {
   return said.length === 0 ? agent.slice(0, 60) || "Unknown browser" : said.join(" on ");
 };
 
-const Sessions = ({ asked }: { asked: ReturnType<typeof useAsked<Listed>> }): VNode => {
+const Sessions = ({ asked }: { asked: ReturnType<typeof useQuery<Listed>> }): VNode => {
   const [fault, setFault] = useState<string | null>(null);
   const [dialog, think] = useSecondThought();
   const end = async (path: string, leaves: boolean): Promise<void> => {
@@ -117,7 +117,7 @@ const Sessions = ({ asked }: { asked: ReturnType<typeof useAsked<Listed>> }): VN
 };
 
 export const ProfilePage = (): VNode | null => {
-  const asked = useAsked<Listed>(PATH);
+  const asked = useQuery<Listed>(PATH);
   const who = me.value?.signedIn;
   if (!who) return null;
   return (

@@ -1,11 +1,11 @@
 // Coming in: signing in, signing up where the service allows it, and what to do about a forgotten password.
 import type { VNode } from "preact";
 import { useLocation } from "wouter-preact";
-import { LEAST_PASSWORD_CHARS } from "../../../src/store/user-mutations.ts";
+import { MIN_PASSWORD_CHARS } from "../../../src/store/user-mutations.ts";
 import { call, type Me, me } from "../../components/api.ts";
 import { Field, Form } from "./form.tsx";
 
-export const PASSWORD_HINT = `At least ${LEAST_PASSWORD_CHARS} characters; a few words in a row are a good one.`;
+export const PASSWORD_HINT = `At least ${MIN_PASSWORD_CHARS} characters; a few words in a row are a good one.`;
 
 export const SignInPage = (): VNode => {
   const known = me.value;

@@ -6,7 +6,7 @@ import type { Role } from "../../../src/console/request-context.ts";
 import type { MadeLinkView, PeopleView, PersonView } from "../../../src/console/users-dto.ts";
 import { call, me, told } from "../../components/api.ts";
 import { timeText } from "../../components/format.ts";
-import { type Asked, useAsked } from "../../components/use-query.ts";
+import { type Query, useQuery } from "../../components/use-query.ts";
 import { type Thought, useSecondThought } from "./confirm-dialog.tsx";
 import { Fault } from "./form.tsx";
 import { Invite } from "./invite.tsx";
@@ -138,7 +138,7 @@ const Row = ({ person, accounts, mayChange, change, reset }: RowProps): VNode =>
   );
 };
 
-const Invitations = ({ asked, think }: { asked: Asked<PeopleView>; think: (thought: Thought) => void }): VNode | null => {
+const Invitations = ({ asked, think }: { asked: Query<PeopleView>; think: (thought: Thought) => void }): VNode | null => {
   const { invitations = [], mayChange = false } = asked.value ?? {};
   if (invitations.length === 0) return null;
   return (
@@ -176,7 +176,7 @@ const Invitations = ({ asked, think }: { asked: Asked<PeopleView>; think: (thoug
 };
 
 export const PeoplePage = (): VNode => {
-  const asked = useAsked<PeopleView>(PATH);
+  const asked = useQuery<PeopleView>(PATH);
   const [link, setLink] = useState<Link | null>(null);
   const [fault, setFault] = useState<string | null>(null);
   const [dialog, think] = useSecondThought();

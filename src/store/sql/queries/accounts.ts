@@ -1,6 +1,6 @@
 // Reads accounts, whom a key lets in, and the ledger.
-import type { Caller, KeyScope, LedgerSide, MovementKind } from "../../../domain/types.ts";
-import type { AccountRow, MovementRow, StoreReads } from "../../store.ts";
+import type { Caller, KeyScope, LedgerSide, TransferKind } from "../../../domain/types.ts";
+import type { AccountRow, StoreReads, TransferRow } from "../../store.ts";
 import type { Query } from "../sql-program.ts";
 import { parsed } from "./record.ts";
 
@@ -19,7 +19,7 @@ const OF_POSTING = "JOIN account a ON a.seq = p.account_seq LEFT JOIN generation
 
 export type StoredAccount = Omit<AccountRow, "paused"> & { paused: number };
 type StoredCaller = Omit<Caller, "paused" | "scope" | "models"> & { paused: number; scope: KeyScope; models: string | null };
-type StoredMovement = Omit<MovementRow, "kind" | "from" | "to"> & { kind: MovementKind; from: LedgerSide; to: LedgerSide };
+type StoredMovement = Omit<TransferRow, "kind" | "from" | "to"> & { kind: TransferKind; from: LedgerSide; to: LedgerSide };
 
 export const toAccount = (row: StoredAccount): AccountRow => ({ ...row, paused: row.paused === 1 });
 

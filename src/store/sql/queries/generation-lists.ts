@@ -1,6 +1,6 @@
 // Reads lists of generations, newest first and in bounded steps: an account's own, everybody's, and those that have not ended.
 import { generationSeqAt } from "../../../domain/ids.ts";
-import type { GenerationsAsk, ListedGeneration, StoreReads } from "../../store.ts";
+import type { GenerationsQuery, ListedGeneration, StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";
 import { previousTo } from "./accounts.ts";
@@ -39,10 +39,10 @@ const excerptsIn = ({ items, json }: Dialect): string =>
   `SELECT g.seq, substr(${json("replace(g.body, '\\u0000', '\\ufffd')")} -> 'input' ->> 'prompt', 1, ${EXCERPT}) AS prompt FROM generation g
    WHERE g.seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")})`;
 
-const isOpen = ({ status }: GenerationsAsk): boolean => status === "queued" || status === "running";
+const isOpen = ({ status }: GenerationsQuery): boolean => status === "queued" || status === "running";
 const isOfKey = (keyId: string, row: Row): boolean =>
   keyId === "playground" ? toMakingKey(row).isPlayground : row.key_id === keyId;
-const isWanted = (ask: GenerationsAsk, row: Row): boolean =>
+const isWanted = (ask: GenerationsQuery, row: Row): boolean =>
   (ask.accountSeq === null || row.account_seq === ask.accountSeq) &&
   (ask.toMs === null || row.created_at_ms < ask.toMs) &&
   (ask.status === null || row.status === ask.status) &&
@@ -50,14 +50,14 @@ const isWanted = (ask: GenerationsAsk, row: Row): boolean =>
   (ask.keyId === null || isOfKey(ask.keyId, row));
 
 const openFinding = (query: Query) => {
-  const startOf = async ({ accountSeq, from, toMs }: GenerationsAsk): Promise<number | null> => {
+  const startOf = async ({ accountSeq, from, toMs }: GenerationsQuery): Promise<number | null> => {
     if (from !== null) return from;
     if (accountSeq === null) return 1 - (toMs === null ? Number.MAX_SAFE_INTEGER : generationSeqAt(toMs));
     const [found] = toMs === null ? [] : await query<{ seq: number }>(NEAR, generationSeqAt(toMs), accountSeq);
     return found ? -found.seq : ((await query<{ link: number | null }>(END, accountSeq))[0]?.link ?? null);
   };
   /** Rows as the ledger names them: a generation by its number below zero. One more than is looked at says where to go on. */
-  return async (ask: GenerationsAsk): Promise<number[]> => {
+  return async (ask: GenerationsQuery): Promise<number[]> => {
     const start = await startOf(isOpen(ask) ? { ...ask, accountSeq: null } : ask);
     if (start === null) return [];
     const take = ask.looks + 1;
@@ -90,7 +90,7 @@ export const listedReads = (query: Query, dialect: Dialect): Reads => {
     }));
   };
   /** Looks at rows one after the other, and reads as many at once as are still wanted. */
-  const look = async (ask: GenerationsAsk): Promise<{ wanted: Row[]; looked: number; next: number | null }> => {
+  const look = async (ask: GenerationsQuery): Promise<{ wanted: Row[]; looked: number; next: number | null }> => {
     const links = await linksOf(ask);
     const wanted: Row[] = [];
     let rows = new Map<number, Row>();

@@ -1,7 +1,7 @@
 // Reads generations: by id, by key, by row number, their inputs, and those whose files are past their retention.
 
 import type { Ordered } from "../../../domain/delivery-check.ts";
-import type { KeptRequest } from "../../../domain/idempotency.ts";
+import type { FingerprintedRequest } from "../../../domain/idempotency.ts";
 import { seqOfGenerationId } from "../../../domain/ids.ts";
 import type { JsonObject, Output } from "../../../domain/types.ts";
 import type { StoreReads } from "../../store.ts";
@@ -47,7 +47,7 @@ export const generationReads = (query: Query, dialect: Dialect): Reads => {
       return row?.id === id && row.account_seq === accountSeq ? toRecord(row) : undefined;
     },
     generationByKey: async (accountSeq, idempotencyKey) => {
-      const [row] = await query<RecordRow & KeptRequest>(BY_KEY, accountSeq, idempotencyKey);
+      const [row] = await query<RecordRow & FingerprintedRequest>(BY_KEY, accountSeq, idempotencyKey);
       return row ? { record: toRecord(row), body: row.body, fingerprint: row.fingerprint } : undefined;
     },
     generationBySeq: async (seq) => {

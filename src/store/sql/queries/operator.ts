@@ -1,5 +1,5 @@
 // Reads what the operator's pages ask: accounts by name, what came of the last attempts, and what waits for a person.
-import type { AccountSearch, ParkedRow, RouteOutcomes, StoreReads } from "../../store.ts";
+import type { AccountSearch, ParkedRow, RouteResults, StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";
 import { ACCOUNT, type StoredAccount, toAccount } from "./accounts.ts";
@@ -40,7 +40,7 @@ export const operatorReads = (query: Query, dialect: Dialect): Reads => {
     searchAccounts: async ({ text, standing, beforeSeq }, limit) =>
       (await query<StoredAccount>(search(standing), having(text), beforeSeq, limit)).map(toAccount),
     unsettledDebts: async (limit) => (await query<{ seq: number }>(UNSETTLED, limit)).map(({ seq }) => seq),
-    lastOutcomes: (limit) => query<RouteOutcomes>(outcomes, limit),
+    lastOutcomes: (limit) => query<RouteResults>(outcomes, limit),
     healthChangedAt: async () =>
       new Map((await query<{ routeId: string; atMs: number }>(HEALTH)).map(({ routeId, atMs }) => [routeId, atMs])),
     parked: (limit) => query<ParkedRow>(parked, limit),

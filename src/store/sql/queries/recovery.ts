@@ -1,9 +1,9 @@
 // Reads what a restart needs: generations not ended, their journals and snapshots, route health, time, secrets, mode.
 import { createHmac } from "node:crypto";
-import { Recent } from "../../../collections/clock-cache.ts";
+import { ClockCache } from "../../../collections/clock-cache.ts";
 import { msOfGenerationSeq } from "../../../domain/ids.ts";
-import type { Command, PlannedRoute } from "../../../domain/types.ts";
-import type { Unfinished } from "../../mutations.ts";
+import type { Deadline, PlannedRoute } from "../../../domain/types.ts";
+import type { OpenGeneration } from "../../mutations.ts";
 import type { JournalLine, StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";
@@ -32,13 +32,13 @@ type OpenRow = {
   plan_seq: number;
   version: number | null;
   snapshot: string | null;
-  due_kind: Command["kind"] | null;
+  due_kind: Deadline["kind"] | null;
   due_n: number | null;
   due_at_ms: number | null;
 };
 
 /** The deadline of a row, as the view `command` shows it. */
-const deadlineOf = ({ status, wait_ends_at_ms, due_kind, due_n, due_at_ms }: OpenRow): Command | null => {
+const deadlineOf = ({ status, wait_ends_at_ms, due_kind, due_n, due_at_ms }: OpenRow): Deadline | null => {
   if (status === "queued") return { kind: "start", n: 0, dueAtMs: wait_ends_at_ms };
   return due_kind === null ? null : { kind: due_kind, n: due_n ?? 0, dueAtMs: due_at_ms ?? 0 };
 };
@@ -47,7 +47,7 @@ const unfinishedOf = (
   { version, snapshot, ...row }: OpenRow,
   plan: readonly PlannedRoute[],
   awaitsPins: boolean,
-): Unfinished => ({
+): OpenGeneration => ({
   seq: row.seq,
   id: row.id,
   accountSeq: row.account_seq,
@@ -66,7 +66,7 @@ const PLANS_AT_LEAST = 1_000;
 const openPlans = (query: Query, { items, json }: Dialect) => {
   const select = `SELECT seq, routes FROM plan
     WHERE seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")})`;
-  const known = new Recent<number, readonly PlannedRoute[]>(PLANS_AT_LEAST);
+  const known = new ClockCache<number, readonly PlannedRoute[]>(PLANS_AT_LEAST);
   return async (seqs: readonly number[]): Promise<(seq: number) => readonly PlannedRoute[]> => {
     const found = new Map<number, readonly PlannedRoute[] | undefined>(seqs.map((seq) => [seq, known.get(seq)]));
     const missing = [...found.keys()].filter((seq) => !found.get(seq));

@@ -1,12 +1,12 @@
 // Reads what the metrics tell of the books: generations not ended, sums of balances and movements, bytes of files that are kept.
-import type { BookSums, StoreReads } from "../../store.ts";
+import type { LedgerTotals, StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";
 
 type Reads = Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles">;
 
 type OpenRow = Awaited<ReturnType<Reads["openGenerations"]>>[number];
-type Summed = BookSums["balances"] & {
+type Summed = LedgerTotals["balances"] & {
   movements: number;
   upToSeq: number | null;
   put: number;

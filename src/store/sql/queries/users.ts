@@ -1,7 +1,7 @@
 // Reads people, their sessions and invitations, and the audit log.
 
 import type { Caller, JsonObject } from "../../../domain/types.ts";
-import type { Actor } from "../../mutations.ts";
+import type { Principal } from "../../mutations.ts";
 import type { AuditRow, InvitationRow, PeopleReads, PersonRow, SessionFacts, SessionRow } from "../../user-reads.ts";
 import type { Query } from "../sql-program.ts";
 
@@ -15,7 +15,7 @@ const INVITATION = `SELECT i.id, i.kind, i.role, a.id AS "accountId", i.account_
 
 type StoredConsole = Omit<Caller, "paused" | "expiresAtMs" | "models"> & { paused: number };
 type StoredAudit = Omit<AuditRow, "actor" | "detail"> & {
-  kind: Actor["kind"];
+  kind: Principal["kind"];
   id: string;
   name: string;
   detail: string;

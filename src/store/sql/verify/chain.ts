@@ -1,5 +1,5 @@
 // Walks the hash chain of every account from its first movement to the end that the account row names, as the rows arrive.
-import type { LedgerSide, MovementKind } from "../../../domain/types.ts";
+import type { LedgerSide, TransferKind } from "../../../domain/types.ts";
 import { chainStart, linkHash } from "../ledger.ts";
 import type { Offender } from "./check.ts";
 
@@ -9,7 +9,7 @@ export type ChainRow = {
   account_seq: number;
   chain_seq: number;
   previous: number | null;
-  kind: MovementKind;
+  kind: TransferKind;
   credits: number;
   from_side: LedgerSide;
   to_side: LedgerSide;
@@ -77,7 +77,7 @@ const walkOn = (walked: Walked, row: ChainRow): void => {
  * Recomputes hashes and running balances. It is told every account, then every movement, in any order: what comes before its turn is
  * remembered until then, so that the nearer an account's come in the order of its chain, the less that is.
  */
-export const openWalk = () => {
+export const createChainWalk = () => {
   const walks = new Map<number, Walked>();
 
   const begin = (account: ChainAccount): void => {

@@ -15,12 +15,12 @@ import type { Check, Clause } from "./check.ts";
 import { DELIVERY_CHECKS } from "./deliveries.ts";
 import { PROMISE_CHECKS } from "./exactly-once.ts";
 import { SOUND_CHECKS } from "./integrity.ts";
-import { MONEY_CHECKS } from "./ledger.ts";
+import { LEDGER_CHECKS } from "./ledger.ts";
 import { LIFE_CHECKS } from "./lifecycle.ts";
 
 /** In the order of their numbers. */
 const SHARED: readonly Check<Clause>[] = [
-  ...MONEY_CHECKS,
+  ...LEDGER_CHECKS,
   ...PROMISE_CHECKS,
   ...LIFE_CHECKS,
   ...SOUND_CHECKS,

@@ -1,5 +1,5 @@
 // Invariant 13: what was charged for is what was delivered, as it was ordered; the comparison is the one that stood before the charge.
-import { mismatchOf, type Ordered, tellMismatch } from "../../../domain/delivery-check.ts";
+import { describeMismatch, mismatchOf, type Ordered } from "../../../domain/delivery-check.ts";
 import type { JsonObject, Output } from "../../../domain/types.ts";
 import { type Check, type Clause, clause, clauseSince, clauses } from "./check.ts";
 
@@ -15,7 +15,7 @@ export const CHARGED_OTHERWISE = "what was charged for is not what was ordered";
 export const mismatchFault = (ordered: unknown, output: unknown): string | undefined => {
   try {
     const mismatch = mismatchOf(JSON.parse(String(ordered)) as Ordered, JSON.parse(String(output)) as Output);
-    return mismatch && tellMismatch(mismatch);
+    return mismatch && describeMismatch(mismatch);
   } catch {
     return "what was ordered or what was delivered cannot be read";
   }

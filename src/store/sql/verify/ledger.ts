@@ -155,4 +155,4 @@ const chargeIsQuote: Check<Clause> = {
   ],
 };
 
-export const MONEY_CHECKS = [conservation, holds, settledOnce, chargeIsQuote] as const;
+export const LEDGER_CHECKS = [conservation, holds, settledOnce, chargeIsQuote] as const;

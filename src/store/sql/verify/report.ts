@@ -9,7 +9,7 @@ export const MOST_ROWS = 20;
 const BROKEN_OFF = "the check could not be finished";
 
 /** Takes the rows that offend a clause as they are found, and keeps the first of each sentence. */
-export const openTelling = (faults: readonly string[]) => {
+export const createReport = (faults: readonly string[]) => {
   const rows: JsonObject[] = [];
   const told = new Map(faults.map((fault) => [fault, 0]));
   return {

@@ -3,9 +3,9 @@ import type { JsonObject } from "../../../domain/types.ts";
 import type { CheckResult } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Value } from "../sql-program.ts";
-import { CHAIN_ACCOUNTS, CHAIN_FAULTS, CHAIN_ROWS, type ChainAccount, type ChainRow, openWalk } from "./chain.ts";
+import { CHAIN_ACCOUNTS, CHAIN_FAULTS, CHAIN_ROWS, type ChainAccount, type ChainRow, createChainWalk } from "./chain.ts";
 import { type Check, type Clause, type Offender, offenderOf, statementOf } from "./check.ts";
-import { judge, judgeSoFar, openTelling } from "./report.ts";
+import { createReport, judge, judgeSoFar } from "./report.ts";
 
 /** Rows as they arrive: there may be as many as are stored. After a statement that failed, or was not read to its end, others can be asked. */
 export type Rows = <Row>(sql: string, ...values: Value[]) => AsyncIterable<Row>;
@@ -37,7 +37,7 @@ export const runnable = (clause: Clause): Runnable => ({
 export const chains: Runnable = {
   faults: CHAIN_FAULTS,
   async *offending({ rows }) {
-    const walk = openWalk();
+    const walk = createChainWalk();
     for await (const account of rows<ChainAccount>(CHAIN_ACCOUNTS)) walk.begin(account);
     for await (const row of rows<ChainRow>(CHAIN_ROWS)) {
       const broken = walk.meet(row);
@@ -49,7 +49,7 @@ export const chains: Runnable = {
 
 /** The first rows that offend a clause, as many of each sentence as are told. */
 const offendersOf = async ({ faults, offending }: Runnable, seen: Seen): Promise<JsonObject[]> => {
-  const { rows, tell, breakOff } = openTelling(faults);
+  const { rows, tell, breakOff } = createReport(faults);
   try {
     for await (const row of offending(seen)) if (tell(row)) break;
   } catch (fault) {

@@ -1,7 +1,7 @@
 // Copies a database at one moment into a file of its own, while its owner goes on writing or while none runs.
 import { chmodSync, closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { DirectoryUnusable, faultCode, tellingDamage } from "../errors.ts";
+import { DirectoryUnusable, faultCode, withCorruptionErrors } from "../errors.ts";
 import { markRestored } from "../mark-restored.ts";
 import { checkSchema, schemaVersion } from "../migrate.ts";
 import { DATABASE_FILE, openReader, openWriter } from "../open.ts";
@@ -27,9 +27,9 @@ export const copyDatabase = (dataDir: string, to: string): void => {
   bytesToCopy(dataDir);
   missLog(dataDir);
   const path = join(dataDir, DATABASE_FILE);
-  const from = tellingDamage(path, () => openReader(path));
+  const from = withCorruptionErrors(path, () => openReader(path));
   try {
-    tellingDamage(path, () => {
+    withCorruptionErrors(path, () => {
       if (schemaVersion(from) === 0)
         throw new DirectoryUnusable(`data directory ${dataDir}: its database is still empty; start the service once`);
       checkSchema(from);
@@ -42,7 +42,7 @@ export const copyDatabase = (dataDir: string, to: string): void => {
   } catch (fault) {
     // A disk that is full is the copy's, damage the original's.
     if (/^SQLITE_(CORRUPT|NOTADB)/.test(faultCode(fault)))
-      tellingDamage(path, () => {
+      withCorruptionErrors(path, () => {
         throw fault;
       });
     throw fault;

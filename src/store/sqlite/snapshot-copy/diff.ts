@@ -1,7 +1,7 @@
 // What a database has that an older copy of it lacks: what a restore of the copy would lose, and what it would bring back.
 import { constants, Database } from "bun:sqlite";
 import { pathToFileURL } from "node:url";
-import { stillName } from "../open.ts";
+import { snapshotName } from "../open.ts";
 
 export type Loss = {
   generations: number;
@@ -28,7 +28,7 @@ export const lossOf = (path: string, copy: string): Loss => {
   try {
     db.run("PRAGMA busy_timeout = 5000");
     db.run("PRAGMA query_only = 1");
-    db.run("ATTACH ? AS old", [stillName(copy)]);
+    db.run("ATTACH ? AS old", [snapshotName(copy)]);
     db.run("BEGIN");
     const sum = (sql: string): number => Object.values(db.query<Record<string, number | null>, []>(sql).get() ?? {})[0] ?? 0;
     const ids = (sql: string) => {

@@ -3,9 +3,9 @@ import type { Database } from "bun:sqlite";
 import type { LedgerSums } from "../../store.ts";
 import { lineageOf } from "../database-id.ts";
 import { schemaVersion } from "../migrate.ts";
-import { openReader, openStill } from "../open.ts";
+import { openReader, openSnapshot } from "../open.ts";
 
-export type StillFigures = {
+export type SnapshotStats = {
   schema: number;
   mode: "test" | "live";
   /** The last opening by a writer. */
@@ -67,7 +67,7 @@ export const ledgerOf = (db: Database): LedgerSums => {
 };
 
 /** Everything of one state of the database; the caller sees to it that it is one. */
-export const figuresOf = (db: Database): StillFigures => {
+export const figuresOf = (db: Database): SnapshotStats => {
   const meta = new Map(
     db
       .query<{ name: string; value: string }, []>("SELECT name, value FROM meta")
@@ -86,8 +86,8 @@ export const figuresOf = (db: Database): StillFigures => {
 };
 
 /** Runs work over a file that nobody writes to. */
-export const overStill = <T>(path: string, work: (db: Database) => T): T => {
-  const db = openStill(path);
+export const statsOfSnapshot = <T>(path: string, work: (db: Database) => T): T => {
+  const db = openSnapshot(path);
   try {
     return work(db);
   } finally {

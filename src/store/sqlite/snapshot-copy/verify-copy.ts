@@ -4,7 +4,7 @@ import type { CheckResult } from "../../store.ts";
 import { checkSchema } from "../migrate.ts";
 import { verifyAll } from "../verify/all.ts";
 import { NOT_WAL } from "../verify/integrity.ts";
-import { overStill } from "./stats.ts";
+import { statsOfSnapshot } from "./stats.ts";
 
 /** Where a database's header says how it is written and read, and what stands there where a log is used. */
 const VERSIONS_AT = 18;
@@ -25,8 +25,8 @@ const isParked = (fault: unknown): boolean => String(fault).startsWith("parked:"
  * The thirteen invariants of a copy, as of a service that does not run.
  * @throws WrongSchema when a newer release made it. @throws SQLite's faults where it is no database.
  */
-export const judgeStill = (path: string): CheckResult[] =>
-  overStill(path, (db) => {
+export const verifySnapshot = (path: string): CheckResult[] =>
+  statsOfSnapshot(path, (db) => {
     checkSchema(db);
     const isLogged = usesLog(path);
     return verifyAll(db, null).map((check) => {

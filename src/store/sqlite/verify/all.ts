@@ -2,7 +2,7 @@
 import type { Database } from "bun:sqlite";
 import type { JsonObject } from "../../../domain/types.ts";
 import { checksOf } from "../../sql/verify/checks.ts";
-import { judge, openTelling } from "../../sql/verify/report.ts";
+import { createReport, judge } from "../../sql/verify/report.ts";
 import type { CheckResult } from "../../store.ts";
 import { faultCode, faultText } from "../errors.ts";
 import { chains } from "./chain.ts";
@@ -17,7 +17,7 @@ export const CLAUSES: readonly Runnable[] = CHECKS.flatMap(({ clauses }) => clau
 
 /** The first rows that offend a clause, as many of each sentence as are told. */
 export const offendersOf = ({ faults, offending }: Runnable, seen: Seen): JsonObject[] => {
-  const { rows, tell, breakOff } = openTelling(faults);
+  const { rows, tell, breakOff } = createReport(faults);
   try {
     for (const row of offending(seen)) if (tell(row)) break;
   } catch (fault) {

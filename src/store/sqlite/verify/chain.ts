@@ -1,6 +1,6 @@
 // How the movements of a file come to the walk of the chains: in one pass over holds and postings, without sorting them.
 import type { Database } from "bun:sqlite";
-import { CHAIN_ACCOUNTS, CHAIN_FAULTS, type ChainAccount, type ChainRow, openWalk } from "../../sql/verify/chain.ts";
+import { CHAIN_ACCOUNTS, CHAIN_FAULTS, type ChainAccount, type ChainRow, createChainWalk } from "../../sql/verify/chain.ts";
 import type { Runnable } from "./check.ts";
 
 /** The holds of the view `movement`, in the order of their generations. */
@@ -28,7 +28,7 @@ export const chains: Runnable = {
   isLong: true,
   faults: CHAIN_FAULTS,
   *offending({ db }) {
-    const walk = openWalk();
+    const walk = createChainWalk();
     for (const account of db.query<ChainAccount, []>(CHAIN_ACCOUNTS).iterate()) walk.begin(account);
     for (const row of inOrder(db)) {
       const broken = walk.meet(row);

@@ -65,7 +65,7 @@ export const verifyOnThreads = async (
 };
 
 /** Reads all of a database that its owner may be writing to, without a thread of the service being held up. */
-export const openLongReads = (path: string): LongReads => ({
+export const createParallelReads = (path: string): LongReads => ({
   verify: (nowMs, tell) => verifyOnThreads(path, nowMs, tell),
   sums: async () => {
     const told = await askOnce({ path, sums: true });
