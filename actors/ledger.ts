@@ -74,7 +74,7 @@ const GATHERED = 40;
 /** Nothing to write for this long is what the chart calls idle. */
 const IDLE_AFTER_MS = 50;
 
-export const createLedger = (parts: LedgerDeps): Ledger => {
+export const createLedger = (deps: LedgerDeps): Ledger => {
   const actor = createActor(ledgerMachine).start();
   let mailbox: Letter[] = [];
   let submissions = 0;
@@ -96,7 +96,7 @@ export const createLedger = (parts: LedgerDeps): Ledger => {
   const showIdle = () => {
     if (isIdleDue) return;
     isIdleDue = true;
-    parts.clock.after(IDLE_AFTER_MS, () => {
+    deps.clock.after(IDLE_AFTER_MS, () => {
       isIdleDue = false;
       if (isBusy || isShownIdle || stoppedBy !== null) return;
       isShownIdle = true;
@@ -121,20 +121,20 @@ export const createLedger = (parts: LedgerDeps): Ledger => {
 
   const settle = async (batch: Letter[]): Promise<void> => {
     if (batch.length === 0) return;
-    const outcomes = await parts.commit(batch.map((letter) => letter.deed));
+    const outcomes = await deps.commit(batch.map((letter) => letter.deed));
     retryMs = FIRST_RETRY_MS;
     if (isWithoutRoom) {
       isWithoutRoom = false;
-      parts.hasRoom?.();
+      deps.hasRoom?.();
     }
     batch.forEach((letter, at) => {
       const outcome = outcomes[at];
       if (!outcome) throw new Error("the store answered fewer deeds than it was given");
       try {
-        parts.committed(letter.deed, outcome);
+        deps.committed(letter.deed, outcome);
       } catch (fault) {
         // A defect of what follows; the deed itself is on disk and its poster has to know.
-        parts.defect(fault);
+        deps.defect(fault);
       }
       letter.resolve(outcome);
     });
@@ -143,7 +143,7 @@ export const createLedger = (parts: LedgerDeps): Ledger => {
   const stop = (fault: unknown, batch: Letter[]) => {
     stoppedBy = fault;
     show("outcomeUnknown");
-    parts.unknown(fault);
+    deps.unknown(fault);
     for (const letter of [...batch, ...mailbox]) letter.reject(fault);
     mailbox = [];
     submissions = 0;
@@ -153,28 +153,28 @@ export const createLedger = (parts: LedgerDeps): Ledger => {
 
   const waitForSpace = (batch: Letter[]) => {
     isFull = true;
-    fullAtMs = parts.clock.nowMs();
-    if (!isWithoutRoom) parts.full();
+    fullAtMs = deps.clock.nowMs();
+    if (!isWithoutRoom) deps.full();
     isWithoutRoom = true;
     const all = [...batch, ...mailbox];
     mailbox = all.filter(({ deed }) => AGELESS.has(deed.deed));
     submissions = 0;
     for (const letter of all) if (!AGELESS.has(letter.deed.deed)) letter.reject(new StoreFull("the disk is full"));
     show("diskFilled");
-    parts.clock.after(retryMs, () => {
+    deps.clock.after(retryMs, () => {
       show("retried");
       // Everybody is let in again: the next commit tells whether there is space.
-      fullAtMs = parts.clock.nowMs();
+      fullAtMs = deps.clock.nowMs();
       isFull = false;
       wakeSeekers();
-      parts.soon(flush);
+      deps.soon(flush);
     });
     retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2);
     wakeIdlers();
   };
 
   const gather = (turns: number): void =>
-    parts.soon(() => (turns > 1 && mailbox.length < GATHERED ? gather(turns - 1) : flush()));
+    deps.soon(() => (turns > 1 && mailbox.length < GATHERED ? gather(turns - 1) : flush()));
   const next = () => {
     if (mailbox.length > 0) return gather(GATHER_TURNS);
     rest();
@@ -184,7 +184,7 @@ export const createLedger = (parts: LedgerDeps): Ledger => {
   const flush = () => {
     const batch = mailbox.splice(0, BATCH_LIMIT);
     for (const letter of batch) if (letter.deed.deed === "admit") submissions -= 1;
-    committingSinceMs = parts.clock.nowMs();
+    committingSinceMs = deps.clock.nowMs();
     settle(batch).then(
       () => {
         committingSinceMs = null;
@@ -215,9 +215,9 @@ export const createLedger = (parts: LedgerDeps): Ledger => {
     },
     load: () => ({
       waiting: submissions,
-      committingForMs: committingSinceMs === null ? 0 : parts.clock.nowMs() - committingSinceMs,
+      committingForMs: committingSinceMs === null ? 0 : deps.clock.nowMs() - committingSinceMs,
       isFull,
-      fullAtMs: isFull ? parts.clock.nowMs() : fullAtMs,
+      fullAtMs: isFull ? deps.clock.nowMs() : fullAtMs,
     }),
     space: () => (isFull && stoppedBy === null ? new Promise((wake) => spaceSeekers.push(wake)) : Promise.resolve()),
     idle: () => (!isBusy || isFull ? Promise.resolve() : new Promise((wake) => idlers.push(wake))),

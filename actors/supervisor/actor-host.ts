@@ -55,7 +55,7 @@ export class ActorHost {
   readonly seq: number;
   readonly id: string;
   readonly accountSeq: number;
-  private readonly parts: HostDeps;
+  private readonly deps: HostDeps;
   private readonly mailbox: GenerationEvent[] = [];
   private living: Living | null = null;
   private version = 0;
@@ -63,11 +63,11 @@ export class ActorHost {
   private working: Promise<void> = Promise.resolve();
   private isOver = false;
 
-  constructor(of: { seq: number; id: string; accountSeq: number }, parts: HostDeps) {
+  constructor(of: { seq: number; id: string; accountSeq: number }, deps: HostDeps) {
     this.seq = of.seq;
     this.id = of.id;
     this.accountSeq = of.accountSeq;
-    this.parts = parts;
+    this.deps = deps;
   }
 
   /** Whether its actor is in memory. */
@@ -79,7 +79,7 @@ export class ActorHost {
   wake(resting: Resting): GenerationSnapshot {
     const { plan, waitEndsAtMs, snapshot } = resting;
     const actor = createActor(generationMachine, {
-      input: { plan, waitEndsAtMs, collectMs: this.parts.collectMs },
+      input: { plan, waitEndsAtMs, collectMs: this.deps.collectMs },
       ...(snapshot === null ? {} : { snapshot: thaw(snapshot, plan) }),
     });
     const living: Living = { actor, sayings: [] };
@@ -90,7 +90,7 @@ export class ActorHost {
     actor.on("*", (saying) => living.sayings.push(saying));
     this.living = living;
     this.version = resting.version;
-    this.parts.woke(this);
+    this.deps.woke(this);
     return actor.getSnapshot();
   }
 
@@ -129,16 +129,16 @@ export class ActorHost {
     } catch (fault) {
       // The commit's outcome is unknown or the machine is broken: this process may not go on with the generation.
       this.end();
-      this.parts.lost(this, fault instanceof Error ? fault.message : String(fault));
+      this.deps.lost(this, fault instanceof Error ? fault.message : String(fault));
     } finally {
       this.isBusy = false;
     }
-    if (this.living) this.parts.rested(this);
+    if (this.living) this.deps.rested(this);
   }
 
   private async take(event: GenerationEvent): Promise<void> {
     if (!this.living && !(await this.rewake())) {
-      this.parts.late(this.seq, event);
+      this.deps.late(this.seq, event);
       return;
     }
     const { living } = this;
@@ -149,20 +149,20 @@ export class ActorHost {
     const after = living.actor.getSnapshot();
     const sayings = living.sayings.splice(0);
     if (after.status === "error") throw after.error;
-    const step = applyEvent(this.seq, this.version + 1, event, before, after, sayings, this.parts.keepFilesMs);
+    const step = applyEvent(this.seq, this.version + 1, event, before, after, sayings, this.deps.keepFilesMs);
     if (!step) return;
     const outcome = await this.write(step.deed);
     switch (outcome.kind) {
       case "stepped":
         this.version = step.deed.version;
-        if (step.hasEnded) this.finish(() => this.parts.stepped(this, before, after, step.asks, outcome.record));
-        else this.parts.stepped(this, before, after, step.asks, outcome.record);
-        return this.parts.dealtWith(this.seq, event);
+        if (step.hasEnded) this.finish(() => this.deps.stepped(this, before, after, step.asks, outcome.record));
+        else this.deps.stepped(this, before, after, step.asks, outcome.record);
+        return this.deps.dealtWith(this.seq, event);
       case "full":
         // Nothing was written: the event is taken from what is on disk when there is space, and its time is that.
         this.forsake(living);
-        await this.parts.space();
-        if (!this.isOver) this.mailbox.unshift({ ...event, atMs: this.parts.nowMs() });
+        await this.deps.space();
+        if (!this.isOver) this.mailbox.unshift({ ...event, atMs: this.deps.nowMs() });
         return;
       case "refused":
         // The deed was rolled back: back to what is on disk, and there to a person.
@@ -179,7 +179,7 @@ export class ActorHost {
 
   /** A full disk is no fault of the generation: it is told as an outcome. */
   private write(deed: ApplyTransition): Promise<TransitionResult | { kind: "full" }> {
-    return this.parts.post(deed).catch((fault: unknown) => {
+    return this.deps.post(deed).catch((fault: unknown) => {
       if (fault instanceof StoreFull) return { kind: "full" } as const;
       throw fault;
     });
@@ -196,7 +196,7 @@ export class ActorHost {
     const left = this.mailbox.splice(0);
     this.end();
     tell();
-    for (const event of left) this.parts.late(this.seq, event);
+    for (const event of left) this.deps.late(this.seq, event);
   }
 
   /** False when the generation has ended. */
@@ -204,7 +204,7 @@ export class ActorHost {
     const resting = await this.reread();
     if (this.isOver) return true;
     if (resting) this.wake(resting);
-    else this.finish(() => this.parts.lost(this, null));
+    else this.finish(() => this.deps.lost(this, null));
     return resting !== undefined;
   }
 
@@ -212,9 +212,9 @@ export class ActorHost {
   private async reread(): Promise<Resting | undefined> {
     for (let times = 1; !this.isOver; times += 1)
       try {
-        return await this.parts.reread(this.seq);
+        return await this.deps.reread(this.seq);
       } catch (fault) {
-        await this.parts.unread(this, times, fault);
+        await this.deps.unread(this, times, fault);
       }
     return undefined;
   }

@@ -63,17 +63,17 @@ const PAGE = 200;
 
 /** Reads everything that had not ended, page by page, and lets everything else have its turn between. Resolves with how many there are. */
 export const readUnfinished = async (
-  parts: { unfinished: (afterSeq: number, limit: number) => Promise<OpenGeneration[]>; breathe: () => Promise<void> },
+  deps: { unfinished: (afterSeq: number, limit: number) => Promise<OpenGeneration[]>; breathe: () => Promise<void> },
   each: (found: OpenGeneration) => void,
 ): Promise<number> => {
   let count = 0;
   for (let afterSeq = 0; ; ) {
-    const page = await parts.unfinished(afterSeq, PAGE);
+    const page = await deps.unfinished(afterSeq, PAGE);
     page.forEach(each);
     count += page.length;
     const last = page.at(-1);
     if (!last || page.length < PAGE) return count;
     afterSeq = last.seq;
-    await parts.breathe();
+    await deps.breathe();
   }
 };

@@ -29,7 +29,7 @@ export type Resuming = {
   stop(): void;
 };
 
-export const createResumeQueue = (parts: {
+export const createResumeQueue = (deps: {
   perform: (seq: number, ask: Effect) => void;
   breathe: () => Promise<void>;
 }): Resuming => {
@@ -43,9 +43,9 @@ export const createResumeQueue = (parts: {
     while (waiting.length > 0) {
       for (const { seq, turn } of waiting.splice(0, SLICE)) {
         const ask = turn();
-        if (ask) parts.perform(seq, ask);
+        if (ask) deps.perform(seq, ask);
       }
-      await parts.breathe();
+      await deps.breathe();
     }
     isRunning = false;
   };

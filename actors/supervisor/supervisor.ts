@@ -17,7 +17,7 @@ import { createRunQueue, type Seats } from "./run-queue.ts";
 import type { Queued, SupervisorDeps } from "./types.ts";
 
 export class Supervisor {
-  private readonly parts: SupervisorDeps;
+  private readonly deps: SupervisorDeps;
   private readonly seats: Seats;
   private readonly deadlines: Deadlines;
   private readonly resuming: Resuming;
@@ -30,24 +30,24 @@ export class Supervisor {
   /** Generations whose attempt is about to be `sending`. */
   private readonly readying = new Set<number>();
 
-  constructor(parts: SupervisorDeps) {
-    this.parts = parts;
-    this.seats = createRunQueue({ all: parts.limits.seats, of: parts.limits.seatsOf });
-    this.awake = createPassivation(parts.limits.liveActors, parts.clock.nowMs);
-    this.resuming = createResumeQueue(parts);
-    const { clock, limits, post, space } = parts;
+  constructor(deps: SupervisorDeps) {
+    this.deps = deps;
+    this.seats = createRunQueue({ all: deps.limits.seats, of: deps.limits.seatsOf });
+    this.awake = createPassivation(deps.limits.liveActors, deps.clock.nowMs);
+    this.resuming = createResumeQueue(deps);
+    const { clock, limits, post, space } = deps;
     const due = (seq: number, command: Deadline) => this.report(seq, eventOf(command, clock.nowMs()));
-    this.deadlines = createDeadlineTimers({ clock, due, putOffUntilMs: createDeadlineGrace(parts) });
+    this.deadlines = createDeadlineTimers({ clock, due, putOffUntilMs: createDeadlineGrace(deps) });
     this.hostParts = {
       ...{ collectMs: limits.collectMs, keepFilesMs: limits.keepFilesMs, post, space, nowMs: clock.nowMs },
-      reread: async (seq) => (await parts.unfinished(seq - 1, 1)).find((found) => found.seq === seq),
-      unread: parts.unread,
+      reread: async (seq) => (await deps.unfinished(seq - 1, 1)).find((found) => found.seq === seq),
+      unread: deps.unread,
       woke: (host) => this.awake.add(host),
       rested: (host) => this.awake.rested(host),
       stepped: (host, before, after, asks, record) => this.stepped(host, before, after, asks, record),
-      dealtWith: (seq, event) => parts.dealtWith?.(seq, event),
+      dealtWith: (seq, event) => deps.dealtWith?.(seq, event),
       lost: (host, reason) => this.lose(host, reason),
-      late: parts.lateReport,
+      late: deps.lateReport,
     };
   }
 
@@ -60,10 +60,10 @@ export class Supervisor {
   /** What happened to a generation outside: the answer to an ask, or a deadline. */
   report(seq: number, event: GenerationEvent): void {
     const held = this.held.get(seq) ?? this.hostQueued(seq);
-    if (!held) this.parts.lateReport(seq, event);
+    if (!held) this.deps.lateReport(seq, event);
     else if (event.type !== "slotTaken") held.host.tell(event);
     // Nothing is sent any more: the attempt stays an intent, which a restart may send.
-    else if (this.isDraining) this.parts.perform(seq, { type: "ask.letGo", n: event.n });
+    else if (this.isDraining) this.deps.perform(seq, { type: "ask.letGo", n: event.n });
     else {
       this.readying.add(seq);
       held.host.tell(event);
@@ -74,7 +74,7 @@ export class Supervisor {
   /** Routes went up or down, or the catalogue was replaced: those in line for a closed route are placed anew. */
   routesChanged(routeIds: Iterable<string>): void {
     for (const routeId of routeIds) {
-      if (this.parts.gate(routeId).kind === "open") continue;
+      if (this.deps.gate(routeId).kind === "open") continue;
       for (const waiting of this.seats.drainRoute(routeId)) {
         const line = this.inLine.get(waiting.seq);
         if (line) this.place(line);
@@ -84,11 +84,11 @@ export class Supervisor {
   }
 
   /** Reads everything that had not ended, or what is told, and goes on with it. Resolves with the number of generations found. */
-  async recover(unfinished = this.parts.unfinished): Promise<number> {
+  async recover(unfinished = this.deps.unfinished): Promise<number> {
     const toPlace: InLine[] = [];
     let isPlacing = false;
-    const found = await readUnfinished({ unfinished, breathe: this.parts.breathe }, (unfinished) =>
-      this.parts.takingUp(unfinished, () => {
+    const found = await readUnfinished({ unfinished, breathe: this.deps.breathe }, (unfinished) =>
+      this.deps.takingUp(unfinished, () => {
         const line = this.restore(unfinished);
         // In line from now on: it is counted, and whoever asks for it finds it.
         if (line) this.inLine.set(line.seq, line);
@@ -135,8 +135,8 @@ export class Supervisor {
   private place(line: InLine): void {
     this.inLine.set(line.seq, line);
     const hasPlace = isRunning(this.held.get(line.seq));
-    const choice = choose(line, this.parts.gate);
-    const atMs = this.parts.clock.nowMs();
+    const choice = choose(line, this.deps.gate);
+    const atMs = this.deps.clock.nowMs();
     // §2.5: the deadline may be overdue without having fired yet, after a restart for example.
     if (atMs >= line.waitEndsAtMs) this.report(line.seq, { type: "waitEnded", atMs });
     else if (line.awaitsPins) this.resuming.later(line.seq, () => this.pinOf(line));
@@ -152,8 +152,8 @@ export class Supervisor {
 
   /** A seat on `routeId` is taken for the generation: its next attempt begins, unless the route closed meanwhile. */
   private begin(line: InLine, routeId: string): void {
-    const choice = choose(line, this.parts.gate);
-    if (choice.route === null || choice.routeId !== routeId || this.parts.clock.nowMs() >= line.waitEndsAtMs) {
+    const choice = choose(line, this.deps.gate);
+    if (choice.route === null || choice.routeId !== routeId || this.deps.clock.nowMs() >= line.waitEndsAtMs) {
       this.seats.giveBack(routeId);
       if (!isRunning(this.held.get(line.seq))) this.seats.endRunning();
       this.place(line);
@@ -167,7 +167,7 @@ export class Supervisor {
     held.seat = routeId;
     held.isGranted = true;
     held.isCounted = true;
-    held.host.tell(begunOn(line, choice, this.parts.clock.nowMs()));
+    held.host.tell(begunOn(line, choice, this.deps.clock.nowMs()));
   }
 
   /** Builds the actor of a queued generation; its entry is made first, so that there is one host per generation. */
@@ -219,10 +219,10 @@ export class Supervisor {
       this.awake.remove(host);
     }
     this.freeSeat(held, after, hasEnded);
-    this.parts.stepped(record, after);
+    this.deps.stepped(record, after);
     for (const ask of asks) {
       if (ask.type === "ask.beginAttempt") this.place(lineOf(host, after));
-      else this.parts.perform(host.seq, ask);
+      else this.deps.perform(host.seq, ask);
     }
     this.seatAll();
   }
@@ -232,7 +232,7 @@ export class Supervisor {
     const { seq } = held.host;
     const isHeld = this.held.get(seq) === held;
     if (!isHeld && !held.standing.hasEnded) return null;
-    if (isHeld && !held.standing.hasLeft) this.deadlines.set(seq, deadlineFrom(this.parts.clock.nowMs()));
+    if (isHeld && !held.standing.hasLeft) this.deadlines.set(seq, deadlineFrom(this.deps.clock.nowMs()));
     return remainingEffects(ask, snapshot.context.watched, held.standing);
   }
 
@@ -264,7 +264,7 @@ export class Supervisor {
     this.countSending(held, false);
     if (held.seat !== null) this.seats.giveBack(held.seat);
     if (held.isCounted) this.seats.endRunning();
-    if (reason !== null) this.parts.stopped(host.seq, host.id, reason);
+    if (reason !== null) this.deps.stopped(host.seq, host.id, reason);
     this.seatAll();
   }
 
@@ -277,9 +277,9 @@ export class Supervisor {
     }
     let taken: RestoredGeneration;
     try {
-      taken = restoreGeneration(found, snapshot, this.parts.clock.nowMs(), this.parts.lastAliveMs);
+      taken = restoreGeneration(found, snapshot, this.deps.clock.nowMs(), this.deps.lastAliveMs);
     } catch (fault) {
-      this.parts.stopped(seq, id, fault instanceof Error ? fault.message : String(fault));
+      this.deps.stopped(seq, id, fault instanceof Error ? fault.message : String(fault));
       return null;
     }
     const { leaf, seat } = taken;
@@ -288,11 +288,11 @@ export class Supervisor {
     const isQueued = leaf === "queued";
     const held = newHostedGeneration(host, { seat, isCounted: !isParked && !isQueued, watched: taken.snapshot.context.watched });
     this.held.set(seq, held);
-    if (isParked) this.parts.foundParked(seq, id);
+    if (isParked) this.deps.foundParked(seq, id);
     if (seat !== null) this.seats.take(seat, false);
     else if (held.isCounted) this.seats.enter();
-    this.deadlines.set(seq, taken.deadlineFrom(this.parts.clock.nowMs()));
-    const unanswered = interruptedBy(seq, taken, this.parts);
+    this.deadlines.set(seq, taken.deadlineFrom(this.deps.clock.nowMs()));
+    const unanswered = interruptedBy(seq, taken, this.deps);
     if (unanswered) host.tell(unanswered);
     for (const ask of taken.asks) this.resuming.later(seq, () => this.turnOf(ask, held, taken));
     return isQueued || leaf === "running.awaitingSeat" ? lineOf(host, taken.snapshot) : null;

@@ -1,11 +1,11 @@
 // The client of a genrouter service: submit once whatever happens, wait, save the files. https://…/docs of the service has the rest.
 import type { components } from "./api.ts";
 import { asJson, ask, type CallOptions, type Surroundings, sleep } from "./asking.ts";
-import { type Generation, GenerationFailed, GenrouterError, StillRunningError } from "./errors.ts";
+import { type Generation, GenerationFailed, GenrouterError, StillRunning } from "./errors.ts";
 import type { OpenFile, SavedFile } from "./files.ts";
 
 export type { CallOptions, Surroundings } from "./asking.ts";
-export { type ErrorCode, type Generation, GenerationFailed, GenrouterError, StillRunningError } from "./errors.ts";
+export { type ErrorCode, type Generation, GenerationFailed, GenrouterError, StillRunning } from "./errors.ts";
 export type { SavedFile } from "./files.ts";
 
 type Schemas = components["schemas"];
@@ -141,7 +141,7 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
     let current = see(typeof of === "string" ? await poll(of, options) : of);
     for (let pause = first; !isOver(current); pause = Math.min(most, pause * POLL_GROWTH)) {
       const leftMs = timeoutS === undefined ? Number.POSITIVE_INFINITY : startMs + timeoutS * 1000 - world.nowMs();
-      if (leftMs <= 0) throw new StillRunningError(current, timeoutS ?? 0);
+      if (leftMs <= 0) throw new StillRunning(current, timeoutS ?? 0);
       // Jitter, so that many clients that were started together do not poll together.
       await world.sleep(Math.min(leftMs, pause * (0.8 + 0.4 * world.random())), options.signal);
       current = see(await poll(current.id, options));
@@ -169,7 +169,7 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
   const download: Client["download"] = async (of, options = {}) => {
     const generation = typeof of === "string" ? await poll(of, options) : of;
     if (generation.status === "failed") throw new GenerationFailed(generation);
-    if (generation.output === null) throw new StillRunningError(generation, 0);
+    if (generation.output === null) throw new StillRunning(generation, 0);
     // Loaded only now: everything else works where there is no file system.
     const { saveAll } = await import("./files.ts");
     return saveAll(world, openFileOf(generation.id, options), generation, options);

@@ -67,7 +67,7 @@ export class GenerationFailed extends Error {
 }
 
 /** The time to wait is over; the generation goes on, and `wait(generation.id)` waits for it again. */
-export class StillRunningError extends Error {
+export class StillRunning extends Error {
   override readonly name = "StillRunning";
   readonly generation: Generation;
 

@@ -5,7 +5,7 @@ export type AdminErrorKind = "notFound" | "refused" | "failure" | "usage" | "unw
 
 /** A no of the office that the operator can put right. */
 export class AdminError extends Error {
-  override readonly name = "OfficeFault";
+  override readonly name = "AdminError";
   readonly kind: AdminErrorKind;
   /** What to do, when the sentence does not say it already: mostly a command. */
   readonly fix: string | undefined;

@@ -23,7 +23,7 @@ export type Statement = { account: AccountRow; movements: TransferRow[] };
 /**
  * One method per operation; the answers are plain data, so that they travel over the control socket unchanged.
  * `reference` belongs to one wish of the operator: the same reference again never creates or credits twice.
- * Every method throws OfficeFault for a no. Whoever asks may say who wants it (`by`), which is written beside what it changes.
+ * Every method throws AdminError for a no. Whoever asks may say who wants it (`by`), which is written beside what it changes.
  */
 export type AdminService = By<Methods>;
 type Methods = {
@@ -76,8 +76,8 @@ export const lastMovements = async (reads: StoreReads, accountId: string, limit:
   (await reads.movements(accountId, null, limit)).reverse();
 
 /** Opens the office over a store, whoever carries out its deeds: the running service's ledger or the store itself. */
-export const createAdminService = (parts: AdminServiceDeps): AdminService =>
-  withActors((post, by) => openMethods({ ...parts, post, by }), parts.post, parts.clock);
+export const createAdminService = (deps: AdminServiceDeps): AdminService =>
+  withActors((post, by) => openMethods({ ...deps, post, by }), deps.post, deps.clock);
 
 const openMethods = ({
   reads,

@@ -22,7 +22,7 @@ export type Decided = {
   message: string | null;
 };
 
-/** Every method throws OfficeFault for a no. */
+/** Every method throws AdminError for a no. */
 export type GenerationAdmin = { decideGeneration(ask: DecisionRequest): Promise<Decided> };
 
 export type GenerationAdminDeps = {
@@ -51,7 +51,7 @@ const MAY_BE: Readonly<Record<Exclude<Decision, "fail">, readonly string[]>> = {
 };
 const isKnown = ({ job, results }: Attempt): boolean => job !== null || (results ?? []).length > 0;
 
-/** The attempt to settle: the one that is named, or the newest of which something is known. @throws OfficeFault */
+/** The attempt to settle: the one that is named, or the newest of which something is known. @throws AdminError */
 const deliveredOf = (id: string, attempts: readonly Attempt[], n: number | null): Attempt => {
   const trace = `genrouter trace ${id} shows its attempts`;
   const found = n === null ? attempts.findLast((one) => MAY_HAVE_DELIVERED.has(one.state) && isKnown(one)) : attempts[n - 1];
@@ -73,7 +73,7 @@ export const createGenerationAdmin = ({ reads, post, decide, by, clock }: Genera
     const isTaken = told !== undefined && journal.some(({ event }) => isCarriedOut(told, event));
     return { state: journal.at(-1)?.stateAfter ?? "queued", isTaken };
   };
-  /** What is told to the machine. @throws OfficeFault where it would not listen */
+  /** What is told to the machine. @throws AdminError where it would not listen */
   const decisionOf = async (
     { id, decision, attempt, reason }: DecisionRequest,
     seq: number,

@@ -16,7 +16,7 @@ export type ListedKey = KeyRow & { spend: KeySpend };
 /** Members absent are left alone. */
 export type KeyChange = { name?: string; limits?: Partial<KeyLimits> } & Partial<Pick<KeyTerms, "expiresAtMs" | "models">>;
 
-/** Every method throws OfficeFault for a no. */
+/** Every method throws AdminError for a no. */
 export type KeyAdmin = {
   createKey(ask: {
     reference: string;
@@ -77,7 +77,7 @@ export const createKeyAdmin = ({ reads, post, mode, clock, accountOf, models }: 
   const show = async (id: string): Promise<ListedKey> =>
     (await listed((await rowOf(id)).accountId)).find((row) => row.id === id) ?? missing("key", id, "genrouter keys list");
 
-  /** @throws OfficeFault for terms that would make a key of no use. */
+  /** @throws AdminError for terms that would make a key of no use. */
   const insistOn = ({ expiresAtMs, models: named }: Pick<KeyChange, "expiresAtMs" | "models">): void => {
     if (typeof expiresAtMs === "number" && expiresAtMs <= clock.nowMs())
       refused("a key cannot expire in the past", "genrouter keys revoke ends one at once");

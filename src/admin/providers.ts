@@ -63,8 +63,8 @@ const noKey = (account: string) =>
     code: "no_key",
   });
 
-export const createProviderAdmin = (parts: ProviderAdminDeps): ProviderAdmin => {
-  const { market, vault, rekeyed, post, clock } = parts;
+export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
+  const { market, vault, rekeyed, post, clock } = deps;
   const accountOf = async (account: string): Promise<ProviderRow> => {
     const rows = await market.providers();
     // Whoever names one interface of an account means the account.
@@ -93,7 +93,7 @@ export const createProviderAdmin = (parts: ProviderAdminDeps): ProviderAdmin => 
   };
   /** What is sealed anew here, no other node opens until it has this one's file. */
   const insistAlone = async (): Promise<void> => {
-    const { nodes } = parts;
+    const { nodes } = deps;
     if (nodes === null) return;
     const alive = (await nodes.list(0, { visits: true })).filter(({ endedAtMs }) => endedAtMs === null);
     if (alive.length <= 1) return;
@@ -123,7 +123,7 @@ export const createProviderAdmin = (parts: ProviderAdminDeps): ProviderAdmin => 
           code: "bad_key",
         });
       const usable = key;
-      const beside = await parts.kept();
+      const beside = await deps.kept();
       const { id, sealed } = unsealing(() => vault.seal(account, usable, beside));
       done(await post({ deed: "set-provider-key", account, id, sealed, atMs: clock.nowMs() }));
       const isShadowed = source !== null && source.from !== "vault";
@@ -138,7 +138,7 @@ export const createProviderAdmin = (parts: ProviderAdminDeps): ProviderAdmin => 
     },
     rotateMasterKey: async () => {
       await insistAlone();
-      const opened = (await parts.kept()).map((row) => ({
+      const opened = (await deps.kept()).map((row) => ({
         account: row.account,
         key: unsealing(() => vault.open(row.account, row)),
       }));
@@ -155,7 +155,7 @@ export const createProviderAdmin = (parts: ProviderAdminDeps): ProviderAdmin => 
           fix: "genrouter providers list shows those there are",
           code: "not_found",
         });
-      const providers = await parts.providers();
+      const providers = await deps.providers();
       if (!providers.configured(provider)) throw noKey(known.account);
       const asked = [...(await market.routesOf(provider)), ...routes];
       const outcome = await providers.list(provider, asked, sinceMs, AbortSignal.timeout(LISTING_MS));
@@ -177,7 +177,7 @@ export const createProviderAdmin = (parts: ProviderAdminDeps): ProviderAdmin => 
       const { provider, state } = await routeOf(id);
       if (state === "no key") throw noKey((await accountOf(provider)).account);
       const { endpoint, options, costs } = await market.offerOf(id);
-      const check = await (await parts.providers()).check(provider, { endpoint, options }, AbortSignal.timeout(CHECK_MS));
+      const check = await (await deps.providers()).check(provider, { endpoint, options }, AbortSignal.timeout(CHECK_MS));
       const faulty = check.kind === "works" ? await market.faultyOf(provider) : [];
       const atMs = clock.nowMs();
       await Promise.all(faulty.map(async (routeId) => done(await post({ deed: "switch-route", routeId, reason: null, atMs }))));

@@ -38,7 +38,7 @@ const NAME = "route tests";
 const MOST_CREDITS = 10_000;
 const PROMPT = "a red kite over dunes";
 
-/** The least that a model can be asked for, at its shortest. @throws OfficeFault where it needs media, which only the operator has */
+/** The least that a model can be asked for, at its shortest. @throws AdminError where it needs media, which only the operator has */
 const leastInput = (model: Model): JsonObject => {
   const input: JsonObject = {};
   const lacking: string[] = [];

@@ -12,11 +12,11 @@ export type AdmissionGateDeps = {
   limits: Pick<Settings["limits"], "waiting_submissions" | "slow_commit_ms">;
 };
 
-export const createAdmissionGate = (parts: AdmissionGateDeps) => (): AdmissionState => {
-  const { limits } = parts;
-  const life = parts.life();
+export const createAdmissionGate = (deps: AdmissionGateDeps) => (): AdmissionState => {
+  const { limits } = deps;
+  const life = deps.life();
   // What is accepted while one of several nodes leaves is gone on with by another; the last of them turns away what nobody would go on with.
-  if (life !== "open" && !(life === "draining" && parts.isAnotherThere?.())) return "restarting";
-  const { isFull, waiting, committingForMs } = parts.load();
+  if (life !== "open" && !(life === "draining" && deps.isAnotherThere?.())) return "restarting";
+  const { isFull, waiting, committingForMs } = deps.load();
   return isFull || waiting > limits.waiting_submissions || committingForMs > limits.slow_commit_ms ? "busy" : "open";
 };

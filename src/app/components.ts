@@ -125,27 +125,27 @@ const openDesks = ({ settings, clock, log, store, copies, callTimes, dialects }:
   }
 };
 
-export const createComponents = async (parts: ComponentsDeps): Promise<Components> => {
-  const { settings, clock, log, store, files, spool, telemetry } = parts;
+export const createComponents = async (deps: ComponentsDeps): Promise<Components> => {
+  const { settings, clock, log, store, files, spool, telemetry } = deps;
   const callbacks = createCallbackUrls({ secretHex: await store.secret("callbacks"), publicUrl: settings.server.public_url });
-  const providers = openDesks(parts, callbacks);
+  const providers = openDesks(deps, callbacks);
   let baseUrl = settings.server.public_url;
   let ownUrl = "";
 
   const named = readAllowed(settings.media.allow);
-  const allows: typeof named = parts.media?.guard === "off" ? () => true : named;
+  const allows: typeof named = deps.media?.guard === "off" ? () => true : named;
   const membership = createMembership({
-    ...{ node: store.node, reads: store, clock, log, ended: parts.unknownOutcome },
-    ...(parts.monoMs ? { monoMs: parts.monoMs } : {}),
+    ...{ node: store.node, reads: store, clock, log, ended: deps.unknownOutcome },
+    ...(deps.monoMs ? { monoMs: deps.monoMs } : {}),
     engine: () => engine,
     changed: () => {
       http.callersChanged();
       sessions.forget();
-      parts.keysChanged?.();
+      deps.keysChanged?.();
     },
   });
   const { tenure, neighbours, office, nameGeneration, nodes, alive, isAnotherThere } = membership;
-  const joined = joinMedia(parts, providers, allows, parts.media);
+  const joined = joinMedia(deps, providers, allows, deps.media);
   const inputLinks = createSignedInputLinks(await store.secret("inputs"), clock.nowMs);
   const engine = await joinEngine({
     limits: settings.limits,
@@ -164,16 +164,16 @@ export const createComponents = async (parts: ComponentsDeps): Promise<Component
       ...{ isTrusting: settings.media.unpinned === "trust", mostBytes: settings.media.pin_bytes },
     },
     allowsHost: allows,
-    catalogue: parts.catalogue,
-    pace: parts.pace,
+    catalogue: deps.catalogue,
+    pace: deps.pace,
     maxMismatched: settings.routing.max_mismatched,
     chance: Math.random,
     soon: setImmediate,
     ...{ nameGeneration, nodes, isAnotherThere },
     ...(tenure ? { sure: tenure.sure, isSure: tenure.isSure, isAway: tenure.isAway, awayAtMs: tenure.awayAtMs } : {}),
-    ...{ unknownOutcome: parts.unknownOutcome, outcomes: parts.outcomes },
-    ...{ isDiskFull: parts.isDiskFull, isBucketDown: parts.isBucketDown },
-    ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
+    ...{ unknownOutcome: deps.unknownOutcome, outcomes: deps.outcomes },
+    ...{ isDiskFull: deps.isDiskFull, isBucketDown: deps.isBucketDown },
+    ...(deps.takingUp ? { takingUp: deps.takingUp } : {}),
     ...{ callersChanged: () => http.callersChanged(), peopleChanged: () => sessions.forget() },
   });
   const links = createSignedLinks({
@@ -185,7 +185,7 @@ export const createComponents = async (parts: ComponentsDeps): Promise<Component
   const startedAtMs = clock.nowMs();
   const sessions = createSessions({ reads: store, post: engine.post, clock });
   const standing = createGaugeSources({
-    ...{ settings, clock, engine, nodes: alive, reads: store, waiting: parts.waiting },
+    ...{ settings, clock, engine, nodes: alive, reads: store, waiting: deps.waiting },
     isAway: tenure?.isAway,
   });
   const watching = createCommitListeners(engine.watch);
@@ -209,7 +209,7 @@ export const createComponents = async (parts: ComponentsDeps): Promise<Component
   });
   const operating = async () => {
     const { createServiceReads } = await import("../console/operator/service-reads.ts");
-    return createServiceReads({ settings, clock, reads: store, rooms: engine, kept: parts, url: () => baseUrl, startedAtMs });
+    return createServiceReads({ settings, clock, reads: store, rooms: engine, kept: deps, url: () => baseUrl, startedAtMs });
   };
   const closing = new AbortController();
   const making: MakingService = {
@@ -222,7 +222,7 @@ export const createComponents = async (parts: ComponentsDeps): Promise<Component
   };
   const answerConsole = createConsole({
     making,
-    ...{ settings, clock, log, sessions, till, office: parts.office, issueToken: inspector.issueToken },
+    ...{ settings, clock, log, sessions, till, office: deps.office, issueToken: inspector.issueToken },
     isAtHome: inspector.isAtHome,
     ...{ reads: store, post: engine.post, models: () => engine.routes.catalogue().models },
     rollUpUsage: () => upkeep.rollUpUsage(),
@@ -237,7 +237,7 @@ export const createComponents = async (parts: ComponentsDeps): Promise<Component
       ...{ generationBySeq: store.generationBySeq, pinsOf: store.pinsOf },
     },
     ...{ submit: engine.submit, models: engine.routes.models },
-    ...{ files, links, copies: parts.copies, inputLinks, callbacks },
+    ...{ files, links, copies: deps.copies, inputLinks, callbacks },
     webhook: till.webhook,
     console: answerConsole,
     pages: { console: settings.console.enabled, inspector: inspector.issueToken !== null },
@@ -260,7 +260,7 @@ export const createComponents = async (parts: ComponentsDeps): Promise<Component
   /** A drain's answers and its attempts share one end. */
   let drainEndsAtMs = 0;
   const sweep = createFileSweeper({
-    ...{ clock, log, store, files, spool, outcomes: parts.outcomes, copies: parts.copies, post: engine.post },
+    ...{ clock, log, store, files, spool, outcomes: deps.outcomes, copies: deps.copies, post: engine.post },
     // One of several nodes does it for all.
     isFirst: () => tenure?.isFirst() ?? true,
   });

@@ -32,8 +32,8 @@ const DRAIN_LOOK_MS = 20;
 
 const reasonOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
-export const joinEngine = async (parts: CoreDeps): Promise<Core> => {
-  const { limits, clock, log, store, files, providers, media, inputs, soon } = parts;
+export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
+  const { limits, clock, log, store, files, providers, media, inputs, soon } = deps;
   let life: Life = "starting";
 
   const ledger = createLedger({
@@ -50,14 +50,14 @@ export const joinEngine = async (parts: CoreDeps): Promise<Core> => {
     hasRoom: () => log("disk has room"),
     unknown: (fault) => {
       log("store outcome unknown", { reason: reasonOf(fault) });
-      parts.unknownOutcome();
+      deps.unknownOutcome();
     },
   });
   const { post } = ledger;
-  const isFull = () => ledger.load().isFull || (parts.isDiskFull?.() ?? false);
-  const readiness = createReadiness(() => life, { isFull, isAway: parts.isAway, isBucketDown: parts.isBucketDown });
+  const isFull = () => ledger.load().isFull || (deps.isDiskFull?.() ?? false);
+  const readiness = createReadiness(() => life, { isFull, isAway: deps.isAway, isBucketDown: deps.isBucketDown });
   const stuck = createStuck(log);
-  const records = createRecordCache(store, store.node === null, parts.isSure);
+  const records = createRecordCache(store, store.node === null, deps.isSure);
   const attempts = createAttemptCache(store);
   const facts = createAttemptEvents({ log, attempts, reads: store, catalogue: () => routes.catalogue() });
 
@@ -90,7 +90,7 @@ export const joinEngine = async (parts: CoreDeps): Promise<Core> => {
     supervisor.routesChanged([routeId]);
   });
   const routes = createRouteTable({
-    catalogue: parts.catalogue,
+    catalogue: deps.catalogue,
     ...{ health, deliveries: saved.deliveries },
     isConfigured: (providerId) => providers.configured(providerId),
     sharingKey: providers.sharingKey,
@@ -98,7 +98,7 @@ export const joinEngine = async (parts: CoreDeps): Promise<Core> => {
     switchedOff: new Map(saved.off.map(({ routeId, reason }) => [routeId, reason])),
     ...{ seatsPerRoute: limits.seats_per_route, nowMs: clock.nowMs },
     ends: (route_id, reason) => log("route ends", { route_id, reason }),
-    ...(parts.nodes ? { nodes: parts.nodes } : {}),
+    ...(deps.nodes ? { nodes: deps.nodes } : {}),
   });
 
   const accountFaults = createAccountFaults({
@@ -112,8 +112,8 @@ export const joinEngine = async (parts: CoreDeps): Promise<Core> => {
     effects.perform(seq, { type: "ask.watch", n });
   };
   const asksByKey = (provider: string) => providers.traits(provider).recovery === "key";
-  const isAway = parts.isAway ?? (() => false);
-  const inHand = parts.outcomes && createPendingOutcomes({ spool: parts.outcomes, clock, log, isAway, asksByKey });
+  const isAway = deps.isAway ?? (() => false);
+  const inHand = deps.outcomes && createPendingOutcomes({ spool: deps.outcomes, clock, log, isAway, asksByKey });
   const late = createLateResults({ post, abandon, log, recordOf: store.generationBySeq });
   /** Answers that are being noted, by generation, attempt and kind: one may wait in the mailbox of its machine as well. */
   const noting = new Set<string>();
@@ -139,7 +139,7 @@ export const joinEngine = async (parts: CoreDeps): Promise<Core> => {
     post,
     space: ledger.space,
     heldUpAtMs: () => {
-      const [fullAtMs, awayAtMs] = [ledger.load().fullAtMs, parts.awayAtMs?.() ?? null];
+      const [fullAtMs, awayAtMs] = [ledger.load().fullAtMs, deps.awayAtMs?.() ?? null];
       return fullAtMs === null ? awayAtMs : Math.max(fullAtMs, awayAtMs ?? fullAtMs);
     },
     unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
@@ -151,7 +151,7 @@ export const joinEngine = async (parts: CoreDeps): Promise<Core> => {
     },
     gate: routes.gate,
     breathe: () => new Promise((turn) => soon(turn)),
-    takingUp: parts.takingUp ?? ((_, goOn) => goOn()),
+    takingUp: deps.takingUp ?? ((_, goOn) => goOn()),
     perform: (seq, ask) => effects.perform(seq, ask),
     lateReport,
     stepped: (record, after) => {
@@ -179,28 +179,28 @@ export const joinEngine = async (parts: CoreDeps): Promise<Core> => {
     report: (seq, event) => supervisor.report(seq, event),
     judge: accountFaults.judge,
     ...{ delivered: routes.delivered, confirmMs: routes.confirmMs },
-    ...(parts.sure ? { sure: parts.sure } : {}),
+    ...(deps.sure ? { sure: deps.sure } : {}),
     ...(inHand ? { inHand } : {}),
-    maxMismatched: parts.maxMismatched,
-    ...{ pace: parts.pace, chance: parts.chance, restored: saved.restored },
+    maxMismatched: deps.maxMismatched,
+    ...{ pace: deps.pace, chance: deps.chance, restored: saved.restored },
   });
 
   const watch: CommitListener = { committed: null };
   const committed = createPostCommit({
     ...{ records, attempts, routes, health, facts, watch },
-    ...{ callersChanged: parts.callersChanged, peopleChanged: parts.peopleChanged },
+    ...{ callersChanged: deps.callersChanged, peopleChanged: deps.peopleChanged },
     supervisor: () => supervisor,
   });
 
   const door = createAdmissionGate({
     life: () => life,
     load: () => ({ ...ledger.load(), isFull: isFull() }),
-    isAnotherThere: parts.isAnotherThere,
+    isAnotherThere: deps.isAnotherThere,
     limits,
   });
   const { catalogue, state: routeState, expectedMs } = routes;
   const canGive = (provider: string, bytes?: number) => inputs.isTrusting || inputs.giving.formFor(provider, bytes) !== null;
-  const planning = { catalogue, routeState, expectedMs, canGive, allowsHost: parts.allowsHost };
+  const planning = { catalogue, routeState, expectedMs, canGive, allowsHost: deps.allowsHost };
   const submit = createSubmit({
     ...planning,
     reads: store,
@@ -210,7 +210,7 @@ export const joinEngine = async (parts: CoreDeps): Promise<Core> => {
     pins: inputs,
     limits: { inProgress: limits.in_progress, noWaitMs: limits.no_wait_s * 1000 },
     skipped: (model, { routeId, outcome }) => log("route skipped", { model, route_id: routeId, outcome }),
-    nameGeneration: parts.nameGeneration,
+    nameGeneration: deps.nameGeneration,
     clock,
   });
 

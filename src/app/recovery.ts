@@ -32,14 +32,14 @@ export type RecoveryDeps = {
 };
 
 /** What is called once at the start. */
-export const createRecovery = (parts: RecoveryDeps) => {
-  const { store, post, supervisor, inHand, perform, clock, log, soon, opened, isOver } = parts;
+export const createRecovery = (deps: RecoveryDeps) => {
+  const { store, post, supervisor, inHand, perform, clock, log, soon, opened, isOver } = deps;
   /** The generation went on at another node, or is about to: it stays on this one's disk until that can be told. */
   const passOn = async (seq: number, outcome: Outcome, times = 1): Promise<void> => {
     try {
       // A refusal is of one sending: told late, it would stand for the next one. Whoever owns the attempt asks for itself.
-      if (outcome.type === "announced") await parts.passOn(seq, { ...outcome, results: await parts.share(outcome.results) });
-      else if (outcome.type !== "rejected") await parts.passOn(seq, outcome);
+      if (outcome.type === "announced") await deps.passOn(seq, { ...outcome, results: await deps.share(outcome.results) });
+      else if (outcome.type !== "rejected") await deps.passOn(seq, outcome);
       inHand?.passedOn(seq, outcome.n);
     } catch (fault) {
       // A store that is away says so itself.

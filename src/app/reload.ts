@@ -69,16 +69,16 @@ const changedDialects = (before: Dialects, after: Dialects): string[] => {
  * @throws BadSetting, CatalogueFault, DialectsFault, and an Error for a key that cannot be sent; then nothing has changed.
  */
 export const createReload =
-  (parts: ReloadDeps) =>
+  (deps: ReloadDeps) =>
   async (next: Settings, origins?: ReadonlyMap<string, string>): Promise<Reloaded> => {
     // All that may be refused comes before the first change.
     const dialects = dialectsOf(next);
     insistOnProviders(next, dialects, origins);
-    const catalogue = catalogueOf(next, parts.simulated);
-    const waiting = [...changedSettings(parts.started, next), ...changedDialects(parts.dialects, dialects)];
+    const catalogue = catalogueOf(next, deps.simulated);
+    const waiting = [...changedSettings(deps.started, next), ...changedDialects(deps.dialects, dialects)];
     // Last, with nothing to wait for behind it: a key that is set meanwhile is not put back.
-    const keyed = parts.simulated ? null : withKeys(next, await parts.kept(), parts.vault);
-    const rekeyed = keyed ? parts.rekey(keyed.providers) : [];
-    parts.replace(inEffect(parts.started, next), catalogue);
+    const keyed = deps.simulated ? null : withKeys(next, await deps.kept(), deps.vault);
+    const rekeyed = keyed ? deps.rekey(keyed.providers) : [];
+    deps.replace(inEffect(deps.started, next), catalogue);
     return { models: catalogue.models.length, rekeyed, waiting };
   };

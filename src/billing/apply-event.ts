@@ -107,7 +107,7 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
     pay,
     over,
     take,
-    /** Notes the invoice of a purchase, where Stripe has made it by now. @throws StripeAway */
+    /** Notes the invoice of a purchase, where Stripe has made it by now. @throws StripeUnavailable */
     invoice: async (row: PurchaseRow): Promise<void> => {
       const session = row.sessionId === null ? null : await desk?.checkout(row.sessionId);
       const invoice = session?.invoice as Stripe.Invoice | string | null | undefined;

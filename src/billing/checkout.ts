@@ -33,14 +33,14 @@ export type Checkout = {
   provider: PurchaseProvider | null;
   /**
    * Opens a purchase and its checkout. The purchase is on disk before anything is asked of Stripe.
-   * @param usd a whole number from 10 to 5,000. @throws TillRefused
+   * @param usd a whole number from 10 to 5,000. @throws BillingError
    */
   buy(ask: { accountId: string; by: Principal; usd: number }): Promise<{ purchaseId: string; url: string }>;
-  /** The address of the checkout of an open purchase, which is made where it was not. @throws TillRefused */
+  /** The address of the checkout of an open purchase, which is made where it was not. @throws BillingError */
   checkoutUrl(purchaseId: string): Promise<string>;
   /** Asks what became of an open purchase, or for the invoice of a paid one; what cannot be asked now stays as it is. @returns as it stands then */
   lookAfter(purchaseId: string): Promise<PurchaseRow | undefined>;
-  /** The end of a checkout of the simulated service. @throws TillRefused */
+  /** The end of a checkout of the simulated service. @throws BillingError */
   endTest(purchaseId: string, how: "pay" | "cancel", by: Principal): Promise<void>;
   /** News from Stripe; null where it is not set up. */
   webhook: ((body: string, signature: string | null) => Promise<WebhookAnswer>) | null;
@@ -58,8 +58,8 @@ const OPEN_AT_MOST = 20;
 /** Asked again earlier than this, nothing new is asked of Stripe. */
 const LOOK_MS = 2_000;
 
-export const createCheckout = (parts: CheckoutDeps): Checkout => {
-  const { settings, mode, clock, log, reads, post } = parts;
+export const createCheckout = (deps: CheckoutDeps): Checkout => {
+  const { settings, mode, clock, log, reads, post } = deps;
   insistOnStripe(settings, mode);
   const desk: StripeClient | null = isStripeSet(settings.stripe)
     ? watchAvailability(createStripeClient(settings.stripe), log)
@@ -77,8 +77,8 @@ export const createCheckout = (parts: CheckoutDeps): Checkout => {
   };
 
   const urlOf = async (row: PurchaseRow): Promise<string> => {
-    if (row.provider === "test") return `${parts.baseUrl()}/console/checkout/${row.id}`;
-    const credits = `${parts.baseUrl()}/console/credits`;
+    if (row.provider === "test") return `${deps.baseUrl()}/console/checkout/${row.id}`;
+    const credits = `${deps.baseUrl()}/console/credits`;
     const place = { successUrl: `${credits}?purchase=${row.id}`, cancelUrl: `${credits}?cancelled=${row.id}` };
     if (!desk) throw new BillingError("unavailable", "Credits cannot be bought here at the moment; ask your operator.");
     try {

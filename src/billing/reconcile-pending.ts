@@ -27,7 +27,7 @@ const INVOICE_MS = 86_400_000;
 const ROUND_SIZE = 100;
 
 export const createPendingReconciler = ({ clock, log, reads, post, desk, booking }: ReconcilePendingDeps) => {
-  /** @throws StripeAway */
+  /** @throws StripeUnavailable */
   const ask = async (row: PurchaseRow): Promise<void> => {
     const isOver = clock.nowMs() >= row.expiresAtMs;
     if (row.provider === "test" || row.sessionId === null) {

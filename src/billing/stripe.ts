@@ -25,13 +25,13 @@ export const forEachPage = async <T>(all: readonly T[], ask: (one: T) => Promise
 
 export type CheckoutSession = { successUrl: string; cancelUrl: string };
 export type StripeClient = {
-  /** Opens the checkout of a purchase, or finds the one that was opened for it. @throws StripeAway */
+  /** Opens the checkout of a purchase, or finds the one that was opened for it. @throws StripeUnavailable */
   openCheckout(purchase: PurchaseRow, place: CheckoutSession): Promise<{ sessionId: string; url: string | null }>;
-  /** With its invoice. Null: there is none of this name. @throws StripeAway */
+  /** With its invoice. Null: there is none of this name. @throws StripeUnavailable */
   checkout(sessionId: string): Promise<Stripe.Checkout.Session | null>;
-  /** @throws StripeAway */
+  /** @throws StripeUnavailable */
   refundsOf(paymentIntent: string): Promise<Stripe.Refund[]>;
-  /** Events of these types from a time on, oldest first; s since 1970. @throws StripeAway */
+  /** Events of these types from a time on, oldest first; s since 1970. @throws StripeUnavailable */
   eventsSince(fromS: number, types: Stripe.Event["type"][]): Promise<Stripe.Event[]>;
   /** @throws BadSignature */
   event(body: string, signature: string): Promise<Stripe.Event>;

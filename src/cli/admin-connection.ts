@@ -63,7 +63,7 @@ const officeOver = async (settings: Settings, store: Store): Promise<AdminServic
   });
 };
 
-/** A shared database needs no leave: for a moment this process is one node more. @throws DatabaseAway, WrongSchema */
+/** A shared database needs no leave: for a moment this process is one node more. @throws DatabaseUnavailable, WrongSchema */
 const openShared = async ({ store: { url, prepared: prepare } }: Settings, birth: InitialSettings): Promise<Store> => {
   // What is not there yet is only made where a new one is wanted.
   if (birth === null)

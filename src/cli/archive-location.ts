@@ -48,7 +48,7 @@ type Asked = {
   byBooks: boolean;
 };
 
-/** @throws CommandFault for what is unclear, or names none; BadPlace, BucketFault, and what keeps the books from being read. */
+/** @throws CommandFault for what is unclear, or names none; BucketConfigError, BucketFault, and what keeps the books from being read. */
 export const archiveLocationOf = async (
   session: Session,
   flags: DirFlag,

@@ -1,6 +1,6 @@
 // How a command ends: the exit codes, and the one line that a mistake is told in.
 
-import { GenrouterError, StillRunningError } from "../../client/src/errors.ts";
+import { GenrouterError, StillRunning } from "../../client/src/errors.ts";
 import { AdminError } from "../admin/admin-error.ts";
 import { BackupFault, type BackupFaultKind } from "../backup/errors.ts";
 import { BadSetting } from "../config/schema.ts";
@@ -113,7 +113,7 @@ export const messageOf = async (fault: unknown): Promise<CliMessage> => {
       expected: true,
     };
   if (fault instanceof GenrouterError) return tellNo(fault);
-  if (fault instanceof StillRunningError)
+  if (fault instanceof StillRunning)
     return {
       exit: EXITS.timedOut,
       lines: [fault.message, `genrouter download ${fault.generation.id} waits for it again`],

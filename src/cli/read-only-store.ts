@@ -31,7 +31,7 @@ export const readsOf = async (named: StoreLocation): Promise<{ dir: string } | {
 
 /**
  * Runs work over what is stored. `isServed`: whether a service runs over it.
- * @throws DirectoryUnusable, DatabaseAway when there is nothing. @throws Moved when it lives elsewhere now.
+ * @throws DirectoryUnusable, DatabaseUnavailable when there is nothing. @throws Moved when it lives elsewhere now.
  */
 export const withReads = async <T>(
   named: StoreLocation,

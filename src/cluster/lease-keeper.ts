@@ -51,8 +51,8 @@ const APART_MS = 2000;
 /** Generations taken over at a time. */
 const TAKE_OVER = 200;
 
-export const createLeaseKeeper = (parts: LeaseKeeperDeps): LeaseKeeper => {
-  const { node, clock, monoMs, log } = parts;
+export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
+  const { node, clock, monoMs, log } = deps;
   const everyMs = Math.min(LOOK_MS, node.leaseMs / LOOKS_PER_LEASE);
   /** Not before it has looked: its lease began when the store was opened. */
   let sureUntilMs = Number.NEGATIVE_INFINITY;
@@ -73,7 +73,7 @@ export const createLeaseKeeper = (parts: LeaseKeeperDeps): LeaseKeeper => {
   const end = (reason: string): void => {
     isStopped = true;
     log("node ended", { reason });
-    parts.ended();
+    deps.ended();
   };
   const reasonOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
@@ -97,7 +97,7 @@ export const createLeaseKeeper = (parts: LeaseKeeperDeps): LeaseKeeper => {
       if (seqs.length === 0 || isStopped) return;
       log("generations taken over", { count: seqs.length });
       try {
-        await parts.takeUp(seqs);
+        await deps.takeUp(seqs);
       } catch (fault) {
         // They are this node's now, and nobody else goes on with them as long as it lives.
         end(`what it took over cannot be read: ${reasonOf(fault)}`);
@@ -143,7 +143,7 @@ export const createLeaseKeeper = (parts: LeaseKeeperDeps): LeaseKeeper => {
       for (const wake of woken) wake();
     }
     const isNew = news !== null && news !== around.news;
-    following = Promise.all([parts.looked(around), ...(isNew ? [parts.changed()] : [])]);
+    following = Promise.all([deps.looked(around), ...(isNew ? [deps.changed()] : [])]);
     news = around.news;
     if (around.ended.length > 0)
       log("node taken for dead", {

@@ -50,9 +50,9 @@ const namesFrom = ({ slot, newestGeneration }: Node): CoreDeps["nameGeneration"]
   };
 };
 
-export const createMembership = (parts: MembershipDeps): Membership => {
-  const { node, clock, monoMs, log, engine, changed, ended } = parts;
-  const { nodes: known } = parts.reads;
+export const createMembership = (deps: MembershipDeps): Membership => {
+  const { node, clock, monoMs, log, engine, changed, ended } = deps;
+  const { nodes: known } = deps.reads;
   const office: Membership["office"] = { changed: null };
   if (node === null || known === null)
     return {

@@ -66,8 +66,8 @@ const MOST_ENDED = 2_000;
 type Known = Pick<Elsewhere, "accountSeq" | "version" | "epoch" | "status">;
 type Wish = { seq: number; version: number; accountSeq: number | null; isNew: boolean; now: Known | null };
 
-export const createRemoteChanges = (parts: RemoteChangesDeps): RemoteChanges => {
-  const { others, clock, own } = parts;
+export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
+  const { others, clock, own } = deps;
   const followers = new Set<Follower>();
   const known = new Map<number, Known>();
   /** Those that have ended and whose numbers may still be looked at. */
@@ -87,7 +87,7 @@ export const createRemoteChanges = (parts: RemoteChangesDeps): RemoteChanges => 
   const learnNames = async (epochs: Iterable<number>): Promise<void> => {
     const missing = [...new Set(epochs)].filter((epoch) => !names.has(epoch));
     if (missing.length === 0) return;
-    const found = await parts.names(missing);
+    const found = await deps.names(missing);
     for (const epoch of missing) names.set(epoch, found.get(epoch) ?? nameOf(epoch));
   };
   const want = (seq: number, version: number): void => {
@@ -201,7 +201,7 @@ export const createRemoteChanges = (parts: RemoteChangesDeps): RemoteChanges => 
       isAway = false;
     } catch (fault) {
       // Told once: the database may be away for as long as it likes; and not to nobody, who has left while the service stops.
-      if (!isAway && mine === turn) parts.failed(fault);
+      if (!isAway && mine === turn) deps.failed(fault);
       isAway = true;
     }
     if (mine !== turn) return;

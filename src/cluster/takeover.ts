@@ -55,8 +55,8 @@ type SharingParts = {
   isOver: () => boolean;
 };
 
-export const createTakeover = (parts: SharingParts): Sharing => {
-  const { store, supervisor, late, effects, health, routes, clock, isOver } = parts;
+export const createTakeover = (deps: SharingParts): Sharing => {
+  const { store, supervisor, late, effects, health, routes, clock, isOver } = deps;
 
   const takeUp: Sharing["takeUp"] = async (seqs) => {
     for (const seq of seqs) effects.takenUp(seq);

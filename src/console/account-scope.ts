@@ -13,7 +13,7 @@ export type CreditsRequest = {
 /** Operators and viewers look at every account's books. */
 export const seesAll = ({ who }: CreditsRequest): boolean => who.role !== "member";
 
-/** The account named in the query, or one's own. @throws TillRefused `not_found` for one that is not there, or not to be seen */
+/** The account named in the query, or one's own. @throws BillingError `not_found` for one that is not there, or not to be seen */
 export const accountOf = async (reads: Pick<StoreReads, "account">, ask: CreditsRequest): Promise<AccountRow> => {
   const named = ask.query.get("account");
   const id = named ?? ask.who.accountId;
@@ -23,7 +23,7 @@ export const accountOf = async (reads: Pick<StoreReads, "account">, ask: Credits
   return account;
 };
 
-/** One's own account, to change something of it. @throws TillRefused */
+/** One's own account, to change something of it. @throws BillingError */
 export const ownAccountId = (ask: CreditsRequest): string => {
   if (ask.who.role === "viewer") throw new BillingError("forbidden", "You may look at everything here and change nothing.");
   if (ask.who.accountId === null) throw new BillingError("not_found", "You have no account of your own.");

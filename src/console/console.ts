@@ -38,7 +38,7 @@ export type ConsoleDeps = {
 };
 
 /** Every path of the console's API. */
-export const tablesOf = async (parts: ConsoleDeps): Promise<ConsoleRoute[]> => {
+export const tablesOf = async (deps: ConsoleDeps): Promise<ConsoleRoute[]> => {
   const { keyRoutes } = await import("./key-routes.ts");
   const { creditRoutes } = await import("./credit-routes.ts");
   const { operatorRoutes } = await import("./operator/routes.ts");
@@ -50,33 +50,33 @@ export const tablesOf = async (parts: ConsoleDeps): Promise<ConsoleRoute[]> => {
   const { newReference } = await import("../admin/request-reference.ts");
   const { forbid } = await import("./request-context.ts");
   const { createAccessAudit } = await import("./access-audit.ts");
-  const office = await parts.office();
-  const { sessions, post } = parts;
-  const looks = createAccessAudit(parts);
+  const office = await deps.office();
+  const { sessions, post } = deps;
+  const looks = createAccessAudit(deps);
   return [
-    ...makingRoutes({ ...parts.making, sessions, post, looks, hasInspector: parts.issueToken !== null }),
-    ...keyRoutes({ ...parts, office, newReference: () => newReference("key"), forbid }),
-    ...creditRoutes(parts),
-    ...operatorRoutes({ office, reads: parts.reads, ...(await parts.operating()) }),
-    ...inspectorRoutes({ ...parts, looks }),
-    ...peopleRoutes(parts, createKnownDevices(await parts.reads.secret("devices"))),
-    ...auditRoutes(parts),
+    ...makingRoutes({ ...deps.making, sessions, post, looks, hasInspector: deps.issueToken !== null }),
+    ...keyRoutes({ ...deps, office, newReference: () => newReference("key"), forbid }),
+    ...creditRoutes(deps),
+    ...operatorRoutes({ office, reads: deps.reads, ...(await deps.operating()) }),
+    ...inspectorRoutes({ ...deps, looks }),
+    ...peopleRoutes(deps, createKnownDevices(await deps.reads.secret("devices"))),
+    ...auditRoutes(deps),
   ];
 };
 
 /** Opens the console. Nothing of it is loaded until somebody asks. */
-export const createConsole = (parts: ConsoleDeps): AnswerConsole => {
+export const createConsole = (deps: ConsoleDeps): AnswerConsole => {
   let router: Promise<AnswerConsole> | undefined;
   const load = async (): Promise<AnswerConsole> => {
     const { createRouter } = await import("./router.ts");
-    const { public_url } = parts.settings.server;
+    const { public_url } = deps.settings.server;
     const publicOrigin = public_url === "" ? null : new URL(public_url).origin;
     return createRouter({
-      routes: await tablesOf(parts),
-      sessions: parts.sessions,
-      clock: parts.clock,
+      routes: await tablesOf(deps),
+      sessions: deps.sessions,
+      clock: deps.clock,
       publicOrigin,
-      log: parts.log,
+      log: deps.log,
     });
   };
   return async (...asked) => {

@@ -6,9 +6,9 @@ import type { ConsoleRoute } from "./request-context.ts";
 
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
 
-export const creditRoutes = (parts: CreditsDeps & PurchaseDeps): ConsoleRoute[] => {
-  const credits = createCredits(parts);
-  const purchases = createPurchases(parts);
+export const creditRoutes = (deps: CreditsDeps & PurchaseDeps): ConsoleRoute[] => {
+  const credits = createCredits(deps);
+  const purchases = createPurchases(deps);
   const bought = "/console/api/purchases";
   return [
     { method: "GET", path: "/console/api/credits", who: "person", answer: credits.show },

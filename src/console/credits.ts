@@ -27,7 +27,7 @@ const MOST_LOW_USD = 1_000_000;
 
 const isKind = (text: string): text is TransferKind => (TRANSFER_KINDS as readonly string[]).includes(text);
 
-/** A time of the query, ms since 1970. @throws TillRefused */
+/** A time of the query, ms since 1970. @throws BillingError */
 const timeIn = (query: URLSearchParams, name: string): number | null => {
   const text = query.get(name);
   if (text === null || text === "") return null;

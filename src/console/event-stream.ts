@@ -61,15 +61,15 @@ class Listener {
   readonly personId: string;
   readonly account: AccountHeard | null;
   private readonly balances: readonly AccountHeard[];
-  private readonly parts: EventStreamDeps;
+  private readonly deps: EventStreamDeps;
   private readonly waiting = new Map<string, string>();
   private controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   private isDue = false;
   /** Accounts whose balance has moved since it was told. */
   private readonly moved = new Set<string>();
 
-  constructor(parts: EventStreamDeps, { account, own, personId }: Pick<Listening, "account" | "own" | "personId">) {
-    this.parts = parts;
+  constructor(deps: EventStreamDeps, { account, own, personId }: Pick<Listening, "account" | "own" | "personId">) {
+    this.deps = deps;
     this.personId = personId;
     this.account = account;
     this.balances = [...(account ? [account] : []), ...(own && own.id !== account?.id ? [own] : [])];
@@ -125,14 +125,14 @@ class Listener {
   due(): void {
     if (this.isDue) return;
     this.isDue = true;
-    this.parts.soon(() => void this.flush());
+    this.deps.soon(() => void this.flush());
   }
 
   private async flush(): Promise<void> {
     // What moves while the balance is read is read again.
     for (const accountId of this.moved) {
       this.moved.delete(accountId);
-      const account = await this.parts.reads.account(accountId).catch(() => undefined);
+      const account = await this.deps.reads.account(accountId).catch(() => undefined);
       if (account) this.waiting.set(accountId, message("balance", balanceOf(account)));
     }
     this.isDue = false;
@@ -166,7 +166,7 @@ const changeOf = (deed: Mutation, outcome: MutationResult): Change | undefined =
   return deed.deed === "credit" || deed.deed === "set-account" ? { of: deed.accountSeq, moves: true } : undefined;
 };
 
-export const createEventStream = (parts: EventStreamDeps) => {
+export const createEventStream = (deps: EventStreamDeps) => {
   const listeners = new Set<Listener>();
   const ofPerson = new Map<string, number>();
   const tell = (change: Change) => {
@@ -177,12 +177,12 @@ export const createEventStream = (parts: EventStreamDeps) => {
     if (change) tell(change);
   };
   const elsewhere =
-    parts.elsewhere === null
+    deps.elsewhere === null
       ? null
-      : createRemoteEvents(parts.elsewhere, parts.reads, {
+      : createRemoteEvents(deps.elsewhere, deps.reads, {
           generation: ({ record, isNew, node }) => {
             // What this node has taken over it tells itself, step by step; what is told here may be older than the last of them.
-            if (node === parts.elsewhere?.neighbours.own && record.completedAtMs === null) return;
+            if (node === deps.elsewhere?.neighbours.own && record.completedAtMs === null) return;
             tell({ of: record.accountSeq, record, moves: isNew || record.completedAtMs !== null });
           },
           purchase: (purchase) => tell({ of: purchase.accountId, purchase, moves: false }),
@@ -199,12 +199,12 @@ export const createEventStream = (parts: EventStreamDeps) => {
     else ofPerson.delete(listener.personId);
     // Nothing is looked at while nobody listens.
     if (listeners.size === 0) {
-      parts.watch.committed = null;
+      deps.watch.committed = null;
       elsewhere?.end();
     }
     listener.end();
   };
-  parts.closing.addEventListener("abort", () => {
+  deps.closing.addEventListener("abort", () => {
     for (const listener of [...listeners]) left(listener);
   });
 
@@ -223,14 +223,14 @@ export const createEventStream = (parts: EventStreamDeps) => {
     takePlace(whose.personId);
     // The page reads everything once it is connected: what happens from then on has to be told.
     await elsewhere?.begin(whose.account?.id ?? null);
-    const listener = new Listener(parts, whose);
+    const listener = new Listener(deps, whose);
     let takeBack: () => void = () => undefined;
     const leave = () => {
       takeBack();
       left(listener);
     };
     const arm = () => {
-      takeBack = parts.clock.after(PING_MS, () => {
+      takeBack = deps.clock.after(PING_MS, () => {
         isStillIn().then(
           (isIn) => {
             if (!isIn || !listeners.has(listener)) return leave();
@@ -244,12 +244,12 @@ export const createEventStream = (parts: EventStreamDeps) => {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
         listeners.add(listener);
-        parts.watch.committed = look;
+        deps.watch.committed = look;
         // Whoever left meanwhile may have been the last.
         void elsewhere?.begin(whose.account?.id ?? null);
         listener.begin(controller);
         arm();
-        if (parts.closing.aborted || request.signal.aborted) leave();
+        if (deps.closing.aborted || request.signal.aborted) leave();
       },
       pull: () => listener.due(),
       cancel: leave,

@@ -59,9 +59,9 @@ export const requestedAccount = async (
   return { seq: account.seq, id: account.id };
 };
 
-export const generationRoutes = (parts: GenerationRoutesDeps): ConsoleRoute[] => {
-  const { reads, shelf, telling, looks } = parts;
-  const thumb = createThumbnails(parts.thumbnail);
+export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => {
+  const { reads, shelf, telling, looks } = deps;
+  const thumb = createThumbnails(deps.thumbnail);
   const unknown = () => refuse("not_found", "There is no such generation.");
 
   /** One of the asker's own, or any for those who see all. @throws Refusal the same `not_found` for an unknown and a foreign one */
@@ -74,13 +74,13 @@ export const generationRoutes = (parts: GenerationRoutesDeps): ConsoleRoute[] =>
   const submit = async (ask: ConsoleRequest): Promise<GenerationDto> => {
     const { request, requestId, who } = ask;
     if (who.role === "viewer") throw new ConsoleRefused("forbidden", "You may look at everything here and change nothing.");
-    const caller = await parts.consoleCaller(who.accountId ?? "");
+    const caller = await deps.consoleCaller(who.accountId ?? "");
     if (caller.paused) refuse("account_disabled", "The account is paused.");
-    await parts.count(caller);
+    await deps.count(caller);
     const idempotencyKey = idempotencyKeyOf(request) ?? refuse("invalid_request", "Idempotency-Key: is missing.");
     const kept = fingerprintedRequest(JSON.stringify(ask.body), ask.body as JsonObject, idempotencyKey);
     const order = { ...readEnvelope(ask.body as Json), ...kept, caller, requestId };
-    const { record } = await parts.submit(order);
+    const { record } = await deps.submit(order);
     const { prompt } = order.input;
     const excerpt = typeof prompt === "string" ? prompt : null;
     const key = { id: caller.keyId, name: "", start: "", isPlayground: true };
@@ -89,8 +89,8 @@ export const generationRoutes = (parts: GenerationRoutesDeps): ConsoleRoute[] =>
 
   const list = async (ask: ConsoleRequest): Promise<GenerationsPage> => {
     const account = await requestedAccount(reads, ask);
-    const filters = filtersOf(ask.query, account?.seq ?? null, parts.modelsOf);
-    const page = await listPage(reads, filters, parts.breathe);
+    const filters = filtersOf(ask.query, account?.seq ?? null, deps.modelsOf);
+    const page = await listPage(reads, filters, deps.breathe);
     looks.note(ask.who, { what: "generations", of: account?.id ?? null, accountId: account?.id ?? null });
     return {
       generations: page.found.map((one) => told(ask, one)),
@@ -119,7 +119,7 @@ export const generationRoutes = (parts: GenerationRoutesDeps): ConsoleRoute[] =>
       entries: movements.map(({ kind, credits, from, to, attemptN, atMs }) => ({ kind, credits, from, to, attemptN, atMs })),
       idempotencyKey: record.idempotencyKey,
       requestId: record.requestId,
-      inspectorUrl: parts.hasInspector ? `/inspector/${record.id}` : null,
+      inspectorUrl: deps.hasInspector ? `/inspector/${record.id}` : null,
     };
   };
 

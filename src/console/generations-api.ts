@@ -40,23 +40,23 @@ export type MakingParts = MakingService &
 
 const REQUEST = Type.Record(Type.String(), Type.Unknown());
 
-export const makingRoutes = (parts: MakingParts): ConsoleRoute[] => {
-  const { sessions } = parts;
-  const { reads, clock, quote, models, keepFilesS } = parts;
-  const shelf = { ...storedResultsOf(parts.files, parts, keepFilesS), through: parts.through };
+export const makingRoutes = (deps: MakingParts): ConsoleRoute[] => {
+  const { sessions } = deps;
+  const { reads, clock, quote, models, keepFilesS } = deps;
+  const shelf = { ...storedResultsOf(deps.files, deps, keepFilesS), through: deps.through };
   const kindOf = (id: string) => models().entries.find((model) => model.id === id)?.kind ?? null;
   const news = createEventStream({
     reads,
     clock,
-    watch: parts.watch,
-    elsewhere: parts.elsewhere,
-    soon: parts.soon,
-    closing: parts.closing,
+    watch: deps.watch,
+    elsewhere: deps.elsewhere,
+    soon: deps.soon,
+    closing: deps.closing,
   });
   return [
     {
       ...{ method: "GET", path: "/console/api/models", who: "person" },
-      answer: async (): Promise<ModelsDto> => ({ mode: parts.mode, models: models().entries }),
+      answer: async (): Promise<ModelsDto> => ({ mode: deps.mode, models: models().entries }),
     },
     {
       ...{ method: "POST", path: "/console/api/quote", who: "person", body: REQUEST },
@@ -72,17 +72,17 @@ export const makingRoutes = (parts: MakingParts): ConsoleRoute[] => {
         const own = accountSeq === null || accountId === null ? null : { seq: accountSeq, id: accountId };
         const token = sessions.cookieOf(ask.request) ?? "";
         const answer = await news(ask.request, { account, own, personId, isStillIn: () => sessions.isStillIn(token, role) });
-        parts.keepOpen(ask.request);
+        deps.keepOpen(ask.request);
         return answer;
       },
     },
     ...generationRoutes({
-      ...parts,
+      ...deps,
       shelf,
-      consoleCaller: createPlaygroundKeys(parts),
+      consoleCaller: createPlaygroundKeys(deps),
       telling: { kindOf, keepFilesMs: keepFilesS * 1000, isOver: shelf.isOver },
       modelsOf: (kind) => models().entries.flatMap((model) => (model.kind === kind ? [model.id] : [])),
-      breathe: () => new Promise((turn) => parts.soon(turn)),
+      breathe: () => new Promise((turn) => deps.soon(turn)),
     }),
   ];
 };

@@ -23,8 +23,8 @@ const ROTATION = object({ overlapMs: Type.Integer({ minimum: 0, maximum: 30 * 86
 
 const isUsageBy = (text: string): text is UsageBy => USAGE_BY.some((by) => by === text);
 
-export const keyRoutes = (parts: KeyServiceDeps<Principal>): ConsoleRoute[] => {
-  const desk = createKeyService(parts);
+export const keyRoutes = (deps: KeyServiceDeps<Principal>): ConsoleRoute[] => {
+  const desk = createKeyService(deps);
   const account = ({ query }: ConsoleRequest) => query.get("account") ?? undefined;
   const usage = async (ask: ConsoleRequest) => {
     const by = ask.query.get("by") ?? "day";

@@ -29,8 +29,8 @@ const PERSON = Type.Partial(object({ role, disabled: Type.Boolean() }), { additi
 
 const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-export const peopleRoutes = (parts: ConsoleDeps, devices: Devices): ConsoleRoute[] => {
-  const { settings, log, reads, post, clock, sessions, office: openOffice } = parts;
+export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] => {
+  const { settings, log, reads, post, clock, sessions, office: openOffice } = deps;
   const passwords = createPasswords();
   const refused = createRejectedSignIns({ log, clock, post });
   const desk = createUserService({

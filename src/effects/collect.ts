@@ -18,7 +18,7 @@ const LONGEST_STORAGE_PAUSE_MS = 60_000;
 type Collected = Extract<CollectOutcome, { kind: "collected" }>;
 type Refused = Extract<CollectOutcome, { kind: "storage-refused" }>;
 
-export const createCollect = (parts: EffectsDeps, errands: TaskRunner) => {
+export const createCollect = (deps: EffectsDeps, errands: TaskRunner) => {
   /** Generations whose files are in, and by which attempt: no other attempt may write over them before the end. */
   const keptBy = new Map<number, number>();
   const turns = new Map<number, Promise<unknown>>();
@@ -50,12 +50,12 @@ export const createCollect = (parts: EffectsDeps, errands: TaskRunner) => {
   };
   const collectNow = async (attempt: Attempt, results: readonly ResultFile[], signal: AbortSignal): Promise<CollectOutcome> => {
     // Asked again, a provider that puts what it made into its answers has done so again.
-    const kept = await parts.media.keepInline(attempt.ref, results).catch((fault: unknown) => {
+    const kept = await deps.media.keepInline(attempt.ref, results).catch((fault: unknown) => {
       if (fault instanceof StorageRefused) return fault;
       throw fault;
     });
     if (kept instanceof StorageRefused) return { kind: "storage-refused", detail: kept.message };
-    return parts.media.collect(
+    return deps.media.collect(
       {
         // The reference is the body of the generation's id and the number of the attempt.
         generationId: `gen_${attempt.ref.slice(0, attempt.ref.lastIndexOf("-"))}`,
@@ -64,7 +64,7 @@ export const createCollect = (parts: EffectsDeps, errands: TaskRunner) => {
         results: kept,
         provider: attempt.route.provider,
         tries: openTriesOf(attempt),
-        ordered: await parts.reads.orderedOf(attempt.seq),
+        ordered: await deps.reads.orderedOf(attempt.seq),
       },
       signal,
     );
@@ -75,25 +75,25 @@ export const createCollect = (parts: EffectsDeps, errands: TaskRunner) => {
     const { seq, n, route, sentAtMs } = attempt;
     const { routeId } = route;
     if (lost)
-      parts.log("result incomplete", { ...namesOf(attempt), route_id: routeId, count: lost.length, detail: lost.join("; ") });
-    parts.judge(routeId, "delivered");
-    parts.delivered(routeId, atMs - (sentAtMs ?? atMs));
-    parts.report(seq, { type: "collected", n, output, ...(odd ? { odd } : {}), atMs });
+      deps.log("result incomplete", { ...namesOf(attempt), route_id: routeId, count: lost.length, detail: lost.join("; ") });
+    deps.judge(routeId, "delivered");
+    deps.delivered(routeId, atMs - (sentAtMs ?? atMs));
+    deps.report(seq, { type: "collected", n, output, ...(odd ? { odd } : {}), atMs });
   };
 
   /** What came is not what was ordered: asking again would bring the same. */
   const turnDown = ({ seq, n, route: { routeId } }: Attempt, mismatch: Mismatch, atMs: number) => {
-    parts.judge(routeId, "failed", { class: "mismatched", detail: describeMismatch(mismatch) });
-    const atMost = parts.maxMismatched;
-    parts.report(seq, { type: "mismatched", n, mismatch, ...(atMost ? { atMost } : {}), atMs });
+    deps.judge(routeId, "failed", { class: "mismatched", detail: describeMismatch(mismatch) });
+    const atMost = deps.maxMismatched;
+    deps.report(seq, { type: "mismatched", n, mismatch, ...(atMost ? { atMost } : {}), atMs });
   };
 
   const refuse = ({ seq, n }: Task, { detail, againAtMs }: Refused, atMs: number) => {
     const before = againOf.get(seq);
     const times = before?.n === n ? before.times + 1 : 0;
-    const ownMs = atMs + spreadMs(parts, STORAGE_PAUSE_MS, LONGEST_STORAGE_PAUSE_MS, times);
+    const ownMs = atMs + spreadMs(deps, STORAGE_PAUSE_MS, LONGEST_STORAGE_PAUSE_MS, times);
     againOf.set(seq, { n, times, againAtMs: againAtMs ?? ownMs });
-    parts.report(seq, { type: "storageRefused", n, detail, atMs });
+    deps.report(seq, { type: "storageRefused", n, detail, atMs });
   };
   const notBefore = ({ seq, n }: Task): number => {
     const known = againOf.get(seq);
@@ -102,20 +102,20 @@ export const createCollect = (parts: EffectsDeps, errands: TaskRunner) => {
 
   const collect = async (errand: Task) => {
     const { seq, n, signal } = errand;
-    const attempt = await readAttempt(parts, seq, n);
+    const attempt = await readAttempt(deps, seq, n);
     const outcome = await fetchFiles(attempt, attempt.results ?? [], signal);
-    const atMs = parts.clock.nowMs();
+    const atMs = deps.clock.nowMs();
     if (signal.aborted) return;
     if (outcome.kind === "collected") deliver(attempt, outcome, atMs);
     else if (outcome.kind === "mismatched") turnDown(attempt, outcome.mismatch, atMs);
     else if (outcome.kind === "storage-refused") refuse(errand, outcome, atMs);
-    else parts.report(seq, { type: "resultUnreadable", n, detail: outcome.detail, atMs });
+    else deps.report(seq, { type: "resultUnreadable", n, detail: outcome.detail, atMs });
   };
 
   /** Asks the provider for the result again before each try: a link may have expired, a file may have been late. */
   const collectAgain = async (errand: Task) => {
     const { seq, n, signal } = errand;
-    const work = toPollable(await readAttempt(parts, seq, n));
+    const work = toPollable(await readAttempt(deps, seq, n));
     let failure: { class: "result_unreadable" | "result_expired"; detail: string } = {
       class: "result_unreadable",
       detail: "the result could not be read",
@@ -123,11 +123,11 @@ export const createCollect = (parts: EffectsDeps, errands: TaskRunner) => {
     const tries = openTriesOf(work.attempt);
     let last: Extract<CollectOutcome, { kind: "unreadable" | "expired" }> | null = null;
     for (let turn = 0; turn < TRIES; turn += 1) {
-      await errand.pause(turn === 0 ? 0 : spreadMs(parts, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, turn * 2, 10));
-      const seen = work.attempt.job ? await parts.providers.poll(work, signal) : null;
+      await errand.pause(turn === 0 ? 0 : spreadMs(deps, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, turn * 2, 10));
+      const seen = work.attempt.job ? await deps.providers.poll(work, signal) : null;
       if (signal.aborted) return;
       if (seen?.kind === "failed" && seen.failure.class !== "result_unreadable") {
-        parts.report(seq, { type: "jobFailed", n, failure: seen.failure, atMs: parts.clock.nowMs() });
+        deps.report(seq, { type: "jobFailed", n, failure: seen.failure, atMs: deps.clock.nowMs() });
         return;
       }
       const results = seen?.kind === "announced" ? seen.results : (work.attempt.results ?? []);
@@ -135,7 +135,7 @@ export const createCollect = (parts: EffectsDeps, errands: TaskRunner) => {
       const isAsItWas = seen?.kind !== "announced" && results.length > 0 && results.every(({ url }) => isSpooled(url));
       if (isAsItWas || turn === TRIES - 1) tries.last();
       const outcome = await fetchFiles(work.attempt, results, signal);
-      const atMs = parts.clock.nowMs();
+      const atMs = deps.clock.nowMs();
       if (signal.aborted) return;
       if (outcome.kind === "collected") {
         deliver(work.attempt, outcome, atMs);
@@ -153,23 +153,23 @@ export const createCollect = (parts: EffectsDeps, errands: TaskRunner) => {
       failure = { class: outcome.kind === "expired" ? "result_expired" : "result_unreadable", detail: outcome.detail };
       if (results.length > 0 && tries.lost() >= results.length) break;
     }
-    const atMs = parts.clock.nowMs();
+    const atMs = deps.clock.nowMs();
     const unread = last?.kind === "unreadable" ? last : null;
     // No usable file is another thing than what was ordered, as far as that is known.
-    if (unread?.isUnusable && (await parts.reads.orderedOf(seq)) !== null) {
+    if (unread?.isUnusable && (await deps.reads.orderedOf(seq)) !== null) {
       turnDown(work.attempt, { what: "files", ordered: "a file that can be used", came: `none (${unread.detail})` }, atMs);
       return;
     }
     // What came whole and only we cannot read says nothing of the route.
-    if (!unread?.isOurs) parts.judge(work.attempt.route.routeId, "failed", failure);
-    parts.report(seq, { type: "resultLost", n, failure, atMs });
+    if (!unread?.isOurs) deps.judge(work.attempt.route.routeId, "failed", failure);
+    deps.report(seq, { type: "resultLost", n, failure, atMs });
   };
 
   const awaitStorage = async (errand: Task) => {
     // Of all that wait none tries: storage asks for itself, and each try is two rows of the journal.
-    do await errand.pause(STORAGE_PAUSE_MS / parts.pace);
-    while (parts.isStorageAway() || parts.clock.nowMs() < notBefore(errand));
-    parts.report(errand.seq, { type: "storageReturned", n: errand.n, atMs: parts.clock.nowMs() });
+    do await errand.pause(STORAGE_PAUSE_MS / deps.pace);
+    while (deps.isStorageAway() || deps.clock.nowMs() < notBefore(errand));
+    deps.report(errand.seq, { type: "storageReturned", n: errand.n, atMs: deps.clock.nowMs() });
   };
 
   return {

@@ -60,18 +60,18 @@ export type EffectsDeps = {
 };
 
 /** Reads an attempt. @throws when it is not in the store: a defect. */
-export const readAttempt = async (parts: EffectsDeps, seq: number, n: number): Promise<Attempt> => {
-  const attempt = await parts.reads.attempt(seq, n);
+export const readAttempt = async (deps: EffectsDeps, seq: number, n: number): Promise<Attempt> => {
+  const attempt = await deps.reads.attempt(seq, n);
   if (!attempt) throw new Error(`attempt ${n} of generation ${seq} is not in the store`);
   return attempt;
 };
 
 /** Reads an attempt with the input it runs on, which may be large. @throws when one is not in the store: a defect. */
-export const readWork = async (parts: EffectsDeps, seq: number, n: number): Promise<Work> => {
-  const [attempt, input] = await Promise.all([readAttempt(parts, seq, n), parts.reads.inputOf(seq)]);
+export const readWork = async (deps: EffectsDeps, seq: number, n: number): Promise<Work> => {
+  const [attempt, input] = await Promise.all([readAttempt(deps, seq, n), deps.reads.inputOf(seq)]);
   if (!input) throw new Error(`the input of generation ${seq} is not in the store`);
   if (!mayHavePins(input.raw)) return { attempt, input };
-  const pins = await parts.reads.pinsOf(seq);
+  const pins = await deps.reads.pinsOf(seq);
   return pins.length === 0 ? { attempt, input } : { attempt, input, pins };
 };
 
@@ -89,7 +89,7 @@ export const toPollable = (attempt: Attempt): Work => ({
 });
 
 /** A pause that grows with each turn, spread so that many that began together do not stay together. */
-export const spreadMs = (parts: EffectsDeps, firstMs: number, longestMs: number, turn: number, atLeastMs = 0): number => {
+export const spreadMs = (deps: EffectsDeps, firstMs: number, longestMs: number, turn: number, atLeastMs = 0): number => {
   const pauseMs = Math.min(longestMs, firstMs * 1.5 ** turn);
-  return Math.max(atLeastMs, (pauseMs * (0.85 + 0.3 * parts.chance())) / parts.pace);
+  return Math.max(atLeastMs, (pauseMs * (0.85 + 0.3 * deps.chance())) / deps.pace);
 };

@@ -27,21 +27,21 @@ export type Effects = {
   stop(): Promise<void>;
 };
 
-export const createDispatcher = (parts: EffectsDeps): Effects => {
-  const errands = createTaskRunner(parts.clock, (seq, n, kind, fault) => {
+export const createDispatcher = (deps: EffectsDeps): Effects => {
+  const errands = createTaskRunner(deps.clock, (seq, n, kind, fault) => {
     // A store that is away says so itself, once.
     if (fault instanceof DatabaseUnavailable) return;
     const told = { event: kind, attempt: n, reason: fault instanceof Error ? fault.message : String(fault) };
-    parts.reads.generationBySeq(seq).then(
-      (record) => parts.log("effect failed", { ...told, ...(record ? { generation_id: record.id } : {}) }),
-      () => parts.log("effect failed", told),
+    deps.reads.generationBySeq(seq).then(
+      (record) => deps.log("effect failed", { ...told, ...(record ? { generation_id: record.id } : {}) }),
+      () => deps.log("effect failed", told),
     );
   });
-  const finding = createJobLookup(parts);
-  const pinning = createPinInputs(parts, errands);
-  const submitting = createSubmitAttempt(parts, errands, { finding, twins: createDuplicateGuard(parts, finding), pinning });
-  const asking = createPoll(parts, errands, finding);
-  const collecting = createCollect(parts, errands);
+  const finding = createJobLookup(deps);
+  const pinning = createPinInputs(deps, errands);
+  const submitting = createSubmitAttempt(deps, errands, { finding, twins: createDuplicateGuard(deps, finding), pinning });
+  const asking = createPoll(deps, errands, finding);
+  const collecting = createCollect(deps, errands);
   return {
     perform: (seq, ask) => {
       switch (ask.type) {
@@ -58,8 +58,8 @@ export const createDispatcher = (parts: EffectsDeps): Effects => {
           return asking.poll(seq, ask.n);
         case "ask.wake":
           return errands.run(seq, ask.n, "wake", async (errand) => {
-            await errand.pause(Math.max(0, ask.atMs - parts.clock.nowMs()));
-            parts.report(seq, { type: "woken", n: ask.n, atMs: parts.clock.nowMs() });
+            await errand.pause(Math.max(0, ask.atMs - deps.clock.nowMs()));
+            deps.report(seq, { type: "woken", n: ask.n, atMs: deps.clock.nowMs() });
           });
         case "ask.collect":
           return collecting.collect(seq, ask.n);

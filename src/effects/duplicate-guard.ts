@@ -25,13 +25,13 @@ const isSettled = ({ state, failure }: Attempt): boolean => {
   return state === "failed" && !["gone", "result_expired", "result_unreadable"].includes(failure?.class ?? "gone");
 };
 
-export const createDuplicateGuard = (parts: EffectsDeps, finding: Finding): DuplicateGuard => {
+export const createDuplicateGuard = (deps: EffectsDeps, finding: Finding): DuplicateGuard => {
   const judged = new Map<string, Verdict>();
 
   /** The same attempt as it would have been on another route of the plan; undefined where nobody could ask about that one. */
   const onRoute = (work: Work, routeId: string): Work | undefined => {
-    const route = parts.restored?.specOf(routeId);
-    if (!route || !parts.providers.configured(route.provider)) return undefined;
+    const route = deps.restored?.specOf(routeId);
+    if (!route || !deps.providers.configured(route.provider)) return undefined;
     return { ...work, attempt: { ...work.attempt, route } };
   };
 
@@ -40,11 +40,11 @@ export const createDuplicateGuard = (parts: EffectsDeps, finding: Finding): Dupl
     const own = await finding.lookUp(errand, work);
     if (own === null) return null;
     if (own.kind === "found") return { verdict: own, told: "found" };
-    const earlier = (await parts.reads.attemptsOf(seq)).filter((one) => one.n < n);
+    const earlier = (await deps.reads.attemptsOf(seq)).filter((one) => one.n < n);
     if (own.kind === "exhausted") return { verdict: { kind: "unsure" }, told: "nobody can say" };
     if (!earlier.every(isSettled)) return { verdict: { kind: "unsure" }, told: "perhaps delivered by an earlier attempt" };
     const asked = new Set([work.attempt.route.routeId, ...earlier.map(({ route }) => route.routeId)]);
-    const others = ((await parts.restored?.planOf(seq)) ?? []).filter(({ routeId }) => !asked.has(routeId));
+    const others = ((await deps.restored?.planOf(seq)) ?? []).filter(({ routeId }) => !asked.has(routeId));
     const seen = await Promise.all(
       others.map(async ({ routeId }): Promise<Found | null> => {
         const elsewhere = onRoute(work, routeId);
@@ -65,7 +65,7 @@ export const createDuplicateGuard = (parts: EffectsDeps, finding: Finding): Dupl
       const found = await verdict(errand, work);
       if (found === null) return;
       judged.set(name, found.verdict);
-      parts.log("restored attempt confirmed", {
+      deps.log("restored attempt confirmed", {
         ...namesOf(work.attempt),
         route_id: work.attempt.route.routeId,
         state: found.told,

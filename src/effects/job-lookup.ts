@@ -39,9 +39,9 @@ type TakenUp = { sinceMs: number; sentHere: Set<number> };
 /** Taken up and remembered: more than move at a time. */
 const TAKEN_UP_AT_LEAST = 10_000;
 
-export const createJobLookup = (parts: EffectsDeps): Finding => {
-  const bornMs = parts.clock.nowMs();
-  const { restored } = parts;
+export const createJobLookup = (deps: EffectsDeps): Finding => {
+  const bornMs = deps.clock.nowMs();
+  const { restored } = deps;
   const takenUp = new ClockCache<number, TakenUp>(TAKEN_UP_AT_LEAST);
   /** Since when this process lives through what may become of an attempt's request, by its own clock. */
   const livedSinceMs = (seq: number, n: number): number => {
@@ -64,9 +64,9 @@ export const createJobLookup = (parts: EffectsDeps): Finding => {
 
   const ask = async (errand: Task, work: Work, only?: "marked"): Promise<FindOutcome> => {
     const sentElsewhere = isSentElsewhere(errand.seq, errand.n);
-    const found = await parts.providers.find({ ...work, sentElsewhere }, errand.signal, only);
+    const found = await deps.providers.find({ ...work, sentElsewhere }, errand.signal, only);
     if (found.kind !== "found") return found;
-    const owner = await parts.reads.jobOwner(work.attempt.route.provider, found.job.jobId);
+    const owner = await deps.reads.jobOwner(work.attempt.route.provider, found.job.jobId);
     if (!owner || (owner.seq === errand.seq && owner.n === errand.n)) return found;
     // Another attempt of the same generation has it here, too: it is no job that nobody knows of.
     if (owner.seq === errand.seq && mayHaveTwin(errand.seq)) return { kind: "absent" };
@@ -88,10 +88,10 @@ export const createJobLookup = (parts: EffectsDeps): Finding => {
 
   const once: Finding["once"] = async (errand, work, only) => {
     const { attempt } = work;
-    const { recovery } = parts.providers.traits(attempt.route.provider);
+    const { recovery } = deps.providers.traits(attempt.route.provider);
     // A key may be forgotten sooner than a clock that is off would have it: sent again after that, it would be another job.
     const doubtMs = recovery === "key" && isSentElsewhere(errand.seq, errand.n) ? NODES_APART_MS : 0;
-    const sentAtMs = sinceMs(errand.seq, errand.n, attempt.sentAtMs ?? parts.clock.nowMs()) - doubtMs;
+    const sentAtMs = sinceMs(errand.seq, errand.n, attempt.sentAtMs ?? deps.clock.nowMs()) - doubtMs;
     let seen: FindOutcome = { kind: "absent" };
     for (const ref of await refsOf(errand.seq, attempt.ref, recovery)) {
       const found = await ask(errand, { ...work, attempt: { ...attempt, ref, sentAtMs } }, only);
@@ -102,14 +102,14 @@ export const createJobLookup = (parts: EffectsDeps): Finding => {
   };
 
   const lookUp: Finding["lookUp"] = async (errand, work) => {
-    const traits = parts.providers.traits(work.attempt.route.provider);
-    const sentAtMs = sinceMs(errand.seq, errand.n, work.attempt.sentAtMs ?? parts.clock.nowMs());
+    const traits = deps.providers.traits(work.attempt.route.provider);
+    const sentAtMs = sinceMs(errand.seq, errand.n, work.attempt.sentAtMs ?? deps.clock.nowMs());
     // The wall clock may have jumped between two processes, and is another at another node: what this one did not live through does not
     // count as time gone by. And a request leaves after the journal says so, later still where the process stood still between, and its
     // provider may have taken it up to the moment in which its answer was given up.
     const lostMs = lostAtMs.get(errand.seq)?.get(errand.n) ?? sentAtMs;
     const settlesFromMs = Math.max(sentAtMs, lostMs, livedSinceMs(errand.seq, errand.n));
-    const boundMs = (parts.confirmMs?.(work.attempt.route.routeId, false) ?? Number.POSITIVE_INFINITY) / parts.pace;
+    const boundMs = (deps.confirmMs?.(work.attempt.route.routeId, false) ?? Number.POSITIVE_INFINITY) / deps.pace;
     let heardAtMs = settlesFromMs;
     let absences = 0;
     // Asking by way of a key is submitting: of what this store never sent it would be the first time.
@@ -117,17 +117,17 @@ export const createJobLookup = (parts: EffectsDeps): Finding => {
     const isUnsent = restored !== null && mayHaveTwin(errand.seq) && ownSentAtMs > restored.takenAtMs;
     const cannotAsk = traits.recovery === "none" || (traits.recovery === "key" && isUnsent);
     for (let turn = 0; !cannotAsk; turn += 1) {
-      await errand.pause(spreadMs(parts, FIND_FIRST_MS, FIND_LONGEST_MS, turn, 10));
-      const askedAtMs = parts.clock.nowMs();
+      await errand.pause(spreadMs(deps, FIND_FIRST_MS, FIND_LONGEST_MS, turn, 10));
+      const askedAtMs = deps.clock.nowMs();
       const seen = await once(errand, work);
-      const atMs = parts.clock.nowMs();
+      const atMs = deps.clock.nowMs();
       if (errand.signal.aborted) return null;
       if (seen.kind === "found") return { kind: "found", job: seen.job };
       // A list is asked for by time: with a clock that is off, "not in it" says nothing.
-      const isClockRight = Math.abs(parts.clock.aheadMs?.() ?? 0) < CLOCK_SLACK_MS;
+      const isClockRight = Math.abs(deps.clock.aheadMs?.() ?? 0) < CLOCK_SLACK_MS;
       // Absence proves something only when the list has had time to show the job, and says it twice then. It had until it was asked: a process
       // that stood still reads an old answer late.
-      const hasSettled = askedAtMs - settlesFromMs >= traits.findSettleMs / parts.pace;
+      const hasSettled = askedAtMs - settlesFromMs >= traits.findSettleMs / deps.pace;
       absences = seen.kind === "absent" && isClockRight && hasSettled ? absences + 1 : 0;
       if (absences >= 2) return { kind: "absent" };
       // One that does not answer a question either is waited for so long and no longer.
@@ -140,11 +140,11 @@ export const createJobLookup = (parts: EffectsDeps): Finding => {
 
   return {
     ...{ once, lookUp, mayHaveTwin },
-    takenUp: (seq) => takenUp.set(seq, { sinceMs: parts.clock.nowMs(), sentHere: new Set() }),
+    takenUp: (seq) => takenUp.set(seq, { sinceMs: deps.clock.nowMs(), sentHere: new Set() }),
     sent: (seq, n) => void takenUp.get(seq)?.sentHere.add(n),
     answerLost: (seq, n) => {
       const lost = lostAtMs.get(seq) ?? new Map<number, number>();
-      lostAtMs.set(seq, lost.set(n, parts.clock.nowMs()));
+      lostAtMs.set(seq, lost.set(n, deps.clock.nowMs()));
     },
     ended: (seq) => void lostAtMs.delete(seq),
   };

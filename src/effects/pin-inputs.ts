@@ -30,8 +30,8 @@ export type Pinning = {
   give(errand: Task, work: Work): Promise<Given | undefined | null>;
 };
 
-export const createPinInputs = (parts: EffectsDeps, errands: TaskRunner): Pinning => {
-  const { clock, media, reads, giving, providers } = parts;
+export const createPinInputs = (deps: EffectsDeps, errands: TaskRunner): Pinning => {
+  const { clock, media, reads, giving, providers } = deps;
 
   /** Fetches one link, however long our own storage refuses; null when it was called off. */
   const fetchOne = async (errand: Task, wanted: Parameters<typeof media.pin>[0]) => {
@@ -40,11 +40,11 @@ export const createPinInputs = (parts: EffectsDeps, errands: TaskRunner): Pinnin
       const outcome: PinOutcome = await media.pin(wanted, errand.signal);
       if (errand.signal.aborted || outcome.kind === "called-off") return null;
       if (outcome.kind === "storage-refused")
-        await errand.pause(spreadMs(parts, STORAGE_PAUSE_MS, LONGEST_STORAGE_PAUSE_MS, refusals++));
+        await errand.pause(spreadMs(deps, STORAGE_PAUSE_MS, LONGEST_STORAGE_PAUSE_MS, refusals++));
       else if (outcome.kind === "pinned" || !outcome.mayPass || turn >= TRIES) return outcome;
       else {
         turn += 1;
-        await errand.pause(AGAIN_MS / parts.pace);
+        await errand.pause(AGAIN_MS / deps.pace);
       }
     }
   };
@@ -66,10 +66,10 @@ export const createPinInputs = (parts: EffectsDeps, errands: TaskRunner): Pinnin
       if (outcome === null) return;
       const atMs = clock.nowMs();
       if (outcome.kind === "refused")
-        return parts.report(seq, { type: "pinRefused", why: `${pin.field}: ${outcome.why}.`, atMs });
+        return deps.report(seq, { type: "pinRefused", why: `${pin.field}: ${outcome.why}.`, atMs });
       copies.push(outcome.copy);
     }
-    parts.report(seq, { type: "pinned", copies, atMs: clock.nowMs() });
+    deps.report(seq, { type: "pinned", copies, atMs: clock.nowMs() });
   };
 
   /** Makes sure that every copy is there: one that is not, in a restored backup for example, is fetched anew and must be the same file. */
@@ -80,7 +80,7 @@ export const createPinInputs = (parts: EffectsDeps, errands: TaskRunner): Pinnin
       if (outcome === null) return false;
       if (outcome.kind === "pinned") continue;
       const why = `${pin.field}: ${outcome.kind === "refused" ? outcome.why : "it cannot be had"}.`;
-      parts.report(errand.seq, { type: "pinLost", n: errand.n, why, atMs: clock.nowMs() });
+      deps.report(errand.seq, { type: "pinLost", n: errand.n, why, atMs: clock.nowMs() });
       return false;
     }
     return true;
@@ -98,13 +98,13 @@ export const createPinInputs = (parts: EffectsDeps, errands: TaskRunner): Pinnin
         errand.signal,
       );
       if ("url" in done || turn >= UPLOAD_TRIES || errand.signal.aborted) return done;
-      parts.log("provider unclear", { ...namesOf(work.attempt), route_id: routeId, provider, detail: done.failure.detail });
-      await errand.pause(AGAIN_MS / parts.pace);
+      deps.log("provider unclear", { ...namesOf(work.attempt), route_id: routeId, provider, detail: done.failure.detail });
+      await errand.pause(AGAIN_MS / deps.pace);
     }
   };
 
   const unsendable = (errand: Task, failure: Failure): null => {
-    parts.report(errand.seq, { type: "unsendable", n: errand.n, failure, atMs: clock.nowMs() });
+    deps.report(errand.seq, { type: "unsendable", n: errand.n, failure, atMs: clock.nowMs() });
     return null;
   };
 
@@ -112,7 +112,7 @@ export const createPinInputs = (parts: EffectsDeps, errands: TaskRunner): Pinnin
   const signed = async ({ attempt: { seq, ref, route } }: Work) => {
     const planned = (await reads.planOf(seq))?.plan.find(({ routeId }) => routeId === route.routeId);
     const base = giving.linkBase(route.provider);
-    return ({ n }: PinnedCopy) => parts.signInput(base, ref, n, clock.nowMs() + (planned?.timeoutMs ?? 0));
+    return ({ n }: PinnedCopy) => deps.signInput(base, ref, n, clock.nowMs() + (planned?.timeoutMs ?? 0));
   };
   /** What stands in the request in the place of a copy; null when it was told why there is nothing. */
   const placed = async (errand: Task, work: Work, copies: readonly PinnedCopy[], as: GivenAs) => {
@@ -126,7 +126,7 @@ export const createPinInputs = (parts: EffectsDeps, errands: TaskRunner): Pinnin
       if (errand.signal.aborted) return null;
       if ("failure" in done) {
         const verdict = verdictOf(done.failure.class);
-        if (verdict) parts.judge(routeId, verdict, done.failure, done.isOfAccount);
+        if (verdict) deps.judge(routeId, verdict, done.failure, done.isOfAccount);
         return unsendable(errand, done.failure);
       }
       urls.set(copy.n, done.url);

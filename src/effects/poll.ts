@@ -15,11 +15,11 @@ const GONE_MS = 60_000;
 type Polled = { turn: number; gone: number; goneSinceMs: number };
 const newlyPolled = (): Polled => ({ turn: 0, gone: 0, goneSinceMs: 0 });
 
-export const createPoll = (parts: EffectsDeps, errands: TaskRunner, finding: Finding) => {
+export const createPoll = (deps: EffectsDeps, errands: TaskRunner, finding: Finding) => {
   /** The pause before the next poll of a job. `slower` stretches those of a watch. */
   const pauseBefore = (work: Work, polled: Polled, slower: number): number => {
-    const [firstMs, longestMs] = parts.providers.traits(work.attempt.route.provider).pollEveryMs;
-    const pauseMs = spreadMs(parts, firstMs * slower, longestMs * slower, polled.turn, 10);
+    const [firstMs, longestMs] = deps.providers.traits(work.attempt.route.provider).pollEveryMs;
+    const pauseMs = spreadMs(deps, firstMs * slower, longestMs * slower, polled.turn, 10);
     polled.turn += 1;
     return pauseMs;
   };
@@ -27,7 +27,7 @@ export const createPoll = (parts: EffectsDeps, errands: TaskRunner, finding: Fin
   /** What is in the answer is kept; null while the disk is full: it can be asked for again. */
   const keepInline = async ({ attempt }: Work, results: readonly ResultFile[]): Promise<ResultFile[] | null> => {
     try {
-      return await parts.media.keepInline(attempt.ref, results);
+      return await deps.media.keepInline(attempt.ref, results);
     } catch (fault) {
       if (fault instanceof StorageRefused) return null;
       throw fault;
@@ -42,11 +42,11 @@ export const createPoll = (parts: EffectsDeps, errands: TaskRunner, finding: Fin
     const { seq, n } = errand;
     const { routeId, provider } = work.attempt.route;
     const blame = (verdict: RouteVerdict | null, why: Failure, isOfAccount = false) => {
-      if (verdict && slower === 1) parts.judge(routeId, verdict, why, isOfAccount);
+      if (verdict && slower === 1) deps.judge(routeId, verdict, why, isOfAccount);
     };
-    const askedAtMs = parts.clock.nowMs();
-    const seen: PollOutcome = await parts.providers.poll(work, errand.signal);
-    const atMs = parts.clock.nowMs();
+    const askedAtMs = deps.clock.nowMs();
+    const seen: PollOutcome = await deps.providers.poll(work, errand.signal);
+    const atMs = deps.clock.nowMs();
     if (errand.signal.aborted || isOver(work, atMs)) return null;
     if (seen.kind !== "gone") polled.gone = 0;
     let laterMs = 0;
@@ -54,35 +54,35 @@ export const createPoll = (parts: EffectsDeps, errands: TaskRunner, finding: Fin
       case "announced": {
         const results = await keepInline(work, seen.results);
         if (results === null) {
-          laterMs = STORAGE_PAUSE_MS / parts.pace;
+          laterMs = STORAGE_PAUSE_MS / deps.pace;
           break;
         }
-        parts.report(seq, { type: "announced", n, results, atMs });
+        deps.report(seq, { type: "announced", n, results, atMs });
         return null;
       }
       case "failed": {
         // Done, but without a file that could be read: its result is confirmed before it counts as a failure.
         if (seen.failure.class === "result_unreadable") {
-          parts.report(seq, { type: "announced", n, results: [], atMs });
+          deps.report(seq, { type: "announced", n, results: [], atMs });
           return null;
         }
         blame(verdictOf(seen.failure.class), seen.failure);
-        parts.report(seq, { type: "jobFailed", n, failure: seen.failure, atMs });
+        deps.report(seq, { type: "jobFailed", n, failure: seen.failure, atMs });
         return null;
       }
       case "gone":
         polled.gone += 1;
         if (polled.gone === 1) polled.goneSinceMs = atMs;
         // When it was asked, not when the answer was read: a process that stood still in between reads an old answer late.
-        if (polled.gone >= GONE_TIMES && askedAtMs - polled.goneSinceMs >= GONE_MS / parts.pace) {
+        if (polled.gone >= GONE_TIMES && askedAtMs - polled.goneSinceMs >= GONE_MS / deps.pace) {
           const failure: Failure = { class: "gone", detail: "the provider no longer knows the job" };
           blame("failed", failure);
-          parts.report(seq, { type: "jobFailed", n, failure, atMs });
+          deps.report(seq, { type: "jobFailed", n, failure, atMs });
           return null;
         }
         break;
       case "unclear":
-        parts.log("provider unclear", { ...namesOf(work.attempt), provider, detail: seen.detail });
+        deps.log("provider unclear", { ...namesOf(work.attempt), provider, detail: seen.detail });
         if (seen.fault) blame("faulty", { class: seen.fault, detail: seen.detail }, seen.isOfAccount);
         laterMs = seen.retryAfterMs ?? 0;
         break;
@@ -108,20 +108,20 @@ export const createPoll = (parts: EffectsDeps, errands: TaskRunner, finding: Fin
   /** Looks for a job whose acceptance was never answered, until it is found, proved absent, or past finding. */
   const confirm = async (errand: Task): Promise<void> => {
     const { seq, n } = errand;
-    const work = await readWork(parts, seq, n);
-    const traits = parts.providers.traits(work.attempt.route.provider);
+    const work = await readWork(deps, seq, n);
+    const traits = deps.providers.traits(work.attempt.route.provider);
     const seen = await finding.lookUp(errand, work);
     if (seen === null) return;
-    const atMs = parts.clock.nowMs();
-    if (seen.kind === "found") return parts.report(seq, { type: "accepted", n, job: seen.job, atMs });
-    if (seen.kind === "absent") return parts.report(seq, { type: "provedAbsent", n, atMs });
+    const atMs = deps.clock.nowMs();
+    if (seen.kind === "found") return deps.report(seq, { type: "accepted", n, job: seen.job, atMs });
+    if (seen.kind === "absent") return deps.report(seq, { type: "provedAbsent", n, atMs });
     // Nobody can be asked; but who made a job of it may still tell. Where nobody tells either, the wait is what is left: it is the operator's.
     const isToldOnly = traits.toldWithinMs !== undefined;
-    const boundMs = parts.confirmMs?.(work.attempt.route.routeId, isToldOnly);
+    const boundMs = deps.confirmMs?.(work.attempt.route.routeId, isToldOnly);
     const toldMs = Math.min(traits.toldWithinMs ?? boundMs ?? 0, boundMs ?? Number.POSITIVE_INFINITY);
-    const toldUntilMs = (work.attempt.sentAtMs ?? atMs) + toldMs / parts.pace;
-    while (traits.recovery === "none" && parts.clock.nowMs() < toldUntilMs) await errand.pause(toldUntilMs - parts.clock.nowMs());
-    parts.report(seq, { type: "meansExhausted", n, atMs: parts.clock.nowMs() });
+    const toldUntilMs = (work.attempt.sentAtMs ?? atMs) + toldMs / deps.pace;
+    while (traits.recovery === "none" && deps.clock.nowMs() < toldUntilMs) await errand.pause(toldUntilMs - deps.clock.nowMs());
+    deps.report(seq, { type: "meansExhausted", n, atMs: deps.clock.nowMs() });
   };
 
   /**
@@ -131,33 +131,33 @@ export const createPoll = (parts: EffectsDeps, errands: TaskRunner, finding: Fin
   const watch = async (errand: Task): Promise<void> => {
     const { seq, n } = errand;
     for (let turn = 0; ; turn += 1) {
-      const work = await readWork(parts, seq, n);
+      const work = await readWork(deps, seq, n);
       if (work.attempt.watchUntilMs === null) return;
-      if (isOver(work, parts.clock.nowMs())) break;
+      if (isOver(work, deps.clock.nowMs())) break;
       if (work.attempt.job) {
         await pollUntilKnown(errand, toPollable(work.attempt), 3);
-        if (errand.signal.aborted || !isOver(work, parts.clock.nowMs())) return;
+        if (errand.signal.aborted || !isOver(work, deps.clock.nowMs())) return;
         break;
       }
-      await errand.pause(spreadMs(parts, FIND_FIRST_MS * 3, FIND_LONGEST_MS * 3, turn, 10));
+      await errand.pause(spreadMs(deps, FIND_FIRST_MS * 3, FIND_LONGEST_MS * 3, turn, 10));
       // Asking by way of a key is submitting again: it may buy the job that nobody wants any more.
-      const { recovery } = parts.providers.traits(work.attempt.route.provider);
+      const { recovery } = deps.providers.traits(work.attempt.route.provider);
       if (recovery === "none" || recovery === "key") continue;
       // After the end the caller may send the same input again: a job with it is as like as not that one's, and is not to be stopped.
-      const hasEnded = ((await parts.reads.generationBySeq(seq))?.completedAtMs ?? null) !== null;
+      const hasEnded = ((await deps.reads.generationBySeq(seq))?.completedAtMs ?? null) !== null;
       // On such a list nothing carries our mark.
       if (hasEnded && recovery === "list_match") continue;
       const seen = await finding.once(errand, work, hasEnded ? "marked" : undefined);
       // The job goes to disk by way of the report and is read back from there.
       if (seen.kind === "found" && !errand.signal.aborted)
-        parts.report(seq, { type: "accepted", n, job: seen.job, atMs: parts.clock.nowMs() });
+        deps.report(seq, { type: "accepted", n, job: seen.job, atMs: deps.clock.nowMs() });
     }
-    parts.report(seq, { type: "meansExhausted", n, atMs: parts.clock.nowMs() });
+    deps.report(seq, { type: "meansExhausted", n, atMs: deps.clock.nowMs() });
   };
 
   /** Thousands wait for their next poll: what they ask about is read anew each time, not held. */
   const poll: Turn<Polled> = async (errand, polled) => {
-    const work = toPollable(await readAttempt(parts, errand.seq, errand.n));
+    const work = toPollable(await readAttempt(deps, errand.seq, errand.n));
     return polled.turn === 0 ? pauseBefore(work, polled, 1) : pollOnce(errand, work, polled, 1);
   };
   return {
@@ -169,27 +169,27 @@ export const createPoll = (parts: EffectsDeps, errands: TaskRunner, finding: Fin
       // While the answer to the submission may still come, it is that which says what the job is.
       if (!errands.isRunning(seq, n, ["confirm", "watch"])) return;
       errands.run(seq, n, "told", async (errand) => {
-        const attempt = await parts.reads.attempt(seq, n);
+        const attempt = await deps.reads.attempt(seq, n);
         if (attempt?.state !== "sending") return;
-        const work = await readWork(parts, seq, n);
-        const job = parts.providers.told(work, body);
+        const work = await readWork(deps, seq, n);
+        const job = deps.providers.told(work, body);
         if (job === undefined) return;
-        const seen = await parts.providers.poll(toPollable({ ...attempt, job }), errand.signal);
+        const seen = await deps.providers.poll(toPollable({ ...attempt, job }), errand.signal);
         if (errand.signal.aborted || seen.kind === "gone" || seen.kind === "unclear") return;
-        const owner = await parts.reads.jobOwner(attempt.route.provider, job.jobId);
-        if (!owner) parts.report(seq, { type: "accepted", n, job, atMs: parts.clock.nowMs() });
+        const owner = await deps.reads.jobOwner(attempt.route.provider, job.jobId);
+        if (!owner) deps.report(seq, { type: "accepted", n, job, atMs: deps.clock.nowMs() });
       });
     },
     /** A route whose jobs do not end within its time is failing, however politely it answers. */
     blame: (seq: number, n: number) =>
       errands.run(seq, n, "blame", async () => {
-        const { route } = await readAttempt(parts, seq, n);
-        parts.judge(route.routeId, "failed");
+        const { route } = await readAttempt(deps, seq, n);
+        deps.judge(route.routeId, "failed");
       }),
     cancel: (seq: number, n: number) =>
       errands.run(seq, n, "cancel", async (errand) => {
-        const attempt = await readAttempt(parts, seq, n);
-        if (attempt.job) await parts.providers.cancel(toPollable(attempt), errand.signal);
+        const attempt = await readAttempt(deps, seq, n);
+        if (attempt.job) await deps.providers.cancel(toPollable(attempt), errand.signal);
       }),
   };
 };

@@ -22,7 +22,7 @@ type Announced = Extract<Outcome, { type: "announced" }>;
 
 /** The two halves of a submission; the slot is held from the first to the end of the second. */
 export const createSubmitAttempt = (
-  parts: EffectsDeps,
+  deps: EffectsDeps,
   errands: TaskRunner,
   { finding, twins, pinning }: { finding: Finding; twins: DuplicateGuard; pinning: Pinning },
 ) => {
@@ -34,43 +34,43 @@ export const createSubmitAttempt = (
 
   const takeSlot = async (errand: Task): Promise<void> => {
     const { seq, n, signal } = errand;
-    const work = await readWork(parts, seq, n);
+    const work = await readWork(deps, seq, n);
     // Before a connection is taken and before its time begins: it may take long, and others are not to wait for it.
     await twins.judge(errand, work);
     if (signal.aborted) return;
     const given = await pinning.give(errand, work);
     if (given === null || signal.aborted) return;
-    const release = await parts.providers.slot(work.attempt.route.provider, signal);
+    const release = await deps.providers.slot(work.attempt.route.provider, signal);
     if (signal.aborted) {
       release();
       return;
     }
     let request: string;
     try {
-      request = parts.providers.compose({ ...work, ...(given ? { given: given.links() } : {}) });
+      request = deps.providers.compose({ ...work, ...(given ? { given: given.links() } : {}) });
     } catch (fault) {
       release();
       throw fault;
     }
     slots.set(`${seq}:${n}`, release);
-    parts.report(seq, { type: "slotTaken", n, request, ...(given ? { givenAs: given.as } : {}), atMs: parts.clock.nowMs() });
+    deps.report(seq, { type: "slotTaken", n, request, ...(given ? { givenAs: given.as } : {}), atMs: deps.clock.nowMs() });
   };
 
   /** A job belongs to one attempt; a provider that says otherwise has not said which job is ours. */
   const isOwnedElsewhere = async (seq: number, n: number, work: Work, jobId: string): Promise<boolean> => {
-    const owner = await parts.reads.jobOwner(work.attempt.route.provider, jobId);
+    const owner = await deps.reads.jobOwner(work.attempt.route.provider, jobId);
     return owner !== undefined && !(owner.seq === seq && owner.n === n);
   };
 
   /** An answer is in hand from here on, until its step is in the store. */
   const hold = (seq: number, { attempt }: Work, outcome: Outcome) =>
-    parts.inHand?.arrived(seq, { ref: attempt.ref, provider: attempt.route.provider, outcome });
+    deps.inHand?.arrived(seq, { ref: attempt.ref, provider: attempt.route.provider, outcome });
 
   /** @returns whether this node's disk has what is in an answer, and the answer, so that the next start goes on with both. */
   const holdHere = async (seq: number, work: Work, announced: Announced): Promise<boolean> => {
-    if (!parts.inHand) return false;
+    if (!deps.inHand) return false;
     try {
-      const results = await parts.media.keepHere?.(work.attempt.ref, announced.results);
+      const results = await deps.media.keepHere?.(work.attempt.ref, announced.results);
       if (results) hold(seq, work, { ...announced, results });
       return results !== undefined;
     } catch (fault) {
@@ -92,12 +92,12 @@ export const createSubmitAttempt = (
       // The upload takes real time, whatever the service's clock says.
       const late = setTimeout(() => void here().catch(() => undefined), KEPT_HERE_AFTER_MS);
       try {
-        const results = await parts.media.keepInline(work.attempt.ref, announced.results);
+        const results = await deps.media.keepInline(work.attempt.ref, announced.results);
         return { answer: { ...announced, results }, isHeld };
       } catch (fault) {
         if (!(fault instanceof StorageRefused)) throw fault;
         await here();
-        await errand.pause(STORAGE_PAUSE_MS / parts.pace);
+        await errand.pause(STORAGE_PAUSE_MS / deps.pace);
       } finally {
         clearTimeout(late);
       }
@@ -106,7 +106,7 @@ export const createSubmitAttempt = (
 
   /** What an answer says, as the machine is told; it is in hand, and what is in it is where every node finds it. */
   const eventOf = async (errand: Task, work: Work, outcome: Answered): Promise<Outcome> => {
-    const told = { n: errand.n, atMs: parts.clock.nowMs() };
+    const told = { n: errand.n, atMs: deps.clock.nowMs() };
     if (outcome.kind === "announced") {
       const { job, results } = outcome;
       const { answer, isHeld } = await kept(errand, work, { type: "announced", ...told, job, results: [...results] });
@@ -128,7 +128,7 @@ export const createSubmitAttempt = (
         return await read();
       } catch (fault) {
         if (!(fault instanceof DatabaseUnavailable)) throw fault;
-        await errand.pause(AWAY_PAUSE_MS / parts.pace);
+        await errand.pause(AWAY_PAUSE_MS / deps.pace);
       }
   };
 
@@ -136,40 +136,40 @@ export const createSubmitAttempt = (
     const { seq, n, signal } = errand;
     const lose = (detail: string) => {
       finding.answerLost(seq, n);
-      parts.report(seq, { type: "answerLost", n, detail, atMs: parts.clock.nowMs() });
+      deps.report(seq, { type: "answerLost", n, detail, atMs: deps.clock.nowMs() });
     };
     try {
-      const work = await whenReached(errand, () => readWork(parts, seq, n));
+      const work = await whenReached(errand, () => readWork(deps, seq, n));
       const { routeId } = work.attempt.route;
       const atOnce = twins.verdictOf(seq, n);
       if (atOnce.kind !== "first") {
-        if (atOnce.kind === "found") parts.report(seq, { type: "accepted", n, job: atOnce.job, atMs: parts.clock.nowMs() });
+        if (atOnce.kind === "found") deps.report(seq, { type: "accepted", n, job: atOnce.job, atMs: deps.clock.nowMs() });
         else lose("it may have been sent after the backup was taken");
         return;
       }
       // The last look before the socket: whoever stood still since the journal said `sending` may have been taken for dead.
-      await parts.sure?.();
+      await deps.sure?.();
       if (signal.aborted) return;
-      const outcome = await parts.providers.submit(work, signal);
+      const outcome = await deps.providers.submit(work, signal);
       // Broken off by us: it says nothing about the route, and a restart finds the attempt `sending`.
       if (signal.aborted) return;
       if (outcome.kind === "ambiguous") {
-        parts.judge(routeId, "unclear");
+        deps.judge(routeId, "unclear");
         lose(outcome.detail);
         return;
       }
       if (outcome.kind === "rejected") {
         const verdict = verdictOf(outcome.failure.class);
-        if (verdict) parts.judge(routeId, verdict, outcome.failure, outcome.isOfAccount);
+        if (verdict) deps.judge(routeId, verdict, outcome.failure, outcome.isOfAccount);
       }
       const answer = await eventOf(errand, work, outcome);
       const jobId = answer.type === "rejected" ? undefined : answer.job?.jobId;
       if (jobId !== undefined && (await whenReached(errand, () => isOwnedElsewhere(seq, n, work, jobId)))) {
-        parts.inHand?.drop(seq, n);
+        deps.inHand?.drop(seq, n);
         lose("the provider named a job of another attempt");
         return;
       }
-      parts.report(seq, answer);
+      deps.report(seq, answer);
     } catch (fault) {
       // Broken off by us while it waited: a restart finds the attempt `sending`.
       if (signal.aborted) return;

@@ -25,9 +25,9 @@ export interface Spool {
   keep(ref: string, n: number, pieces: readonly Uint8Array[], mime: string): Promise<string>;
   /** As `keep`, on this node's own disk while the bucket takes nothing; absent where `keep` does so. No other node finds it there. */
   keepHere?: Spool["keep"];
-  /** Brings what `keepHere` has kept to where every node finds it. @returns its address then; any other address as it is. @throws StorageAway */
+  /** Brings what `keepHere` has kept to where every node finds it. @returns its address then; any other address as it is. @throws StorageUnavailable */
   share?: (url: string, mime: string) => Promise<string>;
-  /** What an address of `keep` leads to; undefined for any other address, and for a file that is gone. @throws StorageAway */
+  /** What an address of `keep` leads to; undefined for any other address, and for a file that is gone. @throws StorageUnavailable */
   open(url: string): Promise<Blob | undefined>;
   /** Deletes what was kept so long ago and belongs to generations that have ended. @returns how many */
   sweep(olderThanMs: number, hasEnded: (generationId: string) => Promise<boolean>): Promise<number>;

@@ -9,7 +9,7 @@ export type Copy = { n: number; sha256: string; mime: string };
 
 export interface Copies extends Pick<Files, "receive" | "objectOf"> {
   receive(generationId: string, n: number): Promise<Incoming>;
-  /** Whether it is there. @throws StorageAway where that cannot be asked now */
+  /** Whether it is there. @throws StorageUnavailable where that cannot be asked now */
   has(generationId: string, copy: Copy): Promise<boolean>;
   /** A blob that streams from disk, brought there where it is not; undefined when it is gone. @throws StorageRefused */
   open(generationId: string, copy: Copy): Promise<Blob | undefined>;

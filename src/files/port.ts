@@ -9,7 +9,7 @@ export interface Incoming {
   /**
    * Makes the bytes written so far durable and visible.
    * @param file what they are, as it will be written down
-   * @throws StorageAway where the same call may be made again later, StorageRefused where it cannot
+   * @throws StorageUnavailable where the same call may be made again later, StorageRefused where it cannot
    */
   keep(file: StoredFile): Promise<void>;
   /** Path on local disk of the bytes so far, for measuring. */

@@ -9,7 +9,7 @@ const TOLD = ["content-type", "content-length", "content-range", "accept-ranges"
 
 /**
  * @param location a link that opens the file for a short time
- * @throws StorageAway where the bucket cannot be asked, FileMissing where it has no such file
+ * @throws StorageUnavailable where the bucket cannot be asked, FileMissing where it has no such file
  */
 export const serveThrough = async (location: string, sha256: string, request: Request): Promise<Response> => {
   const etag = `"${sha256}"`;

@@ -65,8 +65,8 @@ const isFetching = ({ snapshot }: OpenGeneration): boolean =>
 /** Its request may be out: it is told so at once, which asks nothing of the outside, and a stop leaves none of these behind. */
 const isSending = ({ snapshot }: OpenGeneration): boolean => snapshot?.includes('{"submitting":"sending"}') ?? false;
 
-export const createCrashLoopGuard = (parts: CrashLoopGuardDeps): CrashLoop => {
-  const { clock } = parts;
+export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
+  const { clock } = deps;
   /** Deaths before this start, and who was noted in them. */
   let deaths = 0;
   const suspects = new Map<number, number>();
@@ -78,7 +78,7 @@ export const createCrashLoopGuard = (parts: CrashLoopGuardDeps): CrashLoop => {
 
   const note = async (mark: Mark): Promise<void> => {
     try {
-      await parts.commit([{ deed: "note-recovery", text: JSON.stringify(mark) }]);
+      await deps.commit([{ deed: "note-recovery", text: JSON.stringify(mark) }]);
       isMarked = mark.deaths > 0;
     } catch (fault) {
       // A full disk holds up no recovery: this one is not counted.
@@ -97,13 +97,13 @@ export const createCrashLoopGuard = (parts: CrashLoopGuardDeps): CrashLoop => {
   /** Parks what recoveries died of again and again. */
   const parkCauses = async (): Promise<void> => {
     for (const [seq, times] of suspects) {
-      if (times < (parts.parkAfter ?? PARK_AFTER)) continue;
+      if (times < (deps.parkAfter ?? PARK_AFTER)) continue;
       suspects.delete(seq);
-      const [cause] = await parts.unfinished(seq - 1, 1);
+      const [cause] = await deps.unfinished(seq - 1, 1);
       if (cause?.seq !== seq || cause.snapshot === null) continue;
-      const step = parts.parkingOf(cause, `${deaths} starts in a row ended while it was taken up`, clock.nowMs());
+      const step = deps.parkingOf(cause, `${deaths} starts in a row ended while it was taken up`, clock.nowMs());
       // A full disk holds up no start: it is parked by a later one.
-      await parts.commit([step]).catch((fault: unknown) => {
+      await deps.commit([step]).catch((fault: unknown) => {
         if (!(fault instanceof StoreFull)) throw fault;
       });
     }
@@ -111,7 +111,7 @@ export const createCrashLoopGuard = (parts: CrashLoopGuardDeps): CrashLoop => {
 
   /** A result that is read again shows within a moment whether it is harmless. */
   const settle = async ({ seq, version }: OpenGeneration, endMs: number): Promise<void> => {
-    while (!isStopped && clock.nowMs() < endMs && (await parts.snapshotOf(seq))?.version === version) await pause(LOOK_MS);
+    while (!isStopped && clock.nowMs() < endMs && (await deps.snapshotOf(seq))?.version === version) await pause(LOOK_MS);
   };
 
   /** Takes one generation up and watches it for a moment; a doubted one after a moment without it, which clears it of deaths from outside. */
@@ -131,8 +131,8 @@ export const createCrashLoopGuard = (parts: CrashLoopGuardDeps): CrashLoop => {
 
   return {
     begin: async () => {
-      const [first] = await parts.unfinished(0, 1);
-      const text = await parts.noted();
+      const [first] = await deps.unfinished(0, 1);
+      const text = await deps.noted();
       const found = text === null ? CLEAR : (JSON.parse(text) as Mark);
       isMarked = found.deaths > 0;
       if (first === undefined) return clear();
@@ -164,7 +164,7 @@ export const createCrashLoopGuard = (parts: CrashLoopGuardDeps): CrashLoop => {
         await takeUp(one, endMs).catch((fault: unknown) => {
           // A commit in doubt ends the process; anything else concerns this one generation.
           if (fault instanceof StoreUnknown) throw fault;
-          if (!isStopped) parts.failed(one.generation, fault);
+          if (!isStopped) deps.failed(one.generation, fault);
         });
       }
       if (!isStopped) await clear();

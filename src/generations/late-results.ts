@@ -39,16 +39,16 @@ const changeOf = (event: GenerationEvent): AttemptChange | null => {
  * at another node, or here when this one takes it up again.
  */
 export const createLateResults =
-  (parts: LateResultsDeps) =>
+  (deps: LateResultsDeps) =>
   async (seq: number, event: GenerationEvent): Promise<boolean> => {
     const change = changeOf(event);
     if (!change) return true;
-    const outcome = await parts.post({ deed: "mark-attempt", seq, atMs: event.atMs, change });
+    const outcome = await deps.post({ deed: "mark-attempt", seq, atMs: event.atMs, change });
     if (outcome.kind !== "done") return false;
-    if (event.type === "accepted") parts.abandon(seq, event.n);
+    if (event.type === "accepted") deps.abandon(seq, event.n);
     if (change.state !== "late") return true;
-    const record = await parts.recordOf(seq);
-    parts.log("attempt late", { generation_id: record?.id ?? "", request_id: record?.requestId ?? "", attempt: change.n });
+    const record = await deps.recordOf(seq);
+    deps.log("attempt late", { generation_id: record?.id ?? "", request_id: record?.requestId ?? "", attempt: change.n });
     return true;
   };
 

@@ -43,21 +43,21 @@ const MAY_PAUSE: ReadonlySet<Mutation["deed"]> = new Set(["pay-purchase", "note-
 const CHANGES_PEOPLE: ReadonlySet<Mutation["deed"]> = new Set(["accept-invitation", "end-sessions", "set-person"]);
 
 /** The hook is the only way the supervisor learns of a new generation. */
-export const createPostCommit = (parts: PostCommitDeps): ((deed: Mutation, outcome: MutationResult) => void) => {
-  const { records, attempts, routes, health, facts, watch } = parts;
+export const createPostCommit = (deps: PostCommitDeps): ((deed: Mutation, outcome: MutationResult) => void) => {
+  const { records, attempts, routes, health, facts, watch } = deps;
   const follow = (deed: Mutation, outcome: MutationResult) => {
     if (deed.deed === "admit" && outcome.kind === "admitted") {
       records.keep(outcome.record);
       attempts.admitted(deed);
       const { seq, id, accountSeq, plan, waitEndsAtMs, pins = [] } = deed;
-      parts.supervisor().admitted({ seq, id, accountSeq, plan, waitEndsAtMs, awaitsPins: pins.length > 0 });
+      deps.supervisor().admitted({ seq, id, accountSeq, plan, waitEndsAtMs, awaitsPins: pins.length > 0 });
     } else if (deed.deed === "step" && outcome.kind === "stepped") {
       records.keep(outcome.record);
       facts.stepped(deed, outcome.record);
       if (outcome.settledCredits !== undefined) {
         facts.credited("adjust", -outcome.settledCredits);
         // A debt that is settled lifts its pause.
-        parts.callersChanged();
+        deps.callersChanged();
       }
       attempts.stepped(deed, outcome.record.requestId);
     } else if (deed.deed === "mark-attempt") {
@@ -67,15 +67,15 @@ export const createPostCommit = (parts: PostCommitDeps): ((deed: Mutation, outco
     else if (deed.deed === "switch-route") {
       routes.switch(deed.routeId, deed.reason);
       if (deed.reason === null) health.mended(deed.routeId);
-      parts.supervisor().routesChanged([deed.routeId]);
+      deps.supervisor().routesChanged([deed.routeId]);
     } else if (isPurchaseMutation(deed)) {
       if (outcome.kind !== "purchase" || !outcome.changed) return;
       // Taking back pauses an account, also where there was nothing to take, and paying may open it again.
-      if (MAY_PAUSE.has(deed.deed)) parts.callersChanged();
+      if (MAY_PAUSE.has(deed.deed)) deps.callersChanged();
       if (outcome.movedCredits !== 0) facts.credited(deed.deed === "pay-purchase" ? "topup" : "adjust", outcome.movedCredits);
-    } else if (CHANGES_PEOPLE.has(deed.deed)) parts.peopleChanged();
+    } else if (CHANGES_PEOPLE.has(deed.deed)) deps.peopleChanged();
     else if (CHANGES_CALLERS.has(deed.deed)) {
-      parts.callersChanged();
+      deps.callersChanged();
       if (outcome.kind !== "done") return;
       if (deed.deed === "credit") facts.credited(deed.kind, outcome.credits ?? 0);
       else if (deed.deed === "settle-debt" || deed.deed === "decide-reversal") facts.credited("adjust", outcome.credits ?? 0);

@@ -15,11 +15,11 @@ export type Quoted = { model: Model; explanation: Explanation; timedBy: ClipFiel
 export type Quote = (order: Pick<SubmitRequest, "model" | "input" | "maxCostCredits" | "maxWaitMs">) => Quoted;
 
 export const createPreview =
-  (parts: Pick<SubmitDeps, "catalogue" | "routeState" | "expectedMs" | "allowsHost" | "canGive">): Quote =>
+  (deps: Pick<SubmitDeps, "catalogue" | "routeState" | "expectedMs" | "allowsHost" | "canGive">): Quote =>
   ({ maxCostCredits, maxWaitMs, ...order }) => {
-    const model = runnableModel(parts, order);
-    const checked = checkInput(model, order.input, parts.allowsHost);
-    const { routeState, expectedMs, canGive } = parts;
+    const model = runnableModel(deps, order);
+    const checked = checkInput(model, order.input, deps.allowsHost);
+    const { routeState, expectedMs, canGive } = deps;
     const limits = { maxCostCredits, maxWaitMs, routeState, expectedMs, ...(canGive ? { canGive } : {}) };
     const timedBy = CLIP_FIELDS.filter((name) => Object.hasOwn(checked.raw, name) && model.price.clips[name] !== undefined);
     const prices = priceRoutes(model, checked, []);

@@ -73,13 +73,13 @@ const CLOSED = {
 
 /** The model, if it runs on a route that is configured. @throws Refusal `model_not_available` */
 export const runnableModel = (
-  parts: Pick<SubmitDeps, "catalogue" | "routeState">,
+  deps: Pick<SubmitDeps, "catalogue" | "routeState">,
   { model: id, onlyRoute }: Pick<SubmitRequest, "model" | "onlyRoute">,
 ): Model => {
-  const whole = parts.catalogue().model(id);
+  const whole = deps.catalogue().model(id);
   const model =
     whole && onlyRoute !== undefined ? { ...whole, routes: whole.routes.filter((one) => one.id === onlyRoute) } : whole;
-  const isRunnable = model?.routes.some((route) => parts.routeState(route.id) !== "unconfigured");
+  const isRunnable = model?.routes.some((route) => deps.routeState(route.id) !== "unconfigured");
   if (model && isRunnable) return model;
   return refuse(
     "model_not_available",
@@ -95,11 +95,11 @@ const conflict = () =>
  * before outranks every refusal behind it, and the ledger finds that out by itself: so the key is looked up only where a refusal
  * is about to leave, or where an admission would first have to wait for somebody else's server.
  */
-export const createSubmit = (parts: SubmitDeps): Submit => {
+export const createSubmit = (deps: SubmitDeps): Submit => {
   /** What the key made before. @throws Refusal `idempotency_conflict` when the request was another one. */
   const stored = async ({ caller, idempotencyKey, ...sent }: SubmitRequest): Promise<SubmitResult | undefined> => {
     if (idempotencyKey === null) return undefined;
-    const made = await parts.reads.generationByKey(caller.accountSeq, idempotencyKey);
+    const made = await deps.reads.generationByKey(caller.accountSeq, idempotencyKey);
     if (!made) return undefined;
     return isSameRequest(made, sent) ? { record: made.record, replayed: true } : conflict();
   };
@@ -110,7 +110,7 @@ export const createSubmit = (parts: SubmitDeps): Submit => {
       refuse("generation_not_enabled", `model: this key may generate with ${models.join(", ")} only; use another key or model.`);
   };
 
-  const plan = createPlanner(parts);
+  const plan = createPlanner(deps);
 
   /**
    * Nobody's server is opened for whom the ledger would refuse anyway. Only the ledger decides: what it would take is not refused here, and
@@ -118,10 +118,10 @@ export const createSubmit = (parts: SubmitDeps): Submit => {
    */
   const insistOnMeans = async (order: SubmitRequest, model: Model, checked: CheckedInput): Promise<void> => {
     const { caller, maxCostCredits, maxWaitMs } = order;
-    const account = await parts.reads.account(caller.accountId);
+    const account = await deps.reads.account(caller.accountId);
     if (!account) return;
-    if (account.inProgress >= (caller.inProgressLimit ?? parts.limits.inProgress)) tooMany();
-    const leastCredits = leastReserve(model, checked, (routeId) => parts.routeState(routeId) !== "unconfigured");
+    if (account.inProgress >= (caller.inProgressLimit ?? deps.limits.inProgress)) tooMany();
+    const leastCredits = leastReserve(model, checked, (routeId) => deps.routeState(routeId) !== "unconfigured");
     const { availableCredits, owedCredits } = account;
     if (owedCredits > 0) owing(owedCredits);
     // What no route can do is refused by the plan with its reason.
@@ -131,9 +131,9 @@ export const createSubmit = (parts: SubmitDeps): Submit => {
 
   /** What is to be pinned before the first attempt. @throws Refusal `invalid_input` for a file that is known to be too large */
   const pinned = (model: Model, { raw }: CheckedInput, measured: readonly Measured[]): PinRequest[] => {
-    if (parts.pins.isTrusting || measured.length === 0) return [];
+    if (deps.pins.isTrusting || measured.length === 0) return [];
     const pins = pinsOf(model, raw, measured);
-    const { mostBytes } = parts.pins;
+    const { mostBytes } = deps.pins;
     for (const { field, bytes = 0 } of measured)
       if (bytes > mostBytes && pins.some((pin) => pin.field === field))
         refuse("invalid_input", `${field}: the file has ${bytes} bytes; at most ${mostBytes} are taken (media.pin_bytes)`);
@@ -147,8 +147,8 @@ export const createSubmit = (parts: SubmitDeps): Submit => {
     { added }: CheckedInput,
     { plan, ordered, pins }: Priced,
   ): AdmitGeneration => {
-    const nowMs = parts.clock.nowMs();
-    const { seq, id } = parts.nameGeneration(nowMs);
+    const nowMs = deps.clock.nowMs();
+    const { seq, id } = deps.nameGeneration(nowMs);
     const deed: AdmitGeneration = {
       deed: "admit",
       seq,
@@ -165,10 +165,10 @@ export const createSubmit = (parts: SubmitDeps): Submit => {
       quotedCredits: plan.quotedCredits,
       reservedCredits: plan.reservedCredits,
       maxCostCredits: order.maxCostCredits,
-      inProgressLimit: order.caller.inProgressLimit ?? parts.limits.inProgress,
+      inProgressLimit: order.caller.inProgressLimit ?? deps.limits.inProgress,
       createdAtMs: nowMs,
       // §2.5: once max_wait has passed no new route is tried; without it, a day.
-      waitEndsAtMs: nowMs + (order.maxWaitMs ?? parts.limits.noWaitMs),
+      waitEndsAtMs: nowMs + (order.maxWaitMs ?? deps.limits.noWaitMs),
       requestId: order.requestId,
     };
     if (pins.length > 0) deed.pins = pins;
@@ -177,28 +177,28 @@ export const createSubmit = (parts: SubmitDeps): Submit => {
 
   return async (order, presence) => {
     try {
-      const door = parts.door();
+      const door = deps.door();
       if (door !== "open") refuse(door, CLOSED[door]);
       insistOnModel(order);
-      const model = runnableModel(parts, order);
-      const checked = checkInput(model, order.input, parts.allowsHost);
+      const model = runnableModel(deps, order);
+      const checked = checkInput(model, order.input, deps.allowsHost);
       let measured: Measured[] = [];
       if (checked.links.length > 0) {
         const before = await stored(order);
         if (before) return before;
         await insistOnMeans(order, model, checked);
-        measured = await parts.measure(checked.links, String(order.caller.accountSeq));
+        measured = await deps.measure(checked.links, String(order.caller.accountSeq));
       }
       checkMeasured(model, checked, measured);
       const pins = pinned(model, checked, measured);
       const { maxCostCredits, maxWaitMs } = order;
       const { plan: planned, ordered } = plan({ model, checked, measured, maxCostCredits, maxWaitMs });
-      for (const route of planned.skipped) parts.skipped(model.id, route);
+      for (const route of planned.skipped) deps.skipped(model.id, route);
       // Last, so that every refusal above is answered without it: nobody is to be charged who cannot be told.
       await presence?.heard();
       if (presence?.isGone()) refuse("invalid_request", "The connection closed before the generation was admitted.");
       const priced = { plan: planned, ordered, pins };
-      const outcome = await parts.admit(deedOf(order, model, checked, priced));
+      const outcome = await deps.admit(deedOf(order, model, checked, priced));
       return answer(outcome, planned.reservedCredits);
     } catch (caught) {
       // A full disk is the one fault of a commit that is certain: nothing was written.

@@ -59,10 +59,10 @@ export class KeyGuard {
   /** One for each key that was ever let in, however often its caller is forgotten. */
   private readonly uses = new Map<number, Use>();
   private epoch = 0;
-  private readonly parts: AuthenticateDeps;
+  private readonly deps: AuthenticateDeps;
 
-  constructor(parts: AuthenticateDeps) {
-    this.parts = parts;
+  constructor(deps: AuthenticateDeps) {
+    this.deps = deps;
   }
 
   /** Forgets every caller: a key or an account has changed. */
@@ -100,29 +100,29 @@ export class KeyGuard {
    * @param scope `generate` where the key must be allowed to submit.
    */
   keyed(scope: "generate" | "read", work: KeyedAnswer): Answer {
-    const isTrailed = this.parts.isTrailed(scope);
+    const isTrailed = this.deps.isTrailed(scope);
     // The address of a request is dear beside a poll: it is looked at for each submission, and for reads once in LATELY_MS.
     const enter = (request: Request, requestId: string, params: PathParams, known: Known, nowMs: number, isAgain = false) => {
       const { caller, use } = known;
       if (caller.expiresAtMs !== null && nowMs >= caller.expiresAtMs) refuse("unauthorized", KEY_EXPIRED);
       use.atMs = nowMs;
-      const address = isAgain && scope === "read" ? "" : this.parts.addressOf(request);
+      const address = isAgain && scope === "read" ? "" : this.deps.addressOf(request);
       this.see(use, address);
       if (isTrailed)
         addLogContext(request, { account_id: caller.accountId, key_id: caller.keyId, ...(address === "" ? {} : { address }) });
       if (caller.paused) refuse("account_disabled", "The account is paused.");
       if (scope === "generate" && caller.scope !== "generate")
         refuse("generation_not_enabled", "This key can read prices and generations but cannot generate.");
-      const counted = this.parts.burst.take(caller, nowMs);
+      const counted = this.deps.burst.take(caller, nowMs);
       if (counted !== undefined) return counted.then(() => work(request, requestId, caller, params));
       return work(request, requestId, caller, params);
     };
     // Not async: a known caller is let in without a turn of the event loop.
     return (request, requestId, params) => {
-      if (!this.parts.storeOpen()) refuse("restarting", "The service is starting; send the same request again.");
+      if (!this.deps.storeOpen()) refuse("restarting", "The service is starting; send the same request again.");
       const header = request.headers.get("authorization");
       if (header === null) return refuse("unauthorized", "Authorization: missing; send Bearer and an API key.");
-      const nowMs = this.parts.clock.nowMs();
+      const nowMs = this.deps.clock.nowMs();
       const again = this.recognise(header, nowMs);
       if (again !== undefined) return enter(request, requestId, params, again, nowMs, true);
       const digest = Bun.CryptoHasher.hash("blake2b256", header, "base64");
@@ -159,7 +159,7 @@ export class KeyGuard {
       return refuse("unauthorized", "Authorization: must be the word Bearer, a space and one API key, given once.");
     const epoch = this.epoch;
     // A text that no key can be does not reach the store: a flood of guesses costs it nothing.
-    const caller = isWellFormedApiKey(key) ? await this.parts.reads.callerByKeyHash(hashApiKey(key)) : undefined;
+    const caller = isWellFormedApiKey(key) ? await this.deps.reads.callerByKeyHash(hashApiKey(key)) : undefined;
     this.known.delete(digest);
     if (caller === undefined) return refuse("unauthorized", "Authorization: this API key is not valid.");
     const use = this.uses.get(caller.keySeq) ?? newUse();

@@ -103,14 +103,14 @@ const OPENAPI_MAX_AGE_S = 300;
 
 /** The whole table of paths. Parameters are written `:name`. */
 export const routesOf = (
-  parts: HttpDeps,
+  deps: HttpDeps,
   guard: KeyGuard,
   peerOf: (request: Request) => string | undefined = () => undefined,
 ): Route[] => {
-  const { reads, files, links } = parts;
+  const { reads, files, links } = deps;
   const linkTo: LinkTo = (id, n) => links.sign(id, n);
-  const shelf = storedResultsOf(files, parts, parts.settings.limits.keep_files_s);
-  const list = modelList(parts.models);
+  const shelf = storedResultsOf(files, deps, deps.settings.limits.keep_files_s);
+  const list = modelList(deps.models);
   let printed: PublicJson | undefined;
   const document: Answer = (request, requestId) => {
     printed ??= publicJson(openApiDocument(), OPENAPI_MAX_AGE_S);
@@ -119,7 +119,7 @@ export const routesOf = (
   return [
     {
       path: "/v1/generations",
-      answers: { POST: guard.keyed("generate", submission(parts, linkTo)) },
+      answers: { POST: guard.keyed("generate", submission(deps, linkTo)) },
     },
     {
       path: "/v1/generations/:id",
@@ -135,13 +135,13 @@ export const routesOf = (
     { path: "/v1/models", answers: { GET: list, OPTIONS: answerPreflight } },
     { path: "/models.json", answers: { GET: list, OPTIONS: answerPreflight } },
     { path: "/openapi.json", answers: { GET: document, OPTIONS: answerPreflight } },
-    { path: "/files/:id/:n", answers: { GET: linkedFile(links, reads, shelf, parts.storeOpen), OPTIONS: filePreflight } },
-    { path: "/inputs/:ref/:n", answers: { GET: linkedInput(parts.inputLinks, reads, parts.copies, parts.storeOpen) } },
-    { path: "/callbacks/:ref/:mac", answers: { POST: callback(parts.callbacks, parts.told) } },
-    ...(parts.webhook ? [{ path: "/webhooks/stripe", answers: { POST: webhook(parts.webhook) } }] : []),
+    { path: "/files/:id/:n", answers: { GET: linkedFile(links, reads, shelf, deps.storeOpen), OPTIONS: filePreflight } },
+    { path: "/inputs/:ref/:n", answers: { GET: linkedInput(deps.inputLinks, reads, deps.copies, deps.storeOpen) } },
+    { path: "/callbacks/:ref/:mac", answers: { POST: callback(deps.callbacks, deps.told) } },
+    ...(deps.webhook ? [{ path: "/webhooks/stripe", answers: { POST: webhook(deps.webhook) } }] : []),
     { path: "/healthz", answers: { GET: aliveness } },
-    { path: "/readyz", answers: { GET: readinessAnswer(parts.readiness) } },
-    { path: "/metrics", answers: { GET: metricsAnswer(parts, peerOf) } },
+    { path: "/readyz", answers: { GET: readinessAnswer(deps.readiness) } },
+    { path: "/metrics", answers: { GET: metricsAnswer(deps, peerOf) } },
   ];
 };
 
@@ -165,14 +165,14 @@ const wrongMethod = (route: Route): Answer => {
  * most of all requests and a line for each would cost more than the answer: only submissions have one below `debug`.
  */
 const entrance = (
-  parts: HttpDeps & { addressOf: (request: Request) => string },
+  deps: HttpDeps & { addressOf: (request: Request) => string },
   route: string,
   answer: Answer,
   event: "request answered" | "read answered",
 ) => {
-  const { log } = parts;
-  const see = parts.observe(route);
-  const isLogged = event === "request answered" || parts.settings.log.level === "debug";
+  const { log } = deps;
+  const see = deps.observe(route);
+  const isLogged = event === "request answered" || deps.settings.log.level === "debug";
   const failed = (fault: unknown, request: Request, requestId: string): Response => {
     if (isLogged) addLogContext(request, { error_code: fault instanceof ApiError ? fault.code : "server_error" });
     return answerFault(fault, requestId, log, request.method, route);
@@ -182,7 +182,7 @@ const entrance = (
     see(request, requestId, response, durMs);
     if (isLogged) {
       const trail = logContextOf(request);
-      const address = trail?.address ?? parts.addressOf(request);
+      const address = trail?.address ?? deps.addressOf(request);
       const dur_ms = Math.round(durMs * 1000) / 1000;
       log(event, { request_id: requestId, method: request.method, route, status: response.status, dur_ms, ...trail, address });
     }
@@ -212,17 +212,17 @@ const entrance = (
 const NO_ROUTE = "/*";
 
 /** Opens the door. Nothing listens until `listen`. */
-export const createHttpServer = (parts: HttpDeps): Http => {
-  const { settings, clock, log, storeOpen } = parts;
-  const burst = new BurstGuard(settings.limits.burst_per_s, parts.sharedBurst);
+export const createHttpServer = (deps: HttpDeps): Http => {
+  const { settings, clock, log, storeOpen } = deps;
+  const burst = new BurstGuard(settings.limits.burst_per_s, deps.sharedBurst);
   const isTrailed = (scope: "generate" | "read") => scope === "generate" || settings.log.level === "debug";
   const proxies = createProxies(settings.server, log);
   const peerOf = (request: Request) => app.server?.requestIP(request)?.address;
   const addressOf = (request: Request) => proxies.callerOf(request, peerOf(request));
-  const guard = new KeyGuard({ reads: parts.reads, clock, burst, storeOpen, addressOf, isTrailed });
+  const guard = new KeyGuard({ reads: deps.reads, clock, burst, storeOpen, addressOf, isTrailed });
 
   // What Elysia or the runtime could not bring to a route at all.
-  const seeAstray = parts.observe(NO_ROUTE);
+  const seeAstray = deps.observe(NO_ROUTE);
   const astray = (fault: unknown, request?: Request): Response => {
     const requestId = request === undefined ? "req_unread" : requestIdOf(request);
     const response = answerFault(fault, requestId, log, request?.method ?? "", "");
@@ -245,22 +245,22 @@ export const createHttpServer = (parts: HttpDeps): Http => {
   );
   const add = (method: string, path: string, answer: Answer) => {
     const enter = entrance(
-      { ...parts, addressOf },
+      { ...deps, addressOf },
       path === "/" ? NO_ROUTE : path,
       answer,
       method === "POST" ? "request answered" : "read answered",
     );
     app.route(method, path, ({ request, params }) => enter(request, params ?? NO_PARAMS), { parse: "none" });
   };
-  for (const route of routesOf(parts, guard, peerOf)) {
+  for (const route of routesOf(deps, guard, peerOf)) {
     for (const [method, answer] of Object.entries(route.answers)) add(method, route.path, answer);
     add("ALL", route.path, wrongMethod(route));
   }
-  const { console: answerConsole } = parts;
+  const { console: answerConsole } = deps;
   if (answerConsole)
     for (const path of ["/console/api/*", "/inspector/api/*"]) {
       const enter = entrance(
-        { ...parts, addressOf },
+        { ...deps, addressOf },
         path,
         (request, requestId) => {
           const peer = peerOf(request);
@@ -272,11 +272,11 @@ export const createHttpServer = (parts: HttpDeps): Http => {
       for (const method of ["GET", "POST", "PATCH", "DELETE", "ALL"])
         app.route(method, path, ({ request }) => enter(request, NO_PARAMS), { parse: "none" });
     }
-  for (const { path, answer } of pagesOf(settings.server.public_url.startsWith("https:"), parts.pages)) {
+  for (const { path, answer } of pagesOf(settings.server.public_url.startsWith("https:"), deps.pages)) {
     add("GET", path, answer);
     add("ALL", path, path === "/" ? unknownPath : wrongMethod({ path, answers: { GET: answer } }));
   }
-  for (const { path, admit } of parts.sockets) {
+  for (const { path, admit } of deps.sockets) {
     const answer: Answer = (request, requestId) => openSocket(admit, request, app.server, requestId);
     add("GET", path, answer);
     add("ALL", path, wrongMethod({ path, answers: { GET: answer } }));

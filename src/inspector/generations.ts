@@ -38,8 +38,8 @@ const routeIn = (frozen: string | null, plan: readonly PlannedRoute[]): string |
   return current ? plan[current.route]?.routeId : undefined;
 };
 
-export const createGenerations = (parts: GenerationDeps, cast: ActorRegistry) => {
-  const { reads, watch, isAwake } = parts;
+export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => {
+  const { reads, watch, isAwake } = deps;
   /** Accounts by their row number; asked for once each. */
   const accounts = new Map<number, ActorRow["account"] | Promise<void>>();
   /** Plans of those that were seen before they were read. */
@@ -111,7 +111,7 @@ export const createGenerations = (parts: GenerationDeps, cast: ActorRegistry) =>
     const isNews = version > one.version;
     const from = isNews && one.row.state !== "" ? one.row.state : null;
     const made = deed.attemptChanges.find((change) => change.request !== undefined)?.request;
-    const request = made === undefined ? {} : { request: parts.prompts ? beginningOf(made) : "" };
+    const request = made === undefined ? {} : { request: deps.prompts ? beginningOf(made) : "" };
     const happened = { ...{ type: event.type, from, to: stateAfter, atMs, event, version }, ...request, ...elsewhere?.here };
     if (!isNews) {
       cast.step(one, { ...happened, to: one.row.state });
@@ -133,10 +133,10 @@ export const createGenerations = (parts: GenerationDeps, cast: ActorRegistry) =>
     cast.leave(one);
   };
   const elsewhere: Elsewhere | null =
-    parts.elsewhere === null
+    deps.elsewhere === null
       ? null
-      : createRemoteActors({ ...parts.elsewhere, cast, enter, left, stepped, requestShown: parts.prompts ? beginningOf : null });
-  const unfinished = parts.elsewhere?.neighbours.unfinished ?? reads.unfinished;
+      : createRemoteActors({ ...deps.elsewhere, cast, enter, left, stepped, requestShown: deps.prompts ? beginningOf : null });
+  const unfinished = deps.elsewhere?.neighbours.unfinished ?? reads.unfinished;
 
   const read = async (mine: number): Promise<void> => {
     for (let afterSeq = 0; mine === turn; ) {
@@ -160,7 +160,7 @@ export const createGenerations = (parts: GenerationDeps, cast: ActorRegistry) =>
       const last = page.at(-1);
       if (!last || page.length < PAGE) return;
       afterSeq = last.seq;
-      await parts.breathe();
+      await deps.breathe();
     }
   };
 
@@ -201,8 +201,8 @@ export const createGenerations = (parts: GenerationDeps, cast: ActorRegistry) =>
     },
     /** What is under way on all nodes, where there are several. */
     everywhere: (own: { queued: number; running: number }) => {
-      const theirs = parts.elsewhere?.neighbours.counts() ?? { queued: 0, running: 0 };
-      const nodes = parts.elsewhere ? { nodes: parts.elsewhere.neighbours.nodes() } : {};
+      const theirs = deps.elsewhere?.neighbours.counts() ?? { queued: 0, running: 0 };
+      const nodes = deps.elsewhere ? { nodes: deps.elsewhere.neighbours.nodes() } : {};
       return { queued: own.queued + theirs.queued, running: own.running + theirs.running, nodes };
     },
     /** Machines are put away and woken without an event: looked at now and then. */

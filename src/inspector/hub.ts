@@ -36,8 +36,8 @@ const FULL = 1013;
 
 export type Hub = ReturnType<typeof createHub>;
 
-export const createHub = (parts: HubDeps) => {
-  const { nowMs, prompts } = parts;
+export const createHub = (deps: HubDeps) => {
+  const { nowMs, prompts } = deps;
   const viewers = new Map<Viewer, Socket>();
   const sockets = new Set<Socket>();
   let timer: ReturnType<typeof setTimeout> | null = null;
@@ -53,19 +53,19 @@ export const createHub = (parts: HubDeps) => {
       try {
         isMore = viewer.flush() || isMore;
       } catch (fault) {
-        parts.failed(fault);
+        deps.failed(fault);
         socket.close(1011, "the inspector failed; connect again");
       }
     if (isMore) arm();
   };
   const cast = createActorRegistry(arm);
-  const generations = createGenerations(parts, cast);
-  const machinery = createSystemActors(parts, cast);
+  const generations = createGenerations(deps, cast);
+  const machinery = createSystemActors(deps, cast);
   const guests = createExternalActors(cast, nowMs);
 
   const tick = (): void => {
     generations.look();
-    const { awake, ...own } = parts.counts();
+    const { awake, ...own } = deps.counts();
     const { queued, running, nodes } = generations.everywhere(own);
     // Those that are still being read have their rows in a moment.
     const unlisted = cast.isFull() ? Math.max(0, queued + running - cast.sizeOf("generation")) : 0;
@@ -76,7 +76,7 @@ export const createHub = (parts: HubDeps) => {
   const enter = (viewer: Viewer, socket: Socket): void => {
     viewers.set(viewer, socket);
     if (viewers.size === 1) {
-      generations.begin().catch(parts.failed);
+      generations.begin().catch(deps.failed);
       machinery.begin();
       ticker = setInterval(tick, TICK_MS);
     }
@@ -107,7 +107,7 @@ export const createHub = (parts: HubDeps) => {
         const ask = async () => {
           if (!(await isStillIn())) socket.close(NOT_ANY_MORE, "sign in again");
         };
-        asking = setInterval(() => void ask().catch(parts.failed), ASK_AGAIN_MS);
+        asking = setInterval(() => void ask().catch(deps.failed), ASK_AGAIN_MS);
         return undefined;
       },
       received: (text) => inside?.received(text),
@@ -128,7 +128,7 @@ export const createHub = (parts: HubDeps) => {
         const { role } = admitted;
         const audience = audienceOf(role, prompts);
         const { historyOf } = generations;
-        const told = { hello: { prompts, role }, changed: arm, failed: parts.failed };
+        const told = { hello: { prompts, role }, changed: arm, failed: deps.failed };
         const viewer = createPageViewer({ socket, cast, nowMs, audience, historyOf, ...told });
         enter(viewer, socket);
         return {

@@ -23,20 +23,20 @@ export type Inspector = {
   stop: () => void;
 };
 
-export const createInspector = (parts: InspectorDeps): Inspector => {
-  const pass = createAccess(parts);
+export const createInspector = (deps: InspectorDeps): Inspector => {
+  const pass = createAccess(deps);
   let hub: Promise<Hub> | null = null;
   let opened: Hub | null = null;
   const loaded = (): Promise<Hub> => {
     hub ??= import("./hub.ts").then(({ createHub }) => {
-      opened = createHub({ ...parts, prompts: parts.settings.inspector.prompts });
+      opened = createHub({ ...deps, prompts: deps.settings.inspector.prompts });
       return opened;
     });
     return hub;
   };
   const issueToken: IssueToken = (role, by, isStillIn) => {
     // Nobody waits for it: the token is good also while the store is away.
-    void parts.post({ deed: "note-inspector-token", role, by, atMs: parts.nowMs() }).catch(() => undefined);
+    void deps.post({ deed: "note-inspector-token", role, by, atMs: deps.nowMs() }).catch(() => undefined);
     return pass.issue(role, isStillIn);
   };
   return {
@@ -58,7 +58,7 @@ export const createInspector = (parts: InspectorDeps): Inspector => {
         },
       },
     ],
-    issueToken: isEnabled(parts.settings.inspector, parts.simulated) ? issueToken : null,
+    issueToken: isEnabled(deps.settings.inspector, deps.simulated) ? issueToken : null,
     isAtHome: pass.isAtHome,
     stop: () => opened?.stop(),
   };

@@ -61,11 +61,11 @@ export type Keyring = {
   next(kept: readonly ProviderKeyRow[]): Settings;
 };
 /** The credentials in use over a time in which they change. */
-export const createCredentials = (parts: { settings: () => Settings; vault: Vault; told: (why: string) => void }): Keyring => {
+export const createCredentials = (deps: { settings: () => Settings; vault: Vault; told: (why: string) => void }): Keyring => {
   let inUse: Settings["providers"] = {};
   const told = new Set<string>();
   const take = (kept: readonly ProviderKeyRow[], instead?: Parameters<typeof withKeys>[3]): Settings => {
-    const keyed = withKeys(parts.settings(), kept, parts.vault, instead);
+    const keyed = withKeys(deps.settings(), kept, deps.vault, instead);
     inUse = keyed.providers;
     return keyed;
   };
@@ -73,7 +73,7 @@ export const createCredentials = (parts: { settings: () => Settings; vault: Vaul
     first: (kept) => take(kept),
     next: (kept) =>
       take(kept, (row, why) => {
-        if (!told.has(row.id)) parts.told(why);
+        if (!told.has(row.id)) deps.told(why);
         told.add(row.id);
         return inUse[row.account]?.key;
       }),

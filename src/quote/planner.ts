@@ -53,7 +53,7 @@ const hasValues = (filled: JsonObject, names: readonly string[], { values }: Las
  * Makes plans as `makePlan` does, prices included, and with the same refusals, and orders as `orderedOf`. Inputs with media are always planned
  * anew: clips are billed by their lengths.
  */
-export const createPlanner = (parts: PlannerDeps): Planner => {
+export const createPlanner = (deps: PlannerDeps): Planner => {
   const lastOf = memoize((_model: Model): { last: Last | null } => ({ last: null }));
   return (request) => {
     const { model, checked, measured, maxCostCredits, maxWaitMs } = request;
@@ -67,17 +67,17 @@ export const createPlanner = (parts: PlannerDeps): Planner => {
       last.maxWaitMs === maxWaitMs &&
       last.aspect === checked.raw.aspect_ratio &&
       hasValues(checked.filled, names, last) &&
-      isAsBefore(model, parts, last)
+      isAsBefore(model, deps, last)
     )
       return last.planned;
-    const plan = makePlan({ ...request, ...parts, prices: priceRoutes(model, checked, measured) });
+    const plan = makePlan({ ...request, ...deps, prices: priceRoutes(model, checked, measured) });
     const planned = { plan, ordered: orderedOf(model, checked, measured) };
     if (names !== null)
       memory.last = {
         ...{ planned, maxCostCredits, maxWaitMs, values: names.map((name) => checked.filled[name]) },
         aspect: checked.raw.aspect_ratio,
-        states: model.routes.map(({ id }) => parts.routeState(id)),
-        expectedMs: model.routes.map(({ id }) => parts.expectedMs(id)),
+        states: model.routes.map(({ id }) => deps.routeState(id)),
+        expectedMs: model.routes.map(({ id }) => deps.expectedMs(id)),
       };
     return planned;
   };

@@ -80,12 +80,12 @@ const endsOf = memoize(
     ),
 );
 
-export const createRouteTable = (parts: RouteTableDeps): Routes => {
-  let { catalogue } = parts;
+export const createRouteTable = (deps: RouteTableDeps): Routes => {
+  let { catalogue } = deps;
   let version = 0;
   let endedBefore = 0;
   let listed: { version: number; entries: ModelEntry[] } | null = null;
-  const deliveries = new Map([...parts.deliveries].map(([routeId, times]) => [routeId, [...times]]));
+  const deliveries = new Map([...deps.deliveries].map(([routeId, times]) => [routeId, [...times]]));
   /** Worked out when a delivery comes in, not when a submission asks. */
   const expected = new Map<string, number>();
   const expect = (routeId: string) => {
@@ -95,19 +95,19 @@ export const createRouteTable = (parts: RouteTableDeps): Routes => {
   };
   for (const routeId of deliveries.keys()) expect(routeId);
 
-  const off = new Map(parts.switchedOff);
+  const off = new Map(deps.switchedOff);
   const tellEndings = () => {
-    for (const ending of endingRoutes(catalogue.models, parts.nowMs())) parts.ends?.(ending.routeId, endingText(ending));
+    for (const ending of endingRoutes(catalogue.models, deps.nowMs())) deps.ends?.(ending.routeId, endingText(ending));
   };
   tellEndings();
 
   const hasEnded = (routeId: string): boolean => {
     const endMs = endsOf(catalogue).get(routeId);
-    return endMs !== undefined && parts.nowMs() >= endMs;
+    return endMs !== undefined && deps.nowMs() >= endMs;
   };
   /** How many of them are over: with each that ends the model list is another one. */
   const endedNow = (): number => {
-    const nowMs = parts.nowMs();
+    const nowMs = deps.nowMs();
     let ended = 0;
     for (const endMs of endsOf(catalogue).values()) if (nowMs >= endMs) ended += 1;
     return ended;
@@ -115,8 +115,8 @@ export const createRouteTable = (parts: RouteTableDeps): Routes => {
 
   const state = (routeId: string): RouteState => {
     const known = catalogue.route(routeId);
-    if (!known || off.has(routeId) || hasEnded(routeId) || !parts.isConfigured(known.route.provider)) return "unconfigured";
-    return parts.health.isDown(routeId) ? "down" : "up";
+    if (!known || off.has(routeId) || hasEnded(routeId) || !deps.isConfigured(known.route.provider)) return "unconfigured";
+    return deps.health.isDown(routeId) ? "down" : "up";
   };
 
   /** One for each route of a catalogue: every generation in line asks, and what runs keeps it. */
@@ -124,7 +124,7 @@ export const createRouteTable = (parts: RouteTableDeps): Routes => {
     const options = route.options as unknown as JsonObject;
     // What the route makes is frozen too: the model may be gone when its result arrives.
     const spec = { routeId: route.id, provider: route.provider, endpoint: route.endpoint, options, kind: model.kind };
-    return { kind: "open", spec, watchMs: parts.watchMs(route.provider) };
+    return { kind: "open", spec, watchMs: deps.watchMs(route.provider) };
   });
 
   const ofProviders = (providerIds: readonly string[]): string[] => {
@@ -146,8 +146,8 @@ export const createRouteTable = (parts: RouteTableDeps): Routes => {
       const { route } = known;
       if (hasEnded(routeId)) return { kind: "closed", reason: "ended" };
       if (off.has(routeId)) return { kind: "closed", reason: "switched off" };
-      if (!parts.isConfigured(route.provider)) return { kind: "closed", reason: "no key" };
-      if (parts.health.isDown(routeId)) return { kind: "closed", reason: "down" };
+      if (!deps.isConfigured(route.provider)) return { kind: "closed", reason: "no key" };
+      if (deps.health.isDown(routeId)) return { kind: "closed", reason: "down" };
       return openGate(known);
     },
     specOf: (routeId) => {
@@ -157,7 +157,7 @@ export const createRouteTable = (parts: RouteTableDeps): Routes => {
     },
     // Shared out evenly: a provider's limit is that of its account, however many nodes there are.
     seatsOf: (routeId) =>
-      Math.max(1, Math.floor((catalogue.route(routeId)?.route.seats ?? parts.seatsPerRoute) / (parts.nodes?.() ?? 1))),
+      Math.max(1, Math.floor((catalogue.route(routeId)?.route.seats ?? deps.seatsPerRoute) / (deps.nodes?.() ?? 1))),
     expectedMs: (routeId) => expected.get(routeId),
     confirmMs: (routeId, isToldOnly) => {
       const route = catalogue.route(routeId)?.route;
@@ -202,7 +202,7 @@ export const createRouteTable = (parts: RouteTableDeps): Routes => {
     offBecause: (routeId) => off.get(routeId),
     sharingKey: (routeId) => {
       const provider = catalogue.route(routeId)?.route.provider;
-      return provider === undefined ? [] : ofProviders(parts.sharingKey(provider));
+      return provider === undefined ? [] : ofProviders(deps.sharingKey(provider));
     },
     rekeyed: (providerIds) => {
       version += 1;

@@ -18,7 +18,7 @@ export class StoreMigrated extends Error {
 }
 /** The database cannot be reached, or lets this user do too little. */
 export class DatabaseUnavailable extends Error {
-  override readonly name = "DatabaseAway";
+  override readonly name = "DatabaseUnavailable";
   /** It will not come back by itself: the server refuses this user, or there is no such database. */
   readonly isRefusal: boolean;
   constructor(message: string, { isRefusal = false, ...options }: ErrorOptions & { isRefusal?: boolean } = {}) {

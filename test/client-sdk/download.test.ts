@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { GenerationFailed, GenrouterError, StillRunningError, type Succeeded } from "../../client/src/client.ts";
+import { GenerationFailed, GenrouterError, StillRunning, type Succeeded } from "../../client/src/client.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type House, openHouse } from "../harness.ts";
 import { bedIn, cutAfter, faultOf, sha256Of } from "./fixture.ts";
@@ -144,7 +144,7 @@ test("files of a generation that has none are told by what it is", async () => {
   const { client } = bedIn(house);
   const order = (prompt: string) => ({ model: "vidmodel-2.0-fast", input: { prompt, resolution: "480p", duration: 4 } });
   const stuck = await client.submit(order("[sim:stuck]"));
-  expect((await faultOf(client.download(stuck.id, { to: freshDir() }), StillRunningError)).generation.id).toBe(stuck.id);
+  expect((await faultOf(client.download(stuck.id, { to: freshDir() }), StillRunning)).generation.id).toBe(stuck.id);
   const failed = await faultOf(client.wait(await client.submit(order("[sim:fail-later]"))), GenerationFailed);
   await faultOf(client.download(failed.generation, { to: freshDir() }), GenerationFailed);
 });

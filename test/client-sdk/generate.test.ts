@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { createClient, type Generation, GenerationFailed, GenrouterError, StillRunningError } from "../../client/src/client.ts";
+import { createClient, type Generation, GenerationFailed, GenrouterError, StillRunning } from "../../client/src/client.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type House, openHouse } from "../harness.ts";
 import { bedIn, faultOf } from "./fixture.ts";
@@ -114,7 +114,7 @@ describe("waiting", () => {
   test("polls come every 2 to 10 seconds, later and later; a time that is over is told, and the generation goes on", async () => {
     const { client, pauses } = bedIn(house);
     const first = await client.submit({ ...VIDEO, input: { ...VIDEO.input, prompt: "[sim:stuck]" } });
-    const fault = await faultOf(client.wait(first, { timeoutS: 200 }), StillRunningError);
+    const fault = await faultOf(client.wait(first, { timeoutS: 200 }), StillRunning);
     expect(fault.generation).toMatchObject({ id: first.id, status: "running" });
     const whole = pauses.slice(0, -1);
     expect(whole[0]).toBe(2_000);

@@ -15,7 +15,7 @@ const ENDED_WITHIN_MS = 30_000;
 
 export const playControl = async (plan: RoundPlan): Promise<End> => {
   const { genrouter, dir, server } = plan;
-  const world = await openWorld({ ...plan, genrouter: entry(join(import.meta.dir, "mindless.ts")) });
+  const world = await openWorld({ ...plan, genrouter: entry(join(import.meta.dir, "no-fencing.ts")) });
   const { nodes, watch, client } = world;
   const simulator = await startTroubled(genrouter, world.simulatorPlace);
   await Promise.all(nodes.map((node) => node.begin()));

@@ -50,8 +50,8 @@ const PAUSE_MS = 200;
 const MOST_FAILED_STARTS = 30;
 const SAID = 1500;
 
-export const openNode = (parts: NodeParts): ClusterNode => {
-  const { genrouter, place, wire, bootKillMs, mayHaveFailed, background } = parts;
+export const openNode = (deps: NodeParts): ClusterNode => {
+  const { genrouter, place, wire, bootKillMs, mayHaveFailed, background } = deps;
   const lives: Life[] = [];
   const ends: OwnEnd[] = [];
   const failedStarts: string[] = [];

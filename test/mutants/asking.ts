@@ -16,18 +16,18 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
       {
         file: SUBMITTING,
         find: "  const giveBack = (",
-        put: "  const early = new Map<string, ReturnType<typeof parts.providers.submit>>();\n  const giveBack = (",
+        put: "  const early = new Map<string, ReturnType<typeof deps.providers.submit>>();\n  const giveBack = (",
       },
       {
         file: SUBMITTING,
         find: `    slots.set(\`\${seq}:\${n}\`, release);`,
         put: `    slots.set(\`\${seq}:\${n}\`, release);
-    early.set(\`\${seq}:\${n}\`, parts.providers.submit({ ...work, attempt: { ...work.attempt, request } }, signal));`,
+    early.set(\`\${seq}:\${n}\`, deps.providers.submit({ ...work, attempt: { ...work.attempt, request } }, signal));`,
       },
       {
         file: SUBMITTING,
-        find: "await parts.providers.submit(work, signal);",
-        put: `await (early.get(\`\${seq}:\${n}\`) ?? parts.providers.submit(work, signal));`,
+        find: "await deps.providers.submit(work, signal);",
+        put: `await (early.get(\`\${seq}:\${n}\`) ?? deps.providers.submit(work, signal));`,
       },
     ],
     killer: "simulation",
@@ -39,7 +39,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: FINDING,
-        find: "askedAtMs - settlesFromMs >= traits.findSettleMs / parts.pace",
+        find: "askedAtMs - settlesFromMs >= traits.findSettleMs / deps.pace",
         put: "askedAtMs > 0",
       },
     ],
@@ -93,7 +93,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
       {
         file: FINDING,
         find: "      const seen = await once(errand, work);\n      const atMs",
-        put: `      const again = traits.recovery === "key" ? await parts.providers.submit(work, errand.signal) : null;
+        put: `      const again = traits.recovery === "key" ? await deps.providers.submit(work, errand.signal) : null;
       const seen: FindOutcome =
         again?.kind === "accepted" ? { kind: "found", job: again.job } : again?.kind === "rejected" ? { kind: "absent" } : await once(errand, work);
       if (again?.kind === "rejected" && !errand.signal.aborted) return { kind: "absent" };
@@ -170,14 +170,14 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
       { file: ASKING, find: "type Polled = { turn: number;", put: "type Polled = { silent?: number; turn: number;" },
       {
         file: ASKING,
-        find: '      case "unclear":\n        parts.log(',
+        find: '      case "unclear":\n        deps.log(',
         put: `      case "unclear":
         polled.silent = (polled.silent ?? 0) + 1;
         if (polled.silent >= 5) {
-          parts.report(seq, { type: "jobFailed", n, failure: { class: "gone", detail: "" }, atMs });
+          deps.report(seq, { type: "jobFailed", n, failure: { class: "gone", detail: "" }, atMs });
           return null;
         }
-        parts.log(`,
+        deps.log(`,
       },
     ],
     killer: "asking",
@@ -206,8 +206,8 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ASKING,
-        find: '      case "unclear":\n        parts.log(',
-        put: '      case "unclear":\n        parts.report(seq, { type: "jobFailed", n, failure: { class: "job_failed", detail: "" }, atMs });\n        parts.log(',
+        find: '      case "unclear":\n        deps.log(',
+        put: '      case "unclear":\n        deps.report(seq, { type: "jobFailed", n, failure: { class: "job_failed", detail: "" }, atMs });\n        deps.log(',
       },
     ],
     killer: "asking",
@@ -219,7 +219,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ASKING,
-        find: "if (polled.gone >= GONE_TIMES && askedAtMs - polled.goneSinceMs >= GONE_MS / parts.pace) {",
+        find: "if (polled.gone >= GONE_TIMES && askedAtMs - polled.goneSinceMs >= GONE_MS / deps.pace) {",
         put: "if (polled.gone >= 1) {",
       },
     ],

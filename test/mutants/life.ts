@@ -24,7 +24,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     breaks: "The next route begins as soon as an answer is lost, without asking whether the job was accepted.",
     standsFor: "sending is ambiguous",
     patches: [
-      { file: CHART, find: "                answerLost: toConfirming,", put: '                answerLost: moveOn("closeLost"),' },
+      { file: CHART, find: "                answerLost: toConfirming,", put: '                answerLost: toNextRoute("closeLost"),' },
     ],
     killer: "machine",
   },
@@ -120,8 +120,8 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: CHART,
-        find: '            jobFailed: failOrMoveOn("closeFailed"),\n            attemptTimeEnded: moveOn("closeCapped"),',
-        put: '            jobFailed: failOrMoveOn("closeFailed"),',
+        find: '            jobFailed: failOrToNextRoute("closeFailed"),\n            attemptTimeEnded: toNextRoute("closeCapped"),',
+        put: '            jobFailed: failOrToNextRoute("closeFailed"),',
       },
     ],
     killer: "simulation",
@@ -160,8 +160,8 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: HOST,
-        find: "        this.forsake(living);\n        await this.parts.space();",
-        put: "        await this.parts.space();",
+        find: "        this.forsake(living);\n        await this.deps.space();",
+        put: "        await this.deps.space();",
       },
     ],
     killer: "machine",
@@ -184,7 +184,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     name: "restored-never-asked",
     breaks: "What was restored waits for answers to questions that nobody asks: a start opens, and nothing more happens to it.",
     standsFor: "a deploy in the middle; what runs for a machine is not part of its snapshot",
-    patches: [{ file: RESUMING, find: "parts.perform(seq, ask);", put: "void seq;" }],
+    patches: [{ file: RESUMING, find: "deps.perform(seq, ask);", put: "void seq;" }],
     killer: "resuming",
   },
   {

@@ -121,8 +121,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
       { file: SUBMIT, find: "      const outcome = await", put: "      inside += 1;\n      const outcome = await" },
       {
         file: SUBMIT,
-        find: "inProgressLimit: order.caller.inProgressLimit ?? parts.limits.inProgress,",
-        put: "inProgressLimit: (order.caller.inProgressLimit ?? parts.limits.inProgress) + inside - 1,",
+        find: "inProgressLimit: order.caller.inProgressLimit ?? deps.limits.inProgress,",
+        put: "inProgressLimit: (order.caller.inProgressLimit ?? deps.limits.inProgress) + inside - 1,",
       },
       { file: SUBMIT, find: "      return answer(outcome, plan", put: "      inside -= 1;\n      return answer(outcome, plan" },
     ],
@@ -136,7 +136,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
       {
         file: SUBMIT,
         find: "const answer = (outcome",
-        put: "const bound = new Map<string, AdmitOutcome>();\nconst answer = (outcome",
+        put: "const bound = new Map<string, AdmitResult>();\nconst answer = (outcome",
       },
       {
         file: SUBMIT,
@@ -156,10 +156,10 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "actors/ledger.ts",
-        find: "    const outcomes = await parts.commit(",
+        find: "    const outcomes = await deps.commit(",
         put: `    for (const { deed, resolve } of batch)
       if (deed.deed === "admit") resolve({ kind: "admitted", record: admittedRecord(deed) });
-    const outcomes = await parts.commit(`,
+    const outcomes = await deps.commit(`,
       },
       {
         file: "actors/ledger.ts",

@@ -99,7 +99,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: SUBMITTING,
-        find: "if (!(fault instanceof DatabaseAway)) throw fault;",
+        find: "if (!(fault instanceof DatabaseUnavailable)) throw fault;",
         put: "if (fault instanceof Error) throw fault;",
       },
     ],

@@ -34,7 +34,7 @@ const faultOf = async (promise: Promise<unknown>): Promise<Error> => {
 };
 
 const STORE = JSON.stringify(join(import.meta.dir, "../../src/store/sqlite/client.ts"));
-const SCENE = JSON.stringify(join(import.meta.dir, "scene.ts"));
+const SCENE = JSON.stringify(join(import.meta.dir, "fixture.ts"));
 /** Runs a script in a process of its own, in a shell that first does `before`. */
 const runApart = async (script: string, before = "true"): Promise<string> => {
   const child = Bun.spawn(["sh", "-c", `${before}; exec "$0" -e "$1"`, process.execPath, script], {

@@ -41,13 +41,13 @@ const TRY = object({ reference });
 
 const BASE = "/console/api/operator";
 
-export const operatorRoutes = (parts: OperatorDeps): ConsoleRoute[] => {
-  const accounts = createAccounts(parts);
-  const routes = createRouteService(parts);
-  const providers = createProviderService(parts);
-  const orphans = createOrphans(parts);
-  const proof = createLedgerVerification(parts);
-  const service = createServiceStatus(parts);
+export const operatorRoutes = (deps: OperatorDeps): ConsoleRoute[] => {
+  const accounts = createAccounts(deps);
+  const routes = createRouteService(deps);
+  const providers = createProviderService(deps);
+  const orphans = createOrphans(deps);
+  const proof = createLedgerVerification(deps);
+  const service = createServiceStatus(deps);
   type Answer = (ask: ConsoleRequest) => Promise<object>;
   const look = (path: string, answer: Answer): ConsoleRoute => ({
     method: "GET",

@@ -45,8 +45,8 @@ const bucketWarning = ({ waiting }: ServiceReadsDeps["kept"]): string[] => {
   return reason === null ? [] : [`the bucket takes no files${waits}: ${reason}; genrouter doctor says what mends it`];
 };
 
-export const createServiceReads = async (parts: ServiceReadsDeps): Promise<Operating> => {
-  const { settings, clock, rooms, reads, startedAtMs } = parts;
+export const createServiceReads = async (deps: ServiceReadsDeps): Promise<Operating> => {
+  const { settings, clock, rooms, reads, startedAtMs } = deps;
   const { supervisor, routes, readiness } = rooms;
   const mode = await reads.mode();
   return {
@@ -59,12 +59,12 @@ export const createServiceReads = async (parts: ServiceReadsDeps): Promise<Opera
       readiness,
       warnings: () => [
         ...[unnamedProxy(settings.server)].filter((says) => says !== null),
-        ...bucketWarning(parts.kept),
+        ...bucketWarning(deps.kept),
         ...refusedRoutes(rooms),
       ],
       counts: () => supervisor.counts(),
       epoch: reads.node?.epoch ?? null,
-      about: () => ({ version: packageJson.version, mode, url: parts.url(), startedAtMs }),
+      about: () => ({ version: packageJson.version, mode, url: deps.url(), startedAtMs }),
       isNightly: settings.backup.dir !== "",
       lastBackupMs: async () => {
         if (settings.backup.dir === "") return null;

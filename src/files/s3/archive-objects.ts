@@ -48,7 +48,7 @@ const dangerIn = ({ expires }: Pick<ObjectHead, "expires">, nowMs: number): stri
   return `a rule of the bucket (lifecycle) deletes it on ${new Date(atMs).toISOString().slice(0, 10)}: let the rule leave ${ARCHIVE}/ alone, as in deploy/S3.md`;
 };
 
-/** The ids that have holdings. @throws BucketFault, BadPlace */
+/** The ids that have holdings. @throws BucketFault, BucketConfigError */
 export const archiveObjectsIn = async ({ settings, clock, signal }: ArchiveObjectsOptions): Promise<string[]> => {
   const bucket = createS3Client(settings, clock);
   const { folders } = await bucket.listBelow(bucket.nameOf(ARCHIVE, ""), signal);
@@ -66,7 +66,7 @@ const readFrom = async (bucket: Bucket, name: string, mostBytes: number, signal:
 
 /**
  * Opens what is held under an id; nothing is asked yet. All but the first question is patient with a bucket that is away for a moment.
- * @throws BadPlace; its methods BucketFault, and the reason of the signal.
+ * @throws BucketConfigError; its methods BucketFault, and the reason of the signal.
  */
 export const createArchiveObjects = (id: string, { settings, clock, signal }: ArchiveObjectsOptions): ArchiveObjects => {
   const bucket = createS3Client(settings, clock);

@@ -33,7 +33,7 @@ const amazonOf = ({ region, bucket }: BucketSettings): string => {
 
 const pathOf = (text: string): string => text.split("/").map(encodeRfc3986).join("/");
 
-/** @throws BadPlace */
+/** @throws BucketConfigError */
 const baseOf = (settings: BucketSettings): URL => {
   const given = settings.endpoint || amazonOf(settings);
   const isInHost = given.includes(BUCKET);
@@ -52,7 +52,7 @@ const baseOf = (settings: BucketSettings): URL => {
 
 /**
  * Judges the settings of a bucket.
- * @throws BadPlace naming the setting that is missing or cannot be used.
+ * @throws BucketConfigError naming the setting that is missing or cannot be used.
  */
 export const bucketConfigOf = (settings: BucketSettings): BucketConfig => {
   for (const key of ["bucket", "access_key", "secret_key"] as const)

@@ -30,7 +30,7 @@ export type BulkUploadOptions = {
 const AT_ONCE = 4;
 const GENERATIONS = 50;
 
-/** @throws BucketFault when the bucket stays away or refuses; BadPlace; the reason of the signal. What was brought stays noted. */
+/** @throws BucketFault when the bucket stays away or refuses; BucketConfigError; the reason of the signal. What was brought stays noted. */
 export const bulkUpload = async (options: BulkUploadOptions): Promise<BulkUploadResult> => {
   const { settings, dir, clock, signal, next, brought, tell } = options;
   const bucket = createS3Client(settings, clock);

@@ -98,7 +98,7 @@ const wordsOf = ({ mime, disposition, cacheControl }: ObjectHeaders, sha256: str
   "x-amz-meta-sha256": sha256,
 });
 
-/** Opens the bucket; nothing is asked yet. @throws BadPlace */
+/** Opens the bucket; nothing is asked yet. @throws BucketConfigError */
 export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket => {
   const place = bucketConfigOf(settings);
   const signer = createSigner({

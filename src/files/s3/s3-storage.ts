@@ -61,7 +61,7 @@ const fateIn = (record: GenerationRecord | undefined, n: number): Fate => {
   return { kind: "move", upload: { bytes: file.bytes, sha256: file.sha256, words: headersOf(record.id, file) } };
 };
 
-/** Opens it; nothing is asked of the bucket before `begin`. @throws BadPlace */
+/** Opens it; nothing is asked of the bucket before `begin`. @throws BucketConfigError */
 export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
   const { local, clock, chance, tell, recordOf, linkS } = options;
   const bucket = createS3Client(options.settings, clock);

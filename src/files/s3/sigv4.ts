@@ -38,7 +38,7 @@ export const queryText = (query: SignedParameters): string =>
 const sha256 = (text: string): string => new Bun.CryptoHasher("sha256").update(text).digest("hex");
 const hmac = (key: string | Buffer, text: string): Buffer => new Bun.CryptoHasher("sha256", key).update(text).digest();
 
-/** Makes the signer of one access key. The path and the query of what it signs must be encoded as `encodeWord` does it. */
+/** Makes the signer of one access key. The path and the query of what it signs must be encoded as `encodeRfc3986` does it. */
 export const createSigner = ({ accessKey, secretKey, region, wallMs }: SignerOptions): Signer => {
   // A key is good for one day: it is derived once for each.
   let derived: { day: string; key: Buffer } = { day: "", key: Buffer.alloc(0) };

@@ -24,11 +24,11 @@ export interface Arriving {
   /** Files that the bucket did not take although it takes others. */
   setAside(): number;
   /**
-   * As of `Files`, but `keep` resolves when the file is in the bucket. It may be called again after `StorageAway`: an upload that is under
+   * As of `Files`, but `keep` resolves when the file is in the bucket. It may be called again after `StorageUnavailable`: an upload that is under
    * way is joined, one that failed is begun anew from the same bytes.
    */
   receive(id: string, n: number): Promise<Incoming>;
-  /** Brings bytes that are in memory there, however long it takes. @throws StorageAway, StorageRefused */
+  /** Brings bytes that are in memory there, however long it takes. @throws StorageUnavailable, StorageRefused */
   send(id: string, file: StoredFile, bytes: Uint8Array): Promise<void>;
 }
 

@@ -46,9 +46,9 @@ const readable = (fault: unknown): never => {
 
 /** Answers a file to whoever holds a good link. Browsers of any site may show it; it names nobody. */
 export const linkedFile =
-  (...parts: Parameters<typeof openLinked>): Answer =>
+  (...deps: Parameters<typeof openLinked>): Answer =>
   (request, requestId, params) =>
-    openLinked(...parts)(request, requestId, params).catch(readable);
+    openLinked(...deps)(request, requestId, params).catch(readable);
 
 const openLinked =
   (links: Links, reads: Pick<StoreReads, "generationBySeq">, shelf: StoredResults, storeOpen: () => boolean) =>

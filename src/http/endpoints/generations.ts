@@ -57,11 +57,11 @@ const presenceOf = (request: Request): Presence => ({ heard: nextTurn, isGone: (
 
 /** §4.1: 202 for a new generation, 200 for the one that the Idempotency-Key had made. */
 export const submission =
-  (parts: { submit: Submit; log: Log; settings: Pick<Settings, "log"> }, linkTo: LinkTo): KeyedAnswer =>
+  (deps: { submit: Submit; log: Log; settings: Pick<Settings, "log"> }, linkTo: LinkTo): KeyedAnswer =>
   async (request, requestId, caller) => {
     const bytes = await readBody(request);
     const order = readOrder(bytes, request, requestId, caller);
-    const { submit, log, settings } = parts;
+    const { submit, log, settings } = deps;
     if (settings.log.prompts)
       log("input read", { request_id: requestId, model: order.model, input: JSON.stringify(order.input) });
     const { record, replayed } = await submit(order, presenceOf(request));

@@ -12,9 +12,9 @@ const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 const TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
 /** @param peerOf the address of the socket that a request came from; undefined where there is none */
-export const metricsAnswer = (parts: MetricsDeps, peerOf: (request: Request) => string | undefined): Answer => {
+export const metricsAnswer = (deps: MetricsDeps, peerOf: (request: Request) => string | undefined): Answer => {
   const check = (request: Request): void => {
-    const { token } = parts.settings.operator;
+    const { token } = deps.settings.operator;
     if (token !== "") {
       const sent = BEARER.exec(request.headers.get("authorization") ?? "")?.[1];
       if (sent === undefined || !isSameSecret(sent, token))
@@ -24,7 +24,7 @@ export const metricsAnswer = (parts: MetricsDeps, peerOf: (request: Request) => 
     const peer = peerOf(request);
     const isHome = peer !== undefined && isLoopback(peer) && !isForwarded(request) && isOwnName(request.headers.get("host"));
     // Where the service is reached by another address a proxy or a tunnel stands in front, and its socket is this machine's, too.
-    if (!isHome || parts.settings.server.public_url !== "")
+    if (!isHome || deps.settings.server.public_url !== "")
       refuse(
         "unauthorized",
         "Without a token this answers its own machine only, and nobody where server.public_url is set; set operator.token and send it as Bearer.",
@@ -35,7 +35,7 @@ export const metricsAnswer = (parts: MetricsDeps, peerOf: (request: Request) => 
   };
   return async (request, requestId) => {
     check(request);
-    const response = new Response(await parts.metrics(), { headers: { "content-type": TEXT, "cache-control": "no-store" } });
+    const response = new Response(await deps.metrics(), { headers: { "content-type": TEXT, "cache-control": "no-store" } });
     return signAnswer(response, requestId);
   };
 };

@@ -15,7 +15,7 @@ export type MigrationErrorKind =
   | "bad_address";
 
 export class MigrationError extends Error {
-  override readonly name = "MoveFault";
+  override readonly name = "MigrationError";
   readonly kind: MigrationErrorKind;
 
   constructor(kind: MigrationErrorKind, message: string) {
@@ -24,7 +24,7 @@ export class MigrationError extends Error {
   }
 }
 
-/** The address of a database as it may be shown. @throws MoveFault `bad_address` */
+/** The address of a database as it may be shown. @throws MigrationError `bad_address` */
 export const shownAddress = (url: string): string => {
   const bad = () =>
     new MigrationError(

@@ -64,7 +64,7 @@ const fairly = (checks: readonly CheckResult[]): CheckResult[] =>
 const fingerprintOf = ({ meta }: Source, sums: ReadonlyMap<string, Sums>): string =>
   Bun.SHA256.hash(JSON.stringify([[...meta], [...sums]]), "hex");
 
-/** Whether there is a move to go on with. @throws MoveFault where something else is in the database. */
+/** Whether there is a move to go on with. @throws MigrationError where something else is in the database. */
 const movingOf = (found: Found, source: Source, shown: string, dir: string): MigrationTarget | null => {
   const refuse = (why: string): never => {
     throw new MigrationError("refused", why);
@@ -84,7 +84,7 @@ const movingOf = (found: Found, source: Source, shown: string, dir: string): Mig
   return null;
 };
 
-/** @throws MoveFault where the rows that arrived are not those that were sent. */
+/** @throws MigrationError where the rows that arrived are not those that were sent. */
 const insistOnAll = (
   sent: ReadonlyMap<string, Sums>,
   arrived: ReadonlyMap<string, Sums>,
@@ -210,7 +210,7 @@ const carryOut = async (ends: Ends, ask: MigrateRequest, tell: (progress: Progre
   return { ...outcome, isMoved: true };
 };
 
-/** Opens both ends for a piece of work. @throws MoveFault, and the faults of a data directory. */
+/** Opens both ends for a piece of work. @throws MigrationError, and the faults of a data directory. */
 const between = async <T>(
   { dir, networkDisk, url, signal }: Omit<MigrateRequest, "bringFiles">,
   work: (ends: Ends) => Promise<T>,
@@ -231,13 +231,13 @@ const between = async <T>(
   }
 };
 
-/** Moves a store, or goes on with a move that stopped. @throws MoveFault, the faults of a data directory, and the reason of the signal. */
+/** Moves a store, or goes on with a move that stopped. @throws MigrationError, the faults of a data directory, and the reason of the signal. */
 export const migrateStore = (ask: MigrateRequest, tell: (progress: Progress) => void): Promise<Outcome> =>
   between(ask, (ends) => carryOut(ends, ask, tell));
 
 /**
  * Takes a move back: the data directory can be started on again, and the database cannot.
- * @throws MoveFault where the directory was not moved, or a service was open over the database since.
+ * @throws MigrationError where the directory was not moved, or a service was open over the database since.
  */
 export const undoMigration = (ask: Omit<MigrateRequest, "bringFiles">): Promise<void> =>
   between(ask, async ({ source, target }) => {

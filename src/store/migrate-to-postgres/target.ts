@@ -57,12 +57,12 @@ export type Target = {
   note(step: MigrationTarget["step"]): Promise<void>;
   /** From here on it is a store that nodes open. */
   end(): Promise<void>;
-  /** Takes the end back: no node opens it any more. @throws MoveFault where one has. */
+  /** Takes the end back: no node opens it any more. @throws MigrationError where one has. */
   takeBack(lineage: string): Promise<void>;
   close(): void;
 };
 
-/** @throws MoveFault, or what the driver says of a server that cannot be reached. */
+/** @throws MigrationError, or what the driver says of a server that cannot be reached. */
 export const openTarget = async (url: string): Promise<Target> => {
   const shown = shownAddress(url);
   const address = { url, prepare: false };

@@ -81,7 +81,7 @@ const grouped = (deeds: readonly SerializedMutation[], isAlone: boolean): Serial
  * constraint, or gives back what is owed (DebtInTheWay), takes the whole batch with it, which then has to be repeated so.
  */
 export const batchOf =
-  (deeds: readonly SerializedMutation[], isAlone: boolean, parts: BatchDeps): Work<MutationResult[]> =>
+  (deeds: readonly SerializedMutation[], isAlone: boolean, deps: BatchDeps): Work<MutationResult[]> =>
   async (line, begun) => {
     const groups = grouped(deeds, isAlone);
     const outcomes: MutationResult[] = [];
@@ -93,14 +93,14 @@ export const batchOf =
       const [deed] = group;
       if (deed === undefined) continue;
       if (isHot(deed) && !isAlone) {
-        const told = await hot(line, [begun, ...sent], group.filter(isHot), parts);
+        const told = await hot(line, [begun, ...sent], group.filter(isHot), deps);
         outcomes.push(...told.outcomes);
         sent = told.sent;
         continue;
       }
       await together([begun, ...sent]);
       sent = [];
-      outcomes.push(await alone(line, deed, parts));
+      outcomes.push(await alone(line, deed, deps));
     }
     return { value: outcomes, sent };
   };
@@ -110,23 +110,23 @@ const hot = async (
   line: Connection,
   before: readonly Promise<unknown>[],
   deeds: readonly BatchedMutation[],
-  parts: BatchDeps,
+  deps: BatchDeps,
   settlesDebts = false,
 ) => {
   const loading = load(line, deeds);
   loading.catch(() => undefined);
   await together(before);
   const loaded = await loading;
-  const { decide, writes } = createBatchDecider(loaded, parts, settlesDebts);
+  const { decide, writes } = createBatchDecider(loaded, deps, settlesDebts);
   const outcomes = deeds.map(decide);
   return { outcomes, sent: sendWrites(line, writes), heads: loaded.heads };
 };
 
 /** Carries out one deed, and undoes what it has written where it is refused. */
-const alone = async (line: Connection, deed: SerializedMutation, parts: BatchDeps): Promise<MutationResult> => {
+const alone = async (line: Connection, deed: SerializedMutation, deps: BatchDeps): Promise<MutationResult> => {
   await line.script("SAVEPOINT deed");
   try {
-    const outcome = isHot(deed) ? await hotAlone(line, deed, parts) : await carryOut(line, parts.other(deed));
+    const outcome = isHot(deed) ? await hotAlone(line, deed, deps) : await carryOut(line, deps.other(deed));
     await line.script("RELEASE deed");
     return outcome;
   } catch (fault) {
@@ -136,14 +136,14 @@ const alone = async (line: Connection, deed: SerializedMutation, parts: BatchDep
   }
 };
 
-const hotAlone = async (line: Connection, deed: BatchedMutation, parts: BatchDeps): Promise<MutationResult> => {
-  const { outcomes, sent, heads } = await hot(line, [], [deed], parts, true);
+const hotAlone = async (line: Connection, deed: BatchedMutation, deps: BatchDeps): Promise<MutationResult> => {
+  const { outcomes, sent, heads } = await hot(line, [], [deed], deps, true);
   await together(sent);
   const [outcome] = outcomes;
   if (!outcome) throw new Error("a deed has no outcome");
   if (deed.deed !== "step" || outcome.kind !== "stepped" || !deed.settlement) return outcome;
   const { accountSeq } = outcome.record;
   if ((heads.get(accountSeq)?.owedCredits ?? 0) === 0) return outcome;
-  const settledCredits = await carryOut(line, parts.settleDebt(accountSeq, deed.atMs));
+  const settledCredits = await carryOut(line, deps.settleDebt(accountSeq, deed.atMs));
   return settledCredits > 0 ? { ...outcome, settledCredits } : outcome;
 };

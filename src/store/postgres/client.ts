@@ -61,7 +61,7 @@ const LONGEST_MS = 10_000;
 /** What waiting does not mend. */
 const UNFIT = [StoreMigrated, ServerUnfit, WrongMode, WrongSchema];
 
-/** @throws DatabaseAway (../errors.ts), Moved, ServerUnfit, WrongMode, WrongSchema. */
+/** @throws DatabaseUnavailable (../errors.ts), Moved, ServerUnfit, WrongMode, WrongSchema. */
 const openEpoch = async (
   address: Address,
   as: Parameters<typeof acquireLease>[1],
@@ -82,7 +82,7 @@ const openEpoch = async (
 
 /**
  * Opens the database and an epoch in it; its schema is made or brought up to date.
- * @throws DatabaseAway (../errors.ts), Moved, ServerUnfit, WrongMode, WrongSchema.
+ * @throws DatabaseUnavailable (../errors.ts), Moved, ServerUnfit, WrongMode, WrongSchema.
  */
 export const openPostgresStore = async (options: PostgresOptions): Promise<Store> => {
   const { mode, home, nowMs = Date.now(), leaseMs = LEASE_MS, mindsOwners: minds = true } = options;

@@ -154,7 +154,7 @@ class NotAnswered extends ConnectionLost {}
 type Lines = { sql: SQL; waiting: Set<(fault: ConnectionLost) => void> };
 
 /**
- * Opens a pool for reads: any connection takes any statement, and one that was lost is replaced. They throw DatabaseAway when none can be had.
+ * Opens a pool for reads: any connection takes any statement, and one that was lost is replaced. They throw DatabaseUnavailable when none can be had.
  * @param longestMs a read that takes longer counts as lost, and all connections with it: a server that is gone without a word says nothing
  * on any of them. The other reads are sent again over new ones.
  */

@@ -92,7 +92,7 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newPosting, minds }:
     return after;
   };
 
-  /** Every attempt that a step changes or charges has to be there, or to begin with it. @throws DeedRefused */
+  /** Every attempt that a step changes or charges has to be there, or to begin with it. @throws MutationRejected */
   const insistOnAttempts = ({ seq, attemptChanges, settlement }: PackedStep): void => {
     const prices = new Map<number, Credits>();
     const priceOf = (n: number): Credits => {

@@ -41,7 +41,7 @@ const adoptIn = async (line: Connection, nowMs: number): Promise<Adoption> => {
 /**
  * Marks the database: nodes that are opened from then on ask the providers about everything that was on its way, before they send anything.
  * Done twice, it says the same. Nothing is changed where a node is alive.
- * @throws DatabaseAway (../errors.ts), Moved, WrongSchema.
+ * @throws DatabaseUnavailable (../errors.ts), Moved, WrongSchema.
  */
 export const adoptDatabase = async (address: Address, nowMs: number): Promise<Adoption> => {
   let line: Connection | undefined;

@@ -21,7 +21,7 @@ export type Reading = StoreReads & {
 
 const READERS = 2;
 
-/** @throws DatabaseAway it cannot be reached, or nothing of a service is in it. @throws WrongSchema it is of another release. */
+/** @throws DatabaseUnavailable it cannot be reached, or nothing of a service is in it. @throws WrongSchema it is of another release. */
 export const openPostgresReads = async (address: Address): Promise<Reading> => {
   const pool = createPool(address, READERS);
   try {

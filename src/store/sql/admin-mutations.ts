@@ -40,7 +40,7 @@ const BEAT = "UPDATE meta SET value = ?1 WHERE name = 'last_seen_ms' AND CAST(va
 const DROP_PINS = "UPDATE pinned_input SET removed_at_ms = ?2 WHERE seq = ?1 AND removed_at_ms IS NULL";
 const NOTE_RECOVERY = "INSERT INTO meta VALUES ('recovery', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
-/** @throws DeedRefused where a row that must be there is not. */
+/** @throws MutationRejected where a row that must be there is not. */
 const changed = function* (changing: SqlProgram<number>, otherwise: string): SqlProgram<AdminResult> {
   if ((yield* changing) === 0) throw new MutationRejected(otherwise);
   return DONE;
@@ -63,9 +63,9 @@ const setAccount = ({ accountSeq, paused, burstPerS, inProgressLimit }: UpdateAc
     inProgressLimit ?? null,
   );
 
-export const prepareAdminMutations = (parts: AdminMutationsDeps) => {
-  const { crediting } = parts;
-  const keys = prepareKeys(parts.dialect, parts.notAddedUp, parts.keysChanged);
+export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
+  const { crediting } = deps;
+  const keys = prepareKeys(deps.dialect, deps.notAddedUp, deps.keysChanged);
   const people = preparePeople(makeAccount);
 
   const carryOut = function* (deed: AdminMutation): SqlProgram<AdminResult> {
@@ -74,7 +74,7 @@ export const prepareAdminMutations = (parts: AdminMutationsDeps) => {
         const generation = yield* first<{ at: number | null }>(COMPLETED, deed.seq);
         if (deed.change.begin || typeof generation?.at !== "number")
           throw new MutationRejected("only attempts of a generation that has ended are marked; others change with a step");
-        yield* parts.changeAttempt(deed.seq, deed.change, deed.atMs);
+        yield* deps.changeAttempt(deed.seq, deed.change, deed.atMs);
         return DONE;
       }
       case "decide-generation": {
@@ -89,7 +89,7 @@ export const prepareAdminMutations = (parts: AdminMutationsDeps) => {
       case "settle-debt":
         return { kind: "done", credits: -(yield* crediting.settle(deed.accountSeq, deed.atMs)) };
       case "decide-reversal":
-        return { kind: "done", credits: yield* parts.reversals.decide(deed) };
+        return { kind: "done", credits: yield* deps.reversals.decide(deed) };
       case "create-account":
         return { kind: "done", seq: yield* makeAccount(deed) };
       case "set-account":
@@ -103,7 +103,7 @@ export const prepareAdminMutations = (parts: AdminMutationsDeps) => {
       case "note-key-network":
         return yield* keys(deed);
       case "roll-up-usage":
-        return yield* parts.rollUpUsage(deed);
+        return yield* deps.rollUpUsage(deed);
       case "expire-files": {
         const { seq, atMs } = deed;
         // Marked already: deleting files is repeated after a crash, the mark is not.

@@ -87,7 +87,7 @@ export const prepareCredit = (money: RequestedTransfer) => {
   };
 
   return {
-    /** @throws DeedRefused for an amount that is none, and for a reference that was used otherwise. */
+    /** @throws MutationRejected for an amount that is none, and for a reference that was used otherwise. */
     *credit(asked: Asked): SqlProgram<Credited> {
       const { accountSeq, kind, credits, reference, atMs } = asked;
       if (!Number.isSafeInteger(credits) || credits === 0 || (kind === "topup" && credits < 0))

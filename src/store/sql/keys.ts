@@ -93,7 +93,7 @@ const prepareMeters = ({ forUpdate }: Dialect, notAddedUp: string) => {
   };
 };
 
-/** A key that can be changed. @throws DeedRefused */
+/** A key that can be changed. @throws MutationRejected */
 const changeable = function* (id: string): SqlProgram<KeyRow> {
   const row = yield* first<KeyRow>(SELECT_KEY, id);
   if (!row) throw new MutationRejected(`there is no key ${id}`);
@@ -105,7 +105,7 @@ const accountOf = function* (seq: number): SqlProgram<number> {
   return (yield* first<{ accountSeq: number }>(ACCOUNT_OF, seq))?.accountSeq ?? 0;
 };
 
-/** Each key is work for whoever lists them. @throws DeedRefused */
+/** Each key is work for whoever lists them. @throws MutationRejected */
 const insistOnRoom = function* (accountSeq: number, atMs: number): SqlProgram<void> {
   const { n = 0 } = (yield* first<{ n: number }>(COUNT_GOOD, accountSeq, atMs)) ?? {};
   if (n >= MOST_KEYS) throw new MutationRejected(`an account has ${MOST_KEYS} keys at most that are good; revoke one of them`);

@@ -90,7 +90,7 @@ export type RequestedTransfer = {
   head(accountSeq: number): SqlProgram<Head | undefined>;
   /**
    * Any move but a hold, of an account whose balance is `head`. @returns the balance from then on, and the row of the posting.
-   * @throws DeedRefused the balance is not what it was taken for, or does not cover the move.
+   * @throws MutationRejected the balance is not what it was taken for, or does not cover the move.
    */
   post(accountSeq: number, head: Head, move: Transfer): SqlProgram<{ head: Head; seq: number }>;
   /** Changes what an account owes by so much, whatever moves. @param head its balance as it stands. */

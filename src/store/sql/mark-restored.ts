@@ -32,7 +32,7 @@ export const markingRestored = function* ({ takenAtMs, nowMs }: { takenAtMs: num
   return sinceMs;
 };
 
-/** An operator has looked after what it does not know. @throws DeedRefused it never was a copy of a backup */
+/** An operator has looked after what it does not know. @throws MutationRejected it never was a copy of a backup */
 export const settlingRestored = function* (atMs: number): SqlProgram<void> {
   if ((yield* first<{ value: string }>(META, TAKEN_AT)) === undefined)
     throw new MutationRejected("nothing to settle: these books were never restored from a backup");

@@ -137,7 +137,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
       const came = yield* review(yield* boughtWith(paymentIntent), atMs);
       return { changed: !isSame(known, now), ...came };
     },
-    /** @throws DeedRefused where there is nothing to decide, or not about so much. @returns what came onto the balance. */
+    /** @throws MutationRejected where there is nothing to decide, or not about so much. @returns what came onto the balance. */
     *decide({ id, credits, atMs }: DecideReversal): SqlProgram<Credits> {
       const found = yield* first<Foreign>(selectForeign, id);
       if (!found) throw new MutationRejected(`there is no refund or dispute ${id} in another currency than usd`);

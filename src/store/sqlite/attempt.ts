@@ -69,7 +69,7 @@ export const prepareAttempts = (db: Database) => {
       } else if (!begin && request === undefined) throw new MutationRejected(`the change of attempt ${n} changes nothing`);
       if (request !== undefined) insertRequest.run(seq, n, request);
     },
-    /** The price an attempt was begun with. @throws DeedRefused when there is no such attempt. */
+    /** The price an attempt was begun with. @throws MutationRejected when there is no such attempt. */
     price: (seq: number, n: number): number => {
       const row = selectPrice.get(seq, n);
       if (!row) throw new MutationRejected(`generation ${seq} has no attempt ${n}`);

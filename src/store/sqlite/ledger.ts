@@ -45,7 +45,7 @@ export const prepareLedger = (db: Database, epoch: number) => {
 
   /**
    * Makes the balance what the movement says, whose row must be there already.
-   * @param chainEnd that row. @throws DeedRefused the balance is not what it was taken for, or does not cover the move.
+   * @param chainEnd that row. @throws MutationRejected the balance is not what it was taken for, or does not cover the move.
    */
   const settleBalance = (accountSeq: number, { move, head, link, hash }: Chained, chainEnd: number): Head => {
     const available = changeOf(move, "available");

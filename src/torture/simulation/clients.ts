@@ -69,8 +69,8 @@ const bodyOfWish = (wish: PlannedRequest): string => {
   return JSON.stringify({ input: inputOfWish(wish), maxCostCredits, maxWaitMs, model });
 };
 
-export const createClients = (parts: ClientDeps) => {
-  const { world, trace, dice, notebook, nodes } = parts;
+export const createClients = (deps: ClientDeps) => {
+  const { world, trace, dice, notebook, nodes } = deps;
   const sleep = (ms: number) => new Promise<void>((wake) => world.after(ms, wake));
   let references = 0;
   let turn = 0;
@@ -107,7 +107,7 @@ export const createClients = (parts: ClientDeps) => {
         .submit({
           caller: {
             ...{ keySeq: wish.account + 1, keyId: `key_${wish.account}`, scope: "generate", paused: false },
-            accountSeq: parts.accountSeqs[wish.account] ?? 0,
+            accountSeq: deps.accountSeqs[wish.account] ?? 0,
             accountId: `acc_${wish.account}`,
             ...{ expiresAtMs: null, models: null, burstPerS: null, inProgressLimit: null },
           },
@@ -128,8 +128,8 @@ export const createClients = (parts: ClientDeps) => {
     // An answer without a code is the 500 of a process that is ending.
     if (!accepted && code === null) return undefined;
     const heardAtMs = world.nowMs();
-    const catalogues = parts.catalogues.filter(
-      ({ fromMs }, at) => fromMs <= heardAtMs && (parts.catalogues[at + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= sentAtMs,
+    const catalogues = deps.catalogues.filter(
+      ({ fromMs }, at) => fromMs <= heardAtMs && (deps.catalogues[at + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= sentAtMs,
     );
     const heard: ReceivedResponse = {
       ...{ wish, body, sentAtMs, heardAtMs, catalogues: catalogues.map(({ catalogue }) => catalogue) },
@@ -154,7 +154,7 @@ export const createClients = (parts: ClientDeps) => {
   };
   const poll = async (id: string, account: number): Promise<GenerationRecord | undefined> => {
     const askedAtMs = world.nowMs();
-    const record = await ask((engine) => engine.records.find(id, parts.accountSeqs[account] ?? 0));
+    const record = await ask((engine) => engine.records.find(id, deps.accountSeqs[account] ?? 0));
     if (record) keep(record, askedAtMs);
     return record;
   };
@@ -165,7 +165,7 @@ export const createClients = (parts: ClientDeps) => {
         engine
           .post({
             ...{ deed: "credit", kind: "topup", credits, note: "", reference },
-            accountSeq: parts.accountSeqs[account] ?? 0,
+            accountSeq: deps.accountSeqs[account] ?? 0,
             atMs: world.nowMs(),
           })
           .catch(() => undefined),

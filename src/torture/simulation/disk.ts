@@ -100,21 +100,21 @@ export const lateReads = <R extends StoreReads>(
   return { ...inner, ...Object.fromEntries(names.map((name) => [name, slowed(name)])) };
 };
 
-export const createDisk = async (parts: DiskDeps): Promise<Store> => {
-  const { life, dice, trace } = parts;
-  const inner = await openSqliteOver(parts.database, { mode: "test", nowMs: life.clock.nowMs() });
+export const createDisk = async (deps: DiskDeps): Promise<Store> => {
+  const { life, dice, trace } = deps;
+  const inner = await openSqliteOver(deps.database, { mode: "test", nowMs: life.clock.nowMs() });
 
   const commit = async (deeds: readonly Mutation[]): Promise<MutationResult[]> => {
-    const faults = parts.faults();
+    const faults = deps.faults();
     await life.cross("commit: before");
     await life.sleep(dice.chance(faults.slowCommit) ? dice.between(100, 4_000) : dice.between(0, 4));
     await life.cross("commit: before");
-    if (parts.isFull()) throw new StoreFull("the disk is full");
+    if (deps.isFull()) throw new StoreFull("the disk is full");
     const isUnknown = dice.chance(faults.unknownCommit);
     if (isUnknown && dice.chance(0.5)) throw new StoreUnknown("a sync failed, and nothing was written");
-    const sent = deeds.map(parts.tamper);
+    const sent = deeds.map(deps.tamper);
     const outcomes = await inner.commit(sent);
-    insistOnSteps(deeds, sent, outcomes, parts.fault);
+    insistOnSteps(deeds, sent, outcomes, deps.fault);
     deeds.forEach((deed, at) => {
       const outcome = outcomes[at];
       if (outcome) describeMutation(trace, life.name, deed, outcome);
@@ -124,5 +124,5 @@ export const createDisk = async (parts: DiskDeps): Promise<Store> => {
     return outcomes;
   };
 
-  return { ...lateReads(parts, inner), commit };
+  return { ...lateReads(deps, inner), commit };
 };

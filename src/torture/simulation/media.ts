@@ -32,7 +32,7 @@ export const PIN_INPUTS: CoreDeps["inputs"] = {
 };
 
 export const createMedia = (
-  parts: DurableFiles & {
+  deps: DurableFiles & {
     life: NodeLife;
     dice: Rng;
     faults: () => Faults;
@@ -45,7 +45,7 @@ export const createMedia = (
     situations: CoverageCounters;
   },
 ): Media => {
-  const { life, dice, upstream, clips } = parts;
+  const { life, dice, upstream, clips } = deps;
   const jobAt = (url: string): UpstreamJob | undefined => {
     const [, provider = "", jobId = ""] = /^(?:https|spool|inline):\/\/files\.test\/([^/]+)\/([^/]+)\//.exec(url) ?? [];
     return upstream.job(provider, jobId);
@@ -54,7 +54,7 @@ export const createMedia = (
   const forEverMs = 1e10;
   const pin = async (wanted: PinWanted, signal: AbortSignal): Promise<PinOutcome> => {
     const { generationId, n, url } = wanted;
-    const faults = parts.faults();
+    const faults = deps.faults();
     await life.cross("pin: before");
     const shown = shownBy(url);
     await life.sleep(shown.isStuck ? forEverMs : dice.between(5, 20_000) * dice.roll(), signal);
@@ -64,7 +64,7 @@ export const createMedia = (
       return { kind: "refused", why, mayPass };
     };
     if (dice.chance(faults.awayClip)) return refuse("its server answers 503", true);
-    if (parts.isAway() || dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
+    if (deps.isAway() || dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
     const ms = shown.fetchedMs;
     const why = lengthFault({ kind: "video", ms }, wanted);
     if (why !== undefined) return { kind: "refused", why, mayPass: false };
@@ -79,7 +79,7 @@ export const createMedia = (
     pin,
     copyOf: async () => undefined,
     hasCopy: async (generationId, { n }) => {
-      if (dice.chance(parts.faults().lostCopy)) {
+      if (dice.chance(deps.faults().lostCopy)) {
         clips.copies.delete(copyName(generationId, n));
         clips.lostAtMs.set(generationId, life.world.nowMs());
       }
@@ -88,17 +88,17 @@ export const createMedia = (
     keepInline: async (_, results) => {
       const [file] = results;
       if (!file?.url.startsWith(INLINE)) return [...results];
-      if (parts.isAway()) {
-        parts.situations.count("instantHeld");
+      if (deps.isAway()) {
+        deps.situations.count("instantHeld");
         throw new StorageRefused("the place of files is away");
       }
       const job = jobAt(file.url);
-      if (job) parts.inHand(job);
-      parts.situations.count("instantResults");
+      if (job) deps.inHand(job);
+      deps.situations.count("instantResults");
       return [{ ...file, url: file.url.replace(INLINE, `${SPOOLED}//`) }];
     },
     collect: async ({ generationId, results, ordered }, signal): Promise<CollectOutcome> => {
-      const faults = parts.faults();
+      const faults = deps.faults();
       await life.cross("collect: before");
       await life.sleep(dice.between(5, 3_000), signal);
       const url = results[0]?.url ?? "";
@@ -108,13 +108,13 @@ export const createMedia = (
       if (job?.fileIsLost) return { kind: "unreadable", detail: "not a picture", isUnusable: true };
       if (!job || (isRemote && dice.chance(faults.badFile))) return { kind: "unreadable", detail: "not a picture" };
       if (isRemote && dice.chance(faults.expiredFile)) return { kind: "expired", detail: "403" };
-      if (parts.isAway() || dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
+      if (deps.isAway() || dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
       if (signal.aborted) return { kind: "unreadable", detail: "given up" };
       const name = fileNameOf(job.provider, job.jobId);
       const output = delivered(job.kind, job.wrong, name);
       const { mismatch } = judged(ordered, output);
       if (mismatch) return { kind: "mismatched", mismatch };
-      parts.kept.set(parts.isShared ? sharedName(generationId, name) : generationId, name);
+      deps.kept.set(deps.isShared ? sharedName(generationId, name) : generationId, name);
       await life.cross("collect: kept");
       return { kind: "collected", output };
     },

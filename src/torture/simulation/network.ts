@@ -60,11 +60,11 @@ const requestOf = ({ attempt }: Work): { input: string; clip: string | null } =>
   return { input, clip };
 };
 
-export const createNetwork = (parts: NetworkDeps): Providers => {
-  const { life, dice, upstream, trace } = parts;
+export const createNetwork = (deps: NetworkDeps): Providers => {
+  const { life, dice, upstream, trace } = deps;
   const claims = createJobClaims();
   const pools = new Map<string, Bulkhead>(Object.keys(PROVIDERS).map((provider) => [provider, createBulkhead(SLOTS)]));
-  const questions = createConfirmBound(parts);
+  const questions = createConfirmBound(deps);
   let linksMade = 0;
   const traits = (provider: string) => {
     const known = PROVIDERS[provider];
@@ -96,21 +96,21 @@ export const createNetwork = (parts: NetworkDeps): Providers => {
   /** A job of the provider that an attempt on disk has already. */
   const anothersJob = async (provider: string, ref: string): Promise<string | undefined> => {
     for (const job of upstream.jobs)
-      if (job.provider === provider && job.ref !== ref && (await parts.isOwned(provider, job.jobId))) return job.jobId;
+      if (job.provider === provider && job.ref !== ref && (await deps.isOwned(provider, job.jobId))) return job.jobId;
     return undefined;
   };
 
   const submit = async (work: Work, signal: AbortSignal): Promise<SubmitOutcome> => {
-    const faults = parts.faults();
+    const faults = deps.faults();
     const { ref, route } = work.attempt;
     await life.cross("submit: before the bytes leave");
     if (dice.chance(faults.refusedConnection)) {
       await life.sleep(travelMs(), signal);
-      parts.refusedFor(ref);
+      deps.refusedFor(ref);
       return { kind: "rejected", failure: { class: "not_sent", detail: "connection refused" } };
     }
     trace.tell(life.name, "submit", ref, route.provider);
-    parts.left(route.provider, ref);
+    deps.left(route.provider, ref);
     const isLost = dice.chance(faults.lostRequest);
     const arrivalMs = dice.chance(faults.lateRequest) ? dice.between(1_000, LATEST_ARRIVAL_MS) : travelMs();
     const backMs = travelMs();
@@ -127,7 +127,7 @@ export const createNetwork = (parts: NetworkDeps): Providers => {
     const seen = arrival as Arrival | null;
     if (!isTold || signal.aborted || seen === null) return { kind: "ambiguous", detail: "no answer" };
     const workMs = seen.job?.answersAfterMs ?? 0;
-    if (workMs > 0) parts.worksFor(workMs);
+    if (workMs > 0) deps.worksFor(workMs);
     if (workMs > 0) await life.sleep(Math.min(workMs, SUBMIT_MS - arrivalMs - backMs), signal);
     if (signal.aborted || workMs > SUBMIT_MS - arrivalMs - backMs) return { kind: "ambiguous", detail: "no answer" };
     if (upstream.isBrownedOut(route.provider)) return { kind: "ambiguous", detail: "502" };
@@ -140,8 +140,8 @@ export const createNetwork = (parts: NetworkDeps): Providers => {
         return { kind: "ambiguous", detail: "the job was given to another attempt" };
     }
     await life.cross("submit: answer read, not written down");
-    if (outcome.kind === "rejected") parts.refusedFor(ref);
-    if (outcome.kind === "accepted" && seen.job?.jobId === outcome.job.jobId && !signal.aborted) parts.inHand(seen.job);
+    if (outcome.kind === "rejected") deps.refusedFor(ref);
+    if (outcome.kind === "accepted" && seen.job?.jobId === outcome.job.jobId && !signal.aborted) deps.inHand(seen.job);
     return outcome;
   };
 
@@ -153,7 +153,7 @@ export const createNetwork = (parts: NetworkDeps): Providers => {
     return { kind: "gone" };
   };
   const statusOf = (provider: string, job: UpstreamJob | undefined): PollOutcome => {
-    const faults = parts.faults();
+    const faults = deps.faults();
     const now = life.world.nowMs();
     if (upstream.isOut(provider) || upstream.isBrownedOut(provider) || dice.chance(faults.unclearPoll))
       return { kind: "unclear", detail: "502", ...(dice.chance(0.2) ? { retryAfterMs: 5_000 } : {}) };
@@ -216,7 +216,7 @@ export const createNetwork = (parts: NetworkDeps): Providers => {
       const { ref, route } = work.attempt;
       const { recovery } = traits(route.provider);
       const isOut = upstream.isOut(route.provider) || upstream.isBrownedOut(route.provider);
-      const isUnclear = isOut || dice.chance(parts.faults().unclearFind);
+      const isUnclear = isOut || dice.chance(deps.faults().unclearFind);
       if (work.attempt.state === "sending") questions.asked(ref, isUnclear, signal);
       if (recovery === "key" && !isUnclear) {
         await life.cross("find: before");
@@ -237,7 +237,7 @@ export const createNetwork = (parts: NetworkDeps): Providers => {
       await life.sleep(travelMs(), signal);
       const outcome = await lookUpOnList({
         ...{ work, upstream, recovery, claims, signal },
-        isOwned: parts.isOwned,
+        isOwned: deps.isOwned,
         providerMs: life.world.nowMs(),
         nowMs: life.clock.nowMs,
         bornMs: work.sentElsewhere ? Number.POSITIVE_INFINITY : life.bornMs,

@@ -36,11 +36,11 @@ const ASKED_TO_TAKE_UP = ["attemptsOf", "generationBySeq", "routeHealth", "switc
 export const OUT_OF_REACH = "the store is out of reach";
 
 /** @throws ConnectionLost the store cannot be reached. */
-export const createNodeStore = async (parts: NodeStoreDeps): Promise<Store> => {
-  const { life, dice, trace, shared, leaseMs } = parts;
+export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
+  const { life, dice, trace, shared, leaseMs } = deps;
   const { world } = life;
   const longestMs = Math.min(LONGEST_MS, leaseMs);
-  const cutForMs = () => Math.max(0, parts.cutUntilMs() - world.nowMs());
+  const cutForMs = () => Math.max(0, deps.cutUntilMs() - world.nowMs());
   if (cutForMs() > 0) throw new ConnectionLost(OUT_OF_REACH);
   const { epoch, slot, newestGeneration } = shared.open(life.name, leaseMs, life.clock.nowMs());
   let batch = 0;
@@ -68,7 +68,7 @@ export const createNodeStore = async (parts: NodeStoreDeps): Promise<Store> => {
   /** Commits, or loses its connection while it does. @returns false: nobody knows. */
   const end = <T>(transaction: Transaction, work: (rows: Rows) => T, told: (value: T) => void): boolean => {
     if (transaction.isOver()) return false;
-    const isLost = dice.chance(parts.faults().lostCommit) || cutForMs() > 0;
+    const isLost = dice.chance(deps.faults().lostCommit) || cutForMs() > 0;
     if (!isLost) {
       told(transaction.commit(work));
       return true;
@@ -88,7 +88,7 @@ export const createNodeStore = async (parts: NodeStoreDeps): Promise<Store> => {
     for (;;) {
       if (world.nowMs() > untilMs) throw new StoreUnknown("the database does not answer");
       await reach(untilMs);
-      const isSlow = dice.chance(parts.faults().slowTransaction);
+      const isSlow = dice.chance(deps.faults().slowTransaction);
       let done: { value: T } | undefined;
       const transaction = shared.begin(epoch, batch + 1, longestMs);
       if (transaction === null) {
@@ -119,13 +119,13 @@ export const createNodeStore = async (parts: NodeStoreDeps): Promise<Store> => {
     await life.cross("commit: before");
     // On its way, and before anything is locked: longer than a lease, now and then.
     const slowMs = dice.chance(0.9) ? 4_000 : 3 * leaseMs;
-    await life.sleep(dice.chance(parts.faults().slowCommit) ? dice.between(100, slowMs) : dice.between(0, 4));
+    await life.sleep(dice.chance(deps.faults().slowCommit) ? dice.between(100, slowMs) : dice.between(0, 4));
     await life.cross("commit: before");
-    if (parts.isFull()) throw new StoreFull("the database has no room");
+    if (deps.isFull()) throw new StoreFull("the database has no room");
     const outcomes = await transact((rows) => {
-      const sent = deeds.map(parts.tamper);
+      const sent = deeds.map(deps.tamper);
       const told = rows.carryOut(sent);
-      insistOnSteps(deeds, sent, told, parts.fault);
+      insistOnSteps(deeds, sent, told, deps.fault);
       deeds.forEach((deed, at) => {
         const outcome = told[at];
         if (outcome) describeMutation(trace, life.name, deed, outcome);
@@ -139,7 +139,7 @@ export const createNodeStore = async (parts: NodeStoreDeps): Promise<Store> => {
   /** What hangs is given up after a while; the lease has a connection of its own. */
   const streak = createRenewalStreak(leaseMs, life.monoMs);
   const attend = async (isLeaving: boolean) => {
-    const awayMs = Math.max(cutForMs(), parts.deafUntilMs() - world.nowMs());
+    const awayMs = Math.max(cutForMs(), deps.deafUntilMs() - world.nowMs());
     if (awayMs > 0) await life.sleep(longestLookMs(leaseMs));
     if (awayMs > 0) throw new ConnectionLost(OUT_OF_REACH);
     const around = shared.attend(epoch, leaseMs, isLeaving, streak.isLong());
@@ -151,7 +151,7 @@ export const createNodeStore = async (parts: NodeStoreDeps): Promise<Store> => {
     return around;
   };
 
-  /** @throws DatabaseAway */
+  /** @throws DatabaseUnavailable */
   const reachToRead = async (): Promise<void> => {
     if (cutForMs() === 0) return;
     const leftMs = cutForMs();
@@ -159,7 +159,7 @@ export const createNodeStore = async (parts: NodeStoreDeps): Promise<Store> => {
     await life.sleep(gaveUp ? READ_PATIENCE_MS : leftMs);
     if (gaveUp) throw new DatabaseUnavailable(OUT_OF_REACH);
   };
-  const reads = lateReads(parts, shared.readsOf(epoch), [...ASKED, ...ASKED_TO_TAKE_UP], reachToRead);
+  const reads = lateReads(deps, shared.readsOf(epoch), [...ASKED, ...ASKED_TO_TAKE_UP], reachToRead);
   return {
     ...reads,
     commit,
@@ -175,7 +175,7 @@ export const createNodeStore = async (parts: NodeStoreDeps): Promise<Store> => {
       leaveHint: async (hint) => {
         await reachToRead();
         shared.leaveHint(hint);
-        if (hint.n <= 0) parts.situations.count(hint.n > -MOST_ATTEMPTS ? "answersPassedOn" : "decisionsLeft");
+        if (hint.n <= 0) deps.situations.count(hint.n > -MOST_ATTEMPTS ? "answersPassedOn" : "decisionsLeft");
         await life.cross("decision: left for its owner");
       },
       hints: async () => {

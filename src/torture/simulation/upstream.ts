@@ -77,7 +77,7 @@ const JOB_FAILURES: readonly FailureClass[] = ["job_failed", "refused_output", "
 
 type Made = Omit<Submission, "input" | "isQuestion"> & { input: string };
 
-export const createUpstream = (parts: {
+export const createUpstream = (deps: {
   nowMs: () => number;
   dice: Rng;
   faults: () => Faults;
@@ -85,7 +85,7 @@ export const createUpstream = (parts: {
   /** How long the clip is that a link opens. */
   openedMs: (link: string) => number | undefined;
 }): Upstream => {
-  const { nowMs, dice } = parts;
+  const { nowMs, dice } = deps;
   const arrivals: Arrival[] = [];
   const jobs: UpstreamJob[] = [];
   const byId = new Map<string, UpstreamJob>();
@@ -99,12 +99,12 @@ export const createUpstream = (parts: {
   const isOut = (provider: string) => nowMs() < (outUntilMs.get(provider) ?? 0);
 
   const take = ({ provider, ref, input, kind, clip }: Made): UpstreamJob => {
-    const faults = parts.faults();
+    const faults = deps.faults();
     const atMs = nowMs();
     const runMs = dice.chance(faults.slowJob) ? dice.between(60_000, 2_600_000) : dice.between(1_000, 60_000) * dice.roll() + 500;
     const isDeaf = dice.chance(faults.deadPolls);
     const deafFromMs = atMs + (isDeaf ? dice.between(0, runMs) : 0);
-    const givenMs = clip === null ? null : parts.openedMs(clip);
+    const givenMs = clip === null ? null : deps.openedMs(clip);
     const isInstant = PROVIDERS[provider]?.recovery === "none" && instant.chance(faults.instantResult) && givenMs !== undefined;
     const job: UpstreamJob = {
       provider,
@@ -139,7 +139,7 @@ export const createUpstream = (parts: {
 
   const judge = (made: Made): Pick<Arrival, "verdict" | "job"> => {
     const { provider, ref } = made;
-    const faults = parts.faults();
+    const faults = deps.faults();
     // A limiter stands before everything else, the memory of keys included.
     if (isOut(provider) || dice.chance(faults.rateLimited)) return { verdict: "rateLimited", job: null };
     const known = jobs.find((job) => job.provider === provider && job.ref === ref);
@@ -156,7 +156,7 @@ export const createUpstream = (parts: {
       const verdict = judge({ provider, ref, kind, clip, input: JSON.stringify(input) });
       const arrival: Arrival = { provider, ref, atMs: nowMs(), isQuestion, ...verdict };
       arrivals.push(arrival);
-      parts.arrived(arrival);
+      deps.arrived(arrival);
       return arrival;
     },
     job: (provider, jobId) => byId.get(`${provider} ${jobId}`),

@@ -159,7 +159,7 @@ test("a sweep while the bucket is away ends at once, marks nothing, and the next
   for (const id of ids) await gone(house, id);
   clock.skip(3_600_000);
   await bucket.away();
-  expect(await house.rooms.sweep().catch((fault: Error) => fault.constructor.name)).toBe("StorageAway");
+  expect(await house.rooms.sweep().catch((fault: Error) => fault.constructor.name)).toBe("StorageUnavailable");
   for (const id of ids) expect((await house.store.findGeneration(id))?.filesExpiredAtMs).toBeNull();
   expect(bucket.objects.size).toBe(4);
   await bucket.back();
