@@ -4,16 +4,16 @@ import type { Clock } from "../src/domain/clock.ts";
 import { type Mutation, type MutationResult, type ResultOf, StoreFull } from "../src/store/mutations.ts";
 
 /**
- * The ledger's own chart. A transition costs as much as writing a few deeds, so it follows the stretches of writing and not each
+ * The ledger's own chart. A transition costs as much as writing a few mutations, so it follows the stretches of writing and not each
  * commit: the ledger is idle again when nothing came for a while.
  */
 export const ledgerMachine = setup({
-  types: { events: {} as { type: "deedsArrived" | "emptied" | "diskFilled" | "retried" | "outcomeUnknown" } },
+  types: { events: {} as { type: "mutationsArrived" | "emptied" | "diskFilled" | "retried" | "outcomeUnknown" } },
 }).createMachine({
   id: "ledger",
   initial: "idle",
   states: {
-    idle: { description: "Nothing to write.", on: { deedsArrived: "committing" } },
+    idle: { description: "Nothing to write.", on: { mutationsArrived: "committing" } },
     committing: {
       description: "One transaction after another; what arrives during one is the next.",
       on: { emptied: "idle", diskFilled: "full", outcomeUnknown: "stopped" },
@@ -28,10 +28,10 @@ export const ledgerMachine = setup({
 
 export type Ledger = {
   /**
-   * Resolves after the commit. @throws StoreFull when the disk is full, and nothing was written: what a deed says of a time would be
+   * Resolves after the commit. @throws StoreFull when the disk is full, and nothing was written: what a mutation says of a time would be
    * old by when there is space, so whoever posted it decides anew. Notes that do not age wait. @throws when the outcome is unknown.
    */
-  post<D extends Mutation>(deed: D): Promise<ResultOf<D>>;
+  post<D extends Mutation>(mutation: D): Promise<ResultOf<D>>;
   /** Resolves when there may be space again: at once, unless the disk was full at the last try. */
   space(): Promise<void>;
   /** `waiting`: submissions whose commit has not begun. `fullAtMs`: when the disk was last known to be full; null: never. */
@@ -42,12 +42,12 @@ export type Ledger = {
 };
 
 export type LedgerDeps = {
-  commit: (deeds: readonly Mutation[]) => Promise<MutationResult[]>;
+  commit: (mutations: readonly Mutation[]) => Promise<MutationResult[]>;
   clock: Clock;
   /** Calls back in the next turn of the event loop: what is on its way by then shares the commit. */
   soon: (then: () => void) => void;
-  /** Told of each deed once it is on disk, before its poster is. */
-  committed: (deed: Mutation, outcome: MutationResult) => void;
+  /** Told of each mutation once it is on disk, before its poster is. */
+  committed: (mutation: Mutation, outcome: MutationResult) => void;
   /** Told once, when a commit ended in doubt: the process must stop. */
   unknown: (fault: unknown) => void;
   full: () => void;
@@ -57,17 +57,17 @@ export type LedgerDeps = {
   defect: (fault: unknown) => void;
 };
 
-type Letter = { deed: Mutation; resolve: (outcome: MutationResult) => void; reject: (fault: unknown) => void };
+type Letter = { mutation: Mutation; resolve: (outcome: MutationResult) => void; reject: (fault: unknown) => void };
 
-/** Deeds that say the same whenever they are written, and whose posters do not ask again. */
-const AGELESS: ReadonlySet<Mutation["deed"]> = new Set(["mark-attempt", "save-route-health"]);
-/** Deeds per transaction: above it the wait of the first costs more than the shared commit gains. */
+/** Mutations that say the same whenever they are written, and whose posters do not ask again. */
+const AGELESS: ReadonlySet<Mutation["mutation"]> = new Set(["mark-attempt", "save-route-health"]);
+/** Mutations per transaction: above it the wait of the first costs more than the shared commit gains. */
 const BATCH_LIMIT = 1000;
 const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 10_000;
 /**
- * Turns of the event loop that a commit right behind another waits for company, and how many deeds are company enough: a commit costs as
- * much as writing some ten deeds, and those who are on their way to the ledger are there within microseconds.
+ * Turns of the event loop that a commit right behind another waits for company, and how many mutations are company enough: a commit costs as
+ * much as writing some ten mutations, and those who are on their way to the ledger are there within microseconds.
  */
 const GATHER_TURNS = 4;
 const GATHERED = 40;
@@ -121,7 +121,7 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
 
   const settle = async (batch: Letter[]): Promise<void> => {
     if (batch.length === 0) return;
-    const outcomes = await deps.commit(batch.map((letter) => letter.deed));
+    const outcomes = await deps.commit(batch.map((letter) => letter.mutation));
     retryMs = FIRST_RETRY_MS;
     if (isWithoutRoom) {
       isWithoutRoom = false;
@@ -129,11 +129,11 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
     }
     batch.forEach((letter, at) => {
       const outcome = outcomes[at];
-      if (!outcome) throw new Error("the store answered fewer deeds than it was given");
+      if (!outcome) throw new Error("the store answered fewer mutations than it was given");
       try {
-        deps.committed(letter.deed, outcome);
+        deps.committed(letter.mutation, outcome);
       } catch (fault) {
-        // A defect of what follows; the deed itself is on disk and its poster has to know.
+        // A defect of what follows; the mutation itself is on disk and its poster has to know.
         deps.defect(fault);
       }
       letter.resolve(outcome);
@@ -157,9 +157,9 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
     if (!isWithoutRoom) deps.full();
     isWithoutRoom = true;
     const all = [...batch, ...mailbox];
-    mailbox = all.filter(({ deed }) => AGELESS.has(deed.deed));
+    mailbox = all.filter(({ mutation }) => AGELESS.has(mutation.mutation));
     submissions = 0;
-    for (const letter of all) if (!AGELESS.has(letter.deed.deed)) letter.reject(new StoreFull("the disk is full"));
+    for (const letter of all) if (!AGELESS.has(letter.mutation.mutation)) letter.reject(new StoreFull("the disk is full"));
     show("diskFilled");
     deps.clock.after(retryMs, () => {
       show("retried");
@@ -173,8 +173,7 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
     wakeIdlers();
   };
 
-  const gather = (turns: number): void =>
-    deps.soon(() => (turns > 1 && mailbox.length < GATHERED ? gather(turns - 1) : flush()));
+  const gather = (turns: number): void => deps.soon(() => (turns > 1 && mailbox.length < GATHERED ? gather(turns - 1) : flush()));
   const next = () => {
     if (mailbox.length > 0) return gather(GATHER_TURNS);
     rest();
@@ -183,7 +182,7 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
 
   const flush = () => {
     const batch = mailbox.splice(0, BATCH_LIMIT);
-    for (const letter of batch) if (letter.deed.deed === "admit") submissions -= 1;
+    for (const letter of batch) if (letter.mutation.mutation === "admit") submissions -= 1;
     committingSinceMs = deps.clock.nowMs();
     settle(batch).then(
       () => {
@@ -200,15 +199,15 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
 
   return {
     actor,
-    post: <D extends Mutation>(deed: D) => {
+    post: <D extends Mutation>(mutation: D) => {
       if (stoppedBy !== null) return Promise.reject(stoppedBy);
-      if (isFull && !AGELESS.has(deed.deed)) return Promise.reject(new StoreFull("the disk is full"));
+      if (isFull && !AGELESS.has(mutation.mutation)) return Promise.reject(new StoreFull("the disk is full"));
       return new Promise<ResultOf<D>>((resolve, reject) => {
-        mailbox.push({ deed, resolve: resolve as (outcome: MutationResult) => void, reject });
-        if (deed.deed === "admit") submissions += 1;
+        mailbox.push({ mutation, resolve: resolve as (outcome: MutationResult) => void, reject });
+        if (mutation.mutation === "admit") submissions += 1;
         if (isBusy) return;
         isBusy = true;
-        if (isShownIdle) show("deedsArrived");
+        if (isShownIdle) show("mutationsArrived");
         isShownIdle = false;
         queueMicrotask(flush);
       });

@@ -27,7 +27,7 @@ const FREE_BYTES = 6 * 2 ** 30;
 
 /**
  * Where jobs put what they make: in memory where there is plenty, because a database syncs at every commit and no promise of theirs depends
- * on the power. The programmes that cut it choose their own place.
+ * on the power. The programs that cut it choose their own place.
  */
 const scratchParent = (): string => {
   try {

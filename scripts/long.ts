@@ -1,4 +1,4 @@
-// The long setting of every programme, in parts that may be interrupted: `npm run long`; each part done is remembered for its code.
+// The long setting of every program, in parts that may be interrupted: `npm run long`; each part done is remembered for its code.
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 const root = join(import.meta.dir, "..");
 
 /**
- * A programme in its long setting: `total` of `unit`, `part` at a time. `words` makes the command of one part; `folders` are those
+ * A program in its long setting: `total` of `unit`, `part` at a time. `words` makes the command of one part; `folders` are those
  * that it runs from, beside the product and what all of test shares.
  */
 type Long = {
@@ -143,15 +143,15 @@ export type Part = {
   figures: Record<string, unknown>;
   at: string;
   commit: string;
-  /** Stands for all code that the programme runs. */
+  /** Stands for all code that the program runs. */
   code: string;
 };
 
-const HELP = `The long setting of every programme, in parts of some minutes. What is done is kept in test/long-runs/<product>.jsonl and not done again.
-<product> stands for every file of the service: a change there begins everything anew, a change of a programme's own folders
-only that programme, and a change of a text or of a test nothing.
+const HELP = `The long setting of every program, in parts of some minutes. What is done is kept in test/long-runs/<product>.jsonl and not done again.
+<product> stands for every file of the service: a change there begins everything anew, a change of a program's own folders
+only that program, and a change of a text or of a test nothing.
 
-  npm run long                          everything that is left, one programme after the other
+  npm run long                          everything that is left, one program after the other
   npm run long -- --only simulate,fuzz  these
   npm run long -- --minutes 90          begins no part after 90 minutes
   npm run long -- --show                what is done so far, as a table
@@ -195,7 +195,7 @@ const codeOf = (...paths: string[]): string => {
   return Bun.CryptoHasher.hash("sha256", lines.filter((line) => !NO_CODE.test(line)).join("\n"), "hex").slice(0, 12);
 };
 const product = codeOf(...PRODUCT);
-/** Folders of test that several programmes take scenes from. A programme's own count for it alone. */
+/** Folders of test that several programs take scenes from. A program's own count for it alone. */
 const SHARED = new Set(["store", "machine", "quote"]);
 const shared = git("ls-tree", "--name-only", "HEAD", "test/")
   .split("\n")
@@ -259,7 +259,7 @@ const beganMono = performance.now();
 const isTimeUp = () => values.minutes !== undefined && performance.now() - beganMono > Number(values.minutes) * 60_000;
 const wanted = values.only?.split(",");
 const unknown = wanted?.find((name) => !LONG.some((long) => long.name === name));
-if (unknown !== undefined) refuse(`--only: no programme ${unknown}; one of ${LONG.map(({ name }) => name).join(", ")}`);
+if (unknown !== undefined) refuse(`--only: no program ${unknown}; one of ${LONG.map(({ name }) => name).join(", ")}`);
 if (values.minutes !== undefined && !/^\d{1,4}$/.test(values.minutes)) refuse("--minutes: expected a whole number");
 let failed = 0;
 if (!values.show)

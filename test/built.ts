@@ -1,4 +1,4 @@
-// The binary that programmes and tests start: built when it is missing or older than what it is built from.
+// The binary that programs and tests start: built when it is missing or older than what it is built from.
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Glob } from "bun";

@@ -1,4 +1,4 @@
-// Programmes refuse what they do not understand in one line, and leave nothing behind when they are stopped.
+// Programs refuse what they do not understand in one line, and leave nothing behind when they are stopped.
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,8 +7,8 @@ import { join } from "node:path";
 const home = mkdtempSync(join(tmpdir(), "flags-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-const start = (programme: string, words: readonly string[], TMPDIR = home) =>
-  Bun.spawn([process.execPath, join(import.meta.dir, programme, "main.ts"), ...words], {
+const start = (program: string, words: readonly string[], TMPDIR = home) =>
+  Bun.spawn([process.execPath, join(import.meta.dir, program, "main.ts"), ...words], {
     env: { ...process.env, TMPDIR },
     stdout: "pipe",
     stderr: "pipe",
@@ -28,8 +28,8 @@ test.each([
   ["fuzz", "--cases x", '--cases: "x" is not a whole number of at least 1'],
   ["soak", "--clients 0", '--clients: "0" is not a whole number of at least 1'],
   ["soak", "--minutes 0.05", "--minutes: 0.05 is too short to measure anything; the least is 1"],
-])("%s %s ends with 2 and says what is wrong", async (programme, words, why) => {
-  const child = start(programme, words.split(" "));
+])("%s %s ends with 2 and says what is wrong", async (program, words, why) => {
+  const child = start(program, words.split(" "));
   const [said, complaint, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   expect([code, said, complaint]).toEqual([2, "", `${why}; see --help\n`]);
 });

@@ -1,4 +1,4 @@
-// Flags of the programmes beside this: what is wrong with them is told in one line, and the programme ends with 2.
+// Flags of the programs beside this: what is wrong with them is told in one line, and the program ends with 2.
 import { type ParseArgsConfig, parseArgs } from "node:util";
 
 /** Tells what is wrong with the command line, and ends. */
@@ -9,12 +9,12 @@ export const refuse = (why: string): never => {
 
 type Flags = NonNullable<ParseArgsConfig["options"]>;
 
-/** The flags that were said; a programme with one that it does not know does not begin. */
+/** The flags that were said; a program with one that it does not know does not begin. */
 export const readFlags = <const Known extends Flags>(options: Known) => {
   try {
     return parseArgs({ options }).values;
   } catch (fault) {
-    // What follows the first sentence is about passing words that begin with a dash; none of these programmes takes any.
+    // What follows the first sentence is about passing words that begin with a dash; none of these programs takes any.
     const [first = ""] = (fault instanceof Error ? fault.message : String(fault)).split(/\n|\. /);
     return refuse(first.replace(/\.$/, ""));
   }

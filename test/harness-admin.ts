@@ -1,4 +1,4 @@
-// The office of a house: what an operator may do there, over its own catalogue, providers and keys.
+// The admin service of a harness: what an operator may do there, over its own catalogue, providers and keys.
 import type { Catalogue } from "../catalogue/load.ts";
 import { type AdminService, createAdminService } from "../src/admin/admin-service.ts";
 import type { Components } from "../src/app/components.ts";
@@ -12,7 +12,7 @@ import type { TestClock } from "./clock.ts";
 
 type Of = { settings: Settings; store: Store; catalogue: Catalogue; clock: TestClock; dir: string; rooms: () => Components };
 
-export const officeOf = async ({ settings, store, catalogue, clock, dir, rooms }: Of): Promise<AdminService> => {
+export const adminOf = async ({ settings, store, catalogue, clock, dir, rooms }: Of): Promise<AdminService> => {
   const { post, submit, decide, rekeyed, providers } = rooms();
   return createAdminService({
     ...{ reads: store, mode: "test", post, clock, submit, decide, rekeyed, vault: createVault(dir, store.nodes !== null) },

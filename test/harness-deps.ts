@@ -1,4 +1,4 @@
-// Parts of the house: where its providers are, what of its files is under way, and how many rows its tables have.
+// Parts of the harness: where its providers are, what of its files is under way, and how many rows its tables have.
 import { Database } from "bun:sqlite";
 import { providerSetting } from "../src/config/schema.ts";
 import type { JsonObject } from "../src/domain/types.ts";

@@ -1,4 +1,4 @@
-// A house of several nodes over one PostgreSQL and one bucket, behind a front that sends each request to the next of them.
+// A harness of several nodes over one PostgreSQL and one bucket, behind a front that sends each request to the next of them.
 
 import type { JsonObject } from "../src/domain/types.ts";
 import { openPostgresStore } from "../src/store/postgres/client.ts";
@@ -6,7 +6,7 @@ import { connect } from "../src/store/postgres/connections.ts";
 import { type TestClock, testClock } from "./clock.ts";
 import { eventually } from "./eventually.ts";
 import { openTestBucket } from "./files/s3/bucket.ts";
-import { type House, type HouseOptions, openHouse } from "./harness.ts";
+import { type Harness, type HarnessOptions, openHarness } from "./harness.ts";
 import { freshDatabase } from "./postgres/databases.ts";
 
 export type Front = { url: string; nodes: string[]; stop(): Promise<void> };
@@ -46,85 +46,89 @@ const ROUNDS = 4;
 const STILL_LEASE_MS = 3_600_000;
 
 /** `each`: the nodes by themselves, in the order of their opening. */
-export type HouseOfNodes = House & { each: readonly House[]; databaseUrl: string };
+export type HarnessOfNodes = Harness & { each: readonly Harness[]; databaseUrl: string };
 
 /**
- * Opens so many nodes; the house that is answered speaks to all of them, and closes them all.
+ * Opens so many nodes; the harness that is answered speaks to all of them, and closes them all.
  * @param leaseMs how long one that says nothing is taken to be alive, by the database's clock.
  */
-export const openHouseOfNodes = async (count: number, options: HouseOptions = {}, leaseMs?: number): Promise<HouseOfNodes> => {
+export const openHarnessOfNodes = async (
+  count: number,
+  options: HarnessOptions = {},
+  leaseMs?: number,
+): Promise<HarnessOfNodes> => {
   const single = OF_ONE.filter((name) => options[name] !== undefined);
-  if (single.length > 0) throw new Error(`a house of several nodes has no ${single.join(", ")}`);
+  if (single.length > 0) throw new Error(`a harness of several nodes has no ${single.join(", ")}`);
   const clock: TestClock = options.clock ?? testClock(options.factor ?? 100);
   const database = await freshDatabase();
   const bucket = await openTestBucket(clock.nowMs);
   const front = openFront();
-  const houses: House[] = [];
-  const lines: House["lines"] = [];
+  const harnesses: Harness[] = [];
+  const lines: Harness["lines"] = [];
   const isStill = (options.factor ?? 100) === 0;
-  const open = async (): Promise<House> => {
+  const open = async (): Promise<Harness> => {
     const opening = { url: database.url, prepare: true, readers: 3, mode: "test", nowMs: clock.nowMs() } as const;
     const store = await openPostgresStore({
       ...opening,
       ...(isStill ? { leaseMs: STILL_LEASE_MS } : leaseMs ? { leaseMs } : {}),
     });
-    const house = await openHouse({
+    const harness = await openHarness({
       ...options,
       clock,
       node: { store, front: front.url, lines },
       // A database does not commit faster because time does.
       env: { ...(isStill ? {} : { GENROUTER_LIMITS__SLOW_COMMIT_MS: "3600000" }), ...bucket.settings, ...options.env },
-      ...(houses[0] ? { simulator: houses[0].simulator } : {}),
+      ...(harnesses[0] ? { simulator: harnesses[0].simulator } : {}),
     });
-    front.nodes.push(house.own);
-    return house;
+    front.nodes.push(harness.own);
+    return harness;
   };
-  for (let n = 0; n < count; n += 1) houses.push(await open());
-  const [first, ...others] = houses;
-  if (!first) throw new Error("a house needs a node");
-  const all = async (work: (house: House) => unknown): Promise<void> => {
-    await Promise.all(houses.map((house) => work(house)));
+  for (let n = 0; n < count; n += 1) harnesses.push(await open());
+  const [first, ...others] = harnesses;
+  if (!first) throw new Error("a harness needs a node");
+  const all = async (work: (harness: Harness) => unknown): Promise<void> => {
+    await Promise.all(harnesses.map((harness) => work(harness)));
   };
   // Twice: what the last of them said in the first round is heard by all in the second.
   const told = async (): Promise<void> => {
     for (let round = 0; round < 2; round += 1)
       await all(async ({ rooms }) => {
         await rooms.ledger.idle();
-        await rooms.tenure?.look();
+        await rooms.leaseKeeper?.look();
       });
   };
   await told();
   const { rooms } = first;
-  const everywhere: House["rooms"] = {
+  const everywhere: Harness["rooms"] = {
     ...rooms,
-    post: async (deed) => {
-      // Each node tells by itself that it lives; what the office of one does, all follow.
+    post: async (mutation) => {
+      // Each node tells by itself that it lives; what the admin service of one does, all follow.
       const [outcome] = await Promise.all([
-        rooms.post(deed),
-        ...(deed.deed === "beat" ? others.map((house) => house.rooms.post(deed)) : []),
+        rooms.post(mutation),
+        ...(mutation.mutation === "beat" ? others.map((harness) => harness.rooms.post(mutation)) : []),
       ]);
-      if (deed.deed !== "beat") await told();
+      if (mutation.mutation !== "beat") await told();
       return outcome;
     },
     ledger: {
       ...rooms.ledger,
       load: () => {
-        const loads = houses.map((house) => house.rooms.ledger.load());
+        const loads = harnesses.map((harness) => harness.rooms.ledger.load());
         return { ...rooms.ledger.load(), waiting: loads.reduce((sum, { waiting }) => sum + waiting, 0) };
       },
     },
-    upkeep: { ...rooms.upkeep, rollUpUsage: () => all((house) => house.rooms.upkeep.rollUpUsage()) },
+    upkeep: { ...rooms.upkeep, rollUpUsage: () => all((harness) => harness.rooms.upkeep.rollUpUsage()) },
     rekeyed: (account, key) => {
-      for (const house of houses) house.rooms.rekeyed(account, key);
+      for (const harness of harnesses) harness.rooms.rekeyed(account, key);
     },
-    drain: (longestMs) => all((house) => house.rooms.drain(longestMs)),
+    drain: (longestMs) => all((harness) => harness.rooms.drain(longestMs)),
     replaceCatalogue: (next) => {
-      for (const house of houses) house.rooms.replaceCatalogue(next);
+      for (const harness of harnesses) harness.rooms.replaceCatalogue(next);
     },
     recover: () =>
-      all(async (house) => {
-        await house.rooms.recover();
-        await house.rooms.tenure?.begin();
+      all(async (harness) => {
+        await harness.rooms.recover();
+        await harness.rooms.leaseKeeper?.begin();
       }),
   };
   const countRows = async (): Promise<JsonObject> => {
@@ -137,8 +141,8 @@ export const openHouseOfNodes = async (count: number, options: HouseOptions = {}
     return Object.fromEntries(rows.map(({ name, n }) => [name, n]));
   };
   /** A node reads its own alone. */
-  const unfinished: House["store"]["unfinished"] = async (afterSeq, limit) => {
-    const pages = await Promise.all(houses.map(({ store }) => store.unfinished(afterSeq, limit)));
+  const unfinished: Harness["store"]["unfinished"] = async (afterSeq, limit) => {
+    const pages = await Promise.all(harnesses.map(({ store }) => store.unfinished(afterSeq, limit)));
     return pages
       .flat()
       .sort((a, b) => a.seq - b.seq)
@@ -151,14 +155,14 @@ export const openHouseOfNodes = async (count: number, options: HouseOptions = {}
   const end = async (how: "close" | "crash") => {
     await front.stop();
     if (how === "close") await first.verify();
-    for (const house of [...others, first]) await house.crash();
+    for (const harness of [...others, first]) await harness.crash();
     if (!options.clock) clock.stop();
     await bucket.close();
     await database.drop();
   };
   return {
     ...first,
-    ...{ each: houses, databaseUrl: database.url },
+    ...{ each: harnesses, databaseUrl: database.url },
     ...{ rooms: everywhere, store: { ...first.store, unfinished }, nodes: count, told, countRows },
     eventually: (look, what) =>
       eventually(async () => {

@@ -18,7 +18,7 @@ import type { Pragmas } from "../src/store/sqlite/open.ts";
 import type { Store } from "../src/store/store.ts";
 import { type TestClock, testClock } from "./clock.ts";
 import { eventually } from "./eventually.ts";
-import { officeOf } from "./harness-admin.ts";
+import { adminOf } from "./harness-admin.ts";
 import { addressesOf, countRows, watchFiles } from "./harness-deps.ts";
 import { sampleCatalogue } from "./sample/catalogue.ts";
 import { sandboxUnder, testSandbox } from "./sandbox.ts";
@@ -46,7 +46,7 @@ export type Shown = {
 /** An answer and what it was the answer to. */
 export type Heard = { method: string; path: string; status: number; headers: Headers; text: string };
 
-export type HouseOptions = {
+export type HarnessOptions = {
   /** Settings as environment names, e.g. `{ GENROUTER_LIMITS__SEATS: "1" }`. */
   env?: Record<string, string>;
   catalogue?: Catalogue;
@@ -54,9 +54,9 @@ export type HouseOptions = {
   providers?: readonly string[];
   /** How many times faster than life; 0 stands still until `clock.skip`. */
   factor?: number;
-  /** Keeps everything in this directory instead of in memory, so that the house can be opened again. */
+  /** Keeps everything in this directory instead of in memory, so that the harness can be opened again. */
   dir?: string;
-  /** A simulator that outlives the house. */
+  /** A simulator that outlives the harness. */
   simulator?: Simulator;
   simulate?: SimulatorOptions;
   clock?: TestClock;
@@ -70,7 +70,7 @@ export type HouseOptions = {
   /** `thread`: the store as the service has it, on disk and written by a thread of its own. */
   writer?: "thread";
   /** One of several nodes: the store that they share, the address in front of all of them, and what all of them log. */
-  node?: { store: Store; front: string; lines: House["lines"] };
+  node?: { store: Store; front: string; lines: Harness["lines"] };
   /** Settings of the database, e.g. `{ maxPages: 200 }` for a disk that fills. */
   pragmas?: Partial<Pragmas>;
   /** As one of several nodes keeps its result files. */
@@ -81,7 +81,7 @@ export type HouseOptions = {
   heard?: (answer: Heard) => void;
 };
 
-export type House = {
+export type Harness = {
   url: string;
   /** Where this node listens itself. */
   own: string;
@@ -89,7 +89,7 @@ export type House = {
   simulator: Simulator;
   rooms: Components;
   /** What its operator may do. */
-  office(): Promise<AdminService>;
+  admin(): Promise<AdminService>;
   /** What waits on disk for the bucket. */
   waiting: ResultStorage["waiting"];
   store: Store;
@@ -128,9 +128,9 @@ export type House = {
 const quiet: Record<string, string> = { GENROUTER_LIMITS__BURST_PER_S: "100000", GENROUTER_LIMITS__IN_PROGRESS: "1000" };
 const WRITERS_MS = 1000;
 
-export const openHouse = (options: HouseOptions = {}): Promise<House> => watchLoop(() => open(options));
+export const openHarness = (options: HarnessOptions = {}): Promise<Harness> => watchLoop(() => open(options));
 
-const open = async (options: HouseOptions): Promise<House> => {
+const open = async (options: HarnessOptions): Promise<Harness> => {
   const clock = options.clock ?? testClock(options.factor ?? 100);
   const catalogue = options.catalogue ?? sampleCatalogue();
   const endpoints = { kindOf: kindsOf(() => catalogue), unsaid: defaultsOf(() => catalogue) };
@@ -138,7 +138,7 @@ const open = async (options: HouseOptions): Promise<House> => {
   const simulator =
     options.simulator ?? (await createSimulator({ clock, sandbox: sandboxUnder(clock), ...endpoints, ...options.simulate }));
   const host = new URL(simulator.url).host;
-  const dir = options.dir ?? mkdtempSync(join(tmpdir(), "house-"));
+  const dir = options.dir ?? mkdtempSync(join(tmpdir(), "harness-"));
   const settings = readSettings({
     ...quiet,
     ...addressesOf(simulator, options.providers),
@@ -155,12 +155,12 @@ const open = async (options: HouseOptions): Promise<House> => {
         ? await openDirectory({ dir, mode: "test", pragmas })
         : await openHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas }),
   );
-  const lines: House["lines"] = options.node?.lines ?? [];
+  const lines: Harness["lines"] = options.node?.lines ?? [];
   const telemetry = testTelemetry((event, fields = {}) => void lines.push({ event, fields }));
   const { log } = telemetry;
   const kept = await createResultStorage({ settings, clock, log, store, shared: options.shared ?? options.node !== undefined });
   const watched = watchFiles(kept.files);
-  const office = () => officeOf({ settings, store, catalogue, clock, dir, rooms: () => rooms });
+  const admin = () => adminOf({ settings, store, catalogue, clock, dir, rooms: () => rooms });
   const rooms: Components = await createComponents({
     ...{ settings, clock, telemetry, log, store },
     files: aroundFiles(watched.files),
@@ -170,7 +170,7 @@ const open = async (options: HouseOptions): Promise<House> => {
     waiting: kept.waiting,
     ...{ catalogue, pace: 1 },
     unknownOutcome: () => lines.push({ event: "store outcome unknown", fields: {} }),
-    office,
+    admin,
     ...(options.callTimes ? { callTimes: options.callTimes } : {}),
     media: { sandbox: sandboxUnder(clock), ...media },
   });
@@ -179,21 +179,21 @@ const open = async (options: HouseOptions): Promise<House> => {
   rooms.listensAt(url);
   if (!options.unrecovered) {
     await rooms.recover();
-    await rooms.tenure?.begin();
+    await rooms.leaseKeeper?.begin();
     kept.begin();
   }
 
   const newTenant = async (credits = 100_000, scope: KeyScope = "generate"): Promise<Tenant> => {
     const atMs = clock.nowMs();
     const accountId = newId("acc");
-    await rooms.post({ deed: "create-account", id: accountId, name: "tenant", atMs });
+    await rooms.post({ mutation: "create-account", id: accountId, name: "tenant", atMs });
     const accountSeq = (await store.account(accountId))?.seq ?? 0;
     if (credits > 0)
-      await rooms.post({ deed: "credit", accountSeq, kind: "topup", credits, note: "test", reference: null, atMs });
+      await rooms.post({ mutation: "credit", accountSeq, kind: "topup", credits, note: "test", reference: null, atMs });
     const key = newApiKey("test");
     const keyId = newId("key");
     await rooms.post({
-      deed: "create-key",
+      mutation: "create-key",
       id: keyId,
       accountSeq,
       scope,
@@ -206,7 +206,7 @@ const open = async (options: HouseOptions): Promise<House> => {
   };
   const tenant = await newTenant();
 
-  const ask: House["ask"] = async (method, path, { body, key = tenant.key, headers = {} } = {}) => {
+  const ask: Harness["ask"] = async (method, path, { body, key = tenant.key, headers = {} } = {}) => {
     const first = await fetch(`${url}${path}`, {
       method,
       headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
@@ -256,7 +256,7 @@ const open = async (options: HouseOptions): Promise<House> => {
     clock,
     simulator,
     rooms,
-    office,
+    admin,
     waiting: kept.waiting,
     store,
     tenant,

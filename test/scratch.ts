@@ -1,4 +1,4 @@
-// Directories that tests and programmes fill while they run: gone when the programme ends, also by a signal, unless something was found there.
+// Directories that tests and programs fill while they run: gone when the program ends, also by a signal, unless something was found there.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,12 +1,12 @@
-// One event of one generation turned into one deed: what the machine noted, what changed, and what it asked for.
+// One event of one generation turned into one mutation: what the machine noted, what changed, and what it asked for.
 
 import type { GenerationStatus, Json } from "../../src/domain/types.ts";
 import type { ApplyTransition, AttemptChange, Settlement } from "../../src/store/mutations.ts";
 import { deadlineOf, freeze, type GenerationSnapshot, isSameCommand, leafOf, messageOf } from "./snapshot.ts";
 import type { Effect, GenerationEvent, MachineOutput } from "./types.ts";
 
-/** A deed ready to be posted, and what to do once it is on disk. */
-export type Step = { deed: ApplyTransition; asks: Effect[]; hasEnded: boolean };
+/** A mutation ready to be posted, and what to do once it is on disk. */
+export type Step = { mutation: ApplyTransition; asks: Effect[]; hasEnded: boolean };
 
 const statusOf = (snapshot: GenerationSnapshot): GenerationStatus =>
   typeof snapshot.value === "string" ? (snapshot.value as GenerationStatus) : "running";
@@ -72,8 +72,8 @@ export const applyEvent = (
   const deadline = deadlineOf(after);
   const keepsDeadline = isSameCommand(deadline, deadlineOf(before));
   return {
-    deed: {
-      deed: "step",
+    mutation: {
+      mutation: "step",
       seq,
       version,
       atMs: event.atMs,

@@ -29,7 +29,7 @@ const VERDICTS: readonly [type: string, label: string][] = [
   ["mended", "the operator has seen to it"],
 ];
 const COMMITS: readonly [type: string, label: string][] = [
-  ["deedsArrived", "something is to be written"],
+  ["mutationsArrived", "something is to be written"],
   ["emptied", "nothing is left to write"],
   ["diskFilled", "the disk is full"],
   ["retried", "it is tried again"],

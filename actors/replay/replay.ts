@@ -182,7 +182,7 @@ export const replay = (given: Replayed): Replay => {
     const tried = tryEvent(before, event);
     standing = goOn(line, tried);
     const step = tried.fault === null ? applyEvent(0, line.version, event, before, tried.after, tried.sayings, 0) : null;
-    const settlement = settledBy(step?.deed.settlement);
+    const settlement = settledBy(step?.mutation.settlement);
     const moved = settlement ? settling : [];
     const expected = (journal[at - 1]?.version ?? 0) + 1;
     const gap = line.version === expected ? null : `step ${expected} is missing from the journal`;
@@ -196,7 +196,7 @@ export const replay = (given: Replayed): Replay => {
       to: line.stateAfter,
       transition: tried.transition,
       considered: tried.considered,
-      notes: (step?.deed.attemptChanges ?? []).map(tellable),
+      notes: (step?.mutation.attemptChanges ?? []).map(tellable),
       settlement,
       asks: step?.asks ?? [],
       deadline: deadlineOf(standing),

@@ -14,7 +14,7 @@ export type Resting = { version: number; plan: readonly PlannedRoute[]; waitEnds
 export type HostDeps = {
   collectMs: number;
   keepFilesMs: number;
-  post: (deed: ApplyTransition) => Promise<TransitionResult>;
+  post: (mutation: ApplyTransition) => Promise<TransitionResult>;
   /** Resolves when there may be space again. */
   space: () => Promise<void>;
   nowMs: () => number;
@@ -151,10 +151,10 @@ export class ActorHost {
     if (after.status === "error") throw after.error;
     const step = applyEvent(this.seq, this.version + 1, event, before, after, sayings, this.deps.keepFilesMs);
     if (!step) return;
-    const outcome = await this.write(step.deed);
+    const outcome = await this.write(step.mutation);
     switch (outcome.kind) {
       case "stepped":
-        this.version = step.deed.version;
+        this.version = step.mutation.version;
         if (step.hasEnded) this.finish(() => this.deps.stepped(this, before, after, step.asks, outcome.record));
         else this.deps.stepped(this, before, after, step.asks, outcome.record);
         return this.deps.dealtWith(this.seq, event);
@@ -165,7 +165,7 @@ export class ActorHost {
         if (!this.isOver) this.mailbox.unshift({ ...event, atMs: this.deps.nowMs() });
         return;
       case "refused":
-        // The deed was rolled back: back to what is on disk, and there to a person.
+        // The mutation was rolled back: back to what is on disk, and there to a person.
         this.forsake(living);
         if (event.type === "parked") throw new Error(`parking was refused: ${outcome.reason}`);
         this.mailbox.unshift({ type: "parked", reason: outcome.reason, atMs: event.atMs });
@@ -178,8 +178,8 @@ export class ActorHost {
   }
 
   /** A full disk is no fault of the generation: it is told as an outcome. */
-  private write(deed: ApplyTransition): Promise<TransitionResult | { kind: "full" }> {
-    return this.deps.post(deed).catch((fault: unknown) => {
+  private write(mutation: ApplyTransition): Promise<TransitionResult | { kind: "full" }> {
+    return this.deps.post(mutation).catch((fault: unknown) => {
       if (fault instanceof StoreFull) return { kind: "full" } as const;
       throw fault;
     });

@@ -7,7 +7,7 @@ import { PARKED_MESSAGE } from "../generation/types.ts";
 export const parkingOf = (found: OpenGeneration, reason: string, atMs: number): ApplyTransition => {
   if (found.snapshot === null) throw new Error("a generation that never had a seat is not parked");
   return {
-    deed: "step",
+    mutation: "step",
     seq: found.seq,
     version: found.version + 1,
     atMs,

@@ -16,7 +16,7 @@ export type SupervisorDeps = {
   /** When a process was last known to live before this one. */
   lastAliveMs: number;
   limits: { seats: number; seatsOf: (routeId: string) => number; liveActors: number; collectMs: number; keepFilesMs: number };
-  post: (deed: ApplyTransition) => Promise<TransitionResult>;
+  post: (mutation: ApplyTransition) => Promise<TransitionResult>;
   /** Resolves when there may be space on the disk again. */
   space: () => Promise<void>;
   /** When the store was last known to take nothing, its disk full or its database away; null: never. */

@@ -1,4 +1,4 @@
-// The office: what an operator may do with accounts, keys and credits, written once for both ways of reaching it.
+// The admin service: what an operator may do with accounts, keys and credits, written once for both ways of reaching it.
 
 import type { Clock } from "../domain/clock.ts";
 import type { Decide } from "../domain/operator-decision.ts";
@@ -58,7 +58,7 @@ type Methods = {
 
 export type AdminServiceDeps = {
   reads: StoreReads;
-  post: (deed: AdminMutation) => Promise<AdminResult>;
+  post: (mutation: AdminMutation) => Promise<AdminResult>;
   /** Decides whether keys begin with `gr_test_` or `gr_live_`. */
   mode: "test" | "live";
   clock: Clock;
@@ -75,7 +75,7 @@ const MOST_UNDECIDED = 1000;
 export const lastMovements = async (reads: StoreReads, accountId: string, limit: number): Promise<TransferRow[]> =>
   (await reads.movements(accountId, null, limit)).reverse();
 
-/** Opens the office over a store, whoever carries out its deeds: the running service's ledger or the store itself. */
+/** Opens the admin service over a store, whoever carries out its mutations: the running service's ledger or the store itself. */
 export const createAdminService = (deps: AdminServiceDeps): AdminService =>
   withActors((post, by) => openMethods({ ...deps, post, by }), deps.post, deps.clock);
 
@@ -99,7 +99,7 @@ const openMethods = ({
     const before = await accountOf(ask.accountId);
     const outcome = requireDone(
       await post({
-        deed: "credit",
+        mutation: "credit",
         accountSeq: before.seq,
         kind,
         credits: ask.credits,
@@ -111,14 +111,14 @@ const openMethods = ({
     return { account: await accountOf(ask.accountId), movedCredits: outcome.credits ?? 0 };
   };
 
-  const office: Omit<Methods, keyof RouteTrials> = {
+  const admin: Omit<Methods, keyof RouteTrials> = {
     ...createProviderAdmin({ ...market, post, clock, kept: () => reads.providerKeys(), nodes: reads.nodes }),
     ...createUserAdmin({ reads, post, clock }),
     ...createGenerationAdmin({ reads, post, decide, by, clock }),
     createAccount: async ({ reference, name, creditCredits }) => {
       const id = idFor("acc", reference);
       if (!(await reads.account(id))) {
-        const outcome = await post({ deed: "create-account", id, name, atMs: clock.nowMs() });
+        const outcome = await post({ mutation: "create-account", id, name, atMs: clock.nowMs() });
         // Who asks at two places at once, or at two nodes, has the one that was made first.
         if (outcome.kind === "refused" && !(await reads.account(id))) requireDone(outcome);
       }
@@ -130,7 +130,7 @@ const openMethods = ({
     listAccounts: () => reads.accounts(),
     setAccount: async ({ id, ...change }) => {
       const row = await accountOf(id);
-      requireDone(await post({ deed: "set-account", accountSeq: row.seq, ...change }));
+      requireDone(await post({ mutation: "set-account", accountSeq: row.seq, ...change }));
       return accountOf(id);
     },
     ...createKeyAdmin({ reads, post, mode, clock, accountOf, models: market.market.models }),
@@ -139,11 +139,11 @@ const openMethods = ({
     listUndecided: () => reads.undecidedReversals(MOST_UNDECIDED),
     decideReversal: async ({ id, credits, reason }) => {
       const found = (await reads.undecidedReversals(MOST_UNDECIDED)).find((one) => one.id === id);
-      const outcome = requireDone(await post({ deed: "decide-reversal", id, credits, reason, atMs: clock.nowMs() }));
+      const outcome = requireDone(await post({ mutation: "decide-reversal", id, credits, reason, atMs: clock.nowMs() }));
       return { movedCredits: outcome.credits ?? 0, account: found ? await accountOf(found.accountId) : null };
     },
     settleRestored: async ({ reason }) => {
-      requireDone(await post({ deed: "settle-restored", reason, atMs: clock.nowMs() }));
+      requireDone(await post({ mutation: "settle-restored", reason, atMs: clock.nowMs() }));
       return { takenAtMs: (await reads.restored())?.takenAtMs ?? 0 };
     },
     showCredits: async ({ accountId, last }) => ({
@@ -151,5 +151,5 @@ const openMethods = ({
       movements: last === 0 ? [] : await lastMovements(reads, accountId, last),
     }),
   };
-  return { ...office, ...createRouteTrials({ office, reads, submit, modelOf: market.market.modelOf }) };
+  return { ...admin, ...createRouteTrials({ admin, reads, submit, modelOf: market.market.modelOf }) };
 };

@@ -27,7 +27,7 @@ export type GenerationAdmin = { decideGeneration(ask: DecisionRequest): Promise<
 
 export type GenerationAdminDeps = {
   reads: Pick<StoreReads, "findGeneration" | "generationBySeq" | "journalOf" | "attemptsOf" | "planOf">;
-  post: (deed: AdminMutation) => Promise<AdminResult>;
+  post: (mutation: AdminMutation) => Promise<AdminResult>;
   /** Tells the machine of a generation; null where no service runs. */
   decide: Decide | null;
   /** Who decides; null: nobody said. */
@@ -108,7 +108,7 @@ export const createGenerationAdmin = ({ reads, post, decide, by, clock }: Genera
       const told = await decisionOf(ask, seq, (await standing(seq)).state, atMs);
       requireDone(
         await post({
-          deed: "decide-generation",
+          mutation: "decide-generation",
           seq,
           decision,
           attempt: "n" in told ? told.n : attempt,

@@ -1,4 +1,4 @@
-// The office's desk for keys: made, changed, rotated, revoked, and shown with what they have spent.
+// The admin service's desk for keys: made, changed, rotated, revoked, and shown with what they have spent.
 import type { Model } from "../../catalogue/schema.ts";
 import { rollUpUsage } from "../app/maintenance.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -34,7 +34,7 @@ export type KeyAdmin = {
 
 export type KeyAdminDeps = {
   reads: StoreReads;
-  post: (deed: AdminMutation) => Promise<AdminResult>;
+  post: (mutation: AdminMutation) => Promise<AdminResult>;
   mode: "test" | "live";
   clock: Clock;
   accountOf: (id: string) => Promise<AccountRow>;
@@ -109,7 +109,7 @@ export const createKeyAdmin = ({ reads, post, mode, clock, accountOf, models }: 
       const whole: KeyTerms = { expiresAtMs, models: named, limits: { ...NO_LIMITS, ...limits } };
       const isBound = expiresAtMs !== null || named !== null || Object.keys(limits).length > 0;
       const made = { id, accountSeq: account.seq, scope, name, hash, start, ...(isBound ? { terms: whole } : {}) };
-      requireDone(await post({ deed: "create-key", ...made, atMs: clock.nowMs() }));
+      requireDone(await post({ mutation: "create-key", ...made, atMs: clock.nowMs() }));
       return { id, key, accountId, scope };
     },
     listKeys: async ({ accountId }) => {
@@ -121,7 +121,7 @@ export const createKeyAdmin = ({ reads, post, mode, clock, accountOf, models }: 
       insistOn(change);
       // A first limit counts what was spent before: what is added up by then the writer has not to look for.
       if (change.limits) await catchUp();
-      requireDone(await post({ deed: "set-key", keyId: id, ...change, atMs: clock.nowMs() }));
+      requireDone(await post({ mutation: "set-key", keyId: id, ...change, atMs: clock.nowMs() }));
       return show(id);
     },
     rotateKey: async ({ reference, id: from, overlapMs }) => {
@@ -129,12 +129,12 @@ export const createKeyAdmin = ({ reads, post, mode, clock, accountOf, models }: 
       const id = idFor("key", reference);
       await insistOnNew(id);
       const { key, hash, start } = newKey();
-      requireDone(await post({ deed: "rotate-key", keyId: from, overlapMs, id, hash, start, atMs: clock.nowMs() }));
+      requireDone(await post({ mutation: "rotate-key", keyId: from, overlapMs, id, hash, start, atMs: clock.nowMs() }));
       return { id, key, accountId, scope, from, fromExpiresAtMs: (await rowOf(from)).expiresAtMs ?? clock.nowMs() };
     },
     revokeKey: async ({ id }) => {
       const row = await rowOf(id);
-      if (row.revokedAtMs === null) requireDone(await post({ deed: "revoke-key", keyId: id, atMs: clock.nowMs() }));
+      if (row.revokedAtMs === null) requireDone(await post({ mutation: "revoke-key", keyId: id, atMs: clock.nowMs() }));
       return show(id);
     },
   };

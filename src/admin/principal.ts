@@ -1,14 +1,14 @@
-// Who wants something of the office: told with each request, and written beside everything that it changes.
+// Who wants something of the admin service: told with each request, and written beside everything that it changes.
 import type { Clock } from "../domain/clock.ts";
 import type { AdminMutation, AdminResult, Principal } from "../store/mutations.ts";
 
-type Post = (deed: AdminMutation) => Promise<AdminResult>;
-/** The methods of the office, each of which takes `by` beside what it is asked. */
+type Post = (mutation: AdminMutation) => Promise<AdminResult>;
+/** The methods of the admin service, each of which takes `by` beside what it is asked. */
 export type By<Methods> = {
   [M in keyof Methods]: Methods[M] extends (ask: infer Ask) => infer Answer ? (ask: Ask & { by?: Principal }) => Answer : never;
 };
 
-/** @param open the office over a way to have deeds carried out, which then come with who wanted them (null: nobody said). */
+/** @param open the admin service over a way to have mutations carried out, which then come with who wanted them (null: nobody said). */
 export const withActors = <Methods extends object>(
   open: (post: Post, by: Principal | null) => Methods,
   post: Post,
@@ -19,8 +19,8 @@ export const withActors = <Methods extends object>(
   const methods = Object.keys(plain).map((name): [string, (ask: { by?: Principal }) => unknown] => [
     name,
     ({ by, ...ask }) => {
-      const office = by ? open((deed) => post({ ...deed, atMs: deed.atMs ?? clock.nowMs(), by }), by) : plain;
-      return (office[nameOf(name)] as (ask: object) => unknown)(ask);
+      const admin = by ? open((mutation) => post({ ...mutation, atMs: mutation.atMs ?? clock.nowMs(), by }), by) : plain;
+      return (admin[nameOf(name)] as (ask: object) => unknown)(ask);
     },
   ]);
   return Object.fromEntries(methods) as By<Methods>;

@@ -1,4 +1,4 @@
-// The part of the office that is about providers and routes: keys, switches, and what there is.
+// The part of the admin service that is about providers and routes: keys, switches, and what there is.
 import type { Model } from "../../catalogue/schema.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { CheckOutcome, ListedJob, ListedRoute, Providers } from "../providers/port.ts";
@@ -46,7 +46,7 @@ export type ProviderAdminDeps = {
   providers: () => Promise<Pick<Providers, "configured" | "list" | "traits" | "check">>;
   /** Told when a kept key was set or taken away (undefined), so that it is in use at once. */
   rekeyed: (account: string, key: string | undefined) => void;
-  post: (deed: AdminMutation) => Promise<AdminResult>;
+  post: (mutation: AdminMutation) => Promise<AdminResult>;
   clock: Clock;
 };
 
@@ -125,14 +125,14 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
       const usable = key;
       const beside = await deps.kept();
       const { id, sealed } = unsealing(() => vault.seal(account, usable, beside));
-      done(await post({ deed: "set-provider-key", account, id, sealed, atMs: clock.nowMs() }));
+      done(await post({ mutation: "set-provider-key", account, id, sealed, atMs: clock.nowMs() }));
       const isShadowed = source !== null && source.from !== "vault";
       if (!isShadowed) rekeyed(account, key);
       return { account, id, isShadowed };
     },
     dropProviderKey: async ({ account: named }) => {
       const { account, key: source } = await accountOf(named);
-      done(await post({ deed: "drop-provider-key", account }));
+      done(await post({ mutation: "drop-provider-key", account }));
       if (source?.from === "vault") rekeyed(account, undefined);
       return { account };
     },
@@ -144,7 +144,7 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
       }));
       vault.renew();
       for (const { account, key } of opened)
-        done(await post({ deed: "set-provider-key", account, ...vault.seal(account, key, []), atMs: clock.nowMs() }));
+        done(await post({ mutation: "set-provider-key", account, ...vault.seal(account, key, []), atMs: clock.nowMs() }));
       vault.forgetOld();
       return { accounts: opened.map(({ account }) => account) };
     },
@@ -180,12 +180,14 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
       const check = await (await deps.providers()).check(provider, { endpoint, options }, AbortSignal.timeout(CHECK_MS));
       const faulty = check.kind === "works" ? await market.faultyOf(provider) : [];
       const atMs = clock.nowMs();
-      await Promise.all(faulty.map(async (routeId) => done(await post({ deed: "switch-route", routeId, reason: null, atMs }))));
+      await Promise.all(
+        faulty.map(async (routeId) => done(await post({ mutation: "switch-route", routeId, reason: null, atMs }))),
+      );
       return { id, provider, check, costs, reopened: faulty.length };
     },
     switchRoute: async ({ id, reason }) => {
       await routeOf(id);
-      done(await post({ deed: "switch-route", routeId: id, reason, atMs: clock.nowMs() }));
+      done(await post({ mutation: "switch-route", routeId: id, reason, atMs: clock.nowMs() }));
       return routeOf(id);
     },
   };

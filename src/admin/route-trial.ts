@@ -26,7 +26,7 @@ export type RouteTrials = {
 };
 
 export type RouteTrialsDeps = {
-  office: Pick<AdminService, "createAccount" | "createKey" | "revokeKey" | "addCredits">;
+  admin: Pick<AdminService, "createAccount" | "createKey" | "revokeKey" | "addCredits">;
   reads: StoreReads;
   /** Null where no service runs that could. */
   submit: Submit | null;
@@ -54,7 +54,7 @@ const leastInput = (model: Model): JsonObject => {
   });
 };
 
-export const createRouteTrials = ({ office, reads, submit, modelOf }: RouteTrialsDeps): RouteTrials => {
+export const createRouteTrials = ({ admin, reads, submit, modelOf }: RouteTrialsDeps): RouteTrials => {
   const find = async (generationId: string): Promise<Trial> => {
     const record = await reads.findGeneration(generationId);
     if (!record) throw new AdminError("notFound", `there is no generation ${generationId}`, { code: "not_found" });
@@ -78,16 +78,16 @@ export const createRouteTrials = ({ office, reads, submit, modelOf }: RouteTrial
       const model = modelOf(id);
       if (!model) throw new AdminError("notFound", `there is no route ${id}`, { code: "not_found" });
       const body = { model: model.id, input: input ?? leastInput(model) };
-      const { id: accountId, availableCredits } = await office.createAccount({ reference: NAME, name: NAME, creditCredits: 0 });
+      const { id: accountId, availableCredits } = await admin.createAccount({ reference: NAME, name: NAME, creditCredits: 0 });
       // Asked again once it is bought, its hold stands between what is available and what was then missing.
       const seq = (await reads.account(accountId))?.seq;
       const bought = seq === undefined ? undefined : await reads.generationByKey(seq, reference);
       if (bought) return find(bought.record.id);
       const missing = MOST_CREDITS - availableCredits;
       if (missing > 0)
-        await office.addCredits({ reference: `${NAME} ${reference}`, accountId, credits: missing, note: `to try ${id}` });
+        await admin.addCredits({ reference: `${NAME} ${reference}`, accountId, credits: missing, note: `to try ${id}` });
       // A key of its own, which nobody is told and which opens nothing once the trial has begun.
-      const made = await office.createKey({ reference: newReference("key"), accountId, scope: "generate", name: NAME });
+      const made = await admin.createKey({ reference: newReference("key"), accountId, scope: "generate", name: NAME });
       try {
         const caller = await reads.callerByKeyHash(hashApiKey(made.key));
         if (!caller) throw new Error("a key that was just made opens nothing");
@@ -105,7 +105,7 @@ export const createRouteTrials = ({ office, reads, submit, modelOf }: RouteTrial
         });
         return await find(record.id);
       } finally {
-        await office.revokeKey({ id: made.id });
+        await admin.revokeKey({ id: made.id });
       }
     },
   };

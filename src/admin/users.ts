@@ -1,4 +1,4 @@
-// The part of the office that is about people: who may sign in and as what, and the links that let somebody in once.
+// The part of the admin service that is about people: who may sign in and as what, and the links that let somebody in once.
 import type { Clock } from "../domain/clock.ts";
 import { hashToken, newId, newToken } from "../domain/ids.ts";
 import type { AdminMutation, AdminResult } from "../store/mutations.ts";
@@ -29,7 +29,7 @@ const MINUTE_MS = 60_000;
 const VALID_MS = { setup: 30 * MINUTE_MS, invite: 7 * 1440 * MINUTE_MS, reset: 1440 * MINUTE_MS } as const;
 const PATHS = { setup: "/console/setup", invite: "/console/join", reset: "/console/reset" } as const;
 
-type Parts = { reads: StoreReads; post: (deed: AdminMutation) => Promise<AdminResult>; clock: Clock };
+type Parts = { reads: StoreReads; post: (mutation: AdminMutation) => Promise<AdminResult>; clock: Clock };
 
 export const createUserAdmin = ({ reads, post, clock }: Parts): UserAdmin => {
   const personOf = async (named: string): Promise<PersonRow> => {
@@ -54,7 +54,7 @@ export const createUserAdmin = ({ reads, post, clock }: Parts): UserAdmin => {
     const expiresAtMs = atMs + VALID_MS[kind];
     const hash = hashToken(token);
     requireDone(
-      await post({ deed: "invite", id, hash, kind, role, accountSeq, accountName, email, personId, expiresAtMs, atMs }),
+      await post({ mutation: "invite", id, hash, kind, role, accountSeq, accountName, email, personId, expiresAtMs, atMs }),
     );
     // In the fragment it reaches neither a log nor another site.
     return { id, path: `${PATHS[kind]}#${token}`, email, expiresAtMs };
@@ -85,12 +85,12 @@ export const createUserAdmin = ({ reads, post, clock }: Parts): UserAdmin => {
       return link("invite", { role, email, accountSeq: account?.seq ?? null, accountName });
     },
     withdrawInvitation: async ({ id }) => {
-      requireDone(await post({ deed: "withdraw-invitation", invitationId: id, atMs: clock.nowMs() }));
+      requireDone(await post({ mutation: "withdraw-invitation", invitationId: id, atMs: clock.nowMs() }));
       return { id };
     },
     setPerson: async ({ person, ...change }) => {
       const { id } = await personOf(person);
-      requireDone(await post({ deed: "set-person", personId: id, ...change, atMs: clock.nowMs() }));
+      requireDone(await post({ mutation: "set-person", personId: id, ...change, atMs: clock.nowMs() }));
       return personOf(id);
     },
     resetPerson: async ({ person }) => {

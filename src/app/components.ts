@@ -67,7 +67,7 @@ export type ComponentsDeps = Pick<ResultStorage, "outcomes" | "isDiskFull" | "is
   /** Deadlines of calls to providers, where they are to differ. */
   callTimes?: Partial<CallTimes>;
   /** What an operator may do; asked for by the console's first request. */
-  office: () => Promise<AdminService>;
+  admin: () => Promise<AdminService>;
   /** Where tests let media be found, and the control of the guard's test. */
   media?: JoinedMediaOptions;
 };
@@ -79,7 +79,7 @@ export type Components = Pick<
   decide: Decide;
   http: Http;
   /** This node among those that share the store; null where there is only one. */
-  tenure: LeaseKeeper | null;
+  leaseKeeper: LeaseKeeper | null;
   issueToken: Inspector["issueToken"];
   upkeep: Maintenance;
   /** What operators are told of the running service. */
@@ -144,7 +144,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
       deps.keysChanged?.();
     },
   });
-  const { tenure, neighbours, office, nameGeneration, nodes, alive, isAnotherThere } = membership;
+  const { leaseKeeper, neighbours, admin, nameGeneration, nodes, alive, isAnotherThere } = membership;
   const joined = joinMedia(deps, providers, allows, deps.media);
   const inputLinks = createSignedInputLinks(await store.secret("inputs"), clock.nowMs);
   const engine = await joinEngine({
@@ -170,7 +170,9 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
     chance: Math.random,
     soon: setImmediate,
     ...{ nameGeneration, nodes, isAnotherThere },
-    ...(tenure ? { sure: tenure.sure, isSure: tenure.isSure, isAway: tenure.isAway, awayAtMs: tenure.awayAtMs } : {}),
+    ...(leaseKeeper
+      ? { sure: leaseKeeper.sure, isSure: leaseKeeper.isSure, isAway: leaseKeeper.isAway, awayAtMs: leaseKeeper.awayAtMs }
+      : {}),
     ...{ unknownOutcome: deps.unknownOutcome, outcomes: deps.outcomes },
     ...{ isDiskFull: deps.isDiskFull, isBucketDown: deps.isBucketDown },
     ...(deps.takingUp ? { takingUp: deps.takingUp } : {}),
@@ -186,7 +188,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
   const sessions = createSessions({ reads: store, post: engine.post, clock });
   const standing = createGaugeSources({
     ...{ settings, clock, engine, nodes: alive, reads: store, waiting: deps.waiting },
-    isAway: tenure?.isAway,
+    isAway: leaseKeeper?.isAway,
   });
   const watching = createCommitListeners(engine.watch);
   const inspector = createInspector({
@@ -215,14 +217,14 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
   const making: MakingService = {
     ...{ reads: store, clock, log, files, submit: engine.submit, quote: engine.quote, models: engine.routes.models },
     ...{ mode: await store.mode(), through: serveThrough, keepFilesS: settings.limits.keep_files_s, soon: setImmediate },
-    ...{ watch: watching(), elsewhere: neighbours && { neighbours, office }, closing: closing.signal },
+    ...{ watch: watching(), elsewhere: neighbours && { neighbours, admin }, closing: closing.signal },
     count: (caller) => http.count(caller),
     thumbnail: joined.thumbnail,
     keepOpen: (request) => http.keepOpen(request),
   };
   const answerConsole = createConsole({
     making,
-    ...{ settings, clock, log, sessions, till, office: deps.office, issueToken: inspector.issueToken },
+    ...{ settings, clock, log, sessions, till, admin: deps.admin, issueToken: inspector.issueToken },
     isAtHome: inspector.isAtHome,
     ...{ reads: store, post: engine.post, models: () => engine.routes.catalogue().models },
     rollUpUsage: () => upkeep.rollUpUsage(),
@@ -262,12 +264,12 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
   const sweep = createFileSweeper({
     ...{ clock, log, store, files, spool, outcomes: deps.outcomes, copies: deps.copies, post: engine.post },
     // One of several nodes does it for all.
-    isFirst: () => tenure?.isFirst() ?? true,
+    isFirst: () => leaseKeeper?.isFirst() ?? true,
   });
   const { submit, decide, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, stuck, watch } = engine;
   return {
     ...{ http, submit, decide, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, stuck, watch },
-    ...{ issueToken: inspector.issueToken, upkeep, operating, tenure },
+    ...{ issueToken: inspector.issueToken, upkeep, operating, leaseKeeper },
     listensAt: (url) => {
       ownUrl = url;
       if (baseUrl === "") baseUrl = url;
@@ -293,7 +295,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
       closing.abort();
       await http.stop(Math.max(MIN_CLOSING_MS, drainEndsAtMs - clock.nowMs()));
       // What waits to be sure of its lease was called off first, and is let go then: a store that is away must not hold up the end.
-      await Promise.all([engine.stop(), tenure?.stop()]);
+      await Promise.all([engine.stop(), leaseKeeper?.stop()]);
       await joined.close();
     },
   };

@@ -80,7 +80,7 @@ export type Core = Sharing & {
   effects: Effects;
   routes: Routes;
   records: Records;
-  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
+  post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   readiness: () => { ready: boolean; faults: string[] };
   /** Whether the disk takes no more writes. */
   isDiskFull: () => boolean;

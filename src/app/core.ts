@@ -37,10 +37,10 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
   let life: Life = "starting";
 
   const ledger = createLedger({
-    commit: (deeds) => store.commit(deeds),
+    commit: (mutations) => store.commit(mutations),
     clock,
     soon,
-    committed: (deed, outcome) => committed(deed, outcome),
+    committed: (mutation, outcome) => committed(mutation, outcome),
     defect: (fault) => log("effect failed", { event: "committed", reason: reasonOf(fault) }),
     full: () =>
       log("store full", {
@@ -86,7 +86,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     if (why && verdictOf(why.class) === "faulty" && !accountFaults.isFollowing()) tellOperator(routeId, why);
     routes.touch();
     // Only a ledger that has stopped says no, and then the process ends.
-    void post({ deed: "save-route-health", routeId, snapshot, atMs: clock.nowMs() }).catch(() => undefined);
+    void post({ mutation: "save-route-health", routeId, snapshot, atMs: clock.nowMs() }).catch(() => undefined);
     supervisor.routesChanged([routeId]);
   });
   const routes = createRouteTable({

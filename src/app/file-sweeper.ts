@@ -18,7 +18,7 @@ export type FileSweeperDeps = {
   spool: Pick<Spool, "sweep">;
   outcomes?: Pick<OutcomeSpool, "sweep"> | undefined;
   copies: Pick<Copies, "remove" | "sweep">;
-  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
+  post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   /** Whether this node sweeps what nodes share. */
   isFirst: () => boolean;
 };
@@ -45,7 +45,7 @@ export const createFileSweeper = ({
     sweepFiles({
       expired: (limit) => store.expiredFiles(clock.nowMs(), limit),
       remove: (id) => files.remove(id),
-      mark: async (seq) => (await post({ deed: "expire-files", seq, atMs: clock.nowMs() })).kind === "done",
+      mark: async (seq) => (await post({ mutation: "expire-files", seq, atMs: clock.nowMs() })).kind === "done",
     });
   const removeCopies = async (id: string): Promise<void> => {
     const seq = seqOfGenerationId(id);
@@ -57,7 +57,7 @@ export const createFileSweeper = ({
     sweepFiles({
       expired: (limit) => store.spentPins(limit),
       remove: removeCopies,
-      mark: async (seq) => (await post({ deed: "drop-pins", seq, atMs: clock.nowMs() })).kind === "done",
+      mark: async (seq) => (await post({ mutation: "drop-pins", seq, atMs: clock.nowMs() })).kind === "done",
     });
 
   const isOver = async (id: string): Promise<boolean> => {

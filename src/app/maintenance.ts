@@ -9,7 +9,7 @@ import type { StoreReads } from "../store/store.ts";
 export type MaintenanceDeps = {
   reads: Pick<StoreReads, "usageBehind" | "unsettledDebts">;
   clock: Pick<Clock, "nowMs">;
-  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
+  post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   keys: {
     unnotedUses: () => [keySeq: number, atMs: number][];
     noted: (uses: readonly (readonly [keySeq: number, atMs: number])[]) => void;
@@ -34,13 +34,13 @@ const DEBTS = 100;
 const POSTINGS = 500;
 
 type RollUp = Pick<MaintenanceDeps, "breathe"> & { reads: Pick<StoreReads, "usageBehind"> } & {
-  post: (deed: RollUpUsage) => Promise<AdminResult>;
+  post: (mutation: RollUpUsage) => Promise<AdminResult>;
 };
 
 /** Adds up all that has ended by now; what ends meanwhile is the next one's. */
 export const rollUpUsage = async ({ reads, post, breathe }: RollUp): Promise<void> => {
   for (let behind = await reads.usageBehind(); behind > 0; behind -= POSTINGS) {
-    const outcome = await post({ deed: "roll-up-usage", limit: POSTINGS });
+    const outcome = await post({ mutation: "roll-up-usage", limit: POSTINGS });
     if (outcome.kind === "refused") throw new Error(`usage is not rolled up: ${outcome.reason}`);
     await breathe();
   }
@@ -54,13 +54,13 @@ export const createMaintenance = ({ reads, post, keys, breathe, clock, log }: Ma
   const noteUses = async () => {
     const uses = keys.unnotedUses();
     if (uses.length === 0) return;
-    const outcome = await post({ deed: "note-key-use", uses });
+    const outcome = await post({ mutation: "note-key-use", uses });
     if (outcome.kind === "refused") throw new Error(`the use of keys is not noted: ${outcome.reason}`);
     keys.noted(uses);
   };
   const noteNetworks = async () => {
     for (const seen of keys.unnotedNetworks()) {
-      const outcome = await post({ deed: "note-key-network", ...seen, by: BY, atMs: clock.nowMs() });
+      const outcome = await post({ mutation: "note-key-network", ...seen, by: BY, atMs: clock.nowMs() });
       if (outcome.kind === "refused") throw new Error(`where a key is used from is not noted: ${outcome.reason}`);
       keys.networkNoted(seen);
       if (outcome.of !== undefined) log("key used from new network", { key_id: outcome.of, address: seen.address });
@@ -73,7 +73,7 @@ export const createMaintenance = ({ reads, post, keys, breathe, clock, log }: Ma
     },
     settleDebts: async () => {
       for (const accountSeq of await reads.unsettledDebts(DEBTS))
-        await post({ deed: "settle-debt", accountSeq, atMs: clock.nowMs() });
+        await post({ mutation: "settle-debt", accountSeq, atMs: clock.nowMs() });
     },
     rollUpUsage: () => {
       // One that is under way may have looked too early for whoever asks now.

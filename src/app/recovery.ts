@@ -14,7 +14,7 @@ import type { StoreReads } from "../store/store.ts";
 
 export type RecoveryDeps = {
   store: Pick<StoreReads, "jobOwner" | "generationBySeq" | "watchedAttempts">;
-  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
+  post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   supervisor: Pick<Supervisor, "recover" | "resume" | "report" | "has">;
   inHand: Pick<PendingOutcomes, "open" | "passedOn"> | undefined;
   /** Leaves an answer for the owner of its generation. */
@@ -50,7 +50,7 @@ export const createRecovery = (deps: RecoveryDeps) => {
   return async (): Promise<void> => {
     const startedAtMs = clock.nowMs();
     // The next process has to know that this one lived; a full disk must not hold up recovery.
-    void post({ deed: "beat", atMs: startedAtMs }).catch(() => undefined);
+    void post({ mutation: "beat", atMs: startedAtMs }).catch(() => undefined);
     const left = (await inHand?.open(store)) ?? [];
     const found = await supervisor.recover();
     for (const { seq, outcome } of left) {

@@ -12,7 +12,7 @@ export type Counts = {
   awake: number;
   deadlines: number;
   /** Generations that something is being done for outside. */
-  errands: number;
+  tasks: number;
   /** Writes that wait for the ledger. */
   writes: number;
 };

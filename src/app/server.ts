@@ -39,7 +39,7 @@ export type Service = {
   /** Takes another credential of a provider's account, or none, into use. */
   rekeyed: (account: string, key: string | undefined) => void;
   /** Every write of a person or a command goes through here. */
-  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
+  post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   submit: Submit;
   decide: Decide;
   readiness: () => { ready: boolean; faults: string[] };
@@ -129,7 +129,7 @@ export const createServer = async (
     const crashLoop = createCrashLoopGuard({
       clock,
       noted: () => store.recoveryNote(),
-      commit: (deeds) => store.commit(deeds),
+      commit: (mutations) => store.commit(mutations),
       unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
       snapshotOf: (seq) => store.snapshotOf(seq),
       failed: ({ seq, id }, fault) => rooms.stuck.stopped(seq, id, fault instanceof Error ? fault.message : String(fault)),
@@ -142,7 +142,7 @@ export const createServer = async (
       catalogue: () => catalogue,
       reads: store,
     });
-    const office = async () =>
+    const admin = async () =>
       (await import("../admin/admin-service.ts")).createAdminService({
         ...{ reads: store, post: rooms.post, mode, clock, submit: rooms.submit, decide: rooms.decide },
         ...{ market, vault, rekeyed: rooms.rekeyed },
@@ -177,7 +177,7 @@ export const createServer = async (
           .then((rows) => rooms.rekeyedAll(keyring.next(rows).providers))
           .catch(failed);
       },
-      office,
+      admin,
       unknownOutcome: () => end(EXIT_UNKNOWN_OUTCOME),
     });
     undo.unshift(() => rooms.stop());
@@ -188,7 +188,7 @@ export const createServer = async (
     if (!simulate && !hasCredential(keyed, knownAccounts(dialects))) log("provider keys missing", { reason: NO_KEY });
     if (store.node === null) await crashLoop.begin();
     await rooms.recover();
-    await rooms.tenure?.begin();
+    await rooms.leaseKeeper?.begin();
     kept.begin();
     logRestoredState(log, await store.restored());
     if (store.node === null)
@@ -201,7 +201,7 @@ export const createServer = async (
       BEAT_MS,
       async () => {
         watchClock(clock.aheadMs?.() ?? 0);
-        await rooms.post({ deed: "beat", atMs: clock.nowMs() });
+        await rooms.post({ mutation: "beat", atMs: clock.nowMs() });
       },
       failed,
     );
@@ -222,7 +222,7 @@ export const createServer = async (
     );
     /** What one of several nodes does for all of them. */
     const asFirst = (work: () => Promise<void>) => async () => {
-      if (rooms.tenure?.isFirst() ?? true) await work();
+      if (rooms.leaseKeeper?.isFirst() ?? true) await work();
     };
     const rounds = repeat(clock, ROUNDS_MS, asFirst(rooms.till.rounds), failed);
     // What happened while nobody listened is asked for at once; nothing waits for it.
@@ -243,7 +243,7 @@ export const createServer = async (
       rollUpUsage: rooms.upkeep.rollUpUsage,
       figures: createRuntimeStats(() => ({
         ...rooms.supervisor.counts(),
-        errands: rooms.effects.size(),
+        tasks: rooms.effects.size(),
         writes: rooms.ledger.load().waiting,
       })),
       simulatorUrl: simulator?.url ?? null,

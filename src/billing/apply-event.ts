@@ -1,4 +1,4 @@
-// Writes down what is learnt of payments, each piece as one deed, and tells operators what they have to know.
+// Writes down what is learnt of payments, each piece as one mutation, and tells operators what they have to know.
 import type Stripe from "stripe";
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../logging/events.ts";
@@ -12,7 +12,7 @@ export type ApplyEventDeps = {
   clock: Clock;
   log: Log;
   reads: Pick<StoreReads, "purchase" | "account">;
-  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
+  post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   desk: StripeClient | null;
 };
 
@@ -38,7 +38,7 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
   };
 
   const pay = async (id: string, payment: Payment, by: Principal = STRIPE): Promise<void> => {
-    const outcome = await post({ deed: "pay-purchase", id, payment, by, atMs: clock.nowMs() });
+    const outcome = await post({ mutation: "pay-purchase", id, payment, by, atMs: clock.nowMs() });
     const names = { purchase_id: id, credits: payment.amountCredits ?? 0 };
     if (outcome.kind === "refused") return log("payment unclear", { ...names, reason: outcome.reason });
     if (!outcome.changed) return;
@@ -59,7 +59,15 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
     if (!account || credits === null) return false;
     const atMs = clock.nowMs();
     const outcome = await post({
-      ...{ deed: "open-purchase", id: purchaseId, accountSeq: account.seq, personId: null, credits, provider: "stripe", atMs },
+      ...{
+        mutation: "open-purchase",
+        id: purchaseId,
+        accountSeq: account.seq,
+        personId: null,
+        credits,
+        provider: "stripe",
+        atMs,
+      },
       ...{ expiresAtMs: atMs + 1, by: STRIPE },
     });
     if (outcome.kind === "refused") log("payment unclear", { purchase_id: purchaseId, reason: outcome.reason });
@@ -73,7 +81,7 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
   };
 
   const over = async (id: string): Promise<void> => {
-    await post({ deed: "expire-purchase", id, atMs: clock.nowMs() });
+    await post({ mutation: "expire-purchase", id, atMs: clock.nowMs() });
   };
 
   const take = async (news: StripeEvent): Promise<void> => {
@@ -89,11 +97,14 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
       }
       case "reversal": {
         const { kind: _, of, credits, ...told } = news;
-        return noted(news, await post({ ...told, deed: "note-reversal", kind: of, credits, by: STRIPE, atMs: clock.nowMs() }));
+        return noted(
+          news,
+          await post({ ...told, mutation: "note-reversal", kind: of, credits, by: STRIPE, atMs: clock.nowMs() }),
+        );
       }
       case "foreign": {
         const { kind: _, of, ...told } = news;
-        return noted(news, await post({ ...told, deed: "note-foreign-reversal", kind: of, by: STRIPE, atMs: clock.nowMs() }));
+        return noted(news, await post({ ...told, mutation: "note-foreign-reversal", kind: of, by: STRIPE, atMs: clock.nowMs() }));
       }
       case "refunded":
         for (const refund of (await desk?.refundsOf(news.paymentIntent)) ?? []) {
@@ -113,7 +124,7 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
       const invoice = session?.invoice as Stripe.Invoice | string | null | undefined;
       if (!invoice || typeof invoice === "string" || !invoice.hosted_invoice_url) return;
       const { number, hosted_invoice_url: url } = invoice;
-      await post({ deed: "note-invoice", id: row.id, number, url, atMs: clock.nowMs() });
+      await post({ mutation: "note-invoice", id: row.id, number, url, atMs: clock.nowMs() });
     },
   };
 };

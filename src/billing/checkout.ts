@@ -23,7 +23,7 @@ export type CheckoutDeps = {
   clock: Clock;
   log: Log;
   reads: Pick<StoreReads, "purchase" | "purchases" | "openPurchases" | "uninvoicedPurchases" | "account" | "restored">;
-  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
+  post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   /** Where the service is reached, without a slash at its end. */
   baseUrl: () => string;
 };
@@ -85,7 +85,7 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
       // One that is known is looked up: a release that asks for a checkout otherwise would be refused under the key of the first asking.
       const known = row.sessionId === null ? null : await desk.checkout(row.sessionId);
       const { sessionId, url } = known ? { sessionId: known.id, url: known.url } : await desk.openCheckout(row, place);
-      const named = await post({ deed: "name-checkout", id: row.id, sessionId, atMs: clock.nowMs() });
+      const named = await post({ mutation: "name-checkout", id: row.id, sessionId, atMs: clock.nowMs() });
       // One that is not the purchase's own would be paid for nothing.
       if (named.kind === "purchase" && url !== null) return url;
     } catch (fault) {
@@ -121,7 +121,7 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
         );
       const id = newId("pur");
       const outcome = await post({
-        ...{ deed: "open-purchase", id, accountSeq: account.seq, credits: usd * 100, provider, by, atMs },
+        ...{ mutation: "open-purchase", id, accountSeq: account.seq, credits: usd * 100, provider, by, atMs },
         ...{ personId: by.kind === "person" ? by.id : null, expiresAtMs: atMs + OPEN_MS },
       });
       if (outcome.kind === "refused") throw new Error(outcome.reason);

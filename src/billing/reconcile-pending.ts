@@ -12,7 +12,7 @@ export type ReconcilePendingDeps = {
   clock: Clock;
   log: Log;
   reads: Pick<StoreReads, "openPurchases" | "uninvoicedPurchases">;
-  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
+  post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   desk: StripeClient | null;
   booking: EventApplier;
 };
@@ -46,7 +46,7 @@ export const createPendingReconciler = ({ clock, log, reads, post, desk, booking
   /** Noted before it is asked: what fails, today or always, has had its turn, and those behind it come next. */
   const inTurn = async (rows: readonly PurchaseRow[], asked: (row: PurchaseRow) => Promise<void>): Promise<void> => {
     const faults = await forEachPage(rows, async (row) => {
-      await post({ deed: "note-asked", id: row.id, atMs: clock.nowMs() });
+      await post({ mutation: "note-asked", id: row.id, atMs: clock.nowMs() });
       await asked(row);
     });
     const [first] = faults;

@@ -1,4 +1,4 @@
-// The desk: reaches the office of a data directory, through the running service or, when none runs, by owning it for a moment.
+// The desk: reaches the admin service of a data directory, through the running service or, when none runs, by owning it for a moment.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type AdminService, createAdminService } from "../admin/admin-service.ts";
@@ -44,15 +44,16 @@ const marketOf = async (settings: Settings, store: Store) => {
 /** What may become of a directory without a database: nothing (it is refused), or a new one for money or for the simulator. */
 export type InitialSettings = { create: "live" | "test"; note: (line: string) => void } | null;
 
-/** The office over a store that this process writes to for a moment. */
-const officeOver = async (settings: Settings, store: Store): Promise<AdminService> => {
+/** The admin service over a store that this process writes to for a moment. */
+const adminOver = async (settings: Settings, store: Store): Promise<AdminService> => {
   const clock = systemClock(await store.lastSeenMs());
   const by = commandActor();
   return createAdminService({
     reads: store,
-    post: async (deed: AdminMutation) => {
-      const [outcome] = await store.commit([{ ...deed, atMs: deed.atMs ?? clock.nowMs(), by }]);
-      if (outcome?.kind !== "done" && outcome?.kind !== "refused") throw new Error(`a ${deed.deed} deed had no outcome`);
+    post: async (mutation: AdminMutation) => {
+      const [outcome] = await store.commit([{ ...mutation, atMs: mutation.atMs ?? clock.nowMs(), by }]);
+      if (outcome?.kind !== "done" && outcome?.kind !== "refused")
+        throw new Error(`a ${mutation.mutation} mutation had no outcome`);
       return outcome;
     },
     mode: await store.mode(),
@@ -75,12 +76,12 @@ const openShared = async ({ store: { url, prepared: prepare } }: Settings, birth
 };
 
 /**
- * Runs work with the office of a data directory, or of the database that the settings name.
+ * Runs work with the admin service of a data directory, or of the database that the settings name.
  * @throws DirectoryInUse when another process owns it and does not answer, DirectoryUnusable, and what `work` throws.
  */
 export const withAdminService = async <T>(
   settings: Settings,
-  work: (office: AdminService) => Promise<T>,
+  work: (admin: AdminService) => Promise<T>,
   birth: InitialSettings = null,
 ): Promise<T> => {
   const { dir, network_disk: allowNetworkDisk } = settings.data;
@@ -88,7 +89,7 @@ export const withAdminService = async <T>(
     if (existsSync(dir) && (await requestFor(dir))) return work(adminOverSocket(dir));
     const store = await openShared(settings, birth);
     try {
-      return await work(await officeOver(settings, store));
+      return await work(await adminOver(settings, store));
     } finally {
       await store.close();
     }
@@ -108,7 +109,7 @@ export const withAdminService = async <T>(
       });
       try {
         if (isNew) birth?.note(`new data directory ${resolve(dir)}`);
-        return await work(await officeOver(settings, store));
+        return await work(await adminOver(settings, store));
       } finally {
         await store.close();
         handOver(dir);

@@ -1,4 +1,4 @@
-// The other end of the control socket: the office as a command sees it when the service runs.
+// The other end of the control socket: the admin service as a command sees it when the service runs.
 
 import type { AdminService } from "../admin/admin-service.ts";
 import type { RuntimeStats, StatsReader } from "../app/runtime-stats.ts";
@@ -89,7 +89,7 @@ export const fetchStats = async (dir: string, { collect }: StatsReader): Promise
 export const fetchInspectorToken = async (dir: string): Promise<{ token: string; expiresAtMs: number }> =>
   (await send(findSocketPath(dir), "inspectorToken", {})) as { token: string; expiresAtMs: number };
 
-/** The office of the service running in a data directory. Each method is one request. */
+/** The admin service of the service running in a data directory. Each method is one request. */
 export const adminOverSocket = (dir: string): AdminService => {
   const path = findSocketPath(dir);
   const over =

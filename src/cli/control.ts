@@ -1,4 +1,4 @@
-// The control socket: the office of a running service, for commands on the same machine, over HTTP on a unix socket.
+// The control socket: the admin service of a running service, for commands on the same machine, over HTTP on a unix socket.
 import { chmodSync, rmSync } from "node:fs";
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
@@ -36,7 +36,7 @@ const KEY_TERMS = {
 
 const ROLE = Type.Union([Type.Literal("member"), Type.Literal("operator"), Type.Literal("viewer")]);
 
-/** What may be asked, per operation; nothing that does not fit reaches the office. */
+/** What may be asked, per operation; nothing that does not fit reaches the admin service. */
 const ASKS = {
   createAccount: object({
     reference: text(200),
@@ -136,7 +136,7 @@ const MOST_REMEMBERED = 1000;
  */
 export const openControl = (
   dir: string,
-  office: AdminService,
+  admin: AdminService,
   about: About,
   log: Log,
   figures: (ask: StatsReader) => RuntimeStats,
@@ -150,9 +150,9 @@ export const openControl = (
   const perform = async (operation: keyof AdminService, ask: Json, by: Principal): Promise<Json> => {
     checkRequest(operation, ask);
     // What fits the operation's shape is what its method takes.
-    const run = office[operation] as unknown as (ask: Json) => Promise<Json>;
+    const run = admin[operation] as unknown as (ask: Json) => Promise<Json>;
     const asked = { ...(ask as JsonObject), by };
-    // The same request in full: a reference that comes back with another account or amount is for the office to refuse.
+    // The same request in full: a reference that comes back with another account or amount is for the admin service to refuse.
     const reference =
       typeof ask === "object" && ask !== null && "reference" in ask ? `${operation} ${JSON.stringify(ask)}` : null;
     if (reference === null) return run(asked);

@@ -22,10 +22,10 @@ const keptKey = (dir: string): string | undefined => {
 /** A disk that is full is asked again after this long, ms. */
 const RETRY_MS = 1_000;
 
-const makeKey = async (dir: string, office: AdminService): Promise<string> => {
+const makeKey = async (dir: string, admin: AdminService): Promise<string> => {
   // A start that was killed half way has made the account already; its reference keeps it from being made twice.
-  const { id } = await office.createAccount({ reference: "demo account", name: DEMO_NAME, creditCredits: DEMO_CREDITS });
-  const { key } = await office.createKey({ reference: newReference("key"), accountId: id, scope: "generate", name: DEMO_NAME });
+  const { id } = await admin.createAccount({ reference: "demo account", name: DEMO_NAME, creditCredits: DEMO_CREDITS });
+  const { key } = await admin.createKey({ reference: newReference("key"), accountId: id, scope: "generate", name: DEMO_NAME });
   const path = join(dir, DEMO_KEY_FILE);
   writeFileSync(`${path}.part`, `${key}\n`, { mode: 0o600 });
   chmodSync(`${path}.part`, 0o600);
@@ -37,12 +37,12 @@ const makeKey = async (dir: string, office: AdminService): Promise<string> => {
  * The key of the demo account. A key that was kept is used as long as it opens; a new one is made otherwise, when the disk has space.
  * The file has mode 600: it is the one place where a key stands as text, and it opens play money only.
  */
-export const demoKey = async (dir: string, office: AdminService, reads: StoreReads): Promise<string> => {
+export const demoKey = async (dir: string, admin: AdminService, reads: StoreReads): Promise<string> => {
   const kept = keptKey(dir);
   if (kept && (await reads.callerByKeyHash(hashApiKey(kept)))) return kept;
   for (;;)
     try {
-      return await makeKey(dir, office);
+      return await makeKey(dir, admin);
     } catch (fault) {
       if (!(fault instanceof StoreFull)) throw fault;
       await Bun.sleep(RETRY_MS);

@@ -1,4 +1,4 @@
-// A node's tenure over a store that it shares with others: it keeps its lease, goes on with what dead nodes left, and knows when it must stop.
+// A node's lease keeper over a store that it shares with others: it keeps its lease, goes on with what dead nodes left, and knows when it must stop.
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../logging/events.ts";
 import type { Node, Surroundings } from "../store/cluster-port.ts";
@@ -14,7 +14,7 @@ export type LeaseKeeperDeps = {
   takeUp: (seqs: readonly number[]) => Promise<void>;
   /** Told at each look round; no lease waits for what is done about it. */
   looked: (around: Surroundings) => Promise<void>;
-  /** The office of some node has changed what may be remembered here. */
+  /** The admin service of some node has changed what may be remembered here. */
   changed: () => Promise<void>;
   /** Another node has ended this one: nothing more may be done. */
   ended: () => void;

@@ -1,4 +1,4 @@
-// This process among the nodes of its store: its tenure, its share of the numbers, and how what others change reaches it.
+// This process among the nodes of its store: its lease keeper, its share of the numbers, and how what others change reaches it.
 import { hostname } from "node:os";
 import type { CoreDeps } from "../app/core-types.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -18,18 +18,18 @@ export type MembershipDeps = {
   monoMs?: () => number;
   log: Log;
   engine: () => Sharing;
-  /** The office of another node has changed what is remembered of keys, accounts and people. */
+  /** The admin service of another node has changed what is remembered of keys, accounts and people. */
   changed: () => void;
   /** Another node has taken over: the process has to end. */
   ended: () => void;
 };
 export type Membership = {
-  tenure: LeaseKeeper | null;
+  leaseKeeper: LeaseKeeper | null;
   /** What the other nodes do, for whoever looks on. */
   neighbours: RemoteChanges | null;
   nameGeneration: CoreDeps["nameGeneration"];
-  /** Told when the office of some node has changed something; null: nobody wants to know. */
-  office: { changed: (() => void) | null };
+  /** Told when the admin service of some node has changed something; null: nobody wants to know. */
+  admin: { changed: (() => void) | null };
   /** Tells the others that this node goes; what is in front of them has so long to find out, if another stays. */
   leave: (noticeMs: number) => Promise<void>;
   /** How many nodes are alive, as far as it was heard; 1 where there is none other. */
@@ -53,10 +53,10 @@ const namesFrom = ({ slot, newestGeneration }: Node): CoreDeps["nameGeneration"]
 export const createMembership = (deps: MembershipDeps): Membership => {
   const { node, clock, monoMs, log, engine, changed, ended } = deps;
   const { nodes: known } = deps.reads;
-  const office: Membership["office"] = { changed: null };
+  const admin: Membership["admin"] = { changed: null };
   if (node === null || known === null)
     return {
-      ...{ tenure: null, neighbours: null, office, leave: () => Promise.resolve(), nameGeneration: newGeneration },
+      ...{ leaseKeeper: null, neighbours: null, admin, leave: () => Promise.resolve(), nameGeneration: newGeneration },
       alive: () => 1,
       nodes: () => 1,
       isAnotherThere: () => false,
@@ -70,7 +70,7 @@ export const createMembership = (deps: MembershipDeps): Membership => {
     (fault: unknown): void =>
       log("effect failed", { event, reason: fault instanceof Error ? fault.message : String(fault) });
   const failed = failing("adopting");
-  const tenure = createLeaseKeeper({
+  const leaseKeeper = createLeaseKeeper({
     ...{ node, clock, log, ended, monoMs: monoMs ?? (() => performance.now()) },
     takeUp: (seqs) => engine().takeUp(seqs),
     looked: async (around) => {
@@ -80,7 +80,7 @@ export const createMembership = (deps: MembershipDeps): Membership => {
     },
     changed: async () => {
       changed();
-      office.changed?.();
+      admin.changed?.();
       await engine().adoptSwitches().catch(failed);
     },
   });
@@ -89,10 +89,10 @@ export const createMembership = (deps: MembershipDeps): Membership => {
     own: nodeName({ host: hostname(), slot: node.slot, epoch: node.epoch }),
   });
   return {
-    ...{ tenure, neighbours, office, nameGeneration: namesFrom(node) },
+    ...{ leaseKeeper, neighbours, admin, nameGeneration: namesFrom(node) },
     leave: async (noticeMs) => {
       isAsking = true;
-      await tenure.leave().finally(() => {
+      await leaseKeeper.leave().finally(() => {
         isAsking = false;
       });
       if (others > 0 && noticeMs > 0) await new Promise<void>((over) => clock.after(noticeMs, over));

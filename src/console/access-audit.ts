@@ -15,7 +15,7 @@ export type AccessAudit = { note(who: SignedIn, look: AccessedItem): void };
 const EACH_MS = 3_600_000;
 const MOST_REMEMBERED = 10_000;
 
-type ForeignLooksParts = { clock: Pick<Clock, "nowMs">; post: (deed: AdminMutation) => Promise<AdminResult> };
+type ForeignLooksParts = { clock: Pick<Clock, "nowMs">; post: (mutation: AdminMutation) => Promise<AdminResult> };
 
 export const createAccessAudit = ({ clock, post }: ForeignLooksParts): AccessAudit => {
   /** When each was told last, the oldest first. */
@@ -33,7 +33,7 @@ export const createAccessAudit = ({ clock, post }: ForeignLooksParts): AccessAud
         toldAtMs.delete(oldest);
       }
       // Whoever looks does not wait for it; a store that is away keeps nobody from looking, and the next look tells.
-      void post({ deed: "note-look", what, of, by: actorOf({ who }), atMs }).catch(() => toldAtMs.delete(name));
+      void post({ mutation: "note-look", what, of, by: actorOf({ who }), atMs }).catch(() => toldAtMs.delete(name));
     },
   };
 };

@@ -1,4 +1,4 @@
-// The console as the rest of the house sees it: one way in, whose tables of paths are loaded and joined by the first request.
+// The console as the rest of the harness sees it: one way in, whose tables of paths are loaded and joined by the first request.
 
 import type { AdminService } from "../admin/admin-service.ts";
 import type { Checkout } from "../billing/checkout.ts";
@@ -21,7 +21,7 @@ export type ConsoleDeps = {
   clock: Clock;
   log: Log;
   reads: Store;
-  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
+  post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   sessions: Sessions;
   till: Checkout;
   making: MakingService;
@@ -29,7 +29,7 @@ export type ConsoleDeps = {
   rollUpUsage: () => Promise<void>;
   models: () => readonly { id: string; name: string }[];
   /** What an operator may do with accounts, keys, credits and routes. */
-  office: () => Promise<AdminService>;
+  admin: () => Promise<AdminService>;
   /** What operators are told of the running service. */
   operating: () => Promise<Operating>;
   /** Null where the inspector is switched off. */
@@ -50,14 +50,14 @@ export const tablesOf = async (deps: ConsoleDeps): Promise<ConsoleRoute[]> => {
   const { newReference } = await import("../admin/request-reference.ts");
   const { forbid } = await import("./request-context.ts");
   const { createAccessAudit } = await import("./access-audit.ts");
-  const office = await deps.office();
+  const admin = await deps.admin();
   const { sessions, post } = deps;
   const looks = createAccessAudit(deps);
   return [
     ...makingRoutes({ ...deps.making, sessions, post, looks, hasInspector: deps.issueToken !== null }),
-    ...keyRoutes({ ...deps, office, newReference: () => newReference("key"), forbid }),
+    ...keyRoutes({ ...deps, admin, newReference: () => newReference("key"), forbid }),
     ...creditRoutes(deps),
-    ...operatorRoutes({ office, reads: deps.reads, ...(await deps.operating()) }),
+    ...operatorRoutes({ admin, reads: deps.reads, ...(await deps.operating()) }),
     ...inspectorRoutes({ ...deps, looks }),
     ...peopleRoutes(deps, createKnownDevices(await deps.reads.secret("devices"))),
     ...auditRoutes(deps),

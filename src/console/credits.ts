@@ -19,7 +19,7 @@ export type CreditsDeps = {
   till: Pick<Checkout, "provider">;
   clock: Clock;
   reads: Pick<StoreReads, "account" | "lowBalance" | "movements" | "purchasesOfMovements">;
-  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
+  post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
 };
 
 const PAGE = 50;
@@ -73,7 +73,7 @@ export const createCredits = ({ settings, till, clock, reads, post }: CreditsDep
       const { usd } = ask.body as { usd: number | null };
       if (usd !== null && (!Number.isInteger(usd) || usd < 0 || usd > MOST_LOW_USD))
         throw new BillingError("invalid", `usd: choose a whole number from 0 to ${MOST_LOW_USD.toLocaleString("en-US")}`);
-      const mark = { deed: "set-low-balance", accountSeq: account.seq, credits: usd === null ? null : usd * 100 } as const;
+      const mark = { mutation: "set-low-balance", accountSeq: account.seq, credits: usd === null ? null : usd * 100 } as const;
       await post({ ...mark, by: actorOf(ask), atMs: clock.nowMs() });
       return view(account, ask);
     },

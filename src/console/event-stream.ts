@@ -121,7 +121,7 @@ class Listener {
     this.controller = null;
   }
 
-  /** What a commit of many deeds changed leaves in one piece. */
+  /** What a commit of many mutations changed leaves in one piece. */
   due(): void {
     if (this.isDue) return;
     this.isDue = true;
@@ -152,18 +152,20 @@ const encoder = new TextEncoder();
 /** `of`: the account, by its row or its id; `moves`: its balance, or whether it is paused. */
 type Change = { of: number | string; record?: GenerationRecord; purchase?: PurchaseUpdate; moves: boolean };
 
-/** Whose generation or purchase a deed changed, and whether it moved a balance; undefined where it did neither. */
-const changeOf = (deed: Mutation, outcome: MutationResult): Change | undefined => {
+/** Whose generation or purchase a mutation changed, and whether it moved a balance; undefined where it did neither. */
+const changeOf = (mutation: Mutation, outcome: MutationResult): Change | undefined => {
   if (outcome.kind === "admitted") return { of: outcome.record.accountSeq, record: outcome.record, moves: true };
-  if (outcome.kind === "stepped" && deed.deed === "step")
-    return { of: outcome.record.accountSeq, record: outcome.record, moves: deed.settlement !== undefined };
+  if (outcome.kind === "stepped" && mutation.mutation === "step")
+    return { of: outcome.record.accountSeq, record: outcome.record, moves: mutation.settlement !== undefined };
   if (outcome.kind === "purchase") {
-    if (!outcome.purchase || !outcome.changed || deed.deed === "note-asked") return;
+    if (!outcome.purchase || !outcome.changed || mutation.mutation === "note-asked") return;
     const { id, accountId, state } = outcome.purchase;
     // Also where nothing was there to be taken: the account is paused then.
     return { of: accountId, purchase: { id, accountId, state }, moves: true };
   }
-  return deed.deed === "credit" || deed.deed === "set-account" ? { of: deed.accountSeq, moves: true } : undefined;
+  return mutation.mutation === "credit" || mutation.mutation === "set-account"
+    ? { of: mutation.accountSeq, moves: true }
+    : undefined;
 };
 
 export const createEventStream = (deps: EventStreamDeps) => {
@@ -172,8 +174,8 @@ export const createEventStream = (deps: EventStreamDeps) => {
   const tell = (change: Change) => {
     for (const listener of listeners) listener.hear(change);
   };
-  const look = (deed: Mutation, outcome: MutationResult) => {
-    const change = changeOf(deed, outcome);
+  const look = (mutation: Mutation, outcome: MutationResult) => {
+    const change = changeOf(mutation, outcome);
     if (change) tell(change);
   };
   const elsewhere =

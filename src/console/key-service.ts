@@ -12,10 +12,10 @@ import { dayOfText, MOST_DAYS, usageView } from "./usage.ts";
 export type Requester = { role: "member" | "viewer" | "operator"; accountId: string | null };
 type Listed = Parameters<typeof keyViews>[0][number];
 
-/** What of the office these pages use; `by` is written beside each change. */
+/** What of the admin service these pages use; `by` is written beside each change. */
 export type KeyServiceDeps<By> = {
   reads: Pick<StoreReads, "usage" | "accounts" | "account" | "key" | "keys">;
-  office: {
+  admin: {
     createKey(ask: {
       reference: string;
       accountId: string;
@@ -49,7 +49,7 @@ const LOOKS_ONLY = "You may look at this account's keys and not change them.";
 /** Days of usage that are shown when none are named. */
 const SHOWN_DAYS = 30;
 
-export const createKeyService = <By>({ reads, office, models, rollUpUsage, newReference, forbid, clock }: KeyServiceDeps<By>) => {
+export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newReference, forbid, clock }: KeyServiceDeps<By>) => {
   const noAccount = (id: string) => new ApiError("not_found", `There is no account ${id}.`);
   const mayChange = (who: Requester, accountId: string) =>
     who.role === "operator" || (who.role === "member" && accountId === who.accountId);
@@ -79,28 +79,28 @@ export const createKeyService = <By>({ reads, office, models, rollUpUsage, newRe
   return {
     page: async (who: Requester, asked: string | undefined): Promise<KeysPage> => {
       const { id, name } = await accountFor(who, asked);
-      const keys = keyViews(await office.listKeys({ accountId: id }), clock.nowMs());
+      const keys = keyViews(await admin.listKeys({ accountId: id }), clock.nowMs());
       const known = models().map((model) => ({ id: model.id, name: model.name }));
       return { account: { id, name }, keys, models: known, mayChange: mayChange(who, id) };
     },
     make: async (who: Requester, asked: string | undefined, { name, scope, ...terms }: KeyRequest, by: By): Promise<MadeKey> => {
       const { id: accountId } = await accountFor(who, asked);
       if (!mayChange(who, accountId)) return forbid(LOOKS_ONLY);
-      const { id, key } = await office.createKey({ reference: newReference(), accountId, scope, name, terms, by });
+      const { id, key } = await admin.createKey({ reference: newReference(), accountId, scope, name, terms, by });
       return { id, key, fromExpiresAtMs: null };
     },
     change: async (who: Requester, id: string, change: Partial<Omit<KeyRequest, "scope">>, by: By): Promise<KeyView> => {
       await changeable(who, id);
-      return one(await office.setKey({ id, ...change, by }));
+      return one(await admin.setKey({ id, ...change, by }));
     },
     rotate: async (who: Requester, id: string, overlapMs: number, by: By): Promise<MadeKey> => {
       await changeable(who, id);
-      const made = await office.rotateKey({ reference: newReference(), id, overlapMs, by });
+      const made = await admin.rotateKey({ reference: newReference(), id, overlapMs, by });
       return { id: made.id, key: made.key, fromExpiresAtMs: made.fromExpiresAtMs };
     },
     revoke: async (who: Requester, id: string, by: By): Promise<KeyView> => {
       await changeable(who, id);
-      return one(await office.revokeKey({ id, by }));
+      return one(await admin.revokeKey({ id, by }));
     },
     /** Without an account an operator or a viewer is told of all. @throws Refusal for days that are none, or too many. */
     usage: async (

@@ -7,7 +7,7 @@ import type { StoreReads } from "../store/store.ts";
 
 export type PlaygroundKeyDeps = {
   reads: Pick<StoreReads, "account" | "consoleCaller">;
-  post: <D extends Mutation>(deed: D) => Promise<ResultOf<D>>;
+  post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   clock: Pick<Clock, "nowMs">;
 };
 
@@ -19,7 +19,7 @@ export const createPlaygroundKeys =
     if (!account) throw new Error(`there is no account ${accountId}`);
     const known = await reads.consoleCaller(account.seq);
     if (known) return known;
-    await post({ deed: "make-console-key", accountSeq: account.seq, id: newId("key"), atMs: clock.nowMs() });
+    await post({ mutation: "make-console-key", accountSeq: account.seq, id: newId("key"), atMs: clock.nowMs() });
     const made = await reads.consoleCaller(account.seq);
     if (!made) throw new Error("the key of the playground was not made");
     return made;

@@ -25,7 +25,7 @@ type Untold = { wrong: number; throttled: number; networks: Set<string> };
 export type RejectedSignInsDeps = {
   log: Log;
   clock: Clock;
-  post: (deed: AdminMutation) => Promise<AdminResult>;
+  post: (mutation: AdminMutation) => Promise<AdminResult>;
 };
 
 export const createRejectedSignIns = ({ log, clock, post }: RejectedSignInsDeps): RefusedSignIns => {
@@ -33,9 +33,9 @@ export const createRejectedSignIns = ({ log, clock, post }: RejectedSignInsDeps)
   const open = new Map<string, Untold>();
 
   const write = (personId: string, { wrong, throttled, networks }: Untold): void => {
-    const deed = { deed: "note-refused-sign-ins", personId, wrong, throttled, networks: networks.size } as const;
+    const mutation = { mutation: "note-refused-sign-ins", personId, wrong, throttled, networks: networks.size } as const;
     // Nobody waits for it, and the log has each of them.
-    void post({ ...deed, by: BY, atMs: clock.nowMs() }).catch(() => undefined);
+    void post({ ...mutation, by: BY, atMs: clock.nowMs() }).catch(() => undefined);
   };
   const beginMinute = (personId: string): void => {
     const untold: Untold = { wrong: 0, throttled: 0, networks: new Set() };

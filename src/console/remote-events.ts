@@ -1,12 +1,12 @@
-// What other nodes commit, as news of this one: generations and balances as they are looked at, purchases when some office has changed something.
+// What other nodes commit, as news of this one: generations and balances as they are looked at, purchases when some admin service has changed something.
 import type { ChangeElsewhere, Following, RemoteChanges } from "../cluster/remote-changes.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { PurchaseUpdate } from "./generations-dto.ts";
 
 export type RemoteEventsDeps = {
   neighbours: RemoteChanges;
-  /** Called when the office of some node has changed accounts, balances, keys or people; null: nobody wants to know. */
-  office: { changed: (() => void) | null };
+  /** Called when the admin service of some node has changed accounts, balances, keys or people; null: nobody wants to know. */
+  admin: { changed: (() => void) | null };
 };
 export type Ears = {
   generation: (change: ChangeElsewhere) => void;
@@ -21,11 +21,7 @@ export type Ears = {
 /** Of each account so many are looked at: those before have long been decided. */
 const NEWEST = 10;
 
-export const createRemoteEvents = (
-  { neighbours, office }: RemoteEventsDeps,
-  reads: Pick<StoreReads, "purchases">,
-  ears: Ears,
-) => {
+export const createRemoteEvents = ({ neighbours, admin }: RemoteEventsDeps, reads: Pick<StoreReads, "purchases">, ears: Ears) => {
   /** States of purchases as they were told, by whose they are. */
   const known = new Map<string | null, Map<string, PurchaseUpdate["state"]>>();
   let following: Following | null = null;
@@ -50,7 +46,7 @@ export const createRemoteEvents = (
     /** Somebody is about to listen; resolves when whatever is committed from now on will be told. */
     begin: async (accountId: string | null): Promise<void> => {
       following ??= neighbours.follow({ told: ears.generation, wants: ears.wants, wantsSteps: false });
-      office.changed = () => {
+      admin.changed = () => {
         ears.balances();
         lookAtAll();
       };
@@ -62,7 +58,7 @@ export const createRemoteEvents = (
     end: (): void => {
       following?.leave();
       following = null;
-      office.changed = null;
+      admin.changed = null;
       known.clear();
     },
   };

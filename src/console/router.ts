@@ -46,7 +46,7 @@ export type RouterDeps = {
 export type AnswerConsole = (request: Request, requestId: string, address: string, peer: string | undefined) => Promise<Response>;
 
 const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff" };
-const STATUS_OF_OFFICE: Readonly<Record<AdminErrorKind, number>> = {
+const STATUS_OF_ADMIN: Readonly<Record<AdminErrorKind, number>> = {
   notFound: 404,
   refused: 409,
   failure: 409,
@@ -73,13 +73,13 @@ const refusedBy = (fault: unknown): Refused | undefined => {
   if (fault instanceof ApiError)
     return { status: fault.status, code: fault.code, message: fault.message, retryAfterS: fault.retryAfterS };
   if (fault instanceof AdminError)
-    return { status: STATUS_OF_OFFICE[fault.kind], code: fault.code, message: sentence(fault.message) };
+    return { status: STATUS_OF_ADMIN[fault.kind], code: fault.code, message: sentence(fault.message) };
   if (fault instanceof StoreFull)
     return { status: 503, code: "busy", message: "The disk of the service is full; try again later.", retryAfterS: RETRY_S };
   return undefined;
 };
 
-/** The office speaks to a terminal: here its words begin with a capital and end with a full stop. */
+/** The admin service speaks to a terminal: here its words begin with a capital and end with a full stop. */
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 
 type Found = { route: ConsoleRoute; params: Record<string, string> };

@@ -23,7 +23,7 @@ const TOKEN = /^[0-9A-Za-z_-]{43}$/;
 
 export type SessionsDeps = {
   reads: Pick<StoreReads, "sessionByHash">;
-  post: (deed: AdminMutation) => Promise<AdminResult>;
+  post: (mutation: AdminMutation) => Promise<AdminResult>;
   clock: Clock;
 };
 export type Sessions = SessionService & {
@@ -66,11 +66,11 @@ export const createSessions = ({ reads, post, clock }: SessionsDeps): Sessions =
     facts.seenAtMs = nowMs;
     seen.set(facts.sessionId, nowMs);
     if (nowMs - notedAtMs < NOTED_MS) return;
-    const deed: AdminMutation = { deed: "note-sessions-seen", seen: [...seen] };
+    const mutation: AdminMutation = { mutation: "note-sessions-seen", seen: [...seen] };
     seen = new Map();
     notedAtMs = nowMs;
     // Nobody waits for it; on a full disk a session looks a minute older than it is.
-    void post(deed).catch(() => undefined);
+    void post(mutation).catch(() => undefined);
   };
 
   return {

@@ -30,7 +30,7 @@ const PERSON = Type.Partial(object({ role, disabled: Type.Boolean() }), { additi
 const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] => {
-  const { settings, log, reads, post, clock, sessions, office: openOffice } = deps;
+  const { settings, log, reads, post, clock, sessions, admin: openAdmin } = deps;
   const passwords = createPasswords();
   const refused = createRejectedSignIns({ log, clock, post });
   const desk = createUserService({
@@ -163,7 +163,7 @@ export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[
   ];
 
   const people = async ({ who }: ConsoleRequest): Promise<PeopleView> => {
-    const { people: rows, invitations } = await (await openOffice()).listPeople({});
+    const { people: rows, invitations } = await (await openAdmin()).listPeople({});
     return {
       people: rows.map(({ seq: _s, accountSeq: _a, ...person }) => person),
       invitations: invitations.map(({ personId: _p, personName: _n, usedAtMs: _u, withdrawnAtMs: _w, ...row }) => row),
@@ -181,14 +181,14 @@ export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[
       who: "operator",
       body: INVITE,
       answer: async (ask) =>
-        linkView(ask, await (await openOffice()).invitePerson({ ...(ask.body as Static<typeof INVITE>), by: actorOf(ask) })),
+        linkView(ask, await (await openAdmin()).invitePerson({ ...(ask.body as Static<typeof INVITE>), by: actorOf(ask) })),
     },
     {
       method: "DELETE",
       path: "/console/api/operator/invitations/:id",
       who: "operator",
       answer: async (ask) => {
-        await (await openOffice()).withdrawInvitation({ id: ask.params.id ?? "", by: actorOf(ask) });
+        await (await openAdmin()).withdrawInvitation({ id: ask.params.id ?? "", by: actorOf(ask) });
         return people(ask);
       },
     },
@@ -199,7 +199,7 @@ export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[
       body: PERSON,
       answer: async (ask) => {
         const change = ask.body as Static<typeof PERSON>;
-        await (await openOffice()).setPerson({ person: ask.params.id ?? "", ...change, by: actorOf(ask) });
+        await (await openAdmin()).setPerson({ person: ask.params.id ?? "", ...change, by: actorOf(ask) });
         return people(ask);
       },
     },
@@ -208,7 +208,7 @@ export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[
       path: `${path}/:id/reset`,
       who: "operator",
       answer: async (ask) =>
-        linkView(ask, await (await openOffice()).resetPerson({ person: ask.params.id ?? "", by: actorOf(ask) })),
+        linkView(ask, await (await openAdmin()).resetPerson({ person: ask.params.id ?? "", by: actorOf(ask) })),
     },
   ];
 };

@@ -28,7 +28,7 @@ const NO_LINK = "This link was used, withdrawn, or is too old; ask whoever sent 
 
 export type UserServiceDeps = {
   reads: StoreReads;
-  post: (deed: AdminMutation) => Promise<AdminResult>;
+  post: (mutation: AdminMutation) => Promise<AdminResult>;
   clock: Clock;
   sessions: Sessions;
   passwords: Passwords;
@@ -48,8 +48,8 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
   const signUps = createTokenBucket(clock, SIGN_UPS);
 
   /** @throws ConsoleRefused with the store's sentence */
-  const carryOut = async (deed: AdminMutation, by: Principal): Promise<void> => {
-    const outcome = await post({ ...deed, by });
+  const carryOut = async (mutation: AdminMutation, by: Principal): Promise<void> => {
+    const outcome = await post({ ...mutation, by });
     if (outcome.kind === "refused")
       throw new ConsoleRefused("conflict", `${outcome.reason.charAt(0).toUpperCase()}${outcome.reason.slice(1)}.`);
   };
@@ -137,8 +137,8 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
         throw fault;
       }
       const { token, session } = sessions.begin(request, address);
-      const deed = { deed: "open-session", personId: person.id, password: kept, session, atMs: clock.nowMs() } as const;
-      const outcome = await post({ ...deed, by: { kind: "person", id: person.id, name: email } });
+      const mutation = { mutation: "open-session", personId: person.id, password: kept, session, atMs: clock.nowMs() } as const;
+      const outcome = await post({ ...mutation, by: { kind: "person", id: person.id, name: email } });
       // Disabled, or given another password, in this very moment.
       if (outcome.kind === "refused") throw new ConsoleRefused("refused", WRONG);
       return { token, personId: person.id };
@@ -163,7 +163,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const accountName = link.kind === "setup" ? name : link.accountName;
       const account = accountName === null ? null : { id: newId("acc"), name: accountName };
       const what = { hash: hashToken(ask.token), personId, email, name, password, account, session, atMs: clock.nowMs() };
-      await carryOut({ deed: "accept-invitation", ...what }, { kind: "person", id: personId, name: email });
+      await carryOut({ mutation: "accept-invitation", ...what }, { kind: "person", id: personId, name: email });
       return { token, personId };
     },
 
@@ -178,7 +178,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const { token, session } = sessions.begin(door.request, door.address);
       const personId = newId("per");
       const what = { personId, email, name, password, account: { id: newId("acc"), name }, session, atMs: clock.nowMs() };
-      await carryOut({ deed: "sign-up", ...what }, { kind: "person", id: personId, name: email });
+      await carryOut({ mutation: "sign-up", ...what }, { kind: "person", id: personId, name: email });
       return { token, personId };
     },
 
@@ -190,13 +190,13 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
     },
     end: (who: SignedIn, which: { onlyId?: string; exceptId?: string }): Promise<void> =>
       carryOut(
-        { deed: "end-sessions", personId: who.personId, ...which, atMs: clock.nowMs() },
+        { mutation: "end-sessions", personId: who.personId, ...which, atMs: clock.nowMs() },
         { kind: "person", id: who.personId, name: who.email },
       ),
 
     rename: (who: SignedIn, text: string): Promise<void> =>
       carryOut(
-        { deed: "set-person", personId: who.personId, name: nameOf(text), atMs: clock.nowMs() },
+        { mutation: "set-person", personId: who.personId, name: nameOf(text), atMs: clock.nowMs() },
         { kind: "person", id: who.personId, name: who.email },
       ),
 
@@ -209,7 +209,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const password = await passwords.hash(ask.password, { rank: 0, whose: who.personId });
       const change = { password, ifPassword: kept, keepSessionId: who.sessionId };
       const by: Principal = { kind: "person", id: who.personId, name: who.email };
-      await carryOut({ deed: "set-person", personId: who.personId, ...change, atMs: clock.nowMs() }, by);
+      await carryOut({ mutation: "set-person", personId: who.personId, ...change, atMs: clock.nowMs() }, by);
     },
   };
 };

@@ -18,7 +18,7 @@ const LONGEST_STORAGE_PAUSE_MS = 60_000;
 type Collected = Extract<CollectOutcome, { kind: "collected" }>;
 type Refused = Extract<CollectOutcome, { kind: "storage-refused" }>;
 
-export const createCollect = (deps: EffectsDeps, errands: TaskRunner) => {
+export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
   /** Generations whose files are in, and by which attempt: no other attempt may write over them before the end. */
   const keptBy = new Map<number, number>();
   const turns = new Map<number, Promise<unknown>>();
@@ -100,21 +100,21 @@ export const createCollect = (deps: EffectsDeps, errands: TaskRunner) => {
     return known?.n === n ? known.againAtMs : 0;
   };
 
-  const collect = async (errand: Task) => {
-    const { seq, n, signal } = errand;
+  const collect = async (task: Task) => {
+    const { seq, n, signal } = task;
     const attempt = await readAttempt(deps, seq, n);
     const outcome = await fetchFiles(attempt, attempt.results ?? [], signal);
     const atMs = deps.clock.nowMs();
     if (signal.aborted) return;
     if (outcome.kind === "collected") deliver(attempt, outcome, atMs);
     else if (outcome.kind === "mismatched") turnDown(attempt, outcome.mismatch, atMs);
-    else if (outcome.kind === "storage-refused") refuse(errand, outcome, atMs);
+    else if (outcome.kind === "storage-refused") refuse(task, outcome, atMs);
     else deps.report(seq, { type: "resultUnreadable", n, detail: outcome.detail, atMs });
   };
 
   /** Asks the provider for the result again before each try: a link may have expired, a file may have been late. */
-  const collectAgain = async (errand: Task) => {
-    const { seq, n, signal } = errand;
+  const collectAgain = async (task: Task) => {
+    const { seq, n, signal } = task;
     const work = toPollable(await readAttempt(deps, seq, n));
     let failure: { class: "result_unreadable" | "result_expired"; detail: string } = {
       class: "result_unreadable",
@@ -123,7 +123,7 @@ export const createCollect = (deps: EffectsDeps, errands: TaskRunner) => {
     const tries = openTriesOf(work.attempt);
     let last: Extract<CollectOutcome, { kind: "unreadable" | "expired" }> | null = null;
     for (let turn = 0; turn < TRIES; turn += 1) {
-      await errand.pause(turn === 0 ? 0 : spreadMs(deps, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, turn * 2, 10));
+      await task.pause(turn === 0 ? 0 : spreadMs(deps, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, turn * 2, 10));
       const seen = work.attempt.job ? await deps.providers.poll(work, signal) : null;
       if (signal.aborted) return;
       if (seen?.kind === "failed" && seen.failure.class !== "result_unreadable") {
@@ -146,7 +146,7 @@ export const createCollect = (deps: EffectsDeps, errands: TaskRunner) => {
         return;
       }
       if (outcome.kind === "storage-refused") {
-        refuse(errand, outcome, atMs);
+        refuse(task, outcome, atMs);
         return;
       }
       last = outcome;
@@ -165,11 +165,11 @@ export const createCollect = (deps: EffectsDeps, errands: TaskRunner) => {
     deps.report(seq, { type: "resultLost", n, failure, atMs });
   };
 
-  const awaitStorage = async (errand: Task) => {
+  const awaitStorage = async (task: Task) => {
     // Of all that wait none tries: storage asks for itself, and each try is two rows of the journal.
-    do await errand.pause(STORAGE_PAUSE_MS / deps.pace);
-    while (deps.isStorageAway() || deps.clock.nowMs() < notBefore(errand));
-    deps.report(errand.seq, { type: "storageReturned", n: errand.n, atMs: deps.clock.nowMs() });
+    do await task.pause(STORAGE_PAUSE_MS / deps.pace);
+    while (deps.isStorageAway() || deps.clock.nowMs() < notBefore(task));
+    deps.report(task.seq, { type: "storageReturned", n: task.n, atMs: deps.clock.nowMs() });
   };
 
   return {
@@ -185,8 +185,8 @@ export const createCollect = (deps: EffectsDeps, errands: TaskRunner) => {
       turns.delete(seq);
       triesOf.delete(seq);
     },
-    collect: (seq: number, n: number) => errands.run(seq, n, "collect", collect),
-    collectAgain: (seq: number, n: number) => errands.run(seq, n, "collect", collectAgain),
-    awaitStorage: (seq: number, n: number) => errands.run(seq, n, "storage", awaitStorage),
+    collect: (seq: number, n: number) => tasks.run(seq, n, "collect", collect),
+    collectAgain: (seq: number, n: number) => tasks.run(seq, n, "collect", collectAgain),
+    awaitStorage: (seq: number, n: number) => tasks.run(seq, n, "storage", awaitStorage),
   };
 };

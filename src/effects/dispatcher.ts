@@ -28,7 +28,7 @@ export type Effects = {
 };
 
 export const createDispatcher = (deps: EffectsDeps): Effects => {
-  const errands = createTaskRunner(deps.clock, (seq, n, kind, fault) => {
+  const tasks = createTaskRunner(deps.clock, (seq, n, kind, fault) => {
     // A store that is away says so itself, once.
     if (fault instanceof DatabaseUnavailable) return;
     const told = { event: kind, attempt: n, reason: fault instanceof Error ? fault.message : String(fault) };
@@ -38,10 +38,10 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
     );
   });
   const finding = createJobLookup(deps);
-  const pinning = createPinInputs(deps, errands);
-  const submitting = createSubmitAttempt(deps, errands, { finding, twins: createDuplicateGuard(deps, finding), pinning });
-  const asking = createPoll(deps, errands, finding);
-  const collecting = createCollect(deps, errands);
+  const pinning = createPinInputs(deps, tasks);
+  const submitting = createSubmitAttempt(deps, tasks, { finding, twins: createDuplicateGuard(deps, finding), pinning });
+  const asking = createPoll(deps, tasks, finding);
+  const collecting = createCollect(deps, tasks);
   return {
     perform: (seq, ask) => {
       switch (ask.type) {
@@ -57,8 +57,8 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
         case "ask.poll":
           return asking.poll(seq, ask.n);
         case "ask.wake":
-          return errands.run(seq, ask.n, "wake", async (errand) => {
-            await errand.pause(Math.max(0, ask.atMs - deps.clock.nowMs()));
+          return tasks.run(seq, ask.n, "wake", async (task) => {
+            await task.pause(Math.max(0, ask.atMs - deps.clock.nowMs()));
             deps.report(seq, { type: "woken", n: ask.n, atMs: deps.clock.nowMs() });
           });
         case "ask.collect":
@@ -69,7 +69,7 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
           return collecting.awaitStorage(seq, ask.n);
         case "ask.watch":
           // What was asked for it as the current attempt is over; its answer to a submission still under way is not.
-          errands.letGo(seq, ask.n, ["send", "watch", "cancel"]);
+          tasks.letGo(seq, ask.n, ["send", "watch", "cancel"]);
           collecting.letGo(seq, ask.n);
           if (ask.outOfTime) asking.blame(seq, ask.n);
           return asking.watch(seq, ask.n);
@@ -78,16 +78,16 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
         case "ask.letGo":
           submitting.letGo(seq, ask.n);
           collecting.letGo(seq, ask.n);
-          errands.letGo(seq, ask.n, ["cancel"]);
+          tasks.letGo(seq, ask.n, ["cancel"]);
           if (ask.outOfTime) asking.blame(seq, ask.n);
           return;
         case "ask.beginAttempt":
           return;
       }
     },
-    isAsking: (seq, n) => errands.isRunning(seq, n, ["poll", "confirm", "watch"]),
+    isAsking: (seq, n) => tasks.isRunning(seq, n, ["poll", "confirm", "watch"]),
     hint: (seq, n, body) => {
-      errands.hurry(seq, n);
+      tasks.hurry(seq, n);
       if (body !== undefined) asking.told(seq, n, body);
     },
     takenUp: finding.takenUp,
@@ -96,7 +96,7 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
       pinning.ended(seq);
       collecting.ended(seq);
     },
-    size: errands.size,
-    stop: errands.stopAll,
+    size: tasks.size,
+    stop: tasks.stopAll,
   };
 };

@@ -14,7 +14,7 @@ type Verdict = { kind: "first" } | { kind: "found"; job: Job } | { kind: "unsure
 
 export type DuplicateGuard = {
   /** Asks, before anything is taken or written for the attempt; at once for one that can have no twin. */
-  judge(errand: Task, work: Work): Promise<void>;
+  judge(task: Task, work: Work): Promise<void>;
   /** The judgement of an attempt that is about to be sent. */
   verdictOf(seq: number, n: number): Verdict;
 };
@@ -35,9 +35,9 @@ export const createDuplicateGuard = (deps: EffectsDeps, finding: Finding): Dupli
     return { ...work, attempt: { ...work.attempt, route } };
   };
 
-  const verdict = async (errand: Task, work: Work): Promise<{ verdict: Verdict; told: string } | null> => {
-    const { seq, n } = errand;
-    const own = await finding.lookUp(errand, work);
+  const verdict = async (task: Task, work: Work): Promise<{ verdict: Verdict; told: string } | null> => {
+    const { seq, n } = task;
+    const own = await finding.lookUp(task, work);
     if (own === null) return null;
     if (own.kind === "found") return { verdict: own, told: "found" };
     const earlier = (await deps.reads.attemptsOf(seq)).filter((one) => one.n < n);
@@ -48,7 +48,7 @@ export const createDuplicateGuard = (deps: EffectsDeps, finding: Finding): Dupli
     const seen = await Promise.all(
       others.map(async ({ routeId }): Promise<Found | null> => {
         const elsewhere = onRoute(work, routeId);
-        return elsewhere ? finding.lookUp(errand, elsewhere) : { kind: "exhausted" };
+        return elsewhere ? finding.lookUp(task, elsewhere) : { kind: "exhausted" };
       }),
     );
     if (seen.includes(null)) return null;
@@ -57,12 +57,12 @@ export const createDuplicateGuard = (deps: EffectsDeps, finding: Finding): Dupli
   };
 
   return {
-    judge: async (errand, work) => {
-      const { seq, n } = errand;
+    judge: async (task, work) => {
+      const { seq, n } = task;
       const name = `${seq}:${n}`;
       // Sent again after it was refused, it has been judged before.
       if (!finding.mayHaveTwin(seq) || judged.get(name)?.kind === "first") return;
-      const found = await verdict(errand, work);
+      const found = await verdict(task, work);
       if (found === null) return;
       judged.set(name, found.verdict);
       deps.log("restored attempt confirmed", {

@@ -19,9 +19,9 @@ export type Found = { kind: "found"; job: Job } | { kind: "absent" } | { kind: "
 
 export type Finding = {
   /** One look-up; a job that belongs to another attempt is not ours. */
-  once(errand: Task, work: Work, only?: "marked"): Promise<FindOutcome>;
-  /** Asks until the job is found, proved absent, or past finding; null when the errand was let go. */
-  lookUp(errand: Task, work: Work): Promise<Found | null>;
+  once(task: Task, work: Work, only?: "marked"): Promise<FindOutcome>;
+  /** Asks until the job is found, proved absent, or past finding; null when the task was let go. */
+  lookUp(task: Task, work: Work): Promise<Found | null>;
   /** Whether something that this store knows nothing of may have been sent for a generation. */
   mayHaveTwin(seq: number): boolean;
   /** From now on this node goes on with a generation of another: what was sent for it was stamped by another clock. */
@@ -62,14 +62,14 @@ export const createJobLookup = (deps: EffectsDeps): Finding => {
     return restored !== null && mayHaveTwin(seq) ? Math.min(sentAtMs, restored.takenAtMs) : sentAtMs;
   };
 
-  const ask = async (errand: Task, work: Work, only?: "marked"): Promise<FindOutcome> => {
-    const sentElsewhere = isSentElsewhere(errand.seq, errand.n);
-    const found = await deps.providers.find({ ...work, sentElsewhere }, errand.signal, only);
+  const ask = async (task: Task, work: Work, only?: "marked"): Promise<FindOutcome> => {
+    const sentElsewhere = isSentElsewhere(task.seq, task.n);
+    const found = await deps.providers.find({ ...work, sentElsewhere }, task.signal, only);
     if (found.kind !== "found") return found;
     const owner = await deps.reads.jobOwner(work.attempt.route.provider, found.job.jobId);
-    if (!owner || (owner.seq === errand.seq && owner.n === errand.n)) return found;
+    if (!owner || (owner.seq === task.seq && owner.n === task.n)) return found;
     // Another attempt of the same generation has it here, too: it is no job that nobody knows of.
-    if (owner.seq === errand.seq && mayHaveTwin(errand.seq)) return { kind: "absent" };
+    if (owner.seq === task.seq && mayHaveTwin(task.seq)) return { kind: "absent" };
     return { kind: "unclear", detail: "the job found belongs to another attempt" };
   };
 
@@ -86,42 +86,42 @@ export const createJobLookup = (deps: EffectsDeps): Finding => {
     return Array.from({ length: most }, (_, at) => `${body}-${at + 1}`);
   };
 
-  const once: Finding["once"] = async (errand, work, only) => {
+  const once: Finding["once"] = async (task, work, only) => {
     const { attempt } = work;
     const { recovery } = deps.providers.traits(attempt.route.provider);
     // A key may be forgotten sooner than a clock that is off would have it: sent again after that, it would be another job.
-    const doubtMs = recovery === "key" && isSentElsewhere(errand.seq, errand.n) ? NODES_APART_MS : 0;
-    const sentAtMs = sinceMs(errand.seq, errand.n, attempt.sentAtMs ?? deps.clock.nowMs()) - doubtMs;
+    const doubtMs = recovery === "key" && isSentElsewhere(task.seq, task.n) ? NODES_APART_MS : 0;
+    const sentAtMs = sinceMs(task.seq, task.n, attempt.sentAtMs ?? deps.clock.nowMs()) - doubtMs;
     let seen: FindOutcome = { kind: "absent" };
-    for (const ref of await refsOf(errand.seq, attempt.ref, recovery)) {
-      const found = await ask(errand, { ...work, attempt: { ...attempt, ref, sentAtMs } }, only);
+    for (const ref of await refsOf(task.seq, attempt.ref, recovery)) {
+      const found = await ask(task, { ...work, attempt: { ...attempt, ref, sentAtMs } }, only);
       if (found.kind === "found") return found;
       if (found.kind !== "absent") seen = found;
     }
     return seen;
   };
 
-  const lookUp: Finding["lookUp"] = async (errand, work) => {
+  const lookUp: Finding["lookUp"] = async (task, work) => {
     const traits = deps.providers.traits(work.attempt.route.provider);
-    const sentAtMs = sinceMs(errand.seq, errand.n, work.attempt.sentAtMs ?? deps.clock.nowMs());
+    const sentAtMs = sinceMs(task.seq, task.n, work.attempt.sentAtMs ?? deps.clock.nowMs());
     // The wall clock may have jumped between two processes, and is another at another node: what this one did not live through does not
     // count as time gone by. And a request leaves after the journal says so, later still where the process stood still between, and its
     // provider may have taken it up to the moment in which its answer was given up.
-    const lostMs = lostAtMs.get(errand.seq)?.get(errand.n) ?? sentAtMs;
-    const settlesFromMs = Math.max(sentAtMs, lostMs, livedSinceMs(errand.seq, errand.n));
+    const lostMs = lostAtMs.get(task.seq)?.get(task.n) ?? sentAtMs;
+    const settlesFromMs = Math.max(sentAtMs, lostMs, livedSinceMs(task.seq, task.n));
     const boundMs = (deps.confirmMs?.(work.attempt.route.routeId, false) ?? Number.POSITIVE_INFINITY) / deps.pace;
     let heardAtMs = settlesFromMs;
     let absences = 0;
     // Asking by way of a key is submitting: of what this store never sent it would be the first time.
     const ownSentAtMs = work.attempt.sentAtMs ?? Number.POSITIVE_INFINITY;
-    const isUnsent = restored !== null && mayHaveTwin(errand.seq) && ownSentAtMs > restored.takenAtMs;
+    const isUnsent = restored !== null && mayHaveTwin(task.seq) && ownSentAtMs > restored.takenAtMs;
     const cannotAsk = traits.recovery === "none" || (traits.recovery === "key" && isUnsent);
     for (let turn = 0; !cannotAsk; turn += 1) {
-      await errand.pause(spreadMs(deps, FIND_FIRST_MS, FIND_LONGEST_MS, turn, 10));
+      await task.pause(spreadMs(deps, FIND_FIRST_MS, FIND_LONGEST_MS, turn, 10));
       const askedAtMs = deps.clock.nowMs();
-      const seen = await once(errand, work);
+      const seen = await once(task, work);
       const atMs = deps.clock.nowMs();
-      if (errand.signal.aborted) return null;
+      if (task.signal.aborted) return null;
       if (seen.kind === "found") return { kind: "found", job: seen.job };
       // A list is asked for by time: with a clock that is off, "not in it" says nothing.
       const isClockRight = Math.abs(deps.clock.aheadMs?.() ?? 0) < CLOCK_SLACK_MS;

@@ -27,24 +27,24 @@ export type Pinning = {
    * Gives the copies of an attempt's inputs to its provider, as far as that is done before the request is written down.
    * @returns what stands in the request; undefined where nothing is pinned; null when it was told why the attempt cannot be sent.
    */
-  give(errand: Task, work: Work): Promise<Given | undefined | null>;
+  give(task: Task, work: Work): Promise<Given | undefined | null>;
 };
 
-export const createPinInputs = (deps: EffectsDeps, errands: TaskRunner): Pinning => {
+export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning => {
   const { clock, media, reads, giving, providers } = deps;
 
   /** Fetches one link, however long our own storage refuses; null when it was called off. */
-  const fetchOne = async (errand: Task, wanted: Parameters<typeof media.pin>[0]) => {
+  const fetchOne = async (task: Task, wanted: Parameters<typeof media.pin>[0]) => {
     let refusals = 0;
     for (let turn = 1; ; ) {
-      const outcome: PinOutcome = await media.pin(wanted, errand.signal);
-      if (errand.signal.aborted || outcome.kind === "called-off") return null;
+      const outcome: PinOutcome = await media.pin(wanted, task.signal);
+      if (task.signal.aborted || outcome.kind === "called-off") return null;
       if (outcome.kind === "storage-refused")
-        await errand.pause(spreadMs(deps, STORAGE_PAUSE_MS, LONGEST_STORAGE_PAUSE_MS, refusals++));
+        await task.pause(spreadMs(deps, STORAGE_PAUSE_MS, LONGEST_STORAGE_PAUSE_MS, refusals++));
       else if (outcome.kind === "pinned" || !outcome.mayPass || turn >= TRIES) return outcome;
       else {
         turn += 1;
-        await errand.pause(AGAIN_MS / deps.pace);
+        await task.pause(AGAIN_MS / deps.pace);
       }
     }
   };
@@ -57,36 +57,35 @@ export const createPinInputs = (deps: EffectsDeps, errands: TaskRunner): Pinning
     return { ...asked, url, generationId: record.id, accountSeq: record.accountSeq, ...(copy ? { sha256: copy.sha256 } : {}) };
   };
 
-  const pinAll = async (errand: Task): Promise<void> => {
-    const { seq } = errand;
+  const pinAll = async (task: Task): Promise<void> => {
+    const { seq } = task;
     const copies: PinnedCopy[] = [];
     // One after the other: a generation takes one place at a time, and the first that is refused decides.
     for (const pin of await reads.pinsOf(seq)) {
-      const outcome = await fetchOne(errand, await wantedOf(seq, pin));
+      const outcome = await fetchOne(task, await wantedOf(seq, pin));
       if (outcome === null) return;
       const atMs = clock.nowMs();
-      if (outcome.kind === "refused")
-        return deps.report(seq, { type: "pinRefused", why: `${pin.field}: ${outcome.why}.`, atMs });
+      if (outcome.kind === "refused") return deps.report(seq, { type: "pinRefused", why: `${pin.field}: ${outcome.why}.`, atMs });
       copies.push(outcome.copy);
     }
     deps.report(seq, { type: "pinned", copies, atMs: clock.nowMs() });
   };
 
   /** Makes sure that every copy is there: one that is not, in a restored backup for example, is fetched anew and must be the same file. */
-  const restore = async (errand: Task, pins: readonly Pin[], generationId: string): Promise<boolean> => {
+  const restore = async (task: Task, pins: readonly Pin[], generationId: string): Promise<boolean> => {
     for (const pin of pins) {
       if (pin.copy && (await media.hasCopy(generationId, pin.copy))) continue;
-      const outcome = await fetchOne(errand, await wantedOf(errand.seq, pin));
+      const outcome = await fetchOne(task, await wantedOf(task.seq, pin));
       if (outcome === null) return false;
       if (outcome.kind === "pinned") continue;
       const why = `${pin.field}: ${outcome.kind === "refused" ? outcome.why : "it cannot be had"}.`;
-      deps.report(errand.seq, { type: "pinLost", n: errand.n, why, atMs: clock.nowMs() });
+      deps.report(task.seq, { type: "pinLost", n: task.n, why, atMs: clock.nowMs() });
       return false;
     }
     return true;
   };
 
-  const upload = async (errand: Task, work: Work, copy: PinnedCopy): Promise<Uploaded> => {
+  const upload = async (task: Task, work: Work, copy: PinnedCopy): Promise<Uploaded> => {
     const { provider, routeId } = work.attempt.route;
     const { generation_id: id } = namesOf(work.attempt);
     for (let turn = 1; ; turn += 1) {
@@ -95,16 +94,16 @@ export const createPinInputs = (deps: EffectsDeps, errands: TaskRunner): Pinning
       const done = await providers.upload(
         provider,
         { file, mime: copy.mime, name: `${work.attempt.ref}-${copy.n}` },
-        errand.signal,
+        task.signal,
       );
-      if ("url" in done || turn >= UPLOAD_TRIES || errand.signal.aborted) return done;
+      if ("url" in done || turn >= UPLOAD_TRIES || task.signal.aborted) return done;
       deps.log("provider unclear", { ...namesOf(work.attempt), route_id: routeId, provider, detail: done.failure.detail });
-      await errand.pause(AGAIN_MS / deps.pace);
+      await task.pause(AGAIN_MS / deps.pace);
     }
   };
 
-  const unsendable = (errand: Task, failure: Failure): null => {
-    deps.report(errand.seq, { type: "unsendable", n: errand.n, failure, atMs: clock.nowMs() });
+  const unsendable = (task: Task, failure: Failure): null => {
+    deps.report(task.seq, { type: "unsendable", n: task.n, failure, atMs: clock.nowMs() });
     return null;
   };
 
@@ -115,19 +114,19 @@ export const createPinInputs = (deps: EffectsDeps, errands: TaskRunner): Pinning
     return ({ n }: PinnedCopy) => deps.signInput(base, ref, n, clock.nowMs() + (planned?.timeoutMs ?? 0));
   };
   /** What stands in the request in the place of a copy; null when it was told why there is nothing. */
-  const placed = async (errand: Task, work: Work, copies: readonly PinnedCopy[], as: GivenAs) => {
+  const placed = async (task: Task, work: Work, copies: readonly PinnedCopy[], as: GivenAs) => {
     const { provider, routeId } = work.attempt.route;
     if (as === "link") return signed(work);
     // The bytes are put in when it is sent: what is written down says which they are.
     if (as === "inline") return (copy: PinnedCopy) => providers.placeOf(provider, copy);
     const urls = new Map<number, string>();
     for (const copy of copies) {
-      const done = await upload(errand, work, copy);
-      if (errand.signal.aborted) return null;
+      const done = await upload(task, work, copy);
+      if (task.signal.aborted) return null;
       if ("failure" in done) {
         const verdict = verdictOf(done.failure.class);
         if (verdict) deps.judge(routeId, verdict, done.failure, done.isOfAccount);
-        return unsendable(errand, done.failure);
+        return unsendable(task, done.failure);
       }
       urls.set(copy.n, done.url);
     }
@@ -135,20 +134,20 @@ export const createPinInputs = (deps: EffectsDeps, errands: TaskRunner): Pinning
   };
 
   return {
-    pin: (seq) => errands.run(seq, 0, "pin", pinAll),
-    ended: (seq) => errands.letGo(seq, 0),
-    give: async (errand, work) => {
+    pin: (seq) => tasks.run(seq, 0, "pin", pinAll),
+    ended: (seq) => tasks.letGo(seq, 0),
+    give: async (task, work) => {
       const { pins = [], attempt, input } = work;
       if (pins.length === 0) return undefined;
-      if (!(await restore(errand, pins, namesOf(attempt).generation_id)) || errand.signal.aborted) return null;
+      if (!(await restore(task, pins, namesOf(attempt).generation_id)) || task.signal.aborted) return null;
       const copies = pins.flatMap(({ copy }) => copy ?? []);
       const as = giving.formFor(attempt.route.provider, Math.max(0, ...copies.map(({ bytes }) => bytes)));
       if (as === null)
-        return unsendable(errand, {
+        return unsendable(task, {
           class: "invalid_for_route",
           detail: "its provider can be given no copy of the input: see files.provider_links and media.unpinned",
         });
-      const place = await placed(errand, work, copies, as);
+      const place = await placed(task, work, copies, as);
       if (place === null) return null;
       const linked = pins.map(({ field, copy }) => [linkAt(input.raw, field), copy] as const);
       const links = () => Object.fromEntries(linked.flatMap(([link, copy]) => (link && copy ? [[link, place(copy)]] : [])));

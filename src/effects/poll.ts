@@ -15,7 +15,7 @@ const GONE_MS = 60_000;
 type Polled = { turn: number; gone: number; goneSinceMs: number };
 const newlyPolled = (): Polled => ({ turn: 0, gone: 0, goneSinceMs: 0 });
 
-export const createPoll = (deps: EffectsDeps, errands: TaskRunner, finding: Finding) => {
+export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Finding) => {
   /** The pause before the next poll of a job. `slower` stretches those of a watch. */
   const pauseBefore = (work: Work, polled: Polled, slower: number): number => {
     const [firstMs, longestMs] = deps.providers.traits(work.attempt.route.provider).pollEveryMs;
@@ -38,16 +38,16 @@ export const createPoll = (deps: EffectsDeps, errands: TaskRunner, finding: Find
    * One poll. What was given up was judged then; that it fails now, cancelled by us as like as not, says nothing more about
    * its route. @returns the pause before the next, ms; null when there was something to tell.
    */
-  const pollOnce = async (errand: Task, work: Work, polled: Polled, slower: number): Promise<number | null> => {
-    const { seq, n } = errand;
+  const pollOnce = async (task: Task, work: Work, polled: Polled, slower: number): Promise<number | null> => {
+    const { seq, n } = task;
     const { routeId, provider } = work.attempt.route;
     const blame = (verdict: RouteVerdict | null, why: Failure, isOfAccount = false) => {
       if (verdict && slower === 1) deps.judge(routeId, verdict, why, isOfAccount);
     };
     const askedAtMs = deps.clock.nowMs();
-    const seen: PollOutcome = await deps.providers.poll(work, errand.signal);
+    const seen: PollOutcome = await deps.providers.poll(work, task.signal);
     const atMs = deps.clock.nowMs();
-    if (errand.signal.aborted || isOver(work, atMs)) return null;
+    if (task.signal.aborted || isOver(work, atMs)) return null;
     if (seen.kind !== "gone") polled.gone = 0;
     let laterMs = 0;
     switch (seen.kind) {
@@ -94,23 +94,23 @@ export const createPoll = (deps: EffectsDeps, errands: TaskRunner, finding: Find
   };
 
   /** Asks about what was given up until there is something to tell. */
-  const pollUntilKnown = async (errand: Task, work: Work, slower: number): Promise<void> => {
+  const pollUntilKnown = async (task: Task, work: Work, slower: number): Promise<void> => {
     const polled = newlyPolled();
     let pauseMs: number | null = pauseBefore(work, polled, slower);
     while (pauseMs !== null) {
-      await errand.pause(pauseMs);
-      pauseMs = await pollOnce(errand, work, polled, slower);
+      await task.pause(pauseMs);
+      pauseMs = await pollOnce(task, work, polled, slower);
     }
   };
 
   const isOver = (work: Work, nowMs: number) => work.attempt.watchUntilMs !== null && nowMs >= work.attempt.watchUntilMs;
 
   /** Looks for a job whose acceptance was never answered, until it is found, proved absent, or past finding. */
-  const confirm = async (errand: Task): Promise<void> => {
-    const { seq, n } = errand;
+  const confirm = async (task: Task): Promise<void> => {
+    const { seq, n } = task;
     const work = await readWork(deps, seq, n);
     const traits = deps.providers.traits(work.attempt.route.provider);
-    const seen = await finding.lookUp(errand, work);
+    const seen = await finding.lookUp(task, work);
     if (seen === null) return;
     const atMs = deps.clock.nowMs();
     if (seen.kind === "found") return deps.report(seq, { type: "accepted", n, job: seen.job, atMs });
@@ -120,7 +120,7 @@ export const createPoll = (deps: EffectsDeps, errands: TaskRunner, finding: Find
     const boundMs = deps.confirmMs?.(work.attempt.route.routeId, isToldOnly);
     const toldMs = Math.min(traits.toldWithinMs ?? boundMs ?? 0, boundMs ?? Number.POSITIVE_INFINITY);
     const toldUntilMs = (work.attempt.sentAtMs ?? atMs) + toldMs / deps.pace;
-    while (traits.recovery === "none" && deps.clock.nowMs() < toldUntilMs) await errand.pause(toldUntilMs - deps.clock.nowMs());
+    while (traits.recovery === "none" && deps.clock.nowMs() < toldUntilMs) await task.pause(toldUntilMs - deps.clock.nowMs());
     deps.report(seq, { type: "meansExhausted", n, atMs: deps.clock.nowMs() });
   };
 
@@ -128,18 +128,18 @@ export const createPoll = (deps: EffectsDeps, errands: TaskRunner, finding: Find
    * Watches an attempt that was given up: first for its job (a late answer, or a look-up), then for its result, until
    * nobody can be asked any more.
    */
-  const watch = async (errand: Task): Promise<void> => {
-    const { seq, n } = errand;
+  const watch = async (task: Task): Promise<void> => {
+    const { seq, n } = task;
     for (let turn = 0; ; turn += 1) {
       const work = await readWork(deps, seq, n);
       if (work.attempt.watchUntilMs === null) return;
       if (isOver(work, deps.clock.nowMs())) break;
       if (work.attempt.job) {
-        await pollUntilKnown(errand, toPollable(work.attempt), 3);
-        if (errand.signal.aborted || !isOver(work, deps.clock.nowMs())) return;
+        await pollUntilKnown(task, toPollable(work.attempt), 3);
+        if (task.signal.aborted || !isOver(work, deps.clock.nowMs())) return;
         break;
       }
-      await errand.pause(spreadMs(deps, FIND_FIRST_MS * 3, FIND_LONGEST_MS * 3, turn, 10));
+      await task.pause(spreadMs(deps, FIND_FIRST_MS * 3, FIND_LONGEST_MS * 3, turn, 10));
       // Asking by way of a key is submitting again: it may buy the job that nobody wants any more.
       const { recovery } = deps.providers.traits(work.attempt.route.provider);
       if (recovery === "none" || recovery === "key") continue;
@@ -147,49 +147,49 @@ export const createPoll = (deps: EffectsDeps, errands: TaskRunner, finding: Find
       const hasEnded = ((await deps.reads.generationBySeq(seq))?.completedAtMs ?? null) !== null;
       // On such a list nothing carries our mark.
       if (hasEnded && recovery === "list_match") continue;
-      const seen = await finding.once(errand, work, hasEnded ? "marked" : undefined);
+      const seen = await finding.once(task, work, hasEnded ? "marked" : undefined);
       // The job goes to disk by way of the report and is read back from there.
-      if (seen.kind === "found" && !errand.signal.aborted)
+      if (seen.kind === "found" && !task.signal.aborted)
         deps.report(seq, { type: "accepted", n, job: seen.job, atMs: deps.clock.nowMs() });
     }
     deps.report(seq, { type: "meansExhausted", n, atMs: deps.clock.nowMs() });
   };
 
   /** Thousands wait for their next poll: what they ask about is read anew each time, not held. */
-  const poll: Turn<Polled> = async (errand, polled) => {
-    const work = toPollable(await readAttempt(deps, errand.seq, errand.n));
-    return polled.turn === 0 ? pauseBefore(work, polled, 1) : pollOnce(errand, work, polled, 1);
+  const poll: Turn<Polled> = async (task, polled) => {
+    const work = toPollable(await readAttempt(deps, task.seq, task.n));
+    return polled.turn === 0 ? pauseBefore(work, polled, 1) : pollOnce(task, work, polled, 1);
   };
   return {
-    poll: (seq: number, n: number) => errands.repeat(seq, n, "poll", newlyPolled(), poll),
-    confirm: (seq: number, n: number) => errands.run(seq, n, "confirm", confirm),
-    watch: (seq: number, n: number) => errands.run(seq, n, "watch", watch),
+    poll: (seq: number, n: number) => tasks.repeat(seq, n, "poll", newlyPolled(), poll),
+    confirm: (seq: number, n: number) => tasks.run(seq, n, "confirm", confirm),
+    watch: (seq: number, n: number) => tasks.run(seq, n, "watch", watch),
     /** A callback may name the job of a submission whose answer was lost. The provider is asked about it before that is believed. */
     told: (seq: number, n: number, body: Json) => {
       // While the answer to the submission may still come, it is that which says what the job is.
-      if (!errands.isRunning(seq, n, ["confirm", "watch"])) return;
-      errands.run(seq, n, "told", async (errand) => {
+      if (!tasks.isRunning(seq, n, ["confirm", "watch"])) return;
+      tasks.run(seq, n, "told", async (task) => {
         const attempt = await deps.reads.attempt(seq, n);
         if (attempt?.state !== "sending") return;
         const work = await readWork(deps, seq, n);
         const job = deps.providers.told(work, body);
         if (job === undefined) return;
-        const seen = await deps.providers.poll(toPollable({ ...attempt, job }), errand.signal);
-        if (errand.signal.aborted || seen.kind === "gone" || seen.kind === "unclear") return;
+        const seen = await deps.providers.poll(toPollable({ ...attempt, job }), task.signal);
+        if (task.signal.aborted || seen.kind === "gone" || seen.kind === "unclear") return;
         const owner = await deps.reads.jobOwner(attempt.route.provider, job.jobId);
         if (!owner) deps.report(seq, { type: "accepted", n, job, atMs: deps.clock.nowMs() });
       });
     },
     /** A route whose jobs do not end within its time is failing, however politely it answers. */
     blame: (seq: number, n: number) =>
-      errands.run(seq, n, "blame", async () => {
+      tasks.run(seq, n, "blame", async () => {
         const { route } = await readAttempt(deps, seq, n);
         deps.judge(route.routeId, "failed");
       }),
     cancel: (seq: number, n: number) =>
-      errands.run(seq, n, "cancel", async (errand) => {
+      tasks.run(seq, n, "cancel", async (task) => {
         const attempt = await readAttempt(deps, seq, n);
-        if (attempt.job) await deps.providers.cancel(toPollable(attempt), errand.signal);
+        if (attempt.job) await deps.providers.cancel(toPollable(attempt), task.signal);
       }),
   };
 };

@@ -23,7 +23,7 @@ type Announced = Extract<Outcome, { type: "announced" }>;
 /** The two halves of a submission; the slot is held from the first to the end of the second. */
 export const createSubmitAttempt = (
   deps: EffectsDeps,
-  errands: TaskRunner,
+  tasks: TaskRunner,
   { finding, twins, pinning }: { finding: Finding; twins: DuplicateGuard; pinning: Pinning },
 ) => {
   const slots = new Map<string, () => void>();
@@ -32,13 +32,13 @@ export const createSubmitAttempt = (
     slots.delete(`${seq}:${n}`);
   };
 
-  const takeSlot = async (errand: Task): Promise<void> => {
-    const { seq, n, signal } = errand;
+  const takeSlot = async (task: Task): Promise<void> => {
+    const { seq, n, signal } = task;
     const work = await readWork(deps, seq, n);
     // Before a connection is taken and before its time begins: it may take long, and others are not to wait for it.
-    await twins.judge(errand, work);
+    await twins.judge(task, work);
     if (signal.aborted) return;
-    const given = await pinning.give(errand, work);
+    const given = await pinning.give(task, work);
     if (given === null || signal.aborted) return;
     const release = await deps.providers.slot(work.attempt.route.provider, signal);
     if (signal.aborted) {
@@ -83,10 +83,10 @@ export const createSubmitAttempt = (
    * What was made is in the answer and nowhere else: while the bucket is away, or takes its time, it is on this node's disk, and in memory while
    * that is full.
    */
-  const kept = async (errand: Task, work: Work, announced: Announced): Promise<{ answer: Announced; isHeld: boolean }> => {
+  const kept = async (task: Task, work: Work, announced: Announced): Promise<{ answer: Announced; isHeld: boolean }> => {
     let isHeld = false;
     const here = async () => {
-      isHeld ||= await holdHere(errand.seq, work, announced);
+      isHeld ||= await holdHere(task.seq, work, announced);
     };
     for (;;) {
       // The upload takes real time, whatever the service's clock says.
@@ -97,7 +97,7 @@ export const createSubmitAttempt = (
       } catch (fault) {
         if (!(fault instanceof StorageRefused)) throw fault;
         await here();
-        await errand.pause(STORAGE_PAUSE_MS / deps.pace);
+        await task.pause(STORAGE_PAUSE_MS / deps.pace);
       } finally {
         clearTimeout(late);
       }
@@ -105,41 +105,41 @@ export const createSubmitAttempt = (
   };
 
   /** What an answer says, as the machine is told; it is in hand, and what is in it is where every node finds it. */
-  const eventOf = async (errand: Task, work: Work, outcome: Answered): Promise<Outcome> => {
-    const told = { n: errand.n, atMs: deps.clock.nowMs() };
+  const eventOf = async (task: Task, work: Work, outcome: Answered): Promise<Outcome> => {
+    const told = { n: task.n, atMs: deps.clock.nowMs() };
     if (outcome.kind === "announced") {
       const { job, results } = outcome;
-      const { answer, isHeld } = await kept(errand, work, { type: "announced", ...told, job, results: [...results] });
-      if (!isHeld) hold(errand.seq, work, answer);
+      const { answer, isHeld } = await kept(task, work, { type: "announced", ...told, job, results: [...results] });
+      if (!isHeld) hold(task.seq, work, answer);
       return answer;
     }
     const answer: Outcome =
       outcome.kind === "accepted"
         ? { type: "accepted", ...told, job: outcome.job }
         : { type: "rejected", ...told, failure: outcome.failure };
-    hold(errand.seq, work, answer);
+    hold(task.seq, work, answer);
     return answer;
   };
 
   /** A store that is away for a while costs no answer that is in hand: what is asked of it waits until it is back, or the process ends. */
-  const whenReached = async <T>(errand: Task, read: () => Promise<T>): Promise<T> => {
+  const whenReached = async <T>(task: Task, read: () => Promise<T>): Promise<T> => {
     for (;;)
       try {
         return await read();
       } catch (fault) {
         if (!(fault instanceof DatabaseUnavailable)) throw fault;
-        await errand.pause(AWAY_PAUSE_MS / deps.pace);
+        await task.pause(AWAY_PAUSE_MS / deps.pace);
       }
   };
 
-  const send = async (errand: Task): Promise<void> => {
-    const { seq, n, signal } = errand;
+  const send = async (task: Task): Promise<void> => {
+    const { seq, n, signal } = task;
     const lose = (detail: string) => {
       finding.answerLost(seq, n);
       deps.report(seq, { type: "answerLost", n, detail, atMs: deps.clock.nowMs() });
     };
     try {
-      const work = await whenReached(errand, () => readWork(deps, seq, n));
+      const work = await whenReached(task, () => readWork(deps, seq, n));
       const { routeId } = work.attempt.route;
       const atOnce = twins.verdictOf(seq, n);
       if (atOnce.kind !== "first") {
@@ -162,9 +162,9 @@ export const createSubmitAttempt = (
         const verdict = verdictOf(outcome.failure.class);
         if (verdict) deps.judge(routeId, verdict, outcome.failure, outcome.isOfAccount);
       }
-      const answer = await eventOf(errand, work, outcome);
+      const answer = await eventOf(task, work, outcome);
       const jobId = answer.type === "rejected" ? undefined : answer.job?.jobId;
-      if (jobId !== undefined && (await whenReached(errand, () => isOwnedElsewhere(seq, n, work, jobId)))) {
+      if (jobId !== undefined && (await whenReached(task, () => isOwnedElsewhere(seq, n, work, jobId)))) {
         deps.inHand?.drop(seq, n);
         lose("the provider named a job of another attempt");
         return;
@@ -182,8 +182,8 @@ export const createSubmitAttempt = (
   };
 
   return {
-    takeSlot: (seq: number, n: number) => errands.run(seq, n, "submit", takeSlot),
-    send: (seq: number, n: number) => errands.run(seq, n, "send", send),
+    takeSlot: (seq: number, n: number) => tasks.run(seq, n, "submit", takeSlot),
+    send: (seq: number, n: number) => tasks.run(seq, n, "send", send),
     /** A slot that was taken for an attempt that is not sent after all. */
     letGo: giveBack,
   };

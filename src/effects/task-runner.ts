@@ -1,10 +1,10 @@
-// Errands: what is being done for an attempt at this moment, so that nothing is done twice and everything can be let go.
+// Tasks: what is being done for an attempt at this moment, so that nothing is done twice and everything can be let go.
 
 import { ChunkedMap } from "../collections/chunked-map.ts";
 import type { Clock } from "../domain/clock.ts";
 import { DatabaseUnavailable } from "../store/errors.ts";
 
-/** What an errand is about. One of each kind per attempt at a time. */
+/** What an task is about. One of each kind per attempt at a time. */
 export type TaskKind =
   | "pin"
   | "submit"
@@ -23,7 +23,7 @@ export type Task = {
   readonly seq: number;
   readonly n: number;
   readonly signal: AbortSignal;
-  /** Waits in the service's clock; rejects with the signal's reason when the errand is let go. */
+  /** Waits in the service's clock; rejects with the signal's reason when the task is let go. */
   pause(ms: number): Promise<void>;
 };
 
@@ -33,7 +33,7 @@ const HURRY_MS = 1_000;
 const HURRIED_AT_MOST = 10_000;
 /** Never run twice: the request may be out, or nothing depends on it. */
 const ONCE: ReadonlySet<TaskKind> = new Set(["send", "cancel"]);
-/** An errand that broke on a fault of ours (a read that failed, for example) is run again, so that no generation is stranded. */
+/** An task that broke on a fault of ours (a read that failed, for example) is run again, so that no generation is stranded. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 /** A store that was away is asked again soon enough for what was bought to be looked at in the time that its deadline is put off by. */
@@ -42,22 +42,22 @@ const AWAY_RETRY_MS = 10_000;
 export const retryMs = (times: number, fault: unknown): number =>
   Math.min(fault instanceof DatabaseUnavailable ? AWAY_RETRY_MS : LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (times - 1));
 
-/** One turn of an errand that comes back: it does what is to be done now. @returns the pause before the next turn, ms; null: it is done. */
-export type Turn<Memory> = (errand: Task, memory: Memory) => Promise<number | null>;
+/** One turn of an task that comes back: it does what is to be done now. @returns the pause before the next turn, ms; null: it is done. */
+export type Turn<Memory> = (task: Task, memory: Memory) => Promise<number | null>;
 
-/** Thrown inside an errand that was let go; never seen outside. */
+/** Thrown inside an task that was let go; never seen outside. */
 class LetGo extends Error {}
 
 export type TaskRunner = {
-  /** Runs an errand unless the same one is running already. */
-  run(seq: number, n: number, kind: TaskKind, work: (errand: Task) => Promise<void>): void;
-  /** The same for an errand that mostly waits: between two turns it is what it remembers and a timer, and nothing else. */
+  /** Runs an task unless the same one is running already. */
+  run(seq: number, n: number, kind: TaskKind, work: (task: Task) => Promise<void>): void;
+  /** The same for an task that mostly waits: between two turns it is what it remembers and a timer, and nothing else. */
   repeat<Memory>(seq: number, n: number, kind: TaskKind, memory: Memory, turn: Turn<Memory>): void;
   /** What waits for its next question to the provider about an attempt asks it now, but not more often than once a second. */
   hurry(seq: number, n: number): void;
-  /** Whether such an errand is running for an attempt. */
+  /** Whether such an task is running for an attempt. */
   isRunning(seq: number, n: number, kinds: readonly TaskKind[]): boolean;
-  /** Stops every errand of an attempt except those of the kinds given. */
+  /** Stops every task of an attempt except those of the kinds given. */
   letGo(seq: number, n: number, except?: readonly TaskKind[]): void;
   stopAll(): Promise<void>;
   /** Generations for which something is being done. */
@@ -119,7 +119,7 @@ export const createTaskRunner = (
     running.set(seq, [...of(seq), made]);
   };
 
-  const begin = (seq: number, n: number, kind: TaskKind, work: (errand: Task) => Promise<void>, over: (one: Running) => void) => {
+  const begin = (seq: number, n: number, kind: TaskKind, work: (task: Task) => Promise<void>, over: (one: Running) => void) => {
     const abort = new AbortController();
     const { signal } = abort;
     let endPause = () => {};
@@ -238,8 +238,8 @@ export const createTaskRunner = (
     },
     stopAll: async () => {
       const all = [...running.values()].flat();
-      for (const errand of all) errand.stop();
-      await Promise.all(all.map((errand) => errand.stopped()));
+      for (const task of all) task.stop();
+      await Promise.all(all.map((task) => task.stopped()));
     },
     size: () => running.size,
   };

@@ -12,9 +12,9 @@ export type Attempts = {
   /** What its generation is to deliver, from memory, else from the store; null where that is not compared. */
   orderedOf(seq: number): Promise<Ordered | null>;
   /** A generation that is on disk now. */
-  admitted(deed: AdmitGeneration): void;
+  admitted(mutation: AdmitGeneration): void;
   /** A step that is on disk now, of the generation that this request made. */
-  stepped(deed: ApplyTransition, requestId: string): void;
+  stepped(mutation: ApplyTransition, requestId: string): void;
   /** An attempt changed in another way. */
   forget(seq: number, n: number): void;
 };

@@ -1,4 +1,4 @@
-// Several who look on at what is committed, where there is place for one; while nobody does, a deed costs one look.
+// Several who look on at what is committed, where there is place for one; while nobody does, a mutation costs one look.
 import type { CommitListener } from "./post-commit.ts";
 
 /** Gives each of those who look on a place of their own at one watch. */
@@ -8,8 +8,8 @@ export const createCommitListeners = (whole: CommitListener): (() => CommitListe
     const lookers = places.flatMap(({ committed }) => committed ?? []);
     if (lookers.length < 2) whole.committed = lookers[0] ?? null;
     else
-      whole.committed = (deed, outcome) => {
-        for (const look of lookers) look(deed, outcome);
+      whole.committed = (mutation, outcome) => {
+        for (const look of lookers) look(mutation, outcome);
       };
   };
   return () => {

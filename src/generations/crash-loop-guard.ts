@@ -34,7 +34,7 @@ export type CrashLoopGuardDeps = {
   parkAfter?: number;
   /** What was noted last; null when nothing was. */
   noted: () => Promise<string | null>;
-  commit: (deeds: readonly Mutation[]) => Promise<MutationResult[]>;
+  commit: (mutations: readonly Mutation[]) => Promise<MutationResult[]>;
   /** Generations not ended, after a row number. */
   unfinished: (afterSeq: number, limit: number) => Promise<OpenGeneration[]>;
   /** A generation could not be taken up for a reason of this process: it is left for the next start. */
@@ -78,7 +78,7 @@ export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
 
   const note = async (mark: Mark): Promise<void> => {
     try {
-      await deps.commit([{ deed: "note-recovery", text: JSON.stringify(mark) }]);
+      await deps.commit([{ mutation: "note-recovery", text: JSON.stringify(mark) }]);
       isMarked = mark.deaths > 0;
     } catch (fault) {
       // A full disk holds up no recovery: this one is not counted.

@@ -7,7 +7,7 @@ import type { AdminResult, AttemptChange, MarkAttempt } from "../store/mutations
 import type { StoreReads } from "../store/store.ts";
 
 export type LateResultsDeps = {
-  post: (deed: MarkAttempt) => Promise<AdminResult>;
+  post: (mutation: MarkAttempt) => Promise<AdminResult>;
   /** Its job is known now and nobody wants it: it is stopped where that is possible, and asked about until its end. */
   abandon: (seq: number, n: number) => void;
   recordOf: (seq: number) => Promise<GenerationRecord | undefined>;
@@ -43,7 +43,7 @@ export const createLateResults =
   async (seq: number, event: GenerationEvent): Promise<boolean> => {
     const change = changeOf(event);
     if (!change) return true;
-    const outcome = await deps.post({ deed: "mark-attempt", seq, atMs: event.atMs, change });
+    const outcome = await deps.post({ mutation: "mark-attempt", seq, atMs: event.atMs, change });
     if (outcome.kind !== "done") return false;
     if (event.type === "accepted") deps.abandon(seq, event.n);
     if (change.state !== "late") return true;

@@ -1,4 +1,4 @@
-// What follows from a deed on disk: memory is brought up to it, and whom it concerns is told.
+// What follows from a mutation on disk: memory is brought up to it, and whom it concerns is told.
 import type { CircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
 import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
 import type { Routes } from "../routing/route-table.ts";
@@ -22,11 +22,11 @@ export type PostCommitDeps = {
   watch: CommitListener;
 };
 
-/** Whoever looks on at what is committed; null while nobody does, and then a deed costs one look at this. */
-export type CommitListener = { committed: ((deed: Mutation, outcome: MutationResult) => void) | null };
+/** Whoever looks on at what is committed; null while nobody does, and then a mutation costs one look at this. */
+export type CommitListener = { committed: ((mutation: Mutation, outcome: MutationResult) => void) | null };
 
-/** Deeds that change what a key opens: limits, pauses (a dispute pauses too), keys. */
-const CHANGES_CALLERS: ReadonlySet<Mutation["deed"]> = new Set([
+/** Mutations that change what a key opens: limits, pauses (a dispute pauses too), keys. */
+const CHANGES_CALLERS: ReadonlySet<Mutation["mutation"]> = new Set([
   "set-account",
   "create-key",
   "set-key",
@@ -37,52 +37,54 @@ const CHANGES_CALLERS: ReadonlySet<Mutation["deed"]> = new Set([
   "decide-reversal",
 ]);
 /** Of purchases, those that do. */
-const MAY_PAUSE: ReadonlySet<Mutation["deed"]> = new Set(["pay-purchase", "note-reversal", "note-foreign-reversal"]);
+const MAY_PAUSE: ReadonlySet<Mutation["mutation"]> = new Set(["pay-purchase", "note-reversal", "note-foreign-reversal"]);
 
-/** Deeds that change what a session opens. */
-const CHANGES_PEOPLE: ReadonlySet<Mutation["deed"]> = new Set(["accept-invitation", "end-sessions", "set-person"]);
+/** Mutations that change what a session opens. */
+const CHANGES_PEOPLE: ReadonlySet<Mutation["mutation"]> = new Set(["accept-invitation", "end-sessions", "set-person"]);
 
 /** The hook is the only way the supervisor learns of a new generation. */
-export const createPostCommit = (deps: PostCommitDeps): ((deed: Mutation, outcome: MutationResult) => void) => {
+export const createPostCommit = (deps: PostCommitDeps): ((mutation: Mutation, outcome: MutationResult) => void) => {
   const { records, attempts, routes, health, facts, watch } = deps;
-  const follow = (deed: Mutation, outcome: MutationResult) => {
-    if (deed.deed === "admit" && outcome.kind === "admitted") {
+  const follow = (mutation: Mutation, outcome: MutationResult) => {
+    if (mutation.mutation === "admit" && outcome.kind === "admitted") {
       records.keep(outcome.record);
-      attempts.admitted(deed);
-      const { seq, id, accountSeq, plan, waitEndsAtMs, pins = [] } = deed;
+      attempts.admitted(mutation);
+      const { seq, id, accountSeq, plan, waitEndsAtMs, pins = [] } = mutation;
       deps.supervisor().admitted({ seq, id, accountSeq, plan, waitEndsAtMs, awaitsPins: pins.length > 0 });
-    } else if (deed.deed === "step" && outcome.kind === "stepped") {
+    } else if (mutation.mutation === "step" && outcome.kind === "stepped") {
       records.keep(outcome.record);
-      facts.stepped(deed, outcome.record);
+      facts.stepped(mutation, outcome.record);
       if (outcome.settledCredits !== undefined) {
         facts.credited("adjust", -outcome.settledCredits);
         // A debt that is settled lifts its pause.
         deps.callersChanged();
       }
-      attempts.stepped(deed, outcome.record.requestId);
-    } else if (deed.deed === "mark-attempt") {
-      attempts.forget(deed.seq, deed.change.n);
-      if (outcome.kind === "done") facts.marked(deed);
-    } else if (deed.deed === "expire-files") records.drop(deed.seq);
-    else if (deed.deed === "switch-route") {
-      routes.switch(deed.routeId, deed.reason);
-      if (deed.reason === null) health.mended(deed.routeId);
-      deps.supervisor().routesChanged([deed.routeId]);
-    } else if (isPurchaseMutation(deed)) {
+      attempts.stepped(mutation, outcome.record.requestId);
+    } else if (mutation.mutation === "mark-attempt") {
+      attempts.forget(mutation.seq, mutation.change.n);
+      if (outcome.kind === "done") facts.marked(mutation);
+    } else if (mutation.mutation === "expire-files") records.drop(mutation.seq);
+    else if (mutation.mutation === "switch-route") {
+      routes.switch(mutation.routeId, mutation.reason);
+      if (mutation.reason === null) health.mended(mutation.routeId);
+      deps.supervisor().routesChanged([mutation.routeId]);
+    } else if (isPurchaseMutation(mutation)) {
       if (outcome.kind !== "purchase" || !outcome.changed) return;
       // Taking back pauses an account, also where there was nothing to take, and paying may open it again.
-      if (MAY_PAUSE.has(deed.deed)) deps.callersChanged();
-      if (outcome.movedCredits !== 0) facts.credited(deed.deed === "pay-purchase" ? "topup" : "adjust", outcome.movedCredits);
-    } else if (CHANGES_PEOPLE.has(deed.deed)) deps.peopleChanged();
-    else if (CHANGES_CALLERS.has(deed.deed)) {
+      if (MAY_PAUSE.has(mutation.mutation)) deps.callersChanged();
+      if (outcome.movedCredits !== 0)
+        facts.credited(mutation.mutation === "pay-purchase" ? "topup" : "adjust", outcome.movedCredits);
+    } else if (CHANGES_PEOPLE.has(mutation.mutation)) deps.peopleChanged();
+    else if (CHANGES_CALLERS.has(mutation.mutation)) {
       deps.callersChanged();
       if (outcome.kind !== "done") return;
-      if (deed.deed === "credit") facts.credited(deed.kind, outcome.credits ?? 0);
-      else if (deed.deed === "settle-debt" || deed.deed === "decide-reversal") facts.credited("adjust", outcome.credits ?? 0);
+      if (mutation.mutation === "credit") facts.credited(mutation.kind, outcome.credits ?? 0);
+      else if (mutation.mutation === "settle-debt" || mutation.mutation === "decide-reversal")
+        facts.credited("adjust", outcome.credits ?? 0);
     }
   };
-  return (deed, outcome) => {
-    follow(deed, outcome);
-    if (watch.committed !== null) watch.committed(deed, outcome);
+  return (mutation, outcome) => {
+    follow(mutation, outcome);
+    if (watch.committed !== null) watch.committed(mutation, outcome);
   };
 };

@@ -47,7 +47,7 @@ export type AdmissionState = "open" | "restarting" | "busy";
 
 export type SubmitDeps = {
   reads: Pick<StoreReads, "generationByKey" | "account">;
-  admit: (deed: AdmitGeneration) => Promise<AdmitResult>;
+  admit: (mutation: AdmitGeneration) => Promise<AdmitResult>;
   door: () => AdmissionState;
   catalogue: () => Catalogue;
   routeState: (routeId: string) => RouteState;
@@ -141,7 +141,7 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
   };
 
   type Priced = { plan: Plan; ordered: Ordered; pins: readonly PinRequest[] };
-  const deedOf = (
+  const mutationOf = (
     order: SubmitRequest,
     model: Model,
     { added }: CheckedInput,
@@ -149,8 +149,8 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
   ): AdmitGeneration => {
     const nowMs = deps.clock.nowMs();
     const { seq, id } = deps.nameGeneration(nowMs);
-    const deed: AdmitGeneration = {
-      deed: "admit",
+    const mutation: AdmitGeneration = {
+      mutation: "admit",
       seq,
       id,
       accountSeq: order.caller.accountSeq,
@@ -171,8 +171,8 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
       waitEndsAtMs: nowMs + (order.maxWaitMs ?? deps.limits.noWaitMs),
       requestId: order.requestId,
     };
-    if (pins.length > 0) deed.pins = pins;
-    return deed;
+    if (pins.length > 0) mutation.pins = pins;
+    return mutation;
   };
 
   return async (order, presence) => {
@@ -198,7 +198,7 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
       await presence?.heard();
       if (presence?.isGone()) refuse("invalid_request", "The connection closed before the generation was admitted.");
       const priced = { plan: planned, ordered, pins };
-      const outcome = await deps.admit(deedOf(order, model, checked, priced));
+      const outcome = await deps.admit(mutationOf(order, model, checked, priced));
       return answer(outcome, planned.reservedCredits);
     } catch (caught) {
       // A full disk is the one fault of a commit that is certain: nothing was written.

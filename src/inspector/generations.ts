@@ -99,18 +99,18 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
     return one;
   };
 
-  const admitted = (deed: AdmitGeneration): void => {
-    if (!cast.find(deed.id)) enter({ ...deed, attempts: 0 }, "queued", null, deed.plan, 0);
+  const admitted = (mutation: AdmitGeneration): void => {
+    if (!cast.find(mutation.id)) enter({ ...mutation, attempts: 0 }, "queued", null, mutation.plan, 0);
   };
 
-  const stepped = (deed: ApplyTransition, record: GenerationRecord): void => {
-    const { event, stateAfter, snapshot, version, atMs } = deed;
-    if (elsewhere?.holdsBack(cast.find(record.id), deed, record)) return;
+  const stepped = (mutation: ApplyTransition, record: GenerationRecord): void => {
+    const { event, stateAfter, snapshot, version, atMs } = mutation;
+    if (elsewhere?.holdsBack(cast.find(record.id), mutation, record)) return;
     const one = cast.find(record.id) ?? enter(record, version === 1 ? "queued" : "", snapshot, [], version - 1);
     // What was read may have been newer than what is told now.
     const isNews = version > one.version;
     const from = isNews && one.row.state !== "" ? one.row.state : null;
-    const made = deed.attemptChanges.find((change) => change.request !== undefined)?.request;
+    const made = mutation.attemptChanges.find((change) => change.request !== undefined)?.request;
     const request = made === undefined ? {} : { request: deps.prompts ? beginningOf(made) : "" };
     const happened = { ...{ type: event.type, from, to: stateAfter, atMs, event, version }, ...request, ...elsewhere?.here };
     if (!isNews) {
@@ -168,9 +168,9 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
     /** Follows from now on; resolves when all that had not ended is on stage. */
     begin: (): Promise<void> => {
       turn += 1;
-      watch.committed = (deed, outcome) => {
-        if (deed.deed === "step" && outcome.kind === "stepped") stepped(deed, outcome.record);
-        else if (deed.deed === "admit" && outcome.kind === "admitted") admitted(deed);
+      watch.committed = (mutation, outcome) => {
+        if (mutation.mutation === "step" && outcome.kind === "stepped") stepped(mutation, outcome.record);
+        else if (mutation.mutation === "admit" && outcome.kind === "admitted") admitted(mutation);
       };
       isReading = true;
       const mine = turn;

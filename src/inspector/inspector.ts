@@ -1,4 +1,4 @@
-// The inspector as the rest of the house sees it: two paths that take sockets and the way to a token; what is behind is loaded by the first viewer.
+// The inspector as the rest of the harness sees it: two paths that take sockets and the way to a token; what is behind is loaded by the first viewer.
 
 import type { Admit } from "../http/websocket-upgrade.ts";
 import type { AdminMutation, AdminResult, Principal } from "../store/mutations.ts";
@@ -8,7 +8,7 @@ import type { Hub, HubDeps } from "./hub.ts";
 export type InspectorDeps = Omit<HubDeps, "prompts"> &
   AccessDeps & {
     /** Tells the audit log of each token that is made. */
-    post: (deed: AdminMutation) => Promise<AdminResult>;
+    post: (mutation: AdminMutation) => Promise<AdminResult>;
   };
 
 /** A token is good for connecting until its time is over, in the role of whoever asked for it. @param by who that is, for the audit log */
@@ -36,7 +36,7 @@ export const createInspector = (deps: InspectorDeps): Inspector => {
   };
   const issueToken: IssueToken = (role, by, isStillIn) => {
     // Nobody waits for it: the token is good also while the store is away.
-    void deps.post({ deed: "note-inspector-token", role, by, atMs: deps.nowMs() }).catch(() => undefined);
+    void deps.post({ mutation: "note-inspector-token", role, by, atMs: deps.nowMs() }).catch(() => undefined);
     return pass.issue(role, isStillIn);
   };
   return {

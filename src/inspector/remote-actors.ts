@@ -26,10 +26,10 @@ type Parts = RemoteActorsDeps & {
   left: (one: Known) => void;
   /** What is shown of a request; null: that there was one. */
   requestShown: ((request: string) => string) | null;
-  stepped: (deed: ApplyTransition, record: GenerationRecord) => void;
+  stepped: (mutation: ApplyTransition, record: GenerationRecord) => void;
 };
 
-type Held = { deed: ApplyTransition; record: GenerationRecord };
+type Held = { mutation: ApplyTransition; record: GenerationRecord };
 /** Steps of this node that wait for what was written before them, of one generation: a machine makes few while a look is under way. */
 const MOST_HELD = 50;
 
@@ -86,7 +86,7 @@ export const createRemoteActors = ({ neighbours, collectMs, cast, enter, left, r
     tellSteps(one, change);
     const waiting = held.get(record.id) ?? [];
     held.delete(record.id);
-    for (const each of waiting) if (each.deed.version > one.version) stepped(each.deed, each.record);
+    for (const each of waiting) if (each.mutation.version > one.version) stepped(each.mutation, each.record);
   };
 
   return {
@@ -110,11 +110,11 @@ export const createRemoteActors = ({ neighbours, collectMs, cast, enter, left, r
       if (snapshot !== null) stands.set(one, standOf(snapshot, plan));
     },
     /** Whether a step of this node has to wait: what the node before it has written was not read yet. */
-    holdsBack: (one: Known | undefined, deed: ApplyTransition, record: GenerationRecord): boolean => {
-      if (one === undefined || deed.version <= one.version + 1) return false;
+    holdsBack: (one: Known | undefined, mutation: ApplyTransition, record: GenerationRecord): boolean => {
+      if (one === undefined || mutation.version <= one.version + 1) return false;
       const waiting = held.get(record.id) ?? [];
       if (waiting.length >= MOST_HELD) return false;
-      held.set(record.id, [...waiting, { deed, record }]);
+      held.set(record.id, [...waiting, { mutation, record }]);
       neighbours.want(record.seq, one.version);
       return true;
     },

@@ -68,9 +68,9 @@ export const createSystemActors = ({ health, ledger, watch, nowMs }: SystemActor
       for (const [routeId, snapshot] of health.snapshots()) enter(`route ${routeId}`, "route", routeId, snapshot);
       health.watch(judged);
       const follow = watch.committed;
-      watch.committed = (deed, outcome) => {
-        follow?.(deed, outcome);
-        if (deed.deed === "save-route-health") written(deed.routeId);
+      watch.committed = (mutation, outcome) => {
+        follow?.(mutation, outcome);
+        if (mutation.mutation === "save-route-health") written(mutation.routeId);
       };
       const { actor } = ledger;
       let { value } = actor.getSnapshot();

@@ -202,22 +202,22 @@ export interface Providers {
   /** The ids of the providers that go with the same key as this one, itself among them. */
   sharingKey(providerId: string): string[];
   /** The exact request of an attempt as JSON, without credentials: goes to disk before it is sent. */
-  compose(errand: Work): string;
+  compose(task: Work): string;
   /** Waits for a free connection of the provider's pool; resolves to the function that gives it back. */
   slot(providerId: string, signal: AbortSignal): Promise<() => void>;
   /** Sends the composed request of the attempt, byte for byte. The caller holds a slot. */
-  submit(errand: Work, signal: AbortSignal): Promise<SubmitOutcome>;
+  submit(task: Work, signal: AbortSignal): Promise<SubmitOutcome>;
   /**
    * Asks once, by the route's own means, whether a submission was accepted. `unclear` for means that do not exist.
    * @param only `marked`: a job counts as found when it carries our reference, not when its input is the same.
    */
-  find(errand: Work, signal: AbortSignal, only?: "marked"): Promise<FindOutcome>;
+  find(task: Work, signal: AbortSignal, only?: "marked"): Promise<FindOutcome>;
   /** Asks once how the job is doing, by its id alone (the work has no input); follows to the result when that is at another address. */
-  poll(errand: Work, signal: AbortSignal): Promise<PollOutcome>;
+  poll(task: Work, signal: AbortSignal): Promise<PollOutcome>;
   /** The job that a callback names, which may be that of a submission whose answer was lost: to be asked about before it is believed. */
-  told(errand: Work, body: Json): Job | undefined;
+  told(task: Work, body: Json): Job | undefined;
   /** Asks the provider to stop; true when it said yes. Never more than a courtesy. */
-  cancel(errand: Work, signal: AbortSignal): Promise<boolean>;
+  cancel(task: Work, signal: AbortSignal): Promise<boolean>;
   /** Reads the provider's lists for these routes from a time on, whole. */
   list(providerId: string, routes: readonly ListedRoute[], sinceMs: number, signal: AbortSignal): Promise<ListOutcome>;
   /** Finds out without buying anything whether the provider takes our key. */

@@ -154,15 +154,15 @@ export const createProviders = (options: ProvidersOptions): Providers => {
    * key may be forgotten it is not sent any more: it would be another job. A refusal says nothing of the first time: what checks a
    * request may stand before what knows the key, and have its own opinion of a link that is over by now or of a key that was used.
    */
-  const sendAgain = async (desk: ProviderClient, errand: Work, sentAtMs: number, signal: AbortSignal): Promise<FindOutcome> => {
-    const { ref, request: text, route } = errand.attempt;
+  const sendAgain = async (desk: ProviderClient, task: Work, sentAtMs: number, signal: AbortSignal): Promise<FindOutcome> => {
+    const { ref, request: text, route } = task.attempt;
     if (nowMs() - sentAtMs >= desk.traits.findWindowMs)
       return { kind: "unclear", detail: "the time is over in which its key is known" };
     const request = await wholeRequest(text, ref, options.copyOf);
     if (request === undefined) return { kind: "unclear", detail: "our copy of its input is gone" };
-    const called = await desk.ask(request, submitMsOf(desk), signal, errand.attempt);
+    const called = await desk.ask(request, submitMsOf(desk), signal, task.attempt);
     if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
-    const outcome = desk.adapter.readSubmit(called.response, contextOf(desk, errand));
+    const outcome = desk.adapter.readSubmit(called.response, contextOf(desk, task));
     if (outcome.kind === "ambiguous") return { kind: "unclear", detail: outcome.detail };
     if (outcome.kind === "rejected") return { kind: "unclear", detail: outcome.failure.detail };
     if (!claims.take(route.provider, outcome.job.jobId, ref))
@@ -202,9 +202,9 @@ export const createProviders = (options: ProvidersOptions): Providers => {
     configured: (id) => desks.get(id)?.isConfigured() ?? false,
     ...createCredentialSource(options.settings, spoken, (id, key) => deskOf(id).rekey(key)),
     traits: (id) => deskOf(id).traits,
-    told: (errand, body) => {
-      const desk = deskOf(errand.attempt.route.provider);
-      return desk.adapter.readCallback?.(body, contextOf(desk, errand));
+    told: (task, body) => {
+      const desk = deskOf(task.attempt.route.provider);
+      return desk.adapter.readCallback?.(body, contextOf(desk, task));
     },
     check: (id, route, signal) => checkKey(deskOf(id), route, { nowMs: nowMs(), timeoutMs: times.findMs }, signal),
     list: (id, routes, sinceMs, signal) => listAllPages(deskOf(id), routes, { sinceMs, timeoutMs: times.findMs }, signal),
@@ -219,14 +219,14 @@ export const createProviders = (options: ProvidersOptions): Providers => {
     },
     slot: (id, signal) => deskOf(id).submits.take(signal),
 
-    compose(errand) {
-      const desk = deskOf(errand.attempt.route.provider);
-      const request = desk.adapter.submit(contextOf(desk, errand));
-      return JSON.stringify(errand.given ? { ...request, given: errand.given } : request);
+    compose(task) {
+      const desk = deskOf(task.attempt.route.provider);
+      const request = desk.adapter.submit(contextOf(desk, task));
+      return JSON.stringify(task.given ? { ...request, given: task.given } : request);
     },
 
-    async submit(errand, signal) {
-      const { ref, request: text, route } = errand.attempt;
+    async submit(task, signal) {
+      const { ref, request: text, route } = task.attempt;
       const desk = deskOf(route.provider);
       const request = await wholeRequest(text, ref, options.copyOf);
       if (request === undefined)
@@ -234,10 +234,10 @@ export const createProviders = (options: ProvidersOptions): Providers => {
       // The settings changed since it was composed: the request stays here, and so does the key.
       const bar = desk.barred(request.url);
       if (bar !== undefined) return { kind: "rejected", failure: { class: "config_fault", detail: bar } };
-      const called = await desk.ask(request, submitMsOf(desk), signal, errand.attempt);
+      const called = await desk.ask(request, submitMsOf(desk), signal, task.attempt);
       if (called.kind === "not_sent") return { kind: "rejected", failure: { class: "not_sent", detail: called.detail } };
       if (called.kind === "broken") return { kind: "ambiguous", detail: called.detail };
-      const outcome = desk.adapter.readSubmit(called.response, contextOf(desk, errand));
+      const outcome = desk.adapter.readSubmit(called.response, contextOf(desk, task));
       if (outcome.kind === "rejected" && isOfAccount(desk.adapter, called.response, "submitting", outcome.failure.class))
         return { ...outcome, isOfAccount: true };
       if (outcome.kind === "accepted" && !claims.take(route.provider, outcome.job.jobId, ref))
@@ -245,14 +245,14 @@ export const createProviders = (options: ProvidersOptions): Providers => {
       return outcome;
     },
 
-    async find(errand, signal, only) {
-      const { ref, route, sentAtMs } = errand.attempt;
+    async find(task, signal, only) {
+      const { ref, route, sentAtMs } = task.attempt;
       const desk = deskOf(route.provider);
       ok(sentAtMs !== null, `attempt ${ref} is looked for but was never sent`);
       const late: FindOutcome = { kind: "unclear", detail: "no free connection" };
-      const context = contextOf(desk, errand);
+      const context = contextOf(desk, task);
       if (desk.adapter.recovery === "key")
-        return await desk.inTurn("finds", times.findMs, signal, late, () => sendAgain(desk, errand, sentAtMs, signal));
+        return await desk.inTurn("finds", times.findMs, signal, late, () => sendAgain(desk, task, sentAtMs, signal));
       const lookup = {
         context,
         sentAtMs,
@@ -260,30 +260,30 @@ export const createProviders = (options: ProvidersOptions): Providers => {
         claims,
         isOwned: options.isOwned,
         nowMs,
-        bornMs: errand.sentElsewhere ? Number.POSITIVE_INFINITY : bornMs,
+        bornMs: task.sentElsewhere ? Number.POSITIVE_INFINITY : bornMs,
         onlyMarked: only === "marked",
       };
       return await desk.inTurn("finds", times.findMs, signal, late, () => lookUpJob(desk, lookup, signal));
     },
 
-    async poll(errand, signal) {
-      const { job, ref, route } = errand.attempt;
+    async poll(task, signal) {
+      const { job, ref, route } = task.attempt;
       const desk = deskOf(route.provider);
       ok(job, `attempt ${ref} is polled but has no job`);
       if (desk.adapter.answersAtOnce) return { kind: "unclear", detail: "it answers with what it made: there is nothing to ask" };
       const late: PollOutcome = { kind: "unclear", detail: "no free connection" };
       // However long the line is, a poll keeps its place: whoever left would have to begin at its end again.
-      return await desk.inTurn("questions", undefined, signal, late, () => pollJob(desk, job, contextOf(desk, errand), signal));
+      return await desk.inTurn("questions", undefined, signal, late, () => pollJob(desk, job, contextOf(desk, task), signal));
     },
 
-    async cancel(errand, signal) {
-      const { job, route } = errand.attempt;
+    async cancel(task, signal) {
+      const { job, route } = task.attempt;
       const desk = deskOf(route.provider);
       if (job === null || desk.adapter.cancel === undefined) return false;
-      const request = desk.adapter.cancel(job, contextOf(desk, errand));
+      const request = desk.adapter.cancel(job, contextOf(desk, task));
       return await desk.inTurn("questions", times.cancelMs, signal, false, async () => {
-        if (!(await mayCancel(desk, job, contextOf(desk, errand), signal))) return false;
-        const called = await desk.ask(request, times.cancelMs, signal, errand.attempt);
+        if (!(await mayCancel(desk, job, contextOf(desk, task), signal))) return false;
+        const called = await desk.ask(request, times.cancelMs, signal, task.attempt);
         return called.kind === "answered" && called.response.status >= 200 && called.response.status < 300;
       });
     },

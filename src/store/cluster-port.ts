@@ -37,7 +37,7 @@ export type Node = {
 };
 /** `body`: JSON, where something came besides the news that there is some. */
 export type Hint = { seq: number; n: number; body: string | null };
-/** `alive`: nodes, this one and those that are about to go among them; `others`: those beside this one that stay; `isFirst`: it is the oldest. `news` changes with whatever the office has done anywhere. */
+/** `alive`: nodes, this one and those that are about to go among them; `others`: those beside this one that stay; `isFirst`: it is the oldest. `news` changes with whatever the admin service has done anywhere. */
 export type Surroundings = {
   /** How far the store's clock is ahead of this machine's, ms. */
   apartMs: number;

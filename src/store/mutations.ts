@@ -1,4 +1,4 @@
-// The deeds: everything that can be written, each all or nothing; the ledger posts them, a store carries them out.
+// The mutations: everything that can be written, each all or nothing; the ledger posts them, a store carries them out.
 
 import type { KeyNetwork } from "../config/cidr-list.ts";
 import type { Ordered } from "../domain/delivery-check.ts";
@@ -29,7 +29,7 @@ import type { UserMutation } from "./user-mutations.ts";
 
 /** Accepts a submission: key, limits and balance are decided inside, in that order, then hold, row and `start` command. */
 export type AdmitGeneration = {
-  deed: "admit";
+  mutation: "admit";
   seq: number;
   id: string;
   accountSeq: number;
@@ -96,7 +96,7 @@ export type Settlement =
 
 /** One event of one generation: journal line, snapshot, rows and money together. */
 export type ApplyTransition = {
-  deed: "step";
+  mutation: "step";
   seq: number;
   /** The version this step makes; the stored one must be exactly one less (0 before the first step). */
   version: number;
@@ -126,14 +126,14 @@ export type TransitionResult =
   | { kind: "refused"; reason: string };
 
 /** Changes an attempt of a generation that has ended (a late delivery, a watch that is over). */
-export type MarkAttempt = { deed: "mark-attempt"; seq: number; atMs: number; change: AttemptChange };
+export type MarkAttempt = { mutation: "mark-attempt"; seq: number; atMs: number; change: AttemptChange };
 /**
  * Adds to the balance, or takes off it. `reference` makes it happen once: the same reference again changes nothing. What is asked and not
  * there to take is owed, and pauses the account; what comes in, or is given back at the end of a generation, settles what is owed first,
  * and a debt that is settled lifts its pause.
  */
 export type AdjustBalance = {
-  deed: "credit";
+  mutation: "credit";
   accountSeq: number;
   kind: "topup" | "adjust";
   /** Positive for a top-up; an adjustment may be negative and takes at most what is available. */
@@ -143,19 +143,19 @@ export type AdjustBalance = {
   atMs: number;
 };
 /** Takes what an account owes out of what it has available, where an earlier release has left both. */
-export type SettleDebt = { deed: "settle-debt"; accountSeq: number; atMs: number };
+export type SettleDebt = { mutation: "settle-debt"; accountSeq: number; atMs: number };
 /** Decides how much a refund or dispute in another currency than usd takes back of its purchase; 0: nothing. */
-export type DecideReversal = { deed: "decide-reversal"; id: string; credits: Credits; reason: string; atMs: number };
-export type CreateAccount = { deed: "create-account"; id: string; name: string; atMs: number };
+export type DecideReversal = { mutation: "decide-reversal"; id: string; credits: Credits; reason: string; atMs: number };
+export type CreateAccount = { mutation: "create-account"; id: string; name: string; atMs: number };
 export type UpdateAccount = {
-  deed: "set-account";
+  mutation: "set-account";
   accountSeq: number;
   paused?: boolean;
   burstPerS?: number | null;
   inProgressLimit?: number | null;
 };
 export type CreateKey = {
-  deed: "create-key";
+  mutation: "create-key";
   id: string;
   accountSeq: number;
   scope: KeyScope;
@@ -171,12 +171,16 @@ export type CreateKey = {
  * Changes a key that was not revoked; members absent are left alone. Limits hold for the whole line of keys that follow each other by
  * rotation; those set where there were none count what the line has spent in their windows so far.
  */
-export type UpdateKey = { deed: "set-key"; keyId: string; name?: string; limits?: Partial<KeyLimits>; atMs: number } & Partial<
-  Pick<KeyTerms, "expiresAtMs" | "models">
->;
+export type UpdateKey = {
+  mutation: "set-key";
+  keyId: string;
+  name?: string;
+  limits?: Partial<KeyLimits>;
+  atMs: number;
+} & Partial<Pick<KeyTerms, "expiresAtMs" | "models">>;
 /** Makes a key with the same terms, which takes the place of another once that expires, `overlapMs` later at the latest. */
 export type RotateKey = {
-  deed: "rotate-key";
+  mutation: "rotate-key";
   keyId: string;
   overlapMs: number;
   id: string;
@@ -185,18 +189,18 @@ export type RotateKey = {
   atMs: number;
 };
 /** Notes the first use of a key from a network, and tells the audit log of it. */
-export type RecordKeyNetwork = { deed: "note-key-network"; atMs: number } & KeyNetwork;
+export type RecordKeyNetwork = { mutation: "note-key-network"; atMs: number } & KeyNetwork;
 /** Notes when keys were last used, as `[keySeq, atMs]`. */
-export type RecordKeyUse = { deed: "note-key-use"; uses: readonly (readonly [keySeq: number, atMs: number])[] };
+export type RecordKeyUse = { mutation: "note-key-use"; uses: readonly (readonly [keySeq: number, atMs: number])[] };
 /** Adds up to `limit` further postings to what generations came to by day. */
-export type RollUpUsage = { deed: "roll-up-usage"; limit: number };
-export type RevokeKey = { deed: "revoke-key"; keyId: string; atMs: number };
-/** Who wanted a deed; written beside it in the audit log, in the same transaction. */
+export type RollUpUsage = { mutation: "roll-up-usage"; limit: number };
+export type RevokeKey = { mutation: "revoke-key"; keyId: string; atMs: number };
+/** Who wanted a mutation; written beside it in the audit log, in the same transaction. */
 export type Principal = { kind: "person" | "command" | "service"; id: string; name: string };
 
 /** An operator decides about a generation that has not ended: written down before its owner is told. `attempt`: the one settled. */
 export type DecideGeneration = {
-  deed: "decide-generation";
+  mutation: "decide-generation";
   seq: number;
   decision: Decision;
   attempt: number | null;
@@ -204,25 +208,25 @@ export type DecideGeneration = {
   atMs: number;
 };
 /** Marks the files of a generation as deleted; the row stays. */
-export type ExpireFiles = { deed: "expire-files"; seq: number; atMs: number };
+export type ExpireFiles = { mutation: "expire-files"; seq: number; atMs: number };
 /** Marks the copies of a generation's pinned inputs as deleted. */
-export type DeletePinnedInputs = { deed: "drop-pins"; seq: number; atMs: number };
+export type DeletePinnedInputs = { mutation: "drop-pins"; seq: number; atMs: number };
 /** Keeps a provider's credential, sealed; one that is there is replaced. */
-export type SetProviderCredential = { deed: "set-provider-key"; account: string; id: string; sealed: string; atMs: number };
-export type RemoveProviderCredential = { deed: "drop-provider-key"; account: string };
+export type SetProviderCredential = { mutation: "set-provider-key"; account: string; id: string; sealed: string; atMs: number };
+export type RemoveProviderCredential = { mutation: "drop-provider-key"; account: string };
 /** Switches a route off for a reason, or on again (null), which also forgets why it was down. */
-export type SwitchRoute = { deed: "switch-route"; routeId: string; reason: string | null; atMs: number };
+export type SwitchRoute = { mutation: "switch-route"; routeId: string; reason: string | null; atMs: number };
 /** Saves a route-health machine. */
-export type SaveRouteHealth = { deed: "save-route-health"; routeId: string; snapshot: string; atMs: number };
+export type SaveRouteHealth = { mutation: "save-route-health"; routeId: string; snapshot: string; atMs: number };
 /** Keeps the highest time ever seen, so that time never runs backwards across a restart. */
-export type Heartbeat = { deed: "beat"; atMs: number };
+export type Heartbeat = { mutation: "beat"; atMs: number };
 /** Notes how far a recovery came, for the next one to read if this one does not survive. */
-export type RecordRecovery = { deed: "note-recovery"; text: string };
+export type RecordRecovery = { mutation: "note-recovery"; text: string };
 
 /** An operator has looked after what a restored backup knows nothing of. */
-export type SettleRestored = { deed: "settle-restored"; reason: string; atMs: number };
+export type SettleRestored = { mutation: "settle-restored"; reason: string; atMs: number };
 
-/** A deed of an operator or a person carries `by` (and `atMs`), and is then written into the audit log with it. */
+/** A mutation of an operator or a person carries `by` (and `atMs`), and is then written into the audit log with it. */
 export type AdminMutation = { by?: Principal; atMs?: number } & (
   | MarkAttempt
   | AdjustBalance
@@ -250,14 +254,14 @@ export type AdminMutation = { by?: Principal; atMs?: number } & (
   | UserMutation
 );
 export type AdminResult =
-  /** `credits`: what a credit deed really moved. `of`: the id of the key that was used from a network for the first time. */
+  /** `credits`: what a credit mutation really moved. `of`: the id of the key that was used from a network for the first time. */
   | { kind: "done"; seq?: number; credits?: Credits; of?: string }
   /** Nothing was written; `reason` is a sentence for the operator. */
   | { kind: "refused"; reason: string };
 
 export type Mutation = AdmitGeneration | ApplyTransition | AdminMutation | PurchaseMutation;
 export type MutationResult = AdmitResult | TransitionResult | AdminResult | PurchaseResult;
-/** The outcome that belongs to a deed. */
+/** The outcome that belongs to a mutation. */
 export type ResultOf<D extends Mutation> = D extends AdmitGeneration
   ? AdmitResult
   : D extends ApplyTransition

@@ -1,4 +1,4 @@
-// The words of purchases: what is bought, what is taken back of it, the deeds that write it, and how it is read.
+// The words of purchases: what is bought, what is taken back of it, the mutations that write it, and how it is read.
 
 import type { Credits } from "../domain/types.ts";
 import type { Principal } from "./mutations.ts";
@@ -43,7 +43,7 @@ type Told = { by: Principal };
 
 /** Written before the checkout is asked for. The same id again changes nothing. */
 export type OpenPurchase = {
-  deed: "open-purchase";
+  mutation: "open-purchase";
   id: string;
   accountSeq: number;
   personId: string | null;
@@ -54,19 +54,19 @@ export type OpenPurchase = {
   atMs: number;
 } & Told;
 /** Notes the provider's name of the checkout. */
-export type NameCheckout = { deed: "name-checkout"; id: string; sessionId: string; atMs: number };
+export type NameCheckout = { mutation: "name-checkout"; id: string; sessionId: string; atMs: number };
 /** Notes that the provider is asked about it now: the others come before it the next time. */
-export type RecordStatusCheck = { deed: "note-asked"; id: string; atMs: number };
+export type RecordStatusCheck = { mutation: "note-asked"; id: string; atMs: number };
 /** What the provider says was paid. */
 export type Payment = { sessionId: string; paymentIntent: string | null; amountCredits: Credits | null; currency: string };
 /**
  * Credits a purchase, once whatever comes how often and in which order; what is known of refunds already is taken at once. A payment of
  * another amount or currency credits nothing.
  */
-export type PayPurchase = { deed: "pay-purchase"; id: string; payment: Payment; atMs: number } & Told;
+export type PayPurchase = { mutation: "pay-purchase"; id: string; payment: Payment; atMs: number } & Told;
 /** The checkout is over unpaid. One that was paid stays so. */
-export type ExpirePurchase = { deed: "expire-purchase"; id: string; atMs: number };
-export type RecordInvoice = { deed: "note-invoice"; id: string; number: string | null; url: string; atMs: number };
+export type ExpirePurchase = { mutation: "expire-purchase"; id: string; atMs: number };
+export type RecordInvoice = { mutation: "note-invoice"; id: string; number: string | null; url: string; atMs: number };
 
 export type ReversalState = "asked" | "taken" | "lost" | "returned";
 /**
@@ -75,7 +75,7 @@ export type ReversalState = "asked" | "taken" | "lost" | "returned";
  * once, or when the payment comes.
  */
 export type RecordReversal = {
-  deed: "note-reversal";
+  mutation: "note-reversal";
   id: string;
   kind: "refund" | "dispute";
   paymentIntent: string;
@@ -89,8 +89,8 @@ export type RecordReversal = {
  * One in another currency than usd. What it takes back in credits is not known here: while it takes something of a purchase that was paid,
  * and until an operator has decided how much (`decide-reversal`), the account is paused.
  */
-export type RecordForeignReversal = Omit<RecordReversal, "deed" | "credits"> & {
-  deed: "note-foreign-reversal";
+export type RecordForeignReversal = Omit<RecordReversal, "mutation" | "credits"> & {
+  mutation: "note-foreign-reversal";
   /** In the smallest unit of the currency. */
   amount: number;
   currency: string;
@@ -111,7 +111,12 @@ export type UndecidedReversal = {
   reversedCredits: Credits;
 };
 /** Sets below how much available an account's people are told; null: the service's default. */
-export type SetLowBalanceAlert = { deed: "set-low-balance"; accountSeq: number; credits: Credits | null; atMs: number } & Told;
+export type SetLowBalanceAlert = {
+  mutation: "set-low-balance";
+  accountSeq: number;
+  credits: Credits | null;
+  atMs: number;
+} & Told;
 
 export type PurchaseMutation =
   | OpenPurchase
@@ -137,7 +142,7 @@ export type PurchaseResult =
   /** Nothing was written; `reason` is a sentence for the operator. */
   | { kind: "refused"; reason: string };
 
-const PURCHASE_DEEDS: ReadonlySet<string> = new Set<PurchaseMutation["deed"]>([
+const PURCHASE_MUTATIONS: ReadonlySet<string> = new Set<PurchaseMutation["mutation"]>([
   "open-purchase",
   "name-checkout",
   "note-asked",
@@ -148,4 +153,5 @@ const PURCHASE_DEEDS: ReadonlySet<string> = new Set<PurchaseMutation["deed"]>([
   "note-foreign-reversal",
   "set-low-balance",
 ]);
-export const isPurchaseMutation = (deed: { deed: string }): deed is PurchaseMutation => PURCHASE_DEEDS.has(deed.deed);
+export const isPurchaseMutation = (mutation: { mutation: string }): mutation is PurchaseMutation =>
+  PURCHASE_MUTATIONS.has(mutation.mutation);

@@ -1,4 +1,4 @@
-// The store port: deeds in, facts out; each deed is all or nothing, and every driver passes one conformance suite.
+// The store port: mutations in, facts out; each mutation is all or nothing, and every driver passes one conformance suite.
 
 import type { Ordered } from "../domain/delivery-check.ts";
 import type { FingerprintedRequest } from "../domain/idempotency.ts";
@@ -288,8 +288,8 @@ export interface Store extends StoreReads {
   /** Null: nobody else writes. */
   node: Node | null;
   /**
-   * Carries out the deeds in order in one transaction, each in a savepoint of its own, and answers after the commit.
+   * Carries out the mutations in order in one transaction, each in a savepoint of its own, and answers after the commit.
    * @throws StoreFull nothing was written, try again. @throws StoreUnknown the outcome is not known: stop the process.
    */
-  commit(deeds: readonly Mutation[]): Promise<MutationResult[]>;
+  commit(mutations: readonly Mutation[]): Promise<MutationResult[]>;
 }

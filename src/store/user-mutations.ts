@@ -1,4 +1,4 @@
-// Deeds of people, and how an address is read: who may sign in, with what, and who is let in; carried out by the store like every other deed.
+// Mutations of people, and how an address is read: who may sign in, with what, and who is let in; carried out by the store like every other mutation.
 
 export const MIN_PASSWORD_CHARS = 12;
 export const MAX_PASSWORD_CHARS = 200;
@@ -19,7 +19,7 @@ type NewAccount = { id: string; name: string };
  * `invite`: a new person. `reset`: a new password for `personId`; older ones are withdrawn.
  */
 export type InviteUser = {
-  deed: "invite";
+  mutation: "invite";
   id: string;
   /** SHA-256 of its token, hex. */
   hash: string;
@@ -34,10 +34,10 @@ export type InviteUser = {
   expiresAtMs: number;
   atMs: number;
 };
-export type WithdrawInvitation = { deed: "withdraw-invitation"; invitationId: string; atMs: number };
+export type WithdrawInvitation = { mutation: "withdraw-invitation"; invitationId: string; atMs: number };
 /** Uses an invitation: makes the person it is for or sets their password, ends the sessions they had, and opens one. */
 export type AcceptInvitation = {
-  deed: "accept-invitation";
+  mutation: "accept-invitation";
   hash: string;
   /** Of the person that is made; not used by a reset. */
   personId: string;
@@ -53,7 +53,7 @@ export type AcceptInvitation = {
 };
 /** A new person with an account of their own. */
 export type SignUp = {
-  deed: "sign-up";
+  mutation: "sign-up";
   personId: string;
   email: string;
   name: string;
@@ -63,13 +63,16 @@ export type SignUp = {
   atMs: number;
 };
 /** `password`: the one that was checked, as it is kept; refused when it is another by now. */
-export type OpenSession = { deed: "open-session"; personId: string; password: string; session: NewSession; atMs: number };
-export type RecordSessionsSeen = { deed: "note-sessions-seen"; seen: readonly (readonly [sessionId: string, atMs: number])[] };
+export type OpenSession = { mutation: "open-session"; personId: string; password: string; session: NewSession; atMs: number };
+export type RecordSessionsSeen = {
+  mutation: "note-sessions-seen";
+  seen: readonly (readonly [sessionId: string, atMs: number])[];
+};
 /** Ends the sessions of a person: one, all, or all but one. */
-export type EndSessions = { deed: "end-sessions"; personId: string; onlyId?: string; exceptId?: string; atMs: number };
+export type EndSessions = { mutation: "end-sessions"; personId: string; onlyId?: string; exceptId?: string; atMs: number };
 /** Members absent are left alone. A new password, and being disabled, end all sessions but `keepSessionId`. */
 export type UpdateUser = {
-  deed: "set-person";
+  mutation: "set-person";
   personId: string;
   name?: string;
   role?: PersonRole;
@@ -81,11 +84,11 @@ export type UpdateUser = {
   atMs: number;
 };
 /** Makes the hidden key of an account's playground; one that is there is answered. `seq` of the outcome is its row. */
-export type CreateConsoleKey = { deed: "make-console-key"; accountSeq: number; id: string; atMs: number };
+export type CreateConsoleKey = { mutation: "make-console-key"; accountSeq: number; id: string; atMs: number };
 
 /** Tells the audit log of tries to sign in as somebody that were refused since the last time; nothing else changes. `networks`: where from, counted. */
 export type RecordRejectedSignIns = {
-  deed: "note-refused-sign-ins";
+  mutation: "note-refused-sign-ins";
   personId: string;
   wrong: number;
   throttled: number;
@@ -95,13 +98,13 @@ export type RecordRejectedSignIns = {
 
 /** Tells the audit log that somebody looked at what is another account's. `of`: a generation or an account; null: all accounts. */
 export type RecordAccess = {
-  deed: "note-look";
+  mutation: "note-look";
   what: "generations" | "generation" | "files" | "replay";
   of: string | null;
   atMs: number;
 };
 /** Tells the audit log of a token that lets a program look on in the inspector. */
-export type RecordInspectorToken = { deed: "note-inspector-token"; role: "operator" | "viewer"; atMs: number };
+export type RecordInspectorToken = { mutation: "note-inspector-token"; role: "operator" | "viewer"; atMs: number };
 
 export type UserMutation =
   | InviteUser

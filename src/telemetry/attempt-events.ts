@@ -1,4 +1,4 @@
-// What a deed on disk means for whoever counts and traces: how attempts ended, which routes were passed over, what was added.
+// What a mutation on disk means for whoever counts and traces: how attempts ended, which routes were passed over, what was added.
 import type { Catalogue } from "../../catalogue/load.ts";
 import { ClockCache } from "../collections/clock-cache.ts";
 import { describeMismatch, type Mismatch, type Odd } from "../domain/delivery-check.ts";
@@ -177,9 +177,9 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
 
   return {
     /** Before the attempts in memory are brought up to the step. */
-    stepped: (deed: ApplyTransition, record: GenerationRecord): void => {
-      const { attemptChanges, atMs, event, seq } = deed;
-      tellDelivery(deed, record);
+    stepped: (mutation: ApplyTransition, record: GenerationRecord): void => {
+      const { attemptChanges, atMs, event, seq } = mutation;
+      tellDelivery(mutation, record);
       if ((event.type === "begun" || event.type === "skipped") && Array.isArray(event.passed))
         for (const passed of event.passed)
           log("route skipped", {

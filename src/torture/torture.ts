@@ -1,10 +1,10 @@
 // The torture of a program on the disk it is to run on: crash cycles in scratch directories and simulated worlds, by turns.
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { endow } from "./crash/crash-fixture.ts";
 import { type End, mergeEnds } from "./crash/merge-reports.ts";
 import { runLanes } from "./crash/parallel-worlds.ts";
 import type { Genrouter } from "./crash/processes.ts";
-import { endow } from "./crash/world.ts";
 import { type Disk, measureDisk } from "./disk.ts";
 import { reportsFullDisk, watchSpace } from "./disk-space.ts";
 import { runSeed } from "./simulation/run.ts";

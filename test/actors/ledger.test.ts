@@ -5,27 +5,27 @@ import { createLedger } from "../../actors/ledger.ts";
 import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
 import { testClock } from "../clock.ts";
 
-const beat = (atMs: number): Mutation => ({ deed: "beat", atMs });
-const note = (seq: number): Mutation => ({ deed: "mark-attempt", seq, atMs: 0, change: { n: 1, watchUntilMs: null } });
-const admit = (seq: number) => ({ deed: "admit", seq }) as unknown as Extract<Mutation, { deed: "admit" }>;
+const beat = (atMs: number): Mutation => ({ mutation: "beat", atMs });
+const note = (seq: number): Mutation => ({ mutation: "mark-attempt", seq, atMs: 0, change: { n: 1, watchUntilMs: null } });
+const admit = (seq: number) => ({ mutation: "admit", seq }) as unknown as Extract<Mutation, { mutation: "admit" }>;
 const admitted = { kind: "admitted" } as unknown as MutationResult;
 
 /** A ledger over commits that a test answers by hand. */
 const scene = () => {
   const clock = testClock(0);
-  type Commit = { deeds: readonly Mutation[]; answer(): void; fail(fault: unknown): void };
+  type Commit = { mutations: readonly Mutation[]; answer(): void; fail(fault: unknown): void };
   const commits: Commit[] = [];
   const told: string[] = [];
-  const outcomeOf = (deed: Mutation): MutationResult =>
-    deed.deed === "admit" ? admitted : { kind: "done", seq: deed.deed === "beat" ? deed.atMs : 0 };
+  const outcomeOf = (mutation: Mutation): MutationResult =>
+    mutation.mutation === "admit" ? admitted : { kind: "done", seq: mutation.mutation === "beat" ? mutation.atMs : 0 };
   const ledger = createLedger({
     clock,
     soon: setImmediate,
-    commit: (deeds) =>
+    commit: (mutations) =>
       new Promise((resolve, reject) => {
-        commits.push({ deeds, answer: () => resolve(deeds.map(outcomeOf)), fail: reject });
+        commits.push({ mutations, answer: () => resolve(mutations.map(outcomeOf)), fail: reject });
       }),
-    committed: (deed) => told.push(`committed ${deed.deed}`),
+    committed: (mutation) => told.push(`committed ${mutation.mutation}`),
     unknown: () => told.push("unknown"),
     full: () => told.push("full"),
     hasRoom: () => told.push("has room"),
@@ -58,7 +58,9 @@ test("a thousand posts of one turn are one commit, in their order, and nobody is
   const seen = posts.map(standing);
   await turns();
   expect(commits).toHaveLength(1);
-  expect(commits[0]?.deeds.map((deed) => (deed.deed === "beat" ? deed.atMs : -1))).toEqual(posts.map((_, at) => at));
+  expect(commits[0]?.mutations.map((mutation) => (mutation.mutation === "beat" ? mutation.atMs : -1))).toEqual(
+    posts.map((_, at) => at),
+  );
   expect(seen.every(({ state }) => state === "open")).toBe(true);
   expect(told).toEqual([]);
   commits[0]?.answer();
@@ -71,7 +73,7 @@ test("more than a thousand are several commits, one after the other", async () =
   const posts = Array.from({ length: 2500 }, (_, at) => ledger.post(beat(at)));
   for (const size of [1000, 1000, 500]) {
     await turns();
-    expect(commits.at(-1)?.deeds).toHaveLength(size);
+    expect(commits.at(-1)?.mutations).toHaveLength(size);
     commits.at(-1)?.answer();
   }
   await Promise.all(posts);
@@ -92,21 +94,21 @@ test("what arrives during a commit is the next one, however much it is", async (
   await first;
   await turns();
   expect(commits).toHaveLength(2);
-  expect(commits[1]?.deeds).toHaveLength(5);
+  expect(commits[1]?.mutations).toHaveLength(5);
   commits[1]?.answer();
   await Promise.all(later);
 });
 
-test("the supervisor hears of a deed before its poster does, and what it breaks concerns nobody else", async () => {
+test("the supervisor hears of a mutation before its poster does, and what it breaks concerns nobody else", async () => {
   const clock = testClock(0);
   const order: string[] = [];
   const ledger = createLedger({
     clock,
     soon: setImmediate,
-    commit: async (deeds) => deeds.map(() => ({ kind: "done" })),
-    committed: (deed) => {
+    commit: async (mutations) => mutations.map(() => ({ kind: "done" })),
+    committed: (mutation) => {
       order.push("hook");
-      if (deed.deed === "beat" && deed.atMs === 1) throw new Error("a bug");
+      if (mutation.mutation === "beat" && mutation.atMs === 1) throw new Error("a bug");
     },
     unknown: () => order.push("unknown"),
     full: () => order.push("full"),
@@ -119,7 +121,7 @@ test("the supervisor hears of a deed before its poster does, and what it breaks 
 
 test("a full disk is told to whoever asks, notes that do not age wait, and it is tried again at growing pauses until there is space", async () => {
   const { clock, ledger, commits, turns, told } = scene();
-  const posts = [admit(1), beat(1), note(1)].map((deed) => standing(ledger.post(deed)));
+  const posts = [admit(1), beat(1), note(1)].map((mutation) => standing(ledger.post(mutation)));
   await turns();
   commits[0]?.fail(new StoreFull("full"));
   await turns();
@@ -142,7 +144,7 @@ test("a full disk is told to whoever asks, notes that do not age wait, and it is
     await turns();
     expect(seeker.state).toBe("kept");
     expect(commits).toHaveLength(at + 2);
-    expect(commits[at + 1]?.deeds).toEqual([note(1), note(2)]);
+    expect(commits[at + 1]?.mutations).toEqual([note(1), note(2)]);
     commits[at + 1]?.fail(new StoreFull("full"));
     await turns();
   }

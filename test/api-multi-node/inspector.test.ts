@@ -6,8 +6,8 @@ import type { JsonObject } from "../../src/domain/types.ts";
 import { readLife } from "../../src/inspector/generation-history.ts";
 import { nodeName } from "../../src/store/cluster-port.ts";
 import { eventually } from "../eventually.ts";
-import type { House, Shown } from "../harness.ts";
-import { type HouseOfNodes, openHouseOfNodes } from "../harness-nodes.ts";
+import type { Harness, Shown } from "../harness.ts";
+import { type HarnessOfNodes, openHarnessOfNodes } from "../harness-nodes.ts";
 import { lookOn, type Onlooker, socketUrl } from "../inspector/viewer.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 
@@ -15,49 +15,49 @@ const IMAGE = "sim-image-1";
 const LEASE_MS = 2500;
 
 /** Submits to one node, past the front. */
-const submitTo = async (node: House, house: House, input: JsonObject): Promise<Shown> => {
+const submitTo = async (node: Harness, harness: Harness, input: JsonObject): Promise<Shown> => {
   const answer = await fetch(`${node.own}/v1/generations`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.tenant.key}` },
+    headers: { authorization: `Bearer ${harness.tenant.key}` },
     body: JSON.stringify({ model: IMAGE, input }),
   });
   expect(answer.status).toBe(202);
   return (await answer.json()) as Shown;
 };
-const at = ({ own }: House) => ({ url: own });
-const nameOf = async (node: House): Promise<string> => {
+const at = ({ own }: Harness) => ({ url: own });
+const nameOf = async (node: Harness): Promise<string> => {
   const epoch = node.store.node?.epoch ?? 0;
   const row = (await node.store.nodes?.list(0))?.find((one) => one.epoch === epoch);
   if (!row) throw new Error(`no node ${epoch}`);
   return nodeName(row);
 };
-const journalOf = async (house: House, id: string) => {
-  const { seq } = (await house.store.findGeneration(id)) ?? { seq: 0 };
-  return house.store.journalOf(seq);
+const journalOf = async (harness: Harness, id: string) => {
+  const { seq } = (await harness.store.findGeneration(id)) ?? { seq: 0 };
+  return harness.store.journalOf(seq);
 };
 const versionsOf = (length: number) => Array.from({ length }, (_, before) => before + 1);
 
 describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes", () => {
-  let house: HouseOfNodes;
-  let one: House;
-  let two: House;
-  let three: House;
+  let harness: HarnessOfNodes;
+  let one: Harness;
+  let two: Harness;
+  let three: Harness;
   const open = async (leaseMs?: number, env: Record<string, string> = {}) => {
-    house = await openHouseOfNodes(3, { factor: 20, env }, leaseMs);
-    const [first, second, third] = house.each;
+    harness = await openHarnessOfNodes(3, { factor: 20, env }, leaseMs);
+    const [first, second, third] = harness.each;
     if (!first || !second || !third) throw new Error("three nodes were wanted");
     [one, two, three] = [first, second, third];
   };
-  afterEach(() => house.close());
+  afterEach(() => harness.close());
 
   describe("while all are alive", () => {
     beforeEach(() => open(), 120_000);
 
     test("the whole life of a generation that another node runs is told, in order, with the name of that node", async () => {
       const eye = await lookOn(at(one));
-      const { id } = await submitTo(two, house, { prompt: "canary-elsewhere" });
+      const { id } = await submitTo(two, harness, { prompt: "canary-elsewhere" });
       await eventually(() => eye.rows.get(id)?.actor === "ended", "its end");
-      const journal = await journalOf(house, id);
+      const journal = await journalOf(harness, id);
       const name = await nameOf(two);
       const seen = eye.events.filter((event) => event.id === id);
       expect(seen.map(({ version }) => version)).toEqual(versionsOf(journal.length));
@@ -65,7 +65,7 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
       expect(seen.map(({ from }) => from)).toEqual(["queued", ...journal.slice(0, -1).map(({ stateAfter }) => stateAfter)]);
       expect(new Set(seen.map(({ node }) => node))).toEqual(new Set([name]));
       expect(eye.rows.get(id)).toMatchObject({ node: name, state: "succeeded", model: IMAGE, attempts: 1 });
-      expect(eye.rows.get(id)?.account?.id).toBe(house.tenant.accountId);
+      expect(eye.rows.get(id)?.account?.id).toBe(harness.tenant.accountId);
       expect(eye.texts.join()).not.toContain("canary");
       await eye.close();
     }, 60_000);
@@ -78,7 +78,7 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
       });
       // Each is told of the ledger of its node as soon as it looks on.
       await eventually(() => got.every((events) => events.some(({ sessionId }) => sessionId === "ledger")), "both to look on");
-      const { id } = await submitTo(two, house, { prompt: "canary-frames" });
+      const { id } = await submitTo(two, harness, { prompt: "canary-frames" });
       const of = (events: StatelyInspectionEvent[]) => events.filter(({ sessionId }) => sessionId === id);
       const isOver = (events: StatelyInspectionEvent[]) =>
         of(events).some((event) => event.type === "@xstate.snapshot" && event.snapshot.status === "done");
@@ -86,7 +86,7 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
       const [own = [], theirs = []] = got.map((events) =>
         of(events).flatMap((event) => (event.type === "@xstate.actor" ? [] : [JSON.parse(JSON.stringify(event)) as JsonObject])),
       );
-      const journal = await journalOf(house, id);
+      const journal = await journalOf(harness, id);
       expect(theirs.map(({ type }) => type)).toEqual(journal.flatMap(() => ["@xstate.event", "@xstate.snapshot"]));
       expect(theirs).toEqual(own);
       expect(JSON.stringify(theirs)).toContain('"request":"hidden"');
@@ -96,8 +96,8 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
     }, 60_000);
 
     test("a late viewer sees what runs on all of them, and all of it is counted", async () => {
-      const made = await Promise.all([one, two, three].map((node) => submitTo(node, house, { prompt: "[sim:stuck]" })));
-      for (const { id } of made) await house.until(id, ({ status }) => status === "running");
+      const made = await Promise.all([one, two, three].map((node) => submitTo(node, harness, { prompt: "[sim:stuck]" })));
+      for (const { id } of made) await harness.until(id, ({ status }) => status === "running");
       const eye = await lookOn(at(three));
       await eventually(() => made.every(({ id }) => eye.rows.get(id)?.actor === "live"), "all three");
       const names = await Promise.all([one, two, three].map(nameOf));
@@ -109,7 +109,7 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
       eye.say({ choose: first?.id });
       const chosen = await eventually(() => eye.batches.findLast((batch) => batch.chosen?.history)?.chosen, "the chosen one");
       expect(chosen.context).toMatchObject({ tried: 1 });
-      expect(chosen.history?.map(({ node }) => node)).toEqual((await journalOf(house, first?.id ?? "")).map(() => names[0]));
+      expect(chosen.history?.map(({ node }) => node)).toEqual((await journalOf(harness, first?.id ?? "")).map(() => names[0]));
       await eye.close();
     }, 60_000);
 
@@ -122,14 +122,14 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
         asked.push("written");
         return written();
       };
-      await house.until((await submitTo(two, house, { prompt: "unseen" })).id);
+      await harness.until((await submitTo(two, harness, { prompt: "unseen" })).id);
       expect(asked).toEqual([]);
       const eye = await lookOn(at(one));
       await eventually(() => asked.length > 2, "looks");
       await eye.close();
       await eventually(() => one.rooms.watch.committed === null, "nobody to look on");
       const before = asked.length;
-      await house.until((await submitTo(two, house, { prompt: "unseen" })).id);
+      await harness.until((await submitTo(two, harness, { prompt: "unseen" })).id);
       // One may have been under way.
       expect(asked.length).toBeLessThanOrEqual(before + 1);
     }, 60_000);
@@ -138,7 +138,7 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
   test("where prompts are shown, the request that another node made is in its event", async () => {
     await open(undefined, { GENROUTER_INSPECTOR__PROMPTS: "true" });
     const eye = await lookOn(at(one));
-    const { id } = await submitTo(three, house, { prompt: "canary-shown" });
+    const { id } = await submitTo(three, harness, { prompt: "canary-shown" });
     await eventually(() => eye.rows.get(id)?.actor === "ended", "its end");
     const requests = eye.events.flatMap((event) =>
       event.id === id && event.more?.request !== undefined ? [event.more.request] : [],
@@ -154,13 +154,13 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
       // Whichever of the two takes it over: one looks on at that node, the other at one that only hears of it.
       const eyes = [await lookOn(at(one)), await lookOn(at(three))];
       const everywhere = (holds: (eye: Onlooker) => boolean, what: string) => eventually(() => eyes.every(holds), what);
-      const { id } = await submitTo(two, house, { prompt: "[sim:slow=80]" });
+      const { id } = await submitTo(two, harness, { prompt: "[sim:slow=80]" });
       await everywhere((eye) => eye.rows.get(id)?.state === "running.polling", "its job");
       const [dead, alive] = [await nameOf(two), [await nameOf(one), await nameOf(three)]];
-      two.rooms.tenure?.stop();
+      two.rooms.leaseKeeper?.stop();
       await everywhere((eye) => alive.includes(eye.rows.get(id)?.node ?? ""), "another to take it over");
       await everywhere((eye) => eye.rows.get(id)?.actor === "ended", "its end");
-      const journal = await journalOf(house, id);
+      const journal = await journalOf(harness, id);
       const life = await readLife(one.store, id, 600_000);
       if (!life) throw new Error("it has no life");
       const replayed = replay(life.given);

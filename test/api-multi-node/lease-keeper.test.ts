@@ -1,4 +1,4 @@
-// A node's tenure over a store that it shares: when it is sure of what it owns, when it is not, and when it must end.
+// A node's lease keeper over a store that it shares: when it is sure of what it owns, when it is not, and when it must end.
 import { expect, test } from "bun:test";
 import { createLeaseKeeper, type LeaseKeeperDeps } from "../../src/cluster/lease-keeper.ts";
 import { generationId } from "../../src/domain/ids.ts";
@@ -15,12 +15,12 @@ const ALIVE: Surroundings = {
   ...{ isAnythingLeft: false, ended: [] },
 };
 
-/** A tenure over a store that answers as it is told. */
+/** A lease keeper over a store that answers as it is told. */
 const openScene = (node: Partial<LeaseKeeperDeps["node"]>, more: Partial<LeaseKeeperDeps> = {}) => {
   const clock = testClock();
   const told = { ended: 0, lines: [] as string[] };
   const noted: (number | null)[] = [];
-  const tenure = createLeaseKeeper({
+  const leaseKeeper = createLeaseKeeper({
     node: {
       leaseMs: LEASE_MS,
       attend: () => Promise.resolve(ALIVE),
@@ -41,88 +41,88 @@ const openScene = (node: Partial<LeaseKeeperDeps["node"]>, more: Partial<LeaseKe
     },
     ...more,
   });
-  return { clock, tenure, told, noted };
+  return { clock, leaseKeeper, told, noted };
 };
 
 test("a node is sure from its first look on, and no longer than nine tenths of its lease after it asked for the last", async () => {
-  const { tenure, clock } = openScene({});
-  expect(tenure.isSure()).toBe(false);
-  await tenure.begin();
-  expect(tenure.isSure()).toBe(true);
+  const { leaseKeeper, clock } = openScene({});
+  expect(leaseKeeper.isSure()).toBe(false);
+  await leaseKeeper.begin();
+  expect(leaseKeeper.isSure()).toBe(true);
   clock.stall(0.9 * LEASE_MS - 1);
-  expect(tenure.isSure()).toBe(true);
+  expect(leaseKeeper.isSure()).toBe(true);
   const late = openScene({});
-  await late.tenure.begin();
-  late.tenure.stop();
+  await late.leaseKeeper.begin();
+  late.leaseKeeper.stop();
   late.clock.stall(0.9 * LEASE_MS);
-  expect(late.tenure.isSure()).toBe(false);
+  expect(late.leaseKeeper.isSure()).toBe(false);
 });
 
 test("A2: when the store was away is known while it is and after, to the next process of the directory too", async () => {
   let isThere = true;
-  const { tenure, clock, noted } = openScene({
+  const { leaseKeeper, clock, noted } = openScene({
     attend: () => (isThere ? Promise.resolve(ALIVE) : Promise.reject(new Error("connection refused"))),
   });
-  await tenure.begin();
-  expect(tenure.awayAtMs()).toBeNull();
+  await leaseKeeper.begin();
+  expect(leaseKeeper.awayAtMs()).toBeNull();
   const reachedMs = clock.nowMs();
   isThere = false;
   clock.skip(1_000);
-  await eventually(() => tenure.isAway(), "a store that is away");
+  await eventually(() => leaseKeeper.isAway(), "a store that is away");
   clock.stall(900);
-  expect(tenure.awayAtMs()).toBe(clock.nowMs());
+  expect(leaseKeeper.awayAtMs()).toBe(clock.nowMs());
   expect(noted).toEqual([reachedMs]);
   isThere = true;
   clock.skip(1_000);
-  await eventually(() => !tenure.isAway(), "a store that is back");
+  await eventually(() => !leaseKeeper.isAway(), "a store that is back");
   const backMs = clock.nowMs();
   clock.stall(900);
-  expect([tenure.isAway(), tenure.awayAtMs()]).toEqual([false, backMs]);
+  expect([leaseKeeper.isAway(), leaseKeeper.awayAtMs()]).toEqual([false, backMs]);
   expect(noted).toEqual([reachedMs, null]);
 });
 
 test("a clock that is apart from the store's is told of once, and when it is in step again", async () => {
   let apartMs = 60_000;
-  const { tenure, told } = openScene({ attend: () => Promise.resolve({ ...ALIVE, apartMs }) });
-  await tenure.begin();
-  await tenure.look();
+  const { leaseKeeper, told } = openScene({ attend: () => Promise.resolve({ ...ALIVE, apartMs }) });
+  await leaseKeeper.begin();
+  await leaseKeeper.look();
   expect(told.lines).toEqual(["clock apart"]);
   apartMs = 3;
-  await tenure.look();
+  await leaseKeeper.look();
   apartMs = -60_000;
-  await tenure.look();
+  await leaseKeeper.look();
   expect(told.lines).toEqual(["clock apart", "clock in step", "clock apart"]);
 });
 
 test("an answer that was on its way while the node stood still lets nobody go on: the lease that it tells of is over", async () => {
   const answers: (() => void)[] = [];
-  const { tenure, clock } = openScene({ attend: () => new Promise((answer) => answers.push(() => answer(ALIVE))) });
+  const { leaseKeeper, clock } = openScene({ attend: () => new Promise((answer) => answers.push(() => answer(ALIVE))) });
   const turn = () => new Promise((wake) => setImmediate(wake));
-  void tenure.begin();
+  void leaseKeeper.begin();
   let isSure = false;
-  void tenure.sure().then(() => {
+  void leaseKeeper.sure().then(() => {
     isSure = true;
   });
   clock.stall(LEASE_MS);
   answers.shift()?.();
   await turn();
-  expect({ isSure, now: tenure.isSure() }).toEqual({ isSure: false, now: false });
+  expect({ isSure, now: leaseKeeper.isSure() }).toEqual({ isSure: false, now: false });
   clock.skip(1000);
   answers.shift()?.();
   await turn();
-  expect({ isSure, now: tenure.isSure() }).toEqual({ isSure: true, now: true });
+  expect({ isSure, now: leaseKeeper.isSure() }).toEqual({ isSure: true, now: true });
 });
 
 test("the store is away while looks fail or one waits for the time of several, and no longer", async () => {
   let attend: LeaseKeeperDeps["node"]["attend"] = () => Promise.resolve(ALIVE);
-  const { tenure, clock } = openScene({ attend: (isLeaving) => attend(isLeaving) });
+  const { leaseKeeper, clock } = openScene({ attend: (isLeaving) => attend(isLeaving) });
   const turn = async () => {
     clock.skip(1000);
     await new Promise((wake) => setImmediate(wake));
-    return tenure.isAway();
+    return leaseKeeper.isAway();
   };
-  await tenure.begin();
-  expect(tenure.isAway()).toBe(false);
+  await leaseKeeper.begin();
+  expect(leaseKeeper.isAway()).toBe(false);
   attend = () => Promise.reject(new Error("no"));
   expect([await turn(), await turn()]).toEqual([true, true]);
   attend = () => Promise.resolve(ALIVE);
@@ -136,48 +136,48 @@ test("the store is away while looks fail or one waits for the time of several, a
   expect(await turn()).toBe(true);
   answer();
   await new Promise((wake) => setImmediate(wake));
-  expect(tenure.isAway()).toBe(false);
-  tenure.stop();
+  expect(leaseKeeper.isAway()).toBe(false);
+  leaseKeeper.stop();
 });
 
 test("a node that was taken for dead is told as such; what a drain hands over is not", async () => {
   const looks = [{ ...ALIVE, isAnythingLeft: true }, { ...ALIVE, isAnythingLeft: true, ended: [4] }, ALIVE];
   let left: number[] = [];
-  const { tenure, told, clock } = openScene({
+  const { leaseKeeper, told, clock } = openScene({
     attend: async () => {
       left = [7];
       return looks.shift() ?? ALIVE;
     },
     takeOver: async () => left.splice(0),
   });
-  await tenure.begin();
+  await leaseKeeper.begin();
   await new Promise((turn) => setImmediate(turn));
   expect(told.lines).toEqual(["generations taken over"]);
   clock.skip(1000);
   await new Promise((turn) => setImmediate(turn));
   expect(told.lines).toEqual(["generations taken over", "node taken for dead", "generations taken over"]);
-  tenure.stop();
+  leaseKeeper.stop();
 });
 
 test("a take-over whose outcome is not known ends the node: what it may own nobody would go on with", async () => {
-  const { tenure, told } = openScene({
+  const { leaseKeeper, told } = openScene({
     attend: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
     takeOver: () => Promise.reject(new StoreUnknown("the database does not answer")),
   });
-  await tenure.begin();
+  await leaseKeeper.begin();
   expect(told).toEqual({ ended: 1, lines: ["node ended"] });
 });
 
 test("a take-over that could not begin is told, and tried again at the next look", async () => {
   let tries = 0;
-  const { tenure, told, clock } = openScene({
+  const { leaseKeeper, told, clock } = openScene({
     attend: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
     takeOver: () => {
       tries += 1;
       return tries === 1 ? Promise.reject(new Error("no")) : Promise.resolve([]);
     },
   });
-  await tenure.begin();
+  await leaseKeeper.begin();
   clock.skip(1000);
   await new Promise((turn) => setImmediate(turn));
   expect({ tries, ...told }).toEqual({ tries: 2, ended: 0, lines: ["effect failed"] });

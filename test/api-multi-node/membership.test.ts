@@ -30,7 +30,7 @@ test.each([
   ["none", 0, 0],
 ])("a node that leaves refuses nobody before it knows who stays, and goes by that afterwards: %s", async (_, before, after) => {
   const { membership, answer } = openScene();
-  const begun = membership.tenure?.begin();
+  const begun = membership.leaseKeeper?.begin();
   answer(before);
   await begun;
   expect(membership.isAnotherThere()).toBe(before > 0);
@@ -39,5 +39,5 @@ test.each([
   answer(after);
   await left;
   expect(membership.isAnotherThere()).toBe(after > 0);
-  membership.tenure?.stop();
+  membership.leaseKeeper?.stop();
 });

@@ -1,7 +1,7 @@
 // Several nodes over one database: balances, keys and limits hold as with one, whichever node is asked.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { Answered, House } from "../harness.ts";
-import { openHouseOfNodes } from "../harness-nodes.ts";
+import type { Answered, Harness } from "../harness.ts";
+import { openHarnessOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 
 const NODES = 3;
@@ -11,26 +11,26 @@ const counted = (answers: readonly Answered[]): Record<string, number> =>
   Object.fromEntries([...Map.groupBy(answers, ({ status }) => status)].map(([status, all]) => [`${status}`, all.length]).sort());
 
 describe.skipIf(postgresReason !== undefined)(`three nodes${postgresReason ? `: ${postgresReason}` : ""}`, () => {
-  let house: House;
+  let harness: Harness;
   beforeEach(async () => {
-    house = await openHouseOfNodes(NODES, {
+    harness = await openHarnessOfNodes(NODES, {
       env: { GENROUTER_LIMITS__IN_PROGRESS: "100000", GENROUTER_LIMITS__SLOW_COMMIT_MS: "3600000" },
       factor: 20,
     });
   }, 60_000);
-  afterEach(() => house.close());
+  afterEach(() => harness.close());
 
   const reserveOf = async (): Promise<number> => {
-    const { reserved_usd } = await house.submit(MODEL, INPUT);
+    const { reserved_usd } = await harness.submit(MODEL, INPUT);
     return Math.round((reserved_usd ?? 0) * 100);
   };
 
   test("of 200 submissions at once on a balance for fifty, fifty are accepted", async () => {
     const credits = await reserveOf();
-    const tenant = await house.newTenant(credits * 50 + credits - 1);
+    const tenant = await harness.newTenant(credits * 50 + credits - 1);
     const answers = await Promise.all(
       Array.from({ length: 200 }, () =>
-        house.ask("POST", "/v1/generations", { key: tenant.key, body: { model: MODEL, input: INPUT } }),
+        harness.ask("POST", "/v1/generations", { key: tenant.key, body: { model: MODEL, input: INPUT } }),
       ),
     );
     expect(counted(answers)).toEqual({ 202: 50, 402: 150 });
@@ -39,31 +39,31 @@ describe.skipIf(postgresReason !== undefined)(`three nodes${postgresReason ? `: 
   test("one key sent to all nodes at once is one generation", async () => {
     const headers = { "idempotency-key": "the same" };
     const answers = await Promise.all(
-      Array.from({ length: 60 }, () => house.ask("POST", "/v1/generations", { headers, body: { model: MODEL, input: INPUT } })),
+      Array.from({ length: 60 }, () => harness.ask("POST", "/v1/generations", { headers, body: { model: MODEL, input: INPUT } })),
     );
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
     expect(counted(answers)).toEqual({ 200: 59, 202: 1 });
   }, 60_000);
 
   test("what one node accepted every node shows, and every node serves its file", async () => {
-    const { id } = await house.submit(MODEL, INPUT);
-    await house.until(id);
-    for (let turn = 0; turn < NODES; turn += 1) expect((await house.show(id)).status).toBe("succeeded");
+    const { id } = await harness.submit(MODEL, INPUT);
+    await harness.until(id);
+    for (let turn = 0; turn < NODES; turn += 1) expect((await harness.show(id)).status).toBe("succeeded");
     for (let turn = 0; turn < NODES; turn += 1) {
-      const { status } = await house.ask("GET", `/v1/generations/${id}/content`);
+      const { status } = await harness.ask("GET", `/v1/generations/${id}/content`);
       expect([200, 302]).toContain(status);
     }
   }, 60_000);
 
   test("a key that is revoked at one node opens none", async () => {
-    const tenant = await house.newTenant();
+    const tenant = await harness.newTenant();
     for (let turn = 0; turn < NODES; turn += 1)
-      expect((await house.ask("GET", "/v1/generations/gen_none", { key: tenant.key })).status).toBe(404);
-    await house.rooms.post({ deed: "revoke-key", keyId: tenant.keyId, atMs: house.clock.nowMs() });
-    await house.eventually(async () => {
+      expect((await harness.ask("GET", "/v1/generations/gen_none", { key: tenant.key })).status).toBe(404);
+    await harness.rooms.post({ mutation: "revoke-key", keyId: tenant.keyId, atMs: harness.clock.nowMs() });
+    await harness.eventually(async () => {
       const statuses: number[] = [];
       for (let turn = 0; turn < NODES; turn += 1)
-        statuses.push((await house.ask("GET", "/v1/generations/gen_none", { key: tenant.key })).status);
+        statuses.push((await harness.ask("GET", "/v1/generations/gen_none", { key: tenant.key })).status);
       return statuses.every((status) => status === 401);
     }, "the end of the key at all nodes");
   }, 60_000);

@@ -6,34 +6,34 @@ import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type Ear, listenTo } from "../console/event-listener.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
 import { eventually } from "../eventually.ts";
-import type { House, Shown, Tenant } from "../harness.ts";
-import { type HouseOfNodes, openHouseOfNodes } from "../harness-nodes.ts";
+import type { Harness, Shown, Tenant } from "../harness.ts";
+import { type HarnessOfNodes, openHarnessOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { BUYER } from "../store/purchases.ts";
 
 const LEASE_MS = 2500;
 
 describe.skipIf(postgresReason !== undefined)("the console of one of three nodes", () => {
-  let house: HouseOfNodes;
-  let one: House;
-  let two: House;
-  let three: House;
+  let harness: HarnessOfNodes;
+  let one: Harness;
+  let two: Harness;
+  let three: Harness;
   let member: Visitor;
   let operator: Visitor;
   const opened = async (leaseMs?: number) => {
-    house = await openHouseOfNodes(3, { factor: 20 }, leaseMs);
-    const [first, second, third] = house.each;
+    harness = await openHarnessOfNodes(3, { factor: 20 }, leaseMs);
+    const [first, second, third] = harness.each;
     if (!first || !second || !third) throw new Error("three nodes were wanted");
     [one, two, three] = [first, second, third];
     const here = { ...one, url: one.own };
-    member = await openVisitor(here, "member", house.tenant);
+    member = await openVisitor(here, "member", harness.tenant);
     operator = await openVisitor(here, "operator", null);
   };
   afterEach(async () => {
-    await house.close();
+    await harness.close();
     dropDirs();
   });
-  const submitTo = async (node: House, prompt: string, { key }: Tenant = house.tenant): Promise<string> => {
+  const submitTo = async (node: Harness, prompt: string, { key }: Tenant = harness.tenant): Promise<string> => {
     const body = JSON.stringify({ model: "sim-image-1", input: { prompt } });
     const answer = await fetch(`${node.own}/v1/generations`, {
       ...{ method: "POST", headers: { authorization: `Bearer ${key}` }, body },
@@ -49,7 +49,7 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
     return (JSON.parse(text) as ServiceView).nodes ?? [];
   };
   const nodesTold = async () => {
-    const { exit, out, err } = await runHere(["nodes", "--json"], { GENROUTER_STORE__URL: house.databaseUrl });
+    const { exit, out, err } = await runHere(["nodes", "--json"], { GENROUTER_STORE__URL: harness.databaseUrl });
     expect([exit as number, err]).toEqual([0, ""]);
     return JSON.parse(out) as { shared: boolean; served: boolean; nodes: Record<string, unknown>[] };
   };
@@ -59,24 +59,24 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
 
     test("what an operator decides at one node, the node that owns the generation does", async () => {
       const id = await submitTo(two, "a kite [sim:slow=86400]");
-      const seq = (await house.store.findGeneration(id))?.seq ?? 0;
-      await eventually(async () => (await house.store.journalOf(seq)).at(-1)?.stateAfter === "running.polling", "its job");
-      await (await one.office()).decideGeneration({ id, decision: "fail", attempt: null, reason: "seen at the provider" });
-      await eventually(async () => (await house.store.generationBySeq(seq))?.status === "failed", "its end");
-      const last = (await house.store.journalOf(seq)).at(-1);
+      const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
+      await eventually(async () => (await harness.store.journalOf(seq)).at(-1)?.stateAfter === "running.polling", "its job");
+      await (await one.admin()).decideGeneration({ id, decision: "fail", attempt: null, reason: "seen at the provider" });
+      await eventually(async () => (await harness.store.generationBySeq(seq))?.status === "failed", "its end");
+      const last = (await harness.store.journalOf(seq)).at(-1);
       expect(last?.event).toMatchObject({ type: "failedByOperator", reason: "seen at the provider" });
       await eventually(async () => (await two.store.node?.hints())?.length === 0, "that nothing is left for its owner");
     });
 
     test("a generation and its balance are told of when another node runs it, to its account alone and to who listens to all", async () => {
-      const others = await openVisitor({ ...one, url: one.own }, "member", await house.newTenant());
+      const others = await openVisitor({ ...one, url: one.own }, "member", await harness.newTenant());
       const mine = await listenTo(one.own, member.cookie);
       const theirs = await listenTo(one.own, others.cookie);
       const all = await listenTo(one.own, operator.cookie, "?account=*");
       const id = await submitTo(two, "a kite [sim:slow=5]");
       await eventually(() => statuses(mine, id).includes("succeeded") && statuses(all, id).includes("succeeded"), "its end");
       expect(statuses(mine, id)).toContain("running");
-      const { available } = await house.balance();
+      const { available } = await harness.balance();
       await eventually(
         () =>
           mine.heard.some(
@@ -84,19 +84,19 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
           ),
         "the balance",
       );
-      for (const ours of [id, house.tenant.accountId]) expect(JSON.stringify(theirs.heard)).not.toContain(ours);
+      for (const ours of [id, harness.tenant.accountId]) expect(JSON.stringify(theirs.heard)).not.toContain(ours);
       expect(all.heard.some(({ event }) => event === "balance")).toBe(false);
       expect(JSON.stringify(all.heard)).not.toMatch(/replicate|fal/);
       for (const ear of [mine, theirs, all]) ear.leave();
       await eventually(() => one.rooms.watch.committed === null, "nobody listening");
     }, 60_000);
 
-    test("what the office of another node does is told: credits, a pause, and what became of a purchase", async () => {
+    test("what the admin of another node does is told: credits, a pause, and what became of a purchase", async () => {
       const ear = await listenTo(one.own, member.cookie);
-      const { accountId, accountSeq } = house.tenant;
+      const { accountId, accountSeq } = harness.tenant;
       const balances = () => ear.heard.flatMap(({ event, told }) => (event === "balance" ? [told] : []));
-      const more = { kind: "topup", note: "", reference: null, atMs: house.clock.nowMs() } as const;
-      await two.rooms.post({ deed: "credit", accountSeq, credits: 500, ...more });
+      const more = { kind: "topup", note: "", reference: null, atMs: harness.clock.nowMs() } as const;
+      await two.rooms.post({ mutation: "credit", accountSeq, credits: 500, ...more });
       await eventually(() => balances().at(-1)?.availableCredits === 100_500, "the credits");
       const { purchaseId } = await three.rooms.till.buy({ accountId, by: BUYER, usd: 10 });
       const states = () =>
@@ -104,14 +104,14 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
       await eventually(() => states().at(-1) === "open", "the purchase");
       await three.rooms.till.endTest(purchaseId, "pay", BUYER);
       await eventually(() => states().at(-1) === "paid" && balances().at(-1)?.availableCredits === 101_500, "the payment");
-      await two.rooms.post({ deed: "set-account", accountSeq, paused: true });
+      await two.rooms.post({ mutation: "set-account", accountSeq, paused: true });
       await eventually(() => balances().at(-1)?.paused === true, "the pause");
       ear.leave();
     }, 60_000);
 
     test("the service's page and the command line list every node with what it has under way", async () => {
       const made = [await submitTo(one, "[sim:stuck]"), await submitTo(two, "[sim:stuck]"), await submitTo(two, "[sim:stuck]")];
-      for (const id of made) await house.until(id, ({ status }) => status === "running");
+      for (const id of made) await harness.until(id, ({ status }) => status === "running");
       const shown = await nodesShown();
       expect(shown.map(({ isThis, running, queued, endedAtMs }) => [isThis, running, queued, endedAtMs])).toEqual([
         [true, 1, 0, null],
@@ -127,10 +127,10 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
       expect(said.nodes.map(({ node, running, alive }) => [node, running, alive])).toEqual(
         shown.map(({ name, running }) => [name, running, true]),
       );
-      const { out } = await runHere(["nodes"], { GENROUTER_STORE__URL: house.databaseUrl });
+      const { out } = await runHere(["nodes"], { GENROUTER_STORE__URL: harness.databaseUrl });
       expect(out).toMatch(/^NODE +PID +SINCE +LEASE ENDS +QUEUED +RUNNING +TOOK OVER$/m);
       expect(out).not.toContain("ENDED");
-      const traced = await runHere(["trace", made[1] ?? "", "--json"], { GENROUTER_STORE__URL: house.databaseUrl });
+      const traced = await runHere(["trace", made[1] ?? "", "--json"], { GENROUTER_STORE__URL: harness.databaseUrl });
       const { events } = JSON.parse(traced.out) as { events: { version?: number; node?: string }[] };
       const steps = events.filter(({ version }) => version !== undefined);
       expect(steps.map(({ node }) => node)).toEqual(steps.map(() => shown[1]?.name));
@@ -149,9 +149,9 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
     test("it is shown as ended, by whom, and how much was taken over from it; what it left is told to its end", async () => {
       const ear = await listenTo(one.own, member.cookie);
       const id = await submitTo(two, "[sim:slow=80]");
-      await house.until(id, ({ status }) => status === "running");
+      await harness.until(id, ({ status }) => status === "running");
       const [, silent] = await nodesShown();
-      two.rooms.tenure?.stop();
+      two.rooms.leaseKeeper?.stop();
       const ended = await eventually(async () => {
         const found = (await nodesShown()).find(({ epoch }) => epoch === silent?.epoch);
         return found?.takenOver === 1 && found.running === 0 && found;
@@ -166,7 +166,7 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
       expect(said.nodes.at(-1)).toMatchObject({
         ...{ node: silent?.name, alive: false, taken_over: 1, ended_by: ended.endedBy, lease_ends_in_s: null },
       });
-      const url = { GENROUTER_STORE__URL: house.databaseUrl };
+      const url = { GENROUTER_STORE__URL: harness.databaseUrl };
       expect((await runHere(["nodes"], url)).out).toContain(`lease ran out; ended by ${ended.endedBy}`);
       const taker = alive.find(({ tookOver }) => tookOver === 1);
       expect((await runHere(["trace", id], url)).out).toMatch(new RegExp(`  taken over .*node=${taker?.name} at=`));

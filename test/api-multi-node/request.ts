@@ -1,7 +1,7 @@
 // How many nodes the scenarios of the API run on: one, unless a file asks for more before it loads them.
-import { type House, type HouseOptions, openHouse } from "../harness.ts";
+import { type Harness, type HarnessOptions, openHarness } from "../harness.ts";
 
-type OpenSeveral = (count: number, options: HouseOptions) => Promise<House>;
+type OpenSeveral = (count: number, options: HarnessOptions) => Promise<Harness>;
 
 let asked = 1;
 let openSeveral: OpenSeveral | undefined;
@@ -11,5 +11,5 @@ export const onNodes = (count: number, open: OpenSeveral): void => {
   openSeveral = open;
 };
 export const nodesAsked = (): number => asked;
-/** A house of as many nodes as were asked for. */
-export const openAsked = (options: HouseOptions): Promise<House> => openSeveral?.(asked, options) ?? openHouse(options);
+/** A harness of as many nodes as were asked for. */
+export const openAsked = (options: HarnessOptions): Promise<Harness> => openSeveral?.(asked, options) ?? openHarness(options);

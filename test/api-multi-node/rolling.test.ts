@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
+import { type ServicePlace, startService, startSimulator } from "../../src/torture/crash/crash-fixture.ts";
 import { type Child, freePort, killAll } from "../../src/torture/crash/processes.ts";
-import { type ServicePlace, startService, startSimulator } from "../../src/torture/crash/world.ts";
 import { PROGRAM } from "../built.ts";
 import { eventually } from "../eventually.ts";
 import { openTestBucket } from "../files/s3/bucket.ts";
@@ -64,11 +64,11 @@ describe.skipIf(postgresReason !== undefined)(`three processes${postgresReason ?
     const simulator = await startSimulator(PROGRAM, { port: await freePort(), speed: SPEED, log: join(dir, "log") });
     key = newApiKey("test");
     const store = await openPostgresStore({ url: database.url, prepare: true, mode: "test" });
-    await store.commit([{ deed: "create-account", id: newId("acc"), name: "rolling", atMs: 1 }]);
+    await store.commit([{ mutation: "create-account", id: newId("acc"), name: "rolling", atMs: 1 }]);
     await store.commit([
-      { deed: "credit", accountSeq: 1, kind: "topup", credits: 1_000_000, note: "", reference: null, atMs: 1 },
+      { mutation: "credit", accountSeq: 1, kind: "topup", credits: 1_000_000, note: "", reference: null, atMs: 1 },
       {
-        ...{ deed: "create-key", id: newId("key"), accountSeq: 1, scope: "generate", name: "", atMs: 1 },
+        ...{ mutation: "create-key", id: newId("key"), accountSeq: 1, scope: "generate", name: "", atMs: 1 },
         ...{ hash: hashApiKey(key), start: key.slice(0, 12) },
       },
     ]);

@@ -1,6 +1,6 @@
 // Files past their retention go once, by the node that is first; one that looked before it was first does it when it is.
 import { expect, test } from "bun:test";
-import { openHouseOfNodes } from "../harness-nodes.ts";
+import { openHarnessOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 
 const WEEK_MS = 7 * 86_400_000;
@@ -8,21 +8,21 @@ const WEEK_MS = 7 * 86_400_000;
 test.skipIf(postgresReason !== undefined)(
   "a node that is not first leaves expired files, and deletes them once the first has gone",
   async () => {
-    const house = await openHouseOfNodes(2, { factor: 20 });
-    const [first, second] = house.each;
+    const harness = await openHarnessOfNodes(2, { factor: 20 });
+    const [first, second] = harness.each;
     if (!first || !second) throw new Error("two nodes were wanted");
-    const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
-    await house.until(id);
-    house.clock.skip(WEEK_MS + 1000);
-    await house.told();
+    const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
+    await harness.until(id);
+    harness.clock.skip(WEEK_MS + 1000);
+    await harness.told();
     const expiredAtMs = async () => (await second.store.findGeneration(id))?.filesExpiredAtMs;
     await second.rooms.sweep();
     expect(await expiredAtMs()).toBeNull();
     await first.crash();
-    await second.rooms.tenure?.look();
+    await second.rooms.leaseKeeper?.look();
     await second.rooms.sweep();
     expect(await expiredAtMs()).toBeNumber();
-    await house.crash();
+    await harness.crash();
   },
   60_000,
 );

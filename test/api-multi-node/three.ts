@@ -1,12 +1,12 @@
 // Runs a file of scenarios once more, on three nodes over one PostgreSQL and one bucket behind a front that sends each request to the next.
 import { describe } from "bun:test";
-import { openHouseOfNodes } from "../harness-nodes.ts";
+import { openHarnessOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { onNodes } from "./request.ts";
 
 /** @param load defines the scenarios. */
 export const onThreeNodes = (load: () => unknown): void => {
-  if (postgresReason === undefined) onNodes(3, openHouseOfNodes);
+  if (postgresReason === undefined) onNodes(3, openHarnessOfNodes);
   else process.stdout.write(`skipped: scenarios on three nodes (${postgresReason})\n`);
   describe.skipIf(postgresReason !== undefined)("on three nodes", () => {
     load();

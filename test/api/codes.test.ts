@@ -1,20 +1,20 @@
 // Every code of §7 from its real cause: keys, accounts, bodies, balances, limits, files and defects; load is in load.test.ts.
 import { afterEach, describe, expect, test } from "bun:test";
 import { REFUSALS, type RefusalCode } from "../../src/domain/api-errors.ts";
-import type { Answered, House, HouseOptions, Tenant } from "../harness.ts";
-import { codeOf, messageOf, openApiHouse } from "./harness.ts";
+import type { Answered, Harness, HarnessOptions, Tenant } from "../harness.ts";
+import { codeOf, messageOf, openApiHarness } from "./harness.ts";
 
-let house: House;
-const open = async (options: HouseOptions = {}) => {
-  house = await openApiHouse({ factor: 0, ...options });
-  return house;
+let harness: Harness;
+const open = async (options: HarnessOptions = {}) => {
+  harness = await openApiHarness({ factor: 0, ...options });
+  return harness;
 };
-afterEach(() => house.close());
+afterEach(() => harness.close());
 
 const ORDER = { model: "vidmodel-2.0-mini", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
 /** What the order reserves: the dearest of its routes. */
 const RESERVE = 16;
-const post = (more: Parameters<House["ask"]>[2] = {}) => house.ask("POST", "/v1/generations", { body: ORDER, ...more });
+const post = (more: Parameters<Harness["ask"]>[2] = {}) => harness.ask("POST", "/v1/generations", { body: ORDER, ...more });
 
 /** The answer has the code, its status, the spec's body and `Retry-After` exactly where waiting helps. */
 const expectNo = (answered: Answered, code: RefusalCode) => {
@@ -25,7 +25,7 @@ const expectNo = (answered: Answered, code: RefusalCode) => {
   expect(answered.headers.get("retry-after")).toBe(rule.retryAfterS === undefined ? null : String(rule.retryAfterS));
 };
 const pause = (tenant: Tenant, paused: boolean) =>
-  house.rooms.post({ deed: "set-account", accountSeq: tenant.accountSeq, paused });
+  harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, paused });
 
 describe("who asks (§5)", () => {
   /** Keyed paths, each with its method. */
@@ -40,7 +40,7 @@ describe("who asks (§5)", () => {
     const { ask, tenant, newTenant, rooms } = await open();
     const revoked = await newTenant();
     expect((await post({ key: revoked.key })).status).toBe(202);
-    await rooms.post({ deed: "revoke-key", keyId: revoked.keyId, atMs: house.clock.nowMs() });
+    await rooms.post({ mutation: "revoke-key", keyId: revoked.keyId, atMs: harness.clock.nowMs() });
     const { key } = tenant;
     const last = key.endsWith("0") ? "1" : "0";
     const headers = [
@@ -79,7 +79,7 @@ describe("who asks (§5)", () => {
     expectNo(await post({ key: reader.key }), "generation_not_enabled");
     expectNo(await ask("GET", "/v1/generations/gen_x", { key: reader.key }), "not_found");
     expect((await ask("GET", "/v1/models", { key: reader.key })).status).toBe(200);
-    expect(await house.balance(reader)).toEqual({ available: 1000, held: 0, charged: 0, inProgress: 0 });
+    expect(await harness.balance(reader)).toEqual({ available: 1000, held: 0, charged: 0, inProgress: 0 });
   });
 });
 
@@ -105,16 +105,16 @@ describe("how much (§8)", () => {
     const { newTenant, rooms, clock } = await open({ env: { GENROUTER_LIMITS__IN_PROGRESS: "2", GENROUTER_LIMITS__SEATS: "1" } });
     const [tenant, other] = [await newTenant(), await newTenant()];
     for (const _ of [1, 2]) expect((await post({ key: tenant.key })).status).toBe(202);
-    const before = await house.balance(tenant);
+    const before = await harness.balance(tenant);
     expect(before.inProgress).toBe(2);
     expectNo(await post({ key: tenant.key }), "concurrency_limit");
-    expect(await house.balance(tenant)).toEqual(before);
+    expect(await harness.balance(tenant)).toEqual(before);
     expect((await post({ key: other.key })).status).toBe(202);
-    await rooms.post({ deed: "set-account", accountSeq: other.accountSeq, inProgressLimit: 1 });
+    await rooms.post({ mutation: "set-account", accountSeq: other.accountSeq, inProgressLimit: 1 });
     expectNo(await post({ key: other.key }), "concurrency_limit");
-    await house.eventually(async () => {
+    await harness.eventually(async () => {
       clock.skip(1000);
-      return (await house.balance(tenant)).inProgress < 2;
+      return (await harness.balance(tenant)).inProgress < 2;
     }, "the end of one");
     expect((await post({ key: tenant.key })).status).toBe(202);
   });
@@ -126,12 +126,12 @@ describe("how much (§8)", () => {
     const refused = await post({ key: tenant.key, headers });
     expectNo(refused, "insufficient_credits");
     expect(messageOf(refused)).toContain("0.16");
-    expect(await house.balance(tenant)).toEqual({ available: RESERVE - 1, held: 0, charged: 0, inProgress: 0 });
+    expect(await harness.balance(tenant)).toEqual({ available: RESERVE - 1, held: 0, charged: 0, inProgress: 0 });
     const { accountSeq } = tenant;
-    await rooms.post({ deed: "credit", accountSeq, kind: "topup", credits: 1, note: "", reference: null, atMs: 0 });
+    await rooms.post({ mutation: "credit", accountSeq, kind: "topup", credits: 1, note: "", reference: null, atMs: 0 });
     const accepted = await post({ key: tenant.key, headers });
     expect([accepted.status, accepted.body.reserved_usd]).toEqual([202, RESERVE / 100]);
-    expect(await house.balance(tenant)).toEqual({ available: 0, held: RESERVE, charged: 0, inProgress: 1 });
+    expect(await harness.balance(tenant)).toEqual({ available: 0, held: RESERVE, charged: 0, inProgress: 1 });
     expect((await store.unfinished(0, 10)).length).toBe(1);
   });
 });
@@ -158,7 +158,7 @@ describe("what was asked (§4)", () => {
     ])
       expectNo(await keyed("once", body), "idempotency_conflict");
     expect((await keyed("twice", { ...ORDER, max_wait_s: 86_400 })).status).toBe(202);
-    const other = await house.newTenant();
+    const other = await harness.newTenant();
     const theirs = await post({ key: other.key, headers: { "idempotency-key": "once" } });
     expect(theirs.status).toBe(202);
     expect(theirs.body.id).not.toBe(first.body.id ?? "");

@@ -1,21 +1,21 @@
 // A row for every line of §2.7, the input of every other model, of §2.8, and of §8 where it bounds them.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/domain/types.ts";
-import { openStillHouse, type Row, type StillHouse, WIDEST, wideCatalogue } from "./harness.ts";
+import { openStillHarness, type Row, type StillHarness, WIDEST, wideCatalogue } from "./harness.ts";
 import { NO_LINKS, NO_TEXT, type Samples, samplesOf, URL_AT_MOST } from "./samples.ts";
 
-let house: StillHouse;
+let harness: StillHarness;
 let media: Samples;
 beforeAll(async () => {
-  house = await openStillHouse({ catalogue: wideCatalogue() });
-  media = samplesOf(house);
+  harness = await openStillHarness({ catalogue: wideCatalogue() });
+  media = samplesOf(harness);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const no = (field: string, ...says: string[]) => [422, "invalid_input", `input.${field}`, ...says] as const;
 type InputRow = [name: string, input: JsonObject | ((of: Samples) => JsonObject), to: Row["to"]];
 const meets = (model: string, [name, input, to]: InputRow) =>
-  house.meets({ name, to, body: { model, input: typeof input === "function" ? input(media) : input } });
+  harness.meets({ name, to, body: { model, input: typeof input === "function" ? input(media) : input } });
 
 const said = { prompt: "x" };
 const FIELDS: [field: string, offered: Json[], not: Json[]][] = [
@@ -142,12 +142,12 @@ const PRICES: [model: string, resolution: string, usd: number][] = [
 test.each(PRICES)("§2.8 %s at %s costs %p USD a second, with sound or without", async (model, resolution, usd) => {
   for (const audio of [true, false]) {
     const body = { model, input: { ...said, resolution, audio, duration: 10 } };
-    const { body: shown } = await house.ask("POST", "/v1/generations", { body, key: house.rich.key });
+    const { body: shown } = await harness.ask("POST", "/v1/generations", { body, key: harness.rich.key });
     expect(shown.quoted_usd).toBe(Number((usd * 10).toFixed(2)));
   }
 });
 test("§2.8 a reference clip is billed with the output at the with-video-input rate", async () => {
   const body = { model: "vidmodel-2.0", input: { ...said, resolution: "720p", duration: 5, video_url: media.clip(7) } };
-  const { body: shown } = await house.ask("POST", "/v1/generations", { body, key: house.rich.key });
+  const { body: shown } = await harness.ask("POST", "/v1/generations", { body, key: harness.rich.key });
   expect(shown.quoted_usd).toBe(1.2);
 });

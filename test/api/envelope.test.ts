@@ -1,12 +1,12 @@
 // A row for every line of §2.5 and §4.1, and of §8 where it bounds the envelope: both sides of each boundary.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { DEAR, openStillHouse, type Row, type StillHouse, wideCatalogue } from "./harness.ts";
+import { DEAR, openStillHarness, type Row, type StillHarness, wideCatalogue } from "./harness.ts";
 
-let house: StillHouse;
+let harness: StillHarness;
 beforeAll(async () => {
-  house = await openStillHouse({ catalogue: wideCatalogue() });
+  harness = await openStillHarness({ catalogue: wideCatalogue() });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const MODEL = "vidmodel-2.0-mini";
 const input = { prompt: "a kite", resolution: "480p", duration: 4 };
@@ -105,13 +105,13 @@ const ROWS: Row[] = [
   ),
 ];
 
-test.each(ROWS)("§2.5 $name", (row) => house.meets(row));
+test.each(ROWS)("§2.5 $name", (row) => harness.meets(row));
 
 test.each([
   [1_048_576, 202],
   [1_048_577, 413],
 ])("§8 a body of %i bytes in chunks, its length not announced, answers %i", async (bytes, status) => {
-  const before = await house.standing();
+  const before = await harness.standing();
   const whole = new TextEncoder().encode(padded(bytes));
   let sent = 0;
   const body = new ReadableStream<Uint8Array>({
@@ -121,17 +121,17 @@ test.each([
       sent += 65_536;
     },
   });
-  const headers = { authorization: `Bearer ${house.rich.key}` };
-  const answered = await fetch(`${house.url}/v1/generations`, { method: "POST", headers, body });
+  const headers = { authorization: `Bearer ${harness.rich.key}` };
+  const answered = await fetch(`${harness.url}/v1/generations`, { method: "POST", headers, body });
   expect(answered.status).toBe(status);
   const { error } = (await answered.json()) as { error: { code: string } | null };
   expect(error?.code).toBe(status === 202 ? undefined : "body_too_large");
-  if (status !== 202) expect(await house.standing()).toEqual(before);
+  if (status !== 202) expect(await harness.standing()).toEqual(before);
 });
 
 describe("what is accepted", () => {
   test("is a generation that is queued, quoted at the cheapest and reserved at the dearest route", async () => {
-    const { body, headers, status } = await house.ask("POST", "/v1/generations", { body: dear(10), key: house.rich.key });
+    const { body, headers, status } = await harness.ask("POST", "/v1/generations", { body: dear(10), key: harness.rich.key });
     expect(status).toBe(202);
     expect(body).toMatchObject({ object: "generation", model: DEAR, status: "queued", quoted_usd: 10, reserved_usd: 15 });
     expect(body).toMatchObject({ output: null, cost_usd: null, attempts: 0, error: null, completed_at: null });
@@ -140,17 +140,17 @@ describe("what is accepted", () => {
   });
 
   test("moves the figures that refusals are held against", async () => {
-    const before = await house.standing();
-    await house.ask("POST", "/v1/generations", { body: order, key: house.rich.key });
-    const after = await house.standing();
+    const before = await harness.standing();
+    await harness.ask("POST", "/v1/generations", { body: order, key: harness.rich.key });
+    const after = await harness.standing();
     const moved = Object.keys(after).filter((name) => after[name] !== before[name]);
     expect(moved).toEqual(expect.arrayContaining(["available", "held", "inProgress", "generation"]));
   });
 
   test("holds its reserve and nothing else", async () => {
-    const tenant = await house.newTenant(1500);
-    await house.ask("POST", "/v1/generations", { body: dear(10), key: tenant.key });
-    expect(await house.balance(tenant)).toEqual({ available: 0, held: 1500, charged: 0, inProgress: 1 });
+    const tenant = await harness.newTenant(1500);
+    await harness.ask("POST", "/v1/generations", { body: dear(10), key: tenant.key });
+    expect(await harness.balance(tenant)).toEqual({ available: 0, held: 1500, charged: 0, inProgress: 1 });
   });
 
   test("skips routes above max_cost_usd, in the reserve too", async () => {
@@ -159,7 +159,7 @@ describe("what is accepted", () => {
       [14.99, 10],
       [10, 10],
     ]) {
-      const { body } = await house.ask("POST", "/v1/generations", { body: dear(10, { max_cost_usd }), key: house.rich.key });
+      const { body } = await harness.ask("POST", "/v1/generations", { body: dear(10, { max_cost_usd }), key: harness.rich.key });
       expect(body.reserved_usd).toBe(reserved ?? 0);
     }
   });

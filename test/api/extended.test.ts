@@ -1,16 +1,16 @@
 // A row for every line of §2.6, the input of `vidmodel-2.5`, and of §8 where it bounds it: both sides of each boundary.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/domain/types.ts";
-import { openStillHouse, type Row, type StillHouse } from "./harness.ts";
+import { openStillHarness, type Row, type StillHarness } from "./harness.ts";
 import { NO_LINKS, NO_TEXT, type Samples, samplesOf, URL_AT_MOST } from "./samples.ts";
 
-let house: StillHouse;
+let harness: StillHarness;
 let media: Samples;
 beforeAll(async () => {
-  house = await openStillHouse();
-  media = samplesOf(house);
+  harness = await openStillHarness();
+  media = samplesOf(harness);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const MODEL = "vidmodel-2.5";
 const no = (field: string, ...says: string[]) => [422, "invalid_input", `input.${field}`, ...says] as const;
@@ -20,7 +20,7 @@ const row = (name: string, input: JsonObject, to: Row["to"]): Row => ({
   body: { model: MODEL, input: { prompt: "a kite", ...input } },
   to,
 });
-const meets = ({ body, ...rest }: Row) => house.meets({ ...rest, body });
+const meets = ({ body, ...rest }: Row) => harness.meets({ ...rest, body });
 
 const times = (n: number, url: string): Json[] => Array.from({ length: n }, () => url);
 const CHOICES: [field: string, offered: Json[], not: Json[]][] = [
@@ -140,7 +140,7 @@ describe("what a request costs (§2.6, §2.8)", () => {
   ];
   test.each(PRICES)("%s", async (_what, input, quoted) => {
     const body = { model: MODEL, input: { prompt: "x", ...input(media) } };
-    const answered = await house.ask("POST", "/v1/generations", { body, key: house.rich.key });
+    const answered = await harness.ask("POST", "/v1/generations", { body, key: harness.rich.key });
     expect(answered.body).toMatchObject({ status: "queued", quoted_usd: quoted });
   });
 });

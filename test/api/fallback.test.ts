@@ -1,15 +1,15 @@
 // A generation whose first route fails, and one that outlives its waiting time: what is shown and what is paid at every poll.
 import { afterEach, describe, expect, test } from "bun:test";
 import { MOVING_MS } from "../eventually.ts";
-import type { House, Shown } from "../harness.ts";
-import { openApiHouse } from "./harness.ts";
+import type { Harness, Shown } from "../harness.ts";
+import { openApiHarness } from "./harness.ts";
 
-let house: House;
+let harness: Harness;
 const open = async () => {
-  house = await openApiHouse({ factor: 0 });
-  return house;
+  harness = await openApiHarness({ factor: 0 });
+  return harness;
 };
-afterEach(() => house.close());
+afterEach(() => harness.close());
 
 const MODEL = "vidmodel-2.0-fast";
 const INPUT = { prompt: "a kite", resolution: "480p", duration: 4 };
@@ -20,14 +20,14 @@ const RESERVE = 28;
 /** Polls through the whole life, a quarter of a second at a time at first, then in longer steps. @returns what was shown and the balances beside it. */
 const watch = async (id: string) => {
   const seen: { shown: Shown; available: number; held: number; charged: number }[] = [];
-  await house.eventually(
+  await harness.eventually(
     async () => {
-      house.clock.skip(seen.length < 60 ? 250 : 5000);
+      harness.clock.skip(seen.length < 60 ? 250 : 5000);
       // Read before the poll: a settlement between the two belongs to the next.
-      const before = await house.balance();
-      const shown = await house.show(id);
+      const before = await harness.balance();
+      const shown = await harness.show(id);
       const isOver = shown.completed_at !== null;
-      seen.push({ shown, ...(isOver ? await house.balance() : before) });
+      seen.push({ shown, ...(isOver ? await harness.balance() : before) });
       return isOver;
     },
     "the end",
@@ -130,9 +130,9 @@ describe("max_wait_s (§2.5, §8)", () => {
   const WAIT_S = 60;
   /** Moves time on in steps of a few seconds until the generation has ended. @returns it and the seconds it took. */
   const outlive = async (id: string) => {
-    const shown = await house.eventually(async () => {
-      house.clock.skip(10_000);
-      const now = await house.show(id);
+    const shown = await harness.eventually(async () => {
+      harness.clock.skip(10_000);
+      const now = await harness.show(id);
       return now.completed_at !== null && now;
     }, "the end");
     return { shown, tookS: (Date.parse(shown.completed_at ?? "") - Date.parse(shown.created_at)) / 1000 };
@@ -140,7 +140,7 @@ describe("max_wait_s (§2.5, §8)", () => {
 
   /** Time that is moved on before a route has it is time that it waits. */
   const taken = (id: string) =>
-    house.eventually(async () => (await house.show(id)).status === "running", "a provider that has it");
+    harness.eventually(async () => (await harness.show(id)).status === "running", "a provider that has it");
 
   test("once it has passed no new route is tried: the one that runs fails and nothing is charged", async () => {
     const { simulator, submit } = await open();
@@ -176,10 +176,10 @@ describe("max_wait_s (§2.5, §8)", () => {
   });
 
   test("a generation that is still queued when it has passed fails, and was never tried", async () => {
-    house = await openApiHouse({ factor: 0, env: { GENROUTER_LIMITS__SEATS: "1" } });
-    house.simulator.script({ fault: "stuck" });
-    for (let seat = 0; seat < house.nodes; seat += 1) await house.submit(MODEL, INPUT);
-    const { id } = await house.submit(MODEL, INPUT, { max_wait_s: WAIT_S });
+    harness = await openApiHarness({ factor: 0, env: { GENROUTER_LIMITS__SEATS: "1" } });
+    harness.simulator.script({ fault: "stuck" });
+    for (let seat = 0; seat < harness.nodes; seat += 1) await harness.submit(MODEL, INPUT);
+    const { id } = await harness.submit(MODEL, INPUT, { max_wait_s: WAIT_S });
     const { shown, tookS } = await outlive(id);
     expect(shown).toMatchObject({ status: "failed", attempts: 0, cost_usd: 0, error: { code: "timed_out" } });
     expect(tookS).toBeGreaterThanOrEqual(WAIT_S);

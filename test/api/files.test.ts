@@ -1,16 +1,16 @@
 // Rows for §4.2 to §4.5: polling, downloading by position, and the model list, with the states a generation passes through.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
-import type { House, Shown } from "../harness.ts";
-import { codeOf, KEYLESS, openApiHouse, wideCatalogue } from "./harness.ts";
+import type { Harness, Shown } from "../harness.ts";
+import { codeOf, KEYLESS, openApiHarness, wideCatalogue } from "./harness.ts";
 
-let house: House;
+let harness: Harness;
 /** One generation in each state. */
 let of: Record<"queued" | "running" | "succeeded" | "failed" | "video" | "speech", Shown>;
 
 beforeAll(async () => {
-  house = await openApiHouse({ factor: 0, catalogue: wideCatalogue(), env: { GENROUTER_LIMITS__SEATS: "1" } });
-  const { submit, simulator, show, clock, eventually } = house;
+  harness = await openApiHarness({ factor: 0, catalogue: wideCatalogue(), env: { GENROUTER_LIMITS__SEATS: "1" } });
+  const { submit, simulator, show, clock, eventually } = harness;
   const ended = async ({ id }: Shown) =>
     eventually(async () => {
       clock.skip(1000);
@@ -24,17 +24,17 @@ beforeAll(async () => {
   const video = await ended(await submit("vidmodel-2.0-mini", { prompt: "x", duration: 4, resolution: "480p", audio: true }));
   const speech = await ended(await submit("sim-speech-1", { prompt: "one two three" }));
   const takers: Shown[] = [];
-  for (let seat = 0; seat < house.nodes; seat += 1) takers.push(await submit("vidmodel-2.0-mini", { prompt: "never ends" }));
-  for (const { id } of takers) await house.until(id, (shown) => shown.status === "running");
+  for (let seat = 0; seat < harness.nodes; seat += 1) takers.push(await submit("vidmodel-2.0-mini", { prompt: "never ends" }));
+  for (const { id } of takers) await harness.until(id, (shown) => shown.status === "running");
   const running = await show(takers[0]?.id ?? "");
   const queued = await submit("sim-image-1", { prompt: "waits" });
   of = { queued, running, succeeded, failed, video, speech };
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 type State = keyof typeof of;
 const outcome = async (state: State, path: string, method = "GET") => {
-  const answered = await house.ask(method, `/v1/generations/${of[state].id}${path}`);
+  const answered = await harness.ask(method, `/v1/generations/${of[state].id}${path}`);
   return `${answered.status} ${codeOf(answered)}`.trim();
 };
 
@@ -49,12 +49,12 @@ describe("polling (§2.1, §3, §4.2)", () => {
     ["failed", { status: "failed", output: null, cost_usd: 0, reserved_usd: null, attempts: 2 }],
   ];
   test.each(SHOWN)("%s", async (state, shown) => {
-    const answered = await house.ask("GET", `/v1/generations/${of[state].id}`);
+    const answered = await harness.ask("GET", `/v1/generations/${of[state].id}`);
     expect(answered.status).toBe(200);
     expect(answered.body).toMatchObject({ ...shown, object: "generation", id: of[state].id });
     expect(answered.body).not.toHaveProperty("message");
     expect(answered.headers.get("cache-control")).toBe("no-store");
-    expect((await house.ask("HEAD", `/v1/generations/${of[state].id}`)).status).toBe(200);
+    expect((await harness.ask("HEAD", `/v1/generations/${of[state].id}`)).status).toBe(200);
   });
   test("a failed one says why and names no provider", () => {
     expect(of.failed.error?.code).toBe("provider_failed");
@@ -77,7 +77,7 @@ describe("polling (§2.1, §3, §4.2)", () => {
   ];
   test.each(IDS)("id %s: %p is nobody's generation", async (id) => {
     for (const path of ["", "/content", "/content/2"]) {
-      const answered = await house.ask("GET", `/v1/generations/${id}${path}`);
+      const answered = await harness.ask("GET", `/v1/generations/${id}${path}`);
       expect([answered.status, codeOf(answered)]).toEqual([404, "not_found"]);
     }
   });
@@ -126,17 +126,17 @@ describe("downloading (§4.3, §4.4)", () => {
       ["speech", /^audio\/(mpeg|wav)$/],
     ];
     for (const [state, type] of TYPES) {
-      const byKey = await house.ask("GET", `/v1/generations/${of[state].id}/content`);
+      const byKey = await harness.ask("GET", `/v1/generations/${of[state].id}/content`);
       expect(byKey.headers.get("content-type")).toMatch(type);
       const url = new URL(of[state].output?.urls[0] ?? "");
-      const byLink = await house.ask("GET", `${url.pathname}${url.search}`, { key: null });
+      const byLink = await harness.ask("GET", `${url.pathname}${url.search}`, { key: null });
       expect([byLink.status, byLink.text === byKey.text]).toEqual([200, true]);
     }
   });
 
   test("parts, conditions and spoiled links are answered as described", async () => {
     const path = `/v1/generations/${of.video.id}/content`;
-    const whole = await house.ask("GET", path);
+    const whole = await harness.ask("GET", path);
     const etag = whole.headers.get("etag") ?? "";
     const url = new URL(of.video.output?.urls[0] ?? "");
     const spoiled = `${url.pathname}${url.search.replace("sig=", "sig=x")}`;
@@ -148,19 +148,19 @@ describe("downloading (§4.3, §4.4)", () => {
       [spoiled, {}, 403],
       ["/v1/models", { "if-none-match": "*" }, 304],
     ];
-    for (const [at, headers, status] of ROWS) expect((await house.ask("GET", at, { headers })).status).toBe(status);
+    for (const [at, headers, status] of ROWS) expect((await harness.ask("GET", at, { headers })).status).toBe(status);
   });
 });
 
 describe("the model list (§4.5)", () => {
   test("needs no key, and lists exactly what a submission accepts", async () => {
-    const { body } = await house.ask("GET", "/v1/models", { key: null });
+    const { body } = await harness.ask("GET", "/v1/models", { key: null });
     expect(body.object).toBe("list");
     const ids = (body.data as JsonObject[]).map((entry) => String(entry.id));
     expect(ids).toContain("vidmodel-2.5");
     expect(ids).not.toContain(KEYLESS);
     for (const model of [...ids, KEYLESS, "vidmodel-3", "vidmodel"]) {
-      const answered = await house.ask("POST", "/v1/generations", { body: { model, input: { nonsense: 1 } } });
+      const answered = await harness.ask("POST", "/v1/generations", { body: { model, input: { nonsense: 1 } } });
       expect([model, codeOf(answered)]).toEqual([model, ids.includes(model) ? "invalid_input" : "model_not_available"]);
     }
   });

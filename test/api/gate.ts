@@ -2,7 +2,7 @@
 import type { Store } from "../../src/store/store.ts";
 
 export type Gate = {
-  /** For `HouseOptions.around`. */
+  /** For `HarnessOptions.around`. */
   around: (store: Store) => Store;
   shut(): void;
   open(): void;
@@ -16,11 +16,11 @@ export const openGate = (): Gate => {
   return {
     around: (store) => ({
       ...store,
-      commit: async (deeds) => {
+      commit: async (mutations) => {
         waiting += 1;
         await opening?.promise;
         waiting -= 1;
-        return store.commit(deeds);
+        return store.commit(mutations);
       },
     }),
     shut: () => {

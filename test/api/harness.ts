@@ -1,4 +1,4 @@
-// The house for the promises of the API: every answer is held against the interface description, every refusal against the rows.
+// The harness for the promises of the API: every answer is held against the interface description, every refusal against the rows.
 
 import { expect } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -8,12 +8,12 @@ import { type Catalogue, catalogueOver, loadCatalogue } from "../../catalogue/lo
 import type { JsonObject } from "../../src/domain/types.ts";
 import { builtInProviders } from "../../src/providers/providers.ts";
 import { nodesAsked, openAsked } from "../api-multi-node/request.ts";
-import type { Answered, House, HouseOptions, Tenant } from "../harness.ts";
+import type { Answered, Harness, HarnessOptions, Tenant } from "../harness.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 import { undescribed } from "./described.ts";
 
-/** Opens a house that fails the request whose answer the description does not cover. */
-export const openApiHouse = (options: HouseOptions = {}): Promise<House> =>
+/** Opens a harness that fails the request whose answer the description does not cover. */
+export const openApiHarness = (options: HarnessOptions = {}): Promise<Harness> =>
   openAsked({
     ...options,
     heard: (answer) => {
@@ -35,8 +35,8 @@ export type Row = {
   to: 202 | readonly [status: number, code: string, ...named: string[]];
 };
 
-/** A house whose time stands still and whose one seat is taken: what is accepted stays queued, so nothing moves by itself. */
-export type StillHouse = House & {
+/** A harness whose time stands still and whose one seat is taken: what is accepted stays queued, so nothing moves by itself. */
+export type StillHarness = Harness & {
   /** An account with more credits than all rows cost. */
   rich: Tenant;
   /** Balance of the account and the number of rows of every table. */
@@ -48,23 +48,26 @@ export type StillHouse = House & {
 const BUSY_MODEL = "vidmodel-2.0-mini";
 
 /** Takes the one seat with a generation whose provider never finishes. */
-export const occupy = async (house: House, tenant: Tenant): Promise<string> => {
-  house.simulator.script({ fault: "stuck", prompt: "takes the seat" });
-  const answered = await house.ask("POST", "/v1/generations", {
+export const occupy = async (harness: Harness, tenant: Tenant): Promise<string> => {
+  harness.simulator.script({ fault: "stuck", prompt: "takes the seat" });
+  const answered = await harness.ask("POST", "/v1/generations", {
     key: tenant.key,
     body: { model: BUSY_MODEL, input: { prompt: "takes the seat" } },
   });
   expect(answered.status).toBe(202);
   const id = String(answered.body.id);
-  const seq = (await house.store.findGeneration(id))?.seq ?? 0;
-  await house.eventually(async () => (await house.store.attempt(seq, 1))?.state === "accepted", "the job that takes the seat");
+  const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
+  await harness.eventually(
+    async () => (await harness.store.attempt(seq, 1))?.state === "accepted",
+    "the job that takes the seat",
+  );
   return id;
 };
 
-export const openStillHouse = async (options: HouseOptions = {}): Promise<StillHouse> => {
+export const openStillHarness = async (options: HarnessOptions = {}): Promise<StillHarness> => {
   const dir = mkdtempSync(join(tmpdir(), "api-"));
   const accepted = new Set<string>();
-  const house = await openApiHouse({
+  const harness = await openApiHarness({
     ...{ factor: 0, ...(nodesAsked() > 1 ? {} : { dir }), ...options },
     heard: (answer) => {
       if (answer.status === 202) accepted.add((JSON.parse(answer.text) as { id: string }).id);
@@ -72,27 +75,27 @@ export const openStillHouse = async (options: HouseOptions = {}): Promise<StillH
     },
     env: { GENROUTER_LIMITS__SEATS: "1", ...options.env },
   });
-  const rich = await house.newTenant(10_000_000);
-  for (let node = 0; node < house.nodes; node += 1) await occupy(house, await house.newTenant());
+  const rich = await harness.newTenant(10_000_000);
+  for (let node = 0; node < harness.nodes; node += 1) await occupy(harness, await harness.newTenant());
   const isSettled = async (id: string): Promise<boolean> => {
-    const { seq = 0, status } = (await house.store.findGeneration(id)) ?? {};
-    return status === "failed" || (await house.store.pinsOf(seq)).every(({ copy }) => copy !== null);
+    const { seq = 0, status } = (await harness.store.findGeneration(id)) ?? {};
+    return status === "failed" || (await harness.store.pinsOf(seq)).every(({ copy }) => copy !== null);
   };
   /** Clips are fetched although nothing else moves, whoever sent them: nothing is counted before each of them was. */
   const standing = async (tenant = rich) => {
     for (const id of accepted) {
-      await house.eventually(() => isSettled(id), `the clips of ${id} are pinned`);
+      await harness.eventually(() => isSettled(id), `the clips of ${id} are pinned`);
       accepted.delete(id);
     }
-    return { ...(await house.balance(tenant)), ...(await house.countRows()) };
+    return { ...(await harness.balance(tenant)), ...(await harness.countRows()) };
   };
   return {
-    ...house,
+    ...harness,
     rich,
     standing,
     meets: async ({ body, headers = {}, to }) => {
       const before = await standing();
-      const answered = await house.ask("POST", "/v1/generations", { body, headers, key: rich.key });
+      const answered = await harness.ask("POST", "/v1/generations", { body, headers, key: rich.key });
       const [status, code, ...named] = to === 202 ? [202, ""] : to;
       expect(answered).toMatchObject({ status });
       expect(codeOf(answered)).toBe(code);
@@ -102,7 +105,7 @@ export const openStillHouse = async (options: HouseOptions = {}): Promise<StillH
       } else expect(await standing()).toEqual(before);
     },
     close: async () => {
-      await house.close();
+      await harness.close();
       rmSync(dir, { recursive: true, force: true });
     },
   };

@@ -2,19 +2,19 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { nodesAsked } from "../api-multi-node/request.ts";
-import type { Answered, House, HouseOptions } from "../harness.ts";
+import type { Answered, Harness, HarnessOptions } from "../harness.ts";
 import { openGate } from "./gate.ts";
-import { codeOf, openApiHouse } from "./harness.ts";
+import { codeOf, openApiHarness } from "./harness.ts";
 
-let house: House;
-const open = async (options: HouseOptions = {}) => {
-  house = await openApiHouse({ factor: 0, ...options });
-  return house;
+let harness: Harness;
+const open = async (options: HarnessOptions = {}) => {
+  harness = await openApiHarness({ factor: 0, ...options });
+  return harness;
 };
-afterEach(() => house.close());
+afterEach(() => harness.close());
 
 const ORDER = { model: "vidmodel-2.0-mini", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
-const post = (more: Parameters<House["ask"]>[2] = {}) => house.ask("POST", "/v1/generations", { body: ORDER, ...more });
+const post = (more: Parameters<Harness["ask"]>[2] = {}) => harness.ask("POST", "/v1/generations", { body: ORDER, ...more });
 const keyed = (key: string) => post({ headers: { "idempotency-key": key } });
 const outcome = (answered: Answered) => `${answered.status} ${codeOf(answered)}`.trim();
 const expectLater = (answered: Answered, code: string) => {
@@ -23,8 +23,8 @@ const expectLater = (answered: Answered, code: string) => {
 };
 /** Lets time pass, a second at a time, until something has come about. */
 const passing = <T>(look: () => Promise<T | undefined | false>, what: string) =>
-  house.eventually(() => {
-    house.clock.skip(1000);
+  harness.eventually(() => {
+    harness.clock.skip(1000);
     return look();
   }, what);
 
@@ -43,20 +43,20 @@ describe("restarting", () => {
   test("while a drain waits for a provider that does not answer: polls, files and replays go on", async () => {
     const { ask, rooms, simulator, store, submit, balance } = await open();
     const done = await submit("sim-image-1", { prompt: "two pictures", quality: "low" });
-    await passing(async () => (await house.show(done.id)).status === "succeeded", "the first generation");
+    await passing(async () => (await harness.show(done.id)).status === "succeeded", "the first generation");
     simulator.script({ fault: "hang" });
     const first = await keyed("once");
     expect(first.status).toBe(202);
     const seq = (await store.findGeneration(String(first.body.id)))?.seq ?? 0;
-    await house.eventually(async () => (await store.attempt(seq, 1))?.state === "sending", "the attempt under way");
-    await house.eventually(() => simulator.submissions().length === 2, "the submission at the provider");
+    await harness.eventually(async () => (await store.attempt(seq, 1))?.state === "sending", "the attempt under way");
+    await harness.eventually(() => simulator.submissions().length === 2, "the submission at the provider");
 
     const before = await balance();
     let isOver = false;
     const drained = rooms.drain(25_000).then(() => {
       isOver = true;
     });
-    await house.told();
+    await harness.told();
     expectLater(await keyed("twice"), "restarting");
     expectLater(await post(), "restarting");
     const replay = await keyed("once");
@@ -67,7 +67,7 @@ describe("restarting", () => {
     expect((await ask("GET", "/readyz")).status).toBe(503);
     expect(await balance()).toEqual(before);
     expect(isOver).toBe(false);
-    house.clock.skip(25_000);
+    harness.clock.skip(25_000);
     await drained;
     expect(simulator.submissions()).toHaveLength(2);
   });
@@ -77,20 +77,20 @@ describe("busy", () => {
   test("more submissions wait for the ledger than the setting allows; those that wait are accepted all the same", async () => {
     const gate = openGate();
     const { balance } = await open({ around: gate.around, env: { GENROUTER_LIMITS__WAITING_SUBMISSIONS: "3" } });
-    const load = () => house.rooms.ledger.load().waiting;
+    const load = () => harness.rooms.ledger.load().waiting;
     gate.shut();
-    const { nodes } = house;
+    const { nodes } = harness;
     const each = (n: number) => Array.from({ length: nodes }, (_, node) => keyed(`key-${n}-${node}`));
     const waiting = each(0);
-    await house.eventually(() => gate.waiting() === nodes, "a commit before the gate");
+    await harness.eventually(() => gate.waiting() === nodes, "a commit before the gate");
     for (let n = 1; n <= 4; n += 1) {
       waiting.push(...each(n));
-      await house.eventually(() => load() === n * nodes, `${n} waiting`);
+      await harness.eventually(() => load() === n * nodes, `${n} waiting`);
     }
     expectLater(await keyed("key-5"), "busy");
     expectLater(await post(), "busy");
     expect(load()).toBe(4 * nodes);
-    expect((await house.ask("GET", "/v1/generations/gen_x")).status).toBe(404);
+    expect((await harness.ask("GET", "/v1/generations/gen_x")).status).toBe(404);
     gate.open();
     expect((await Promise.all(waiting)).map(outcome)).toEqual(Array.from({ length: 5 * nodes }, () => "202"));
     expect((await balance()).inProgress).toBe(5 * nodes);
@@ -101,13 +101,13 @@ describe("busy", () => {
     const gate = openGate();
     const { clock } = await open({ around: gate.around });
     gate.shut();
-    const { nodes } = house;
+    const { nodes } = harness;
     const each = (key: string) => Array.from({ length: nodes }, (_, node) => keyed(`${key}-${node}`));
     const slow = each("slow");
-    await house.eventually(() => gate.waiting() === nodes, "a commit before the gate");
+    await harness.eventually(() => gate.waiting() === nodes, "a commit before the gate");
     clock.skip(2000);
     const beside = each("beside");
-    await house.eventually(() => house.rooms.ledger.load().waiting === nodes, "another that waits");
+    await harness.eventually(() => harness.rooms.ledger.load().waiting === nodes, "another that waits");
     clock.skip(1);
     expectLater(await keyed("late"), "busy");
     gate.open();
@@ -137,7 +137,7 @@ describe("busy", () => {
       const long = "x".repeat(30_000);
       expectLater(await fill(long), "busy");
       clock.skip(500);
-      await house.eventually(() => !rooms.ledger.load().isFull, "another try");
+      await harness.eventually(() => !rooms.ledger.load().isFull, "another try");
       expectLater(await fill("x"), "busy");
 
       const before = await balance();
@@ -152,7 +152,7 @@ describe("busy", () => {
       // Deliveries cannot be written: nothing is charged, and the ledger is full again after each try.
       for (let n = 0; n < 3; n += 1) {
         clock.skip(30_000);
-        await house.eventually(() => rooms.ledger.load().isFull, "a try that fails");
+        await harness.eventually(() => rooms.ledger.load().isFull, "a try that fails");
       }
       expect(await balance()).toEqual(before);
       await rooms.drain(0);
@@ -162,18 +162,18 @@ describe("busy", () => {
 
 describe("model_unavailable", () => {
   const listed = async () => {
-    const { body } = await house.ask("GET", "/v1/models", { key: null });
+    const { body } = await harness.ask("GET", "/v1/models", { key: null });
     return (body.data as JsonObject[]).map((entry) => entry.id);
   };
-  const ended = (id: unknown) => passing(async () => (await house.show(String(id))).status === "failed", "the end");
+  const ended = (id: unknown) => passing(async () => (await harness.show(String(id))).status === "failed", "the end");
 
   test("every provider says that the balance is used up: all routes of each account close at once, and open again after their pause", async () => {
     const { simulator, balance, clock } = await open();
     simulator.script({ fault: "402" });
     const first = await post();
     await ended(first.body.id);
-    await house.told();
-    expect(await house.show(String(first.body.id))).toMatchObject({
+    await harness.told();
+    expect(await harness.show(String(first.body.id))).toMatchObject({
       error: { code: "provider_failed" },
       cost_usd: 0,
       // One at each account.
@@ -187,7 +187,7 @@ describe("model_unavailable", () => {
     expect(outcome(await keyed("once"))).toBe("503 model_unavailable");
     simulator.clearScript();
     clock.skip(600_000);
-    await house.told();
+    await harness.told();
     expect(await listed()).toContain(ORDER.model);
     expect(outcome(await keyed("once"))).toBe("202");
   });
@@ -203,11 +203,11 @@ describe("model_unavailable", () => {
       expect(outcome(answered)).toBe("202");
       expect(await listed()).toContain(model);
       await ended(answered.body.id);
-      await house.told();
+      await harness.told();
       failures += 1;
     }
     expect(failures).toBeGreaterThanOrEqual(5);
-    expect(failures).toBeLessThanOrEqual(5 * house.nodes);
+    expect(failures).toBeLessThanOrEqual(5 * harness.nodes);
     expectLater(await post({ body }), "model_unavailable");
     expect(await listed()).not.toContain(model);
   });

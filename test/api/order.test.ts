@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { RefusalCode } from "../../src/domain/api-errors.ts";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
-import type { House, Shown, Tenant } from "../harness.ts";
+import type { Harness, Shown, Tenant } from "../harness.ts";
 import { openGate } from "./gate.ts";
-import { codeOf, openApiHouse } from "./harness.ts";
+import { codeOf, openApiHarness } from "./harness.ts";
 
 const MODEL = "vidmodel-2.0-mini";
 /** Its breakers are open from the beginning. */
@@ -20,19 +20,19 @@ type Scene = { tenant: Tenant; asked: Asked };
 /** A cause changes the account first, then the request. */
 type Cause = { account?: (scene: Scene) => Promise<unknown>; request?: (asked: Asked) => void };
 
-let house: House;
+let harness: Harness;
 const set = ({ tenant }: Scene, change: { paused?: boolean; burstPerS?: number; inProgressLimit?: number }) =>
-  house.rooms.post({ deed: "set-account", accountSeq: tenant.accountSeq, ...change });
+  harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, ...change });
 const spend = async (scene: Scene) => {
   await set(scene, { burstPerS: 1 });
-  const read = await house.ask("GET", "/v1/generations/gen_x", { key: scene.tenant.key });
+  const read = await harness.ask("GET", "/v1/generations/gen_x", { key: scene.tenant.key });
   expect([404, 429]).toContain(read.status);
 };
 const emptyAccount = async ({ tenant }: Scene) => {
-  const { available } = await house.balance(tenant);
+  const { available } = await harness.balance(tenant);
   const credits = -available;
-  await house.rooms.post({
-    deed: "credit",
+  await harness.rooms.post({
+    mutation: "credit",
     accountSeq: tenant.accountSeq,
     kind: "adjust",
     credits,
@@ -44,8 +44,8 @@ const emptyAccount = async ({ tenant }: Scene) => {
 /** A second key of the account, which may only read. */
 const readKey = async ({ tenant, asked }: Scene) => {
   asked.key = newApiKey("test");
-  await house.rooms.post({
-    deed: "create-key",
+  await harness.rooms.post({
+    mutation: "create-key",
     id: newId("key"),
     accountSeq: tenant.accountSeq,
     scope: "read",
@@ -138,9 +138,9 @@ const PAIRS = CAUSES.flatMap(([first, one], at) =>
 
 /** An account with one generation in progress, under `KEY`, and an order that would be accepted. */
 const openScene = async (): Promise<Scene> => {
-  const tenant = await house.newTenant(FIRST_RESERVE + 10_000);
+  const tenant = await harness.newTenant(FIRST_RESERVE + 10_000);
   const headers = { "idempotency-key": KEY };
-  expect((await house.ask("POST", "/v1/generations", { key: tenant.key, headers, body: FIRST })).status).toBe(202);
+  expect((await harness.ask("POST", "/v1/generations", { key: tenant.key, headers, body: FIRST })).status).toBe(202);
   const body = { ...FIRST, input: { ...FIRST.input, prompt: "second" } };
   return { tenant, asked: { key: tenant.key, body, padding: 0, headers: {} } };
 };
@@ -150,7 +150,7 @@ const apply = async (scene: Scene, causes: readonly Cause[]) => {
   for (const { request } of causes) request?.(scene.asked);
 };
 const send = ({ asked }: Scene) =>
-  house.ask("POST", "/v1/generations", {
+  harness.ask("POST", "/v1/generations", {
     key: asked.key,
     headers: asked.headers,
     body: JSON.stringify(asked.body).padEnd(asked.padding, " "),
@@ -158,30 +158,30 @@ const send = ({ asked }: Scene) =>
 
 beforeAll(async () => {
   // One seat that is never free again: accepted generations stay where they are.
-  house = await openApiHouse({ factor: 0, env: { GENROUTER_LIMITS__SEATS: "1" } });
+  harness = await openApiHarness({ factor: 0, env: { GENROUTER_LIMITS__SEATS: "1" } });
   // Of each route by itself: what holds of the account would close the other model's routes too.
-  house.simulator.script({ fault: "403" });
-  const failing = await house.submit(DOWN, { prompt: "opens the breakers" });
-  await house.eventually(async () => {
-    house.clock.skip(1000);
-    return (await house.show(failing.id)).status === "failed";
+  harness.simulator.script({ fault: "403" });
+  const failing = await harness.submit(DOWN, { prompt: "opens the breakers" });
+  await harness.eventually(async () => {
+    harness.clock.skip(1000);
+    return (await harness.show(failing.id)).status === "failed";
   }, "the breakers");
-  house.simulator.clearScript();
-  await house.told();
-  house.simulator.script({ fault: "stuck" });
+  harness.simulator.clearScript();
+  await harness.told();
+  harness.simulator.script({ fault: "stuck" });
   const takers: Shown[] = [];
-  for (let seat = 0; seat < house.nodes; seat += 1) takers.push(await house.submit(MODEL, { prompt: "takes the seat" }));
-  for (const { id } of takers) await house.until(id, (shown) => shown.status === "running");
+  for (let seat = 0; seat < harness.nodes; seat += 1) takers.push(await harness.submit(MODEL, { prompt: "takes the seat" }));
+  for (const { id } of takers) await harness.until(id, (shown) => shown.status === "running");
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 test.each(PAIRS)("%s before %s", async (first, _second, causes) => {
   const scene = await openScene();
   await apply(scene, causes);
-  const before = await house.balance(scene.tenant);
+  const before = await harness.balance(scene.tenant);
   const answered = await send(scene);
   expect(codeOf(answered)).toBe(first);
-  expect(await house.balance(scene.tenant)).toEqual(before);
+  expect(await harness.balance(scene.tenant)).toEqual(before);
 });
 
 test("the order that the causes start from is accepted", async () => {
@@ -210,11 +210,11 @@ test("a replay is answered before balance, limit, catalogue, breakers and drain"
   const scene = await openScene();
   await apply(scene, [{ account: emptyAccount }, { account: (each) => set(each, { inProgressLimit: 1 }) }]);
   const headers = { "idempotency-key": KEY };
-  const replay = () => house.ask("POST", "/v1/generations", { key: scene.tenant.key, headers, body: FIRST });
+  const replay = () => harness.ask("POST", "/v1/generations", { key: scene.tenant.key, headers, body: FIRST });
   const first = await replay();
   expect(first.status).toBe(200);
 
-  const other = await openApiHouse({ factor: 0 });
+  const other = await openApiHarness({ factor: 0 });
   try {
     const key = other.tenant.key;
     const ask = (more: object = {}) => other.ask("POST", "/v1/generations", { key, body: FIRST, ...more });
@@ -235,24 +235,24 @@ test("a replay is answered before balance, limit, catalogue, breakers and drain"
 
 /** What closes the door to new submissions; a commit that hangs takes longer than a burst lasts. */
 const CLOSED: [code: RefusalCode, lost: RefusalCode[], close: (gate: ReturnType<typeof openGate>) => Promise<unknown>][] = [
-  ["restarting", [], () => house.rooms.drain(0).then(() => house.told())],
+  ["restarting", [], () => harness.rooms.drain(0).then(() => harness.told())],
   [
     "busy",
     ["rate_limited"],
     async (gate) => {
       gate.shut();
-      void house.rooms.post({ deed: "beat", atMs: 0 });
-      await house.eventually(() => gate.waiting() === house.nodes, "a commit that hangs");
-      house.clock.skip(2001);
+      void harness.rooms.post({ mutation: "beat", atMs: 0 });
+      await harness.eventually(() => gate.waiting() === harness.nodes, "a commit that hangs");
+      harness.clock.skip(2001);
     },
   ],
 ];
 test.each(CLOSED)(
   "%s comes behind the envelope and the key, and before model, input and account",
   async (closed, lost, close) => {
-    const other = house;
+    const other = harness;
     const gate = openGate();
-    house = await openApiHouse({ factor: 0, around: gate.around });
+    harness = await openApiHarness({ factor: 0, around: gate.around });
     try {
       const scenes: [RefusalCode, Scene][] = [];
       for (const [code, cause] of CAUSES) {
@@ -269,8 +269,8 @@ test.each(CLOSED)(
       }
       gate.open();
     } finally {
-      await house.close();
-      house = other;
+      await harness.close();
+      harness = other;
     }
   },
 );

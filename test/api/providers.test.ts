@@ -4,9 +4,9 @@ import { builtInCatalogue } from "../../catalogue/load.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import { builtInProviders, knownProviders } from "../../src/providers/providers.ts";
 import { DIALECT_IDS } from "../../src/simulator/dialect-ids.ts";
-import type { House } from "../harness.ts";
+import type { Harness } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
-import { openApiHouse } from "./harness.ts";
+import { openApiHarness } from "./harness.ts";
 
 const CATALOGUE = builtInCatalogue();
 const modelsAt = (provider: string) =>
@@ -26,14 +26,14 @@ test("the simulator speaks every dialect that the service does", () => {
 
 for (const provider of DIALECT_IDS)
   describe(`with a key of ${provider} alone`, () => {
-    let house: House;
+    let harness: Harness;
     beforeAll(async () => {
-      house = await openApiHouse({ providers: [provider], factor: 1000, catalogue: CATALOGUE });
+      harness = await openApiHarness({ providers: [provider], factor: 1000, catalogue: CATALOGUE });
     });
-    afterAll(() => house.close());
+    afterAll(() => harness.close());
 
     test("the model list has what runs there and nothing else", async () => {
-      const { body } = await house.ask("GET", "/v1/models", { key: null });
+      const { body } = await harness.ask("GET", "/v1/models", { key: null });
       const ids = (body.data as { id: string }[]).map(({ id }) => id);
       expect(ids.sort()).toEqual(
         modelsOf(provider)
@@ -43,12 +43,12 @@ for (const provider of DIALECT_IDS)
     });
     for (const model of modelsAt(provider))
       test(`${model.id} delivers, and is paid for once`, async () => {
-        const before = await house.balance();
-        const made = await house.submit(model.id, leastInput(model, `${house.simulator.url}/samples`));
-        const ended = await house.until(made.id);
+        const before = await harness.balance();
+        const made = await harness.submit(model.id, leastInput(model, `${harness.simulator.url}/samples`));
+        const ended = await harness.until(made.id);
         expect(ended).toMatchObject({ status: "succeeded", attempts: 1, error: null });
         expect(ended.output?.urls.length).toBeGreaterThan(0);
-        const after = await house.balance();
+        const after = await harness.balance();
         expect(after.charged - before.charged).toBe(Math.round((ended.cost_usd ?? 0) * 100));
         expect(after.held).toBe(before.held);
       });
@@ -56,12 +56,12 @@ for (const provider of DIALECT_IDS)
       const model = modelsAt(provider).find(({ fields }) => fields.prompt);
       const known = readDialects(null).get(provider);
       if (!model || INLINE.has(provider) || (known && known.dialect.poll === undefined)) return;
-      const before = await house.balance();
-      house.simulator.script({ fault: "expired" });
-      const made = await house.submit(model.id, leastInput(model, `${house.simulator.url}/samples`));
-      const ended = await house.until(made.id);
-      house.simulator.clearScript();
+      const before = await harness.balance();
+      harness.simulator.script({ fault: "expired" });
+      const made = await harness.submit(model.id, leastInput(model, `${harness.simulator.url}/samples`));
+      const ended = await harness.until(made.id);
+      harness.simulator.clearScript();
       expect(ended).toMatchObject({ status: "failed", cost_usd: 0, error: { code: "provider_failed" } });
-      expect(await house.balance()).toEqual(before);
+      expect(await harness.balance()).toEqual(before);
     });
   });

@@ -1,26 +1,26 @@
 // Many at once: one key makes one generation, a balance for ten accepts ten, and the limit in progress is exact.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Answered, House, Tenant } from "../harness.ts";
-import { codeOf, openApiHouse } from "./harness.ts";
+import type { Answered, Harness, Tenant } from "../harness.ts";
+import { codeOf, openApiHarness } from "./harness.ts";
 
 const AT_ONCE = 50;
 const ORDER = { model: "vidmodel-2.0-mini", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
 /** What the order reserves: the dearest of its routes. */
 const RESERVE = 16;
 
-/** A house per way of writing, for all tests: each has accounts of its own. */
-const houses = new Map<string, House>();
-let house: House;
+/** A harness per way of writing, for all tests: each has accounts of its own. */
+const harnesses = new Map<string, Harness>();
+let harness: Harness;
 beforeAll(async () => {
-  houses.set("a store in this thread", await openApiHouse({ factor: 0 }));
-  houses.set("the store of the service", await openApiHouse({ factor: 0, writer: "thread" }));
+  harnesses.set("a store in this thread", await openApiHarness({ factor: 0 }));
+  harnesses.set("the store of the service", await openApiHarness({ factor: 0, writer: "thread" }));
 });
 afterAll(async () => {
-  for (const each of houses.values()) await each.close();
+  for (const each of harnesses.values()) await each.close();
 });
 
 const post = (tenant: Tenant, n: number, more: { key?: string; body?: unknown } = {}) =>
-  house.ask("POST", "/v1/generations", {
+  harness.ask("POST", "/v1/generations", {
     key: tenant.key,
     body: more.body ?? ORDER,
     headers: { "x-request-id": `n-${n}`, ...(more.key ? { "idempotency-key": more.key } : {}) },
@@ -37,28 +37,28 @@ const tally = (answers: readonly Answered[]) => {
 };
 const idsOf = (answers: readonly Answered[]) => new Set(answers.flatMap(({ body }) => (body.id === undefined ? [] : [body.id])));
 const generationsOf = async (tenant: Tenant) =>
-  (await house.store.unfinished(0, 1000)).filter(({ accountSeq }) => accountSeq === tenant.accountSeq).length;
+  (await harness.store.unfinished(0, 1000)).filter(({ accountSeq }) => accountSeq === tenant.accountSeq).length;
 
 describe.each(["a store in this thread", "the store of the service"])("%s", (name) => {
   beforeEach(() => {
-    const named = houses.get(name);
-    if (named) house = named;
+    const named = harnesses.get(name);
+    if (named) harness = named;
   });
 
   test("50 submissions with one Idempotency-Key make one generation: one 202, the others 200, all the same", async () => {
-    const tenant = await house.newTenant();
+    const tenant = await harness.newTenant();
     const answers = await atOnce((n) => post(tenant, n, { key: "once" }));
     expect(tally(answers)).toEqual({ "202": 1, "200": AT_ONCE - 1 });
     expect(idsOf(answers).size).toBe(1);
     expect(await generationsOf(tenant)).toBe(1);
-    expect(await house.balance(tenant)).toMatchObject({ held: RESERVE, inProgress: 1 });
+    expect(await harness.balance(tenant)).toMatchObject({ held: RESERVE, inProgress: 1 });
     expect(tally([await post(tenant, 50, { key: "once", body: { ...ORDER, max_wait_s: 60 } })])).toEqual({
       "409 idempotency_conflict": 1,
     });
   });
 
   test("one key and two bodies at once: the first to be written decides, the other body conflicts every time", async () => {
-    const tenant = await house.newTenant();
+    const tenant = await harness.newTenant();
     const other = { ...ORDER, input: { ...ORDER.input, duration: 5 } };
     const answers = await atOnce((n) => post(tenant, n, { key: "once", body: n % 2 === 0 ? ORDER : other }));
     expect(tally(answers)).toEqual({ "202": 1, "200": AT_ONCE / 2 - 1, "409 idempotency_conflict": AT_ONCE / 2 });
@@ -67,40 +67,40 @@ describe.each(["a store in this thread", "the store of the service"])("%s", (nam
   });
 
   test("two keys of one account share what is bound; another account does not", async () => {
-    const [tenant, stranger] = [await house.newTenant(), await house.newTenant()];
+    const [tenant, stranger] = [await harness.newTenant(), await harness.newTenant()];
     const answers = await atOnce((n) => post(n % 2 === 0 ? tenant : stranger, n, { key: "once" }));
     expect(tally(answers)).toEqual({ "202": 2, "200": AT_ONCE - 2 });
     expect(await Promise.all([generationsOf(tenant), generationsOf(stranger)])).toEqual([1, 1]);
   });
 
   test("50 submissions on a balance for 10 are accepted 10 times and refused 40 times", async () => {
-    const tenant = await house.newTenant(10 * RESERVE + RESERVE - 1);
+    const tenant = await harness.newTenant(10 * RESERVE + RESERVE - 1);
     const answers = await atOnce((n) => post(tenant, n));
     expect(tally(answers)).toEqual({ "202": 10, "402 insufficient_credits": AT_ONCE - 10 });
     expect(idsOf(answers).size).toBe(10);
-    expect(await house.balance(tenant)).toEqual({ available: RESERVE - 1, held: 10 * RESERVE, charged: 0, inProgress: 10 });
+    expect(await harness.balance(tenant)).toEqual({ available: RESERVE - 1, held: 10 * RESERVE, charged: 0, inProgress: 10 });
   });
 
   test("50 submissions of an account that may have 7 in progress are accepted 7 times", async () => {
-    const tenant = await house.newTenant();
-    await house.rooms.post({ deed: "set-account", accountSeq: tenant.accountSeq, inProgressLimit: 7 });
+    const tenant = await harness.newTenant();
+    await harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, inProgressLimit: 7 });
     const answers = await atOnce((n) => post(tenant, n));
     expect(tally(answers)).toEqual({ "202": 7, "429 concurrency_limit": AT_ONCE - 7 });
-    expect(await house.balance(tenant)).toMatchObject({ held: 7 * RESERVE, inProgress: 7 });
+    expect(await harness.balance(tenant)).toMatchObject({ held: 7 * RESERVE, inProgress: 7 });
   });
 
   test("50 requests of an account that may make 9 in a second: 9 pass", async () => {
-    const tenant = await house.newTenant();
-    await house.rooms.post({ deed: "set-account", accountSeq: tenant.accountSeq, burstPerS: 9 });
+    const tenant = await harness.newTenant();
+    await harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, burstPerS: 9 });
     expect(tally(await atOnce((n) => post(tenant, n)))).toEqual({ "202": 9, "429 rate_limited": AT_ONCE - 9 });
   });
 
   test("a refusal binds no key: 50 that cannot be paid, a top-up for one, and the same key is accepted once", async () => {
-    const tenant = await house.newTenant(RESERVE - 1);
+    const tenant = await harness.newTenant(RESERVE - 1);
     expect(tally(await atOnce((n) => post(tenant, n, { key: "once" })))).toEqual({ "402 insufficient_credits": AT_ONCE });
     const { accountSeq } = tenant;
-    await house.rooms.post({ deed: "credit", accountSeq, kind: "topup", credits: 1, note: "", reference: null, atMs: 0 });
+    await harness.rooms.post({ mutation: "credit", accountSeq, kind: "topup", credits: 1, note: "", reference: null, atMs: 0 });
     expect(tally(await atOnce((n) => post(tenant, n, { key: "once" })))).toEqual({ "202": 1, "200": AT_ONCE - 1 });
-    expect(await house.balance(tenant)).toMatchObject({ available: 0, held: RESERVE, inProgress: 1 });
+    expect(await harness.balance(tenant)).toMatchObject({ available: 0, held: RESERVE, inProgress: 1 });
   });
 });

@@ -1,5 +1,5 @@
 // Media that rows point at: files of the simulator, of any length and size, under addresses that are allowed or forbidden.
-import type { House } from "../harness.ts";
+import type { Harness } from "../harness.ts";
 
 /** §8: every URL field takes so many characters. */
 export const URL_AT_MOST = 4096;
@@ -13,8 +13,8 @@ export type Samples = {
   long(characters: number): string;
 };
 
-export const samplesOf = (house: House): Samples => {
-  const base = `${house.simulator.url}/samples`;
+export const samplesOf = (harness: Harness): Samples => {
+  const base = `${harness.simulator.url}/samples`;
   const picture = `${base}/picture.png?width=16&height=16`;
   const sound = (seconds: number) => `${base}/voice.wav?seconds=${seconds}`;
   return {

@@ -1,8 +1,8 @@
 // Media URLs that lead to forbidden addresses: 422 naming the field, and the listener there sees nobody; without the guard it does.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
-import type { Answered, House } from "../harness.ts";
-import { codeOf, messageOf, openApiHouse } from "./harness.ts";
+import type { Answered, Harness } from "../harness.ts";
+import { codeOf, messageOf, openApiHarness } from "./harness.ts";
 
 /** Names that answer with an address nobody may be sent to, or with a public one and such a one. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
@@ -107,19 +107,19 @@ const byRedirect = (url: string) => `${named.url.origin}/?to=${encodeURIComponen
 const byThree = (url: string) => byRedirect(byRedirect(byRedirect(url)));
 
 const open = (guard?: "off") =>
-  openApiHouse({
+  openApiHarness({
     factor: 0,
     env: { GENROUTER_MEDIA__ALLOW: named.url.host },
     media: { resolve: async (name) => NAMES[name] ?? [], ...(guard ? { guard } : {}) },
   });
-let house: House;
-let unguarded: House;
+let harness: Harness;
+let unguarded: Harness;
 beforeAll(async () => {
-  [house, unguarded] = await Promise.all([open(), open("off")]);
-  picture = await (await fetch(`${house.simulator.url}/samples/picture.png?width=16&height=16`)).bytes();
+  [harness, unguarded] = await Promise.all([open(), open("off")]);
+  picture = await (await fetch(`${harness.simulator.url}/samples/picture.png?width=16&height=16`)).bytes();
 });
 afterAll(async () => {
-  await Promise.all([house.close(), unguarded.close()]);
+  await Promise.all([harness.close(), unguarded.close()]);
   free?.stop(true);
   https?.stop(true);
   await named.stop(true);
@@ -136,21 +136,21 @@ const inputOf = (model: string, path: string, url: string): JsonObject => {
   const needed = name === "end_image_url" || ["sim-edit-1", "sim-lipsync-1"].includes(model) ? { image_url: good } : {};
   return { ...(model === "sim-upscale-1" ? {} : { prompt: "x" }), ...needed, [name]: value };
 };
-const send = (to: House, model: string, path: string, url: string): Promise<Answered> =>
+const send = (to: Harness, model: string, path: string, url: string): Promise<Answered> =>
   to.ask("POST", "/v1/generations", { body: { model, input: inputOf(model, path, url) } });
 
 const expectRefused = async (model: string, path: string, url: string) => {
-  const [before, seen] = [await house.balance(), connections];
-  const answered = await send(house, model, path, url);
+  const [before, seen] = [await harness.balance(), connections];
+  const answered = await send(harness, model, path, url);
   expect([url, answered.status, codeOf(answered)]).toEqual([url, 422, "invalid_input"]);
   expect(messageOf(answered)).toStartWith(`input.${path}: `);
   expect(connections).toBe(seen);
-  expect(await house.balance()).toEqual(before);
+  expect(await harness.balance()).toEqual(before);
 };
 
 test("the named host is allowed: what it gives is accepted, and what it sends on to is not", async () => {
-  expect((await send(house, "sim-upscale-1", "image_url", `${named.url.origin}/a.png`)).status).toBe(202);
-  expect((await send(house, "sim-upscale-1", "image_url", byRedirect(`${named.url.origin}/a.png`))).status).toBe(202);
+  expect((await send(harness, "sim-upscale-1", "image_url", `${named.url.origin}/a.png`)).status).toBe(202);
+  expect((await send(harness, "sim-upscale-1", "image_url", byRedirect(`${named.url.origin}/a.png`))).status).toBe(202);
 });
 
 describe("with the guard", () => {

@@ -7,13 +7,13 @@ import { freshDir } from "../cli/fresh-dir.ts";
 import {
   type Account,
   admit,
-  capturedDeed,
+  capturedMutation,
   NOW_MS,
   openAccount,
   PRICES,
-  releasedDeed,
-  startedDeed,
-  stepDeed,
+  releasedMutation,
+  startedMutation,
+  stepMutation,
   submittedAt,
   topUp,
 } from "../store/fixture.ts";
@@ -34,20 +34,22 @@ export type Books = {
   drop(): Promise<void>;
 };
 
-const at = (atMs: number, deed: ApplyTransition): ApplyTransition => ({
-  ...deed,
+const at = (atMs: number, mutation: ApplyTransition): ApplyTransition => ({
+  ...mutation,
   atMs,
-  ...(deed.settlement?.kind === "capture" ? { settlement: { ...deed.settlement, filesExpireAtMs: atMs + 7 * DAY_MS } } : {}),
+  ...(mutation.settlement?.kind === "capture"
+    ? { settlement: { ...mutation.settlement, filesExpireAtMs: atMs + 7 * DAY_MS } }
+    : {}),
 });
 
 /** Its result files were kept for a week, and are gone. */
 export const sweepAt = async (store: Store, seq: number, atMs: number): Promise<void> =>
-  void (await store.commit([{ deed: "expire-files", seq, atMs: atMs + 8 * DAY_MS }]));
+  void (await store.commit([{ mutation: "expire-files", seq, atMs: atMs + 8 * DAY_MS }]));
 /** From submission to success, on route a, at a time; its files are still there. */
 export const keepAt = async (store: Store, account: Account, atMs: number): Promise<number> => {
-  const deed = await admit(store, account, submittedAt(atMs));
-  await store.commit([at(atMs + 1, startedDeed(deed)), at(atMs + 2, capturedDeed(deed.seq, 2, 1, PRICES.a))]);
-  return deed.seq;
+  const mutation = await admit(store, account, submittedAt(atMs));
+  await store.commit([at(atMs + 1, startedMutation(mutation)), at(atMs + 2, capturedMutation(mutation.seq, 2, 1, PRICES.a))]);
+  return mutation.seq;
 };
 export const succeedAt = async (store: Store, account: Account, atMs: number): Promise<number> => {
   const seq = await keepAt(store, account, atMs);
@@ -56,30 +58,30 @@ export const succeedAt = async (store: Store, account: Account, atMs: number): P
 };
 /** Fails on one route, succeeds on the next: two attempts, and a release beside the capture. */
 const fallBackAt = async (store: Store, account: Account, atMs: number): Promise<void> => {
-  const deed = await admit(store, account, { ...submittedAt(atMs), idempotencyKey: `key ${atMs}` });
+  const mutation = await admit(store, account, { ...submittedAt(atMs), idempotencyKey: `key ${atMs}` });
   await store.commit([
-    at(atMs + 1, startedDeed(deed)),
-    at(atMs + 2, stepDeed(deed.seq, 2, { attemptChanges: [{ n: 1, state: "failed", endedAtMs: atMs + 2 }] })),
+    at(atMs + 1, startedMutation(mutation)),
+    at(atMs + 2, stepMutation(mutation.seq, 2, { attemptChanges: [{ n: 1, state: "failed", endedAtMs: atMs + 2 }] })),
   ]);
-  await store.commit([at(atMs + 3, startedDeed(deed, 3, 2, "b"))]);
-  await store.commit([at(atMs + 4, capturedDeed(deed.seq, 4, 2, PRICES.b))]);
-  await sweepAt(store, deed.seq, atMs);
+  await store.commit([at(atMs + 3, startedMutation(mutation, 3, 2, "b"))]);
+  await store.commit([at(atMs + 4, capturedMutation(mutation.seq, 4, 2, PRICES.b))]);
+  await sweepAt(store, mutation.seq, atMs);
 };
 const failAt = async (store: Store, account: Account, atMs: number): Promise<void> => {
-  const deed = await admit(store, account, submittedAt(atMs));
-  await store.commit([at(atMs + 1, releasedDeed(deed.seq, 1))]);
+  const mutation = await admit(store, account, submittedAt(atMs));
+  await store.commit([at(atMs + 1, releasedMutation(mutation.seq, 1))]);
 };
 const startAt = async (store: Store, account: Account, atMs: number): Promise<void> => {
-  const deed = await admit(store, account, submittedAt(atMs));
-  await store.commit([at(atMs + 1, startedDeed(deed))]);
+  const mutation = await admit(store, account, submittedAt(atMs));
+  await store.commit([at(atMs + 1, startedMutation(mutation))]);
 };
 /** It ended, and its first attempt is still asked about. */
 const watchAt = async (store: Store, account: Account, atMs: number): Promise<void> => {
-  const deed = await admit(store, account, submittedAt(atMs));
+  const mutation = await admit(store, account, submittedAt(atMs));
   await store.commit([
-    at(atMs + 1, startedDeed(deed)),
-    at(atMs + 2, stepDeed(deed.seq, 2, { attemptChanges: [{ n: 1, state: "capped", watchUntilMs: LATER_MS }] })),
-    at(atMs + 3, releasedDeed(deed.seq, 3)),
+    at(atMs + 1, startedMutation(mutation)),
+    at(atMs + 2, stepMutation(mutation.seq, 2, { attemptChanges: [{ n: 1, state: "capped", watchUntilMs: LATER_MS }] })),
+    at(atMs + 3, releasedMutation(mutation.seq, 3)),
   ]);
 };
 

@@ -49,10 +49,10 @@ test("the database of a backup is as a service opens it, and verify passes on it
 
 test("the second backup shares the result files with the first, and each is whole without the other", async () => {
   const first = backUp(data, place);
-  const house = await openOn(data);
-  const { id } = await house.submit("sim-image-1", { prompt: "one more" });
-  await house.until(id);
-  await house.crash();
+  const harness = await openOn(data);
+  const { id } = await harness.submit("sim-image-1", { prompt: "one more" });
+  await harness.until(id);
+  await harness.crash();
   const second = backUp(data, place);
   expect(second.linked).toBe(first.files);
   expect(second.files).toBeGreaterThan(first.files);

@@ -3,11 +3,11 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type CreateRequest, createBackup, type Made } from "../../src/backup/create.ts";
 import type { Going } from "../../src/backup/errors.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
 export const quiet: Going = { tell: () => undefined, goOn: () => undefined };
 
-/** The houses' clock stands on a fixed day, and each backup here is a second after the one before. */
+/** The harnesses' clock stands on a fixed day, and each backup here is a second after the one before. */
 const STARTED_MS = Date.UTC(2026, 9, 19, 13);
 let turns = 0;
 export const askFor = (dataDir: string, dir: string, more: Partial<CreateRequest> = {}): CreateRequest => ({
@@ -19,24 +19,24 @@ export const backUp = (dataDir: string, dir: string, more: Partial<CreateRequest
   createBackup(askFor(dataDir, dir, more), quiet);
 
 /** A service on a data directory, written by a thread of its own. */
-export const openOn = (dir: string, more: Parameters<typeof openHouse>[0] = {}): Promise<House> =>
-  openHouse({ dir, writer: "thread", ...more });
+export const openOn = (dir: string, more: Parameters<typeof openHarness>[0] = {}): Promise<Harness> =>
+  openHarness({ dir, writer: "thread", ...more });
 
 /** Plays some pictures to their end and leaves one job unfinished; then the service stops. @returns ids of what succeeded, and of the unfinished one. */
 export const play = async (dir: string, pictures = 2): Promise<{ done: string[]; open: string }> => {
-  const house = await openOn(dir);
+  const harness = await openOn(dir);
   const done: string[] = [];
   for (let n = 0; n < pictures; n += 1) {
-    const { id } = await house.submit("sim-image-1", { prompt: `kite ${n}` });
-    await house.until(id);
+    const { id } = await harness.submit("sim-image-1", { prompt: `kite ${n}` });
+    await harness.until(id);
     done.push(id);
   }
-  const { id: open } = await house.submit("sim-image-1", { prompt: "[sim:stuck]" });
-  await house.until(open, ({ status }) => status === "running");
-  await house.eventually(
-    async () => (await house.store.attemptsOf(Number((await house.store.unfinished(0, 1))[0]?.seq)))[0]?.job,
+  const { id: open } = await harness.submit("sim-image-1", { prompt: "[sim:stuck]" });
+  await harness.until(open, ({ status }) => status === "running");
+  await harness.eventually(
+    async () => (await harness.store.attemptsOf(Number((await harness.store.unfinished(0, 1))[0]?.seq)))[0]?.job,
   );
-  await house.crash();
+  await harness.crash();
   return { done, open };
 };
 

@@ -4,7 +4,6 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { openBackupDirectory } from "../../src/backup/backup-directory.ts";
 import type { UnfinishedRow } from "../../src/store/sqlite/snapshot-copy/stats.ts";
-import { entry, freePort, run, until } from "../../src/torture/crash/processes.ts";
 import {
   ask,
   endow,
@@ -13,7 +12,8 @@ import {
   startService,
   startSimulator,
   type Tenant,
-} from "../../src/torture/crash/world.ts";
+} from "../../src/torture/crash/crash-fixture.ts";
+import { entry, freePort, run, until } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";

@@ -12,7 +12,7 @@ afterAll(dropDirs);
 
 test("a service whose database is replicated goes on, verifies, and is backed up", async () => {
   const dir = freshDir();
-  const house = await openOn(dir);
+  const harness = await openOn(dir);
   const other = new Database(join(dir, "genrouter.db"));
   other.run("PRAGMA busy_timeout = 5000");
   other.run("PRAGMA wal_autocheckpoint = 0");
@@ -22,17 +22,17 @@ test("a service whose database is replicated goes on, verifies, and is backed up
   const reader = new Database(join(dir, "genrouter.db"), { readonly: true });
   reader.run("BEGIN");
   reader.query("SELECT count(1) FROM _litestream_seq").get();
-  const first = await house.submit("sim-image-1", { prompt: "kite" });
+  const first = await harness.submit("sim-image-1", { prompt: "kite" });
   // Its checkpoints take the write lock, and give it back without having written.
   other.run("BEGIN IMMEDIATE");
   other.run("INSERT INTO _litestream_lock (id) VALUES (1)");
-  const waiting = house.submit("sim-image-1", { prompt: "another" });
-  await house.eventually(() => house.rooms.ledger.load().committingForMs > 0, "a commit that waits for the lock");
+  const waiting = harness.submit("sim-image-1", { prompt: "another" });
+  await harness.eventually(() => harness.rooms.ledger.load().committingForMs > 0, "a commit that waits for the lock");
   other.run("ROLLBACK");
-  await house.until(first.id);
-  await house.until((await waiting).id);
+  await harness.until(first.id);
+  await harness.until((await waiting).id);
   other.run("PRAGMA wal_checkpoint(PASSIVE)");
-  await house.verify();
+  await harness.verify();
   expect(statSync(join(dir, "genrouter.db-wal")).size).toBeGreaterThan(0);
   reader.close();
   other.close();
@@ -46,7 +46,7 @@ test("a service whose database is replicated goes on, verifies, and is backed up
   const to = join(freshDir(), "data");
   expect((await runHere(["backup", "restore", path, "--to", to, "--yes"])).exit as number).toBe(0);
   expect((await runHere(["verify", "--data", to])).exit as number).toBe(0);
-  await house.crash();
+  await harness.crash();
 });
 
 test("tables of those names that are something else are still found", async () => {

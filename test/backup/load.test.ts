@@ -7,7 +7,7 @@ import type { Made } from "../../src/backup/create.ts";
 import { makeBackup } from "../../src/backup/worker-client.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import type { House } from "../harness.ts";
+import type { Harness } from "../harness.ts";
 import { askFor, openOn } from "./fixture.ts";
 
 afterAll(dropDirs, 60_000);
@@ -29,7 +29,7 @@ const numberIn = (path: string, sql: string): number => Number(Object.values(row
 const MOST_MEANWHILE = 60;
 
 /** Submissions, polls, top-ups and adjustments, one after the other in each of several callers, until told to stop. */
-const load = (house: House) => {
+const load = (harness: Harness) => {
   let isOver = false;
   let submitted = 0;
   let allowed = MOST_MEANWHILE;
@@ -40,19 +40,19 @@ const load = (house: House) => {
     more = Promise.withResolvers();
   };
   const call = async (caller: number) => {
-    const tenant = await house.newTenant(50_000);
+    const tenant = await harness.newTenant(50_000);
     for (let n = 0; !isOver; n += 1) {
       while (submitted >= allowed && !isOver) await more.promise;
       const body = { model: "sim-image-1", input: { prompt: `load ${caller} ${n}` } };
-      const { status } = await house.ask("POST", "/v1/generations", { key: tenant.key, body });
+      const { status } = await harness.ask("POST", "/v1/generations", { key: tenant.key, body });
       // A disk that is behind turns callers away for a moment; they come again, as any client does.
       if (status === 503) continue;
       expect(status).toBe(202);
       submitted += 1;
-      const atMs = house.clock.nowMs();
+      const atMs = harness.clock.nowMs();
       const { accountSeq } = tenant;
-      await house.rooms.post({
-        deed: "credit",
+      await harness.rooms.post({
+        mutation: "credit",
         accountSeq,
         kind: "topup",
         credits: 100 + n,
@@ -61,8 +61,8 @@ const load = (house: House) => {
         atMs,
       });
       if (n % 3 === 0)
-        await house.rooms.post({
-          deed: "credit",
+        await harness.rooms.post({
+          mutation: "credit",
           accountSeq,
           kind: "adjust",
           credits: -7,
@@ -146,21 +146,21 @@ const isOneMoment = (copy: string, books: string, { rows, ledger }: ReturnType<t
 test("backups under load are each one moment, and restore to a directory whose verify passes", async () => {
   const dir = freshDir();
   const place = freshDir();
-  const house = await openOn(dir);
-  const working = load(house);
+  const harness = await openOn(dir);
+  const working = load(harness);
   const made: Made[] = [];
   for (let n = 0; n < BACKUPS; n += 1) {
     const before = working.submitted();
-    await house.eventually(() => working.submitted() >= before + SUBMITTED_MEANWHILE, "load");
-    const one = await makeBackup(askFor(dir, place, { aheadMs: house.clock.nowMs() - Date.now() }), () => undefined).result;
+    await harness.eventually(() => working.submitted() >= before + SUBMITTED_MEANWHILE, "load");
+    const one = await makeBackup(askFor(dir, place, { aheadMs: harness.clock.nowMs() - Date.now() }), () => undefined).result;
     expect(one.faults).toEqual([]);
     made.push(one);
   }
   const before = working.submitted();
-  await house.eventually(() => working.submitted() >= before + CALLERS, "load");
+  await harness.eventually(() => working.submitted() >= before + CALLERS, "load");
   await working.stop();
-  await house.verify();
-  await house.crash();
+  await harness.verify();
+  await harness.crash();
   const counts = made.map(({ path }) => manifestOf(path).rows.generation ?? 0);
   expect(counts).toEqual(counts.toSorted((a, b) => a - b));
   expect(new Set(counts).size).toBe(BACKUPS);
@@ -178,15 +178,15 @@ test("backups under load are each one moment, and restore to a directory whose v
 
 test("the proof can fail: a copy that lacks a line, or has one from behind its moment, is not one moment", async () => {
   const dir = freshDir();
-  const house = await openOn(dir);
-  const working = load(house);
-  await house.eventually(() => working.submitted() >= SUBMITTED_MEANWHILE, "load");
-  const { path } = await makeBackup(askFor(dir, freshDir(), { aheadMs: house.clock.nowMs() - Date.now() }), () => undefined)
+  const harness = await openOn(dir);
+  const working = load(harness);
+  await harness.eventually(() => working.submitted() >= SUBMITTED_MEANWHILE, "load");
+  const { path } = await makeBackup(askFor(dir, freshDir(), { aheadMs: harness.clock.nowMs() - Date.now() }), () => undefined)
     .result;
   const before = working.submitted();
-  await house.eventually(() => working.submitted() >= before + CALLERS, "load");
+  await harness.eventually(() => working.submitted() >= before + CALLERS, "load");
   await working.stop();
-  await house.crash();
+  await harness.crash();
   const manifest = manifestOf(path);
   const books = join(dir, "genrouter.db");
   const copy = join(path, "genrouter.db");

@@ -60,14 +60,14 @@ test("the restored database says that it is old: the moment of its backup, and w
 test("a service starts on it, serves what it had and goes on; nothing of that reaches the backup", async () => {
   const before = filesBelow(path);
   await restore();
-  const house = await openOn(to);
-  const key = house.tenant.key;
-  for (const id of done) expect((await house.store.findGeneration(id))?.status).toBe("succeeded");
-  const { id } = await house.submit("sim-image-1", { prompt: "after" });
-  await house.until(id);
-  expect((await house.ask("GET", `/v1/generations/${id}/content`, { key })).status).toBe(200);
-  await house.verify();
-  await house.crash();
+  const harness = await openOn(to);
+  const key = harness.tenant.key;
+  for (const id of done) expect((await harness.store.findGeneration(id))?.status).toBe("succeeded");
+  const { id } = await harness.submit("sim-image-1", { prompt: "after" });
+  await harness.until(id);
+  expect((await harness.ask("GET", `/v1/generations/${id}/content`, { key })).status).toBe(200);
+  await harness.verify();
+  await harness.crash();
   for (const name of [...filesBelow(path).keys()].filter((each) => /-(wal|shm)$/.test(each))) rmSync(join(path, name));
   expect(filesBelow(path)).toEqual(before);
 });
@@ -83,15 +83,15 @@ test("nothing is overwritten: a directory that holds anything is refused, with h
 });
 
 test("a directory that a service runs on is refused as one in use, and the service is unharmed", async () => {
-  const house = await openOn(data);
+  const harness = await openOn(data);
   to = data;
   const before = [...filesBelow(join(data, "files"))];
   const { exit, err } = await restore();
   expect([exit as number, err]).toEqual([75, expect.stringMatching(/a service is running on it; stop it first/)]);
-  const { id } = await house.submit("sim-image-1", { prompt: "still here" });
-  await house.until(id);
+  const { id } = await harness.submit("sim-image-1", { prompt: "still here" });
+  await harness.until(id);
   expect([...filesBelow(join(data, "files"))].slice(0, before.length).length).toBe(before.length);
-  await house.crash();
+  await harness.crash();
 });
 
 test("without a yes nothing is restored", async () => {
@@ -142,17 +142,17 @@ test("a dry run says in plain words what would be lost, and changes nothing", as
   const db = new Database(join(data, "genrouter.db"), { readonly: true });
   const before = db.query<{ id: string }, []>("SELECT id FROM api_key LIMIT 1").get()?.id ?? "";
   db.close();
-  const house = await openOn(data);
-  const since = await house.submit("sim-image-1", { prompt: "since" });
-  await house.until(since.id);
-  await house.rooms.post({
-    ...{ deed: "credit", accountSeq: house.tenant.accountSeq, kind: "topup", credits: 2500 },
-    ...{ note: "", reference: null, atMs: house.clock.nowMs() },
+  const harness = await openOn(data);
+  const since = await harness.submit("sim-image-1", { prompt: "since" });
+  await harness.until(since.id);
+  await harness.rooms.post({
+    ...{ mutation: "credit", accountSeq: harness.tenant.accountSeq, kind: "topup", credits: 2500 },
+    ...{ note: "", reference: null, atMs: harness.clock.nowMs() },
   });
-  await house.rooms.post({ deed: "revoke-key", keyId: before, atMs: house.clock.nowMs() });
-  const account = house.tenant.accountId;
-  const key = house.tenant.keyId;
-  await house.crash();
+  await harness.rooms.post({ mutation: "revoke-key", keyId: before, atMs: harness.clock.nowMs() });
+  const account = harness.tenant.accountId;
+  const key = harness.tenant.keyId;
+  await harness.crash();
   const kept = filesBelow(join(data, "files"));
   to = data;
   const { exit, out, err } = await restore(["--dry-run"]);
@@ -162,7 +162,7 @@ test("a dry run says in plain words what would be lost, and changes nothing", as
   for (const line of [
     "  1 generation made since",
     "  $0.06 charged since: customers would have it back",
-    // The house's own account was given credits too.
+    // The harness's own account was given credits too.
     "  2 top-ups made since, $1,025.00: customers paid that",
     `  1 account made since: ${account}`,
     `  1 API key made since: ${key}`,
@@ -243,10 +243,10 @@ test("a backup of a newer schema is refused by the older release", async () => {
 
 test("a directory that a snapshot of the disk brought back is adopted: marked as old, and refused while a service runs on it", async () => {
   const dir = freshDir();
-  const house = await openOn(dir);
-  const { id } = await house.submit("sim-image-1", { prompt: "kite" });
-  await house.until(id);
-  await house.close();
+  const harness = await openOn(dir);
+  const { id } = await harness.submit("sim-image-1", { prompt: "kite" });
+  await harness.until(id);
+  await harness.close();
   const { exit, out } = await runHere(["backup", "adopt", "--data", dir, "--json"]);
   expect(exit).toBe(0);
   const takenAtMs = Date.parse((JSON.parse(out) as { taken_at: string }).taken_at);

@@ -28,7 +28,7 @@ export type Result = {
   cpuUs?: { ours: number; other: number };
   /** How much of its own core the load had, as a share of it. */
   share?: { ours: number; other: number };
-  /** Only told, not held against anything: no result of it fails the programme. */
+  /** Only told, not held against anything: no result of it fails the program. */
   isNote?: true;
 };
 
@@ -82,7 +82,7 @@ export const closely = (env: Env, times = 2): Env => {
   };
 };
 
-/** Could not be measured here; the reason is told, and the programme fails where `isFault`. */
+/** Could not be measured here; the reason is told, and the program fails where `isFault`. */
 export class Skipped extends Error {
   readonly isFault: boolean = true;
 }

@@ -52,9 +52,9 @@ const prepareSubmission = ({ model: modelId, input }: Subject) => {
   if (!route) throw new Error(`${modelId} has no route for this input`);
   const { id: routeId, provider, endpoint } = route;
   const spec = { routeId, provider, endpoint, options: route.options as unknown as JsonObject, kind: model.kind };
-  const deed = pack({
+  const mutation = pack({
     ...{
-      deed: "admit",
+      mutation: "admit",
       seq: 0,
       id: "",
       accountSeq: 0,
@@ -68,12 +68,12 @@ const prepareSubmission = ({ model: modelId, input }: Subject) => {
     ...{ quotedCredits: plan.quotedCredits, reservedCredits: plan.reservedCredits, createdAtMs: 0, waitEndsAtMs: 0 },
     inProgressLimit: Number.MAX_SAFE_INTEGER,
   }) as PackedAdmit;
-  return { plan: plan.routes, spec, deed, input: { raw: checked.raw, filled: checked.filled } };
+  return { plan: plan.routes, spec, mutation, input: { raw: checked.raw, filled: checked.filled } };
 };
 
 /** Makes lives up to a status. What all have in common is worked out once: the checked input, its plan and its price. */
 export const openLives = (subject: Subject) => {
-  const { plan, spec, deed: submission, input } = prepareSubmission(subject);
+  const { plan, spec, mutation: submission, input } = prepareSubmission(subject);
   const settings = { [spec.provider]: { base_url: PROVIDER_URL, key: "simulator" } };
   const providers = createProviders({ settings, isOwned: async () => false });
   const { watchMs } = providers.traits(spec.provider);
@@ -126,24 +126,24 @@ export const openLives = (subject: Subject) => {
     });
     actor.start();
     actor.on("*", (saying) => sayings.push(saying));
-    const deeds = events.map((event, at) => {
+    const mutations = events.map((event, at) => {
       const before = actor.getSnapshot();
       actor.send(event);
       const step = applyEvent(seq, at + 1, event, before, actor.getSnapshot(), sayings.splice(0), KEEP_FILES_MS);
       if (!step) throw new Error(`${event.type} changed nothing`);
-      return step.deed;
+      return step.mutation;
     });
     actor.stop();
-    return deeds;
+    return mutations;
   };
 
-  /** A life that began at a time, as the deeds that wrote it; and its id. */
+  /** A life that began at a time, as the mutations that wrote it; and its id. */
   return (
     { accountSeq, keySeq }: Tenant,
     atMs: number,
     status: StockStatus,
     files: StoredFile[],
-  ): { id: string; deeds: SerializedMutation[] } => {
+  ): { id: string; mutations: SerializedMutation[] } => {
     const seq = newGenerationSeq(atMs);
     const id = generationId(seq);
     const waitEndsAtMs = atMs + MAX_WAIT_MS;
@@ -152,6 +152,6 @@ export const openLives = (subject: Subject) => {
       ...submission,
       ...{ seq, id, accountSeq, keySeq, requestId, idempotencyKey: crypto.randomUUID(), createdAtMs: atMs, waitEndsAtMs },
     };
-    return { id, deeds: [admit, ...stepsOf(seq, waitEndsAtMs, eventsOf(seq, id, atMs, status, files)).map(pack)] };
+    return { id, mutations: [admit, ...stepsOf(seq, waitEndsAtMs, eventsOf(seq, id, atMs, status, files)).map(pack)] };
   };
 };

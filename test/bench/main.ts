@@ -107,7 +107,7 @@ const keep = () => {
 const fromMono = performance.now();
 const elapsed = () => `${Math.round((performance.now() - fromMono) / 1000)} s`;
 
-/** Does a part of the programme; what it fails with is put down under its name, and the others go on. */
+/** Does a part of the program; what it fails with is put down under its name, and the others go on. */
 const attempt = async (name: string, say: (line: string) => void, work: () => Promise<void>): Promise<void> => {
   try {
     await work();

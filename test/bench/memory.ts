@@ -110,8 +110,8 @@ const awake = async (env: Env): Promise<Result[]> => {
 const putAway = async (env: Env): Promise<Result[]> => {
   const weighed = async ({ dir }: StockedHome, running: number): Promise<number> => {
     const service = await startService({ dir, env: RESTING });
-    const errands = async () => (await fetchStats(dir, { collect: false })).errands;
-    await until(`${running} errands`, () => atLeisure(async () => (await errands()) === running), LONGEST_MS);
+    const tasks = async () => (await fetchStats(dir, { collect: false })).tasks;
+    await until(`${running} tasks`, () => atLeisure(async () => (await tasks()) === running), LONGEST_MS);
     const figures = await weigh(dir);
     env.tell(
       `${figures.running} running, ${figures.awake} awake: ${(figures.rssBytes / 1e6).toFixed(1)} MB, heap ${(figures.heapBytes / 1e6).toFixed(1)} MB`,

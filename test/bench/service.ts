@@ -10,12 +10,12 @@ import { onBothCores, onServerCore, residentBytes } from "./machine.ts";
 export type Tenant = { accountSeq: number; keySeq: number; key: string };
 
 const CREDITS_EACH = 1_000_000_000;
-const DEEDS_AT_ONCE = 1_000;
+const MUTATIONS_AT_ONCE = 1_000;
 const PATIENCE_MS = 60_000;
 const LOOK_MS = 1;
 
 const inParts = function* <T>(all: readonly T[]): Generator<readonly T[]> {
-  for (let at = 0; at < all.length; at += DEEDS_AT_ONCE) yield all.slice(at, at + DEEDS_AT_ONCE);
+  for (let at = 0; at < all.length; at += MUTATIONS_AT_ONCE) yield all.slice(at, at + MUTATIONS_AT_ONCE);
 };
 
 /** Opens so many accounts in a store, each with a key and more credits than it can spend. */
@@ -23,17 +23,17 @@ export const endowIn = async (store: Pick<Store, "commit">, accounts: number): P
   const atMs = Date.now();
   const tenants: Tenant[] = [];
   for (const part of inParts(Array.from({ length: accounts }, () => newId("acc")))) {
-    const made = await store.commit(part.map((id) => ({ deed: "create-account", id, name: "bench", atMs })));
+    const made = await store.commit(part.map((id) => ({ mutation: "create-account", id, name: "bench", atMs })));
     const seqs = made.map((outcome) => (outcome.kind === "done" ? (outcome.seq ?? 0) : 0));
     const keys = seqs.map((accountSeq) => ({ accountSeq, key: newApiKey("test") }));
     await store.commit(
       seqs.map((accountSeq) => ({
-        ...{ deed: "credit", accountSeq, kind: "topup", credits: CREDITS_EACH, note: "bench", reference: null, atMs },
+        ...{ mutation: "credit", accountSeq, kind: "topup", credits: CREDITS_EACH, note: "bench", reference: null, atMs },
       })),
     );
     const given = await store.commit(
       keys.map(({ accountSeq, key }) => ({
-        ...{ deed: "create-key", id: newId("key"), accountSeq, scope: "generate", name: "", atMs },
+        ...{ mutation: "create-key", id: newId("key"), accountSeq, scope: "generate", name: "", atMs },
         ...{ hash: hashApiKey(key), start: key.slice(0, 12) },
       })),
     );

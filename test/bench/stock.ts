@@ -28,7 +28,7 @@ const TOLD = 10_000;
 const TELL_EACH = 100_000;
 /** Held while filling: keys and job ids are random, and their indexes are written all over. */
 const CACHE_KIB = 786_432;
-/** So many go through the store's own writer, deed by deed; the others are copies of the last of them. */
+/** So many go through the store's own writer, mutation by mutation; the others are copies of the last of them. */
 const WRITTEN = 1_000;
 /** One that has ended, with its journal and its indexes; measured. */
 const BYTES_EACH: ReadonlyMap<Subject, number> = new Map([
@@ -111,7 +111,9 @@ export const stock = async (
       key: tenantOf(n).key,
       ...lifeOf(tenantOf(n), atMsOf(n), status, files),
     }));
-    const wrong = batch(lives.flatMap(({ deeds }) => deeds)).find(({ kind }) => kind !== "admitted" && kind !== "stepped");
+    const wrong = batch(lives.flatMap(({ mutations }) => mutations)).find(
+      ({ kind }) => kind !== "admitted" && kind !== "stepped",
+    );
     if (wrong) throw new Error(`the store did not take a stocked generation: ${JSON.stringify(wrong)}`);
     for (const [n, { id, key }] of lives.entries()) made(n, { id, key });
     if (content) await keepFiles(dir, lives, files, content);

@@ -9,7 +9,7 @@ const { buy, bought, send, spend } = bed;
 
 /** What is told of a purchase, oldest first. */
 const toldOf = async (target: string) =>
-  (await bed.house.store.audit(null, 50, { target })).map(({ actor, action, detail }) => ({ actor, action, detail })).reverse();
+  (await bed.harness.store.audit(null, 50, { target })).map(({ actor, action, detail }) => ({ actor, action, detail })).reverse();
 /** The detail of each line and its action. */
 const storyOf = async (target: string) => (await toldOf(target)).map(({ action, detail }) => ({ action, ...detail }));
 
@@ -22,11 +22,11 @@ test("a purchase is one line of whoever buys, its payment one of Stripe, replaye
   const { id: sessionId, payment_intent: paymentIntent } = bed.stripe.sessionOf(id);
   await Promise.all(Array.from({ length: 5 }, () => send(paid)));
   await send(paid);
-  await bed.house.rooms.till.lookAfter(id);
+  await bed.harness.rooms.till.lookAfter(id);
   const detail = { accountId, credits: 2500, sessionId, paymentIntent, movedCredits: 2500 };
   expect(await toldOf(id)).toEqual([opened, { actor: STRIPE, action: "pay-purchase", detail }]);
-  const [line] = await bed.house.store.audit(null, 1, { target: id });
-  expect(line?.atMs).toBe((await bed.house.store.purchase(id))?.paidAtMs ?? 0);
+  const [line] = await bed.harness.store.audit(null, 1, { target: id });
+  expect(line?.atMs).toBe((await bed.harness.store.purchase(id))?.paidAtMs ?? 0);
 });
 
 test("a payment that cannot be written down leaves no line until it is, and then one", async () => {
@@ -36,7 +36,7 @@ test("a payment that cannot be written down leaves no line until it is, and then
   expect(await send(paid)).toBe(503);
   bed.fill(false);
   expect(await toldOf(id)).toHaveLength(1);
-  await bed.house.eventually(async () => (await send(paid)) === 200);
+  await bed.harness.eventually(async () => (await send(paid)) === 200);
   expect((await toldOf(id)).map(({ action }) => action)).toEqual(["open-purchase", "pay-purchase"]);
 });
 
@@ -89,7 +89,7 @@ test("a refund of a payment that is not known is not told, it may be of whatever
   const payment = bed.stripe.sessionOf(id).payment_intent ?? "";
   const { created } = bed.stripe.refund(payment, 500, "re_early");
   for (const event of [created, created]) await send(event);
-  const early = (await bed.house.store.audit(null, 50, { action: "note-refund" })).filter(
+  const early = (await bed.harness.store.audit(null, 50, { action: "note-refund" })).filter(
     ({ detail }) => detail.id === "re_early",
   );
   expect(early).toEqual([]);

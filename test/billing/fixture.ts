@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach } from "bun:test";
 import { StoreFull } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
-import { type House, openHouse, type Tenant } from "../harness.ts";
+import { type Harness, openHarness, type Tenant } from "../harness.ts";
 import { BUYER } from "../store/purchases.ts";
 import { deliver, openStripe, type StripeServer } from "./stripe-server.ts";
 
@@ -11,36 +11,36 @@ type Send = Parameters<typeof deliver> extends [string, ...infer Rest] ? Rest : 
 /** Opened before the tests of a file and closed after them. */
 export const openBed = () => {
   let stripe: StripeServer;
-  let house: House;
+  let harness: Harness;
   let tenant: Tenant;
   let isFull = false;
   const around = (store: Store): Store => ({
     ...store,
-    commit: (deeds) => (isFull ? Promise.reject(new StoreFull("the disk is full")) : store.commit(deeds)),
+    commit: (mutations) => (isFull ? Promise.reject(new StoreFull("the disk is full")) : store.commit(mutations)),
   });
   beforeAll(async () => {
     stripe = openStripe();
-    house = await openHouse({ env: stripe.env, around });
+    harness = await openHarness({ env: stripe.env, around });
   });
   beforeEach(async () => {
     stripe.be("well");
-    tenant = await house.newTenant(0);
+    tenant = await harness.newTenant(0);
   });
   afterAll(async () => {
-    await house.close();
+    await harness.close();
     await stripe.stop();
   });
   /** Opens a purchase. @returns its id */
   const buy = async (usd = 25): Promise<string> =>
-    (await house.rooms.till.buy({ accountId: tenant.accountId, by: BUYER, usd })).purchaseId;
+    (await harness.rooms.till.buy({ accountId: tenant.accountId, by: BUYER, usd })).purchaseId;
   /** Sends an event. @returns the status of the answer */
-  const send = async (...args: Send): Promise<number> => (await deliver(house.url, ...args)).status;
+  const send = async (...args: Send): Promise<number> => (await deliver(harness.url, ...args)).status;
   return {
     get stripe() {
       return stripe;
     },
-    get house() {
-      return house;
+    get harness() {
+      return harness;
     },
     get tenant() {
       return tenant;
@@ -59,16 +59,16 @@ export const openBed = () => {
     },
     /** What the account spent otherwise. */
     spend: async (credits: number): Promise<void> => {
-      const adjust = { deed: "credit", accountSeq: tenant.accountSeq, kind: "adjust", credits: -credits } as const;
-      await house.rooms.post({ ...adjust, note: "spent", reference: null, atMs: house.clock.nowMs() });
+      const adjust = { mutation: "credit", accountSeq: tenant.accountSeq, kind: "adjust", credits: -credits } as const;
+      await harness.rooms.post({ ...adjust, note: "spent", reference: null, atMs: harness.clock.nowMs() });
     },
     /** Available, owed, paused. */
     standing: async () => {
-      const row = await house.store.account(tenant.accountId);
+      const row = await harness.store.account(tenant.accountId);
       return [row?.availableCredits, row?.owedCredits, row?.paused];
     },
-    stateOf: async (id: string) => (await house.store.purchase(id))?.state,
+    stateOf: async (id: string) => (await harness.store.purchase(id))?.state,
     /** What was logged under a name. */
-    lines: (event: string) => house.lines.filter((line) => line.event === event).map(({ fields }) => fields),
+    lines: (event: string) => harness.lines.filter((line) => line.event === event).map(({ fields }) => fields),
   };
 };

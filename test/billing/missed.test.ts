@@ -4,50 +4,50 @@ import { join } from "node:path";
 import { backUp, openOn } from "../backup/fixture.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import type { House, Tenant } from "../harness.ts";
+import type { Harness, Tenant } from "../harness.ts";
 import { BUYER } from "../store/purchases.ts";
 import { deliver, openStripe, type StripeServer } from "./stripe-server.ts";
 
 const DAY_MS = 86_400_000;
 let stripe: StripeServer;
-let house: House;
+let harness: Harness;
 let dir: string;
 beforeAll(async () => {
-  stripe = openStripe(() => house.clock.nowMs());
+  stripe = openStripe(() => harness.clock.nowMs());
   dir = freshDir();
-  house = await openOn(dir, { env: stripe.env, factor: 0 });
+  harness = await openOn(dir, { env: stripe.env, factor: 0 });
 }, 60_000);
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   await stripe.stop();
   dropDirs();
 }, 60_000);
 
 const buy = async ({ accountId }: Tenant, usd = 25): Promise<string> =>
-  (await house.rooms.till.buy({ accountId, by: BUYER, usd })).purchaseId;
+  (await harness.rooms.till.buy({ accountId, by: BUYER, usd })).purchaseId;
 const bought = async (tenant: Tenant): Promise<string> => {
   const id = await buy(tenant);
-  expect((await deliver(house.url, stripe.pay(id))).status).toBe(200);
+  expect((await deliver(harness.url, stripe.pay(id))).status).toBe(200);
   return stripe.sessionOf(id).payment_intent ?? "";
 };
-const round = () => house.rooms.till.rounds();
-const available = async ({ accountId }: Tenant) => (await house.store.account(accountId))?.availableCredits;
+const round = () => harness.rooms.till.rounds();
+const available = async ({ accountId }: Tenant) => (await harness.store.account(accountId))?.availableCredits;
 const eventsAsked = () => stripe.asked.filter(({ what }) => what === "GET /v1/events").length;
-const away = () => house.lines.filter(({ event }) => event === "payments away").map(({ fields }) => fields.reason);
+const away = () => harness.lines.filter(({ event }) => event === "payments away").map(({ fields }) => fields.reason);
 
 test("a refund and a dispute that nobody heard of are learnt at the first round, once, and those behind a day later", async () => {
-  const tenant = await house.newTenant(0);
+  const tenant = await harness.newTenant(0);
   const [first, second] = [await bought(tenant), await bought(tenant)];
   stripe.refund(first, 700);
   stripe.dispute("created", second, 2500, "needs_response");
   // For others here it may have been asked today.
-  house.clock.skip(DAY_MS);
+  harness.clock.skip(DAY_MS);
   await round();
   expect(await available(tenant)).toBe(1800);
   stripe.dispute("closed", second, 2500, "won");
   await round();
   expect(await available(tenant)).toBe(1800);
-  house.clock.skip(DAY_MS);
+  harness.clock.skip(DAY_MS);
   await round();
   expect(await available(tenant)).toBe(4300);
   const before = eventsAsked();
@@ -56,24 +56,24 @@ test("a refund and a dispute that nobody heard of are learnt at the first round,
 });
 
 test("more than a page of them are all taken, whatever the order, each once", async () => {
-  const tenant = await house.newTenant(0);
+  const tenant = await harness.newTenant(0);
   const payment = await bought(tenant);
   for (let n = 0; n < 130; n += 1) stripe.refund(payment, 10, `re_many_${n}`);
-  house.clock.skip(DAY_MS);
+  harness.clock.skip(DAY_MS);
   await round();
   expect(await available(tenant)).toBe(2500 - 1300);
-  house.clock.skip(DAY_MS);
+  harness.clock.skip(DAY_MS);
   await round();
   expect(await available(tenant)).toBe(2500 - 1300);
 });
 
 test("a key that may not read events is told of, an hour later it is tried again, and nothing else waits for it", async () => {
-  const tenant = await house.newTenant(0);
+  const tenant = await harness.newTenant(0);
   const payment = await bought(tenant);
   const open = await buy(tenant, 10);
   stripe.refund(payment, 500, "re_unread");
   stripe.letReadEvents(false);
-  house.clock.skip(DAY_MS);
+  harness.clock.skip(DAY_MS);
   stripe.pay(open);
   const before = away().length;
   await round();
@@ -83,13 +83,13 @@ test("a key that may not read events is told of, an hour later it is tried again
   ]);
   expect(await available(tenant)).toBe(2500 + 1000);
   stripe.letReadEvents(true);
-  house.clock.skip(DAY_MS / 24);
+  harness.clock.skip(DAY_MS / 24);
   await round();
   expect(await available(tenant)).toBe(2500 + 1000 - 500);
 });
 
 test("what cannot be asked about at all keeps nobody else's refunds and disputes waiting", async () => {
-  const tenant = await house.newTenant(0);
+  const tenant = await harness.newTenant(0);
   for (let n = 0; n < 6; n += 1) {
     const payment = await bought(tenant);
     const { refunded } = stripe.refund(payment, 100, `re_shut_${n}`);
@@ -104,7 +104,7 @@ test("what cannot be asked about at all keeps nobody else's refunds and disputes
     expect(refunded.type).toBe("charge.refunded");
   }
   stripe.dispute("created", await bought(tenant), 2500, "needs_response");
-  house.clock.skip(DAY_MS);
+  harness.clock.skip(DAY_MS);
   const before = away().length;
   await round();
   expect(await available(tenant)).toBe(6 * 2500);
@@ -112,23 +112,23 @@ test("what cannot be asked about at all keeps nobody else's refunds and disputes
 });
 
 test("what was bought and refunded after a backup is known again when it is restored", async () => {
-  const tenant = await house.newTenant(0);
+  const tenant = await harness.newTenant(0);
   const before = await bought(tenant);
-  const { path } = backUp(dir, freshDir(), { aheadMs: house.clock.nowMs() - Date.now() });
-  house.clock.skip(60_000);
+  const { path } = backUp(dir, freshDir(), { aheadMs: harness.clock.nowMs() - Date.now() });
+  harness.clock.skip(60_000);
   const lost = await buy(tenant, 50);
-  expect((await deliver(house.url, stripe.pay(lost))).status).toBe(200);
-  expect((await deliver(house.url, stripe.refund(before, 100).created)).status).toBe(200);
+  expect((await deliver(harness.url, stripe.pay(lost))).status).toBe(200);
+  expect((await deliver(harness.url, stripe.refund(before, 100).created)).status).toBe(200);
   const standing = await available(tenant);
   expect(standing).toBe(2500 + 5000 - 100);
-  await house.crash();
+  await harness.crash();
   const to = join(freshDir(), "data");
   expect((await runHere(["backup", "restore", path, "--to", to, "--yes"])).exit as number).toBe(0);
-  const { clock } = house;
-  house = await openOn(to, { env: stripe.env, clock });
+  const { clock } = harness;
+  harness = await openOn(to, { env: stripe.env, clock });
   expect(await available(tenant)).toBe(2500);
   await round();
   expect(await available(tenant)).toBe(standing ?? 0);
-  expect(await house.store.purchase(lost)).toMatchObject({ state: "paid", credits: 5000 });
-  await house.verify();
+  expect(await harness.store.purchase(lost)).toMatchObject({ state: "paid", credits: 5000 });
+  await harness.verify();
 }, 60_000);

@@ -5,7 +5,7 @@ import type { Mutation } from "../../src/store/mutations.ts";
 import type { ReversalState } from "../../src/store/purchase-mutations.ts";
 import { NOW_MS, openAccount, violations } from "../store/fixture.ts";
 import { openHere } from "../store/open-store.ts";
-import { decideDeed, foreignDeed, openPurchaseDeed, payDeed, reversalDeed } from "../store/purchases.ts";
+import { decideMutation, foreignMutation, openPurchaseMutation, payMutation, reversalMutation } from "../store/purchases.ts";
 
 const PAID = 2500;
 const SEED = 20_261_124;
@@ -63,19 +63,30 @@ test(`${RUNS} lives of purchases`, async () => {
       const told = stories.flatMap((story: Story, i): Mutation[] =>
         story.states.map((state, second) => {
           const so = { kind: story.kind, state, toldAtMs: NOW_MS + second * 1000 };
-          if (story.decided === null) return reversalDeed(idOf(story, i), name, story.credits, so);
-          return foreignDeed(idOf(story, i), name, story.credits, so);
+          if (story.decided === null) return reversalMutation(idOf(story, i), name, story.credits, so);
+          return foreignMutation(idOf(story, i), name, story.credits, so);
         }),
       );
-      const news: Mutation[] = [payDeed(name, PAID), ...told];
+      const news: Mutation[] = [payMutation(name, PAID), ...told];
       const adjusted = others.map(
         (credits): Mutation => ({
-          ...{ deed: "credit", accountSeq: account.seq, kind: "adjust", credits, note: "other", reference: null, atMs: NOW_MS },
+          ...{
+            mutation: "credit",
+            accountSeq: account.seq,
+            kind: "adjust",
+            credits,
+            note: "other",
+            reference: null,
+            atMs: NOW_MS,
+          },
         }),
       );
-      await store.commit([openPurchaseDeed(account.seq, name, PAID)]);
-      for (const deed of shuffled([...Array.from({ length: times }, () => news).flat(), ...adjusted], order[Symbol.iterator]()))
-        expect((await store.commit([deed]))[0]?.kind).not.toBe("refused");
+      await store.commit([openPurchaseMutation(account.seq, name, PAID)]);
+      for (const mutation of shuffled(
+        [...Array.from({ length: times }, () => news).flat(), ...adjusted],
+        order[Symbol.iterator](),
+      ))
+        expect((await store.commit([mutation]))[0]?.kind).not.toBe("refused");
 
       const isTaken = ({ states }: Story) => ["taken", "lost"].includes(states.at(-1) ?? "");
       const waiting = stories.flatMap((story, i) => (story.decided !== null && isTaken(story) ? [idOf(story, i)] : []));
@@ -84,10 +95,10 @@ test(`${RUNS} lives of purchases`, async () => {
       if (waiting.length > 0) expect((await store.account(account.id))?.paused).toBe(true);
       for (const [i, story] of stories.entries())
         if (story.decided !== null && isTaken(story))
-          expect(await store.commit([decideDeed(idOf(story, i), story.decided)])).toMatchObject([{ kind: "done" }]);
+          expect(await store.commit([decideMutation(idOf(story, i), story.decided)])).toMatchObject([{ kind: "done" }]);
       // All of it once more changes nothing.
-      for (const deed of shuffled(news, order[Symbol.iterator]()))
-        expect(await store.commit([deed])).toMatchObject([{ changed: false, movedCredits: 0 }]);
+      for (const mutation of shuffled(news, order[Symbol.iterator]()))
+        expect(await store.commit([mutation])).toMatchObject([{ changed: false, movedCredits: 0 }]);
 
       const last = stories.map(({ states, credits, decided }) => ({ state: states.at(-1), credits: decided ?? credits }));
       const due = last

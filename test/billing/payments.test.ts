@@ -10,7 +10,7 @@ const { buy, send, standing, stateOf, lines } = bed;
 
 describe("a checkout", () => {
   test("is asked for with the purchase's own key, an invoice, and addresses of this service", async () => {
-    const { purchaseId, url } = await bed.house.rooms.till.buy({
+    const { purchaseId, url } = await bed.harness.rooms.till.buy({
       accountId: bed.tenant.accountId,
       by: BUYER,
       usd: 100,
@@ -27,10 +27,10 @@ describe("a checkout", () => {
       "invoice_creation[enabled]": "true",
       "metadata[purchase_id]": purchaseId,
       "metadata[account_id]": bed.tenant.accountId,
-      success_url: `${bed.house.url}/console/credits?purchase=${purchaseId}`,
-      cancel_url: `${bed.house.url}/console/credits?cancelled=${purchaseId}`,
+      success_url: `${bed.harness.url}/console/credits?purchase=${purchaseId}`,
+      cancel_url: `${bed.harness.url}/console/credits?cancelled=${purchaseId}`,
     });
-    const row = await bed.house.store.purchase(purchaseId);
+    const row = await bed.harness.store.purchase(purchaseId);
     expect(Number(form?.expires_at)).toBe(Math.floor((row?.expiresAtMs ?? 0) / 1000));
     expect(row).toMatchObject({
       state: "open",
@@ -42,7 +42,7 @@ describe("a checkout", () => {
   });
 
   test.each([9, 5001, 10.5, 0, -25, Number.NaN])("of %d USD is refused and names the field", async (usd) => {
-    await expect(bed.house.rooms.till.buy({ accountId: bed.tenant.accountId, by: BUYER, usd })).rejects.toThrow(
+    await expect(bed.harness.rooms.till.buy({ accountId: bed.tenant.accountId, by: BUYER, usd })).rejects.toThrow(
       "amount_usd: choose a whole number from 10 to 5,000",
     );
   });
@@ -50,18 +50,18 @@ describe("a checkout", () => {
   test("is one of twenty that may be open at a time", async () => {
     for (let i = 0; i < 20; i++) await buy();
     await expect(buy()).rejects.toThrow("20 checkouts are open already");
-    bed.house.clock.skip(7_300_000);
+    bed.harness.clock.skip(7_300_000);
     await buy();
   });
 
   test("that Stripe cannot open is one clear sentence, and nothing is lost: the same purchase is opened later", async () => {
     bed.stripe.be("failing");
     await expect(buy()).rejects.toThrow("nothing was bought and nothing charged. Try again in a minute.");
-    await bed.house.eventually(() => lines("payments away").length > 0);
-    const [open] = await bed.house.store.purchases(bed.tenant.accountId, null, 1);
+    await bed.harness.eventually(() => lines("payments away").length > 0);
+    const [open] = await bed.harness.store.purchases(bed.tenant.accountId, null, 1);
     expect(open).toMatchObject({ state: "open", sessionId: null });
     bed.stripe.be("well");
-    expect(await bed.house.rooms.till.checkoutUrl(open?.id ?? "")).toBe(bed.stripe.sessionOf(open?.id ?? "").url ?? "");
+    expect(await bed.harness.rooms.till.checkoutUrl(open?.id ?? "")).toBe(bed.stripe.sessionOf(open?.id ?? "").url ?? "");
     expect(await send(bed.stripe.pay(open?.id ?? ""))).toBe(200);
     expect(await standing()).toEqual([2500, 0, false]);
   });
@@ -70,13 +70,13 @@ describe("a checkout", () => {
     const before = bed.stripe.sessions.size;
     bed.stripe.be("lost");
     await expect(buy()).rejects.toThrow("cannot be reached");
-    await bed.house.eventually(() => bed.stripe.sessions.size > before);
+    await bed.harness.eventually(() => bed.stripe.sessions.size > before);
     bed.stripe.be("well");
-    const [open] = await bed.house.eventually(async () => {
-      const rows = await bed.house.store.purchases(bed.tenant.accountId, null, 1);
+    const [open] = await bed.harness.eventually(async () => {
+      const rows = await bed.harness.store.purchases(bed.tenant.accountId, null, 1);
       return rows.length > 0 && rows;
     });
-    await bed.house.rooms.till.checkoutUrl(open?.id ?? "");
+    await bed.harness.rooms.till.checkoutUrl(open?.id ?? "");
     expect(bed.stripe.sessions.size).toBe(before + 1);
     expect(await send(bed.stripe.pay(open?.id ?? ""))).toBe(200);
     expect(await standing()).toEqual([2500, 0, false]);
@@ -86,7 +86,7 @@ describe("a checkout", () => {
     bed.stripe.be("lost");
     await expect(buy()).rejects.toThrow();
     bed.stripe.be("well");
-    const [open] = await bed.house.store.purchases(bed.tenant.accountId, null, 1);
+    const [open] = await bed.harness.store.purchases(bed.tenant.accountId, null, 1);
     expect(open?.sessionId).toBeNull();
     expect(await send(bed.stripe.pay(open?.id ?? ""))).toBe(200);
     expect(await standing()).toEqual([2500, 0, false]);
@@ -99,7 +99,7 @@ describe("a payment", () => {
     const paid = bed.stripe.pay(id);
     for (let i = 0; i < 3; i++) expect(await send(paid)).toBe(200);
     expect(await standing()).toEqual([2500, 0, false]);
-    expect((await bed.house.store.movements(bed.tenant.accountId, null, 9)).length).toBe(1);
+    expect((await bed.harness.store.movements(bed.tenant.accountId, null, 9)).length).toBe(1);
     expect(lines("purchase paid").filter(({ purchase_id }) => purchase_id === id)).toHaveLength(1);
   });
 
@@ -108,7 +108,7 @@ describe("a payment", () => {
     const paid = bed.stripe.pay(id);
     const late = bed.stripe.event("checkout.session.async_payment_succeeded", bed.stripe.sessionOf(id));
     const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => send(i % 2 ? paid : late)));
-    await bed.house.rooms.till.lookAfter(id);
+    await bed.harness.rooms.till.lookAfter(id);
     expect(answers).toEqual(Array(10).fill(200));
     expect(await standing()).toEqual([2500, 0, false]);
   });
@@ -120,7 +120,7 @@ describe("a payment", () => {
     expect(await send(paid)).toBe(503);
     expect(await standing()).toEqual([0, 0, false]);
     bed.fill(false);
-    await bed.house.eventually(async () => (await send(paid)) === 200);
+    await bed.harness.eventually(async () => (await send(paid)) === 200);
     expect(await standing()).toEqual([2500, 0, false]);
   });
 
@@ -166,15 +166,15 @@ describe("a payment", () => {
   test("whose news was lost is found by asking: from the page the customer comes back to, and in the background", async () => {
     const [id, other] = [await buy(), await buy(50)];
     bed.stripe.pay(id);
-    expect(await bed.house.rooms.till.lookAfter(id)).toMatchObject({
+    expect(await bed.harness.rooms.till.lookAfter(id)).toMatchObject({
       ...{ state: "paid", credits: 2500, invoiceNumber: "A-0001" },
     });
     bed.stripe.pay(other);
-    bed.house.clock.skip(300_000);
-    await bed.house.rooms.till.rounds();
+    bed.harness.clock.skip(300_000);
+    await bed.harness.rooms.till.rounds();
     expect(await stateOf(other)).toBe("paid");
     expect(await standing()).toEqual([7500, 0, false]);
-    expect(await bed.house.store.purchase(other)).toMatchObject({
+    expect(await bed.harness.store.purchase(other)).toMatchObject({
       ...{ invoiceNumber: "A-0001", invoiceUrl: expect.stringContaining("https://invoice.stripe.example/in_") },
     });
   });
@@ -183,10 +183,10 @@ describe("a payment", () => {
     const [id, other] = [await buy(), await buy()];
     expect(await send(bed.stripe.expire(id))).toBe(200);
     bed.stripe.expire(other);
-    bed.house.clock.skip(7_300_000);
-    await bed.house.rooms.till.rounds();
+    bed.harness.clock.skip(7_300_000);
+    await bed.harness.rooms.till.rounds();
     expect([await stateOf(id), await stateOf(other)]).toEqual(["expired", "expired"]);
-    await expect(bed.house.rooms.till.checkoutUrl(other)).rejects.toThrow("This checkout is over; buy again.");
+    await expect(bed.harness.rooms.till.checkoutUrl(other)).rejects.toThrow("This checkout is over; buy again.");
   });
 
   test("of a purchase that a restored backup has lost is credited from what its checkout says", async () => {

@@ -1,6 +1,6 @@
 // Refunds and disputes of what was bought: each takes the difference, at most what is available, and the rest is owed.
 import { describe, expect, test } from "bun:test";
-import { decideDeed } from "../store/purchases.ts";
+import { decideMutation } from "../store/purchases.ts";
 import { openBed } from "./fixture.ts";
 
 const bed = openBed();
@@ -15,7 +15,7 @@ describe("a refund", () => {
     const second = bed.stripe.refund(payment, 800, `re_${payment}_2`);
     for (const event of [second.created, first.created, second.refunded, first.refunded]) expect(await send(event)).toBe(200);
     expect(await standing()).toEqual([1000, 0, false]);
-    expect(await bed.house.store.purchase(id)).toMatchObject({ refundedCredits: 1500, reversedCredits: 1500 });
+    expect(await bed.harness.store.purchase(id)).toMatchObject({ refundedCredits: 1500, reversedCredits: 1500 });
     expect(lines("purchase reversed").filter(({ purchase_id }) => purchase_id === id)).toHaveLength(2);
   });
 
@@ -54,14 +54,14 @@ describe("a refund", () => {
     const refund = { id: "re_eur", object: "refund", amount: 500, currency: "eur", payment_intent: payment, status: "succeeded" };
     expect(await send(bed.stripe.event("refund.created", refund))).toBe(200);
     expect(await standing()).toEqual([2500, 0, true]);
-    expect((await bed.house.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(403);
+    expect((await bed.harness.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(403);
     expect(lines("reversal undecided").at(-1)).toMatchObject({
       ...{ purchase_id: id, account_id: bed.tenant.accountId, count: 1 },
       reason: expect.stringContaining("re_eur of 500 eur, taken"),
     });
-    expect((await bed.house.rooms.post(decideDeed("re_eur", 540))).kind).toBe("done");
+    expect((await bed.harness.rooms.post(decideMutation("re_eur", 540))).kind).toBe("done");
     expect(await standing()).toEqual([1960, 0, false]);
-    expect((await bed.house.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(404);
+    expect((await bed.harness.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(404);
   });
 
   test("above what is available leaves a debt, pauses the account, and the next purchase settles it", async () => {
@@ -69,10 +69,10 @@ describe("a refund", () => {
     await bed.spend(2000);
     expect(await send(bed.stripe.refund(payment, 2500, `re_${payment}`).created)).toBe(200);
     expect(await standing()).toEqual([0, 2000, true]);
-    expect((await bed.house.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(403);
+    expect((await bed.harness.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(403);
     await bought(50);
     expect(await standing()).toEqual([3000, 0, false]);
-    expect((await bed.house.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(404);
+    expect((await bed.harness.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(404);
   });
 });
 
@@ -80,7 +80,7 @@ describe("a dispute", () => {
   test("pauses the account at once, also where there was nothing left to take, and an operator is told", async () => {
     const { id, payment } = await bought();
     await bed.spend(2500);
-    const ask = () => bed.house.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key });
+    const ask = () => bed.harness.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key });
     expect((await ask()).status).toBe(404);
     expect(await send(bed.stripe.dispute("created", payment, 2500, "needs_response"))).toBe(200);
     expect(await standing()).toEqual([0, 2500, true]);

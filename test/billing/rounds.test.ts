@@ -18,22 +18,22 @@ describe.each([
   const open = async (count: number): Promise<string[]> => {
     const ids: string[] = [];
     while (ids.length < count) {
-      const { accountId } = await bed.house.newTenant(0);
+      const { accountId } = await bed.harness.newTenant(0);
       for (let i = 0; i < 20 && ids.length < count; i++)
-        ids.push((await bed.house.rooms.till.buy({ accountId, by: BUYER, usd: 10 })).purchaseId);
+        ids.push((await bed.harness.rooms.till.buy({ accountId, by: BUYER, usd: 10 })).purchaseId);
     }
     return ids;
   };
   /** @returns the checkouts that were asked about in it */
   const round = async (): Promise<string[]> => {
-    bed.house.clock.skip(EVERY_MS);
+    bed.harness.clock.skip(EVERY_MS);
     const before = bed.stripe.asked.length;
-    await bed.house.rooms.till.rounds();
+    await bed.harness.rooms.till.rounds();
     const checkouts = bed.stripe.asked.slice(before).filter(({ what }) => what.startsWith("GET /v1/checkout/sessions/"));
     return checkouts.map(({ what }) => what.replace("GET /v1/checkout/sessions/", ""));
   };
   const paid = async (ids: readonly string[]) => {
-    const rows = await Promise.all(ids.map((id) => bed.house.store.purchase(id)));
+    const rows = await Promise.all(ids.map((id) => bed.harness.store.purchase(id)));
     return rows.filter((row) => row?.state === "paid").length;
   };
 
@@ -48,7 +48,7 @@ describe.each([
         expect(await paid(ids)).toBe(credited);
       }
       for (let i = 0; i < 3; i++) await round();
-      const rows = await Promise.all(ids.map((id) => bed.house.store.purchase(id)));
+      const rows = await Promise.all(ids.map((id) => bed.harness.store.purchase(id)));
       expect(rows.every((row) => row?.invoiceUrl !== null)).toBe(true);
     }, 60_000);
 
@@ -105,10 +105,10 @@ describe("a round", () => {
   test("that begins while one is under way is that one", async () => {
     const id = await bed.buy();
     bed.stripe.pay(id);
-    bed.house.clock.skip(EVERY_MS);
+    bed.harness.clock.skip(EVERY_MS);
     const asking = `GET /v1/checkout/sessions/${bed.stripe.sessionOf(id).id}`;
     const times = () => bed.stripe.asked.filter(({ what }) => what === asking).length;
-    await Promise.all([bed.house.rooms.till.rounds(), bed.house.rooms.till.rounds()]);
+    await Promise.all([bed.harness.rooms.till.rounds(), bed.harness.rooms.till.rounds()]);
     // Once what became of it, once its invoice.
     expect(times()).toBe(2);
   });
@@ -117,8 +117,8 @@ describe("a round", () => {
     const [first, second] = [await bed.buy(), await bed.buy()];
     bed.stripe.pay(second);
     bed.stripe.shut.add(bed.stripe.sessionOf(first).id);
-    bed.house.clock.skip(EVERY_MS);
-    await bed.house.rooms.till.rounds();
-    expect(await bed.house.store.purchase(second)).toMatchObject({ state: "paid", invoiceNumber: "A-0001" });
+    bed.harness.clock.skip(EVERY_MS);
+    await bed.harness.rooms.till.rounds();
+    expect(await bed.harness.store.purchase(second)).toMatchObject({ state: "paid", invoiceNumber: "A-0001" });
   });
 });

@@ -5,60 +5,60 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Checkout, createCheckout } from "../../src/billing/checkout.ts";
 import { readSettings } from "../../src/config/load.ts";
-import { type House, openHouse, type Tenant } from "../harness.ts";
+import { type Harness, openHarness, type Tenant } from "../harness.ts";
 import { openHere } from "../store/open-store.ts";
 import { BUYER } from "../store/purchases.ts";
 
-let house: House;
+let harness: Harness;
 let tenant: Tenant;
 beforeAll(async () => {
-  house = await openHouse();
-  tenant = await house.newTenant(0);
+  harness = await openHarness();
+  tenant = await harness.newTenant(0);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-const buy = (usd = 10) => house.rooms.till.buy({ accountId: tenant.accountId, by: BUYER, usd });
-const available = async () => (await house.balance(tenant)).available;
+const buy = (usd = 10) => harness.rooms.till.buy({ accountId: tenant.accountId, by: BUYER, usd });
+const available = async () => (await harness.balance(tenant)).available;
 
 describe("a test checkout", () => {
   test("is a page of our own; paid, it credits once, and cancelled, it is over", async () => {
     const { purchaseId, url } = await buy();
-    expect(url).toBe(`${house.url}/console/checkout/${purchaseId}`);
-    expect(await house.rooms.till.checkoutUrl(purchaseId)).toBe(url);
-    await Promise.all([1, 2, 3].map(() => house.rooms.till.endTest(purchaseId, "pay", BUYER)));
+    expect(url).toBe(`${harness.url}/console/checkout/${purchaseId}`);
+    expect(await harness.rooms.till.checkoutUrl(purchaseId)).toBe(url);
+    await Promise.all([1, 2, 3].map(() => harness.rooms.till.endTest(purchaseId, "pay", BUYER)));
     expect(await available()).toBe(1000);
-    expect(await house.store.purchase(purchaseId)).toMatchObject({ state: "paid", provider: "test", receipt: 1 });
+    expect(await harness.store.purchase(purchaseId)).toMatchObject({ state: "paid", provider: "test", receipt: 1 });
     const other = await buy();
-    await house.rooms.till.endTest(other.purchaseId, "cancel", BUYER);
-    await expect(house.rooms.till.endTest(other.purchaseId, "pay", BUYER)).rejects.toThrow("This checkout is over; buy again.");
+    await harness.rooms.till.endTest(other.purchaseId, "cancel", BUYER);
+    await expect(harness.rooms.till.endTest(other.purchaseId, "pay", BUYER)).rejects.toThrow("This checkout is over; buy again.");
     expect(await available()).toBe(1000);
   });
 
   test("that nobody ends is over after its time", async () => {
     const { purchaseId } = await buy();
-    house.clock.skip(7_300_000);
-    await house.rooms.till.rounds();
-    expect(await house.store.purchase(purchaseId)).toMatchObject({ state: "expired" });
+    harness.clock.skip(7_300_000);
+    await harness.rooms.till.rounds();
+    expect(await harness.store.purchase(purchaseId)).toMatchObject({ state: "expired" });
   });
 
   test("takes no news from outside", async () => {
-    expect((await house.ask("POST", "/webhooks/stripe", { body: {}, key: null })).status).toBe(404);
+    expect((await harness.ask("POST", "/webhooks/stripe", { body: {}, key: null })).status).toBe(404);
   });
 });
 
 test("a live service without Stripe sells nothing, and a test purchase in its books cannot be paid", async () => {
   const dir = mkdtempSync(join(tmpdir(), "till-"));
   const store = await openHere({ path: join(dir, "genrouter.db"), mode: "live" });
-  const { clock } = house;
+  const { clock } = harness;
   const till: Checkout = createCheckout({
     ...{ settings: readSettings({}), mode: "live", clock, log: () => undefined, reads: store, baseUrl: () => "" },
-    post: async (deed) => (await store.commit([deed]))[0] as never,
+    post: async (mutation) => (await store.commit([mutation]))[0] as never,
   });
-  await store.commit([{ deed: "create-account", id: "acc_1", name: "Ada", atMs: clock.nowMs() }]);
+  await store.commit([{ mutation: "create-account", id: "acc_1", name: "Ada", atMs: clock.nowMs() }]);
   expect(till.provider).toBeNull();
   await expect(till.buy({ accountId: "acc_1", by: BUYER, usd: 10 })).rejects.toThrow("ask your operator");
   const open = {
-    deed: "open-purchase",
+    mutation: "open-purchase",
     id: "pur_1",
     accountSeq: 1,
     personId: null,
@@ -71,7 +71,7 @@ test("a live service without Stripe sells nothing, and a test purchase in its bo
   // One of Stripe's that somebody was sent to may have been paid: it is not over because Stripe is not set any more.
   await store.commit([
     { ...open, id: "pur_2", provider: "stripe", expiresAtMs: clock.nowMs() + 1, atMs: clock.nowMs() },
-    { deed: "name-checkout", id: "pur_2", sessionId: "cs_2", atMs: clock.nowMs() },
+    { mutation: "name-checkout", id: "pur_2", sessionId: "cs_2", atMs: clock.nowMs() },
   ]);
   clock.skip(7_300_000);
   expect(await till.lookAfter("pur_2")).toMatchObject({ state: "open" });

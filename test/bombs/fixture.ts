@@ -27,10 +27,10 @@ export type Place = {
   close(): Promise<void>;
 };
 
-const PROGRAMME = join(import.meta.dir, "main.ts");
+const PROGRAM = join(import.meta.dir, "main.ts");
 
 /** Who plays another part than the one who judges is a process of its own: nobody waits for anybody else's work. */
-const role = (name: string, ...words: string[]): Child => start([process.execPath, PROGRAMME, "--role", name, ...words]);
+const role = (name: string, ...words: string[]): Child => start([process.execPath, PROGRAM, "--role", name, ...words]);
 
 /** @param created words of `accounts create` besides */
 export const accountOf = async (

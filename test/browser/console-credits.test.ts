@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { type TestClock, testClock } from "../clock.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse, type Tenant } from "../harness.ts";
+import { type Harness, openHarness, type Tenant } from "../harness.ts";
 import { openBrowser } from "./chromium.ts";
 import { LOOKS, watch } from "./watched.ts";
 
@@ -14,25 +14,25 @@ const browser = opened as Browser;
 
 setDefaultTimeout(60_000);
 let clock: TestClock;
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
   // The time of the browser, which says what is still open.
   clock = testClock(1, Date.now());
-  house = await openHouse({ clock });
+  harness = await openHarness({ clock });
 });
 afterAll(async () => {
   if (typeof opened !== "string") await opened.close();
-  await house.close();
+  await harness.close();
   clock.stop();
 });
 
 /** An account with 3 USD, and its person. */
 const openMember = async (): Promise<{ tenant: Tenant; visitor: Visitor }> => {
-  const tenant = await house.newTenant(300);
-  return { tenant, visitor: await openVisitor(house, "member", tenant) };
+  const tenant = await harness.newTenant(300);
+  return { tenant, visitor: await openVisitor(harness, "member", tenant) };
 };
 const visit = (visitor: Visitor, path: string, look: BrowserContextOptions = {}) =>
-  watch(browser, { url: house.url, visitor, path, look });
+  watch(browser, { url: harness.url, visitor, path, look });
 const buyBy = async (visitor: Visitor, usd: number, how: "pay" | "cancel"): Promise<string> => {
   const { told } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: usd });
   await visitor.ask("POST", `/console/api/purchases/${told.id}/test`, { how });
@@ -64,7 +64,7 @@ here("the pages of credits", () => {
     await page.waitForURL(/\/console\/credits\?purchase=pur_/);
     await page.getByText("Paid: $99.00 are on your account.").waitFor();
     await page.getByRole("definition").filter({ hasText: "$102.00" }).first().waitFor();
-    expect((await house.balance(tenant)).available).toBe(10_200);
+    expect((await harness.balance(tenant)).available).toBe(10_200);
 
     await tabTo("Ledger: every movement of this balance");
     await keyboard.press("Enter");
@@ -86,7 +86,7 @@ here("the pages of credits", () => {
     await page.getByRole("heading", { level: 1, name: "Receipt" }).waitFor();
     await page.getByText(/^R-\d{6}$/).waitFor();
     expect(await page.getByRole("row", { name: /^Paid / }).textContent()).toContain("$99.00");
-    expect(asked.filter((address) => !address.startsWith(`${house.url}/`) && !address.startsWith("data:"))).toEqual([]);
+    expect(asked.filter((address) => !address.startsWith(`${harness.url}/`) && !address.startsWith("data:"))).toEqual([]);
     expect(complaints).toEqual([]);
     await close();
   });
@@ -105,22 +105,22 @@ here("the pages of credits", () => {
     });
     const before = reads();
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Profile" }).click();
-    await house.eventually(() => reads() === before + 1, "the question");
+    await harness.eventually(() => reads() === before + 1, "the question");
     for (let dollars = 4; dollars < 14; dollars += 1) {
       const topUp = {
-        deed: "credit",
+        mutation: "credit",
         accountSeq: tenant.accountSeq,
         kind: "topup",
         credits: 100,
         note: "",
         reference: null,
       } as const;
-      await house.rooms.post({ ...topUp, atMs: house.clock.nowMs() });
+      await harness.rooms.post({ ...topUp, atMs: harness.clock.nowMs() });
       await balance.getByText(`$${dollars}.00`).waitFor();
     }
     expect(reads()).toBe(before + 1);
     held.resolve();
-    await house.eventually(() => reads() === before + 2, "one more, as the answer may have been older");
+    await harness.eventually(() => reads() === before + 2, "one more, as the answer may have been older");
     await page.waitForLoadState("networkidle");
     await balance.getByText("$13.00").waitFor();
     await close();
@@ -141,7 +141,7 @@ here("the pages of credits", () => {
     await buyBy(visitor, 25, "pay");
     await balance.getByText("$28.00").waitFor();
     const body = { model: "vidmodel-2.0-fast", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
-    expect((await house.ask("POST", "/v1/generations", { key: tenant.key, body })).status).toBe(202);
+    expect((await harness.ask("POST", "/v1/generations", { key: tenant.key, body })).status).toBe(202);
     await balance.getByText("$0.28 held").waitFor();
     expect(await balance.textContent()).toContain("$28.00");
     expect(asked.filter((address) => address.includes("/console/api/events"))).toHaveLength(1);
@@ -162,9 +162,9 @@ here("the pages of credits", () => {
       page.evaluate(
         `Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true }); document.dispatchEvent(new Event("visibilitychange"))`,
       );
-    await house.eventually(() => house.rooms.watch.committed !== null, "the connection");
+    await harness.eventually(() => harness.rooms.watch.committed !== null, "the connection");
     await turn(true);
-    await house.eventually(() => house.rooms.watch.committed === null, "the end of the connection");
+    await harness.eventually(() => harness.rooms.watch.committed === null, "the end of the connection");
     await buyBy(visitor, 25, "pay");
     await turn(false);
     await page.getByRole("banner").getByText("$28.00").waitFor();
@@ -173,7 +173,7 @@ here("the pages of credits", () => {
 
   test("whoever has no account of their own has no balance there, and listens to nothing on its account", async () => {
     const { tenant } = await openMember();
-    const visitor = await openVisitor(house, "operator", null);
+    const visitor = await openVisitor(harness, "operator", null);
     const { page, asked, close } = await visit(visitor, `/console/keys?account=${tenant.accountId}`);
     await page.getByRole("button", { name: "New key" }).waitFor();
     expect(await page.getByRole("banner").getByText("Balance").count()).toBe(0);
@@ -202,11 +202,11 @@ here("the pages of credits", () => {
     await page.getByRole("radio", { name: "$100", exact: true }).check();
     await page.getByRole("button", { name: "Buy $100" }).click();
     await page.waitForURL(/\/console\/checkout\//);
-    await page.goto(`${house.url}/console/credits`);
+    await page.goto(`${harness.url}/console/credits`);
     await page.getByRole("button", { name: "Go on to pay" }).click();
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByText("Nothing was bought and nothing charged.").waitFor();
-    expect((await house.balance(tenant)).available).toBe(300);
+    expect((await harness.balance(tenant)).available).toBe(300);
     expect(complaints).toEqual([]);
     await close();
   });
@@ -241,14 +241,14 @@ here("the pages of credits", () => {
     await buyBy(visitor, 25, "pay");
     await visitor.ask("POST", "/console/api/purchases", { amount_usd: 50 });
     const body = { model: "sim-image-1", input: { prompt: "a kite" } };
-    expect((await house.ask("POST", "/v1/generations", { key: tenant.key, body })).status).toBe(202);
+    expect((await harness.ask("POST", "/v1/generations", { key: tenant.key, body })).status).toBe(202);
     for (const width of [360, 1280]) {
       const { page, inPage, close } = await visit(visitor, "/console/ledger", { viewport: { width, height: 800 } });
       for (const [path, name, heads] of [
         ["ledger", "Table of movements", ["Time", "Kind", "Amount", "Change", "Balance", "Available", "For"]],
         ["credits", "Table of purchases", ["Time", "Amount", "Standing", "Papers"]],
       ] as const) {
-        await page.goto(`${house.url}/console/${path}`);
+        await page.goto(`${harness.url}/console/${path}`);
         const table = page.getByRole("region", { name });
         await table.getByRole("row").nth(2).waitFor();
         const { overhang, labels, shapes } = await inPage<{ overhang: number; labels: string[]; shapes: string[] }>("rows");
@@ -287,7 +287,7 @@ here("the pages of credits", () => {
         [`/console/receipts/${told.id}`, "has no receipt yet"],
         ["/console/ledger", "Top-up"],
       ] as const) {
-        await page.goto(house.url + path);
+        await page.goto(harness.url + path);
         await page.getByText(text).filter({ visible: true }).first().waitFor();
         await sound();
       }

@@ -4,7 +4,7 @@ import { brotliDecompressSync } from "node:zlib";
 import type { Browser, BrowserContextOptions, Response as Loaded } from "playwright-core";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { openBrowser } from "./chromium.ts";
 import { PAGES, watch } from "./watched.ts";
 
@@ -14,24 +14,24 @@ const here = describe.skipIf(typeof opened === "string");
 const browser = opened as Browser;
 
 setDefaultTimeout(60_000);
-let house: House;
+let harness: Harness;
 let visitor: Visitor;
 beforeAll(async () => {
-  house = await openHouse({ factor: 0, dir: freshDir() });
-  visitor = await openVisitor(house, "operator", house.tenant);
+  harness = await openHarness({ factor: 0, dir: freshDir() });
+  visitor = await openVisitor(harness, "operator", harness.tenant);
 }, 60_000);
 afterAll(async () => {
   if (typeof opened !== "string") await opened.close();
-  await house.close();
+  await harness.close();
   dropDirs();
 });
 
-const visit = (path: string, look: BrowserContextOptions = {}) => watch(browser, { url: house.url, visitor, path, look });
+const visit = (path: string, look: BrowserContextOptions = {}) => watch(browser, { url: harness.url, visitor, path, look });
 /** Files that a page names, and those that these name in turn: every script and style there is. */
 const assetsOf = async (path: string): Promise<string[]> => {
   const found = new Set<string>();
   const read = async (from: string) => {
-    const text = await (await fetch(house.url + from)).text();
+    const text = await (await fetch(harness.url + from)).text();
     const names = [...text.matchAll(/(?:\/assets\/|["'`]\.\/)([\w.~-]+\.(?:js|css))/g)].map(([, name]) => `/assets/${name}`);
     for (const name of names)
       if (!found.has(name)) {
@@ -44,7 +44,7 @@ const assetsOf = async (path: string): Promise<string[]> => {
 };
 /** Answers in the coding that is asked for, as they travel. */
 const raw = (path: string, coding: string) =>
-  fetch(house.url + path, { headers: { "accept-encoding": coding }, decompress: false });
+  fetch(harness.url + path, { headers: { "accept-encoding": coding }, decompress: false });
 
 here("every page of the frame", () => {
   test.each(PAGES)(
@@ -53,7 +53,7 @@ here("every page of the frame", () => {
       const { page, asked, complaints, close } = await visit(path);
       await page.locator("[aria-busy='true']").waitFor({ state: "detached" });
       const hosts = new Set(asked.filter((address) => !address.startsWith("data:")).map((address) => new URL(address).host));
-      expect([...hosts]).toEqual([new URL(house.url).host]);
+      expect([...hosts]).toEqual([new URL(harness.url).host]);
       expect(asked.length).toBeGreaterThan(3);
       const questions = asked.filter((address) => new URL(address).pathname.includes("/api/"));
       expect(questions).toEqual([...new Set(questions)]);
@@ -71,7 +71,7 @@ here("every page of the frame", () => {
       if (response.request().resourceType() === "script" || new URL(response.url()).pathname.endsWith(".js"))
         scripts.push(response);
     });
-    await page.goto(house.url + path);
+    await page.goto(harness.url + path);
     await page.locator("[aria-busy='true']").waitFor({ state: "detached" });
     await page.locator("main > *:nth-child(2)").waitFor();
     let bytes = 0;
@@ -91,13 +91,13 @@ here("every page of the frame", () => {
   test("whoever is not signed in is shown the way in, and comes back to the page that was asked for", async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
-    await page.goto(`${house.url}/console/keys?account=${house.tenant.accountId}`);
+    await page.goto(`${harness.url}/console/keys?account=${harness.tenant.accountId}`);
     await page.waitForURL(/\/console\/sign-in\?/);
-    expect(new URL(page.url()).searchParams.get("to")).toBe(`/console/keys?account=${house.tenant.accountId}`);
+    expect(new URL(page.url()).searchParams.get("to")).toBe(`/console/keys?account=${harness.tenant.accountId}`);
     await visitor.signIn(context);
     await page.reload();
     await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
-    expect(new URL(page.url()).search).toBe(`?account=${house.tenant.accountId}`);
+    expect(new URL(page.url()).search).toBe(`?account=${harness.tenant.accountId}`);
     await context.close();
   });
 
@@ -150,7 +150,7 @@ here("every page of the frame", () => {
     expect(await isDark()).toBe(machine === "dark");
     await page.getByLabel("Colours").selectOption(other);
     expect(await isDark()).toBe(other === "Dark");
-    await page.goto(`${house.url}/inspector`);
+    await page.goto(`${harness.url}/inspector`);
     await page.getByRole("heading", { level: 1 }).waitFor();
     expect(await isDark()).toBe(other === "Dark");
     await page.getByLabel("Colours").selectOption("Auto");
@@ -159,9 +159,9 @@ here("every page of the frame", () => {
   });
 
   test("no page leads to an inspector that is switched off", async () => {
-    const off = await openHouse({ env: { GENROUTER_INSPECTOR__ENABLED: "off" } });
+    const off = await openHarness({ env: { GENROUTER_INSPECTOR__ENABLED: "off" } });
     for (const [one, links] of [
-      [house, 1],
+      [harness, 1],
       [off, 0],
     ] as const) {
       const { id } = await one.submit("sim-image-1", { prompt: "a kite" });
@@ -187,7 +187,7 @@ const LEAST_PACKED_BYTES = 100;
 
 test("a frame is the same for everybody, asked for anew each time, and lets in no script but the service's own", async () => {
   for (const path of ["/console", "/inspector"]) {
-    const answer = await fetch(house.url + path);
+    const answer = await fetch(harness.url + path);
     expect([answer.status, answer.headers.get("cache-control")]).toEqual([200, "no-cache"]);
     const policy = answer.headers.get("content-security-policy") ?? "";
     expect(policy).toContain("default-src 'none'");
@@ -195,7 +195,7 @@ test("a frame is the same for everybody, asked for anew each time, and lets in n
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
     const html = await answer.text();
     expect(html).not.toMatch(/<style|style=|<script(?![^>]* src=)|\son\w+=/);
-    expect(await (await fetch(`${house.url}${path}/any/thing`, { headers: { cookie: visitor.cookie } })).text()).toBe(html);
+    expect(await (await fetch(`${harness.url}${path}/any/thing`, { headers: { cookie: visitor.cookie } })).text()).toBe(html);
   }
 });
 
@@ -231,7 +231,7 @@ test("no engine that finds places for charts is in any script", async () => {
   const paths = new Set([...(await assetsOf("/console")), ...(await assetsOf("/inspector"))]);
   expect(paths.size).toBeGreaterThan(8);
   for (const path of paths) {
-    const text = await (await fetch(house.url + path)).text();
+    const text = await (await fetch(harness.url + path)).text();
     expect([path, /\belk\b|org\.eclipse|dagre/i.test(text)]).toEqual([path, false]);
   }
 });
@@ -244,11 +244,11 @@ test("a file that is of no build, or that climbs, is none", async () => {
     "/assets/x/y.js",
     "/assets/console.js",
   ])
-    expect([path, (await fetch(house.url + path)).status]).toEqual([path, 404]);
+    expect([path, (await fetch(harness.url + path)).status]).toEqual([path, 404]);
 });
 
 test("what is switched off is not there: no page, no API", async () => {
-  const off = await openHouse({ factor: 0, env: { GENROUTER_INSPECTOR__ENABLED: "off", GENROUTER_CONSOLE__ENABLED: "false" } });
+  const off = await openHarness({ factor: 0, env: { GENROUTER_INSPECTOR__ENABLED: "off", GENROUTER_CONSOLE__ENABLED: "false" } });
   try {
     for (const path of ["/inspector", "/inspector/play", "/inspector/gen_x", "/console", "/console/keys"])
       expect([path, (await fetch(off.url + path)).status]).toEqual([path, 404]);

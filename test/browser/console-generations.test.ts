@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { source as axe } from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import type { MakingStage } from "../console/generations-fixture.ts";
-import type { House } from "../harness.ts";
+import type { Harness } from "../harness.ts";
 import { openBrowser } from "./chromium.ts";
 import { openConsoleStage } from "./generations-fixture.ts";
 
@@ -12,15 +12,15 @@ if (typeof opened === "string") process.stdout.write(`skipped: making in a brows
 const here = describe.skipIf(typeof opened === "string");
 const browser = opened as Browser;
 
-let house: House;
+let harness: Harness;
 let stage: MakingStage;
 beforeAll(async () => {
-  ({ house, stage } = await openConsoleStage({ factor: 20 }));
+  ({ harness, stage } = await openConsoleStage({ factor: 20 }));
 }, 60_000);
 afterAll(async () => {
   if (typeof opened !== "string") await opened.close();
   await stage.stop();
-  await house.close();
+  await harness.close();
 });
 
 const visit = async (path: string, look: BrowserContextOptions = {}) => {
@@ -84,7 +84,7 @@ here("in the playground", () => {
       const pictures = page.locator('.made[data-status="succeeded"] img');
       await pictures.first().waitFor({ timeout: 30_000 });
       expect(await pictures.count()).toBe(2);
-      await house.eventually(
+      await harness.eventually(
         () => page.evaluate<boolean>("document.querySelector('.made img').naturalWidth > 0"),
         "what is looked at",
       );
@@ -109,14 +109,14 @@ here("in the playground", () => {
       const film = page.locator('.made[data-status="succeeded"] video');
       await film.waitFor({ timeout: 30_000 });
       const { id } = (await (await submitted).json()) as { id: string };
-      const { cost_usd: cost } = await house.until(id);
+      const { cost_usd: cost } = await harness.until(id);
       expect([Number(least), 0.22, 0.28]).toContain(cost ?? 0);
       await page.getByText(`Charged $${cost?.toFixed(2)}.`).waitFor();
       expect(await film.getAttribute("preload")).toBe("metadata");
       await page.evaluate(
         "(async () => { const film = document.querySelector('video'); film.muted = true; await film.play(); })()",
       );
-      await house.eventually(
+      await harness.eventually(
         () => page.evaluate<boolean>("document.querySelector('video').currentTime > 0.2"),
         "what is looked at",
       );
@@ -149,7 +149,7 @@ here("in the playground", () => {
         const submitted = submissionOf(page);
         await page.getByRole("button", { name: "Generate" }).click();
         const { id } = (await (await submitted).json()) as { id: string };
-        await house.until(id);
+        await harness.until(id);
         const picture = page.locator('.made[data-status="succeeded"] img').first();
         if (late.endsWith("events")) held.resolve();
         await picture.waitFor();
@@ -205,7 +205,7 @@ here("the list", () => {
       const { page, done } = await visit("/console/generations");
       await page.getByRole("form", { name: "Filters" }).waitFor();
       await page.evaluate(() => Object.assign(globalThis, { wasHere: true }));
-      const made = await house.submit("vidmodel-2.0-fast", { ...INPUT, prompt: "made by the API" });
+      const made = await harness.submit("vidmodel-2.0-fast", { ...INPUT, prompt: "made by the API" });
       const tile = page.locator(`[data-id="${made.id}"]`);
       await tile.waitFor({ timeout: 2000 });
       await page.locator(`[data-id="${made.id}"][data-status="succeeded"] video`).waitFor({ timeout: 30_000 });
@@ -220,19 +220,19 @@ here("the list", () => {
     "does not move under the pointer: what is new waits to be asked for",
     async () => {
       const { page, done } = await visit("/console/generations");
-      const there = await house.submit("vidmodel-2.0-fast", { ...INPUT, prompt: "there" });
+      const there = await harness.submit("vidmodel-2.0-fast", { ...INPUT, prompt: "there" });
       const first = page.locator(".tile").first();
       const before = there.id;
       await page.locator(`.tile[data-id="${before}"]`).waitFor();
       await first.hover();
       expect(await first.getAttribute("data-id")).toBe(before);
-      const made = await house.submit("vidmodel-2.0-fast", { ...INPUT, prompt: "new" });
+      const made = await harness.submit("vidmodel-2.0-fast", { ...INPUT, prompt: "new" });
       const show = page.getByRole("button", { name: "Show 1 new" });
       await show.waitFor();
       expect(await first.getAttribute("data-id")).toBe(before);
       await show.click();
       expect(await first.getAttribute("data-id")).toBe(made.id);
-      await house.until(made.id);
+      await harness.until(made.id);
       await done();
     },
     LONG_MS,
@@ -241,8 +241,8 @@ here("the list", () => {
   test(
     "has its filters in the address, as a list and on a phone",
     async () => {
-      const made = await house.submit("sim-speech-1", { prompt: "hello" });
-      await house.until(made.id);
+      const made = await harness.submit("sim-speech-1", { prompt: "hello" });
+      await harness.until(made.id);
       const { page, done } = await visit("/console/generations?kind=audio&view=list", PHONE);
       await page.locator(`tr[data-id="${made.id}"]`).waitFor();
       expect(await page.locator("tr[data-id]").count()).toBe(1);
@@ -263,9 +263,9 @@ here("one generation", () => {
   test(
     "with a fallback is drawn over time, told in a table, and used again",
     async () => {
-      house.simulator.script({ fault: "fail", provider: "fal" });
-      const { id } = await house.submit("vidmodel-2.0-fast", INPUT);
-      await house.until(id);
+      harness.simulator.script({ fault: "fail", provider: "fal" });
+      const { id } = await harness.submit("vidmodel-2.0-fast", INPUT);
+      await harness.until(id);
       for (const look of [{}, PHONE]) {
         const { page, done } = await visit(`/console/generations/${id}`, look);
         await page.locator(".waterfall .attempt").nth(1).waitFor();

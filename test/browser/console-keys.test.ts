@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { type TestClock, testClock } from "../clock.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { openBrowser } from "./chromium.ts";
 import { watch } from "./watched.ts";
 
@@ -13,24 +13,24 @@ const here = describe.skipIf(typeof opened === "string");
 const browser = opened as Browser;
 
 let clock: TestClock;
-let house: House;
+let harness: Harness;
 let visitor: Visitor;
 beforeAll(async () => {
   if (typeof opened === "string") return;
   // An hour ago, so that running faster it does not come to a day that the browser does not know yet.
   clock = testClock(50, Date.now() - 3_600_000);
-  house = await openHouse({ clock });
-  visitor = await openVisitor(house, "operator", house.tenant);
+  harness = await openHarness({ clock });
+  visitor = await openVisitor(harness, "operator", harness.tenant);
 }, 60_000);
 afterAll(async () => {
   if (typeof opened === "string") return;
   await opened.close();
-  await house.close();
+  await harness.close();
   clock.stop();
 });
 
 const visit = async (path: string, look: BrowserContextOptions = {}) => {
-  const watched = await watch(browser, { url: house.url, visitor, path, look });
+  const watched = await watch(browser, { url: harness.url, visitor, path, look });
   await watched.page.locator(".page-head").first().waitFor();
   return watched;
 };
@@ -59,7 +59,7 @@ here("the keys page", () => {
     await shown.waitFor({ state: "detached" });
 
     const submit = (withKey: string) =>
-      house.ask("POST", "/v1/generations", {
+      harness.ask("POST", "/v1/generations", {
         key: withKey,
         body: { model: "vidmodel-2.0-mini", input: { prompt: "a kite", resolution: "480p", duration: 4 } },
       });
@@ -121,7 +121,7 @@ here("the keys page", () => {
     await page.getByRole("button", { name: "Save" }).click();
     const changed = page.locator("li.key", { hasText: "photos" });
     await changed.waitFor();
-    const row = (await house.store.keys()).find(({ name }) => name === "photos");
+    const row = (await harness.store.keys()).find(({ name }) => name === "photos");
     expect(row).toMatchObject({ models: null, expiresAtMs: expect.any(Number) });
     await close();
   }, 60_000);
@@ -133,12 +133,12 @@ here("the keys page", () => {
       limits: { day: null, week: null, month: null },
     });
     const send = (key: string) =>
-      house.ask("POST", "/v1/generations", { key, body: { model: "sim-image-1", input: { prompt: `by ${key.slice(-4)}` } } });
+      harness.ask("POST", "/v1/generations", { key, body: { model: "sim-image-1", input: { prompt: `by ${key.slice(-4)}` } } });
     const { id } = (await send(String(made.told.key))).body as { id: string };
-    const other = (await send(house.tenant.key)).body as { id: string };
+    const other = (await send(harness.tenant.key)).body as { id: string };
     await visitor.ask("POST", `/console/api/keys/${String(made.told.id)}/revoke`);
     const { page, complaints, sound, close } = await watch(browser, {
-      ...{ url: house.url, visitor, path: "/console/generations?view=list" },
+      ...{ url: harness.url, visitor, path: "/console/generations?view=list" },
       look: { viewport: { width: 360, height: 740 }, bypassCSP: true },
     });
     await page.locator(`tr[data-id="${other.id}"]`).waitFor();
@@ -195,8 +195,8 @@ here("the keys page", () => {
 
 here("the usage page", () => {
   test("draws what is in its tables, has each as CSV, and is sound on a phone", async () => {
-    const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
-    await house.until(id);
+    const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
+    await harness.until(id);
     const looks = { viewport: { width: 360, height: 740 }, colorScheme: "dark", bypassCSP: true } as const;
     for (const look of [{}, looks]) {
       const { page, complaints, sound, close } = await visit("/console/usage", look);
@@ -223,7 +223,7 @@ here("the usage page", () => {
         "performance.getEntriesByType('resource').reduce((sum, { name, encodedBodySize }) => sum + (name.endsWith('.js') ? encodedBodySize : 0), 0)",
       );
     const bytes = await scripts();
-    await page.goto(`${house.url}/console/usage`);
+    await page.goto(`${harness.url}/console/usage`);
     await page.locator("figure canvas").first().waitFor();
     expect((await scripts()) - bytes).toBeGreaterThan(15_000);
     await close();

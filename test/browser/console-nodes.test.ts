@@ -4,8 +4,8 @@ import type { Browser, BrowserContextOptions } from "playwright-core";
 import type { NodeLine, ServiceView } from "../../src/console/operator-dto.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
 import { eventually } from "../eventually.ts";
-import type { House, Shown } from "../harness.ts";
-import { type HouseOfNodes, openHouseOfNodes } from "../harness-nodes.ts";
+import type { Harness, Shown } from "../harness.ts";
+import { type HarnessOfNodes, openHarnessOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { openBrowser } from "./chromium.ts";
 import { LOOKS, watch } from "./watched.ts";
@@ -16,9 +16,9 @@ if (reason !== undefined) process.stdout.write(`skipped: several nodes in a brow
 const here = describe.skipIf(reason !== undefined);
 const browser = opened as Browser;
 
-let house: HouseOfNodes;
-let one: House;
-let two: House;
+let harness: HarnessOfNodes;
+let one: Harness;
+let two: Harness;
 let operator: Visitor;
 let nodes: NodeLine[];
 afterAll(async () => {
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 const submitToTwo = async (prompt: string): Promise<string> => {
-  const headers = { authorization: `Bearer ${house.tenant.key}` };
+  const headers = { authorization: `Bearer ${harness.tenant.key}` };
   const body = JSON.stringify({ model: "sim-image-1", input: { prompt } });
   const answer = await fetch(`${two.own}/v1/generations`, { method: "POST", headers, body });
   return ((await answer.json()) as Shown).id;
@@ -35,17 +35,17 @@ const visit = (path: string, look: BrowserContextOptions = {}) => watch(browser,
 
 here("several nodes", () => {
   beforeAll(async () => {
-    house = await openHouseOfNodes(3, { factor: 20 });
-    const [first, second, third] = house.each;
+    harness = await openHarnessOfNodes(3, { factor: 20 });
+    const [first, second, third] = harness.each;
     if (!first || !second || !third) throw new Error("three nodes were wanted");
     [one, two] = [first, second];
-    operator = await openVisitor({ ...one, url: one.own }, "operator", house.tenant);
+    operator = await openVisitor({ ...one, url: one.own }, "operator", harness.tenant);
     // The third closes by itself, as one does that is drained.
     await third.crash();
     const { text } = await operator.ask("GET", "/console/api/operator/service");
     nodes = (JSON.parse(text) as ServiceView).nodes ?? [];
   }, 120_000);
-  afterAll(() => house.close());
+  afterAll(() => harness.close());
 
   test.each(LOOKS)(
     "%o: the service's page lists those that are alive and those that ended, and is sound to axe",

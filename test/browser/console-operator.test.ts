@@ -5,7 +5,7 @@ import type { Role } from "../../src/console/request-context.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type Operators, openOperators } from "../console/operators.ts";
 import { openVisitor } from "../console/signed-in.ts";
-import { type House, openHouse, type Tenant } from "../harness.ts";
+import { type Harness, openHarness, type Tenant } from "../harness.ts";
 import { openBrowser } from "./chromium.ts";
 import { watch } from "./watched.ts";
 
@@ -14,30 +14,30 @@ if (typeof opened === "string") process.stdout.write(`skipped: the operator's pa
 const here = describe.skipIf(typeof opened === "string");
 const browser = opened as Browser;
 
-let house: House;
+let harness: Harness;
 let people: Operators;
 beforeAll(async () => {
   if (typeof opened === "string") return;
-  house = await openHouse({ dir: freshDir(), factor: 100 });
-  people = await openOperators(house);
+  harness = await openHarness({ dir: freshDir(), factor: 100 });
+  people = await openOperators(harness);
 }, 60_000);
 afterAll(async () => {
   if (typeof opened === "string") return;
   await opened.close();
-  await house.close();
+  await harness.close();
   dropDirs();
 });
 
 const visit = async (path: string, role: Role = "operator", look: BrowserContextOptions = {}) => {
-  const watched = await watch(browser, { url: house.url, visitor: people[role], path: `/console/operator/${path}`, look });
+  const watched = await watch(browser, { url: harness.url, visitor: people[role], path: `/console/operator/${path}`, look });
   await watched.page.locator(".operator").waitFor();
   return watched;
 };
-const answers = (tenant: Tenant) => house.ask("GET", "/v1/generations/gen_none", { key: tenant.key });
+const answers = (tenant: Tenant) => harness.ask("GET", "/v1/generations/gen_none", { key: tenant.key });
 
 here("the operator's pages", () => {
   test("by keyboard alone an account is found, credited, paused, and its key answers 403 until it is resumed", async () => {
-    const tenant = await house.newTenant(1_000);
+    const tenant = await harness.newTenant(1_000);
     const { page, complaints, tabTo, close } = await visit("accounts");
     const { keyboard } = page;
     await tabTo("Search by name or id");
@@ -59,7 +59,7 @@ here("the operator's pages", () => {
     await keyboard.press("Enter");
     await page.getByRole("status").getByText("$25.00 were granted; $35.00 are available.").waitFor();
     await page.getByRole("cell", { name: "for the trouble" }).waitFor();
-    expect((await house.balance(tenant)).available).toBe(3_500);
+    expect((await harness.balance(tenant)).available).toBe(3_500);
 
     await tabTo("Pause");
     await keyboard.press("Enter");
@@ -88,7 +88,7 @@ here("the operator's pages", () => {
   }, 60_000);
 
   test("what is taken back beyond what there is, is said to be owed", async () => {
-    const tenant = await house.newTenant(1_000);
+    const tenant = await harness.newTenant(1_000);
     const { page, close } = await visit(`accounts/${tenant.accountId}`);
     await page.getByRole("button", { name: "Take back" }).click();
     const asking = page.getByRole("dialog");
@@ -96,7 +96,7 @@ here("the operator's pages", () => {
     await asking.getByLabel("Note").fill("disputed");
     await asking.getByRole("button", { name: "Take back" }).dblclick();
     await page.getByText("$10.00 were taken back. $2.50 were not there and are owed now, so the account is paused.").waitFor();
-    expect(await house.store.account(tenant.accountId)).toMatchObject({ availableCredits: 0, owedCredits: 250, paused: true });
+    expect(await harness.store.account(tenant.accountId)).toMatchObject({ availableCredits: 0, owedCredits: 250, paused: true });
     await close();
   }, 60_000);
 
@@ -110,7 +110,7 @@ here("the operator's pages", () => {
     await page.getByLabel("First credits in USD").fill("40");
     await page.getByRole("button", { name: "Make account" }).click();
     await page.getByRole("cell", { name: "first credit" }).waitFor();
-    const made = (await house.store.accounts()).filter(({ name }) => name === "Studio Nord");
+    const made = (await harness.store.accounts()).filter(({ name }) => name === "Studio Nord");
     expect(made).toMatchObject([{ availableCredits: 4_000 }]);
     await close();
   }, 60_000);
@@ -126,14 +126,14 @@ here("the operator's pages", () => {
     await asking.getByLabel("Reason").fill("too slow today");
     await asking.getByRole("button", { name: "Switch off" }).click();
     await row.getByText("too slow today").waitFor();
-    expect(await house.store.switchedOff()).toMatchObject([{ routeId: id, reason: "too slow today" }]);
+    expect(await harness.store.switchedOff()).toMatchObject([{ routeId: id, reason: "too slow today" }]);
     await page.getByLabel("Show").selectOption("Switched off");
     expect(await page.locator("tbody tr").count()).toBe(1);
     await page.getByRole("button", { name: `Switch on ${id}`, exact: true }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Switch on" }).click();
     await page.getByLabel("Show").selectOption("All states");
     await row.getByText("up", { exact: true }).waitFor();
-    expect(await house.store.switchedOff()).toEqual([]);
+    expect(await harness.store.switchedOff()).toEqual([]);
     const price = page.getByRole("columnheader", { name: "Price" });
     await price.getByRole("button").click();
     expect(await price.getAttribute("aria-sort")).toBe("descending");
@@ -166,32 +166,32 @@ here("the operator's pages", () => {
     await card.getByRole("button", { name: "Drop key of stability" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Drop key" }).click();
     await card.getByText("no key").first().waitFor();
-    expect(await house.store.providerKeys()).toEqual([]);
+    expect(await harness.store.providerKeys()).toEqual([]);
     expect(complaints).toEqual([]);
     await close();
   }, 60_000);
 
   test("whose page it is stands at the top of each page of another's account, and at no page of one's own", async () => {
-    const own = await house.newTenant(1_000);
-    const [ada, ben] = [await openVisitor(house, "operator", own), await openVisitor(house, "member", house.tenant)];
-    const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
+    const own = await harness.newTenant(1_000);
+    const [ada, ben] = [await openVisitor(harness, "operator", own), await openVisitor(harness, "member", harness.tenant)];
+    const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
     const bought = await ben.ask("POST", "/console/api/purchases", { amount_usd: 25 });
     await ben.ask("POST", `/console/api/purchases/${bought.told.id}/test`, { how: "pay" });
-    const { accountId } = house.tenant;
+    const { accountId } = harness.tenant;
     const theirs = [
       ...["generations", "keys", "credits", "ledger", "usage"].map((name) => `${name}?account=${accountId}`),
       ...[`generations/${id}`, `receipts/${bought.told.id}`],
     ];
     const look = { viewport: { width: 360, height: 740 }, bypassCSP: true };
     const { page, complaints, sound, close } = await watch(browser, {
-      url: house.url,
+      url: harness.url,
       visitor: ada,
       path: "/console/keys",
       look,
     });
     const note = page.getByRole("note", { name: "Whose page this is" });
     for (const path of theirs) {
-      await page.goto(`${house.url}/console/${path}`);
+      await page.goto(`${harness.url}/console/${path}`);
       await note
         .getByText(`You are looking at another account: tenant ${accountId} of member@example.com, ${ben.email}.`)
         .waitFor();
@@ -207,16 +207,16 @@ here("the operator's pages", () => {
     await page.getByRole("button", { name: "New key" }).waitFor();
     for (const path of ["generations", `ledger?account=${own.accountId}`, "operator/accounts"]) {
       expect(await note.count()).toBe(0);
-      await page.goto(`${house.url}/console/${path}`);
+      await page.goto(`${harness.url}/console/${path}`);
       await page.locator("main [aria-busy='true']").waitFor({ state: "detached" });
     }
     expect(await note.count()).toBe(0);
     expect(complaints).toEqual([]);
     await close();
-    const viewer = await watch(browser, { url: house.url, visitor: people.viewer, path: "/console/generations" });
+    const viewer = await watch(browser, { url: harness.url, visitor: people.viewer, path: "/console/generations" });
     await viewer.page.getByRole("note").getByText("You are looking at all accounts.").waitFor();
     await viewer.close();
-    const member = await watch(browser, { url: house.url, visitor: ben, path: `/console/generations/${id}` });
+    const member = await watch(browser, { url: harness.url, visitor: ben, path: `/console/generations/${id}` });
     await member.page
       .getByText("Idempotency-Key")
       .or(member.page.getByText("Request", { exact: true }))
@@ -235,12 +235,12 @@ here("the operator's pages", () => {
     await page.locator("li.holds").nth(12).waitFor();
     expect(await page.locator("li.holds").count()).toBe(13);
     for (const [path, name] of [
-      [`accounts/${house.tenant.accountId}`, "Grant credits"],
+      [`accounts/${harness.tenant.accountId}`, "Grant credits"],
       ["accounts", "New account"],
       ["routes", "Switch off vidmodel-2.0-mini/fal"],
       ["providers", "Set key of stability"],
     ] as const) {
-      await page.goto(`${house.url}/console/operator/${path}`);
+      await page.goto(`${harness.url}/console/operator/${path}`);
       await page.locator(".operator :is(table, .card)").first().waitFor();
       expect(await page.getByRole("button", { name }).count()).toBe(0);
     }
@@ -257,7 +257,7 @@ here("the operator's pages", () => {
     async (_name, look) => {
       for (const [path, ...buttons] of [
         ["accounts", "New account"],
-        [`accounts/${house.tenant.accountId}`, "Grant credits", "Take back", "Set limits", "Pause"],
+        [`accounts/${harness.tenant.accountId}`, "Grant credits", "Take back", "Set limits", "Pause"],
         ["routes", "Switch off vidmodel-2.0-mini/fal", "Test vidmodel-2.0-mini/fal"],
         ["providers", "Set key of stability"],
         ["orphans"],

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import type { Browser } from "playwright-core";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { openBrowser } from "./chromium.ts";
 import { PAGES, watch } from "./watched.ts";
 
@@ -13,21 +13,21 @@ const here = describe.skipIf(typeof opened === "string");
 const browser = opened as Browser;
 
 setDefaultTimeout(60_000);
-let house: House;
+let harness: Harness;
 let visitor: Visitor;
 beforeAll(async () => {
-  house = await openHouse({ factor: 0, dir: freshDir() });
-  visitor = await openVisitor(house, "operator", house.tenant);
+  harness = await openHarness({ factor: 0, dir: freshDir() });
+  visitor = await openVisitor(harness, "operator", harness.tenant);
 }, 60_000);
 afterAll(async () => {
   if (typeof opened !== "string") await opened.close();
-  await house.close();
+  await harness.close();
   dropDirs();
 });
 
 here("the console", () => {
   test("each time names its zone, wherever it stands and whoever reads it", async () => {
-    const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
+    const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
     const { told } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: 25 });
     await visitor.ask("POST", `/console/api/purchases/${told.id}/test`, { how: "pay" });
     const zones = [
@@ -36,7 +36,7 @@ here("the console", () => {
       ["UTC", "UTC"],
     ] as const;
     for (const [timezoneId, zone] of zones) {
-      const { page, close } = await watch(browser, { url: house.url, visitor, path: "/console/profile", look: { timezoneId } });
+      const { page, close } = await watch(browser, { url: harness.url, visitor, path: "/console/profile", look: { timezoneId } });
       const found: string[] = [];
       const paths = [
         ...PAGES.filter((path) => path.startsWith("/console")),
@@ -44,7 +44,7 @@ here("the console", () => {
         `/console/receipts/${told.id}`,
       ];
       for (const path of paths) {
-        await page.goto(house.url + path);
+        await page.goto(harness.url + path);
         await page.locator("[aria-busy='true']").waitFor({ state: "detached" });
         await page.locator("main > *:nth-child(2)").waitFor();
         const text = (await page.locator("main").textContent()) ?? "";

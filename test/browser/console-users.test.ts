@@ -5,7 +5,7 @@ import { source as axe } from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { openVisitor } from "../console/signed-in.ts";
 import { PASSWORD, setUpToken } from "../console/visitor.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { openBrowser } from "./chromium.ts";
 import { LOOKS } from "./watched.ts";
 
@@ -14,11 +14,11 @@ if (typeof opened === "string") process.stdout.write(`skipped: the pages of peop
 const here = describe.skipIf(typeof opened === "string");
 const browser = opened as Browser;
 
-const houses: House[] = [];
-const open = async (): Promise<House> => {
-  const house = await openHouse({ factor: 0 });
-  houses.push(house);
-  return house;
+const harnesses: Harness[] = [];
+const open = async (): Promise<Harness> => {
+  const harness = await openHarness({ factor: 0 });
+  harnesses.push(harness);
+  return harness;
 };
 beforeAll(async () => {
   // The pages are built when the first one is asked for.
@@ -26,7 +26,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => {
   if (typeof opened !== "string") await opened.close();
-  for (const house of houses) await house.close();
+  for (const harness of harnesses) await harness.close();
 });
 
 const IN_PAGE = join(import.meta.dir, "in-page.js");
@@ -74,8 +74,8 @@ const signIn = async (page: Page, email: string, password = PASSWORD) => {
   await page.getByRole("button", { name: "Sign in" }).click();
 };
 /** The first operator, come in by keyboard alone. */
-const setUpByKeyboard = async (house: House): Promise<Visit> => {
-  const seen = await visit(`${house.url}/console/setup#${await setUpToken(house)}`);
+const setUpByKeyboard = async (harness: Harness): Promise<Visit> => {
+  const seen = await visit(`${harness.url}/console/setup#${await setUpToken(harness)}`);
   await seen.page.getByLabel("Name").waitFor();
   await type(seen.page, "Name", "Ada");
   await type(seen.page, "E-mail address", "ada@example.com");
@@ -87,22 +87,22 @@ const setUpByKeyboard = async (house: House): Promise<Visit> => {
 
 here("people", () => {
   test("by keyboard alone the set-up link leads to being signed in, and the link is of no use after", async () => {
-    const house = await open();
-    const { page, complaints, close } = await setUpByKeyboard(house);
-    const link = `${house.url}/console/setup#${"A".repeat(43)}`;
+    const harness = await open();
+    const { page, complaints, close } = await setUpByKeyboard(harness);
+    const link = `${harness.url}/console/setup#${"A".repeat(43)}`;
     const late = await visit(link);
     await late.page.getByRole("alert").getByText("This link was used").waitFor();
     await late.close();
-    await page.goto(`${house.url}/console/operator/people`);
+    await page.goto(`${harness.url}/console/operator/people`);
     await page.getByText("ada@example.com").nth(1).waitFor();
     expect(complaints).toEqual([]);
     await close();
   }, 30_000);
 
   test("an operator invites somebody, who chooses a password and comes in; a wrong password is told in one sentence", async () => {
-    const house = await open();
-    const ada = await setUpByKeyboard(house);
-    await ada.page.goto(`${house.url}/console/operator/people`);
+    const harness = await open();
+    const ada = await setUpByKeyboard(harness);
+    await ada.page.goto(`${harness.url}/console/operator/people`);
     await ada.page.getByText("Invite somebody").click();
     await ada.page.getByLabel("E-mail address").fill("ben@example.com");
     await ada.page.getByLabel("Name of the new account").fill("Ben's");
@@ -125,12 +125,12 @@ here("people", () => {
     await ben.page.getByRole("alert").getByText("The e-mail address or the password is wrong.").waitFor();
     await signIn(ben.page, "ben@example.com");
     await ben.page.getByRole("link", { name: "ben@example.com" }).waitFor();
-    await ada.page.goto(`${house.url}/console/operator/audit`);
+    await ada.page.goto(`${harness.url}/console/operator/audit`);
     await ada.page.getByText("Accept invitation").first().waitFor();
-    const bought = await house.newTenant(0);
+    const bought = await harness.newTenant(0);
     const by = { kind: "person", id: "per_1", name: "cleo@example.com" } as const;
-    const { purchaseId } = await house.rooms.till.buy({ accountId: bought.accountId, by, usd: 25 });
-    await house.rooms.till.endTest(purchaseId, "pay", by);
+    const { purchaseId } = await harness.rooms.till.buy({ accountId: bought.accountId, by, usd: 25 });
+    await harness.rooms.till.endTest(purchaseId, "pay", by);
     await ada.page.getByLabel("Change").fill("purchase paid");
     await ada.page.getByLabel("Change").press("Tab");
     const line = ada.page.locator("tbody tr").filter({ hasText: purchaseId });
@@ -142,13 +142,13 @@ here("people", () => {
   }, 30_000);
 
   test("signing out everywhere ends the other browser, too, which comes back to where it was", async () => {
-    const house = await open();
-    const first = await setUpByKeyboard(house);
-    const second = await visit(`${house.url}/console/profile`);
+    const harness = await open();
+    const first = await setUpByKeyboard(harness);
+    const second = await visit(`${harness.url}/console/profile`);
     await heading(second.page, "Sign in");
     await signIn(second.page, "ada@example.com");
     await heading(second.page, "Profile and sessions");
-    await first.page.goto(`${house.url}/console/profile`);
+    await first.page.goto(`${harness.url}/console/profile`);
     const all = first.page.getByRole("button", { name: "Sign out everywhere", exact: true });
     const asking = first.page.getByRole("dialog", { name: "Sign out everywhere?" });
     await all.click();
@@ -167,11 +167,11 @@ here("people", () => {
   }, 30_000);
 
   test("a role changes, somebody is disabled and a link is withdrawn only after a second thought", async () => {
-    const house = await open();
-    const { page, complaints, close } = await setUpByKeyboard(house);
-    const { personId } = await openVisitor(house, "member", house.tenant, "ben@example.com");
-    const ben = async () => (await house.store.people()).find(({ id }) => id === personId);
-    await page.goto(`${house.url}/console/operator/people`);
+    const harness = await open();
+    const { page, complaints, close } = await setUpByKeyboard(harness);
+    const { personId } = await openVisitor(harness, "member", harness.tenant, "ben@example.com");
+    const ben = async () => (await harness.store.people()).find(({ id }) => id === personId);
+    await page.goto(`${harness.url}/console/operator/people`);
     const role = page.getByLabel("Role of ben@example.com");
     const asking = page.getByRole("dialog");
     await role.focus();
@@ -202,7 +202,7 @@ here("people", () => {
     await page.getByRole("button", { name: "Make the link" }).click();
     const withdraw = page.getByRole("button", { name: "Withdraw the link for cleo@example.com" });
     const isOpen = async () =>
-      (await house.store.invitations()).some((one) => one.email === "cleo@example.com" && !one.withdrawnAtMs);
+      (await harness.store.invitations()).some((one) => one.email === "cleo@example.com" && !one.withdrawnAtMs);
     await withdraw.click();
     await asking.getByText("does not get in with it any more").waitFor();
     await page.keyboard.press("Escape");
@@ -221,32 +221,32 @@ here("people", () => {
   test.each(LOOKS)(
     "%o: every page fits, and is sound to axe",
     async (look) => {
-      const house = await open();
-      const ada = await setUpByKeyboard(house);
+      const harness = await open();
+      const ada = await setUpByKeyboard(harness);
       const storageState = await ada.page.context().storageState();
       await ada.close();
-      const out = await visit(`${house.url}/console/sign-in`, look);
+      const out = await visit(`${harness.url}/console/sign-in`, look);
       for (const [path, name] of [
         ["sign-in", "Sign in"],
         ["forgotten", "Forgotten password"],
         ["sign-up", "Sign up"],
         ["join", "Join"],
       ] as const) {
-        await out.page.goto(`${house.url}/console/${path}`);
+        await out.page.goto(`${harness.url}/console/${path}`);
         await heading(out.page, name);
         await sound(out.page);
       }
-      const seen = await visit(`${house.url}/console/profile`, { ...look, storageState });
+      const seen = await visit(`${harness.url}/console/profile`, { ...look, storageState });
       await seen.page.getByText("This one").waitFor();
       await sound(seen.page);
       await seen.page.getByRole("button", { name: "Sign out everywhere", exact: true }).click();
       await seen.page.getByRole("dialog").waitFor();
       await sound(seen.page);
-      await seen.page.goto(`${house.url}/console/operator/people`);
+      await seen.page.goto(`${harness.url}/console/operator/people`);
       await seen.page.getByText("Invite somebody").click();
       await seen.page.locator("tbody tr").first().waitFor();
       await sound(seen.page);
-      await seen.page.goto(`${house.url}/console/operator/audit`);
+      await seen.page.goto(`${harness.url}/console/operator/audit`);
       await seen.page.locator("tbody tr").first().waitFor();
       await sound(seen.page);
       expect([...out.complaints, ...seen.complaints]).toEqual([]);

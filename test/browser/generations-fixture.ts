@@ -1,12 +1,12 @@
 // The whole console in the frame that people see, over the stage of making: built as the service builds it, under its policy.
 import { buildWeb } from "../../web/build.ts";
 import { openMakingStage } from "../console/generations-fixture.ts";
-import { type HouseOptions, openHouse } from "../harness.ts";
+import { type HarnessOptions, openHarness } from "../harness.ts";
 
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:";
 
-export const openConsoleStage = async (options: HouseOptions) => {
+export const openConsoleStage = async (options: HarnessOptions) => {
   const { files, pages } = await buildWeb();
   const assets = new Map(files.map((file) => [`/assets/${file.name}`, file]));
   const { script, styles } = pages.console;
@@ -14,8 +14,8 @@ export const openConsoleStage = async (options: HouseOptions) => {
     <meta name="viewport" content="width=device-width, initial-scale=1">
     ${styles.map((name) => `<link rel="stylesheet" href="/assets/${name}">`).join("")}
     <script type="module" src="/assets/${script}"></script></head><body><div id="page"></div></body></html>`;
-  const house = await openHouse(options);
-  const stage = openMakingStage(house, (path) => {
+  const harness = await openHarness(options);
+  const stage = openMakingStage(harness, (path) => {
     const asset = assets.get(path);
     if (asset) return new Response(asset.raw.slice(), { headers: { "content-type": asset.type } });
     if (!path.startsWith("/console")) return new Response(null, { status: 204 });
@@ -23,5 +23,5 @@ export const openConsoleStage = async (options: HouseOptions) => {
       headers: { "content-type": "text/html; charset=utf-8", "content-security-policy": POLICY },
     });
   });
-  return { house, stage };
+  return { harness, stage };
 };

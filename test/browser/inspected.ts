@@ -1,19 +1,19 @@
-// Pages of the inspector as tests look at them: opened for an operator of the house, and where their chart stands.
+// Pages of the inspector as tests look at them: opened for an operator of the harness, and where their chart stands.
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { openVisitor } from "../console/signed-in.ts";
-import type { House } from "../harness.ts";
+import type { Harness } from "../harness.ts";
 import { type Watched, watch } from "./watched.ts";
 
 /** Opens a page and waits until it shows a text. */
 export const inspect = async (
   browser: Browser,
-  house: House,
+  harness: Harness,
   path: string,
   text: string,
   look: BrowserContextOptions = {},
 ): Promise<Watched> => {
-  const visitor = await openVisitor(house, "operator", null);
-  const watched = await watch(browser, { url: house.url, visitor, path, look });
+  const visitor = await openVisitor(harness, "operator", null);
+  const watched = await watch(browser, { url: harness.url, visitor, path, look });
   await watched.page.getByText(text).first().waitFor();
   return watched;
 };

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { openVisitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { lookOn, tokenOf } from "../inspector/viewer.ts";
 import { openBrowser } from "./chromium.ts";
 import { watch } from "./watched.ts";
@@ -16,59 +16,59 @@ afterAll(async () => {
   if (typeof opened !== "string") await opened.close();
 });
 
-const openLive = (house: House, visitor: Awaited<ReturnType<typeof openVisitor>> | null = null, look = {}) =>
-  watch(browser, { url: house.url, visitor, path: "/inspector", look });
+const openLive = (harness: Harness, visitor: Awaited<ReturnType<typeof openVisitor>> | null = null, look = {}) =>
+  watch(browser, { url: harness.url, visitor, path: "/inspector", look });
 const said = (page: Page, text: string) => page.getByRole("status").getByText(text).waitFor();
 const AGAIN = "This page tries again by itself";
 const LIVE = "Connected: what happens is shown";
-/** A house in which this machine is nobody special. */
-const abroad = () => openHouse({ env: { GENROUTER_SERVER__PUBLIC_URL: "https://api.example" } });
+/** A harness in which this machine is nobody special. */
+const abroad = () => openHarness({ env: { GENROUTER_SERVER__PUBLIC_URL: "https://api.example" } });
 
 here("the live page without a connection", () => {
   test.each([1280, 360])(
     "on %d pixels: whoever is not signed in is told to, and is let in by itself once they are",
     async (width) => {
-      const house = await abroad();
-      const { page, sound, close } = await openLive(house, null, { viewport: { width, height: 800 }, bypassCSP: true });
+      const harness = await abroad();
+      const { page, sound, close } = await openLive(harness, null, { viewport: { width, height: 800 }, bypassCSP: true });
       await said(page, "You are not signed in");
       await said(page, AGAIN);
       expect(await page.getByRole("link", { name: "sign in" }).getAttribute("href")).toBe("/console/sign-in");
       await sound();
-      const visitor = await openVisitor(house, "viewer", null);
+      const visitor = await openVisitor(harness, "viewer", null);
       await visitor.signIn(page.context());
       await said(page, LIVE);
       expect(await page.getByRole("button", { name: "Try now" }).count()).toBe(0);
       await close();
-      await house.close();
+      await harness.close();
     },
     60_000,
   );
 
   test("members are told whom it is for", async () => {
-    const house = await abroad();
-    const { page, close } = await openLive(house, await openVisitor(house, "member", house.tenant));
+    const harness = await abroad();
+    const { page, close } = await openLive(harness, await openVisitor(harness, "member", harness.tenant));
     await said(page, "for operators and viewers: ask an operator for the role");
     await said(page, AGAIN);
     await close();
-    await house.close();
+    await harness.close();
   }, 60_000);
 
   test("where too many look on it says so, and takes the first place that is free", async () => {
-    const house = await openHouse();
-    const { token } = tokenOf(house, "viewer");
-    const others = await Promise.all(Array.from({ length: 100 }, () => lookOn(house, `?token=${token}`)));
-    const { page, close } = await openLive(house);
+    const harness = await openHarness();
+    const { token } = tokenOf(harness, "viewer");
+    const others = await Promise.all(Array.from({ length: 100 }, () => lookOn(harness, `?token=${token}`)));
+    const { page, close } = await openLive(harness);
     await said(page, "Too many pages and programs look on already: close some of them.");
     await said(page, AGAIN);
     await Promise.all(others.map((other) => other.close()));
     await page.getByRole("button", { name: "Try now" }).click();
     await said(page, LIVE);
     await close();
-    await house.close();
+    await harness.close();
   }, 60_000);
 
   test("switched off while the page was open, it says who can switch it on", async () => {
-    const [on, off] = [await openHouse(), await openHouse({ env: { GENROUTER_INSPECTOR__ENABLED: "off" } })];
+    const [on, off] = [await openHarness(), await openHarness({ env: { GENROUTER_INSPECTOR__ENABLED: "off" } })];
     const html = await (await fetch(`${on.url}/inspector`)).text();
     const context = await browser.newContext();
     const page = await context.newPage();
@@ -83,11 +83,11 @@ here("the live page without a connection", () => {
   }, 60_000);
 
   test("when the service has gone it says that it cannot be reached, keeps what was seen, and goes on trying", async () => {
-    const house = await openHouse();
-    const { page, close } = await openLive(house);
+    const harness = await openHarness();
+    const { page, close } = await openLive(harness);
     await said(page, LIVE);
     await page.locator(".live-list li button", { hasText: "ledger" }).waitFor();
-    await house.close();
+    await harness.close();
     await said(page, "The service cannot be reached");
     await said(page, AGAIN);
     expect(await page.locator(".live-list li button", { hasText: "ledger" }).count()).toBe(1);
@@ -100,31 +100,31 @@ here("the live page without a connection", () => {
   }, 60_000);
 
   test("where nothing but the WebSocket fails it names the proxy that does not pass it on", async () => {
-    const house = await openHouse();
+    const harness = await openHarness();
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.routeWebSocket(/\/inspector\/api\/live$/, (socket) => void socket.close({ code: 1006 }));
-    await page.goto(`${house.url}/inspector`);
+    await page.goto(`${harness.url}/inspector`);
     await said(page, "a proxy in between has to pass on the upgrade");
     await context.close();
-    await house.close();
+    await harness.close();
   }, 60_000);
 
   test("a replay that needs somebody who is signed in says so and where; at home it is as open as the live page is", async () => {
-    const [far, near] = [await abroad(), await openHouse()];
-    for (const house of [far, near]) {
-      const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
-      await house.until(id);
-      const { page, close } = await watch(browser, { url: house.url, path: `/inspector/${id}` });
-      if (house === far) {
+    const [far, near] = [await abroad(), await openHarness()];
+    for (const harness of [far, near]) {
+      const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
+      await harness.until(id);
+      const { page, close } = await watch(browser, { url: harness.url, path: `/inspector/${id}` });
+      if (harness === far) {
         await page.getByText("You are signed out; sign in again.").waitFor();
         expect(await page.getByRole("link", { name: "Sign in" }).getAttribute("href")).toBe("/console/sign-in");
-        await (await openVisitor(house, "operator", null)).signIn(page.context());
+        await (await openVisitor(harness, "operator", null)).signIn(page.context());
         await page.getByRole("button", { name: "Look again" }).click();
       }
       await page.getByText("Journal, machine and ledger say the same").waitFor();
       await close();
-      await house.close();
+      await harness.close();
     }
   }, 60_000);
 });

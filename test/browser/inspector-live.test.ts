@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createWebSocketInspector } from "@statelyai/inspect";
 import type { Browser, Page } from "playwright-core";
 import { createActor, createMachine } from "xstate";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { socketUrl } from "../inspector/viewer.ts";
 import { openBrowser } from "./chromium.ts";
 import { inspect } from "./inspected.ts";
@@ -14,23 +14,23 @@ if (typeof opened === "string") process.stdout.write(`skipped: the live page in 
 const here = describe.skipIf(typeof opened === "string");
 const browser = opened as Browser;
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse({ factor: 20 });
+  harness = await openHarness({ factor: 20 });
 });
 afterAll(async () => {
   if (typeof opened !== "string") await opened.close();
-  await house.close();
+  await harness.close();
 });
 
-const openLive = (look = {}) => inspect(browser, house, "/inspector", "Connected: what happens is shown", look);
+const openLive = (look = {}) => inspect(browser, harness, "/inspector", "Connected: what happens is shown", look);
 const actorOf = (page: Page, name: string) => page.locator(".live-list li button", { hasText: name });
 const lines = (page: Page) => page.locator(".live-lines li");
 
 here("the live page", () => {
   test("a generation is watched going through its states, to its end, and its chart shows the last way", async () => {
     const { page, asked, complaints, close } = await openLive();
-    const { id } = await house.submit("sim-image-1", { prompt: "canary-9 [sim:slow=100]" });
+    const { id } = await harness.submit("sim-image-1", { prompt: "canary-9 [sim:slow=100]" });
     await actorOf(page, id).getByText("running.polling").waitFor();
     await actorOf(page, id).click();
     await page.locator(".chart-state.is-active[data-state='running.polling']").waitFor();
@@ -40,7 +40,7 @@ here("the live page", () => {
     expect(await page.locator(".live-memory pre").textContent()).toContain('"tried": 1');
     expect(await page.getByRole("link", { name: "Replay" }).getAttribute("href")).toBe(`/inspector/${id}`);
     // Within the time of its route.
-    house.clock.skip(280_000);
+    harness.clock.skip(280_000);
     await actorOf(page, id).getByText("succeeded").waitFor();
     await lines(page)
       .getByText(/^running\.[a-z.]+ → succeeded$/i)
@@ -54,7 +54,7 @@ here("the live page", () => {
 
   test("the active state of the chosen one is in sight when it is chosen and whenever it goes on", async () => {
     const { page, inPage, close } = await openLive();
-    const { id } = await house.submit("sim-image-1", { prompt: "a kite [sim:slow=100]" });
+    const { id } = await harness.submit("sim-image-1", { prompt: "a kite [sim:slow=100]" });
     await actorOf(page, id).getByText("running.polling").waitFor();
     await actorOf(page, id).click();
     await page.locator(".chart-state.is-active[data-state='running.polling']").waitFor();
@@ -64,7 +64,7 @@ here("the live page", () => {
     // So large that it can be read, and then some.
     for (let press = 0; press < 3; press += 1) await page.getByRole("button", { name: "Larger" }).press("Enter");
     expect(await inPage<boolean>("panAway")).toBe(true);
-    house.clock.skip(280_000);
+    harness.clock.skip(280_000);
     await page.locator(".chart-state.is-active[data-state='succeeded']").waitFor();
     await inPage("broughtIntoSight");
     await close();
@@ -82,7 +82,7 @@ here("the live page", () => {
         green: { initial: "steady", states: { steady: { on: { BLINK: "blinking" } }, blinking: {} }, on: { STOP: "red" } },
       },
     });
-    const inspector = createWebSocketInspector({ url: socketUrl(house, "/inspector/ws") });
+    const inspector = createWebSocketInspector({ url: socketUrl(harness, "/inspector/ws") });
     const actor = createActor(crossing, { inspect: inspector.inspect }).start();
     await actorOf(page, "crossing").click();
     actor.send({ type: "GO" });
@@ -101,8 +101,8 @@ here("the live page", () => {
   test("it is filtered by what is there, and a state that is pressed on the chart's list is one", async () => {
     const { page, close } = await openLive();
     const [picture, speech] = [
-      await house.submit("sim-image-1", { prompt: "a kite [sim:stuck]" }),
-      await house.submit("sim-speech-1", { prompt: "hello [sim:stuck]" }),
+      await harness.submit("sim-image-1", { prompt: "a kite [sim:stuck]" }),
+      await harness.submit("sim-speech-1", { prompt: "hello [sim:stuck]" }),
     ];
     for (const { id } of [picture, speech]) await actorOf(page, id).getByText("running.polling").waitFor();
     await page.getByLabel("Model").selectOption("sim-speech-1");
@@ -127,7 +127,7 @@ here("the live page", () => {
     async (width) => {
       const { page, inPage, close } = await openLive({ viewport: { width, height: 800 } });
       const all = await Promise.all(
-        Array.from({ length: 12 }, () => house.submit("sim-image-1", { prompt: "a kite [sim:slow=100]" })),
+        Array.from({ length: 12 }, () => harness.submit("sim-image-1", { prompt: "a kite [sim:slow=100]" })),
       );
       const chosen = actorOf(page, all[11]?.id ?? "");
       await chosen.getByText("running.polling").waitFor();
@@ -169,7 +169,7 @@ here("the live page", () => {
 
   test("counts stand on the chart in a size that is read and hit at any zoom; pressed, by keyboard too, they filter, and once more not", async () => {
     const { page, sound, close } = await openLive({ bypassCSP: true });
-    const { id } = await house.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
+    const { id } = await harness.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
     await actorOf(page, id).getByText("running.polling").waitFor();
     const count = page
       .getByRole("list", { name: "How many are in each state" })
@@ -203,7 +203,7 @@ here("the live page", () => {
 
   test("the chart is dragged by the mouse, which chooses nothing; a press and a key do", async () => {
     const { page, close } = await openLive();
-    const { id } = await house.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
+    const { id } = await harness.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
     await actorOf(page, id).getByText("running.polling").waitFor();
     const filtered = page.getByRole("form", { name: "Filter" }).getByLabel("State");
     for (let press = 0; press < 5; press += 1) await page.getByRole("button", { name: "Larger" }).press("Enter");
@@ -245,8 +245,8 @@ here("the live page", () => {
     await page.getByRole("button", { name: "Pause" }).focus();
     await page.keyboard.press("Enter");
     await page.getByText("Paused: nothing on this page changes.").waitFor();
-    const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
-    await house.until(id);
+    const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
+    await harness.until(id);
     // The page is drawn once more, and still shows nothing of it.
     await page.getByLabel("Find").fill(id);
     await page.getByText("None of them fits the filter.").waitFor();
@@ -275,7 +275,7 @@ here("the live page", () => {
     "on $viewport.width pixels, $colorScheme: no serious fault of access, nothing to scroll sideways",
     async (look) => {
       const { page, sound, close } = await openLive({ ...look, bypassCSP: true });
-      const { id } = await house.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
+      const { id } = await harness.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
       await actorOf(page, id).getByText("running.polling").waitFor();
       await sound();
       await actorOf(page, id).focus();

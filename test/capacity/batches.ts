@@ -1,4 +1,4 @@
-// What a commit costs by the number of deeds in it: whole lives of generations are written in batches of each size, through the store itself.
+// What a commit costs by the number of mutations in it: whole lives of generations are written in batches of each size, through the store itself.
 import { readFileSync } from "node:fs";
 import type { Batched } from "../../src/cli/capacity/measured.ts";
 import type { StoredFile } from "../../src/domain/types.ts";
@@ -18,28 +18,28 @@ const read = (text: string): never => {
   if (!texts.has(text)) texts.set(text, JSON.parse(text) as never);
   return texts.get(text) as never;
 };
-const unpacked = (deed: SerializedMutation): Mutation => {
-  if (deed.deed === "step") {
-    const { eventJson, ...rest } = deed;
+const unpacked = (mutation: SerializedMutation): Mutation => {
+  if (mutation.mutation === "step") {
+    const { eventJson, ...rest } = mutation;
     return { ...rest, event: JSON.parse(eventJson) };
   }
-  if (deed.deed !== "admit") return deed;
-  const { addedJson, planJson, ...rest } = deed;
+  if (mutation.mutation !== "admit") return mutation;
+  const { addedJson, planJson, ...rest } = mutation;
   return { ...rest, added: read(addedJson), plan: read(planJson) };
 };
 
-/** Deeds of so many lives as they come when lives overlap: each batch has some of every kind, and never two of one life. */
+/** Mutations of so many lives as they come when lives overlap: each batch has some of every kind, and never two of one life. */
 const mixed = (tenants: readonly Tenant[], lives: number, apart: number): Mutation[] => {
   const lifeOf = openLives({ ...PICTURES, files: 1 });
   const nowMs = Date.now();
-  const turns: { at: number; deed: Mutation }[] = [];
+  const turns: { at: number; mutation: Mutation }[] = [];
   for (let n = 0; n < lives; n += 1) {
     const tenant = tenants[n % tenants.length];
     if (!tenant) throw new Error("there is no account");
-    const { deeds } = lifeOf(tenant, nowMs, "succeeded", FILES);
-    for (const [turn, deed] of deeds.entries()) turns.push({ at: n + turn * apart, deed: unpacked(deed) });
+    const { mutations } = lifeOf(tenant, nowMs, "succeeded", FILES);
+    for (const [turn, mutation] of mutations.entries()) turns.push({ at: n + turn * apart, mutation: unpacked(mutation) });
   }
-  return turns.sort((a, b) => a.at - b.at).map(({ deed }) => deed);
+  return turns.sort((a, b) => a.at - b.at).map(({ mutation }) => mutation);
 };
 
 const writtenBytes = (): number => Number(/^wchar: (\d+)$/m.exec(readFileSync("/proc/self/io", "utf8"))?.[1] ?? 0);
@@ -58,27 +58,33 @@ export const measureBatches = async (
 ): Promise<Batched[]> => {
   const store = await bed.open();
   const tenants = await endowIn(store, ACCOUNTS);
-  const commit = async (deeds: readonly Mutation[]): Promise<void> => {
-    const wrong = (await store.commit(deeds)).find(({ kind }) => kind !== "admitted" && kind !== "stepped");
-    if (wrong) throw new Error(`the store did not take a deed: ${JSON.stringify(wrong)}`);
+  const commit = async (mutations: readonly Mutation[]): Promise<void> => {
+    const wrong = (await store.commit(mutations)).find(({ kind }) => kind !== "admitted" && kind !== "stepped");
+    if (wrong) throw new Error(`the store did not take a mutation: ${JSON.stringify(wrong)}`);
   };
   const play = async (size: number): Promise<Batched> => {
     await bed.ready();
-    const deeds = mixed(tenants, Math.max(lives, size * 2), size);
+    const mutations = mixed(tenants, Math.max(lives, size * 2), size);
     const node = openCpu(() => [process.pid]);
     const database = openCpu(bed.databasePids);
     const before = await bed.counted();
     const writtenBefore = writtenBytes();
     const took: number[] = [];
-    for (let at = 0; at < deeds.length; at += size) {
+    for (let at = 0; at < mutations.length; at += size) {
       const fromMono = performance.now();
-      await commit(deeds.slice(at, at + size));
+      await commit(mutations.slice(at, at + size));
       took.push(performance.now() - fromMono);
     }
     const [nodeNs, databaseNs] = [node().all, database().all];
     const after = await bed.counted();
     return {
-      ...{ deedsEach: size, batches: took.length, deeds: deeds.length, nodeCpuMs: nodeNs / 1e6, databaseCpuMs: databaseNs / 1e6 },
+      ...{
+        mutationsEach: size,
+        batches: took.length,
+        mutations: mutations.length,
+        nodeCpuMs: nodeNs / 1e6,
+        databaseCpuMs: databaseNs / 1e6,
+      },
       logBytes: bed.name === "sqlite" ? writtenBytes() - writtenBefore : after.logBytes - before.logBytes,
       ...{ pageImages: after.pageImages - before.pageImages, wallMs: median(took) },
     };

@@ -24,7 +24,7 @@ const WORLDS = [
 ];
 const SEED = Number(process.env.CAPACITY_SEED ?? 20_261_124);
 
-/** Shares by which the two may be apart: chance, and what formulas leave out (in-flight files, deeds that come together). */
+/** Shares by which the two may be apart: chance, and what formulas leave out (in-flight files, mutations that come together). */
 const TOLERANCES: Record<string, number> = {
   ...{ inFlight: 0.06, seldomMore: 0.12, thread: 0.06, databaseCores: 0.08, commitsPerS: 0.13, batch: 0.13, looks: 0.04 },
 };
@@ -93,25 +93,25 @@ describe(`seed ${SEED} (CAPACITY_SEED takes another)`, () => {
     const changed = change(costs, ask);
     return apart(loadOn(changed.costs ?? costs, changed.ask ?? ask, "postgres", nodes), counted);
   };
-  const commit = (costs: Costs, name: "nodeMs" | "databaseMs", by: { each?: number; deed?: number }): Costs => {
+  const commit = (costs: Costs, name: "nodeMs" | "databaseMs", by: { each?: number; mutation?: number }): Costs => {
     const cost = costs.commit[name];
-    const wrong = { each: cost.each * (by.each ?? 1), deed: cost.deed * (by.deed ?? 1) };
+    const wrong = { each: cost.each * (by.each ?? 1), mutation: cost.mutation * (by.mutation ?? 1) };
     return { ...costs, commit: { ...costs.commit, [name]: wrong } };
   };
   const FAULTS: [what: string, shows: string, change: Parameters<typeof again>[1]][] = [
-    ["a deed too many", "commitsPerS|batch|thread", (costs) => ({ costs: { ...costs, deeds: costs.deeds + 1 } })],
+    ["a mutation too many", "commitsPerS|batch|thread", (costs) => ({ costs: { ...costs, mutations: costs.mutations + 1 } })],
     ["work of a life a fifth too large", "thread", (costs) => ({ costs: { ...costs, lifeMs: costs.lifeMs * 1.2 } })],
     ["looks that cost three times as much", "thread", (costs) => ({ costs: { ...costs, lookMs: costs.lookMs * 3 } })],
     [
       "commits of the node that cost twice as much",
       "thread|batch",
-      (costs) => ({ costs: commit(costs, "nodeMs", { each: 2, deed: 2 }) }),
+      (costs) => ({ costs: commit(costs, "nodeMs", { each: 2, mutation: 2 }) }),
     ],
     ["commits of the database half as dear", "databaseCores", (costs) => ({ costs: commit(costs, "databaseMs", { each: 0.5 }) })],
     [
-      "deeds of the database that cost four times as much",
+      "mutations of the database that cost four times as much",
       "databaseCores",
-      (costs) => ({ costs: commit(costs, "databaseMs", { deed: 4 }) }),
+      (costs) => ({ costs: commit(costs, "databaseMs", { mutation: 4 }) }),
     ],
     [
       "polls elsewhere that cost the database ten times as much",
@@ -134,7 +134,7 @@ describe(`seed ${SEED} (CAPACITY_SEED takes another)`, () => {
     [
       "nothing shares a commit",
       "batch",
-      (load) => ({ ...load, commits: { ...load.commits, batch: 1, perS: load.deedsPerS / load.nodes } }),
+      (load) => ({ ...load, commits: { ...load.commits, batch: 1, perS: load.mutationsPerS / load.nodes } }),
     ],
     [
       "everything that arrives in a second shares one",
@@ -175,12 +175,12 @@ describe(`seed ${SEED} (CAPACITY_SEED takes another)`, () => {
         ...{ seed: SEED, costs, isShared: true, rate: end.rate * share, runS: ask.runS, polls: ask.polls, nodes, databaseCores },
         ...{ seats: Number.MAX_SAFE_INTEGER, syncMs: ask.syncMs, roundTripMs: ask.roundTripMs, warmS: 10, countedS: 8 },
       });
-    const arrived = (share: number) => end.rate * share * costs.deeds;
+    const arrived = (share: number) => end.rate * share * costs.mutations;
     const below = at(0.85);
     expect(Math.abs(below.commitsPerS * below.batch - arrived(0.85)) / arrived(0.85)).toBeLessThan(0.05);
     const above = at(1.25);
     expect(above.commitsPerS * above.batch).toBeLessThan(arrived(1.08));
-    expect(above.workWaiting + above.deedsWaiting).toBeGreaterThan(3 * (below.workWaiting + below.deedsWaiting + 1));
+    expect(above.workWaiting + above.mutationsWaiting).toBeGreaterThan(3 * (below.workWaiting + below.mutationsWaiting + 1));
   });
 
   test("with as many seats as it says nobody waits for one, with half of them a line grows", () => {
@@ -196,18 +196,18 @@ describe(`seed ${SEED} (CAPACITY_SEED takes another)`, () => {
 });
 
 test("a line is found through points, and noise never makes a cost negative", () => {
-  const points = [1, 3, 10, 100].map((size) => ({ commits: 300 / size, deeds: 300, total: (300 / size) * 2 + 300 * 0.1 }));
-  const { each, deed } = fit(points);
-  expect([each.toFixed(9), deed.toFixed(9)]).toEqual(["2.000000000", "0.100000000"]);
+  const points = [1, 3, 10, 100].map((size) => ({ commits: 300 / size, mutations: 300, total: (300 / size) * 2 + 300 * 0.1 }));
+  const { each, mutation } = fit(points);
+  expect([each.toFixed(9), mutation.toFixed(9)]).toEqual(["2.000000000", "0.100000000"]);
   const falling = fit([
-    { commits: 10, deeds: 10, total: 10 },
-    { commits: 1, deeds: 10, total: 12 },
+    { commits: 10, mutations: 10, total: 10 },
+    { commits: 1, mutations: 10, total: 12 },
   ]);
-  expect(Math.min(falling.each, falling.deed)).toBeGreaterThanOrEqual(0);
+  expect(Math.min(falling.each, falling.mutation)).toBeGreaterThanOrEqual(0);
 });
 
 test("a writer that nobody asks rests, one that is asked too much is always busy", () => {
-  const takes = (deeds: number) => 2 + deeds * 0.1;
+  const takes = (mutations: number) => 2 + mutations * 0.1;
   expect(groupCommits(0, takes)).toEqual({ batch: 1, perS: 0, busy: 0, takesMs: 2.1 });
   const seldom = groupCommits(1, takes);
   expect([seldom.batch < 1.01, seldom.perS > 0.99, seldom.busy < 0.01]).toEqual([true, true, true]);
@@ -217,6 +217,6 @@ test("a writer that nobody asks rests, one that is asked too much is always busy
 });
 
 test.skipIf(!hasProcessorTimes)(
-  "sqlite: the service writes the rows, bytes and deeds today that were measured (else: npm run costs)",
+  "sqlite: the service writes the rows, bytes and mutations today that were measured (else: npm run costs)",
   () => expectRowsAsMeasured("sqlite", openSqliteBed),
 );

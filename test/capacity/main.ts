@@ -76,7 +76,7 @@ const lesserStore = (ours: MeasuredStore, kept: MeasuredStore): MeasuredStore =>
     lives,
     // They are what the first lives left.
     tables: lives[0] === kept.lives[0] ? kept.tables : ours.tables,
-    batches: lesser(ours.batches, kept.batches, ({ deeds }) => deeds),
+    batches: lesser(ours.batches, kept.batches, ({ mutations }) => mutations),
     polls: lesser(ours.polls, kept.polls, (one) => one.polls),
   };
 };

@@ -1,4 +1,4 @@
-// Holds the rows, bytes and deeds of the service as it is against those that the capacity calculator works with.
+// Holds the rows, bytes and mutations of the service as it is against those that the capacity calculator works with.
 import { expect } from "bun:test";
 import { costsOf, MEASURED } from "../../src/cli/capacity/costs.ts";
 import type { StoreName } from "../../src/cli/capacity/measured.ts";
@@ -19,9 +19,9 @@ const LIVES = 120;
 /** They are read where the kernel of Linux tells them. */
 export const hasProcessorTimes = process.platform === "linux";
 
-type Found = { deeds: number; rows: (string | number)[][] };
+type Found = { mutations: number; rows: (string | number)[][] };
 const foundIn = ({ lives, tables }: Awaited<ReturnType<typeof rowsOn>>, large: readonly { table: string }[]): Found => ({
-  deeds: Math.round(lives.deeds / lives.generations),
+  mutations: Math.round(lives.mutations / lives.generations),
   rows: large.map(({ table }) => [table, Math.round((tables[table]?.rows ?? 0) / LIVES)]),
 });
 
@@ -38,7 +38,7 @@ const measureUndisturbed = async (open: () => Promise<Bed>, large: readonly { ta
 export const expectRowsAsMeasured = async (store: StoreName, open: () => Promise<Bed>): Promise<void> => {
   const costs = costsOf(MEASURED, store);
   const large = costs.tables.filter(({ rows }) => rows > 0);
-  const expected = { deeds: costs.deeds, rows: large.map(({ table, rows }) => [table, rows]) };
+  const expected = { mutations: costs.mutations, rows: large.map(({ table, rows }) => [table, rows]) };
   const { found, tables } = await measureUndisturbed(open, large, expected);
   expect(found).toEqual(expected);
   const strange = large.filter(

@@ -33,15 +33,15 @@ export type Seen = {
   batch: number;
   writerBusy: number;
   looks: number;
-  /** Deeds and generations that wait when it ends; waits of a deed until it is written, ms, and for a seat. */
-  deedsWaiting: number;
+  /** Mutations and generations that wait when it ends; waits of a mutation until it is written, ms, and for a seat. */
+  mutationsWaiting: number;
   seatsWaiting: number;
   /** Work in the lines of threads and of the database when it ends. */
   workWaiting: number;
   writtenAfterMs: number;
 };
 
-/** Deeds of a life before its job runs at the provider, and after; the provider takes a moment to accept, and a file a moment to come. */
+/** Mutations of a life before its job runs at the provider, and after; the provider takes a moment to accept, and a file a moment to come. */
 const BEFORE_RUN = 4;
 const ACCEPTS_MS = 250;
 const COLLECTS_MS = 300;
@@ -62,7 +62,7 @@ export const simulate = (world: World): Seen => {
   const agenda = openAgenda();
   const database = openLine(agenda, world.databaseCores);
   const inFlight = openLevel(agenda);
-  let counted = { commits: 0, deeds: 0, writingMs: 0, looks: 0, ended: 0, waitedMs: 0 };
+  let counted = { commits: 0, mutations: 0, writingMs: 0, looks: 0, ended: 0, waitedMs: 0 };
 
   /** One node: a thread that does everything in turn, a writer that commits what has come meanwhile, and its seats. */
   const openNode = () => {
@@ -84,7 +84,7 @@ export const simulate = (world: World): Seen => {
       const nodeMs = linearAt(costs.commit.nodeMs, batch.length);
       const done = (): void => {
         counted.commits += 1;
-        counted.deeds += batch.length;
+        counted.mutations += batch.length;
         counted.writingMs += agenda.nowMs() - beganMs;
         for (const { sinceMs, then } of batch) {
           counted.waitedMs += agenda.nowMs() - sinceMs;
@@ -129,10 +129,10 @@ export const simulate = (world: World): Seen => {
   const all = Array.from({ length: nodes }, openNode);
   const at = (n: number): Node => all[n % nodes] as Node;
 
-  /** A deed: the work for it, what it reads, then its commit. */
+  /** A mutation: the work for it, what it reads, then its commit. */
   const step = (node: Node, then: () => void): void =>
-    node.thread.work(costs.lifeMs / costs.deeds, () => {
-      if (isShared) database.work(costs.readsMs / costs.deeds, () => node.post(then));
+    node.thread.work(costs.lifeMs / costs.mutations, () => {
+      if (isShared) database.work(costs.readsMs / costs.mutations, () => node.post(then));
       else node.post(then);
     });
   const steps = (node: Node, count: number, then: () => void): void =>
@@ -149,7 +149,7 @@ export const simulate = (world: World): Seen => {
     const runMs = Math.exp(Math.log(wantedMs) - SPREAD ** 2 / 2 + SPREAD * normal(running));
     for (let n = 0; n < world.polls; n += 1) agenda.after(polling.between(0, runMs), () => pollOf(node));
     const end = (): void =>
-      steps(node, costs.deeds - BEFORE_RUN - 1, () =>
+      steps(node, costs.mutations - BEFORE_RUN - 1, () =>
         agenda.after(exponential(running, COLLECTS_MS), () =>
           step(node, () => {
             counted.ended += 1;
@@ -186,7 +186,7 @@ export const simulate = (world: World): Seen => {
   agenda.runUntil(world.warmS * 1000);
 
   inFlight.mean();
-  counted = { commits: 0, deeds: 0, writingMs: 0, looks: 0, ended: 0, waitedMs: 0 };
+  counted = { commits: 0, mutations: 0, writingMs: 0, looks: 0, ended: 0, waitedMs: 0 };
   const worked = () => all.reduce((sum, { thread }) => sum + thread.worked(), 0);
   const [threadsBefore, databaseBefore] = [worked(), database.worked()];
   const samples: number[] = [];
@@ -204,12 +204,12 @@ export const simulate = (world: World): Seen => {
     thread: (worked() - threadsBefore) / ms / nodes,
     databaseCores: (database.worked() - databaseBefore) / ms,
     commitsPerS: counted.commits / world.countedS,
-    batch: counted.deeds / counted.commits,
+    batch: counted.mutations / counted.commits,
     writerBusy: counted.writingMs / ms / nodes,
     looks: counted.looks / counted.ended,
-    deedsWaiting: all.reduce((sum, { waiting }) => sum + waiting(), 0),
+    mutationsWaiting: all.reduce((sum, { waiting }) => sum + waiting(), 0),
     seatsWaiting: all.reduce((sum, { inLine }) => sum + inLine(), 0),
     workWaiting: all.reduce((sum, { thread }) => sum + thread.waiting(), database.waiting()),
-    writtenAfterMs: counted.waitedMs / counted.deeds,
+    writtenAfterMs: counted.waitedMs / counted.mutations,
   };
 };

@@ -69,7 +69,7 @@ const onProvider = async (bed: Bed, tenants: readonly Tenant[], provider: Provid
   await bed.ready();
   const tables = await bed.tables();
   const before = await bed.counted();
-  const rowsBefore = deedsIn(tables);
+  const rowsBefore = mutationsIn(tables);
   const cpu = openCpu(() => [node.pid]);
   const database = openCpu(bed.databasePids);
   const made = await live(bed, node, tenants, lives, perS);
@@ -80,7 +80,7 @@ const onProvider = async (bed: Bed, tenants: readonly Tenant[], provider: Provid
     ...{
       generations: lives,
       looks,
-      deeds: deedsIn(tablesAfter) - rowsBefore,
+      mutations: mutationsIn(tablesAfter) - rowsBefore,
       transactions: after.transactions - before.transactions,
     },
     ...{ nodeCpuMs: (nodeNs - compiler) / 1e6, databaseCpuMs: databaseNs / 1e6, logBytes: after.logBytes - before.logBytes },
@@ -117,7 +117,7 @@ const onProvider = async (bed: Bed, tenants: readonly Tenant[], provider: Provid
 };
 
 /** Each generation was admitted by one, and each line of the journal written by one. */
-const deedsIn = (tables: Tables): number => (tables.generation?.rows ?? 0) + (tables.journal?.rows ?? 0);
+const mutationsIn = (tables: Tables): number => (tables.generation?.rows ?? 0) + (tables.journal?.rows ?? 0);
 
 const differences = (before: Tables, after: Tables): Tables =>
   Object.fromEntries(

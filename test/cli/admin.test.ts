@@ -1,4 +1,4 @@
-// The office does the same through the control socket of a running service and on a store it owns itself.
+// The admin service does the same through the control socket of a running service and on a store it owns itself.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -19,9 +19,9 @@ import { dropDirs, freshDir } from "./fresh-dir.ts";
 
 afterAll(dropDirs);
 
-type Way = { store: Store; office: AdminService; dir: string; posts: AdminMutation[]; close: () => Promise<void> };
+type Way = { store: Store; admin: AdminService; dir: string; posts: AdminMutation[]; close: () => Promise<void> };
 
-const COUNTS = { queued: 0, running: 0, awake: 0, deadlines: 0, errands: 0, writes: 0 };
+const COUNTS = { queued: 0, running: 0, awake: 0, deadlines: 0, tasks: 0, writes: 0 };
 const ABOUT = { url: "http://127.0.0.1:1", mode: "test", version: "0.0.0", pid: process.pid } as const;
 
 const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
@@ -29,9 +29,9 @@ const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
   const posts: AdminMutation[] = [];
   const here = createAdminService({
     reads: store,
-    post: async (deed) => {
-      posts.push(deed);
-      const [outcome] = await store.commit([deed]);
+    post: async (mutation) => {
+      posts.push(mutation);
+      const [outcome] = await store.commit([mutation]);
       if (outcome?.kind !== "done" && outcome?.kind !== "refused") throw new Error("no outcome");
       return outcome;
     },
@@ -39,7 +39,7 @@ const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
     clock: systemClock(),
     ...marketOver(store, dir),
   });
-  if (!overSocket) return { store, office: here, dir, posts, close: () => store.close() };
+  if (!overSocket) return { store, admin: here, dir, posts, close: () => store.close() };
   const closeControl = openControl(
     dir,
     here,
@@ -51,7 +51,7 @@ const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
     await closeControl();
     await store.close();
   };
-  return { store, office: adminOverSocket(dir), dir, posts, close };
+  return { store, admin: adminOverSocket(dir), dir, posts, close };
 };
 
 /** The fault as a command tells it, whichever way it came. */
@@ -76,41 +76,41 @@ describe.each([
   afterAll(() => way.close());
 
   test("an account is made with its first credit, listed, paused, resumed and limited", async () => {
-    const made = await way.office.createAccount({ reference: "r-1", name: "acme", creditCredits: 2500 });
+    const made = await way.admin.createAccount({ reference: "r-1", name: "acme", creditCredits: 2500 });
     expect(made).toEqual({ id: expect.stringMatching(/^acc_[0-9a-z]{26}$/), name: "acme", availableCredits: 2500 });
-    expect((await way.office.listAccounts({})).map((row) => row.id)).toContain(made.id);
-    expect((await way.office.setAccount({ id: made.id, paused: true })).paused).toBe(true);
-    const limited = await way.office.setAccount({ id: made.id, burstPerS: 50, inProgressLimit: 7 });
+    expect((await way.admin.listAccounts({})).map((row) => row.id)).toContain(made.id);
+    expect((await way.admin.setAccount({ id: made.id, paused: true })).paused).toBe(true);
+    const limited = await way.admin.setAccount({ id: made.id, burstPerS: 50, inProgressLimit: 7 });
     expect(limited).toMatchObject({ paused: true, burstPerS: 50, inProgressLimit: 7 });
-    const back = await way.office.setAccount({ id: made.id, paused: false, burstPerS: null });
+    const back = await way.admin.setAccount({ id: made.id, paused: false, burstPerS: null });
     expect(back).toMatchObject({ paused: false, burstPerS: null, inProgressLimit: 7 });
   });
 
   test("the same reference makes an account once and credits it once", async () => {
     const ask = { reference: "r-2", name: "twice", creditCredits: 1000 };
-    const [one, two] = await Promise.all([way.office.createAccount(ask), way.office.createAccount(ask)]);
-    const again = await way.office.createAccount(ask);
+    const [one, two] = await Promise.all([way.admin.createAccount(ask), way.admin.createAccount(ask)]);
+    const again = await way.admin.createAccount(ask);
     expect([one.id, two.id]).toEqual([again.id, again.id]);
     expect(again.availableCredits).toBe(1000);
-    expect((await way.office.listAccounts({})).filter((row) => row.name === "twice")).toHaveLength(1);
+    expect((await way.admin.listAccounts({})).filter((row) => row.name === "twice")).toHaveLength(1);
   });
 
   test("the same reference adds credits once; another account cannot use it", async () => {
-    const { id } = await way.office.createAccount({ reference: "r-3", name: "c", creditCredits: 0 });
+    const { id } = await way.admin.createAccount({ reference: "r-3", name: "c", creditCredits: 0 });
     const ask = { reference: "invoice 1", accountId: id, credits: 1230, note: "invoice 1" };
-    expect((await way.office.addCredits(ask)).movedCredits).toBe(1230);
-    await way.office.addCredits(ask);
-    await way.office.addCredits({ ...ask, note: "again" });
-    expect((await way.office.showCredits({ accountId: id, last: 10 })).account.availableCredits).toBe(1230);
-    const other = await way.office.createAccount({ reference: "r-3b", name: "d", creditCredits: 0 });
+    expect((await way.admin.addCredits(ask)).movedCredits).toBe(1230);
+    await way.admin.addCredits(ask);
+    await way.admin.addCredits({ ...ask, note: "again" });
+    expect((await way.admin.showCredits({ accountId: id, last: 10 })).account.availableCredits).toBe(1230);
+    const other = await way.admin.createAccount({ reference: "r-3b", name: "d", creditCredits: 0 });
     for (const clash of [
       { ...ask, accountId: other.id },
       { ...ask, credits: 1231 },
     ])
-      expect((await faultOf(way.office.addCredits(clash))).message).toContain("invoice 1");
+      expect((await faultOf(way.admin.addCredits(clash))).message).toContain("invoice 1");
     const direct = createAdminService({
       reads: way.store,
-      post: async (deed) => (await way.store.commit([deed]))[0] as never,
+      post: async (mutation) => (await way.store.commit([mutation]))[0] as never,
       mode: "test",
       clock: systemClock(),
       ...marketOver(way.store, way.dir),
@@ -119,47 +119,47 @@ describe.each([
   });
 
   test("a refund takes at most what is available; the rest is owed and pauses the account", async () => {
-    const { id } = await way.office.createAccount({ reference: "r-4", name: "e", creditCredits: 1000 });
-    const taken = await way.office.takeCredits({ reference: "dispute", accountId: id, credits: 1500, note: "dispute" });
+    const { id } = await way.admin.createAccount({ reference: "r-4", name: "e", creditCredits: 1000 });
+    const taken = await way.admin.takeCredits({ reference: "dispute", accountId: id, credits: 1500, note: "dispute" });
     expect(taken.movedCredits).toBe(-1000);
     expect(taken.account).toMatchObject({ availableCredits: 0, owedCredits: 500, paused: true });
   });
 
   test("a key opens its account, is listed by its start only, and is revoked", async () => {
-    const { id } = await way.office.createAccount({ reference: "r-5", name: "f", creditCredits: 0 });
-    const made = await way.office.createKey({ reference: "k-1", accountId: id, scope: "read", name: "reports" });
+    const { id } = await way.admin.createAccount({ reference: "r-5", name: "f", creditCredits: 0 });
+    const made = await way.admin.createKey({ reference: "k-1", accountId: id, scope: "read", name: "reports" });
     expect(isWellFormedApiKey(made.key)).toBe(true);
     expect(made.key).toStartWith("gr_test_");
     expect(await way.store.callerByKeyHash(hashApiKey(made.key))).toMatchObject({ accountId: id, scope: "read" });
-    const [row] = await way.office.listKeys({ accountId: id });
+    const [row] = await way.admin.listKeys({ accountId: id });
     expect(row).toMatchObject({ id: made.id, start: made.key.slice(0, 12), revokedAtMs: null });
     expect(JSON.stringify(row)).not.toContain(made.key.slice(0, 20));
-    const revoked = await way.office.revokeKey({ id: made.id });
+    const revoked = await way.admin.revokeKey({ id: made.id });
     expect(revoked.revokedAtMs).toBeNumber();
-    expect(await way.office.revokeKey({ id: made.id })).toEqual(revoked);
+    expect(await way.admin.revokeKey({ id: made.id })).toEqual(revoked);
     expect(await way.store.callerByKeyHash(hashApiKey(made.key))).toBeUndefined();
   });
 
-  test.each<[string, (office: AdminService) => Promise<unknown>]>([
-    ["pausing", (office) => office.setAccount({ id: "acc_none", paused: true })],
-    ["a key for", (office) => office.createKey({ reference: "k", accountId: "acc_none", scope: "read", name: "" })],
-    ["credits for", (office) => office.addCredits({ reference: "c", accountId: "acc_none", credits: 5, note: "" })],
-    ["showing", (office) => office.showCredits({ accountId: "acc_none", last: 0 })],
-    ["keys of", (office) => office.listKeys({ accountId: "acc_none" })],
-    ["revoking", (office) => office.revokeKey({ id: "key_none" })],
+  test.each<[string, (admin: AdminService) => Promise<unknown>]>([
+    ["pausing", (admin) => admin.setAccount({ id: "acc_none", paused: true })],
+    ["a key for", (admin) => admin.createKey({ reference: "k", accountId: "acc_none", scope: "read", name: "" })],
+    ["credits for", (admin) => admin.addCredits({ reference: "c", accountId: "acc_none", credits: 5, note: "" })],
+    ["showing", (admin) => admin.showCredits({ accountId: "acc_none", last: 0 })],
+    ["keys of", (admin) => admin.listKeys({ accountId: "acc_none" })],
+    ["revoking", (admin) => admin.revokeKey({ id: "key_none" })],
   ])("%s what is not there writes nothing", async (_name, ask) => {
     const before = way.posts.length;
-    const fault = await faultOf(ask(way.office));
+    const fault = await faultOf(ask(way.admin));
     expect([fault.exit as number, fault.code]).toEqual([4, "not_found"]);
     expect(fault.fix).toMatch(/genrouter (accounts|keys) list/);
     expect(way.posts).toHaveLength(before);
   });
 
   test("the last movements are found whatever the length of the history", async () => {
-    const { id } = await way.office.createAccount({ reference: "r-6", name: "g", creditCredits: 0 });
+    const { id } = await way.admin.createAccount({ reference: "r-6", name: "g", creditCredits: 0 });
     const account = await way.store.account(id);
     const top = (n: number): AdminMutation => ({
-      deed: "credit",
+      mutation: "credit",
       accountSeq: account?.seq ?? 0,
       kind: "topup",
       credits: n,
@@ -169,7 +169,7 @@ describe.each([
     });
     await way.store.commit(Array.from({ length: 57 }, (_, at) => top(at + 1)));
     const notes = async (last: number) =>
-      (await way.office.showCredits({ accountId: id, last })).movements.map((row) => Number(row.note));
+      (await way.admin.showCredits({ accountId: id, last })).movements.map((row) => Number(row.note));
     expect(await notes(3)).toEqual([55, 56, 57]);
     expect(await notes(57)).toHaveLength(57);
     expect(await notes(200)).toHaveLength(57);
@@ -198,7 +198,7 @@ describe("the control socket", () => {
     expect(note).toBe(findSocketPath(dir));
     expect(statSync(join(note, "..")).mode & 0o777).toBe(0o700);
     expect(await requestFor(dir)).toEqual(ABOUT);
-    expect(await way.office.listAccounts({})).toEqual([]);
+    expect(await way.admin.listAccounts({})).toEqual([]);
     await way.close();
     expect([existsSync(note), existsSync(join(note, "..")), existsSync(join(dir, "control.path"))]).toEqual([
       false,
@@ -209,11 +209,11 @@ describe("the control socket", () => {
 
   test("a request sent twice gets the first answer and is carried out once", async () => {
     const way = await openWay(freshDir(), true);
-    const { id } = await way.office.createAccount({ reference: "a", name: "n", creditCredits: 0 });
+    const { id } = await way.admin.createAccount({ reference: "a", name: "n", creditCredits: 0 });
     const ask = { reference: "same", accountId: id, scope: "generate", name: "" } as const;
-    const keys = await Promise.all([way.office.createKey(ask), way.office.createKey(ask), way.office.createKey(ask)]);
+    const keys = await Promise.all([way.admin.createKey(ask), way.admin.createKey(ask), way.admin.createKey(ask)]);
     expect(new Set(keys.map((made) => made.key)).size).toBe(1);
-    expect(await way.office.listKeys({ accountId: id })).toHaveLength(1);
+    expect(await way.admin.listKeys({ accountId: id })).toHaveLength(1);
     await way.close();
   });
 
@@ -225,7 +225,7 @@ describe("the control socket", () => {
     ["dropEverything", "{}", /knows no operation dropEverything/],
     ["constructor", "{}", /knows no operation/],
     ["listAccounts", "not json", /JSON/],
-  ])("what does not fit is refused before the office sees it: %s %s", async (operation, body, message) => {
+  ])("what does not fit is refused before the admin sees it: %s %s", async (operation, body, message) => {
     const way = await openWay(freshDir(), true);
     const response = await fetch(`http://control/${operation}`, { unix: findSocketPath(way.dir), method: "POST", body });
     const answer = (await response.json()) as { fault: { message: string } };
@@ -245,22 +245,22 @@ describe("the control socket", () => {
 
 test("the demo account is made once with 100 USD; its key is kept, and replaced when it no longer opens", async () => {
   const way = await openWay(freshDir(), false);
-  const key = await demoKey(way.dir, way.office, way.store);
-  expect(await demoKey(way.dir, way.office, way.store)).toBe(key);
+  const key = await demoKey(way.dir, way.admin, way.store);
+  expect(await demoKey(way.dir, way.admin, way.store)).toBe(key);
   expect(statSync(join(way.dir, "demo-key")).mode & 0o777).toBe(0o600);
-  const [made] = await way.office.listKeys({ accountId: null });
-  await way.office.revokeKey({ id: made?.id ?? "" });
-  const next = await demoKey(way.dir, way.office, way.store);
+  const [made] = await way.admin.listKeys({ accountId: null });
+  await way.admin.revokeKey({ id: made?.id ?? "" });
+  const next = await demoKey(way.dir, way.admin, way.store);
   expect(next).not.toBe(key);
-  expect(await way.office.listAccounts({})).toMatchObject([{ name: "demo", availableCredits: 10_000 }]);
+  expect(await way.admin.listAccounts({})).toMatchObject([{ name: "demo", availableCredits: 10_000 }]);
   await way.close();
 });
 
 test("nodes that start side by side have one demo account", async () => {
   const way = await openWay(freshDir(), false);
   const dirs = [freshDir(), freshDir(), freshDir()];
-  const keys = await Promise.all(dirs.map((dir) => demoKey(dir, way.office, way.store)));
+  const keys = await Promise.all(dirs.map((dir) => demoKey(dir, way.admin, way.store)));
   expect(new Set(keys).size).toBe(dirs.length);
-  expect(await way.office.listAccounts({})).toMatchObject([{ name: "demo", availableCredits: 10_000 }]);
+  expect(await way.admin.listAccounts({})).toMatchObject([{ name: "demo", availableCredits: 10_000 }]);
   await way.close();
 });

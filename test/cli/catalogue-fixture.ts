@@ -1,4 +1,4 @@
-// The market and the vault that a test's office works with: the built-in providers and catalogue, over the store of the test.
+// The market and the vault that a test's admin service works with: the built-in providers and catalogue, over the store of the test.
 
 import { readSettings } from "../../src/config/load.ts";
 import { createProviders, providerFacts } from "../../src/providers/providers.ts";

@@ -2,7 +2,7 @@
 import { afterAll, test } from "bun:test";
 import { openAccount } from "../store/fixture.ts";
 import { openDirectory } from "../store/open-store.ts";
-import { openPurchaseDeed, payDeed } from "../store/purchases.ts";
+import { openPurchaseMutation, payMutation } from "../store/purchases.ts";
 import { doctor, has, KEYED } from "./diagnosis.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
@@ -42,7 +42,7 @@ test("a payment that is not what was asked, for thirty days", async () => {
     ["a", nowMs],
     ["b", nowMs - 2_600_000_000],
   ] as const)
-    await store.commit([{ ...openPurchaseDeed(seq, name, 1000), atMs, expiresAtMs: atMs + 1 }, payDeed(name, 900)]);
+    await store.commit([{ ...openPurchaseMutation(seq, name, 1000), atMs, expiresAtMs: atMs + 1 }, payMutation(name, 900)]);
   await store.close();
   has(await doctor(dir), "payments", "warning", /^1 purchase of the last 30 days/, /genrouter purchases list --state mismatched/);
 });

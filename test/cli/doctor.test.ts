@@ -11,7 +11,7 @@ import { inspectDatabase } from "../../src/store/sqlite/health.ts";
 import { MIGRATIONS, migrate } from "../../src/store/sqlite/migrate.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
 import { mountSmallDisk } from "../disk-faults/disks.ts";
-import { admit, openAccount, startedDeed } from "../store/fixture.ts";
+import { admit, openAccount, startedMutation } from "../store/fixture.ts";
 import { openDirectory } from "../store/open-store.ts";
 import { runHere } from "./captured.ts";
 import { doctor, has, KEYED } from "./diagnosis.ts";
@@ -198,7 +198,7 @@ describe("the database", () => {
     const store = await openDirectory({ dir, mode: "live" });
     const account = await openAccount(store, 1000);
     const [parked, lost] = [await admit(store, account), await admit(store, account)];
-    await store.commit([startedDeed(parked), startedDeed(lost)]);
+    await store.commit([startedMutation(parked), startedMutation(lost)]);
     await store.close();
     change(
       `UPDATE snapshot SET state = 'running.parked', due_kind = NULL, due_n = NULL, due_at_ms = NULL WHERE seq = ${parked.seq}`,

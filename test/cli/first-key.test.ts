@@ -77,7 +77,7 @@ test.each<[string, Record<string, string>, RegExp]>([
 test("a key that is kept for a provider that is spoken no more is none", async () => {
   const dir = join(freshDir(), "data");
   const store = await openDirectory({ dir, mode: "live" });
-  await store.commit([{ deed: "set-provider-key", account: "gone", ...createVault(dir).seal("gone", CANARY, []), atMs: 1 }]);
+  await store.commit([{ mutation: "set-provider-key", account: "gone", ...createVault(dir).seal("gone", CANARY, []), atMs: 1 }]);
   await store.close();
   expect(await modelsOf(dir)).toEqual([]);
 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { serviceFindings } from "../../src/cli/doctor/process.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { openDirectory } from "../store/open-store.ts";
 import { runHere } from "./captured.ts";
 import { doctor, has } from "./diagnosis.ts";
@@ -17,8 +17,8 @@ afterAll(dropDirs);
 
 describe("the service", () => {
   test("one that is ready, one of another release, one that is not ready, one that does not answer", async () => {
-    const house = await openHouse();
-    const about = { url: house.url, mode: "test" as const, version: "0.1.0", pid: 1 };
+    const harness = await openHarness();
+    const about = { url: harness.url, mode: "test" as const, version: "0.1.0", pid: 1 };
     has(await serviceFindings(dir, about), "service", "ok", /pid 1, ready/);
     has(
       await serviceFindings(dir, { ...about, version: "0.0.9" }),
@@ -27,9 +27,9 @@ describe("the service", () => {
       /it runs version 0\.0\.9/,
       /restart the service/,
     );
-    await house.rooms.drain(0);
+    await harness.rooms.drain(0);
     has(await serviceFindings(dir, about), "service", "fault", /is not ready: Not ready: the service is draining/, /readyz/);
-    await house.close();
+    await harness.close();
     has(await serviceFindings(dir, about), "service", "fault", /is not ready: /);
     const store = await openDirectory({ dir, mode: "live" });
     has(await doctor(dir), "service", "fault", /a process has .* and does not answer/, /owner/);
@@ -40,14 +40,14 @@ describe("the service", () => {
 
 describe("healthcheck", () => {
   test("one line and 0 or 1: lives, is ready, drains, is gone, is nowhere", async () => {
-    const house = await openHouse();
-    const ask = (...more: string[]) => runHere(["healthcheck", "--url", `${house.url}/`, ...more]);
+    const harness = await openHarness();
+    const ask = (...more: string[]) => runHere(["healthcheck", "--url", `${harness.url}/`, ...more]);
     expect(await ask()).toEqual({ exit: 0, out: "ok: ok\n", err: "" });
     expect(await ask("--ready")).toEqual({ exit: 0, out: "ok: ready\n", err: "" });
-    await house.rooms.drain(0);
+    await harness.rooms.drain(0);
     expect(await ask()).toMatchObject({ exit: 0 });
     expect(await ask("--ready")).toEqual({ exit: 1, out: "not ok: Not ready: the service is draining.\n", err: "" });
-    await house.close();
+    await harness.close();
     expect(await ask("--json")).toMatchObject({ exit: 1, out: expect.stringMatching(/^\{"ok":false/) });
     expect(await runHere(["healthcheck", "--data", dir])).toEqual({
       exit: 1,

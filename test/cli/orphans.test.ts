@@ -6,13 +6,13 @@ import type { Store } from "../../src/store/store.ts";
 import {
   type Account,
   admit,
-  capturedDeed,
+  capturedMutation,
   NOW_MS,
   openAccount,
   PRICES,
-  releasedDeed,
-  startedDeed,
-  stepDeed,
+  releasedMutation,
+  startedMutation,
+  stepMutation,
 } from "../store/fixture.ts";
 import { openDirectory } from "../store/open-store.ts";
 import { runHere } from "./captured.ts";
@@ -29,15 +29,15 @@ type Close = { state: AttemptState; failure?: Failure; watchUntilMs?: number };
 /** A generation whose first attempt on `route` was closed so, and which then failed, or goes on with route c. */
 const closed = async (name: string, close: Close, more: { route?: "a" | "b"; ends?: boolean; job?: boolean } = {}) => {
   const { route = "a", ends = true, job = true } = more;
-  const deed = await admit(store, account);
-  const started = startedDeed(deed, 1, 1, route);
+  const mutation = await admit(store, account);
+  const started = startedMutation(mutation, 1, 1, route);
   await store.commit([
     job ? started : { ...started, attemptChanges: started.attemptChanges.slice(0, 2) },
-    stepDeed(deed.seq, 2, { attemptChanges: [{ n: 1, ...close }] }),
-    ends ? releasedDeed(deed.seq, 3) : startedDeed(deed, 3, 2, "c"),
+    stepMutation(mutation.seq, 2, { attemptChanges: [{ n: 1, ...close }] }),
+    ends ? releasedMutation(mutation.seq, 3) : startedMutation(mutation, 3, 2, "c"),
   ]);
-  ids[name] = deed.id;
-  return deed;
+  ids[name] = mutation.id;
+  return mutation;
 };
 
 beforeAll(async () => {
@@ -78,13 +78,13 @@ describe("when attempts were lost, late and unusable", () => {
     await closed("refused", { state: "rejected", failure: { class: "refused_input", detail: "no" } }, { job: false });
     const late = await closed("late", { state: "capped", watchUntilMs: NOW_MS + 900_000 }, { route: "b" });
     const change = { n: 1, state: "late", watchUntilMs: null } as const;
-    await store.commit([{ deed: "mark-attempt", seq: late.seq, atMs: NOW_MS + 9000, change }]);
+    await store.commit([{ mutation: "mark-attempt", seq: late.seq, atMs: NOW_MS + 9000, change }]);
     const beaten = await admit(store, account);
-    const delivered = capturedDeed(beaten.seq, 4, 1, PRICES.a);
+    const delivered = capturedMutation(beaten.seq, 4, 1, PRICES.a);
     await store.commit([
-      startedDeed(beaten),
-      stepDeed(beaten.seq, 2, { attemptChanges: [{ n: 1, state: "capped" }] }),
-      startedDeed(beaten, 3, 2, "c"),
+      startedMutation(beaten),
+      stepMutation(beaten.seq, 2, { attemptChanges: [{ n: 1, state: "capped" }] }),
+      startedMutation(beaten, 3, 2, "c"),
       {
         ...delivered,
         attemptChanges: [

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Account, openAccount } from "../store/fixture.ts";
 import { openDirectory } from "../store/open-store.ts";
-import { buy, foreignDeed, openPurchaseDeed, payDeed, reversalDeed } from "../store/purchases.ts";
+import { buy, foreignMutation, openPurchaseMutation, payMutation, reversalMutation } from "../store/purchases.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
@@ -14,8 +14,8 @@ beforeAll(async () => {
   [one, other] = [await openAccount(store, 0), await openAccount(store, 0)];
   await buy(store, one.seq, "a", 1000);
   await buy(store, other.seq, "b", 2500);
-  await store.commit([reversalDeed("re_b", "b", 500), openPurchaseDeed(one.seq, "c", 5000), payDeed("c", 4900)]);
-  await store.commit([openPurchaseDeed(one.seq, "d", 10_000)]);
+  await store.commit([reversalMutation("re_b", "b", 500), openPurchaseMutation(one.seq, "c", 5000), payMutation("c", 4900)]);
+  await store.commit([openPurchaseMutation(one.seq, "d", 10_000)]);
   await store.close();
 });
 afterAll(dropDirs);
@@ -48,7 +48,7 @@ test("for scripts: everything by name", async () => {
 
 test("what is in another currency waits for a decision, which is made once and may be nothing", async () => {
   const store = await openDirectory({ dir, mode: "live" });
-  await store.commit([foreignDeed("re_1", "a", 460), foreignDeed("dp_2", "b", 900, { kind: "dispute" })]);
+  await store.commit([foreignMutation("re_1", "a", 460), foreignMutation("dp_2", "b", 900, { kind: "dispute" })]);
   await store.close();
   const undecided = (...words: string[]) => runHere(["purchases", "undecided", "--data", dir, ...words]);
   expect(JSON.parse((await undecided("--json")).out).undecided).toMatchObject([

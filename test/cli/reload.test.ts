@@ -117,7 +117,7 @@ describe("keys", () => {
     const { service, settingsOf, called } = await openKeyed({}, dir);
     expect(await called()).toBe("Key kept-first");
     for (const key of ["kept-second", "kept-third"]) {
-      await service.post({ deed: "set-provider-key", account: "fal", ...service.vault.seal("fal", key, []), atMs: 1 });
+      await service.post({ mutation: "set-provider-key", account: "fal", ...service.vault.seal("fal", key, []), atMs: 1 });
       service.rekeyed("fal", key);
       expect(await called()).toBe(`Key ${key}`);
     }

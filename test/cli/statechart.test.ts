@@ -25,7 +25,7 @@ test("a diagram is what the README shows, or SVG, or JSON; to a file too", async
   }
   expect((await runHere(["machine", "diagram", "ledger", "--format", "svg"])).out).toMatch(/^<svg .*<\/svg>\n$/s);
   const { transitions } = JSON.parse((await runHere(["machine", "diagram", "ledger", "--format", "json"])).out);
-  expect(transitions[0]).toMatchObject({ source: "idle", event: "deedsArrived", target: "committing", covered: true });
+  expect(transitions[0]).toMatchObject({ source: "idle", event: "mutationsArrived", target: "committing", covered: true });
 
   const dir = mkdtempSync(join(tmpdir(), "diagram-"));
   try {

@@ -4,24 +4,24 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GenerationFailed, GenrouterError, StillRunning, type Succeeded } from "../../client/src/client.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { bedIn, cutAfter, faultOf, sha256Of } from "./fixture.ts";
 
-let house: House;
+let harness: Harness;
 let video: Succeeded;
 /** SHA-256 and size of the video, from the service's own record. */
 let whole: { sha256: string; bytes: number };
 beforeAll(async () => {
-  house = await openHouse();
-  const { client } = bedIn(house);
+  harness = await openHarness();
+  const { client } = bedIn(harness);
   const order = { model: "vidmodel-2.0-fast", input: { prompt: "a red kite", resolution: "480p", duration: 4 } };
   video = await client.wait(await client.submit(order));
-  const file = (await house.ask("HEAD", `/v1/generations/${video.id}/content`)).headers;
+  const file = (await harness.ask("HEAD", `/v1/generations/${video.id}/content`)).headers;
   whole = { sha256: file.get("etag")?.replaceAll('"', "") ?? "", bytes: Number(file.get("content-length")) };
   expect(whole.bytes).toBeGreaterThan(9_000);
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   dropDirs();
 });
 
@@ -33,7 +33,7 @@ const partOf = (path: string) => `${path}.${video.id}-1.part`;
 test("a connection that breaks twice is taken up where it broke, and the file is whole", async () => {
   const path = join(freshDir(), "kite.mp4");
   let cuts = 2;
-  const { client, sent, pauses } = bedIn(house, {
+  const { client, sent, pauses } = bedIn(harness, {
     wire: (through) => async (url, init) => {
       const response = await through(url, init);
       return cuts-- > 0 ? cutAfter(response, 3_000) : response;
@@ -52,7 +52,7 @@ test("a connection that breaks twice is taken up where it broke, and the file is
 test("what an aborted download has left is taken up by the next call, also when it was whole already", async () => {
   const path = join(freshDir(), "kite.mp4");
   const controller = new AbortController();
-  const first = bedIn(house, { wire: (through) => async (url, init) => cutAfter(await through(url, init), 7_000) });
+  const first = bedIn(harness, { wire: (through) => async (url, init) => cutAfter(await through(url, init), 7_000) });
   const work = first.client.download(video, {
     to: path,
     signal: controller.signal,
@@ -61,13 +61,13 @@ test("what an aborted download has left is taken up by the next call, also when 
   expect((await faultOf(work, Error)).message).toBe("enough");
   expect(readdirSync(join(path, ".."))).toEqual([`kite.mp4.${video.id}-1.part`]);
   const have = readFileSync(partOf(path)).length;
-  const second = bedIn(house);
+  const second = bedIn(harness);
   await second.client.download(video.id, { to: path });
   expect(ranges(second.sent)).toEqual([`bytes=${have - 1}-`]);
   expect(sha256Of(path)).toBe(whole.sha256);
 
   writeFileSync(partOf(path), readFileSync(path));
-  const third = bedIn(house);
+  const third = bedIn(harness);
   await third.client.download(video, { to: path });
   expect(ranges(third.sent)).toEqual([`bytes=${whole.bytes - 1}-`]);
   expect(sha256Of(path)).toBe(whole.sha256);
@@ -80,7 +80,7 @@ test.each<[string, () => Uint8Array]>([
 ])("a part that %s is thrown away, and the file is fetched from its beginning", async (_, bytes) => {
   const path = join(freshDir(), "kite.mp4");
   writeFileSync(partOf(path), bytes());
-  const { client, sent } = bedIn(house);
+  const { client, sent } = bedIn(harness);
   await client.download(video, { to: path });
   expect(ranges(sent).at(-1)).toBeNull();
   expect(sha256Of(path)).toBe(whole.sha256);
@@ -89,7 +89,7 @@ test.each<[string, () => Uint8Array]>([
 
 test("a file that breaks off again and again is told so; what arrived is kept beside its place, never under its name", async () => {
   const path = join(freshDir(), "kite.mp4");
-  const { client, sent } = bedIn(house, {
+  const { client, sent } = bedIn(harness, {
     wire: (through) => async (url, init) => {
       const response = await through(url, init);
       return init.headers && new Headers(init.headers).has("range") ? cutAfter(response, 1) : cutAfter(response, 3_000);
@@ -103,7 +103,7 @@ test("a file that breaks off again and again is told so; what arrived is kept be
 
 test("a file that comes whole with other bytes is told so, not as one that broke off, and nothing of it is kept", async () => {
   const dir = freshDir();
-  const { client, sent } = bedIn(house, {
+  const { client, sent } = bedIn(harness, {
     wire: (through) => async (url, init) => {
       const response = await through(url, init);
       return new Response((await response.bytes()).fill(7), { status: response.status, headers: response.headers });
@@ -117,7 +117,7 @@ test("a file that comes whole with other bytes is told so, not as one that broke
 });
 
 test("a part that does not say which is a no with the status of its answer", async () => {
-  const { client } = bedIn(house, {
+  const { client } = bedIn(harness, {
     wire: (through) => async (url, init) => new Response(await (await through(url, init)).bytes(), { status: 206 }),
   });
   const fault = await faultOf(client.download(video, { to: freshDir() }), GenrouterError);
@@ -127,7 +127,7 @@ test("a part that does not say which is a no with the status of its answer", asy
 test("an answer that ends early without a broken connection is not taken for the whole file", async () => {
   const path = join(freshDir(), "kite.mp4");
   let isFirst = true;
-  const { client, sent } = bedIn(house, {
+  const { client, sent } = bedIn(harness, {
     wire: (through) => async (url, init) => {
       const response = await through(url, init);
       if (!isFirst) return response;
@@ -141,7 +141,7 @@ test("an answer that ends early without a broken connection is not taken for the
 });
 
 test("files of a generation that has none are told by what it is", async () => {
-  const { client } = bedIn(house);
+  const { client } = bedIn(harness);
   const order = (prompt: string) => ({ model: "vidmodel-2.0-fast", input: { prompt, resolution: "480p", duration: 4 } });
   const stuck = await client.submit(order("[sim:stuck]"));
   expect((await faultOf(client.download(stuck.id, { to: freshDir() }), StillRunning)).generation.id).toBe(stuck.id);
@@ -151,7 +151,7 @@ test("files of a generation that has none are told by what it is", async () => {
 
 test("a file that is not there is a no that leaves nothing behind", async () => {
   const dir = freshDir();
-  const { client } = bedIn(house, { wire: (through) => (url, init) => through(url.replace("/content", "/content/9"), init) });
+  const { client } = bedIn(harness, { wire: (through) => (url, init) => through(url.replace("/content", "/content/9"), init) });
   const fault = await faultOf(client.download(video, { to: dir }), GenrouterError);
   expect([fault.code, fault.status, readdirSync(dir)]).toEqual(["not_found", 404, []]);
 });

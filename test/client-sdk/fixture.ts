@@ -1,8 +1,8 @@
-// What the tests of the client package share: a client of a real house that lives in the house's time, and a wire that can be cut.
+// What the tests of the client package share: a client of a real harness that lives in the harness's time, and a wire that can be cut.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Client, createClient } from "../../client/src/client.ts";
-import type { House } from "../harness.ts";
+import type { Harness } from "../harness.ts";
 
 export type Sent = { method: string; path: string; key: string | null; range: string | null; status: number | null };
 type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -11,13 +11,13 @@ export type Bed = {
   client: Client;
   /** Every request that left, in order. */
   sent: Sent[];
-  /** Every pause in milliseconds of the house's time. */
+  /** Every pause in milliseconds of the harness's time. */
   pauses: number[];
 };
 
-/** @param more `wire`: put between the client and the house. `asleep`: called at each pause, before it is slept. */
+/** @param more `wire`: put between the client and the harness. `asleep`: called at each pause, before it is slept. */
 export const bedIn = (
-  house: House,
+  harness: Harness,
   more: { wire?: (through: Fetch) => Fetch; asleep?: (pauses: number) => Promise<void>; key?: string; url?: string } = {},
 ): Bed => {
   const sent: Sent[] = [];
@@ -37,10 +37,10 @@ export const bedIn = (
     return response;
   };
   const client = createClient({
-    url: more.url ?? house.url,
-    key: more.key ?? house.tenant.key,
+    url: more.url ?? harness.url,
+    key: more.key ?? harness.tenant.key,
     fetch: more.wire ? more.wire(through) : through,
-    nowMs: house.clock.nowMs,
+    nowMs: harness.clock.nowMs,
     random: () => 0.5,
     sleep: async (ms, signal) => {
       pauses.push(ms);
@@ -48,7 +48,7 @@ export const bedIn = (
       await new Promise<void>((resolve, reject) => {
         if (signal?.aborted) reject(signal.reason);
         signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
-        house.clock.after(ms, resolve);
+        harness.clock.after(ms, resolve);
       });
     },
   });

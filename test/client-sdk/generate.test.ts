@@ -4,23 +4,23 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createClient, type Generation, GenerationFailed, GenrouterError, StillRunning } from "../../client/src/client.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { bedIn, faultOf } from "./fixture.ts";
 
 const PICTURES = { model: "sim-image-1", input: { prompt: "a tin robot" } };
 const VIDEO = { model: "vidmodel-2.0-fast", input: { prompt: "a red kite", resolution: "480p", duration: 4 } };
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse();
+  harness = await openHarness();
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   dropDirs();
 });
 
 describe("generate", () => {
   test("a video ends up on disk, and every change on the way is told once", async () => {
-    const { client } = bedIn(house);
+    const { client } = bedIn(harness);
     const place = join(freshDir(), "kite.mp4");
     const seen: Generation[] = [];
     const { generation, files } = await client.generate(VIDEO, { to: place, onUpdate: (each) => seen.push(each) });
@@ -34,7 +34,7 @@ describe("generate", () => {
   });
 
   test("both files of a picture model end up in a directory, named after the generation", async () => {
-    const { client } = bedIn(house);
+    const { client } = bedIn(harness);
     const dir = freshDir();
     const { generation, files } = await client.generate(PICTURES, { to: dir });
     expect(readdirSync(dir).sort()).toEqual([`${generation.id}-2.png`, `${generation.id}.png`]);
@@ -46,9 +46,9 @@ describe("generate", () => {
   });
 
   test("a submission whose answer is lost is sent again with its key: one generation, charged once", async () => {
-    const tenant = await house.newTenant();
+    const tenant = await harness.newTenant();
     let lost = 0;
-    const { client, sent } = bedIn(house, {
+    const { client, sent } = bedIn(harness, {
       key: tenant.key,
       wire: (through) => async (url, init) => {
         const response = await through(url, init);
@@ -62,13 +62,13 @@ describe("generate", () => {
     expect(submissions.map(({ status }) => status)).toEqual([202, 200, 200]);
     expect(new Set(submissions.map(({ key }) => key)).size).toBe(1);
     expect(submissions[0]?.key).toMatch(/^[\w-]{16,200}$/);
-    expect(await house.balance(tenant)).toEqual({
+    expect(await harness.balance(tenant)).toEqual({
       ...{ available: 100_000 - generation.cost_usd * 100, held: 0, charged: generation.cost_usd * 100, inProgress: 0 },
     });
   });
 
   test("two calls make two generations, and the caller's own key makes one of them", async () => {
-    const { client } = bedIn(house);
+    const { client } = bedIn(harness);
     const ids = [await client.submit(PICTURES), await client.submit(PICTURES)].map(({ id }) => id);
     expect(new Set(ids).size).toBe(2);
     const own = { idempotencyKey: "order-17" };
@@ -78,13 +78,13 @@ describe("generate", () => {
   });
 
   test("a place that cannot be written is told before anything is submitted", async () => {
-    const { client, sent } = bedIn(house);
+    const { client, sent } = bedIn(harness);
     const fault = await faultOf(client.generate(PICTURES, { to: join(freshDir(), "none", "a.png") }), GenrouterError);
     expect([fault.code, fault.status, sent.length]).toEqual(["unwritable", 0, 0]);
   });
 
   test("a generation that fails is a typed error that carries it, and is not a no of the service", async () => {
-    const { client } = bedIn(house);
+    const { client } = bedIn(harness);
     const order = { ...VIDEO, input: { ...VIDEO.input, prompt: "[sim:fail-later]" } };
     const fault = await faultOf(client.generate(order, { to: freshDir() }), GenerationFailed);
     expect(fault).not.toBeInstanceOf(GenrouterError);
@@ -93,7 +93,7 @@ describe("generate", () => {
   });
 
   test("an abort ends the waiting with its reason; the generation goes on and can be waited for again", async () => {
-    const { client } = bedIn(house);
+    const { client } = bedIn(harness);
     const controller = new AbortController();
     const seen: string[] = [];
     const reason = new Error("the caller went home");
@@ -112,7 +112,7 @@ describe("generate", () => {
 
 describe("waiting", () => {
   test("polls come every 2 to 10 seconds, later and later; a time that is over is told, and the generation goes on", async () => {
-    const { client, pauses } = bedIn(house);
+    const { client, pauses } = bedIn(harness);
     const first = await client.submit({ ...VIDEO, input: { ...VIDEO.input, prompt: "[sim:stuck]" } });
     const fault = await faultOf(client.wait(first, { timeoutS: 200 }), StillRunning);
     expect(fault.generation).toMatchObject({ id: first.id, status: "running" });
@@ -125,10 +125,10 @@ describe("waiting", () => {
   test.each([0, 0.999])("with jitter of a fifth to either side (%p)", async (random) => {
     const pauses: number[] = [];
     const client = createClient({
-      url: house.url,
-      key: house.tenant.key,
+      url: harness.url,
+      key: harness.tenant.key,
       random: () => random,
-      sleep: (ms) => new Promise((resolve) => void house.clock.after(pauses.push(ms) * 0 + ms, resolve)),
+      sleep: (ms) => new Promise((resolve) => void harness.clock.after(pauses.push(ms) * 0 + ms, resolve)),
     });
     await client.wait(await client.submit(PICTURES));
     expect(pauses[0]).toBeCloseTo(random === 0 ? 1_600 : 2_400, -1);
@@ -137,7 +137,7 @@ describe("waiting", () => {
 
 describe("answers that pass", () => {
   test("a service that restarts is waited for as long as its Retry-After says, with the same key", async () => {
-    const young = await openHouse({ unrecovered: true });
+    const young = await openHarness({ unrecovered: true });
     const { client, sent, pauses } = bedIn(young, { asleep: async (n) => (n === 2 ? young.rooms.recover() : undefined) });
     const told: string[] = [];
     const first = await client.submit(PICTURES, { onRetry: ({ code }, ms) => told.push(`${code} ${ms}`) });
@@ -151,7 +151,7 @@ describe("answers that pass", () => {
   });
 
   test("the burst guard is waited out while polling", async () => {
-    const strict = await openHouse({ env: { GENROUTER_LIMITS__BURST_PER_S: "1" } });
+    const strict = await openHarness({ env: { GENROUTER_LIMITS__BURST_PER_S: "1" } });
     const { client, sent } = bedIn(strict);
     const first = await client.submit(PICTURES);
     const polls = await Promise.all([client.poll(first.id), client.poll(first.id), client.poll(first.id)]);
@@ -161,7 +161,7 @@ describe("answers that pass", () => {
   });
 
   test("nobody is asked for ever: the last no is thrown with what it said", async () => {
-    const young = await openHouse({ unrecovered: true });
+    const young = await openHarness({ unrecovered: true });
     const { client, sent } = bedIn(young);
     const fault = await faultOf(client.submit(PICTURES, { tries: 3, idempotencyKey: "mine" }), GenrouterError);
     expect(fault).toMatchObject({ code: "restarting", status: 503, retryAfterS: 5, idempotencyKey: "mine" });
@@ -174,7 +174,7 @@ describe("answers that pass", () => {
     const gone = Bun.serve({ port: 0, fetch: () => new Response() });
     const url = gone.url.origin;
     await gone.stop(true);
-    const { client, sent, pauses } = bedIn(house, { url });
+    const { client, sent, pauses } = bedIn(harness, { url });
     const fault = await faultOf(client.submit(PICTURES), GenrouterError);
     expect([fault.code, fault.status, fault.requestId, sent.length]).toEqual(["unreachable", 0, null, 10]);
     expect(pauses.map((ms) => ms / 0.75)).toEqual([500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 10_000, 10_000]);
@@ -186,14 +186,14 @@ describe("answers that pass", () => {
     ["too small a limit", { ...VIDEO, maxCostUsd: 0.01 }, "max_cost_exceeded", 422],
     ["a limit of none", { ...VIDEO, maxWaitS: 0 }, "invalid_request", 400],
   ])("%s is refused once and not asked again", async (_, order, code, status) => {
-    const { client, sent } = bedIn(house);
+    const { client, sent } = bedIn(harness);
     const fault = await faultOf(client.submit(order as typeof VIDEO), GenrouterError);
     expect([fault.code, fault.status, fault.retryAfterS, sent.length]).toEqual([code as typeof fault.code, status, null, 1]);
   });
 
   test("a page of a proxy is told as what it is", async () => {
     const page = async () => new Response("<html>bad gateway</html>", { status: 502 });
-    const { client } = bedIn(house, { wire: () => page });
+    const { client } = bedIn(harness, { wire: () => page });
     const fault = await faultOf(client.models({ tries: 2 }), GenrouterError);
     expect([fault.code, fault.status, fault.message]).toEqual(["unexpected_answer", 502, "HTTP 502: <html>bad gateway</html>"]);
   });
@@ -210,9 +210,9 @@ test.each([undefined, null, "", "localhost:8791", "api.example.org", "ftp://api.
 );
 
 test("the models need no key; everything else says so", async () => {
-  const client = createClient({ url: `${house.url}/` });
+  const client = createClient({ url: `${harness.url}/` });
   expect((await client.models()).map(({ id }) => id)).toContain("sim-image-1");
   expect((await faultOf(client.submit(PICTURES), GenrouterError)).code).toBe("no_key");
-  const wrong = createClient({ url: house.url, key: "gr_test_wrong" });
+  const wrong = createClient({ url: harness.url, key: "gr_test_wrong" });
   expect(await faultOf(wrong.submit(PICTURES), GenrouterError)).toMatchObject({ code: "unauthorized", status: 401 });
 });

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
 const CLIENT = join(ROOT, "client");
 const TYPES = join(CLIENT, "src/api.ts");
 
-let house: House;
+let harness: Harness;
 /** A stranger's directory with the packed package in its node_modules. */
 const place = freshDir();
 const installed = join(place, "node_modules/@genrouter/client");
@@ -21,7 +21,7 @@ const run = async (command: string[], cwd: string, env: Record<string, string> =
 };
 
 beforeAll(async () => {
-  house = await openHouse();
+  harness = await openHarness();
   const packed = await run(["npm", "pack", "--silent", "--pack-destination", place], CLIENT);
   if (packed.code !== 0) throw new Error(packed.err);
   mkdirSync(installed, { recursive: true });
@@ -31,7 +31,7 @@ beforeAll(async () => {
   writeFileSync(join(place, "package.json"), '{"type":"module"}');
 }, 60_000);
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   dropDirs();
 });
 
@@ -70,7 +70,7 @@ test.each(["node", process.execPath])(
     const dir = join(place, runtime === "node" ? "on-node" : "on-bun");
     mkdirSync(dir);
     writeFileSync(join(dir, "start.mjs"), program);
-    const ran = await run([runtime, "start.mjs"], dir, { GENROUTER_URL: house.url, GENROUTER_API_KEY: house.tenant.key });
+    const ran = await run([runtime, "start.mjs"], dir, { GENROUTER_URL: harness.url, GENROUTER_API_KEY: harness.tenant.key });
     expect([ran.code, ran.err]).toEqual([0, ""]);
     expect(ran.out).toMatch(/charged \$0\.20/);
     expect(readdirSync(dir).sort()).toEqual(["kite.mp4", "start.mjs"]);

@@ -3,25 +3,25 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
 const EXAMPLE = join(import.meta.dir, "../../examples/python/generate.py");
 const python = Bun.which("python3");
 if (python === null) process.stdout.write("skipped: the example in Python (there is no python3 on this machine)\n");
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse();
+  harness = await openHarness();
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   dropDirs();
 });
 
 const run = async (words: string[], cwd: string, env: Record<string, string> = {}) => {
   const child = Bun.spawn([python ?? "python3", EXAMPLE, ...words], {
     cwd,
-    env: { PATH: process.env.PATH ?? "", GENROUTER_URL: house.url, GENROUTER_API_KEY: house.tenant.key, ...env },
+    env: { PATH: process.env.PATH ?? "", GENROUTER_URL: harness.url, GENROUTER_API_KEY: harness.tenant.key, ...env },
     stdout: "pipe",
     stderr: "pipe",
   });
@@ -40,12 +40,12 @@ test.skipIf(python === null)(
     for (const name of readdirSync(dir))
       expect((await new Bun.Image(await Bun.file(join(dir, name)).bytes()).metadata()).format).toBe("png");
     expect(readdirSync(dir)).toHaveLength(2);
-    const { charged } = await house.balance();
+    const { charged } = await harness.balance();
     const again = await run(PICTURES, dir, key);
     expect(again.exit).toBe(0);
     const [id = ""] = first.err.split(" ");
     expect(again.out).toBe(`${id}.png\n${id}-2.png\n`);
-    expect(await house.balance()).toMatchObject({ charged, held: 0 });
+    expect(await harness.balance()).toMatchObject({ charged, held: 0 });
   },
   60_000,
 );
@@ -67,7 +67,7 @@ test.skipIf(python === null)(
   "what cannot work is one line and 2, and nothing is bought for it",
   async () => {
     const dir = freshDir();
-    const before = await house.balance();
+    const before = await harness.balance();
     const wrongs: [words: string[], env: Record<string, string>, line: RegExp][] = [
       [[], {}, /^usage: generate\.py MODEL INPUT \[FILE\]/],
       [[...PICTURES, "a.png", "b.png"], {}, /^usage: /],
@@ -89,7 +89,7 @@ test.skipIf(python === null)(
       const { exit, out, err } = await run(words, dir, env);
       expect([words, env, exit, out, err.split("\n")]).toEqual([words, env, 2, "", [expect.stringMatching(line), ""]]);
     }
-    expect(await house.balance()).toEqual(before);
+    expect(await harness.balance()).toEqual(before);
     expect(readdirSync(dir)).toEqual([]);
   },
   60_000,

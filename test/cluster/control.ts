@@ -1,4 +1,4 @@
-// The control of the cluster programme: nodes that do not mind having been ended. Their damage must be found, or the audits are blind.
+// The control of the cluster program: nodes that do not mind having been ended. Their damage must be found, or the audits are blind.
 import { join } from "node:path";
 import { startClient, startTroubled } from "../../src/torture/crash/load.ts";
 import type { End } from "../../src/torture/crash/merge-reports.ts";

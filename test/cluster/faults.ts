@@ -1,8 +1,8 @@
 // What is done to a cluster: each harm goes at nodes that are well, and what it needs to come right again goes on beside the next one.
 
+import type { SimulatorPlace, SimulatorProcess } from "../../src/torture/crash/crash-fixture.ts";
 import { restarted } from "../../src/torture/crash/load.ts";
 import type { Child, Genrouter } from "../../src/torture/crash/processes.ts";
-import type { SimulatorPlace, SimulatorProcess } from "../../src/torture/crash/world.ts";
 import type { ClusterServer } from "./database.ts";
 import type { ClusterNode } from "./node.ts";
 import type { Watch } from "./watch.ts";

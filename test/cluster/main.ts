@@ -1,4 +1,4 @@
-// The cluster programme: `npm run cluster -- [--cycles N] [--seed N] [--record FILE] [--sources]`; ends with `N passed, N failed`.
+// The cluster program: `npm run cluster -- [--cycles N] [--seed N] [--record FILE] [--sources]`; ends with `N passed, N failed`.
 import { join } from "node:path";
 import type { Check } from "../../src/torture/crash/audit.ts";
 import type { End } from "../../src/torture/crash/merge-reports.ts";

@@ -1,6 +1,7 @@
 // One node of a cluster as a process through life after life: started again whatever ended it, each of its ends noted with its reason.
+
+import { listening, type ServicePlace, spawnService } from "../../src/torture/crash/crash-fixture.ts";
 import { type Child, type Ended, type Genrouter, until } from "../../src/torture/crash/processes.ts";
-import { listening, type ServicePlace, spawnService } from "../../src/torture/crash/world.ts";
 import type { Wire } from "../postgres/proxy.ts";
 import type { Life } from "./take-over.ts";
 

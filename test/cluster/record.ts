@@ -1,4 +1,4 @@
-// The record of a long run of rounds: a line for each that was finished and audited, so that whoever ends the programme loses one at most.
+// The record of a long run of rounds: a line for each that was finished and audited, so that whoever ends the program loses one at most.
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { Check } from "../../src/torture/crash/audit.ts";
 import { type End, mergeEnds } from "../../src/torture/crash/merge-reports.ts";

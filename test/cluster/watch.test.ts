@@ -1,9 +1,9 @@
-// The eyes of the cluster programme: a planted write of an owner after its end is seen, and what is in order is not.
+// The eyes of the cluster program: a planted write of an owner after its end is seen, and what is in order is not.
 import { afterEach, expect, test } from "bun:test";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import type { Store } from "../../src/store/store.ts";
 import { freshDatabase, onPostgres } from "../postgres/databases.ts";
-import { type Account, admit, openAccount, startedDeed, stepDeed } from "../store/fixture.ts";
+import { type Account, admit, openAccount, startedMutation, stepMutation } from "../store/fixture.ts";
 import { openWatch, type Watch } from "./watch.ts";
 
 const LEASE_MS = 700;
@@ -26,21 +26,21 @@ onPostgres("the watch over a cluster", () => {
     opened = [alive, other, watch];
     await watch.begin();
     const account: Account = await openAccount(alive, 5000);
-    const deed = await admit(other, account);
-    await other.commit([startedDeed(deed)]);
+    const mutation = await admit(other, account);
+    await other.commit([startedMutation(mutation)]);
     /** Until the first has ended the second, and has what it had. */
     const takenOver = async (): Promise<void> => {
       while (((await alive.node?.attend(false))?.ended ?? []).length === 0) await Bun.sleep(LOOK_MS);
-      expect(await alive.node?.takeOver(10)).toEqual([deed.seq]);
+      expect(await alive.node?.takeOver(10)).toEqual([mutation.seq]);
     };
-    return { alive, other, watch, deed, takenOver };
+    return { alive, other, watch, mutation, takenOver };
   };
 
   test("who is ended and writes all the same is seen: the transaction, and the step of what was another's", async () => {
-    const { other, watch, deed, takenOver } = await openScene(false);
+    const { other, watch, mutation, takenOver } = await openScene(false);
     await takenOver();
     expect([await watch.stale(), await watch.unowned()]).toEqual([[], []]);
-    expect(await other.commit([stepDeed(deed.seq, 2)])).toMatchObject([{ kind: "stepped" }]);
+    expect(await other.commit([stepMutation(mutation.seq, 2)])).toMatchObject([{ kind: "stepped" }]);
     const epoch = other.node?.epoch ?? 0;
     const stale = await watch.stale();
     expect(stale.map(({ what, epoch: whose }) => [what, whose]).sort()).toEqual([
@@ -52,10 +52,10 @@ onPostgres("the watch over a cluster", () => {
   }, 60_000);
 
   test("who minds its end leaves nothing to be seen; its death is dated by its last renewal, and what it had is counted", async () => {
-    const { alive, other, watch, deed, takenOver } = await openScene(true);
+    const { alive, other, watch, mutation, takenOver } = await openScene(true);
     await takenOver();
-    await expect(other.commit([stepDeed(deed.seq, 2)])).rejects.toThrow();
-    await alive.commit([stepDeed(deed.seq, 2)]);
+    await expect(other.commit([stepMutation(mutation.seq, 2)])).rejects.toThrow();
+    await alive.commit([stepMutation(mutation.seq, 2)]);
     expect([await watch.stale(), await watch.unowned()]).toEqual([[], []]);
     const epoch = other.node?.epoch ?? 0;
     const [death] = await watch.deaths();

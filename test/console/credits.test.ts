@@ -1,10 +1,10 @@
 // The console's answers about credits: one's own books and no others', buying within the limits, and what a purchase comes to.
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { Bought, CreditsView, LedgerPage, PurchaseView } from "../../src/console/credits-dto.ts";
-import { type House, openHouse, type Tenant } from "../harness.ts";
+import { type Harness, openHarness, type Tenant } from "../harness.ts";
 import { openVisitor, type Reply, type Visitor } from "./signed-in.ts";
 
-let house: House;
+let harness: Harness;
 let tenant: Tenant;
 let other: Tenant;
 let me: Visitor;
@@ -12,17 +12,17 @@ let them: Visitor;
 let operator: Visitor;
 let viewer: Visitor;
 beforeAll(async () => {
-  house = await openHouse();
-  operator = await openVisitor(house, "operator", null);
-  viewer = await openVisitor(house, "viewer", null);
+  harness = await openHarness();
+  operator = await openVisitor(harness, "operator", null);
+  viewer = await openVisitor(harness, "viewer", null);
 });
 beforeEach(async () => {
-  tenant = await house.newTenant(1000);
-  other = await house.newTenant(7700);
-  me = await openVisitor(house, "member", tenant);
-  them = await openVisitor(house, "member", other);
+  tenant = await harness.newTenant(1000);
+  other = await harness.newTenant(7700);
+  me = await openVisitor(harness, "member", tenant);
+  them = await openVisitor(harness, "member", other);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const get = (who: Visitor, path: string): Promise<Reply> => who.ask("GET", `/console/api${path}`);
 const post = (who: Visitor, path: string, body?: unknown): Promise<Reply> => who.ask("POST", `/console/api${path}`, body);
@@ -71,12 +71,12 @@ test("a member sees no other account, nor its purchases; operators and viewers s
 });
 
 test("a viewer changes nothing, and nobody ends another account's checkout", async () => {
-  const looker = await openVisitor(house, "viewer", tenant);
+  const looker = await openVisitor(harness, "viewer", tenant);
   await no(post(looker, "/purchases", { amount_usd: 10 }), 403, "change nothing");
   await no(post(looker, "/credits/low", { usd: 3 }), 403, "change nothing");
   const id = await buy(10);
   await no(end(id, "pay", looker), 403, "change nothing");
-  await no(end(id, "pay", await openVisitor(house, "operator", other)), 403, "another account's");
+  await no(end(id, "pay", await openVisitor(harness, "operator", other)), 403, "another account's");
   expect((await get(me, `/purchases/${id}`)).told).toMatchObject({ state: "open", receipt: null });
 });
 
@@ -133,7 +133,7 @@ test("an account is told of a low balance below its own mark, or the service's",
 
 test("the ledger is filtered by what is asked, and what cannot be asked is told", async () => {
   const count = async (query: string) => (await linesOf(me, `?${query}`)).length;
-  const atMs = house.clock.nowMs();
+  const atMs = harness.clock.nowMs();
   expect([await count("kind=topup"), await count("kind=capture"), await count("kind=")]).toEqual([1, 0, 1]);
   expect([await count(`from=${atMs + 1000}`), await count(`to=${atMs + 1000}`)]).toEqual([0, 1]);
   await no(get(me, "/ledger?kind=gift"), 400, "kind: choose topup, hold, capture, release, adjust");

@@ -1,18 +1,18 @@
 // Making through the service's own door, with a session of a person: what is made, who may not, and news that end with the session.
 import { expect, test } from "bun:test";
 import type { GenerationDto } from "../../src/console/generations-dto.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { join, setUp } from "./visitor.ts";
 
 const ASK = { model: "vidmodel-2.0-fast", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
 
 test("a member generates, sees it and hears of it until they sign out; without the page's mark nothing is made", async () => {
-  const house = await openHouse();
+  const harness = await openHarness();
   try {
-    const ada = await setUp(house);
-    const ben = await join(house, ada, { email: "ben@example.com", role: "member", accountId: house.tenant.accountId });
+    const ada = await setUp(harness);
+    const ben = await join(harness, ada, { email: "ben@example.com", role: "member", accountId: harness.tenant.accountId });
     expect(await ben.ok("POST", "/console/api/quote", ASK)).toMatchObject({ refusal: null, reservedCredits: 28 });
-    const events = await fetch(`${house.url}/console/api/events`, { headers: { cookie: ben.cookie ?? "" } });
+    const events = await fetch(`${harness.url}/console/api/events`, { headers: { cookie: ben.cookie ?? "" } });
     expect(events.headers.get("content-type")).toBe("text/event-stream");
     let heard = "";
     const over = (async () => {
@@ -21,21 +21,21 @@ test("a member generates, sees it and hears of it until they sign out; without t
     const made = await ben.ask("POST", "/console/api/generations", ASK, { "idempotency-key": "one" });
     expect(made.status).toBe(200);
     const { id } = made.body as unknown as GenerationDto;
-    await house.until(id);
+    await harness.until(id);
     expect(await ben.ok("GET", `/console/api/generations/${id}`)).toMatchObject({ status: "succeeded", accountId: null });
-    await house.eventually(() => /"status":"succeeded"/.test(heard), "its end");
-    const unmarked = await fetch(`${house.url}/console/api/generations`, {
+    await harness.eventually(() => /"status":"succeeded"/.test(heard), "its end");
+    const unmarked = await fetch(`${harness.url}/console/api/generations`, {
       ...{ method: "POST", body: JSON.stringify(ASK) },
       headers: { cookie: ben.cookie ?? "", "idempotency-key": "two" },
     });
     expect(unmarked.status).toBe(403);
-    const keys = (await house.store.keys(house.tenant.accountId)).map((key) => key.id);
-    expect(keys).toEqual([house.tenant.keyId]);
+    const keys = (await harness.store.keys(harness.tenant.accountId)).map((key) => key.id);
+    expect(keys).toEqual([harness.tenant.keyId]);
     await ben.ask("DELETE", "/console/api/session");
-    house.clock.skip(20_000);
+    harness.clock.skip(20_000);
     await over;
   } finally {
-    await house.close();
+    await harness.close();
   }
 });
 
@@ -45,20 +45,20 @@ test.each([
 ] as const)(
   "the inspector %s: a generation leads to it where it is answered there, and nowhere else",
   async (enabled, status) => {
-    const house = await openHouse({ env: { GENROUTER_INSPECTOR__ENABLED: enabled } });
+    const harness = await openHarness({ env: { GENROUTER_INSPECTOR__ENABLED: enabled } });
     try {
-      const ada = await setUp(house);
-      const ben = await join(house, ada, { email: "ben@example.com", role: "member", accountId: house.tenant.accountId });
-      const { id } = await house.submit(ASK.model, ASK.input);
-      await house.until(id);
+      const ada = await setUp(harness);
+      const ben = await join(harness, ada, { email: "ben@example.com", role: "member", accountId: harness.tenant.accountId });
+      const { id } = await harness.submit(ASK.model, ASK.input);
+      await harness.until(id);
       for (const who of [ada, ben]) {
         const { inspectorUrl } = await who.ok("GET", `/console/api/generations/${id}`);
         expect(inspectorUrl).toBe(status === 200 ? `/inspector/${id}` : null);
         expect((await who.ask("GET", `/inspector/api/generations/${id}`)).status).toBe(status);
       }
-      expect((await fetch(`${house.url}/inspector/${id}`)).status).toBe(status);
+      expect((await fetch(`${harness.url}/inspector/${id}`)).status).toBe(status);
     } finally {
-      await house.close();
+      await harness.close();
     }
   },
 );

@@ -2,21 +2,21 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { GenerationDetail, GenerationDto } from "../../src/console/generations-dto.ts";
 import { createCommitListeners } from "../../src/generations/commit-listeners.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { BUYER } from "../store/purchases.ts";
 import { type Heard, listenTo } from "./event-listener.ts";
 import { type MakingStage, openMakingStage } from "./generations-fixture.ts";
 import { setUp } from "./visitor.ts";
 
-let house: House;
+let harness: Harness;
 let stage: MakingStage;
 beforeEach(async () => {
-  house = await openHouse();
-  stage = openMakingStage(house);
+  harness = await openHarness();
+  stage = openMakingStage(harness);
 });
 afterEach(async () => {
   await stage.stop();
-  await house.close();
+  await harness.close();
 });
 
 /** Listens, and keeps all that is told. */
@@ -34,16 +34,16 @@ const statuses = (heard: readonly Heard[], id: string) =>
 test("a generation and its balance are told from its admission to its end, and what is told is on disk", async () => {
   const { heard, leave } = await listen();
   const id = await make();
-  const last = await house.eventually(() => heard.find(({ told }) => told.id === id && told.status === "succeeded"), "its end");
+  const last = await harness.eventually(() => heard.find(({ told }) => told.id === id && told.status === "succeeded"), "its end");
   expect(last.told).toMatchObject({ attempts: 1, costCredits: 20 });
   expect((await stage.ask<GenerationDetail>("GET", `/generations/${id}`)).body.status).toBe("succeeded");
   expect(statuses(heard, id)[0]).toBe("queued");
   expect(statuses(heard, id)).toContain("running");
-  await house.eventually(
+  await harness.eventually(
     () => heard.some(({ event, told }) => event === "balance" && told.availableCredits === 99_980 && told.heldCredits === 0),
     "the balance",
   );
-  const { accountId } = house.tenant;
+  const { accountId } = harness.tenant;
   expect(heard).toContainEqual({
     event: "balance",
     told: { accountId, availableCredits: 99_972, heldCredits: 28, owedCredits: 0, paused: false },
@@ -52,28 +52,42 @@ test("a generation and its balance are told from its admission to its end, and w
 });
 
 test("an account that is paused with nothing to take from it is told of, as are what became of a purchase and its opening again", async () => {
-  const { accountId, accountSeq } = house.tenant;
+  const { accountId, accountSeq } = harness.tenant;
   const { heard, leave } = await listen();
-  const { purchaseId } = await house.rooms.till.buy({ accountId, by: BUYER, usd: 10 });
-  await house.rooms.till.endTest(purchaseId, "pay", BUYER);
+  const { purchaseId } = await harness.rooms.till.buy({ accountId, by: BUYER, usd: 10 });
+  await harness.rooms.till.endTest(purchaseId, "pay", BUYER);
   const states = () => heard.flatMap(({ event, told }) => (event === "purchase" && told.id === purchaseId ? [told.state] : []));
-  await house.eventually(() => states().at(-1) === "paid", "the payment");
-  const adjust = { deed: "credit", accountSeq, kind: "adjust", note: "", reference: null, atMs: house.clock.nowMs() } as const;
-  await house.rooms.post({ ...adjust, credits: -101_000 });
+  await harness.eventually(() => states().at(-1) === "paid", "the payment");
+  const adjust = {
+    mutation: "credit",
+    accountSeq,
+    kind: "adjust",
+    note: "",
+    reference: null,
+    atMs: harness.clock.nowMs(),
+  } as const;
+  await harness.rooms.post({ ...adjust, credits: -101_000 });
   const paymentIntent = `test-${purchaseId}`;
-  const dispute = { deed: "note-reversal", id: "dp_1", kind: "dispute", paymentIntent, credits: 1000, state: "taken" } as const;
-  await house.rooms.post({ ...dispute, by: BUYER, toldAtMs: house.clock.nowMs(), atMs: house.clock.nowMs() });
+  const dispute = {
+    mutation: "note-reversal",
+    id: "dp_1",
+    kind: "dispute",
+    paymentIntent,
+    credits: 1000,
+    state: "taken",
+  } as const;
+  await harness.rooms.post({ ...dispute, by: BUYER, toldAtMs: harness.clock.nowMs(), atMs: harness.clock.nowMs() });
   const balances = () => heard.flatMap(({ event, told }) => (event === "balance" ? [told] : []));
-  await house.eventually(() => balances().at(-1)?.paused === true, "the pause");
+  await harness.eventually(() => balances().at(-1)?.paused === true, "the pause");
   expect(balances().at(-1)).toMatchObject({ accountId, availableCredits: 0, owedCredits: 1000 });
-  await house.rooms.post({ deed: "set-account", accountSeq, paused: false });
-  await house.eventually(() => balances().at(-1)?.paused === false, "the opening");
+  await harness.rooms.post({ mutation: "set-account", accountSeq, paused: false });
+  await harness.eventually(() => balances().at(-1)?.paused === false, "the opening");
   leave();
 });
 
 test("whoever asks for the head of the stream is answered, and nobody listens", async () => {
-  const ada = await setUp(house);
-  const { status, headers } = await fetch(`${house.url}/console/api/events`, {
+  const ada = await setUp(harness);
+  const { status, headers } = await fetch(`${harness.url}/console/api/events`, {
     method: "HEAD",
     headers: { cookie: ada.cookie ?? "" },
     signal: AbortSignal.timeout(3_000),
@@ -82,15 +96,15 @@ test("whoever asks for the head of the stream is answered, and nobody listens", 
 });
 
 test("an account hears of nothing of another; an operator who listens to all hears of both", async () => {
-  stage.signIn("other", "member", await house.newTenant());
+  stage.signIn("other", "member", await harness.newTenant());
   stage.signIn("op", "operator", null);
   const [mine, all] = [await listen(), await listen("op", "?account=*")];
   const [own, theirs] = [await make(), await make("other")];
   await Promise.all([
-    house.until(own),
-    house.eventually(() => statuses(all.heard, theirs).includes("succeeded"), "the other's end"),
+    harness.until(own),
+    harness.eventually(() => statuses(all.heard, theirs).includes("succeeded"), "the other's end"),
   ]);
-  await house.eventually(() => statuses(mine.heard, own).includes("succeeded"), "its end");
+  await harness.eventually(() => statuses(mine.heard, own).includes("succeeded"), "its end");
   expect(mine.heard.some(({ told }) => told.id === theirs)).toBe(false);
   expect(statuses(all.heard, own)).toContain("succeeded");
   expect(all.heard.some(({ event }) => event === "balance")).toBe(false);
@@ -100,45 +114,45 @@ test("an account hears of nothing of another; an operator who listens to all hea
 });
 
 test("whoever looks at another account hears of its generations alone, and of both balances", async () => {
-  const other = await house.newTenant();
-  stage.signIn("op", "operator", house.tenant);
+  const other = await harness.newTenant();
+  stage.signIn("op", "operator", harness.tenant);
   stage.signIn("other", "member", other);
   const { heard, leave } = await listen("op", `?account=${other.accountId}`);
   const hears = (accountId: string) => heard.some(({ event, told }) => event === "balance" && told.accountId === accountId);
   const [own, theirs] = [await make(), await make("other")];
-  await house.eventually(() => statuses(heard, theirs).includes("succeeded") && hears(other.accountId), "the other's end");
-  await house.until(own);
-  await house.eventually(() => hears(house.tenant.accountId), "one's own balance");
+  await harness.eventually(() => statuses(heard, theirs).includes("succeeded") && hears(other.accountId), "the other's end");
+  await harness.until(own);
+  await harness.eventually(() => hears(harness.tenant.accountId), "one's own balance");
   expect(statuses(heard, own)).toEqual([]);
   const members = await listen("other");
-  await house.until(await make());
+  await harness.until(await make());
   const last = await make("other");
-  await house.eventually(() => statuses(members.heard, last).includes("succeeded"), "its end");
-  await house.eventually(() => members.heard.some(({ event }) => event === "balance"), "its balance");
+  await harness.eventually(() => statuses(members.heard, last).includes("succeeded"), "its end");
+  await harness.eventually(() => members.heard.some(({ event }) => event === "balance"), "its balance");
   expect(members.heard.filter(({ event, told }) => event === "balance" && told.accountId !== other.accountId)).toEqual([]);
   leave();
   members.leave();
 });
 
 test("whoever signs out hears no more within a ping, and with the last who listens nobody looks on", async () => {
-  expect(house.rooms.watch.committed).toBeNull();
+  expect(harness.rooms.watch.committed).toBeNull();
   const { over } = await listen();
-  expect(house.rooms.watch.committed).not.toBeNull();
+  expect(harness.rooms.watch.committed).not.toBeNull();
   stage.signOut("member");
-  house.clock.skip(20_000);
+  harness.clock.skip(20_000);
   await over;
-  expect(house.rooms.watch.committed).toBeNull();
+  expect(harness.rooms.watch.committed).toBeNull();
 });
 
 test("a person has so many streams, and room for another once a page is closed", async () => {
-  stage.signIn("other", "member", await house.newTenant());
+  stage.signIn("other", "member", await harness.newTenant());
   const open = await Promise.all(Array.from({ length: 30 }, () => listen()));
   const knock = (as: string) => stage.ask<{ error: { code: string } }>("GET", "/events", { as });
   const { status, body } = await knock("member");
   expect([status, body.error.code]).toEqual([429, "throttled"]);
   const theirs = await listen("other");
   open[0]?.leave();
-  await house.eventually(async () => {
+  await harness.eventually(async () => {
     const again = await fetch(`${stage.url}/console/api/events`, { headers: { cookie: "who=member" } });
     await again.body?.cancel();
     return again.status === 200;
@@ -147,13 +161,13 @@ test("a person has so many streams, and room for another once a page is closed",
 });
 
 test("a page that is left open is no use of its session", async () => {
-  const ada = await setUp(house);
-  const { body } = await fetch(`${house.url}/console/api/events`, { headers: { cookie: ada.cookie ?? "" } });
+  const ada = await setUp(harness);
+  const { body } = await fetch(`${harness.url}/console/api/events`, { headers: { cookie: ada.cookie ?? "" } });
   const reader = body?.getReader();
   await reader?.read();
-  await house.clock.skip(6 * 86_400_000);
+  await harness.clock.skip(6 * 86_400_000);
   await reader?.read();
-  await house.clock.skip(2 * 86_400_000);
+  await harness.clock.skip(2 * 86_400_000);
   expect(await ada.no("GET", "/console/api/sessions")).toBe("signed_out");
   await reader?.cancel();
 });
@@ -162,17 +176,17 @@ test("a page that is closed is forgotten", async () => {
   const { leave, over } = await listen();
   leave();
   await over;
-  await house.eventually(() => house.rooms.watch.committed === null, "nobody listening");
+  await harness.eventually(() => harness.rooms.watch.committed === null, "nobody listening");
 });
 
 test("a service that stops does not wait for those who listen", async () => {
   const { over } = await listen();
-  await house.rooms.drain(1000);
+  await harness.rooms.drain(1000);
   await over;
 });
 
 test("several may look on at once, and each goes by itself", () => {
-  const whole = { committed: null as ((deed: never, outcome: never) => void) | null };
+  const whole = { committed: null as ((mutation: never, outcome: never) => void) | null };
   const place = createCommitListeners(whole as never);
   const seen: string[] = [];
   const [one, two] = [place(), place()];

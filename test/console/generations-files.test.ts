@@ -2,24 +2,24 @@
 import { afterEach, expect, test } from "bun:test";
 import type { GenerationDetail, GenerationDto } from "../../src/console/generations-dto.ts";
 import { serveThrough } from "../../src/files/proxy-download.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { type MakingStage, openMakingStage } from "./generations-fixture.ts";
 
-let house: House;
+let harness: Harness;
 let stage: MakingStage;
 const open = async () => {
-  house = await openHouse();
-  stage = openMakingStage(house);
+  harness = await openHarness();
+  stage = openMakingStage(harness);
 };
 afterEach(async () => {
   await stage.stop();
-  await house.close();
+  await harness.close();
 });
 
 const make = async (model: string, input: object) => {
   const headers = { "idempotency-key": "one" };
   const { id } = (await stage.ask<GenerationDto>("POST", "/generations", { body: { model, input }, headers })).body;
-  await house.until(id);
+  await harness.until(id);
   return (await stage.ask<GenerationDetail>("GET", `/generations/${id}`)).body;
 };
 const fetchAs = (path: string, headers: Record<string, string> = {}) =>
@@ -60,8 +60,8 @@ test("a picture has a small one of its own shape, which the browser may keep and
 test("files that are deleted are said to be gone, and are no longer answered", async () => {
   await open();
   const { id, files } = await make(IMAGE, { prompt: "a kite" });
-  house.clock.skip(8 * 86_400_000);
-  await house.rooms.sweep();
+  harness.clock.skip(8 * 86_400_000);
+  await harness.rooms.sweep();
   const told = (await stage.ask<GenerationDetail>("GET", `/generations/${id}`)).body;
   expect(told).toMatchObject({ status: "succeeded", areFilesGone: true, files: [] });
   expect((await fetchAs(files[0]?.url ?? "")).status).toBe(404);

@@ -4,7 +4,7 @@ import { createAccessAudit } from "../../src/console/access-audit.ts";
 import { makingRoutes } from "../../src/console/generations-api.ts";
 import { CONSOLE_CODES, ConsoleRefused, type Role, type SignedIn } from "../../src/console/request-context.ts";
 import { ApiError } from "../../src/domain/api-errors.ts";
-import type { House, Tenant } from "../harness.ts";
+import type { Harness, Tenant } from "../harness.ts";
 
 const matched = (pattern: string, path: string): Record<string, string> | undefined => {
   const [parts, sent] = [pattern.split("/"), path.split("/")];
@@ -14,7 +14,7 @@ const matched = (pattern: string, path: string): Record<string, string> | undefi
 
 /** @param page answers what is no path of the API */
 export const openMakingStage = (
-  house: House,
+  harness: Harness,
   page: (path: string) => Promise<Response> | Response = () => new Response(null),
 ) => {
   const people = new Map<string, SignedIn>();
@@ -36,11 +36,11 @@ export const openMakingStage = (
   const nameOf = (request: Request) => /who=(\w+)/.exec(request.headers.get("cookie") ?? "")?.[1] ?? "";
 
   const routes = makingRoutes({
-    ...house.rooms.making,
-    hasInspector: house.rooms.issueToken !== null,
+    ...harness.rooms.making,
+    hasInspector: harness.rooms.issueToken !== null,
     keepOpen: (request) => server.timeout(request, 0),
-    post: house.rooms.post,
-    looks: createAccessAudit({ clock: house.clock, post: house.rooms.post }),
+    post: harness.rooms.post,
+    looks: createAccessAudit({ clock: harness.clock, post: harness.rooms.post }),
     sessions: { cookieOf: nameOf, isStillIn: async (name, role) => people.get(name)?.role === role },
   });
 
@@ -80,7 +80,7 @@ export const openMakingStage = (
   };
   const server = Bun.serve({ hostname: "127.0.0.1", port: 0, development: false, fetch: answer });
   const url = `http://127.0.0.1:${server.port}`;
-  signIn("member", "member", house.tenant);
+  signIn("member", "member", harness.tenant);
 
   const ask = async <T>(
     method: string,

@@ -1,18 +1,18 @@
 // Making in the console: what is quoted is held and charged, what is made is the account's, and a member learns of no route and no provider.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { GenerationDetail, GenerationDto, GenerationsPage, ModelsDto, QuoteDto } from "../../src/console/generations-dto.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { type MakingStage, openMakingStage } from "./generations-fixture.ts";
 
-let house: House;
+let harness: Harness;
 let stage: MakingStage;
 beforeEach(async () => {
-  house = await openHouse();
-  stage = openMakingStage(house);
+  harness = await openHarness();
+  stage = openMakingStage(harness);
 });
 afterEach(async () => {
   await stage.stop();
-  await house.close();
+  await harness.close();
 });
 
 const MODEL = "vidmodel-2.0-fast";
@@ -36,7 +36,7 @@ const list = async (query = "", as = "member") => (await stage.ask<GenerationsPa
 test("the models are those of the API, with the mode", async () => {
   const told = await stage.ask<ModelsDto>("GET", "/models");
   expect(told.body.mode).toBe("test");
-  expect(told.body.models).toEqual((await house.ask("GET", "/v1/models", { key: null })).body.data as never);
+  expect(told.body.models).toEqual((await harness.ask("GET", "/v1/models", { key: null })).body.data as never);
 });
 
 describe("a quote", () => {
@@ -52,8 +52,8 @@ describe("a quote", () => {
     });
     const made = await make(MODEL, INPUT);
     expect(made).toMatchObject({ status: "queued", quotedCredits: 20, reservedCredits: 28 });
-    expect(await house.balance()).toMatchObject({ held: 28 });
-    expect((await house.until(made.id)).cost_usd).toBe(0.2);
+    expect(await harness.balance()).toMatchObject({ held: 28 });
+    expect((await harness.until(made.id)).cost_usd).toBe(0.2);
     expect((await detail(made.id)).money).toEqual({ heldCredits: 28, chargedCredits: 20, releasedCredits: 8 });
   });
 
@@ -89,7 +89,7 @@ describe("a submission", () => {
     const made = await make(MODEL, INPUT, { key: "once" });
     const again = await make(MODEL, INPUT, { key: "once" });
     expect(again.id).toBe(made.id);
-    expect((await house.show(made.id)).id).toBe(made.id);
+    expect((await harness.show(made.id)).id).toBe(made.id);
     expect((await list()).generations.map(({ id }) => id)).toEqual([made.id]);
     const other = await stage.ask("POST", "/generations", {
       body: { model: MODEL, input: { ...INPUT, duration: 5 } },
@@ -102,21 +102,21 @@ describe("a submission", () => {
     const ask = (as: string, headers: Record<string, string> = { "idempotency-key": as }) =>
       stage.ask("POST", "/generations", { body: { model: MODEL, input: INPUT }, as, headers });
     expect(await ask("member", {})).toMatchObject({ status: 400, body: { error: { code: "invalid_request" } } });
-    const poor = await house.newTenant(5);
+    const poor = await harness.newTenant(5);
     stage.signIn("poor", "member", poor);
     expect(await ask("poor")).toMatchObject({ status: 402, body: { error: { code: "insufficient_credits" } } });
-    const paused = await house.newTenant();
+    const paused = await harness.newTenant();
     stage.signIn("paused", "member", paused);
-    await house.rooms.post({ deed: "set-account", accountSeq: paused.accountSeq, paused: true });
+    await harness.rooms.post({ mutation: "set-account", accountSeq: paused.accountSeq, paused: true });
     expect(await ask("paused")).toMatchObject({ status: 403, body: { error: { code: "account_disabled" } } });
     stage.signIn("view", "viewer", null);
     expect((await ask("view")).status).toBe(403);
-    stage.signIn("viewOfOwn", "viewer", await house.newTenant());
+    stage.signIn("viewOfOwn", "viewer", await harness.newTenant());
     expect(await ask("viewOfOwn")).toMatchObject({ status: 403, body: { error: { code: "forbidden" } } });
   });
 
   test("counts for the account's burst guard together with its keys", async () => {
-    const still = await openHouse({ factor: 0, env: { GENROUTER_LIMITS__BURST_PER_S: "2" } });
+    const still = await openHarness({ factor: 0, env: { GENROUTER_LIMITS__BURST_PER_S: "2" } });
     const its = openMakingStage(still);
     const send = (key: string) =>
       its.ask("POST", "/generations", { body: { model: MODEL, input: INPUT }, headers: { "idempotency-key": key } });
@@ -146,18 +146,18 @@ describe("the list", () => {
     expect((await list(`?to=${oldest}`)).generations).toHaveLength(0);
     expect((await list(`?from=${newest + 1}`)).generations).toHaveLength(0);
     expect((await list(`?from=${oldest}&to=${newest + 1}&model=${MODEL}`)).generations).toHaveLength(20);
-    expect((await list(`?key=${house.tenant.keyId}`)).generations).toHaveLength(0);
+    expect((await list(`?key=${harness.tenant.keyId}`)).generations).toHaveLength(0);
     expect((await list("?key=playground")).generations).toHaveLength(50);
     const wrong = await stage.ask("GET", "/generations?status=done");
     expect(wrong).toMatchObject({ status: 400, body: { error: { code: "invalid" } } });
   });
 
   test("of one account never shows another's, wherever it is told to go on; operators see all and each", async () => {
-    const other = await house.newTenant();
+    const other = await harness.newTenant();
     stage.signIn("other", "member", other);
     stage.signIn("op", "operator", null);
     const [mine, theirs] = [await make(MODEL, INPUT), await make(MODEL, INPUT, { as: "other" })];
-    const theirSeq = (await house.store.findGeneration(theirs.id))?.seq ?? 0;
+    const theirSeq = (await harness.store.findGeneration(theirs.id))?.seq ?? 0;
     expect((await list(`?before=${-theirSeq}`)).generations).toEqual([]);
     expect((await stage.ask("GET", `/generations?account=${other.accountId}`)).status).toBe(404);
     expect((await list("", "op")).generations.map(({ id }) => id)).toEqual([theirs.id, mine.id]);
@@ -172,14 +172,14 @@ describe("the list", () => {
 
 describe("the key that made a generation", () => {
   test("is named in the list and by itself, also once it is revoked, and its generations are found by it", async () => {
-    const { keyId, accountId } = house.tenant;
-    const { id } = await house.submit(MODEL, INPUT);
+    const { keyId, accountId } = harness.tenant;
+    const { id } = await harness.submit(MODEL, INPUT);
     // Without a name it is told by how it begins.
-    expect((await detail(id)).keyName).toBe(`${(await house.store.keys(accountId))[0]?.start}…`);
-    await house.rooms.post({ deed: "set-key", keyId, name: "laptop", atMs: house.clock.nowMs() });
+    expect((await detail(id)).keyName).toBe(`${(await harness.store.keys(accountId))[0]?.start}…`);
+    await harness.rooms.post({ mutation: "set-key", keyId, name: "laptop", atMs: harness.clock.nowMs() });
     const other = await make(MODEL, INPUT);
     expect(other).toMatchObject({ keyId: "playground", keyName: "Playground" });
-    await house.rooms.post({ deed: "revoke-key", keyId, atMs: house.clock.nowMs() });
+    await harness.rooms.post({ mutation: "revoke-key", keyId, atMs: harness.clock.nowMs() });
     stage.signIn("op", "operator", null);
     for (const as of ["member", "op"]) {
       expect((await list("", as)).generations.map((one) => [one.id, one.keyName])).toEqual([
@@ -192,16 +192,16 @@ describe("the key that made a generation", () => {
       expect((await list("?key=playground", as)).generations.map((one) => one.id)).toEqual([other.id]);
     }
     // A key of another account finds nothing of it.
-    stage.signIn("other", "member", await house.newTenant());
+    stage.signIn("other", "member", await harness.newTenant());
     expect((await list(`?key=${keyId}`, "other")).generations).toEqual([]);
   });
 });
 
 describe("one generation", () => {
   test("of another account is not there, as one that never was", async () => {
-    stage.signIn("other", "member", await house.newTenant());
+    stage.signIn("other", "member", await harness.newTenant());
     const { id } = await make(MODEL, INPUT);
-    await house.until(id);
+    await harness.until(id);
     for (const path of [`/generations/${id}`, `/generations/${id}/files/1`, `/generations/${id}/files/1/thumb`]) {
       const foreign = await stage.ask("GET", path, { as: "other" });
       const never = await stage.ask("GET", path.replace(id, "gen_nothing"), { as: "other" });
@@ -210,9 +210,9 @@ describe("one generation", () => {
   });
 
   test("tells its attempts, its money and its input; a member no route and nothing that a provider said", async () => {
-    house.simulator.script({ fault: "fail", provider: "fal" });
+    harness.simulator.script({ fault: "fail", provider: "fal" });
     const { id } = await make(MODEL, INPUT);
-    await house.until(id);
+    await harness.until(id);
     const told = await detail(id);
     expect(told.timeline).toMatchObject([
       { n: 1, state: "Failed", outcome: "bad", why: "The work failed on this route.", operator: null },
@@ -224,7 +224,7 @@ describe("one generation", () => {
     }
     expect(told).toMatchObject({ input: INPUT, money: { heldCredits: 28, chargedCredits: 22, releasedCredits: 6 } });
     expect(told.entries.map(({ kind }) => kind)).toEqual(["hold", "capture", "release"]);
-    const attempts = await house.store.attemptsOf((await house.store.findGeneration(id))?.seq ?? 0);
+    const attempts = await harness.store.attemptsOf((await harness.store.findGeneration(id))?.seq ?? 0);
     const text = JSON.stringify(told);
     for (const { route, failure, job } of attempts)
       for (const secret of [route.routeId, route.provider, route.endpoint, failure?.detail, job?.jobId])

@@ -2,17 +2,17 @@
 import { afterAll, expect, test } from "bun:test";
 import { createProxies } from "../../src/http/proxies.ts";
 import { dropDirs } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { join, PASSWORD, setUp, tokenOf, visit } from "./visitor.ts";
 
-const houses: House[] = [];
-const open = async (): Promise<House> => {
-  const house = await openHouse({ factor: 0, env: { GENROUTER_SERVER__TRUSTED_PROXIES: "127.0.0.1" } });
-  houses.push(house);
-  return house;
+const harnesses: Harness[] = [];
+const open = async (): Promise<Harness> => {
+  const harness = await openHarness({ factor: 0, env: { GENROUTER_SERVER__TRUSTED_PROXIES: "127.0.0.1" } });
+  harnesses.push(harness);
+  return harness;
 };
 afterAll(async () => {
-  for (const house of houses) await house.close();
+  for (const harness of harnesses) await harness.close();
   dropDirs();
 });
 
@@ -24,9 +24,9 @@ test.each([
   ["disabled", { disabled: true }],
   ["made a viewer", { role: "viewer" }],
 ] as const)("an operator who is %s comes back by no link made before", async (_, change) => {
-  const house = await open();
-  const ada = await setUp(house);
-  const eve = await join(house, ada, { email: "eve@example.com", role: "operator" });
+  const harness = await open();
+  const ada = await setUp(harness);
+  const eve = await join(harness, ada, { email: "eve@example.com", role: "operator" });
   const { url } = await eve.ok("POST", "/console/api/operator/invitations", {
     ...{ email: "eve2@example.com", role: "operator", accountId: null, accountName: null },
   });
@@ -34,18 +34,18 @@ test.each([
   await ada.ok("PATCH", `${PEOPLE}/${await idOf(eve)}`, change);
   for (const link of [url, reset])
     expect(
-      await visit(house).no("POST", "/console/api/link/accept", { token: tokenOf(link), name: "Eve", password: PASSWORD }),
+      await visit(harness).no("POST", "/console/api/link/accept", { token: tokenOf(link), name: "Eve", password: PASSWORD }),
     ).toBe("refused");
   // What others have made goes on.
-  const ben = await join(house, ada, { email: "ben@example.com", role: "viewer" });
+  const ben = await join(harness, ada, { email: "ben@example.com", role: "viewer" });
   expect(await idOf(ben)).toStartWith("per_");
 });
 
 test("whoever guesses from one machine is kept out, and nobody else who comes through the same proxy", async () => {
-  const house = await open();
-  await setUp(house);
+  const harness = await open();
+  await setUp(harness);
   const signIn = (from: string, email: string, password: string) =>
-    visit(house).ask("POST", "/console/api/session", { email, password }, { "x-forwarded-for": `10.9.9.9, ${from}` });
+    visit(harness).ask("POST", "/console/api/session", { email, password }, { "x-forwarded-for": `10.9.9.9, ${from}` });
   const tries = Array.from({ length: 52 }, (_, n) => signIn("203.0.113.9", `nobody${n}@example.com`, "wrong horse battery"));
   const statuses = (await Promise.all(tries)).map(({ status }) => status);
   expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(2);
@@ -54,10 +54,10 @@ test("whoever guesses from one machine is kept out, and nobody else who comes th
 }, 60_000);
 
 test("whoever guesses one person's password keeps that person out neither of signing in nor of changing it", async () => {
-  const house = await open();
-  const ada = await setUp(house);
+  const harness = await open();
+  const ada = await setUp(harness);
   const signIn = (from: string, password: string) =>
-    visit(house).ask("POST", "/console/api/session", { email: "ada@example.com", password }, { "x-forwarded-for": from });
+    visit(harness).ask("POST", "/console/api/session", { email: "ada@example.com", password }, { "x-forwarded-for": from });
   const guesses = await Promise.all(Array.from({ length: 12 }, () => signIn("203.0.113.9", "wrong horse battery")));
   expect(guesses.filter(({ status }) => status === 429)).toHaveLength(2);
   expect((await signIn("203.0.113.9", PASSWORD)).status).toBe(429);

@@ -1,24 +1,24 @@
 // Keys and usage in the console's API: members see their own account and nothing of others, viewers change nothing, operators any.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
-import { type House, openHouse, type Tenant } from "../harness.ts";
+import { type Harness, openHarness, type Tenant } from "../harness.ts";
 import { askConsole, openVisitor, type Reply, type Visitor } from "./signed-in.ts";
 
-let house: House;
+let harness: Harness;
 let mine: Tenant;
 let theirs: Tenant;
 let me: Visitor;
 let operator: Visitor;
 let viewer: Visitor;
 beforeAll(async () => {
-  house = await openHouse({ factor: 1000 });
-  mine = house.tenant;
-  theirs = await house.newTenant();
-  me = await openVisitor(house, "member", mine);
-  operator = await openVisitor(house, "operator", null);
-  viewer = await openVisitor(house, "viewer", null);
+  harness = await openHarness({ factor: 1000 });
+  mine = harness.tenant;
+  theirs = await harness.newTenant();
+  me = await openVisitor(harness, "member", mine);
+  operator = await openVisitor(harness, "operator", null);
+  viewer = await openVisitor(harness, "viewer", null);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const KEY = { name: "ci", scope: "generate", expiresAtMs: null, models: null, limits: { day: null, week: null, month: null } };
 const ask = (who: Visitor, method: string, path: string, body?: unknown): Promise<Reply> =>
@@ -30,7 +30,7 @@ test("a key that is made opens the API within its terms, is told once, and what 
   expect(status).toBe(200);
   const key = String(told.key);
   const order = { key, body: { model: "vidmodel-2.0-mini", input: { prompt: "x", resolution: "480p", duration: 4 } } };
-  expect((await house.ask("POST", "/v1/generations", order)).status).toBe(202);
+  expect((await harness.ask("POST", "/v1/generations", order)).status).toBe(202);
   const shown = (await keysOf(me)).find(({ id }) => id === told.id);
   expect(shown).toMatchObject({
     name: "ci",
@@ -38,8 +38,8 @@ test("a key that is made opens the API within its terms, is told once, and what 
     limits: { day: { limitCredits: 30, spentCredits: 16 }, week: null },
   });
   expect((await ask(me, "GET", "/keys")).text).not.toContain(key.slice(0, 20));
-  expect((await house.ask("POST", "/v1/generations", order)).status).toBe(402);
-  expect(await house.store.audit(null, 1, { action: "create-key" })).toMatchObject([
+  expect((await harness.ask("POST", "/v1/generations", order)).status).toBe(402);
+  expect(await harness.store.audit(null, 1, { action: "create-key" })).toMatchObject([
     { actor: { kind: "person", id: me.personId, name: me.email }, target: told.id },
   ]);
 });
@@ -49,13 +49,13 @@ test("change, rotate and revoke are answered with the key as it then is, and hol
   const changed = await ask(me, "PATCH", `/keys/${told.id}`, { name: "server", models: ["sim-image-1"] });
   expect(changed).toMatchObject({ status: 200, told: { name: "server", models: ["sim-image-1"], expiresAtMs: null } });
   const order = { key: String(told.key), body: { model: "vidmodel-2.0-mini", input: { prompt: "x" } } };
-  expect((await house.ask("POST", "/v1/generations", order)).status).toBe(403);
+  expect((await harness.ask("POST", "/v1/generations", order)).status).toBe(403);
   const rotated = await ask(me, "POST", `/keys/${told.id}/rotate`, { overlapMs: 0 });
-  expect((await house.ask("POST", "/v1/generations", order)).status).toBe(401);
+  expect((await harness.ask("POST", "/v1/generations", order)).status).toBe(401);
   const next = { ...order, key: String(rotated.told.key) };
-  expect((await house.ask("POST", "/v1/generations", next)).status).toBe(403);
+  expect((await harness.ask("POST", "/v1/generations", next)).status).toBe(403);
   expect(await ask(me, "POST", `/keys/${rotated.told.id}/revoke`)).toMatchObject({ status: 200, told: { state: "revoked" } });
-  expect((await house.ask("POST", "/v1/generations", next)).status).toBe(401);
+  expect((await harness.ask("POST", "/v1/generations", next)).status).toBe(401);
 });
 
 test("a member sees nothing of another account, whatever is named, and changes nothing there", async () => {
@@ -87,7 +87,7 @@ test("a viewer looks at any account and changes none, an operator changes any", 
   expect((await ask(viewer, "POST", `/keys/${theirs.keyId}/revoke`)).status).toBe(403);
   expect((await ask(operator, "POST", `/keys${other}`, { ...KEY, name: "theirs" })).status).toBe(200);
   expect((await keysOf(operator, other)).map(({ name }) => name)).toContain("theirs");
-  expect((await askConsole(house, ["GET", "/console/api/keys"])).status).toBe(401);
+  expect((await askConsole(harness, ["GET", "/console/api/keys"])).status).toBe(401);
 });
 
 test.each([
@@ -108,18 +108,18 @@ test.each([
 });
 
 test("a viewer with an account of their own makes no key of it either", async () => {
-  const own = await openVisitor(house, "viewer", theirs);
+  const own = await openVisitor(harness, "viewer", theirs);
   expect((await ask(own, "GET", "/keys")).told).toMatchObject({ mayChange: false });
   expect((await ask(own, "POST", "/keys", KEY)).status).toBe(403);
   expect((await ask(own, "POST", `/keys/${theirs.keyId}/rotate`, { overlapMs: 0 })).status).toBe(403);
 });
 
 test("usage is told up to the moment it is asked for, by everything and as a file", async () => {
-  const alone = await house.newTenant();
-  const visitor = await openVisitor(house, "member", alone);
+  const alone = await harness.newTenant();
+  const visitor = await openVisitor(harness, "member", alone);
   const order = { key: alone.key, body: { model: "sim-image-1", input: { prompt: "x" } } };
-  const { body } = await house.ask("POST", "/v1/generations", order);
-  await house.eventually(async () => (await house.show(String(body.id), alone.key)).completed_at);
+  const { body } = await harness.ask("POST", "/v1/generations", order);
+  await harness.eventually(async () => (await harness.show(String(body.id), alone.key)).completed_at);
   for (const by of ["day", "model", "key"]) {
     const { told } = await ask(visitor, "GET", `/usage?by=${by}`);
     expect(told).toMatchObject({ by, total: { count: 1, succeeded: 1 } });

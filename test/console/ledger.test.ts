@@ -2,25 +2,25 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { LedgerPage } from "../../src/console/credits-dto.ts";
 import { csvRow } from "../../src/console/csv.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { type Account, NOW_MS, openAccount, succeed } from "../store/fixture.ts";
 import { buy } from "../store/purchases.ts";
 import { openVisitor, type Visitor } from "./signed-in.ts";
 
-let house: House;
+let harness: Harness;
 let visitor: Visitor;
 let account: Account;
 const TIMES = 1300;
 beforeAll(async () => {
-  house = await openHouse({ factor: 0 });
-  const { store } = house;
+  harness = await openHarness({ factor: 0 });
+  const { store } = harness;
   account = await openAccount(store, 0);
   await buy(store, account.seq, "a", 100_000);
   await succeed(store, account);
   for (let i = 0; i < TIMES; i++)
     await store.commit([
       {
-        deed: "credit",
+        mutation: "credit",
         accountSeq: account.seq,
         kind: "adjust",
         credits: i % 2 ? -3 : 5,
@@ -29,9 +29,9 @@ beforeAll(async () => {
         atMs: NOW_MS + 2000 + i,
       },
     ]);
-  visitor = await openVisitor(house, "member", { accountSeq: account.seq });
+  visitor = await openVisitor(harness, "member", { accountSeq: account.seq });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const lines = async (query = "") => (await pagesOf(query)).flatMap((page) => page.lines);
 /** Every page until there is none. */

@@ -1,32 +1,32 @@
 // What an operator does in the console is written into the audit log with who did it, once, in the transaction that does it; refusals are not.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { join, setUp, type Visitor } from "./visitor.ts";
 
-let house: House;
+let harness: Harness;
 let ada: Visitor;
 let vi: Visitor;
 beforeAll(async () => {
-  house = await openHouse({ factor: 1000 });
-  ada = await setUp(house);
-  vi = await join(house, ada, { email: "vi@example.com", role: "viewer" });
+  harness = await openHarness({ factor: 1000 });
+  ada = await setUp(harness);
+  vi = await join(harness, ada, { email: "vi@example.com", role: "viewer" });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const API = "/console/api/operator";
 const ROUTE = `${API}/routes/${encodeURIComponent("vidmodel-2.0-mini/fal")}`;
 const CANARY = "canary-51d0a7e2";
-const newestSeq = async () => (await house.store.audit(null, 1, {}))[0]?.seq ?? 0;
+const newestSeq = async () => (await harness.store.audit(null, 1, {}))[0]?.seq ?? 0;
 /** What was written since, oldest first. */
 const since = async (seq: number) =>
-  (await house.store.audit(null, 100, {}))
+  (await harness.store.audit(null, 100, {}))
     .filter((row) => row.seq > seq)
     .map(({ action, target, detail, actor }) => ({ action, target, detail, by: actor.name }))
     .reverse();
 
 test("each change of the operator's pages is one line, with who wanted it and what changed", async () => {
-  const { accountId } = await house.newTenant(1_000);
+  const { accountId } = await harness.newTenant(1_000);
   const before = await newestSeq();
   const account = `${API}/accounts/${accountId}`;
   await ada.ok("PATCH", account, { paused: true });
@@ -64,8 +64,8 @@ test("an account that is wished for twice is made and credited once, and the log
 });
 
 test("what people buy in a test checkout, and the marks they set of a low balance, are theirs in the log", async () => {
-  const { accountId } = await house.newTenant(0);
-  const ben = await join(house, ada, { email: "ben@example.com", role: "member", accountId });
+  const { accountId } = await harness.newTenant(0);
+  const ben = await join(harness, ada, { email: "ben@example.com", role: "member", accountId });
   const before = await newestSeq();
   const { id } = (await ben.ok("POST", "/console/api/purchases", { amount_usd: 50 })) as { id: string };
   for (let i = 0; i < 2; i++) await ben.ok("POST", `/console/api/purchases/${id}/test`, { how: "pay" });

@@ -4,19 +4,19 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { ProofView, VerificationResult } from "../../src/console/operator-dto.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { type Operators, openOperators } from "./operators.ts";
 
-let house: House;
+let harness: Harness;
 let people: Operators;
 let dir: string;
 beforeAll(async () => {
   dir = freshDir();
-  house = await openHouse({ dir, factor: 1000 });
-  people = await openOperators(house);
+  harness = await openHarness({ dir, factor: 1000 });
+  people = await openOperators(harness);
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   dropDirs();
 });
 
@@ -25,21 +25,21 @@ const view = async (method: "GET" | "POST"): Promise<ProofView> =>
 /** Runs one that is not there yet to its end. */
 const proved = async (): Promise<VerificationResult> => {
   await view("POST");
-  return house.eventually(async () => {
+  return harness.eventually(async () => {
     const { running, last } = await view("GET");
     return running === null && last;
   }, "the proof");
 };
 
-const submitted = () => house.submit("vidmodel-2.0-mini", { prompt: "a kite", resolution: "480p", duration: 4 });
+const submitted = () => harness.submit("vidmodel-2.0-mini", { prompt: "a kite", resolution: "480p", duration: 4 });
 
 test("who comes while it runs joins it, submissions are taken meanwhile, and all of a sound ledger is proved", async () => {
-  for (let n = 0; n < 5; n += 1) await house.until((await submitted()).id);
+  for (let n = 0; n < 5; n += 1) await harness.until((await submitted()).id);
   expect(await view("GET")).toMatchObject({ running: null, invariants: 13 });
   const [first, second] = [await view("POST"), await view("POST")];
   expect(second.running?.startedAtMs).toBe(first.running?.startedAtMs ?? -1);
   const { id } = await submitted();
-  const done = await house.eventually(async () => {
+  const done = await harness.eventually(async () => {
     const { running, last } = await view("GET");
     return running === null && last;
   });
@@ -49,12 +49,12 @@ test("who comes while it runs joins it, submissions are taken meanwhile, and all
   expect(done.results.map(({ invariant, ok }) => [invariant, ok])).toEqual(Array.from({ length: 13 }, (_, n) => [n + 1, true]));
   for (const { balanceCredits, movementCredits } of done.sums) expect(balanceCredits).toBe(movementCredits);
   expect(done.movements).toBeGreaterThan(10);
-  await house.until(id);
+  await harness.until(id);
 });
 
 test("credits out of nothing are found, with the row, and the sums tell how many", async () => {
   const db = new Database(join(dir, "genrouter.db"));
-  // The house may be writing at the same moment.
+  // The harness may be writing at the same moment.
   db.run("PRAGMA busy_timeout = 5000");
   const trigger = db.query<{ sql: string }, []>("SELECT sql FROM sqlite_schema WHERE name = 'balance_moves'").get()?.sql ?? "";
   // In one transaction: the service writes meanwhile, and its own movements need the trigger.
@@ -62,7 +62,7 @@ test("credits out of nothing are found, with the row, and the sums tell how many
     db.run("DROP TRIGGER balance_moves");
     db.run("UPDATE balance SET available_credits = available_credits + ?1 WHERE account_seq = ?2", [
       credits,
-      house.tenant.accountSeq,
+      harness.tenant.accountSeq,
     ]);
     db.run(trigger);
   });
@@ -78,12 +78,12 @@ test("credits out of nothing are found, with the row, and the sums tell how many
 });
 
 test("a proof that cannot be run says so, and proves nothing", async () => {
-  const operating = await house.rooms.operating();
+  const operating = await harness.rooms.operating();
   const { createLedgerVerification } = await import("../../src/console/operator/ledger-verification.ts");
   const { createParallelReads } = await import("../../src/store/sqlite/verify/parallel.ts");
   const { show, begin } = createLedgerVerification({ ...operating, long: createParallelReads(join(dir, "gone.db")) });
   await begin({ who: { email: "ada@example.com" } });
-  const last = await house.eventually(async () => (await show()).last);
+  const last = await harness.eventually(async () => (await show()).last);
   expect(last.fault).not.toBeNull();
   expect(last.results).toEqual([]);
 });
@@ -93,6 +93,6 @@ test("orphans are asked for since a time that there is, and the service tells wh
   expect((await people.ask("viewer", "GET", "orphans?since=1y")).status).toBe(400);
   expect((await people.ask("viewer", "GET", "service")).told).toMatchObject({
     ...{ mode: "test", ready: true, faults: [], parked: [], restored: null, backup: { isNightly: false, lastMs: null } },
-    url: house.url,
+    url: harness.url,
   });
 });

@@ -2,20 +2,20 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../harness.ts";
-import { buy, foreignDeed } from "../store/purchases.ts";
+import { type Harness, openHarness } from "../harness.ts";
+import { buy, foreignMutation } from "../store/purchases.ts";
 import { type Operators, openOperators } from "./operators.ts";
 import { openVisitor } from "./signed-in.ts";
 
-let house: House;
+let harness: Harness;
 let people: Operators;
 beforeAll(async () => {
   const dir = freshDir();
-  house = await openHouse({ dir, factor: 1000 });
-  people = await openOperators(house);
+  harness = await openHarness({ dir, factor: 1000 });
+  people = await openOperators(harness);
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   dropDirs();
 });
 
@@ -42,8 +42,8 @@ test("an account is made once however often the wish comes, and is found by name
 });
 
 test("pages of accounts follow each other without a gap, newest first", async () => {
-  for (let n = 0; n < 55; n += 1) await house.newTenant(0);
-  const all = (await house.store.accounts()).map(({ id }) => id).reverse();
+  for (let n = 0; n < 55; n += 1) await harness.newTenant(0);
+  const all = (await harness.store.accounts()).map(({ id }) => id).reverse();
   const seen: unknown[] = [];
   for (let before: unknown = null; ; ) {
     const { told } = await people.ask("viewer", "GET", `accounts${before === null ? "" : `?before=${before}`}`);
@@ -57,7 +57,7 @@ test("pages of accounts follow each other without a gap, newest first", async ()
 });
 
 test("a double click credits once; the same reference for another amount is refused", async () => {
-  const { accountId } = await house.newTenant(0);
+  const { accountId } = await harness.newTenant(0);
   const path = `accounts/${accountId}/credits`;
   const wish = { reference: reference(), credits: 5_000, note: "welcome" };
   const both = await Promise.all([people.ask("operator", "POST", path, wish), people.ask("operator", "POST", path, wish)]);
@@ -70,13 +70,13 @@ test("a double click credits once; the same reference for another amount is refu
 });
 
 test("taking back takes what is available, never what is held, and says what is owed; a note is needed", async () => {
-  const tenant = await house.newTenant(1_000);
-  const submitted = await house.ask("POST", "/v1/generations", {
+  const tenant = await harness.newTenant(1_000);
+  const submitted = await harness.ask("POST", "/v1/generations", {
     key: tenant.key,
     body: { model: "vidmodel-2.0-mini", input: { prompt: "a kite [late-ms 9000000]", resolution: "480p", duration: 4 } },
   });
   expect(submitted.status).toBe(202);
-  const { held } = await house.balance(tenant);
+  const { held } = await harness.balance(tenant);
   expect(held).toBeGreaterThan(0);
   const path = `accounts/${tenant.accountId}/credits`;
   expect((await people.ask("operator", "POST", path, { reference: reference(), credits: -1_000, note: " " })).status).toBe(400);
@@ -86,13 +86,13 @@ test("taking back takes what is available, never what is held, and says what is 
     newlyOwedCredits: held,
     account: { availableCredits: 0, heldCredits: held, owedCredits: held, paused: true },
   });
-  await house.until(String(submitted.body.id)).catch(() => undefined);
+  await harness.until(String(submitted.body.id)).catch(() => undefined);
 });
 
 test("a paused account's key answers 403, what it submitted goes on; limits are the account's own until they are the service's again", async () => {
-  const tenant = await house.newTenant(1_000);
+  const tenant = await harness.newTenant(1_000);
   const path = `accounts/${tenant.accountId}`;
-  const poll = () => house.ask("GET", "/v1/generations/gen_none", { key: tenant.key });
+  const poll = () => harness.ask("GET", "/v1/generations/gen_none", { key: tenant.key });
   expect(await people.ask("operator", "PATCH", path, { paused: true })).toMatchObject({ status: 200, told: { paused: true } });
   expect((await poll()).status).toBe(403);
   expect(await people.ask("operator", "PATCH", path, { paused: false })).toMatchObject({ status: 200, told: { paused: false } });
@@ -106,17 +106,17 @@ test("a paused account's key answers 403, what it submitted goes on; limits are 
 });
 
 test("an account tells who signs in for it, and nobody who no longer may", async () => {
-  const tenant = await house.newTenant(0);
+  const tenant = await harness.newTenant(0);
   const told = async () => (await people.ask("viewer", "GET", `accounts/${tenant.accountId}`)).told.people;
   expect(await told()).toEqual([]);
-  const [ada, ben] = [await openVisitor(house, "member", tenant), await openVisitor(house, "viewer", tenant)];
+  const [ada, ben] = [await openVisitor(harness, "member", tenant), await openVisitor(harness, "viewer", tenant)];
   expect(await told()).toEqual([ada.email, ben.email]);
   expect((await people.ask("operator", "PATCH", `people/${ada.personId}`, { disabled: true })).status).toBe(200);
   expect(await told()).toEqual([ben.email]);
 });
 
 test("a viewer sees every page and changes nothing; a member sees none", async () => {
-  const { accountId } = await house.newTenant(100);
+  const { accountId } = await harness.newTenant(100);
   const before = await people.ask("viewer", "GET", `accounts/${accountId}`);
   const changes: [string, string, unknown][] = [
     ["POST", "accounts", { reference: reference(), name: "x", creditCredits: 5 }],
@@ -137,8 +137,8 @@ test("a viewer sees every page and changes nothing; a member sees none", async (
     expect((await people.ask("member", "GET", path)).status).toBe(403);
   }
   expect((await people.ask("viewer", "GET", `accounts/${accountId}`)).text).toBe(before.text);
-  expect(await house.store.providerKeys()).toEqual([]);
-  expect(await house.store.switchedOff()).toEqual([]);
+  expect(await harness.store.providerKeys()).toEqual([]);
+  expect(await harness.store.switchedOff()).toEqual([]);
 });
 
 test("a provider's key is kept sealed and never comes back, whatever is asked and whatever is refused", async () => {
@@ -154,8 +154,8 @@ test("a provider's key is kept sealed and never comes back, whatever is asked an
   for (const path of ["accounts", "routes", "providers", "orphans", "proof", "service"])
     answers.push(await people.ask("operator", "GET", path));
   for (const { text } of answers) expect(text).not.toContain(canary);
-  expect(JSON.stringify(await house.store.providerKeys())).not.toContain(canary);
-  expect(JSON.stringify(house.lines)).not.toContain(canary);
+  expect(JSON.stringify(await harness.store.providerKeys())).not.toContain(canary);
+  expect(JSON.stringify(harness.lines)).not.toContain(canary);
   const keyOf = async () => {
     const { told } = await people.ask("viewer", "GET", "providers");
     const account = rowsOf(told, "providers").find((row) => row.account === "stability") as JsonObject;
@@ -168,10 +168,10 @@ test("a provider's key is kept sealed and never comes back, whatever is asked an
 
 test("a route that is switched off is not tried until it is on again, and says why and since when", async () => {
   const routesTried = async () => {
-    const { id } = await house.submit("vidmodel-2.0-mini", { prompt: "a kite", resolution: "480p", duration: 4 });
-    await house.until(id);
-    const found = await house.store.findGeneration(id);
-    return (await house.store.attemptsOf(found?.seq ?? 0)).map((attempt) => attempt.route.routeId);
+    const { id } = await harness.submit("vidmodel-2.0-mini", { prompt: "a kite", resolution: "480p", duration: 4 });
+    await harness.until(id);
+    const found = await harness.store.findGeneration(id);
+    return (await harness.store.attemptsOf(found?.seq ?? 0)).map((attempt) => attempt.route.routeId);
   };
   const [usual = ""] = await routesTried();
   expect((await people.ask("operator", "POST", `${route(usual)}/switch`, { reason: "" })).status).toBe(400);
@@ -194,12 +194,12 @@ test("a trial is bought once for one wish, and its route then shows what it took
     await people.ask("operator", "POST", `${route(id)}/try`, wish),
   ];
   expect(again.told.generationId).toBe(first.told.generationId);
-  const ended = await house.eventually(async () => {
+  const ended = await harness.eventually(async () => {
     const { told } = await people.ask("viewer", "GET", `trials/${first.told.generationId}`);
     return told.status === "succeeded" && told;
   });
   expect(ended).toMatchObject({ costCredits: expect.any(Number), failure: null });
-  const line = await house.eventually(async () => {
+  const line = await harness.eventually(async () => {
     const shown = await lineOf(id);
     return (shown.outcomes as JsonObject).delivered !== 0 && shown;
   });
@@ -210,9 +210,9 @@ test("a trial is bought once for one wish, and its route then shows what it took
 });
 
 test("a refund in another currency is shown until an operator has decided what it takes back; viewers decide nothing", async () => {
-  const { accountId, accountSeq } = await house.newTenant(0);
-  await buy(house.store, accountSeq, "foreign", 1000);
-  await house.store.commit([foreignDeed("re_foreign", "foreign", 460)]);
+  const { accountId, accountSeq } = await harness.newTenant(0);
+  await buy(harness.store, accountSeq, "foreign", 1000);
+  await harness.store.commit([foreignMutation("re_foreign", "foreign", 460)]);
   const wanted = {
     id: "re_foreign",
     kind: "refund",

@@ -1,6 +1,6 @@
-// A member, a viewer and an operator of a house, who ask the operator's paths of its console.
+// A member, a viewer and an operator of a harness, who ask the operator's paths of its console.
 import type { Role } from "../../src/console/request-context.ts";
-import type { House } from "../harness.ts";
+import type { Harness } from "../harness.ts";
 import { openVisitor, type Reply, type Visitor } from "./signed-in.ts";
 
 export type Operators = Record<Role, Visitor> & {
@@ -9,11 +9,11 @@ export type Operators = Record<Role, Visitor> & {
 };
 
 /** Each has the address of their role, `viewer@example.com`. */
-export const openOperators = async (house: House): Promise<Operators> => {
+export const openOperators = async (harness: Harness): Promise<Operators> => {
   const people: Record<Role, Visitor> = {
-    member: await openVisitor(house, "member", house.tenant, "member@example.com"),
-    viewer: await openVisitor(house, "viewer", null, "viewer@example.com"),
-    operator: await openVisitor(house, "operator", null, "operator@example.com"),
+    member: await openVisitor(harness, "member", harness.tenant, "member@example.com"),
+    viewer: await openVisitor(harness, "viewer", null, "viewer@example.com"),
+    operator: await openVisitor(harness, "operator", null, "operator@example.com"),
   };
   return {
     ...people,

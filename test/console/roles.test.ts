@@ -4,20 +4,20 @@ import { readSettings } from "../../src/config/load.ts";
 import { tablesOf } from "../../src/console/console.ts";
 import { createSessions } from "../../src/console/sessions.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../harness.ts";
-import { officeOf } from "../harness-admin.ts";
+import { type Harness, openHarness } from "../harness.ts";
+import { adminOf } from "../harness-admin.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 import { join, setUp, visit } from "./visitor.ts";
 
-let house: House | undefined;
+let harness: Harness | undefined;
 afterAll(async () => {
-  await house?.close();
+  await harness?.close();
   dropDirs();
 });
 
 test("every path keeps out whoever is signed out, and whoever has less than it asks for", async () => {
-  house = await openHouse({ factor: 0 });
-  const { store, rooms, clock } = house;
+  harness = await openHarness({ factor: 0 });
+  const { store, rooms, clock } = harness;
   const settings = readSettings({});
   const routes = await tablesOf({
     ...{
@@ -32,18 +32,18 @@ test("every path keeps out whoever is signed out, and whoever has less than it a
     },
     ...{ log: () => undefined, rollUpUsage: rooms.upkeep.rollUpUsage, models: () => [] },
     ...{ sessions: createSessions({ reads: store, post: rooms.post, clock }), making: rooms.making },
-    office: () =>
-      officeOf({
+    admin: () =>
+      adminOf({
         ...{ settings, store, clock },
         catalogue: sampleCatalogue(),
         dir: freshDir(),
-        rooms: () => house?.rooms ?? rooms,
+        rooms: () => harness?.rooms ?? rooms,
       }),
   });
-  const ada = await setUp(house);
-  const member = await join(house, ada, { email: "ben@example.com", role: "member" });
+  const ada = await setUp(harness);
+  const member = await join(harness, ada, { email: "ben@example.com", role: "member" });
   // Of no account of their own.
-  const viewer = await join(house, ada, { email: "vi@example.com", role: "viewer" });
+  const viewer = await join(harness, ada, { email: "vi@example.com", role: "viewer" });
   const below = { person: [], member: [viewer], viewer: [member], operator: [member, viewer] };
   const open: string[] = [];
   let refused = 0;
@@ -53,7 +53,7 @@ test("every path keeps out whoever is signed out, and whoever has less than it a
       continue;
     }
     const where = path.replaceAll(/:\w+/g, "x_1");
-    expect([method, path, await visit(house).no(method, where)]).toEqual([method, path, "signed_out"]);
+    expect([method, path, await visit(harness).no(method, where)]).toEqual([method, path, "signed_out"]);
     for (const one of below[who]) {
       expect([method, path, await one.no(method, where)]).toEqual([method, path, "forbidden"]);
       refused += 1;

@@ -1,8 +1,8 @@
-// Somebody who is signed in to a house's console: asks its API as a browser does, and lends a real browser the session.
+// Somebody who is signed in to a harness's console: asks its API as a browser does, and lends a real browser the session.
 import { hashToken, newId, newToken } from "../../src/domain/ids.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import type { PersonRole } from "../../src/store/user-mutations.ts";
-import type { House } from "../harness.ts";
+import type { Harness } from "../harness.ts";
 
 const COOKIE = "__Host-genrouter";
 const DAY_MS = 86_400_000;
@@ -32,7 +32,7 @@ const asBrowser = (url: string) => ({ origin: url, "sec-fetch-site": "same-origi
 
 /** Asks without being signed in, or with what one has. */
 export const askConsole = async (
-  { url }: Pick<House, "url">,
+  { url }: Pick<Harness, "url">,
   [method, path, body]: readonly [method: string, path: string, body?: unknown],
   headers: Record<string, string> = {},
 ): Promise<Reply> => {
@@ -44,43 +44,50 @@ export const askConsole = async (
   return { status: response.status, headers: response.headers, text, told: isJson ? (JSON.parse(text) as JsonObject) : {} };
 };
 
-/** Makes a person in a house and signs them in. `account`: theirs; null for none, as operators and viewers may have. `address`: in lower case; one of their own without. */
+/** Makes a person in a harness and signs them in. `account`: theirs; null for none, as operators and viewers may have. `address`: in lower case; one of their own without. */
 export const openVisitor = async (
-  house: Pick<House, "url" | "rooms" | "clock">,
+  harness: Pick<Harness, "url" | "rooms" | "clock">,
   role: PersonRole,
   account: { accountSeq: number } | null,
   address?: string,
 ): Promise<Visitor> => {
   const [personId, token, link] = [newId("per"), newToken(), newToken()];
   const email = address ?? `${personId}@example.com`;
-  const atMs = house.clock.nowMs();
+  const atMs = harness.clock.nowMs();
   const by = { kind: "command", id: "test", name: "test" } as const;
   const until = { hash: hashToken(link), expiresAtMs: atMs + DAY_MS, atMs };
-  const invited = await house.rooms.post({
-    ...{ deed: "invite", by, id: newId("inv"), kind: "invite", role, email, ...until },
+  const invited = await harness.rooms.post({
+    ...{ mutation: "invite", by, id: newId("inv"), kind: "invite", role, email, ...until },
     ...{ accountSeq: account?.accountSeq ?? null, accountName: null, personId: null },
   });
   const session = {
     ...{ id: newId("ses"), hash: hashToken(token), expiresAtMs: atMs + 30 * DAY_MS },
     ...{ agent: "visitor of the tests", address: "127.0.0.1" },
   };
-  const accepted = await house.rooms.post({
-    ...{ deed: "accept-invitation", hash: until.hash, personId, email, name: "Ada", password: PASSWORD },
+  const accepted = await harness.rooms.post({
+    ...{ mutation: "accept-invitation", hash: until.hash, personId, email, name: "Ada", password: PASSWORD },
     ...{ account: null, session, atMs },
   });
   if (invited.kind !== "done" || accepted.kind !== "done")
     throw new Error(`the visitor was not let in: ${JSON.stringify([invited, accepted])}`);
   const cookie = `${COOKIE}=${token}`;
-  const me = await askConsole(house, ["GET", "/console/api/me"], { cookie });
+  const me = await askConsole(harness, ["GET", "/console/api/me"], { cookie });
   const { csrf } = (me.told.signedIn ?? {}) as { csrf?: string };
   if (csrf === undefined) throw new Error(`the visitor is not signed in: ${me.status} ${me.text}`);
   return {
     ...{ personId, email, cookie, csrf },
     ask: (method, path, body, headers) =>
-      askConsole(house, [method, path, body], { cookie, ...(method === "GET" ? {} : { "x-csrf-token": csrf }), ...headers }),
+      askConsole(harness, [method, path, body], { cookie, ...(method === "GET" ? {} : { "x-csrf-token": csrf }), ...headers }),
     signIn: (context) =>
       context.addCookies([
-        { name: COOKIE, value: token, url: house.url.replace(/^http:/, "https:"), secure: true, httpOnly: true, sameSite: "Lax" },
+        {
+          name: COOKIE,
+          value: token,
+          url: harness.url.replace(/^http:/, "https:"),
+          secure: true,
+          httpOnly: true,
+          sameSite: "Lax",
+        },
       ]),
   };
 };

@@ -5,29 +5,29 @@ import { dayOfText, dayText } from "../../src/console/usage.ts";
 import { DAY_MS, dayOf } from "../../src/domain/calendar.ts";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
 import { testClock } from "../clock.ts";
-import { type House, openHouse } from "../harness.ts";
-import { type Account, admit, NOW_MS, openAccount, releasedDeed, submittedAt, succeed } from "../store/fixture.ts";
+import { type Harness, openHarness } from "../harness.ts";
+import { type Account, admit, NOW_MS, openAccount, releasedMutation, submittedAt, succeed } from "../store/fixture.ts";
 import { openVisitor, type Visitor } from "./signed-in.ts";
 
-let house: House;
+let harness: Harness;
 let viewer: Visitor;
 const clock = testClock(0, NOW_MS + 1000);
 let account: Account;
 let other: Account;
 const DAY = dayOf(NOW_MS);
 beforeAll(async () => {
-  house = await openHouse({ clock });
-  viewer = await openVisitor(house, "viewer", null);
-  const { store } = house;
+  harness = await openHarness({ clock });
+  viewer = await openVisitor(harness, "viewer", null);
+  const { store } = harness;
   account = await openAccount(store, 10_000);
   other = await openAccount(store, 10_000);
   for (let n = 0; n < 3; n++) await succeed(store, account);
   await succeed(store, other, { model: '=cmd|"x"' });
   const failed = await admit(store, account, submittedAt(NOW_MS + DAY_MS));
-  await store.commit([releasedDeed(failed.seq, 1, { atMs: NOW_MS + 2 * DAY_MS })]);
+  await store.commit([releasedMutation(failed.seq, 1, { atMs: NOW_MS + 2 * DAY_MS })]);
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   clock.stop();
 });
 
@@ -85,11 +85,11 @@ test("a key is told with its state, what it follows and is followed by, and how 
   const limits = { day: null, week: 300, month: 1000 };
   const made = { accountSeq: account.seq, scope: "generate", name: "ci", start: "gr_test_wxyz", atMs: NOW_MS } as const;
   const [old, next, gone] = [newId("key"), newId("key"), newId("key")];
-  await house.store.commit([
-    { deed: "create-key", id: old, hash: hash(), ...made, terms: { expiresAtMs: null, models: null, limits } },
-    { deed: "rotate-key", keyId: old, overlapMs: 1000, id: next, hash: hash(), start: "gr_test_next", atMs: NOW_MS + 1 },
-    { deed: "create-key", id: gone, hash: hash(), ...made },
-    { deed: "revoke-key", keyId: gone, atMs: NOW_MS },
+  await harness.store.commit([
+    { mutation: "create-key", id: old, hash: hash(), ...made, terms: { expiresAtMs: null, models: null, limits } },
+    { mutation: "rotate-key", keyId: old, overlapMs: 1000, id: next, hash: hash(), start: "gr_test_next", atMs: NOW_MS + 1 },
+    { mutation: "create-key", id: gone, hash: hash(), ...made },
+    { mutation: "revoke-key", keyId: gone, atMs: NOW_MS },
   ]);
   const view = async () => (await viewer.ask("GET", `/console/api/keys?account=${account.id}`)).told.keys as unknown as KeyView[];
   const [first, ...others] = await view();

@@ -4,17 +4,17 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join as pathOf } from "node:path";
 import { hashToken } from "../../src/domain/ids.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, type HouseOptions, openHouse } from "../harness.ts";
+import { type Harness, type HarnessOptions, openHarness } from "../harness.ts";
 import { join, PASSWORD, setUp, setUpToken, tokenOf, visit } from "./visitor.ts";
 
-const houses: House[] = [];
-const open = async (options: HouseOptions = {}): Promise<House> => {
-  const house = await openHouse({ factor: 0, ...options });
-  houses.push(house);
-  return house;
+const harnesses: Harness[] = [];
+const open = async (options: HarnessOptions = {}): Promise<Harness> => {
+  const harness = await openHarness({ factor: 0, ...options });
+  harnesses.push(harness);
+  return harness;
 };
 afterAll(async () => {
-  for (const house of houses) await house.close();
+  for (const harness of harnesses) await harness.close();
   dropDirs();
 });
 const DAY_MS = 86_400_000;
@@ -22,17 +22,17 @@ const SESSION = "/console/api/session";
 const ADA = { email: "ada@example.com", password: PASSWORD };
 
 test("the set-up link makes the first operator once, and who has it late or twice stays out", async () => {
-  const house = await open();
-  expect(await visit(house).ok("GET", "/console/api/me")).toEqual({
+  const harness = await open();
+  expect(await visit(harness).ok("GET", "/console/api/me")).toEqual({
     ...{ signedIn: null, isSetUp: false, signUp: false, simulated: true },
   });
-  const token = await setUpToken(house);
-  expect(await visit(house).ok("POST", "/console/api/link", { token })).toMatchObject({ kind: "setup", role: "operator" });
+  const token = await setUpToken(harness);
+  expect(await visit(harness).ok("POST", "/console/api/link", { token })).toMatchObject({ kind: "setup", role: "operator" });
   const ask = { token, name: "Ada", ...ADA };
-  const answers = await Promise.all([1, 2].map(() => visit(house).ask("POST", "/console/api/link/accept", ask)));
+  const answers = await Promise.all([1, 2].map(() => visit(harness).ask("POST", "/console/api/link/accept", ask)));
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
-  expect(await visit(house).no("POST", "/console/api/link/accept", ask)).toBe("refused");
-  const ada = visit(house);
+  expect(await visit(harness).no("POST", "/console/api/link/accept", ask)).toBe("refused");
+  const ada = visit(harness);
   await ada.ok("POST", SESSION, ADA);
   expect(await ada.ok("GET", "/console/api/me")).toMatchObject({
     signedIn: { role: "operator", email: ADA.email },
@@ -42,9 +42,9 @@ test("the set-up link makes the first operator once, and who has it late or twic
 
 test("the cookie is kept from scripts, other sites and plain connections, and only its hash is on the disk", async () => {
   const dir = freshDir();
-  const house = await open({ dir });
-  await setUp(house);
-  const { headers } = await visit(house).ask("POST", SESSION, { ...ADA, email: " ADA@example.com " });
+  const harness = await open({ dir });
+  await setUp(harness);
+  const { headers } = await visit(harness).ask("POST", SESSION, { ...ADA, email: " ADA@example.com " });
   expect(headers.getSetCookie()[0]).toMatch(
     /^__Host-genrouter=[\w-]{43}; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=2592000$/,
   );
@@ -56,13 +56,13 @@ test("the cookie is kept from scripts, other sites and plain connections, and on
   expect(written).toContain(hashToken(token));
   expect(written).toContain("$argon2id$");
   for (const secret of [token, PASSWORD]) expect(written).not.toContain(secret);
-  expect(JSON.stringify(house.lines)).not.toContain(token);
+  expect(JSON.stringify(harness.lines)).not.toContain(token);
 });
 
 test("a wrong password and an unknown address are told in the same words, and so is somebody disabled", async () => {
-  const house = await open();
-  const ada = await setUp(house);
-  await join(house, ada, { email: "ben@example.com", role: "viewer" });
+  const harness = await open();
+  const ada = await setUp(harness);
+  await join(harness, ada, { email: "ben@example.com", role: "viewer" });
   const { people } = (await ada.ok("GET", "/console/api/operator/people")) as { people: { id: string; email: string }[] };
   const ben = people.find(({ email }) => email === "ben@example.com");
   await ada.ok("PATCH", `/console/api/operator/people/${ben?.id}`, { disabled: true });
@@ -72,54 +72,54 @@ test("a wrong password and an unknown address are told in the same words, and so
       { ...ADA, email: "nobody@example.com" },
       { ...ADA, email: "ben@example.com" },
       { ...ADA, email: "no address" },
-    ].map((ask) => visit(house).ask("POST", SESSION, ask)),
+    ].map((ask) => visit(harness).ask("POST", SESSION, ask)),
   );
   expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
   expect(answers[0]?.body).toEqual({ error: { code: "refused", message: "The e-mail address or the password is wrong." } });
 });
 
 test("whoever guesses is made to wait, is let in again a minute later, and does not keep others out", async () => {
-  const house = await open();
-  const ada = await setUp(house);
-  await join(house, ada, { email: "ben@example.com", role: "viewer" });
-  const guess = () => visit(house).ask("POST", SESSION, { ...ADA, password: "wrong horse battery" });
+  const harness = await open();
+  const ada = await setUp(harness);
+  await join(harness, ada, { email: "ben@example.com", role: "viewer" });
+  const guess = () => visit(harness).ask("POST", SESSION, { ...ADA, password: "wrong horse battery" });
   const codes = await Promise.all(Array.from({ length: 14 }, guess));
   expect(codes.filter(({ status }) => status === 422)).toHaveLength(10);
   const refused = codes.filter(({ status }) => status === 429);
   expect(refused).toHaveLength(4);
   expect(refused[0]?.headers.get("retry-after")).toBe("60");
-  expect((await visit(house).ask("POST", SESSION, ADA)).status).toBe(429);
-  await visit(house).ok("POST", SESSION, { ...ADA, email: "ben@example.com" });
+  expect((await visit(harness).ask("POST", SESSION, ADA)).status).toBe(429);
+  await visit(harness).ok("POST", SESSION, { ...ADA, email: "ben@example.com" });
   // Those who are in stay in.
   await ada.ok("GET", "/console/api/sessions");
-  await house.clock.skip(60_000);
-  await visit(house).ok("POST", SESSION, ADA);
+  await harness.clock.skip(60_000);
+  await visit(harness).ok("POST", SESSION, ADA);
 });
 
 test("a request that changes something needs the page's own mark and comes from the page's own site", async () => {
-  const house = await open();
-  const ada = await setUp(house);
+  const harness = await open();
+  const ada = await setUp(harness);
   const path = "/console/api/me";
   const rename = { name: "Ada L." };
   expect((await ada.ask("PATCH", path, rename, { "x-csrf-token": "" })).body).toMatchObject({ error: { code: "csrf" } });
-  const other = visit(house);
+  const other = visit(harness);
   await other.ok("POST", SESSION, ADA);
   expect((await ada.ask("PATCH", path, rename, { "x-csrf-token": other.csrf ?? "" })).status).toBe(403);
   expect((await ada.ask("PATCH", path, rename, { origin: "https://evil.example" })).status).toBe(403);
   expect((await ada.ask("PATCH", path, rename, { "sec-fetch-site": "cross-site" })).status).toBe(403);
   // Nor is somebody signed in as somebody else by another site.
-  expect((await visit(house).ask("POST", SESSION, ADA, { origin: "https://evil.example" })).status).toBe(403);
+  expect((await visit(harness).ask("POST", SESSION, ADA, { origin: "https://evil.example" })).status).toBe(403);
   expect(await ada.ok("PATCH", path, rename)).toMatchObject({ signedIn: rename });
 });
 
 test("what is nested too deep to be worked on is refused before it is read", async () => {
-  const house = await open();
-  const ada = await setUp(house);
+  const harness = await open();
+  const ada = await setUp(harness);
   const generation = (prompt: string) =>
-    fetch(`${house.url}/console/api/generations`, {
+    fetch(`${harness.url}/console/api/generations`, {
       method: "POST",
       body: `{"model":"vidmodel-2.0-fast","input":{"prompt":${prompt}}}`,
-      headers: { origin: house.url, cookie: ada.cookie ?? "", "x-csrf-token": ada.csrf ?? "", "idempotency-key": "deep" },
+      headers: { origin: harness.url, cookie: ada.cookie ?? "", "x-csrf-token": ada.csrf ?? "", "idempotency-key": "deep" },
     });
   const answer = await generation(`${"[".repeat(200_000)}${"]".repeat(200_000)}`);
   expect([answer.status, await answer.json()]).toEqual([
@@ -129,34 +129,34 @@ test("what is nested too deep to be worked on is refused before it is read", asy
 });
 
 test("a session ends by itself when it is not used for a week, and after thirty days however it is used", async () => {
-  const house = await open();
-  const [ada, idle] = [await setUp(house), visit(house)];
+  const harness = await open();
+  const [ada, idle] = [await setUp(harness), visit(harness)];
   await idle.ok("POST", SESSION, ADA);
   for (let day = 6; day < 30; day += 6) {
-    await house.clock.skip(6 * DAY_MS);
+    await harness.clock.skip(6 * DAY_MS);
     await ada.ok("GET", "/console/api/sessions");
     if (day === 12) expect(await idle.no("GET", "/console/api/sessions")).toBe("signed_out");
   }
-  await house.clock.skip(6 * DAY_MS);
+  await harness.clock.skip(6 * DAY_MS);
   expect(await ada.no("GET", "/console/api/sessions")).toBe("signed_out");
 });
 
 test("signing in gives a new token whatever the browser brought, and the session of before is over", async () => {
-  const house = await open();
-  const ada = await setUp(house);
-  const planted = visit(house, { cookie: `__Host-genrouter=${"A".repeat(43)}` });
+  const harness = await open();
+  const ada = await setUp(harness);
+  const planted = visit(harness, { cookie: `__Host-genrouter=${"A".repeat(43)}` });
   await planted.ok("POST", SESSION, ADA);
   expect(planted.cookie).not.toContain("AAAA");
   const before = ada.cookie;
   await ada.ok("POST", SESSION, ADA);
   expect(ada.cookie).not.toBe(before);
-  expect(await visit(house, { cookie: before }).no("GET", "/console/api/sessions")).toBe("signed_out");
+  expect(await visit(harness, { cookie: before }).no("GET", "/console/api/sessions")).toBe("signed_out");
 });
 
 test("signing out, ending one session, all others, and everywhere: each ends what it says at once", async () => {
-  const house = await open();
-  const ada = await setUp(house);
-  const [phone, laptop, tablet] = [visit(house), visit(house), visit(house)];
+  const harness = await open();
+  const ada = await setUp(harness);
+  const [phone, laptop, tablet] = [visit(harness), visit(harness), visit(harness)];
   for (const one of [phone, laptop, tablet]) await one.ok("POST", SESSION, ADA);
   const isIn = async (one: typeof ada) => (await one.ask("GET", "/console/api/sessions")).status === 200;
   const { sessions } = (await phone.ok("GET", "/console/api/sessions")) as { sessions: { id: string; isThis: boolean }[] };
@@ -173,19 +173,19 @@ test("signing out, ending one session, all others, and everywhere: each ends wha
 });
 
 test("nobody ends another's session", async () => {
-  const house = await open();
-  const ada = await setUp(house);
-  const ben = await join(house, ada, { email: "ben@example.com", role: "member" });
+  const harness = await open();
+  const ada = await setUp(harness);
+  const ben = await join(harness, ada, { email: "ben@example.com", role: "member" });
   const { sessions } = (await ada.ok("GET", "/console/api/sessions")) as { sessions: { id: string }[] };
   await ben.ask("DELETE", `/console/api/sessions/${sessions[0]?.id}`);
   await ada.ok("GET", "/console/api/sessions");
 });
 
 test("a new password asks for the old one and ends the other sessions; a reset link ends them all", async () => {
-  const house = await open();
-  const ada = await setUp(house);
-  const ben = await join(house, ada, { email: "ben@example.com", role: "member" });
-  const other = visit(house);
+  const harness = await open();
+  const ada = await setUp(harness);
+  const ben = await join(harness, ada, { email: "ben@example.com", role: "member" });
+  const other = visit(harness);
   const signIn = { email: "ben@example.com", password: PASSWORD };
   await other.ok("POST", SESSION, signIn);
   const next = "another horse battery";
@@ -193,24 +193,24 @@ test("a new password asks for the old one and ends the other sessions; a reset l
   expect(await ben.no("POST", "/console/api/me/password", { old: PASSWORD, password: "short" })).toBe("invalid");
   await ben.ok("POST", "/console/api/me/password", { old: PASSWORD, password: next });
   expect(await other.no("GET", "/console/api/sessions")).toBe("signed_out");
-  expect(await visit(house).no("POST", SESSION, signIn)).toBe("refused");
+  expect(await visit(harness).no("POST", SESSION, signIn)).toBe("refused");
   await other.ok("POST", SESSION, { ...signIn, password: next });
 
   const { people } = (await ada.ok("GET", "/console/api/operator/people")) as { people: { id: string; email: string }[] };
   const id = people.find(({ email }) => email === "ben@example.com")?.id;
   const { url } = await ada.ok("POST", `/console/api/operator/people/${id}/reset`);
-  const back = visit(house);
+  const back = visit(harness);
   await back.ok("POST", "/console/api/link/accept", { token: tokenOf(url), password: PASSWORD });
   for (const one of [ben, other]) expect(await one.no("GET", "/console/api/sessions")).toBe("signed_out");
   expect(await back.ok("GET", "/console/api/me")).toMatchObject({ signedIn: { email: "ben@example.com" } });
 });
 
 test("somebody who is disabled is out with the next request, and an operator's role is taken as fast", async () => {
-  const house = await open();
-  const ada = await setUp(house);
+  const harness = await open();
+  const ada = await setUp(harness);
   const [ben, cy] = [
-    await join(house, ada, { email: "ben@example.com", role: "member" }),
-    await join(house, ada, { email: "cy@example.com", role: "operator" }),
+    await join(harness, ada, { email: "ben@example.com", role: "member" }),
+    await join(harness, ada, { email: "cy@example.com", role: "operator" }),
   ];
   const { people } = (await cy.ok("GET", "/console/api/operator/people")) as { people: { id: string; email: string }[] };
   const idOf = (email: string) => people.find((one) => one.email === email)?.id;
@@ -230,22 +230,22 @@ test("nobody signs up unless the service says so, and then with an account of th
   const closed = await open();
   await setUp(closed);
   expect(await visit(closed).no("POST", "/console/api/sign-up", ask)).toBe("forbidden");
-  const house = await open({ env: { GENROUTER_CONSOLE__SIGN_UP: "true" } });
-  expect(await visit(house).no("POST", "/console/api/sign-up", ask)).toBe("forbidden");
-  await setUp(house);
-  const dee = visit(house);
+  const harness = await open({ env: { GENROUTER_CONSOLE__SIGN_UP: "true" } });
+  expect(await visit(harness).no("POST", "/console/api/sign-up", ask)).toBe("forbidden");
+  await setUp(harness);
+  const dee = visit(harness);
   await dee.ok("POST", "/console/api/sign-up", ask);
   const { signedIn } = (await dee.ok("GET", "/console/api/me")) as { signedIn: { accountId: string; role: string } };
   expect(signedIn.role).toBe("member");
-  expect(await house.store.account(signedIn.accountId)).toMatchObject({ name: "Dee", availableCredits: 0 });
-  expect(await visit(house).no("POST", "/console/api/sign-up", ask)).toBe("conflict");
+  expect(await harness.store.account(signedIn.accountId)).toMatchObject({ name: "Dee", availableCredits: 0 });
+  expect(await visit(harness).no("POST", "/console/api/sign-up", ask)).toBe("conflict");
 });
 
 test("what operators change is in the audit log with their name, in pages, for those who may look", async () => {
-  const house = await open();
-  const ada = await setUp(house);
-  const viewer = await join(house, ada, { email: "vi@example.com", role: "viewer" });
-  const { accountId } = house.tenant;
+  const harness = await open();
+  const ada = await setUp(harness);
+  const viewer = await join(harness, ada, { email: "vi@example.com", role: "viewer" });
+  const { accountId } = harness.tenant;
   await ada.ok("POST", `/console/api/keys?account=${accountId}`, {
     ...{ name: "build", scope: "read", expiresAtMs: null, models: null, limits: { day: null, week: null, month: null } },
   });

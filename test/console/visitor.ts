@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import { hashToken, newId } from "../../src/domain/ids.ts";
 import type { PersonRole } from "../../src/store/user-mutations.ts";
-import type { House } from "../harness.ts";
+import type { Harness } from "../harness.ts";
 
 export const PASSWORD = "correct horse battery";
 
@@ -17,7 +17,7 @@ export type Visitor = {
   no(method: string, path: string, body?: unknown): Promise<string>;
 };
 
-type Where = Pick<House, "url">;
+type Where = Pick<Harness, "url">;
 
 /** Somebody who is not signed in yet; whatever answer signs them in is remembered. */
 export const visit = ({ url }: Where, from: { cookie?: string | null } = {}): Visitor => {
@@ -65,17 +65,17 @@ export const visit = ({ url }: Where, from: { cookie?: string | null } = {}): Vi
 };
 
 /** The first operator, come in by a set-up link. */
-export const setUp = async (house: House, email = "ada@example.com"): Promise<Visitor> => {
-  const ada = visit(house);
-  await ada.ok("POST", "/console/api/link/accept", { token: await setUpToken(house), email, name: "Ada", password: PASSWORD });
+export const setUp = async (harness: Harness, email = "ada@example.com"): Promise<Visitor> => {
+  const ada = visit(harness);
+  await ada.ok("POST", "/console/api/link/accept", { token: await setUpToken(harness), email, name: "Ada", password: PASSWORD });
   return ada;
 };
 
 /** A set-up link as a start makes it. */
-export const setUpToken = async ({ rooms, clock }: House): Promise<string> => {
+export const setUpToken = async ({ rooms, clock }: Harness): Promise<string> => {
   const token = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
   const outcome = await rooms.post({
-    ...{ deed: "invite", id: newId("inv"), hash: hashToken(token), kind: "setup", role: "operator" },
+    ...{ mutation: "invite", id: newId("inv"), hash: hashToken(token), kind: "setup", role: "operator" },
     ...{ accountSeq: null, accountName: null, email: null, personId: null },
     ...{ expiresAtMs: clock.nowMs() + 1_800_000, atMs: clock.nowMs() },
   });
@@ -87,7 +87,7 @@ export const tokenOf = (url: unknown): string => String(url).split("#")[1] ?? ""
 
 /** Somebody whom an operator has invited: a member of an account, or an operator or viewer. */
 export const join = async (
-  house: House,
+  harness: Harness,
   operator: Visitor,
   who: { email: string; role: PersonRole; accountId?: string },
 ): Promise<Visitor> => {
@@ -95,7 +95,7 @@ export const join = async (
     ...{ email: who.email, role: who.role, accountId: who.accountId ?? null },
     accountName: who.role === "member" && who.accountId === undefined ? "Their own" : null,
   });
-  const visitor = visit(house);
+  const visitor = visit(harness);
   await visitor.ok("POST", "/console/api/link/accept", { token: tokenOf(url), name: "Ben", password: PASSWORD });
   return visitor;
 };

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { builtInCatalogue, catalogueOver } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { type House, openHouse, type Tenant } from "../harness.ts";
+import { type Harness, openHarness, type Tenant } from "../harness.ts";
 import { isPicture, KEPT, keptBytes } from "./all.ts";
 import { lengthOf } from "./check.ts";
 import { readExpected } from "./expected.ts";
@@ -29,7 +29,7 @@ const isLeftOut = (name: string) => /\.(aiff|aifc|w64)$/.test(name);
 const named = (is: boolean): [string][] => TIMED.filter(({ name }) => isLeftOut(name) === is).map(({ name }) => [name]);
 const [TAKEN, LEFT_OUT] = [named(false), named(true)];
 
-let house: House;
+let harness: Harness;
 let tenant: Tenant;
 const served = new Map<string, Uint8Array>();
 const answer = ({ url, headers }: Request): Response => {
@@ -45,16 +45,16 @@ const answer = ({ url, headers }: Request): Response => {
 const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
 
 beforeAll(async () => {
-  house = await openHouse({
+  harness = await openHarness({
     env: { GENROUTER_MEDIA__ALLOW: server.url.host, GENROUTER_LIMITS__IN_PROGRESS: "10000" },
     catalogue: catalogueOver([dear()]),
     factor: 0,
   });
-  tenant = await house.newTenant(100_000_000);
+  tenant = await harness.newTenant(100_000_000);
   for (const recipe of TIMED) served.set(recipe.name, await keptBytes(recipe));
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   await server.stop(true);
 });
 
@@ -62,7 +62,7 @@ const submit = (how: "ranges" | "whole", name: string) => {
   const field = files[name]?.videoS === undefined ? "audio_url" : "video_url";
   const input = { [field]: `${server.url.origin}/${how}/${name}` };
   const body = { model: "by-the-moment", input, max_cost_usd: 100 };
-  return house.ask("POST", "/v1/generations", { body, key: tenant.key });
+  return harness.ask("POST", "/v1/generations", { body, key: tenant.key });
 };
 const quotedMs = async (how: "ranges" | "whole", name: string): Promise<number> => {
   const { status, body } = await submit(how, name);
@@ -78,11 +78,11 @@ test.each(TAKEN)("%s costs what its length costs, with and without ranges", asyn
 });
 
 test.each(LEFT_OUT)("%s is of a kind that no input takes: refused by its name, and nothing is held", async (name) => {
-  const before = await house.balance(tenant);
+  const before = await harness.balance(tenant);
   for (const how of ["ranges", "whole"] as const) {
     const { status, body } = await submit(how, name);
     expect([name, status, body.error]).toMatchObject([name, 422, { code: "invalid_input" }]);
     expect(String((body.error as { message: string }).message)).toContain("input.audio_url: the media cannot be read: it is ");
   }
-  expect(await house.balance(tenant)).toEqual(before);
+  expect(await harness.balance(tenant)).toEqual(before);
 });

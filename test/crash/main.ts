@@ -1,10 +1,10 @@
-// The crash programme: `npm run crash -- [--cycles N] [--seed N] [--only points|random] [--sources]`; ends with `N passed, N failed`.
+// The crash program: `npm run crash -- [--cycles N] [--seed N] [--only points|random] [--sources]`; ends with `N passed, N failed`.
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { startSimulator } from "../../src/torture/crash/crash-fixture.ts";
 import { runLanes } from "../../src/torture/crash/parallel-worlds.ts";
 import { FROM_SOURCES, freePort, type Genrouter } from "../../src/torture/crash/processes.ts";
-import { startSimulator } from "../../src/torture/crash/world.ts";
 import { builtBinary } from "../built.ts";
 import { dropScratch, keepScratch, makeScratch } from "../scratch.ts";
 import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrade } from "./point-run.ts";

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { MIGRATIONS } from "../../src/store/sqlite/migrate.ts";
 import type { StoreReads } from "../../src/store/store.ts";
-import { type Genrouter, until } from "../../src/torture/crash/processes.ts";
 import {
   ask,
   endow,
@@ -15,7 +14,8 @@ import {
   type SimulatorProcess,
   startService,
   type Tenant,
-} from "../../src/torture/crash/world.ts";
+} from "../../src/torture/crash/crash-fixture.ts";
+import { type Genrouter, until } from "../../src/torture/crash/processes.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { spawnHooked, startHooked } from "./hooked.ts";
 import type { Found, Point } from "./points.ts";

@@ -1,14 +1,14 @@
-// The crash programme in small: a kill at every named point, a few random ones under load, and an audit that can fail.
+// The crash program in small: a kill at every named point, a few random ones under load, and an audit that can fail.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Submission } from "../../src/simulator/log.ts";
 import { auditAll, type Evidence } from "../../src/torture/crash/audit.ts";
+import { type SimulatorProcess, startSimulator } from "../../src/torture/crash/crash-fixture.ts";
 import { freePort } from "../../src/torture/crash/processes.ts";
 import { type RandomEnd, runRandom } from "../../src/torture/crash/random.ts";
 import type { Stored } from "../../src/torture/crash/read-store.ts";
-import { type SimulatorProcess, startSimulator } from "../../src/torture/crash/world.ts";
 import { PROGRAM } from "../built.ts";
 import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrade } from "./point-run.ts";
 import { POINTS } from "./points.ts";

@@ -26,7 +26,7 @@ const die = (how = ""): never => {
 };
 
 const settings = readSettings(Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("CRASH_"))));
-const nameOf = (deed: Mutation) => (deed.deed === "step" ? `step/${deed.event.type}` : deed.deed);
+const nameOf = (mutation: Mutation) => (mutation.mutation === "step" ? `step/${mutation.event.type}` : mutation.mutation);
 const logBytes = () => statSync(join(settings.data.dir, "genrouter.db-wal")).size;
 
 /** Dies while the writing thread is at it: its log has begun to grow, the answer is not there yet. Between the two there is time for nothing. */
@@ -42,13 +42,13 @@ const around = (store: Store): Store => ({
     const found = await store.unfinished(afterSeq, limit);
     return when === "read" && what === "unfinished" ? die(`${found.length} found`) : found;
   },
-  commit: async (deeds) => {
-    const isHere = deeds.some((deed) => nameOf(deed) === what);
+  commit: async (mutations) => {
+    const isHere = mutations.some((mutation) => nameOf(mutation) === what);
     if (isHere && when === "before") die();
     const isInside = isHere && when === "inside";
     if (isInside) note();
     const bytesBefore = isInside ? logBytes() : 0;
-    const outcomes = store.commit(deeds);
+    const outcomes = store.commit(mutations);
     if (isInside) dieInside(bytesBefore);
     await outcomes;
     return isHere && when === "after" ? die() : outcomes;

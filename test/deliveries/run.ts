@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "../../src/domain/types.ts";
 import { chance } from "../../src/simulator/fault-script.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { copyOf, deliveriesCatalogue } from "./catalogue.ts";
 import { type Dice, drawOrder, type Order, RIGHT, WRONG } from "./orders.ts";
 
@@ -19,8 +19,8 @@ export type Outcome = {
 
 const MOST_TOLD = 20;
 
-const openWorld = (): Promise<House> =>
-  openHouse({
+const openWorld = (): Promise<Harness> =>
+  openHarness({
     catalogue: deliveriesCatalogue(),
     simulate: { speed: 20 },
   });
@@ -42,19 +42,19 @@ const mixed = (wrong: readonly Case[], right: readonly Case[]): Case[] => {
   return [...all, ...[...left.values()].flat()];
 };
 
-const pause = ({ clock }: House) => new Promise<void>((wake) => clock.after(10_000, wake));
+const pause = ({ clock }: Harness) => new Promise<void>((wake) => clock.after(10_000, wake));
 
 type Judged = { routes: string[]; attempts: string[]; failures: (string | undefined)[]; costCredits: number; status: string };
-const playOne = async (house: House, { model, copy }: Case, input: JsonObject): Promise<Judged> => {
+const playOne = async (harness: Harness, { model, copy }: Case, input: JsonObject): Promise<Judged> => {
   const body = { model: copyOf(model, copy), input };
-  let answered = await house.ask("POST", "/v1/generations", { body });
+  let answered = await harness.ask("POST", "/v1/generations", { body });
   // Both of its routes were wrong time after time.
-  for (; answered.status === 503; answered = await house.ask("POST", "/v1/generations", { body })) await pause(house);
+  for (; answered.status === 503; answered = await harness.ask("POST", "/v1/generations", { body })) await pause(harness);
   if (answered.status !== 202) throw new Error(`submission answered ${answered.status} ${answered.text}`);
   const id = String(answered.body.id);
-  await house.until(id);
-  const record = await house.store.findGeneration(id);
-  const attempts = await house.store.attemptsOf(record?.seq ?? 0);
+  await harness.until(id);
+  const record = await harness.store.findGeneration(id);
+  const attempts = await harness.store.attemptsOf(record?.seq ?? 0);
   return {
     routes: attempts.map(({ route }) => route.provider),
     attempts: attempts.map(({ state }) => state),
@@ -66,13 +66,13 @@ const playOne = async (house: House, { model, copy }: Case, input: JsonObject): 
 
 /** A route that was wrong time after time is passed over for a while: then nothing was planted, and the order is placed again. */
 const MOST_PLAYS = 10;
-const playPlanted = async (house: House, one: Case, n: number): Promise<Judged> => {
+const playPlanted = async (harness: Harness, one: Case, n: number): Promise<Judged> => {
   for (let plays = 1; ; plays += 1) {
-    const judged = await playOne(house, one, inputOf(one, one.isBoth, n));
+    const judged = await playOne(harness, one, inputOf(one, one.isBoth, n));
     const isPlanted =
       judged.routes[0] === "fal" && (!one.isBoth || judged.routes.length === 2 || judged.attempts[0] === "delivered");
     if (!one.isWrong || isPlanted || plays === MOST_PLAYS) return judged;
-    await pause(house);
+    await pause(harness);
   }
 };
 
@@ -90,13 +90,13 @@ export const playDeliveries = async (
   { wrong, right, seed, lanes, endsEarly }: Plan,
   tell?: (done: number) => void,
 ): Promise<Outcome> => {
-  const house = await openWorld();
-  const { accountSeq } = house.tenant;
+  const harness = await openWorld();
+  const { accountSeq } = harness.tenant;
   const credit = { kind: "topup", credits: 100_000_000, note: "deliveries", reference: null } as const;
-  await house.rooms.post({ deed: "credit", accountSeq, ...credit, atMs: house.clock.nowMs() });
+  await harness.rooms.post({ mutation: "credit", accountSeq, ...credit, atMs: harness.clock.nowMs() });
   const roll = chance(seed);
   const dice: Dice = (from, to) => from + Math.floor(roll() * (to - from + 1));
-  const samples = `${house.simulator.url}/samples`;
+  const samples = `${harness.simulator.url}/samples`;
   const outcome: Outcome = { wrong: { planted: 0, charged: 0 }, right: { played: 0, held: 0 }, told: [], byKind: {} };
   const say = (kind: string, n: number, fault: string) => {
     outcome.byKind[kind] = (outcome.byKind[kind] ?? 0) + 1;
@@ -115,7 +115,7 @@ export const playDeliveries = async (
       const n = next++;
       const one = cases[n];
       if (!one) return;
-      const judged = await playPlanted(house, one, n);
+      const judged = await playPlanted(harness, one, n);
       if (one.isWrong) {
         outcome.wrong.planted += 1;
         const fault = faultOfWrong(judged, one.what, one.isBoth);
@@ -133,6 +133,6 @@ export const playDeliveries = async (
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));
-  await house.close();
+  await harness.close();
   return outcome;
 };

@@ -5,7 +5,7 @@ import { builtInCatalogue } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { DIALECT_IDS } from "../../src/simulator/dialect-ids.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 
 /** The least that it takes, and with the first and the last of each choice that decides on size, shape and sound. */
@@ -26,19 +26,19 @@ const inputsOf = (model: Model, samples: string): JsonObject[] => {
 
 test("of every model, in each shape and size that it offers", async () => {
   const catalogue = builtInCatalogue();
-  const house = await openHouse({ catalogue, providers: DIALECT_IDS, simulate: { speed: 50 } });
-  const samples = `${house.simulator.url}/samples`;
+  const harness = await openHarness({ catalogue, providers: DIALECT_IDS, simulate: { speed: 50 } });
+  const samples = `${harness.simulator.url}/samples`;
   const orders = catalogue.models.flatMap((model) => inputsOf(model, samples).map((input) => ({ model: model.id, input })));
   const held: string[] = [];
   const lane = async () => {
     for (let one = orders.pop(); one; one = orders.pop()) {
-      const { status: answered, body } = await house.ask("POST", "/v1/generations", { body: one });
+      const { status: answered, body } = await harness.ask("POST", "/v1/generations", { body: one });
       // A choice that no route takes together with the shortest.
       if (answered === 422) continue;
       const id = String(body.id);
-      const { status } = await house.until(id);
-      const found = await house.store.findGeneration(id);
-      const [attempt] = await house.store.attemptsOf(found?.seq ?? 0);
+      const { status } = await harness.until(id);
+      const found = await harness.store.findGeneration(id);
+      const [attempt] = await harness.store.attemptsOf(found?.seq ?? 0);
       if (status !== "succeeded" || attempt?.state !== "delivered")
         held.push(`${one.model} ${JSON.stringify(one.input)}: ${attempt?.state} ${attempt?.failure?.detail}`);
     }
@@ -46,5 +46,5 @@ test("of every model, in each shape and size that it offers", async () => {
   expect(new Set(orders.map(({ model }) => model)).size).toBe(catalogue.models.length);
   await Promise.all(Array.from({ length: 8 }, lane));
   expect(held).toEqual([]);
-  await house.close();
+  await harness.close();
 }, 240_000);

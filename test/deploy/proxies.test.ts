@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { eventually } from "../eventually.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 
 afterAll(dropDirs);
 
@@ -101,10 +101,10 @@ for (const [program, front] of Object.entries(FRONTS)) {
   if (path === null) process.stdout.write(`skipped: the recipe for ${program} (it is not installed)\n`);
   describe.skipIf(path === null)(`behind ${program}`, () => {
     test("the recipe is right, a generation is submitted, polled and downloaded through it, and what is too large is refused in the same words", async () => {
-      const house = await openHouse({ factor: 100 });
-      const { at, stop } = await startFront(front, path ?? "", new URL(house.url).host);
+      const harness = await openHarness({ factor: 100 });
+      const { at, stop } = await startFront(front, path ?? "", new URL(harness.url).host);
       try {
-        const headers = { authorization: `Bearer ${house.tenant.key}`, "content-type": "application/json" };
+        const headers = { authorization: `Bearer ${harness.tenant.key}`, "content-type": "application/json" };
         const ask = (body: string) => fetch(`${at}/v1/generations`, { method: "POST", headers, body });
         const made = await ask(JSON.stringify({ model: "sim-image-1", input: { prompt: "a kite" } }));
         expect(made.status).toBe(202);
@@ -125,7 +125,7 @@ for (const [program, front] of Object.entries(FRONTS)) {
         expect((await fetch(`${at}/inspector/ws`, { headers: { origin: at } })).status).toBe(401);
       } finally {
         await stop();
-        await house.close();
+        await harness.close();
       }
     }, 60_000);
   });

@@ -11,7 +11,7 @@ export type SmallDisk = {
   drop: () => void;
 };
 
-/** Mounted now. The end of the programme unmounts them. */
+/** Mounted now. The end of the program unmounts them. */
 const mounted = new Set<SmallDisk>();
 killAtTheEnd(() => {
   for (const disk of mounted) disk.drop();

@@ -1,7 +1,6 @@
 // A service on a disk that fails: its own directory and account, what it was asked and what it answered, and what must be true afterwards.
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { BINARY, type Child, type Ended, run } from "../../src/torture/crash/processes.ts";
 import {
   type Answer,
   ask,
@@ -11,7 +10,8 @@ import {
   type ServicePlace,
   spawnServing,
   type Tenant,
-} from "../../src/torture/crash/world.ts";
+} from "../../src/torture/crash/crash-fixture.ts";
+import { BINARY, type Child, type Ended, run } from "../../src/torture/crash/processes.ts";
 import { buildShim } from "../fault-injection/build.ts";
 import { endScratch, makeScratch } from "../scratch.ts";
 import type { RowWorld } from "./table.ts";

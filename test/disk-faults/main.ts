@@ -1,8 +1,8 @@
 // The file-system faults: `npm run faults -- [--only NAME] [--sweep N]`; ends with `N passed, N failed`.
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { startSimulator } from "../../src/torture/crash/crash-fixture.ts";
 import { freePort, killAll } from "../../src/torture/crash/processes.ts";
-import { startSimulator } from "../../src/torture/crash/world.ts";
 import { builtBinary } from "../built.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { SPEED } from "./fixture.ts";

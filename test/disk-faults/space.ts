@@ -1,6 +1,6 @@
 // Rows about room: a full disk, a bound on the size of files, and a disk that takes no result files for a while.
 import { join } from "node:path";
-import { reading } from "../../src/torture/crash/world.ts";
+import { reading } from "../../src/torture/crash/crash-fixture.ts";
 import { mountSmallDisk } from "./disks.ts";
 import { type Life, must, type Scene, withScene } from "./fixture.ts";
 import type { Row, RowWorld } from "./table.ts";

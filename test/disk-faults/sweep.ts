@@ -1,6 +1,7 @@
 // The sweep: the n-th write or sync of a life fails, for one n after the other, each life on what the one before left behind.
+
+import { listening } from "../../src/torture/crash/crash-fixture.ts";
 import type { Ended } from "../../src/torture/crash/processes.ts";
-import { listening } from "../../src/torture/crash/world.ts";
 import { fail, must, type Scene, withScene } from "./fixture.ts";
 import type { RowWorld } from "./table.ts";
 

@@ -1,5 +1,5 @@
 // A row of the faults: its name for the command line, what it promises, and how it is played.
-import type { SimulatorProcess } from "../../src/torture/crash/world.ts";
+import type { SimulatorProcess } from "../../src/torture/crash/crash-fixture.ts";
 
 export type RowWorld = { simulator: SimulatorProcess; say: (line: string) => void };
 export type Row = {

@@ -36,15 +36,15 @@ export const growthTables = (): string => {
 };
 
 const COMMITS = [1, 10, 100] as const;
-/** Deeds, transactions, log and processor time of one generation. */
+/** Mutations, transactions, log and processor time of one generation. */
 export const growthCosts = (): string => {
   const perLife = (name: "nodeMs" | "databaseMs" | "logBytes", size: number, show: (value: number) => string) =>
-    both(({ commit, deeds }) => {
-      const value = (deeds * linearAt(commit[name], size)) / size;
+    both(({ commit, mutations }) => {
+      const value = (mutations * linearAt(commit[name], size)) / size;
       return value === 0 ? "—" : show(value);
     });
   const rows: string[][] = [
-    ["deeds (one to admit it, then a step each)", ...both(({ deeds }) => number(deeds))],
+    ["mutations (one to admit it, then a step each)", ...both(({ mutations }) => number(mutations))],
     ["node, the life itself", ...both(({ lifeMs }) => ms(lifeMs))],
     ["database, reads beside commits", ...both(({ readsMs }) => ms(readsMs))],
     ["node, one look at its provider", ...both(({ lookMs }) => ms(lookMs))],
@@ -55,7 +55,7 @@ export const growthCosts = (): string => {
       `${ms(costsOf(MEASURED, "postgres").pollElsewhere.nodeMs)}, ${ms(costsOf(MEASURED, "postgres").pollElsewhere.databaseMs)}`,
     ],
     ...COMMITS.flatMap((size) => [
-      [`transactions, ${size} deed${size === 1 ? "" : "s"} in each`, ...both(({ deeds }) => number(deeds / size))],
+      [`transactions, ${size} mutation${size === 1 ? "" : "s"} in each`, ...both(({ mutations }) => number(mutations / size))],
       ["— node's processor for its commits", ...perLife("nodeMs", size, ms)],
       ["— database's processor", ...perLife("databaseMs", size, ms)],
       ["— log", ...perLife("logBytes", size, bytes)],
@@ -72,12 +72,12 @@ export const growthCheck = (): string => {
   const rows = MEASURED.stores.postgres.lives.map((one) => {
     const said =
       one.transactions * costs.commit.databaseMs.each +
-      one.deeds * costs.commit.databaseMs.deed +
+      one.mutations * costs.commit.databaseMs.mutation +
       one.generations * costs.readsMs;
-    const log = one.transactions * costs.commit.logBytes.each + one.deeds * costs.commit.logBytes.deed;
+    const log = one.transactions * costs.commit.logBytes.each + one.mutations * costs.commit.logBytes.mutation;
     const each = (value: number) => value / one.generations;
     return [
-      `${number(one.generations)} with ${number(one.looks)} looks, ${number(one.deeds / one.transactions)} deeds a transaction`,
+      `${number(one.generations)} with ${number(one.looks)} looks, ${number(one.mutations / one.transactions)} mutations a transaction`,
       ms(each(said)),
       ms(each(one.databaseCpuMs)),
       bytes(each(log)),
@@ -123,7 +123,7 @@ export const growthRates = (): string => {
       row("cores of the database in use", ({ load }) => number(load.databaseCores), shared),
       row("connections", ({ connections }) => number(connections), shared),
       row("transactions a second", ({ load }) => number(load.nodes * load.commits.perS), shared),
-      row("deeds in each", ({ load }) => number(load.commits.batch), shared),
+      row("mutations in each", ({ load }) => number(load.commits.batch), shared),
       row("one takes", ({ load }) => ms(load.commits.takesMs), shared),
       row("WAL a second", ({ log }) => bytes(log.bytesPerS), shared),
       row("at most, pages whole", ({ log }) => bytes(log.atMostPerS), shared),

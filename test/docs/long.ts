@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { Glob } from "bun";
 import type { Part } from "../../scripts/long.ts";
 
-/** What is shown of each programme's figures, and what one of its units is. */
+/** What is shown of each program's figures, and what one of its units is. */
 const SHOWN: Readonly<Record<string, { unit: string; figures: readonly string[] }>> = {
   simulate: { unit: "seeds", figures: ["generations", "lives", "crashes", "arrivals", "jobs", "happenings"] },
   properties: { unit: "runs", figures: [] },
@@ -47,7 +47,7 @@ const ofNewestCode = (parts: readonly Part[]): Part[] => {
   return own.filter(({ seed, failed }, at) => failed > 0 || own.findIndex((one) => one.seed === seed && one.failed === 0) === at);
 };
 
-/** A row per programme. What is counted as run found nothing; what was found is counted beside it. */
+/** A row per program. What is counted as run found nothing; what was found is counted beside it. */
 export const longTable = (root = resolve(import.meta.dir, "../..")): string[][] => {
   const files = [...new Glob("test/long-runs/*.jsonl").scanSync({ cwd: root })].sort();
   const parts = files.flatMap((file) =>

@@ -163,5 +163,5 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
         [...new Set(held.map(([file]) => file))].map((file) => `[${file}](${file})`).join(" · "),
       ]),
     ),
-  "long setting": () => table(["programme", "run", "findings", "took", "figures", "when"], longTable()),
+  "long setting": () => table(["program", "run", "findings", "took", "figures", "when"], longTable()),
 };

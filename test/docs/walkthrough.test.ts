@@ -10,7 +10,7 @@ import { start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { runHere } from "../cli/captured.ts";
 import type { Shown } from "../harness.ts";
-import { errandFor } from "../providers/task.ts";
+import { taskFor } from "../providers/task.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { type Kite, openKite } from "./kite.ts";
 
@@ -52,7 +52,7 @@ describe("the dialect of the walkthrough", () => {
       ...{ provider: "kite", endpoint: "kite-1", options: {}, ref: `walk${attempts}-1`, sentAtMs: Date.now() },
       input: { prompt, duration: 5, aspect_ratio: "9:16" },
     };
-    return errandFor({ ...wish, request: opened().compose(errandFor(wish)) });
+    return taskFor({ ...wish, request: opened().compose(taskFor(wish)) });
   };
 
   test("leaves out what has no value, and names the attempt", async () => {

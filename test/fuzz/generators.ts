@@ -138,10 +138,10 @@ const playAll = async ({ cases, part, lanes, seed, replay: again }: Plan) => {
 };
 
 /** Runs the whole of it; the exit code. */
-export const runProgramme = async (chosen: Plan): Promise<number> => {
+export const runProgram = async (chosen: Plan): Promise<number> => {
   plan = chosen;
   await playAll(chosen).catch((fault: unknown) =>
-    judge("the programme", [fault instanceof Error ? (fault.stack ?? fault.message) : String(fault)]),
+    judge("the program", [fault instanceof Error ? (fault.stack ?? fault.message) : String(fault)]),
   );
   say(`${passed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;

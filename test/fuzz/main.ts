@@ -48,7 +48,7 @@ else if (values.media !== undefined) {
   const seed = wholeOf("seed", values.seed, 0);
   const { replay } = values;
   if (replay !== undefined && !/^-?\d+(:\d+)+$/.test(replay)) refuse(`--replay: ${JSON.stringify(replay)} is not SEED:PATH`);
-  const { runProgramme } = await import("./generators.ts");
+  const { runProgram } = await import("./generators.ts");
   const plan = { cases: values.kept ? 0 : cases, part, lanes, seed, replay, keep: !values["no-keep"] };
-  process.exit(await runProgramme(plan));
+  process.exit(await runProgram(plan));
 }

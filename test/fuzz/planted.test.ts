@@ -163,7 +163,7 @@ const SPOILED: [defect: string, spoil: Plant, says: RegExp][] = [
   ],
   [
     "a path of the machine",
-    onError("invalid_input", ({ answer, text }) => saying(answer, text, "ENOENT: /tmp/house-1/genrouter.db")),
+    onError("invalid_input", ({ answer, text }) => saying(answer, text, "ENOENT: /tmp/harness-1/genrouter.db")),
     /path of the machine/,
   ],
   [

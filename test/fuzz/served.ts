@@ -4,7 +4,7 @@ import type { KeyScope } from "../../src/domain/types.ts";
 import { settingsLeadingTo } from "../../src/simulator/dialect-registry.ts";
 import { kindsOf } from "../../src/simulator/embedded.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
-import { type House, openHouse, type Tenant } from "../harness.ts";
+import { type Harness, openHarness, type Tenant } from "../harness.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 import { killAtTheEnd } from "../scratch.ts";
 
@@ -32,18 +32,18 @@ export type Served = {
   close(): Promise<void>;
 };
 
-const restOf = async (house: House): Promise<Rested> => {
+const restOf = async (harness: Harness): Promise<Rested> => {
   const faults: string[] = [];
-  for (let turn = 0; (await house.store.unfinished(0, 1)).length > 0; turn++) {
+  for (let turn = 0; (await harness.store.unfinished(0, 1)).length > 0; turn++) {
     if (turn === 2_000) return { faults: ["generations do not end"], rssMb: 0, cpuS: 0 };
-    house.clock.skip(HALF_AN_HOUR_MS);
+    harness.clock.skip(HALF_AN_HOUR_MS);
     await Bun.sleep(10);
   }
-  for (const { invariant, name, ok, offending } of await house.store.verify(house.clock.nowMs()))
+  for (const { invariant, name, ok, offending } of await harness.store.verify(harness.clock.nowMs()))
     if (!ok) faults.push(`invariant ${invariant} ${name}: ${JSON.stringify(offending.slice(0, 3))}`);
-  for (const { event, fields } of house.lines)
+  for (const { event, fields } of harness.lines)
     if (event === "request failed" || event === "generation parked") faults.push(`logged: ${event} ${JSON.stringify(fields)}`);
-  house.lines.length = 0;
+  harness.lines.length = 0;
   Bun.gc(true);
   const { user, system } = process.cpuUsage();
   return { faults, rssMb: process.memoryUsage.rss() / 1_048_576, cpuS: (user + system) / 1e6 };
@@ -64,20 +64,20 @@ export const openServed = async (dir: string, simulatorUrl?: string): Promise<Se
     GENROUTER_LIMITS__IN_PROGRESS: "1000000",
     GENROUTER_LIMITS__SEATS: "32",
   };
-  const house = await openHouse({ dir, writer: "thread", factor: TIMES_LIFE, env });
+  const harness = await openHarness({ dir, writer: "thread", factor: TIMES_LIFE, env });
   return {
-    url: house.url,
-    simulatorUrl: simulatorUrl ?? house.simulator.url,
+    url: harness.url,
+    simulatorUrl: simulatorUrl ?? harness.simulator.url,
     database: join(dir, "genrouter.db"),
-    tenant: (credits, scope) => house.newTenant(credits, scope),
+    tenant: (credits, scope) => harness.newTenant(credits, scope),
     pause: async ({ accountSeq }) => {
-      await house.rooms.post({ deed: "set-account", accountSeq, paused: true });
+      await harness.rooms.post({ mutation: "set-account", accountSeq, paused: true });
     },
     revoke: async (keyId) => {
-      await house.rooms.post({ deed: "revoke-key", keyId, atMs: house.clock.nowMs() });
+      await harness.rooms.post({ mutation: "revoke-key", keyId, atMs: harness.clock.nowMs() });
     },
-    rest: () => restOf(house),
-    close: () => house.crash(),
+    rest: () => restOf(harness),
+    close: () => harness.crash(),
   };
 };
 

@@ -6,9 +6,10 @@ import type { AdmitGeneration, ApplyTransition } from "../../src/store/mutations
 
 const CLIP: Ordered = { kind: "video", ms: 6_000 };
 const STORED: Ordered = { kind: "video", ms: 9_000 };
-const admit = (seq: number, ordered?: Ordered) => ({ deed: "admit", seq, ...(ordered ? { ordered } : {}) }) as AdmitGeneration;
+const admit = (seq: number, ordered?: Ordered) =>
+  ({ mutation: "admit", seq, ...(ordered ? { ordered } : {}) }) as AdmitGeneration;
 const step = (seq: number, settlement: ApplyTransition["settlement"]) =>
-  ({ deed: "step", seq, atMs: 1, attemptChanges: [], settlement }) as unknown as ApplyTransition;
+  ({ mutation: "step", seq, atMs: 1, attemptChanges: [], settlement }) as unknown as ApplyTransition;
 
 const open = () => {
   const asked: number[] = [];

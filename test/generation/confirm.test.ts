@@ -1,13 +1,13 @@
 // Submissions whose answer was lost: what the customer reads meanwhile, how the job is found or proved absent, what follows.
 import { expect, test } from "bun:test";
 import type { Rule } from "../../src/simulator/simulator.ts";
-import type { HouseOptions } from "../harness.ts";
+import type { HarnessOptions } from "../harness.ts";
 import { FAL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
 import { type End, expectEnd, INITIAL_CREDITS, openScene, type Scene } from "./fixture.ts";
 
 const CONFIRMING = "Confirming the result with the provider.";
 /** A hanging provider is given up after some real milliseconds instead of half a minute. */
-const HASTY: HouseOptions = { callTimes: { submitMs: 150 } };
+const HASTY: HarnessOptions = { callTimes: { submitMs: 150 } };
 
 /** Waits until the generation is being confirmed, and holds what the API shows meanwhile against the promise. */
 const confirming = async (scene: Scene, id: string) => {
@@ -57,7 +57,7 @@ test("an answer that never comes is given up at its deadline, and the job it was
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
 });
 
-type Row = { promise: string; routes: TestRoute[]; rule: Rule; house?: HouseOptions; skipMs: number; end: End };
+type Row = { promise: string; routes: TestRoute[]; rule: Rule; harness?: HarnessOptions; skipMs: number; end: End };
 const CHEAP_REPLICATE = { ...REPLICATE, usd: "0.20" };
 const ROWS: Row[] = [
   ...(["drop", "5xx", "hang"] as const).map(
@@ -65,7 +65,7 @@ const ROWS: Row[] = [
       promise: `${fault}: a list that shows jobs at once proves after its time that there is none, and the next route delivers`,
       routes: [CHEAP_REPLICATE, SPARE],
       rule: { fault, provider: "replicate" },
-      house: HASTY,
+      harness: HASTY,
       skipMs: 120_000,
       end: { ends: 30, attempts: ["absent", "delivered"], received: ["replicate", "spare"] },
     }),
@@ -107,9 +107,9 @@ const ROWS: Row[] = [
   },
 ];
 
-for (const { promise, routes, rule, house, skipMs, end } of ROWS)
+for (const { promise, routes, rule, harness, skipMs, end } of ROWS)
   test(promise, async () => {
-    const scene = await openScene({ routes, ...house });
+    const scene = await openScene({ routes, ...harness });
     // Where only the list is spoiled, the submission has to be lost too.
     if (rule.fault === "list-5xx") scene.simulator.script({ fault: "drop", provider: "replicate" });
     scene.simulator.script(rule);

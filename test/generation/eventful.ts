@@ -3,7 +3,7 @@ import { REPLICATE, SPARE } from "./catalogue.ts";
 import { expectEnd, type Scene } from "./fixture.ts";
 import { openLasting } from "./lasting.ts";
 
-/** The house after the restart, in which it has succeeded by its second route, for 30 credits. */
+/** The harness after the restart, in which it has succeeded by its second route, for 30 credits. */
 export const eventful = async (): Promise<{ again: Scene; id: string }> => {
   const routes = [{ ...REPLICATE, usd: "0.20" }, SPARE];
   const lasting = await openLasting(routes, { death: { at: "after", event: "slotTaken" } });

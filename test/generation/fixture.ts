@@ -1,13 +1,13 @@
-// A scene of the life of a generation: a house with a small catalogue, and how everything is looked at when it has ended.
+// A scene of the life of a generation: a harness with a small catalogue, and how everything is looked at when it has ended.
 import { expect, onTestFinished, setDefaultTimeout } from "bun:test";
 import type { Attempt, MediaKind } from "../../src/domain/types.ts";
 import { MOVING_MS } from "../eventually.ts";
-import { type House, type HouseOptions, openHouse, type Shown, type Tenant } from "../harness.ts";
+import { type Harness, type HarnessOptions, openHarness, type Shown, type Tenant } from "../harness.ts";
 import { catalogueOf, FAL, INPUT, MODEL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
 
-export type Scene = House & {
+export type Scene = Harness & {
   /** Submits the model of the scene. */
-  begin(more?: Parameters<House["submit"]>[2]): Promise<Shown>;
+  begin(more?: Parameters<Harness["submit"]>[2]): Promise<Shown>;
   /** Another account's generation, whose job on a route (the first) never ends, or ends after `ms`; resolves when it is there. */
   occupy(more?: { on?: string; ms?: number }): Promise<string>;
   /** The states it has rested in, in order. */
@@ -22,12 +22,12 @@ export type Scene = House & {
   seqOf(id: string): Promise<number>;
 };
 
-export type SceneOptions = HouseOptions & { routes?: readonly TestRoute[]; files?: number; allFiles?: true; kind?: MediaKind };
+export type SceneOptions = HarnessOptions & { routes?: readonly TestRoute[]; files?: number; allFiles?: true; kind?: MediaKind };
 
-// What does not come about is told by the house itself, before the runner gives up.
+// What does not come about is told by the harness itself, before the runner gives up.
 setDefaultTimeout(60_000);
 
-/** Opens a house that is verified and closed at the end of the test. */
+/** Opens a harness that is verified and closed at the end of the test. */
 export const openScene = async ({
   routes = [FAL, REPLICATE, SPARE],
   files = 1,
@@ -35,33 +35,33 @@ export const openScene = async ({
   allFiles,
   ...options
 }: SceneOptions = {}): Promise<Scene> => {
-  const house = await openHouse({ catalogue: catalogueOf(routes, files, kind, allFiles), ...options });
+  const harness = await openHarness({ catalogue: catalogueOf(routes, files, kind, allFiles), ...options });
   // Not a hook of this module, which would be of the first file alone that imports it.
-  onTestFinished(() => house.close());
-  const seqOf = async (id: string) => (await house.store.findGeneration(id))?.seq ?? 0;
-  const attempts = async (id: string) => house.store.attemptsOf(await seqOf(id));
+  onTestFinished(() => harness.close());
+  const seqOf = async (id: string) => (await harness.store.findGeneration(id))?.seq ?? 0;
+  const attempts = async (id: string) => harness.store.attemptsOf(await seqOf(id));
   return {
-    ...house,
-    begin: (more) => house.submit(MODEL, INPUT, more),
+    ...harness,
+    begin: (more) => harness.submit(MODEL, INPUT, more),
     occupy: async ({ on = routes[0]?.name, ms } = {}) => {
       const about = { endpoint: `${MODEL}/${on}`, prompt: "takes the seat" };
-      house.simulator.script(ms === undefined ? { fault: "stuck", ...about } : { fault: "late-ms", ms, ...about });
-      house.simulator.script({ fault: "fail", prompt: about.prompt });
-      const { key } = await house.newTenant();
+      harness.simulator.script(ms === undefined ? { fault: "stuck", ...about } : { fault: "late-ms", ms, ...about });
+      harness.simulator.script({ fault: "fail", prompt: about.prompt });
+      const { key } = await harness.newTenant();
       const body = { model: MODEL, input: { prompt: about.prompt } };
-      const answered = await house.ask("POST", "/v1/generations", { key, body });
+      const answered = await harness.ask("POST", "/v1/generations", { key, body });
       expect(answered.status).toBe(202);
       const id = String(answered.body.id);
-      await house.eventually(async () => {
+      await harness.eventually(async () => {
         const last = (await attempts(id)).at(-1);
         return last?.state === "accepted" && last.route.endpoint === about.endpoint;
       }, "the job that takes the seat");
       return id;
     },
-    states: async (id) => (await house.store.journalOf(await seqOf(id))).map(({ stateAfter }) => stateAfter),
+    states: async (id) => (await harness.store.journalOf(await seqOf(id))).map(({ stateAfter }) => stateAfter),
     attempts,
     untilAttempts: (id, ...states) =>
-      house.eventually(
+      harness.eventually(
         async () => {
           const all = await attempts(id);
           return all.map(({ state }) => state).join() === states.join() && all;
@@ -69,15 +69,15 @@ export const openScene = async ({
         `attempts ${states.join(", ")}`,
       ),
     hurry: (look, ms = 1000) =>
-      house.eventually(
+      harness.eventually(
         () => {
-          house.clock.skip(ms);
+          harness.clock.skip(ms);
           return look();
         },
         undefined,
         MOVING_MS,
       ),
-    received: () => house.simulator.submissions().map(({ endpoint }) => endpoint.slice(`${MODEL}/`.length)),
+    received: () => harness.simulator.submissions().map(({ endpoint }) => endpoint.slice(`${MODEL}/`.length)),
     seqOf,
   };
 };

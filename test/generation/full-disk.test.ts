@@ -19,9 +19,10 @@ const fillingAt = (type: string) => {
   const disk = { type, isFull: false };
   const around = (store: Store): Store => ({
     ...store,
-    commit: (deeds) => {
-      if (deeds.some((deed) => deed.deed === "step" && (deed.event as { type?: string }).type === disk.type)) disk.isFull = true;
-      return disk.isFull ? Promise.reject(new StoreFull("full")) : store.commit(deeds);
+    commit: (mutations) => {
+      if (mutations.some((mutation) => mutation.mutation === "step" && (mutation.event as { type?: string }).type === disk.type))
+        disk.isFull = true;
+      return disk.isFull ? Promise.reject(new StoreFull("full")) : store.commit(mutations);
     },
   });
   return { disk, around };
@@ -99,13 +100,12 @@ test("credits added while the disk is full are refused with nothing written, so 
   let isFull = false;
   const around = (store: Store): Store => ({
     ...store,
-    commit: (deeds) => (isFull ? Promise.reject(new StoreFull("full")) : store.commit(deeds)),
+    commit: (mutations) => (isFull ? Promise.reject(new StoreFull("full")) : store.commit(mutations)),
   });
   const scene = await openScene({ around });
   const { clock, rooms, store } = scene;
-  const office = createAdminService({ reads: store, post: rooms.post, mode: "test", clock, ...marketOver(store, tmpdir()) });
-  const add = (reference: string) =>
-    office.addCredits({ reference, accountId: scene.tenant.accountId, credits: 2_500, note: "" });
+  const admin = createAdminService({ reads: store, post: rooms.post, mode: "test", clock, ...marketOver(store, tmpdir()) });
+  const add = (reference: string) => admin.addCredits({ reference, accountId: scene.tenant.accountId, credits: 2_500, note: "" });
   const before = await scene.balance();
   isFull = true;
   await expect(add("first")).rejects.toBeInstanceOf(StoreFull);

@@ -1,7 +1,7 @@
 // Results that are inside the answer: what cannot be read there is given up at once, for nobody can be asked again.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 
 setDefaultTimeout(60_000);
@@ -10,20 +10,20 @@ const CATALOGUE = builtInCatalogue();
 
 for (const fault of ["unreadable", "truncated", "wrong-kind"] as const)
   test(`${fault}: the route has failed within seconds, without a fault of ours, and nothing is charged`, async () => {
-    const house = await openHouse({ providers: ["openai"], catalogue: CATALOGUE });
+    const harness = await openHarness({ providers: ["openai"], catalogue: CATALOGUE });
     const model = CATALOGUE.models.find(({ id }) => id === "gpt-image-2");
     if (!model) throw new Error("no such model");
-    house.simulator.script({ fault });
-    const { id } = await house.submit(model.id, leastInput(model, `${house.simulator.url}/samples`));
-    const ended = await house.until(id);
+    harness.simulator.script({ fault });
+    const { id } = await harness.submit(model.id, leastInput(model, `${harness.simulator.url}/samples`));
+    const ended = await harness.until(id);
     expect(ended).toMatchObject({ status: "failed", cost_usd: 0, error: { code: "provider_failed" } });
-    const seq = (await house.store.findGeneration(id))?.seq ?? 0;
-    const journal = await house.store.journalOf(seq);
+    const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
+    const journal = await harness.store.journalOf(seq);
     // What nobody but us is known to be unable to read is lost; the others are no file that could be used.
     const end = fault === "unreadable" ? "resultLost" : "mismatched";
     expect(journal.map(({ event }) => event.type)).toEqual(["begun", "slotTaken", "announced", "resultUnreadable", end]);
     const [announcedMs = 0, lostMs = 0] = [2, 4].map((at) => journal[at]?.atMs);
     expect(lostMs - announcedMs).toBeLessThan(60_000);
-    expect(house.lines.filter(({ event }) => event === "effect failed")).toEqual([]);
-    await house.close();
+    expect(harness.lines.filter(({ event }) => event === "effect failed")).toEqual([]);
+    await harness.close();
   });

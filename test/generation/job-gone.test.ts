@@ -11,10 +11,10 @@ import { testClock } from "../clock.ts";
 const polled = async (turns: readonly { afterMs: number; whileAskedMs: number }[]): Promise<GenerationEvent[]> => {
   const clock = testClock();
   const reported: GenerationEvent[] = [];
-  let turn: ((errand: Task) => Promise<number | null>) | undefined;
-  const errands = {
+  let turn: ((task: Task) => Promise<number | null>) | undefined;
+  const tasks = {
     repeat: <Memory>(_seq: number, _n: number, _kind: string, memory: Memory, once: Turn<Memory>) => {
-      turn = (errand) => once(errand, memory);
+      turn = (task) => once(task, memory);
     },
   } as unknown as TaskRunner;
   let whileAskedMs = 0;
@@ -30,14 +30,14 @@ const polled = async (turns: readonly { afterMs: number; whileAskedMs: number }[
     },
     report: (_seq: number, event: GenerationEvent) => void reported.push(event),
   } as unknown as EffectsDeps;
-  createPoll(parts, errands, {} as Finding).poll(1, 1);
-  const errand: Task = { seq: 1, n: 1, signal: new AbortController().signal, pause: async () => undefined };
+  createPoll(parts, tasks, {} as Finding).poll(1, 1);
+  const task: Task = { seq: 1, n: 1, signal: new AbortController().signal, pause: async () => undefined };
   // The first turn only says when the first question is due.
-  await turn?.(errand);
+  await turn?.(task);
   for (const { afterMs, whileAskedMs: ms } of turns) {
     clock.skip(afterMs);
     whileAskedMs = ms;
-    await turn?.(errand);
+    await turn?.(task);
   }
   return reported;
 };

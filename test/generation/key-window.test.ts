@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { testClock } from "../clock.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 
 setDefaultTimeout(60_000);
@@ -21,14 +21,14 @@ const restartedAfter = async (downMs: number) => {
   const simulator = await createSimulator({ clock });
   const dir = mkdtempSync(join(tmpdir(), "key-window-"));
   const shared = { clock, simulator, dir, catalogue: CATALOGUE, providers: ["pixverse"] };
-  const first = await openHouse(shared);
+  const first = await openHarness(shared);
   simulator.script({ fault: "hang-after", times: 1 });
   if (!MODEL) throw new Error("no such model");
   const { id } = await first.submit(MODEL.id, leastInput(MODEL, `${simulator.url}/samples`));
   await first.eventually(() => simulator.submissions().length === 1, "the submission");
   await first.crash();
   clock.skip(downMs);
-  const again = await openHouse(shared);
+  const again = await openHarness(shared);
   onTestFinished(async () => {
     await again.close();
     await simulator.stop();

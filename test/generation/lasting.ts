@@ -1,4 +1,4 @@
-// A scene that outlives its house: the same directory, simulator and clock, before and after the process has died.
+// A scene that outlives its harness: the same directory, simulator and clock, before and after the process has died.
 import { onTestFinished } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { createSimulator } from "../../src/simulator/simulator.ts";
 import { type ApplyTransition, StoreUnknown } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testClock } from "../clock.ts";
-import type { HouseOptions, Tenant } from "../harness.ts";
+import type { HarnessOptions, Tenant } from "../harness.ts";
 import type { TestRoute } from "./catalogue.ts";
 import { testDisk } from "./disk.ts";
 import { openScene, type Scene } from "./fixture.ts";
@@ -17,25 +17,25 @@ export type Death = { at: "before" | "after"; event: string };
 
 export type Lasting = {
   first: Scene;
-  /** The account of the first house; its key opens the second one too. */
+  /** The account of the first harness; its key opens the second one too. */
   tenant: Tenant;
   /** Resolves when the process has come to the place where it dies. */
   reached: Promise<void>;
   /** The process dies. Nothing is finished, nothing is told. */
   die(): Promise<void>;
-  /** Opens the house again, and shows it with the first one's account. */
-  reopen(more?: Pick<HouseOptions, "around">): Promise<Scene>;
+  /** Opens the harness again, and shows it with the first one's account. */
+  reopen(more?: Pick<HarnessOptions, "around">): Promise<Scene>;
 };
 
 export const openLasting = async (
   routes: readonly TestRoute[],
-  /** `pragmas`, `around` and `diskRefuses` are of the first house only. */
+  /** `pragmas`, `around` and `diskRefuses` are of the first harness only. */
   options: {
     death?: Death;
     env?: Record<string, string>;
     diskRefuses?: true;
-    pragmas?: HouseOptions["pragmas"];
-    around?: HouseOptions["around"];
+    pragmas?: HarnessOptions["pragmas"];
+    around?: HarnessOptions["around"];
     /** How many times faster than life its clock is. */
     factor?: number;
   } = {},
@@ -55,16 +55,16 @@ export const openLasting = async (
     fall = reject;
   });
   fallen.catch(() => undefined);
-  const isHere = (deeds: Parameters<Store["commit"]>[0]) =>
-    deeds.some((deed) => deed.deed === "step" && (deed as ApplyTransition).event.type === death?.event);
+  const isHere = (mutations: Parameters<Store["commit"]>[0]) =>
+    mutations.some((mutation) => mutation.mutation === "step" && (mutation as ApplyTransition).event.type === death?.event);
   let isDead = false;
   const around = (store: Store): Store => ({
     ...store,
-    commit: async (deeds) => {
+    commit: async (mutations) => {
       if (isDead) return fallen;
-      if (!isHere(deeds)) return store.commit(deeds);
+      if (!isHere(mutations)) return store.commit(mutations);
       isDead = true;
-      if (death?.at === "after") await store.commit(deeds);
+      if (death?.at === "after") await store.commit(mutations);
       arrive();
       return fallen;
     },
@@ -77,7 +77,7 @@ export const openLasting = async (
     ...(pragmas ? { pragmas } : {}),
   });
   const reopened: Scene[] = [];
-  // Whatever the order in which things are finished: the houses go before what they stand on.
+  // Whatever the order in which things are finished: the harnesses go before what they stand on.
   onTestFinished(async () => {
     for (const scene of reopened) await scene.close();
     await first.crash();

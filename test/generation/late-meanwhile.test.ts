@@ -114,7 +114,7 @@ test("a late result that is told twice, and once more after the end, is charged 
   for (const { event } of [...told, ...told])
     scene.rooms.supervisor.report(seq, { ...event, atMs: scene.clock.nowMs() } as unknown as GenerationEvent);
   await scene.rooms.ledger.idle();
-  await scene.rooms.post({ deed: "beat", atMs: scene.clock.nowMs() });
+  await scene.rooms.post({ mutation: "beat", atMs: scene.clock.nowMs() });
   const [shown, ...rest] = [
     await scene.show(id),
     await scene.store.movementsOf(seq),

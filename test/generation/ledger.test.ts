@@ -12,7 +12,7 @@ test("the disk is full: submissions are busy, reads go on, what runs waits, and 
   let isFull = false;
   const around = (store: Store): Store => ({
     ...store,
-    commit: (deeds) => (isFull ? Promise.reject(new StoreFull("full")) : store.commit(deeds)),
+    commit: (mutations) => (isFull ? Promise.reject(new StoreFull("full")) : store.commit(mutations)),
   });
   const scene = await openScene({ around });
   scene.simulator.script({ fault: "late-ms", ms: 30_000 });
@@ -73,9 +73,9 @@ test("a commit whose outcome is unknown: the process is told to end, nobody hear
   let inDoubt = false;
   const around = (store: Store): Store => ({
     ...store,
-    commit: async (deeds: readonly Mutation[]) => {
+    commit: async (mutations: readonly Mutation[]) => {
       commits += 1;
-      const outcomes = await store.commit(deeds);
+      const outcomes = await store.commit(mutations);
       // What a failed fsync leaves: an error, and rows that are there after all.
       if (inDoubt) throw new StoreUnknown("fsync failed");
       return outcomes;
@@ -110,12 +110,12 @@ test("a commit whose outcome is unknown: the process is told to end, nobody hear
 test("a settlement that is refused parks the generation: running, the hold kept, the seat freed, told by log, gauge and verify, and the service takes work", async () => {
   let isTampered = true;
   // A capture that is not the quote: what a defect would ask for.
-  const tamper = (deed: Mutation): Mutation => {
-    if (!isTampered || deed.deed !== "step" || deed.settlement?.kind !== "capture") return deed;
+  const tamper = (mutation: Mutation): Mutation => {
+    if (!isTampered || mutation.mutation !== "step" || mutation.settlement?.kind !== "capture") return mutation;
     isTampered = false;
-    return { ...deed, settlement: { ...deed.settlement, credits: deed.settlement.credits + 1 } };
+    return { ...mutation, settlement: { ...mutation.settlement, credits: mutation.settlement.credits + 1 } };
   };
-  const around = (store: Store): Store => ({ ...store, commit: (deeds) => store.commit(deeds.map(tamper)) });
+  const around = (store: Store): Store => ({ ...store, commit: (mutations) => store.commit(mutations.map(tamper)) });
   const lasting = await openLasting([FAL], { around, env: { GENROUTER_LIMITS__SEATS: "1" } });
   const { first } = lasting;
   const { id } = await first.begin();

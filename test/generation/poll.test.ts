@@ -77,9 +77,9 @@ test("waiting writes nothing: neither polls of the API nor polls of the provider
   let commits = 0;
   const around = (store: Store): Store => ({
     ...store,
-    commit: (deeds) => {
+    commit: (mutations) => {
       commits += 1;
-      return store.commit(deeds);
+      return store.commit(mutations);
     },
   });
   const scene = await openScene({ routes: [FAL], around });

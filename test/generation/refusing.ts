@@ -3,16 +3,16 @@ import type { Mutation } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Shown } from "../harness.ts";
 
-/** Around the store of a house. */
+/** Around the store of a harness. */
 export const refusing = (times: number): ((store: Store) => Store) => {
   let left = times;
-  const tamper = (deed: Mutation): Mutation => {
-    if (left === 0 || deed.deed !== "step" || deed.settlement?.kind !== "capture") return deed;
+  const tamper = (mutation: Mutation): Mutation => {
+    if (left === 0 || mutation.mutation !== "step" || mutation.settlement?.kind !== "capture") return mutation;
     left -= 1;
     // Not the quote of the attempt.
-    return { ...deed, settlement: { ...deed.settlement, credits: deed.settlement.credits + 1 } };
+    return { ...mutation, settlement: { ...mutation.settlement, credits: mutation.settlement.credits + 1 } };
   };
-  return (store) => ({ ...store, commit: (deeds) => store.commit(deeds.map(tamper)) });
+  return (store) => ({ ...store, commit: (mutations) => store.commit(mutations.map(tamper)) });
 };
 
 export const isParked = ({ message }: Shown): boolean => message?.includes("operator") ?? false;

@@ -66,11 +66,13 @@ const restore = async ({
   };
   const around = (store: Store): Store => ({
     ...store,
-    commit: async (deeds) => {
-      const isHere = deeds.some((deed) => deed.deed === "step" && (deed as ApplyTransition).event.type === event);
+    commit: async (mutations) => {
+      const isHere = mutations.some(
+        (mutation) => mutation.mutation === "step" && (mutation as ApplyTransition).event.type === event,
+      );
       if (isHere && at === "before") take();
       if (isHere && dies) throw new StoreUnknown("the process has died");
-      const outcomes = await store.commit(deeds);
+      const outcomes = await store.commit(mutations);
       if (isHere && at === "after") take();
       return outcomes;
     },

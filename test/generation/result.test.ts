@@ -182,12 +182,12 @@ test("a result that comes in the moment its time is over does not stand in the w
   // The end of collecting is being written, slowly, while the files come in after all.
   const around = (store: Store): Store => ({
     ...store,
-    commit: async (deeds) => {
-      if (deeds.some((deed) => deed.deed === "step" && deed.event.type === "collectTimeEnded")) {
+    commit: async (mutations) => {
+      if (mutations.some((mutation) => mutation.mutation === "step" && mutation.event.type === "collectTimeEnded")) {
         isHeld = true;
         await held;
       }
-      return store.commit(deeds);
+      return store.commit(mutations);
     },
   });
   const scene = await openScene({ routes: [FAL, REPLICATE], aroundFiles: disk.aroundFiles, around });

@@ -1,13 +1,13 @@
 // Jobs that a provider has accepted: how they deliver, fail or are refused, and which of that is charged.
 import { expect, test } from "bun:test";
 import type { Rule } from "../../src/simulator/simulator.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { FAL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
 import { type End, expectEnd, openScene } from "./fixture.ts";
 
 test("a generation is charged the quoted price of the route that delivered, and its file is what it says", async () => {
-  const house = await openHouse();
-  const { submit, until, ask, balance } = house;
+  const harness = await openHarness();
+  const { submit, until, ask, balance } = harness;
   const queued = await submit("vidmodel-2.0-fast", { prompt: "a red kite over dunes", resolution: "480p", duration: 4 });
   expect(queued).toMatchObject({ status: "queued", attempts: 0, cost_usd: null, quoted_usd: 0.2, output: null });
   const ended = await until(queued.id);
@@ -20,7 +20,7 @@ test("a generation is charged the quoted price of the route that delivered, and 
   const linked = await fetch(ended.output?.urls[0] ?? "");
   expect(linked.status).toBe(200);
   expect(await balance()).toEqual({ available: 99_980, held: 0, charged: 20, inProgress: 0 });
-  await house.close();
+  await harness.close();
 });
 
 type Row = { promise: string; rules: Rule[]; routes?: TestRoute[]; end: End };

@@ -1,7 +1,7 @@
 // What a provider can do to a submission before it has accepted anything: who is tried next, what is sent again, what is charged.
 import { expect, test } from "bun:test";
 import type { Rule } from "../../src/simulator/simulator.ts";
-import type { HouseOptions } from "../harness.ts";
+import type { HarnessOptions } from "../harness.ts";
 import { FAL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
 import { type End, expectEnd, INITIAL_CREDITS, openScene } from "./fixture.ts";
 
@@ -10,7 +10,7 @@ type Row = {
   rules: Rule[];
   routes?: TestRoute[];
   order?: { max_wait_s?: number };
-  house?: HouseOptions;
+  harness?: HarnessOptions;
   end: End;
   /** States of routes that are not as they were. */
   down?: string[];
@@ -73,13 +73,13 @@ const ROWS: Row[] = [
   {
     promise: "a provider that cannot be connected to is tried twice, then the next route delivers",
     rules: [],
-    house: { env: { GENROUTER_PROVIDERS__FAL__BASE_URL: "http://127.0.0.1:1/fal" } },
+    harness: { env: { GENROUTER_PROVIDERS__FAL__BASE_URL: "http://127.0.0.1:1/fal" } },
     end: { ends: 25, attempts: ["rejected", "delivered"], received: ["replicate"] },
   },
   {
     promise: "no provider can be connected to: every route was tried, nothing is charged",
     rules: [],
-    house: {
+    harness: {
       env: {
         GENROUTER_PROVIDERS__FAL__BASE_URL: "http://127.0.0.1:1/fal",
         GENROUTER_PROVIDERS__REPLICATE__BASE_URL: "http://127.0.0.1:1/v1",
@@ -101,9 +101,9 @@ const ROWS: Row[] = [
   },
 ];
 
-for (const { promise, rules, routes = [FAL, REPLICATE, SPARE], order, house, end, down = [] } of ROWS)
+for (const { promise, rules, routes = [FAL, REPLICATE, SPARE], order, harness, end, down = [] } of ROWS)
   test(promise, async () => {
-    const scene = await openScene({ routes, ...house });
+    const scene = await openScene({ routes, ...harness });
     for (const rule of rules) scene.simulator.script(rule);
     const queued = await scene.begin(order);
     const dearest = Math.max(...routes.map(({ usd }) => Number(usd)));

@@ -4,26 +4,26 @@ import { join } from "node:path";
 import { backUp } from "../backup/fixture.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
 afterAll(dropDirs);
 
 /** Ends `count` generations, every third of them as a failure. */
-const live = async (house: House, count: number): Promise<string[]> => {
+const live = async (harness: Harness, count: number): Promise<string[]> => {
   const made = await Promise.all(
     Array.from({ length: count }, (_, n) =>
-      house.submit("sim-image-1", { prompt: n % 3 === 2 ? `[sim:refuse] ${n}` : `kite ${n}` }),
+      harness.submit("sim-image-1", { prompt: n % 3 === 2 ? `[sim:refuse] ${n}` : `kite ${n}` }),
     ),
   );
-  for (const { id } of made) await house.until(id);
+  for (const { id } of made) await harness.until(id);
   return made.map(({ id }) => id);
 };
-const whole = async ({ store }: House) => {
+const whole = async ({ store }: Harness) => {
   const rows = await store.usage({ fromDay: 0, toDay: 99_999, accountId: null, by: "account" });
   const sum = (of: (row: (typeof rows)[number]) => number) => rows.reduce((total, row) => total + of(row), 0);
   return [sum((row) => row.succeeded), sum((row) => row.failed), sum((row) => row.chargedCredits), sum((row) => row.waitMs)];
 };
-const recount = async ({ store }: House, ids: readonly string[]) => {
+const recount = async ({ store }: Harness, ids: readonly string[]) => {
   const sums = [0, 0, 0, 0] as [number, number, number, number];
   for (const id of ids) {
     const one = await store.findGeneration(id);
@@ -37,42 +37,42 @@ const recount = async ({ store }: House, ids: readonly string[]) => {
 
 test("usage goes on where it was after a crash, and after going back to a backup of a moment between", async () => {
   const dir = freshDir();
-  let house = await openHouse({ dir, factor: 1000 });
-  const before = await live(house, 9);
-  await house.rooms.post({ deed: "roll-up-usage", limit: 5 });
-  expect(await house.store.usageBehind()).toBeGreaterThan(0);
-  await house.crash();
+  let harness = await openHarness({ dir, factor: 1000 });
+  const before = await live(harness, 9);
+  await harness.rooms.post({ mutation: "roll-up-usage", limit: 5 });
+  expect(await harness.store.usageBehind()).toBeGreaterThan(0);
+  await harness.crash();
   const { path } = backUp(dir, freshDir());
 
-  house = await openHouse({ dir, factor: 1000 });
-  const after = await live(house, 6);
-  await house.rooms.upkeep.rollUpUsage();
-  expect(await whole(house)).toEqual(await recount(house, [...before, ...after]));
-  await house.close();
+  harness = await openHarness({ dir, factor: 1000 });
+  const after = await live(harness, 6);
+  await harness.rooms.upkeep.rollUpUsage();
+  expect(await whole(harness)).toEqual(await recount(harness, [...before, ...after]));
+  await harness.close();
 
   const to = join(freshDir(), "data");
   expect((await runHere(["backup", "restore", path, "--to", to, "--yes"])).exit as number).toBe(0);
-  house = await openHouse({ dir: to, factor: 1000 });
-  await house.rooms.upkeep.rollUpUsage();
-  expect(await whole(house)).toEqual(await recount(house, before));
-  await house.close();
+  harness = await openHarness({ dir: to, factor: 1000 });
+  await harness.rooms.upkeep.rollUpUsage();
+  expect(await whole(harness)).toEqual(await recount(harness, before));
+  await harness.close();
 });
 
 test("many who look at once while generations end find all that had ended before they asked", async () => {
-  const house = await openHouse({ factor: 1000 });
-  const first = await live(house, 6);
-  const others = live(house, 12);
+  const harness = await openHarness({ factor: 1000 });
+  const first = await live(harness, 6);
+  const others = live(harness, 12);
   await Promise.all(
     Array.from({ length: 8 }, async () => {
-      await house.rooms.upkeep.rollUpUsage();
-      const [succeeded = 0, failed = 0] = await whole(house);
+      await harness.rooms.upkeep.rollUpUsage();
+      const [succeeded = 0, failed = 0] = await whole(harness);
       expect(succeeded + failed).toBeGreaterThanOrEqual(first.length);
     }),
   );
   const all = [...first, ...(await others)];
-  await house.rooms.upkeep.rollUpUsage();
-  const sums = await recount(house, all);
+  await harness.rooms.upkeep.rollUpUsage();
+  const sums = await recount(harness, all);
   expect(Math.min(...sums)).toBeGreaterThan(0);
-  expect(await whole(house)).toEqual(sums);
-  await house.close();
+  expect(await whole(harness)).toEqual(sums);
+  await harness.close();
 });

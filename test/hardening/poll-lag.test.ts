@@ -8,7 +8,7 @@ import type { CallProvider } from "../../src/providers/http-call.ts";
 import { createProviders, slotsWithin } from "../../src/providers/providers.ts";
 import { chance } from "../../src/simulator/fault-script.ts";
 import { createTimeline } from "../../src/torture/simulation/timeline.ts";
-import { answer, errandFor } from "../providers/task.ts";
+import { answer, taskFor } from "../providers/task.ts";
 
 const JOBS = 5_000;
 const SEED = 7;
@@ -52,11 +52,11 @@ test(`${JOBS} jobs on one route, all taken up at one moment: their ends are noti
     lagsS.push((timeline.nowMs() - (endsAtMs[seq] ?? 0)) / 1000);
   };
   const attemptOf = (seq: number): Attempt => ({
-    ...errandFor({ provider: "replicate", job: { jobId: `job-${seq}` } }).attempt,
+    ...taskFor({ provider: "replicate", job: { jobId: `job-${seq}` } }).attempt,
     seq,
     ref: `ref-${seq}`,
   });
-  const { input } = errandFor({ provider: "replicate" });
+  const { input } = taskFor({ provider: "replicate" });
   let inputsRead = 0;
   const effects = createDispatcher({
     isStorageAway: () => false,

@@ -4,7 +4,7 @@ import { createProviders } from "../../src/providers/providers.ts";
 import type { Rule } from "../../src/simulator/simulator.ts";
 import { FAL, REPLICATE, SPARE } from "../generation/catalogue.ts";
 import { expectEnd, openScene } from "../generation/fixture.ts";
-import { errandFor } from "../providers/task.ts";
+import { taskFor } from "../providers/task.ts";
 import { answerOf, openWire } from "../providers/wire.ts";
 
 const MANY = 40;
@@ -53,6 +53,6 @@ for (const provider of ["fal", "replicate"] as const)
         using wire = openWire({ asked: (s) => void s.write(answerOf(status, body as object)) });
         const settings = { [provider]: { base_url: wire.url, key: "s3cr3t-0123456789" } };
         const providers = createProviders({ settings, isOwned: async () => false });
-        const seen = await providers.poll(errandFor({ provider, job: { jobId: "job-1" } }), AbortSignal.timeout(5_000));
+        const seen = await providers.poll(taskFor({ provider, job: { jobId: "job-1" } }), AbortSignal.timeout(5_000));
         expect(["unclear", "pending"]).toContain(seen.kind);
       });

@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { BODY_AT_MOST_BYTES } from "../../src/http/body.ts";
-import { errorOf, type House, openHouse } from "./harness.ts";
+import { errorOf, type Harness, openHarness } from "./harness.ts";
 import { talk } from "./raw.ts";
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse();
+  harness = await openHarness();
 });
-afterAll(() => house[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 const ofBytes = (bytes: number): Uint8Array => {
   const frame = '{"model":"m","input":{"prompt":""}}';
@@ -31,10 +31,10 @@ for (const [way, send] of [
   ["in chunks", chunked],
 ] as const) {
   test(`exactly 1,048,576 bytes pass ${way}`, async () => {
-    expect((await house.submit(send(ofBytes(BODY_AT_MOST_BYTES)))).status).toBe(202);
+    expect((await harness.submit(send(ofBytes(BODY_AT_MOST_BYTES)))).status).toBe(202);
   });
   test.each([BODY_AT_MOST_BYTES + 1, 3_000_000])(`%d bytes are 413 ${way}`, async (bytes) => {
-    const error = await errorOf(await house.submit(send(ofBytes(bytes))));
+    const error = await errorOf(await harness.submit(send(ofBytes(bytes))));
     expect(error).toMatchObject({ status: 413, code: "body_too_large" });
   });
 }
@@ -48,16 +48,16 @@ test("an endless body in chunks is cut off, and nothing of it is kept", async ()
       controller.enqueue(new Uint8Array(65_536));
     },
   });
-  expect((await errorOf(await house.submit(endless))).status).toBe(413);
+  expect((await errorOf(await harness.submit(endless))).status).toBe(413);
 });
 
 test("a connection stays usable after a body that was too large, by length and in chunks", async () => {
   const over = "x".repeat(BODY_AT_MOST_BYTES + 1);
-  const head = `POST /v1/generations HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${house.key}\r\n`;
+  const head = `POST /v1/generations HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${harness.key}\r\n`;
   const last = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-  const byLength = await talk(house.url, [`${head}Content-Length: ${over.length}\r\n\r\n${over}`, last]);
+  const byLength = await talk(harness.url, [`${head}Content-Length: ${over.length}\r\n\r\n${over}`, last]);
   expect(byLength.statuses).toEqual([413, 200]);
-  const inChunks = await talk(house.url, [
+  const inChunks = await talk(harness.url, [
     `${head}Transfer-Encoding: chunked\r\n\r\n${over.length.toString(16)}\r\n${over}\r\n0\r\n\r\n`,
     last,
   ]);
@@ -65,22 +65,22 @@ test("a connection stays usable after a body that was too large, by length and i
 });
 
 test("who has no key is told so before the body is looked at", async () => {
-  const response = await house.call("/v1/generations", { method: "POST", body: chunked(ofBytes(3_000_000)), key: null });
+  const response = await harness.call("/v1/generations", { method: "POST", body: chunked(ofBytes(3_000_000)), key: null });
   expect((await errorOf(response)).status).toBe(401);
 });
 
 test("a caller that hangs up half-way leaves no defect in the log", async () => {
-  const { hostname, port } = new URL(house.url);
-  const before = house.lines.filter((line) => line.event === "request answered").length;
+  const { hostname, port } = new URL(harness.url);
+  const before = harness.lines.filter((line) => line.event === "request answered").length;
   const socket = connect(Number(port), hostname);
   await new Promise<void>((resolve) => socket.once("connect", () => resolve()));
-  const head = `POST /v1/generations HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${house.key}\r\n`;
+  const head = `POST /v1/generations HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${harness.key}\r\n`;
   await new Promise<void>((resolve) => socket.write(`${head}Content-Length: 100\r\n\r\n{"model"`, () => resolve()));
   // The door has begun to read when it has answered somebody who came later.
-  await house.call("/healthz");
+  await harness.call("/healthz");
   socket.destroy();
-  const isOver = () => house.lines.filter((line) => line.event === "request answered").length > before;
+  const isOver = () => harness.lines.filter((line) => line.event === "request answered").length > before;
   for (let turn = 0; turn < 200 && !isOver(); turn++) await Bun.sleep(10);
   expect(isOver()).toBe(true);
-  expect(house.lines.filter((line) => line.event === "request failed")).toEqual([]);
+  expect(harness.lines.filter((line) => line.event === "request failed")).toEqual([]);
 });

@@ -1,9 +1,9 @@
 // Promises of downloads (§4.3, §4.4) and of signed links: which no comes first, and what a yes carries.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { GenerationRecord, Output } from "../../src/domain/types.ts";
-import { errorOf, type House, keepFile, openHouse } from "./harness.ts";
+import { errorOf, type Harness, keepFile, openHarness } from "./harness.ts";
 
-let house: House;
+let harness: Harness;
 let done: GenerationRecord;
 const bytes = Buffer.from(Array.from({ length: 1000 }, (_, i) => i % 251));
 const sha256 = Bun.SHA256.hash(bytes, "hex");
@@ -16,15 +16,15 @@ const pictures = (count: number): Output => ({
 const succeeded = { status: "succeeded", costCredits: 5, completedAtMs: 1, output: pictures(3) } as const;
 
 beforeAll(async () => {
-  house = await openHouse();
-  done = house.addRecord(succeeded);
-  for (const n of [1, 2, 3]) await keepFile(house.files, done.id, n, bytes);
+  harness = await openHarness();
+  done = harness.addRecord(succeeded);
+  for (const n of [1, 2, 3]) await keepFile(harness.files, done.id, n, bytes);
 });
-afterAll(() => house[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 describe("the noes of /content", () => {
   const BAD_N = ["0", "1", "100", "999", "02", "2.0", "+2", "-2", "2e0", "0x2", "%202", "2%20", "%D9%A2", "two", "2%2F3", "%00"];
-  const make = (more: Partial<GenerationRecord> = {}) => house.addRecord(more).id;
+  const make = (more: Partial<GenerationRecord> = {}) => harness.addRecord(more).id;
   const STATES: [name: string, id: () => string][] = [
     ["unknown", () => "gen_00000000000000000000z"],
     ["another account's", () => make({ ...succeeded, accountSeq: 99 })],
@@ -36,7 +36,7 @@ describe("the noes of /content", () => {
   ];
   test.each(STATES)("an n that is not plain digits 2 to 99 is 404 whatever the generation: %s", async (_name, id) => {
     for (const n of BAD_N)
-      expect(await errorOf(await house.call(`/v1/generations/${id()}/content/${n}`))).toMatchObject({
+      expect(await errorOf(await harness.call(`/v1/generations/${id()}/content/${n}`))).toMatchObject({
         status: 404,
         code: "not_found",
       });
@@ -57,24 +57,24 @@ describe("the noes of /content", () => {
       ["/content/2", second],
       ["/content/99", second],
     ] as const)
-      expect(await errorOf(await house.call(`/v1/generations/${id}${path}`))).toMatchObject({ status, code });
+      expect(await errorOf(await harness.call(`/v1/generations/${id}${path}`))).toMatchObject({ status, code });
   });
 
   test("fewer files than n is 404", async () => {
-    expect((await house.call(`/v1/generations/${done.id}/content/3`)).status).toBe(200);
-    expect((await errorOf(await house.call(`/v1/generations/${done.id}/content/4`))).status).toBe(404);
+    expect((await harness.call(`/v1/generations/${done.id}/content/3`)).status).toBe(200);
+    expect((await errorOf(await harness.call(`/v1/generations/${done.id}/content/4`))).status).toBe(404);
   });
 
   test("files past their retention say so", async () => {
     const id = make({ ...succeeded, filesExpiredAtMs: 2 });
-    expect((await errorOf(await house.call(`/v1/generations/${id}/content`))).message).toBe("files expired");
+    expect((await errorOf(await harness.call(`/v1/generations/${id}/content`))).message).toBe("files expired");
   });
 
   test("a foreign generation cannot be told from one that does not exist, on any path", async () => {
     const foreign = make({ ...succeeded, accountSeq: 99 });
     for (const path of ["", "/content", "/content/2"]) {
       const answers = await Promise.all(
-        [foreign, "gen_00000000000000000000z"].map(async (id) => (await house.call(`/v1/generations/${id}${path}`)).text()),
+        [foreign, "gen_00000000000000000000z"].map(async (id) => (await harness.call(`/v1/generations/${id}${path}`)).text()),
       );
       expect(answers[0]).toBe(answers[1] ?? "");
     }
@@ -93,18 +93,18 @@ describe("the noes of /content", () => {
   ];
   test.each(BAD_IDS)("an id that is none is 404: %s", async (id) => {
     for (const path of ["", "/content", "/content/2"])
-      expect(await errorOf(await house.call(`/v1/generations/${id}${path}`))).toMatchObject({ status: 404, code: "not_found" });
+      expect(await errorOf(await harness.call(`/v1/generations/${id}${path}`))).toMatchObject({ status: 404, code: "not_found" });
   });
 
   test("a file that should be there and is not is told to be missing, and logged without its path", async () => {
     const id = make({ ...succeeded, completedAtMs: Date.now() });
-    expect(await errorOf(await house.call(`/v1/generations/${id}/content`))).toMatchObject({ status: 404, code: "not_found" });
-    expect(house.lines.at(-3)).toMatchObject({ event: "file missing", fields: { generation_id: id, count: 1 } });
+    expect(await errorOf(await harness.call(`/v1/generations/${id}/content`))).toMatchObject({ status: 404, code: "not_found" });
+    expect(harness.lines.at(-3)).toMatchObject({ event: "file missing", fields: { generation_id: id, count: 1 } });
   });
 
   test("a file past its retention that was deleted and is not marked so yet has expired", async () => {
     const id = make(succeeded);
-    expect(await errorOf(await house.call(`/v1/generations/${id}/content`))).toMatchObject({
+    expect(await errorOf(await harness.call(`/v1/generations/${id}/content`))).toMatchObject({
       status: 404,
       message: "files expired",
     });
@@ -115,7 +115,7 @@ describe("a file", () => {
   const path = () => `/v1/generations/${done.id}/content`;
 
   test("comes whole, with its type, length, tag and name, and never as a page", async () => {
-    const response = await house.call(path());
+    const response = await harness.call(path());
     expect(response.status).toBe(200);
     expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true);
     const { headers } = response;
@@ -139,33 +139,33 @@ describe("a file", () => {
     ["bytes=0-0,5-6", 200, null, 1000],
     ["pages=1-2", 200, null, 1000],
   ] as const)("Range %s → %d", async (range, status, contentRange, length) => {
-    const response = await house.call(path(), { headers: { range } });
+    const response = await harness.call(path(), { headers: { range } });
     expect(response.status).toBe(status);
     expect(response.headers.get("content-range")).toBe(contentRange);
     expect((await response.arrayBuffer()).byteLength).toBe(length);
   });
 
   test("a range past the end is 416 with the spec's error body", async () => {
-    const response = await house.call(path(), { headers: { range: "bytes=1000-" } });
+    const response = await harness.call(path(), { headers: { range: "bytes=1000-" } });
     expect(response.headers.get("content-range")).toBe("bytes */1000");
     expect(await errorOf(response)).toMatchObject({ status: 416, code: "invalid_request" });
   });
 
   test("is not sent again to who has it", async () => {
-    const response = await house.call(path(), { headers: { "if-none-match": `W/"x", "${sha256}"` } });
+    const response = await harness.call(path(), { headers: { "if-none-match": `W/"x", "${sha256}"` } });
     expect([response.status, await response.text()]).toEqual([304, ""]);
-    expect((await house.call(path(), { headers: { "if-none-match": '"other"' } })).status).toBe(200);
+    expect((await harness.call(path(), { headers: { "if-none-match": '"other"' } })).status).toBe(200);
   });
 
   test("HEAD tells its length and sends nothing", async () => {
-    const response = await house.call(path(), { method: "HEAD" });
+    const response = await harness.call(path(), { method: "HEAD" });
     expect([response.status, response.headers.get("content-length"), await response.text()]).toEqual([200, "1000", ""]);
   });
 });
 
 describe("a signed link", () => {
-  const link = () => house.links.sign(done.id, 2);
-  const open = (url: string, init: RequestInit = {}) => house.call(url.slice(house.url.length), { ...init, key: null });
+  const link = () => harness.links.sign(done.id, 2);
+  const open = (url: string, init: RequestInit = {}) => harness.call(url.slice(harness.url.length), { ...init, key: null });
 
   test("opens its file without a key, for pages of any site, and passes nothing on", async () => {
     const response = await open(link());
@@ -178,13 +178,13 @@ describe("a signed link", () => {
   });
 
   test("is the one that a poll hands out", async () => {
-    const polled = (await (await house.call(`/v1/generations/${done.id}`)).json()) as { output: { urls: string[] } };
+    const polled = (await (await harness.call(`/v1/generations/${done.id}`)).json()) as { output: { urls: string[] } };
     expect(polled.output.urls[1]).toBe(link());
   });
 
   const ALTERED: [name: string, of: (url: string) => string][] = [
     ["another position", (url) => url.replace("/2?", "/1?")],
-    ["another generation", (url) => url.replace(done.id, house.addRecord(succeeded).id)],
+    ["another generation", (url) => url.replace(done.id, harness.addRecord(succeeded).id)],
     ["a later end", (url) => url.replace(/exp=(\d+)/, (_, exp) => `exp=${Number(exp) + 1}`)],
     ["another key id", (url) => url.replace(/kid=[^&]+/, "kid=x")],
     ["another signature", (url) => url.replace(/sig=./, (text) => `sig=${text.endsWith("A") ? "B" : "A"}`)],
@@ -198,20 +198,20 @@ describe("a signed link", () => {
   test.each(["/files/x/1", `/files/gen_00000000000000000000z/0`, "/files/gen_00000000000000000000z/100", "/files/..%2f/1"])(
     "to what is no file is 404: %s",
     async (path) => {
-      expect(await errorOf(await house.call(path, { key: null }))).toMatchObject({ status: 404, code: "not_found" });
+      expect(await errorOf(await harness.call(path, { key: null }))).toMatchObject({ status: 404, code: "not_found" });
     },
   );
 
   test("is 404 once the files are past their retention, though its signature is good", async () => {
-    const gone = house.addRecord({ ...succeeded, filesExpiredAtMs: 3 });
-    expect(await errorOf(await open(house.links.sign(gone.id, 1)))).toMatchObject({ status: 404, message: "files expired" });
+    const gone = harness.addRecord({ ...succeeded, filesExpiredAtMs: 3 });
+    expect(await errorOf(await open(harness.links.sign(gone.id, 1)))).toMatchObject({ status: 404, message: "files expired" });
   });
 
   test("is good for an hour at most and 403 after it, with no way back", async () => {
     const url = link();
-    house.advance(54 * 60_000);
+    harness.advance(54 * 60_000);
     expect((await open(url)).status).toBe(200);
-    house.advance(6 * 60_000 + 1);
+    harness.advance(6 * 60_000 + 1);
     const error = await errorOf(await open(url));
     expect(error).toMatchObject({ status: 403, code: "not_found" });
     expect(error.message).toContain("expired");

@@ -1,8 +1,8 @@
 // Promises about connections that the runtime ends while a submission is worked on: no charge where that can be known.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Presence } from "../../src/generations/submit.ts";
-import { openHouse as openService, type House as Service } from "../harness.ts";
-import { openHouse } from "./harness.ts";
+import { openHarness as openService, type Harness as Service } from "../harness.ts";
+import { openHarness } from "./harness.ts";
 import { talk } from "./raw.ts";
 
 let service: Service;
@@ -85,28 +85,28 @@ const isGone = async (presence: Presence | undefined): Promise<boolean | undefin
 
 describe("the corridor is told right before the admission", () => {
   test("that the caller is gone, when the connection ended while media was looked at", async () => {
-    await using house = await openHouse();
+    await using harness = await openHarness();
     const ended = Promise.withResolvers<void>();
     const told = Promise.withResolvers<boolean | undefined>();
-    house.onSubmit(async (_order, presence) => {
+    harness.onSubmit(async (_order, presence) => {
       await ended.promise;
       told.resolve(await isGone(presence));
-      return { record: house.addRecord(), replayed: false };
+      return { record: harness.addRecord(), replayed: false };
     });
-    const said = await talk(house.url, [post(house.key, "slow")], 3000, true);
+    const said = await talk(harness.url, [post(harness.key, "slow")], 3000, true);
     expect([said.statuses, said.closed]).toEqual([[], true]);
     ended.resolve();
     expect(await told.promise).toBe(true);
   });
 
   test("that the caller is there, when it only waits", async () => {
-    await using house = await openHouse();
+    await using harness = await openHarness();
     const told: (boolean | undefined)[] = [];
-    house.onSubmit(async (_order, presence) => {
+    harness.onSubmit(async (_order, presence) => {
       told.push(await isGone(presence));
-      return { record: house.addRecord(), replayed: false };
+      return { record: harness.addRecord(), replayed: false };
     });
-    expect((await house.submit('{"model":"sim-image-1","input":{}}')).status).toBe(202);
+    expect((await harness.submit('{"model":"sim-image-1","input":{}}')).status).toBe(202);
     expect(told).toEqual([false]);
   });
 });

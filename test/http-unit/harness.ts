@@ -20,7 +20,7 @@ import { createCallbackUrls } from "../../src/providers/callback-urls.ts";
 
 export const START_MS = Date.UTC(2026, 9, 19, 12);
 
-export type House = {
+export type Harness = {
   url: string;
   http: Http;
   /** The key of an account that may do everything. */
@@ -48,8 +48,8 @@ export type House = {
   [Symbol.asyncDispose](): Promise<void>;
 };
 
-/** Opens a house. `env` sets settings as the environment would. */
-export const openHouse = async (env: Record<string, string> = {}): Promise<House> => {
+/** Opens a harness. `env` sets settings as the environment would. */
+export const openHarness = async (env: Record<string, string> = {}): Promise<Harness> => {
   const settings = readSettings({ GENROUTER_LOG__LEVEL: "debug", GENROUTER_LIMITS__BURST_PER_S: "100000", ...env });
   const dir = await mkdtemp(join(tmpdir(), "door-"));
   const files = await createLocalStorage(dir);
@@ -60,7 +60,7 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
   const callers = new Map<string, Caller>();
   const records = new Map<string, GenerationRecord>();
   const orders: SubmitRequest[] = [];
-  const lines: House["lines"] = [];
+  const lines: Harness["lines"] = [];
   let models: { entries: ModelEntry[]; version: number } = { entries: [], version: 0 };
   let isStoreOpen = true;
   let readiness = { ready: true, faults: [] as string[] };
@@ -69,7 +69,7 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
   let keyReads = 0;
   let accounts = 0;
 
-  const addRecord: House["addRecord"] = (more = {}) => {
+  const addRecord: Harness["addRecord"] = (more = {}) => {
     const seq = newGenerationSeq(nowMs);
     const record: GenerationRecord = {
       seq,
@@ -93,7 +93,7 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
     records.set(record.id, record);
     return record;
   };
-  const addCaller: House["addCaller"] = (more = {}) => {
+  const addCaller: Harness["addCaller"] = (more = {}) => {
     accounts += 1;
     const key = newApiKey("test");
     callers.set(hashApiKey(key), {
@@ -156,7 +156,7 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
   ({ url } = await http.listen({ host: "127.0.0.1", port: 0 }));
   const key = addCaller();
 
-  const call: House["call"] = (path, { key: as = key, ...init } = {}) => {
+  const call: Harness["call"] = (path, { key: as = key, ...init } = {}) => {
     const headers = new Headers(init.headers);
     if (as !== null && !headers.has("authorization")) headers.set("authorization", `Bearer ${as}`);
     return fetch(url + path, { redirect: "manual", ...init, headers });

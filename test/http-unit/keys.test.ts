@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { newApiKey } from "../../src/domain/ids.ts";
 import type { Caller } from "../../src/domain/types.ts";
 import { BurstGuard } from "../../src/http/rate-limit.ts";
-import { errorOf, type House, openHouse } from "./harness.ts";
+import { errorOf, type Harness, openHarness } from "./harness.ts";
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse();
+  harness = await openHarness();
 });
-afterAll(() => house[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 const KEYED: [method: string, path: string][] = [
   ["POST", "/v1/generations"],
@@ -36,30 +36,33 @@ describe("401 unauthorized", () => {
   ];
   test.each(HEADERS)("for %s, on every keyed path", async (_name, of) => {
     for (const [method, path] of KEYED) {
-      const authorization = of(house.key);
+      const authorization = of(harness.key);
       const headers: Record<string, string> = authorization === null ? {} : { authorization };
-      const response = await house.call(path, { method, headers, key: null });
+      const response = await harness.call(path, { method, headers, key: null });
       expect(response.headers.get("www-authenticate")).toBe('Bearer realm="genrouter"');
       expect(await errorOf(response)).toMatchObject({ status: 401, code: "unauthorized" });
     }
   });
 
   test("for a key in the query", async () => {
-    const response = await house.call(`/v1/generations/gen_x?key=${house.key}&authorization=Bearer%20${house.key}`, {
+    const response = await harness.call(`/v1/generations/gen_x?key=${harness.key}&authorization=Bearer%20${harness.key}`, {
       key: null,
     });
     expect((await errorOf(response)).status).toBe(401);
   });
 
   test("and what no key can be is never asked of the store", async () => {
-    const before = house.keyReads();
-    await house.call("/v1/generations/gen_x", { key: typo(house.key) });
-    expect(house.keyReads()).toBe(before);
+    const before = harness.keyReads();
+    await harness.call("/v1/generations/gen_x", { key: typo(harness.key) });
+    expect(harness.keyReads()).toBe(before);
   });
 });
 
 test.each(["bearer", "BEARER", "bEaReR", "Bearer  "])("the scheme may be written %p", async (scheme) => {
-  const response = await house.call("/v1/generations/gen_x", { headers: { authorization: `${scheme} ${house.key}` }, key: null });
+  const response = await harness.call("/v1/generations/gen_x", {
+    headers: { authorization: `${scheme} ${harness.key}` },
+    key: null,
+  });
   expect(response.status).toBe(404);
 });
 
@@ -67,81 +70,81 @@ describe("the order of the noes", () => {
   const over = "x".repeat(1_048_577);
 
   test("401 before everything else", async () => {
-    expect((await house.call("/v1/generations", { method: "POST", body: over, key: null })).status).toBe(401);
+    expect((await harness.call("/v1/generations", { method: "POST", body: over, key: null })).status).toBe(401);
   });
 
   test("403 account_disabled before 403 generation_not_enabled, and both before the burst guard and 413", async () => {
-    const key = house.addCaller({ paused: true, scope: "read", burstPerS: 1 });
+    const key = harness.addCaller({ paused: true, scope: "read", burstPerS: 1 });
     for (let i = 0; i < 3; i++)
-      expect(await errorOf(await house.call("/v1/generations", { method: "POST", body: over, key }))).toMatchObject({
+      expect(await errorOf(await harness.call("/v1/generations", { method: "POST", body: over, key }))).toMatchObject({
         status: 403,
         code: "account_disabled",
       });
-    expect((await errorOf(await house.call("/v1/generations/gen_x", { key }))).code).toBe("account_disabled");
-    const reader = house.addCaller({ scope: "read", burstPerS: 1 });
+    expect((await errorOf(await harness.call("/v1/generations/gen_x", { key }))).code).toBe("account_disabled");
+    const reader = harness.addCaller({ scope: "read", burstPerS: 1 });
     for (let i = 0; i < 3; i++)
-      expect((await errorOf(await house.call("/v1/generations", { method: "POST", body: over, key: reader }))).code).toBe(
+      expect((await errorOf(await harness.call("/v1/generations", { method: "POST", body: over, key: reader }))).code).toBe(
         "generation_not_enabled",
       );
   });
 
   test("a key that may only read polls and downloads", async () => {
-    const key = house.addCaller({ scope: "read", accountSeq: 4242 });
-    const record = house.addRecord({ accountSeq: 4242 });
-    expect((await house.call(`/v1/generations/${record.id}`, { key })).status).toBe(200);
-    expect((await errorOf(await house.call(`/v1/generations/${record.id}/content`, { key }))).code).toBe("not_ready");
+    const key = harness.addCaller({ scope: "read", accountSeq: 4242 });
+    const record = harness.addRecord({ accountSeq: 4242 });
+    expect((await harness.call(`/v1/generations/${record.id}`, { key })).status).toBe(200);
+    expect((await errorOf(await harness.call(`/v1/generations/${record.id}/content`, { key }))).code).toBe("not_ready");
   });
 
   test("429 before 413, 413 before 400, 400 of the key before that of the body", async () => {
-    const key = house.addCaller({ burstPerS: 2 });
-    const post = (body: string, headers = {}) => house.call("/v1/generations", { method: "POST", body, key, headers });
+    const key = harness.addCaller({ burstPerS: 2 });
+    const post = (body: string, headers = {}) => harness.call("/v1/generations", { method: "POST", body, key, headers });
     expect((await errorOf(await post(over, { "idempotency-key": "" }))).status).toBe(413);
     expect((await errorOf(await post("{", { "idempotency-key": "" }))).message).toStartWith("Idempotency-Key");
     expect((await errorOf(await post(over))).code).toBe("rate_limited");
   });
 
   test("503 restarting before all of it while the store is not open; the public paths answer", async () => {
-    house.setStoreOpen(false);
+    harness.setStoreOpen(false);
     for (const [method, path] of [...KEYED, ["GET", "/files/gen_00000000000000000000a/1"] as const]) {
-      const response = await house.call(path, { method, key: null });
+      const response = await harness.call(path, { method, key: null });
       expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
       expect(await errorOf(response)).toMatchObject({ status: 503, code: "restarting" });
     }
     for (const path of ["/v1/models", "/models.json", "/healthz", "/openapi.json"])
-      expect((await house.call(path, { key: null })).status).toBe(200);
-    house.setStoreOpen(true);
+      expect((await harness.call(path, { key: null })).status).toBe(200);
+    harness.setStoreOpen(true);
   });
 });
 
 describe("what is remembered of a key", () => {
   test("saves the store a look-up for a minute, and not longer", async () => {
-    const key = house.addCaller();
-    const before = house.keyReads();
-    for (let i = 0; i < 5; i++) await house.call("/v1/generations/gen_x", { key });
-    expect(house.keyReads()).toBe(before + 1);
-    house.advance(60_000);
-    await house.call("/v1/generations/gen_x", { key });
-    expect(house.keyReads()).toBe(before + 2);
+    const key = harness.addCaller();
+    const before = harness.keyReads();
+    for (let i = 0; i < 5; i++) await harness.call("/v1/generations/gen_x", { key });
+    expect(harness.keyReads()).toBe(before + 1);
+    harness.advance(60_000);
+    await harness.call("/v1/generations/gen_x", { key });
+    expect(harness.keyReads()).toBe(before + 2);
   });
 
   test("is dropped at once when told of a change", async () => {
-    const key = house.addCaller();
-    expect((await house.call("/v1/generations/gen_x", { key })).status).toBe(404);
-    house.changeCaller(key, { paused: true });
-    house.http.callersChanged();
-    expect((await house.call("/v1/generations/gen_x", { key })).status).toBe(403);
+    const key = harness.addCaller();
+    expect((await harness.call("/v1/generations/gen_x", { key })).status).toBe(404);
+    harness.changeCaller(key, { paused: true });
+    harness.http.callersChanged();
+    expect((await harness.call("/v1/generations/gen_x", { key })).status).toBe(403);
   });
 
   test("never holds a key back that was made after it had been refused", async () => {
     const key = newApiKey("test");
-    expect((await house.call("/v1/generations/gen_x", { key })).status).toBe(401);
-    expect((await house.call("/v1/generations/gen_x", { key: house.addCaller() })).status).toBe(404);
+    expect((await harness.call("/v1/generations/gen_x", { key })).status).toBe(401);
+    expect((await harness.call("/v1/generations/gen_x", { key: harness.addCaller() })).status).toBe(404);
   });
 });
 
 describe("the burst guard", () => {
   test("lets 20 requests of an account through in a second, over all keyed paths, and says when to come back", async () => {
-    await using small = await openHouse({ GENROUTER_LIMITS__BURST_PER_S: "20" });
+    await using small = await openHarness({ GENROUTER_LIMITS__BURST_PER_S: "20" });
     const record = small.addRecord();
     const paths = [`/v1/generations/${record.id}`, `/v1/generations/${record.id}/content`, "/v1/generations/nobody"];
     for (let i = 0; i < 20; i++) expect((await small.call(paths[i % 3] ?? "")).status).not.toBe(429);

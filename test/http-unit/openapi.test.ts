@@ -8,7 +8,7 @@ import { REFUSALS } from "../../src/domain/api-errors.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { openApiDocument } from "../../src/http/openapi/document.ts";
 import { type createHttpServer, type Route, routesOf } from "../../src/http/server.ts";
-import { type House, keepFile, openHouse } from "./harness.ts";
+import { type Harness, keepFile, openHarness } from "./harness.ts";
 
 FormatRegistry.Set("uri", (text) => URL.canParse(text));
 const ROOT = join(import.meta.dir, "../..");
@@ -25,8 +25,8 @@ test("the committed openapi.json is the one the service serves (UPDATE=1 rewrite
   const printed = `${JSON.stringify(document, null, 2)}\n`;
   if (process.env.UPDATE === "1") writeFileSync(FILE, printed);
   expect(readFileSync(FILE, "utf8")).toBe(printed);
-  await using house = await openHouse();
-  const served = await house.call("/openapi.json", { key: null });
+  await using harness = await openHarness();
+  const served = await harness.call("/openapi.json", { key: null });
   expect(await served.json()).toEqual(JSON.parse(printed));
   expect((document.info as JsonObject).version).toBe("2026-10-19");
 });
@@ -90,23 +90,23 @@ test("every code of the error table is described on a path, with its status", ()
 /** Headers that the runtime adds by itself and that mean nothing to a caller. */
 const BY_THE_RUNTIME = ["date", "content-length", "content-type", "transfer-encoding", "connection", "keep-alive"];
 
-const seen = async (house: House): Promise<[path: string, method: string, response: Response][]> => {
+const seen = async (harness: Harness): Promise<[path: string, method: string, response: Response][]> => {
   const file = { n: 1, sha256: "ab", bytes: 5, mime: "video/mp4" };
-  const done = house.addRecord({
+  const done = harness.addRecord({
     status: "succeeded",
     costCredits: 1,
     completedAtMs: 1,
     output: { kind: "video", files: [file, { ...file, n: 2 }], width: 2, height: 2, durationMs: 4000, hasAudio: true },
   });
-  for (const n of [1, 2]) await keepFile(house.files, done.id, n, Buffer.from("hello"));
-  const queued = house.addRecord();
-  const paused = house.addCaller({ paused: true });
-  const burst = house.addCaller({ burstPerS: 1 });
+  for (const n of [1, 2]) await keepFile(harness.files, done.id, n, Buffer.from("hello"));
+  const queued = harness.addRecord();
+  const paused = harness.addCaller({ paused: true });
+  const burst = harness.addCaller({ burstPerS: 1 });
   const list: [string, string, Response][] = [];
-  const see = async (path: string, at: string, init: Parameters<House["call"]>[1] = {}) => {
-    list.push([path, (init.method ?? "GET").toLowerCase(), await house.call(at, init)]);
+  const see = async (path: string, at: string, init: Parameters<Harness["call"]>[1] = {}) => {
+    list.push([path, (init.method ?? "GET").toLowerCase(), await harness.call(at, init)]);
   };
-  const link = house.links.sign(done.id, 1).slice(house.url.length);
+  const link = harness.links.sign(done.id, 1).slice(harness.url.length);
   const gen = "/v1/generations/{id}";
   for (const [path, at] of [
     [gen, `/v1/generations/${done.id}`],
@@ -131,21 +131,21 @@ const seen = async (house: House): Promise<[path: string, method: string, respon
     if (path.startsWith(gen)) for (const key of [null, paused, burst, burst]) await see(path, at, { key });
   }
   for (const path of ["/v1/models", "/models.json", "/openapi.json"]) await see(path, path, { method: "OPTIONS" });
-  const post = (body: string, key: string | null = house.key) =>
+  const post = (body: string, key: string | null = harness.key) =>
     see("/v1/generations", "/v1/generations", { method: "POST", body, key });
   for (const body of ['{"model":"m","input":{}}', '{"model":"unknown","input":{}}', "{", "x".repeat(1_048_577)]) await post(body);
-  for (const key of [null, paused, house.addCaller({ scope: "read" }), burst]) await post("{}", key);
-  house.setReadiness({ ready: false, faults: ["x"] });
+  for (const key of [null, paused, harness.addCaller({ scope: "read" }), burst]) await post("{}", key);
+  harness.setReadiness({ ready: false, faults: ["x"] });
   await see("/readyz", "/readyz");
-  house.setStoreOpen(false);
+  harness.setStoreOpen(false);
   await post("{}");
   await see("/files/{id}/{n}", link);
   return list;
 };
 
 test("every status, type, code and header that the door answers is described", async () => {
-  await using house = await openHouse();
-  const list = await seen(house);
+  await using harness = await openHarness();
+  const list = await seen(harness);
   for (const [path, method, response] of list) {
     const place = `${method} ${path} ${response.status}`;
     const described = paths[path]?.[method]?.responses[String(response.status)];

@@ -4,7 +4,7 @@ import { gunzipSync } from "node:zlib";
 import { REFUSALS } from "../../src/domain/api-errors.ts";
 import { GENERATION_ERROR_CODES } from "../../src/domain/types.ts";
 import origin from "../../src/http/pages/assets/scalar.json";
-import { openHouse } from "./harness.ts";
+import { openHarness } from "./harness.ts";
 
 const PAGES = ["/docs", "/docs/errors"] as const;
 const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
@@ -22,8 +22,8 @@ const policyOf = (response: Response): Map<string, string[]> =>
   );
 
 test.each(PAGES)("%s lets nothing in from another host and runs nothing that stands in the page", async (path) => {
-  await using house = await openHouse();
-  const response = await house.call(path, open);
+  await using harness = await openHarness();
+  const response = await harness.call(path, open);
   expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
   const policy = policyOf(response);
   expect(policy.get("default-src")).toEqual(["'none'"]);
@@ -41,23 +41,23 @@ test.each(PAGES)("%s lets nothing in from another host and runs nothing that sta
   expect(html).not.toMatch(/<script(?![^>]*\bsrc="\/)|\son\w+=|style=|https?:\/\//);
   const parts = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((match) => match[1] ?? "");
   expect(parts.length).toBeGreaterThan(0);
-  for (const part of parts) expect([part, (await house.call(part, open)).status]).toEqual([part, 200]);
+  for (const part of parts) expect([part, (await harness.call(part, open)).status]).toEqual([part, 200]);
 });
 
 test("a service that is reached over https tells browsers to stay with it", async () => {
-  await using house = await openHouse({ GENROUTER_SERVER__PUBLIC_URL: "https://api.example.org" });
+  await using harness = await openHarness({ GENROUTER_SERVER__PUBLIC_URL: "https://api.example.org" });
   for (const path of PAGES) {
-    const { headers } = await house.call(path, open);
+    const { headers } = await harness.call(path, open);
     expect(headers.get("strict-transport-security")).toBe("max-age=31536000");
   }
 });
 
 test("the page's program is the published one, leaves packed where it may, and is kept for ever under its own name", async () => {
-  await using house = await openHouse();
-  const html = await (await house.call("/docs", open)).text();
+  await using harness = await openHarness();
+  const html = await (await harness.call("/docs", open)).text();
   const [path = ""] = /\/docs\/assets\/scalar-\w+\.js/.exec(html) ?? [];
   expect(path).toContain(origin.gzip_sha256.slice(0, 12));
-  const packed = await house.call(path, { ...open, ...raw, headers: { "accept-encoding": "br;q=1, gzip;q=0.8" } });
+  const packed = await harness.call(path, { ...open, ...raw, headers: { "accept-encoding": "br;q=1, gzip;q=0.8" } });
   expect(packed.headers.get("content-encoding")).toBe("gzip");
   expect(packed.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
   expect(packed.headers.get("vary")).toBe("Accept-Encoding");
@@ -65,16 +65,16 @@ test("the page's program is the published one, leaves packed where it may, and i
   expect(sha256(bytes)).toBe(origin.gzip_sha256);
   expect(sha256(gunzipSync(bytes))).toBe(origin.sha256);
   for (const coding of ["", "identity", "gzip;q=0", "gzip;q=0.00, br"]) {
-    const plain = await house.call(path, { ...open, ...raw, headers: { "accept-encoding": coding } });
+    const plain = await harness.call(path, { ...open, ...raw, headers: { "accept-encoding": coding } });
     expect([coding, plain.headers.get("content-encoding"), sha256(await plain.bytes())]).toEqual([coding, null, origin.sha256]);
   }
   for (const other of ["scalar.js", "scalar-000000000000.js", "scalar.json", "..%2fpage.ts"])
-    expect((await house.call(`/docs/assets/${other}`, open)).status).toBe(404);
+    expect((await harness.call(`/docs/assets/${other}`, open)).status).toBe(404);
 });
 
 test("the catalogue has one anchor for every code, with status, meaning, remedy and waiting time", async () => {
-  await using house = await openHouse();
-  const html = await (await house.call("/docs/errors", open)).text();
+  await using harness = await openHarness();
+  const html = await (await harness.call("/docs/errors", open)).text();
   const ids = [...html.matchAll(/\bid="([^"]+)"/g)].map((match) => match[1] ?? "");
   expect(new Set(ids).size).toBe(ids.length);
   for (const link of html.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(link[1] ?? "");
@@ -90,30 +90,30 @@ test("the catalogue has one anchor for every code, with status, meaning, remedy 
 });
 
 test("/llms.txt names every code and every path of /v1, and stays short", async () => {
-  await using house = await openHouse();
-  const response = await house.call("/llms.txt", open);
+  await using harness = await openHarness();
+  const response = await harness.call("/llms.txt", open);
   expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
   const text = await response.text();
   for (const code of [...Object.keys(REFUSALS), ...GENERATION_ERROR_CODES]) expect(text).toContain(` ${code}: `);
-  const { paths } = (await (await house.call("/openapi.json", open)).json()) as { paths: object };
+  const { paths } = (await (await harness.call("/openapi.json", open)).json()) as { paths: object };
   for (const path of Object.keys(paths).filter((each) => each.startsWith("/v1/"))) expect(text).toContain(` ${path}`);
   expect(text.length).toBeLessThan(8_000);
 });
 
 test("/ shows a browser to the reference, and is no path to anything else", async () => {
-  await using house = await openHouse();
-  const browser = await house.call("/", { ...open, headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" } });
+  await using harness = await openHarness();
+  const browser = await harness.call("/", { ...open, headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" } });
   expect([browser.status, browser.headers.get("location")]).toEqual([302, "/docs"]);
   for (const headers of [{}, { accept: "*/*" }, { accept: "application/json" }])
-    expect((await house.call("/", { ...open, headers })).status).toBe(404);
-  expect((await house.call("/", { ...open, method: "POST", headers: { accept: "text/html" } })).status).toBe(404);
+    expect((await harness.call("/", { ...open, headers })).status).toBe(404);
+  expect((await harness.call("/", { ...open, method: "POST", headers: { accept: "text/html" } })).status).toBe(404);
 });
 
 test("pages take GET and HEAD, and tell which methods they take", async () => {
-  await using house = await openHouse();
+  await using harness = await openHarness();
   for (const path of [...PAGES, "/llms.txt"]) {
-    expect((await house.call(path, { ...open, method: "HEAD" })).status).toBe(200);
-    const refused = await house.call(path, { ...open, method: "POST" });
+    expect((await harness.call(path, { ...open, method: "HEAD" })).status).toBe(200);
+    const refused = await harness.call(path, { ...open, method: "POST" });
     expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   }
 });

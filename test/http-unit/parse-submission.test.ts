@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Json, JsonObject } from "../../src/domain/types.ts";
 import { floorCredits } from "../../src/http/parse-submission.ts";
-import { errorOf, type House, openHouse } from "./harness.ts";
+import { errorOf, type Harness, openHarness } from "./harness.ts";
 import { isSame, isSameAsEarlier } from "./same.ts";
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse();
+  harness = await openHarness();
 });
-afterAll(() => house[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 const good = { model: "vidmodel-2.0", input: { prompt: "a kite" } };
 const nested = (levels: number) => `{"model":"m","input":${'{"a":'.repeat(levels - 2)}{}${"}".repeat(levels - 1)}`;
@@ -61,11 +61,11 @@ const REFUSED: [name: string, body: string | Uint8Array, says: RegExp][] = [
 
 describe("a body that is refused with 400 reaches no corridor and says why:", () => {
   test.each(REFUSED)("%s", async (_name, body, says) => {
-    const before = house.orders.length;
-    const error = await errorOf(await house.submit(body));
+    const before = harness.orders.length;
+    const error = await errorOf(await harness.submit(body));
     expect(error).toMatchObject({ status: 400, code: "invalid_request" });
     expect(error.message).toMatch(says);
-    expect(house.orders.length).toBe(before);
+    expect(harness.orders.length).toBe(before);
   });
 });
 
@@ -94,16 +94,16 @@ const TAKEN: [name: string, body: string, order: object][] = [
 
 describe("a body that passes arrives as the order it means:", () => {
   test.each(TAKEN)("%s", async (_name, body, order) => {
-    const response = await house.submit(body);
+    const response = await harness.submit(body);
     expect(response.status).toBe(202);
-    expect(house.orders.at(-1)).toMatchObject(order);
-    expect(house.orders.at(-1)?.body.length).toBeGreaterThan(0);
+    expect(harness.orders.at(-1)).toMatchObject(order);
+    expect(harness.orders.at(-1)?.body.length).toBeGreaterThan(0);
   });
 
   test("__proto__ inside input stays a member that the quote room can refuse", async () => {
-    await house.submit('{"model":"m","input":{"__proto__":{"prompt":"x"}}}');
-    expect(Object.keys(house.orders.at(-1)?.input ?? {})).toEqual(["__proto__"]);
-    expect(house.orders.at(-1)?.input.prompt).toBeUndefined();
+    await harness.submit('{"model":"m","input":{"__proto__":{"prompt":"x"}}}');
+    expect(Object.keys(harness.orders.at(-1)?.input ?? {})).toEqual(["__proto__"]);
+    expect(harness.orders.at(-1)?.input.prompt).toBeUndefined();
   });
 
   test.each([
@@ -115,7 +115,7 @@ describe("a body that passes arrives as the order it means:", () => {
     "application/x-www-form-urlencoded",
   ])("whatever the Content-Type says: %p", async (type) => {
     const body = new Blob([JSON.stringify(good)]).stream();
-    const response = await house.submit(body, type === "" ? {} : { "content-type": type });
+    const response = await harness.submit(body, type === "" ? {} : { "content-type": type });
     expect(response.status).toBe(202);
   });
 });
@@ -129,9 +129,9 @@ describe("Idempotency-Key", () => {
     ["200 characters of Latin-1", "é".repeat(200)],
   ];
   test.each(RIGHT)("passes with %s", async (_name, key) => {
-    const response = await house.submit(JSON.stringify(good), { "idempotency-key": key });
+    const response = await harness.submit(JSON.stringify(good), { "idempotency-key": key });
     expect(response.status).toBe(202);
-    expect([...(house.orders.at(-1)?.idempotencyKey ?? "")].length).toBe(key === "k" ? 1 : 200);
+    expect([...(harness.orders.at(-1)?.idempotencyKey ?? "")].length).toBe(key === "k" ? 1 : 200);
   });
 
   const WRONG: [string, string][] = [
@@ -142,14 +142,14 @@ describe("Idempotency-Key", () => {
     ["2,000 characters", "k".repeat(2000)],
   ];
   test.each(WRONG)("is refused when %s", async (_name, key) => {
-    const error = await errorOf(await house.submit(JSON.stringify(good), { "idempotency-key": key }));
+    const error = await errorOf(await harness.submit(JSON.stringify(good), { "idempotency-key": key }));
     expect(error).toMatchObject({ status: 400, code: "invalid_request" });
     expect(error.message).toStartWith("Idempotency-Key:");
   });
 
   test("is null where none was sent", async () => {
-    await house.submit(JSON.stringify(good));
-    expect(house.orders.at(-1)?.idempotencyKey).toBeNull();
+    await harness.submit(JSON.stringify(good));
+    expect(harness.orders.at(-1)?.idempotencyKey).toBeNull();
   });
 });
 
@@ -199,10 +199,10 @@ describe.each([
   });
 
   test("is kept in one line, and without the white space of a long one", async () => {
-    await house.submit('{"model":\n"m",\r\n"input":{"prompt":"two\\nlines"}}');
-    expect(house.orders.at(-1)?.body).toBe('{"model":"m","input":{"prompt":"two\\nlines"}}');
-    await house.submit(`{"model":"m",${" ".repeat(100_000)}"input":{}}`);
-    expect(house.orders.at(-1)?.body).toBe('{"model":"m","input":{}}');
+    await harness.submit('{"model":\n"m",\r\n"input":{"prompt":"two\\nlines"}}');
+    expect(harness.orders.at(-1)?.body).toBe('{"model":"m","input":{"prompt":"two\\nlines"}}');
+    await harness.submit(`{"model":"m",${" ".repeat(100_000)}"input":{}}`);
+    expect(harness.orders.at(-1)?.body).toBe('{"model":"m","input":{}}');
   });
 });
 

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ModelEntry } from "../../catalogue/public-model.ts";
 import { ApiError, REFUSALS } from "../../src/domain/api-errors.ts";
 import { StoreFull } from "../../src/store/mutations.ts";
-import { errorOf, type House, openHouse } from "./harness.ts";
+import { errorOf, type Harness, openHarness } from "./harness.ts";
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse();
+  harness = await openHarness();
 });
-afterAll(() => house[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 const entry = (id: string): ModelEntry => ({
   id,
@@ -21,12 +21,12 @@ const entry = (id: string): ModelEntry => ({
   options: { prompt: { max_length: 30_000, required: true } },
   price: { currency: "usd", unit: "image", rates: [{ when: {}, usd: 0.04 }], video_input_rates: [] },
 });
-const open = (path: string, init: RequestInit = {}) => house.call(path, { ...init, key: null });
+const open = (path: string, init: RequestInit = {}) => harness.call(path, { ...init, key: null });
 
 describe.each(["/v1/models", "/models.json"])("%s", (path) => {
   test("lists the models for anybody, with or without a key, also a wrong one", async () => {
-    house.setModels([entry("a"), entry("b")]);
-    for (const headers of [{}, { authorization: `Bearer ${house.key}` }, { authorization: "Bearer nonsense" }]) {
+    harness.setModels([entry("a"), entry("b")]);
+    for (const headers of [{}, { authorization: `Bearer ${harness.key}` }, { authorization: "Bearer nonsense" }]) {
       const response = await open(path, { headers: headers as Record<string, string> });
       expect(response.status).toBe(200);
       expect(response.headers.get("content-type")).toBe("application/json");
@@ -37,15 +37,15 @@ describe.each(["/v1/models", "/models.json"])("%s", (path) => {
   });
 
   test("answers 304 to who has it, and the new list with a new tag once it has changed", async () => {
-    house.setModels([entry("a")]);
+    harness.setModels([entry("a")]);
     const etag = (await open(path)).headers.get("etag") ?? "";
     for (const tags of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
       const known = await open(path, { headers: { "if-none-match": tags } });
       expect([known.status, await known.text(), known.headers.get("etag")]).toEqual([304, "", etag]);
     }
-    house.setModels([entry("a")]);
+    harness.setModels([entry("a")]);
     expect((await open(path, { headers: { "if-none-match": etag } })).status).toBe(304);
-    house.setModels([entry("c")]);
+    harness.setModels([entry("c")]);
     const changed = await open(path, { headers: { "if-none-match": etag } });
     expect(changed.status).toBe(200);
     expect(((await changed.json()) as { data: ModelEntry[] }).data[0]?.id).toBe("c");
@@ -62,13 +62,13 @@ describe.each(["/v1/models", "/models.json"])("%s", (path) => {
 
 describe("health", () => {
   test("/healthz is 200 as long as the process answers", async () => {
-    house.setReadiness({ ready: false, faults: ["x"] });
+    harness.setReadiness({ ready: false, faults: ["x"] });
     expect((await open("/healthz")).status).toBe(200);
   });
   test("/readyz is 200 when ready and 503 with the faults when not", async () => {
-    house.setReadiness({ ready: true, faults: [] });
+    harness.setReadiness({ ready: true, faults: [] });
     expect(await (await open("/readyz")).json()).toEqual({ status: "ready", faults: [] });
-    house.setReadiness({ ready: false, faults: ["a generation is parked"] });
+    harness.setReadiness({ ready: false, faults: ["a generation is parked"] });
     const response = await open("/readyz");
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
     expect(await response.json()).toMatchObject({
@@ -123,11 +123,11 @@ describe("paths and methods", () => {
   });
 
   test("HEAD answers what GET would, without the body", async () => {
-    const record = house.addRecord();
+    const record = harness.addRecord();
     // Else what arrives here has been unpacked.
     const headers = { "accept-encoding": "identity" };
     for (const path of ["/v1/models", "/openapi.json", "/healthz", `/v1/generations/${record.id}`, "/v1/generations/gen_x"]) {
-      const [get, head] = await Promise.all([house.call(path, { headers }), house.call(path, { method: "HEAD", headers })]);
+      const [get, head] = await Promise.all([harness.call(path, { headers }), harness.call(path, { method: "HEAD", headers })]);
       const body = await get.text();
       expect(head.status).toBe(get.status);
       expect(await head.text()).toBe("");
@@ -137,8 +137,8 @@ describe("paths and methods", () => {
   });
 
   test("keyed paths allow no page to read them", async () => {
-    const record = house.addRecord();
-    const response = await house.call(`/v1/generations/${record.id}`, { headers: { origin: "https://x.example" } });
+    const record = harness.addRecord();
+    const response = await harness.call(`/v1/generations/${record.id}`, { headers: { origin: "https://x.example" } });
     expect(response.headers.get("access-control-allow-origin")).toBeNull();
   });
 });
@@ -148,9 +148,9 @@ describe("headers of every answer", () => {
   test("carry the request's id: the caller's when it is usable, a new one otherwise", async () => {
     for (const path of PATHS) {
       for (const id of ["a", "A-b_9", "x".repeat(80)])
-        expect((await house.call(path, { headers: { "x-request-id": id } })).headers.get("x-request-id")).toBe(id);
+        expect((await harness.call(path, { headers: { "x-request-id": id } })).headers.get("x-request-id")).toBe(id);
       for (const id of ["", "x".repeat(81), "a b", "a,b", "é", 'a"b', "<x>"])
-        expect((await house.call(path, { headers: { "x-request-id": id } })).headers.get("x-request-id")).toMatch(
+        expect((await harness.call(path, { headers: { "x-request-id": id } })).headers.get("x-request-id")).toMatch(
           /^req_\w{8,40}$/,
         );
     }
@@ -160,16 +160,16 @@ describe("headers of every answer", () => {
 
   test("carry the version of the interface and forbid guessing of types", async () => {
     for (const path of PATHS) {
-      const { headers } = await house.call(path);
+      const { headers } = await harness.call(path);
       expect(headers.get("genrouter-version")).toBe("2026-10-19");
       expect(headers.get("x-content-type-options")).toBe("nosniff");
     }
   });
 
   test("the request's id reaches the corridor and the log", async () => {
-    await house.submit('{"model":"m","input":{}}', { "x-request-id": "mine-1" });
-    expect(house.orders.at(-1)?.requestId).toBe("mine-1");
-    expect(house.lines.at(-1)).toMatchObject({
+    await harness.submit('{"model":"m","input":{}}', { "x-request-id": "mine-1" });
+    expect(harness.orders.at(-1)?.requestId).toBe("mine-1");
+    expect(harness.lines.at(-1)).toMatchObject({
       event: "request answered",
       fields: { request_id: "mine-1", method: "POST", route: "/v1/generations", status: 202 },
     });
@@ -179,7 +179,7 @@ describe("headers of every answer", () => {
 describe("a submission", () => {
   const body = '{"model":"m","input":{}}';
   test("is 202 with where and when to poll, and may be kept by nobody", async () => {
-    const response = await house.submit(body);
+    const response = await harness.submit(body);
     const { id } = (await response.json()) as { id: string };
     expect(response.status).toBe(202);
     expect(response.headers.get("location")).toBe(`/v1/generations/${id}`);
@@ -188,21 +188,21 @@ describe("a submission", () => {
   });
 
   test("that is a replay is 200", async () => {
-    const record = house.addRecord();
-    house.onSubmit(async () => ({ record, replayed: true }));
-    const response = await house.submit(body);
+    const record = harness.addRecord();
+    harness.onSubmit(async () => ({ record, replayed: true }));
+    const response = await harness.submit(body);
     expect(response.status).toBe(200);
     expect(((await response.json()) as { id: string }).id).toBe(record.id);
-    house.onSubmit(null);
+    harness.onSubmit(null);
   });
 
   const codes = Object.entries(REFUSALS) as [keyof typeof REFUSALS, { status: number; retryAfterS?: number }][];
   test.each(codes)("refused with %s answers its status, its message and whether to come back", async (code, rule) => {
-    house.onSubmit(async () => {
+    harness.onSubmit(async () => {
       throw new ApiError(code, "input.x: half a pair \ud800 and more");
     });
-    const response = await house.submit(body);
-    house.onSubmit(null);
+    const response = await harness.submit(body);
+    harness.onSubmit(null);
     expect(response.headers.get("retry-after")).toBe(rule.retryAfterS === undefined ? null : String(rule.retryAfterS));
     expect(await errorOf(response)).toEqual({ status: rule.status, code, message: "input.x: half a pair \ufffd and more" });
   });
@@ -221,23 +221,23 @@ describe("a defect", () => {
   test.each(FAULTS)(
     "thrown as %s is 500 server_error and one logged line, and neither says what was asked",
     async (_name, fault) => {
-      house.onSubmit(() => {
+      harness.onSubmit(() => {
         throw fault;
       });
-      const from = house.lines.length;
-      const response = await house.submit('{"model":"m","input":{}}');
-      house.onSubmit(null);
+      const from = harness.lines.length;
+      const response = await harness.submit('{"model":"m","input":{}}');
+      harness.onSubmit(null);
       const error = await errorOf(response);
       expect(error).toMatchObject({ status: 500, code: "server_error" });
-      const failed = house.lines.slice(from).filter((line) => line.event === "request failed");
+      const failed = harness.lines.slice(from).filter((line) => line.event === "request failed");
       expect(failed.length).toBe(1);
       expect(failed[0]?.fields.request_id).toBe(response.headers.get("x-request-id") ?? "");
-      expect(error.message + JSON.stringify(house.lines.slice(from))).not.toMatch(/kite|gr_live|media\.example/);
+      expect(error.message + JSON.stringify(harness.lines.slice(from))).not.toMatch(/kite|gr_live|media\.example/);
     },
   );
 
   test("of a read is the same", async () => {
-    await using other = await openHouse();
+    await using other = await openHarness();
     const record = other.addRecord();
     other.breakReads(new TypeError("x"));
     for (const path of ["", "/content", "/content/2"])
@@ -246,7 +246,7 @@ describe("a defect", () => {
 });
 
 test("without debug a poll leaves no line and a submission leaves one", async () => {
-  await using quiet = await openHouse({ GENROUTER_LOG__LEVEL: "info" });
+  await using quiet = await openHarness({ GENROUTER_LOG__LEVEL: "info" });
   const record = quiet.addRecord();
   await quiet.call(`/v1/generations/${record.id}`);
   await quiet.call("/v1/models");
@@ -256,12 +256,12 @@ test("without debug a poll leaves no line and a submission leaves one", async ()
 });
 
 test("a request can be answered without a socket", async () => {
-  const response = await house.http.handle(new Request("http://localhost/healthz"));
+  const response = await harness.http.handle(new Request("http://localhost/healthz"));
   expect(response.status).toBe(200);
-  const posted = await house.http.handle(
+  const posted = await harness.http.handle(
     new Request("http://localhost/v1/generations", {
       method: "POST",
-      headers: { authorization: `Bearer ${house.key}` },
+      headers: { authorization: `Bearer ${harness.key}` },
       body: '{"model":"m","input":{}}',
     }),
   );

@@ -1,17 +1,17 @@
 // Promises against requests that no client sends: smuggling is refused and the connection closed, headers have a bound.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, openHouse } from "./harness.ts";
+import { type Harness, openHarness } from "./harness.ts";
 import { talk } from "./raw.ts";
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse();
+  harness = await openHarness();
 });
-afterAll(() => house[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 const body = '{"model":"m","input":{}}';
 const post = (...headers: string[]) =>
-  `POST /v1/generations HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${house.key}\r\n${headers.map((line) => `${line}\r\n`).join("")}\r\n`;
+  `POST /v1/generations HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${harness.key}\r\n${headers.map((line) => `${line}\r\n`).join("")}\r\n`;
 const SMUGGLED = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 const CASES: [name: string, request: () => string][] = [
@@ -22,7 +22,7 @@ const CASES: [name: string, request: () => string][] = [
   ["a negative length", () => `${post("Content-Length: -1")}${SMUGGLED}`],
   ["a length that is no number", () => `${post("Content-Length: 0x10")}${SMUGGLED}`],
   ["lines that end in LF alone", () => `${post(`Content-Length: ${body.length}`).replaceAll("\r\n", "\n")}${body}`],
-  ["no Host", () => `GET /v1/generations/gen_x HTTP/1.1\r\nAuthorization: Bearer ${house.key}\r\n\r\n${SMUGGLED}`],
+  ["no Host", () => `GET /v1/generations/gen_x HTTP/1.1\r\nAuthorization: Bearer ${harness.key}\r\n\r\n${SMUGGLED}`],
   ["a folded header", () => `${post("X-A: 1", " folded: 2")}${SMUGGLED}`],
   ["a blank before the colon", () => `${post(`Content-Length : ${body.length}`)}${body}${SMUGGLED}`],
   ["a chunk whose size is no number", () => `${post("Transfer-Encoding: chunked")}zz\r\n${body}\r\n0\r\n\r\n${SMUGGLED}`],
@@ -32,12 +32,12 @@ const CASES: [name: string, request: () => string][] = [
 
 describe("a request that could mean two things is refused, closed, and nothing after it is answered:", () => {
   test.each(CASES)("%s", async (_name, request) => {
-    const before = house.orders.length;
-    const { statuses, closed } = await talk(house.url, [request()]);
+    const before = harness.orders.length;
+    const { statuses, closed } = await talk(harness.url, [request()]);
     expect(statuses.length).toBeLessThanOrEqual(1);
     for (const status of statuses) expect(status === 505 || (status >= 400 && status < 500)).toBe(true);
     expect(closed).toBe(true);
-    expect(house.orders.length).toBe(before);
+    expect(harness.orders.length).toBe(before);
   });
 });
 
@@ -45,42 +45,42 @@ describe("headers", () => {
   test("of 15 kB are read, of 20 kB are refused by the runtime with 431", async () => {
     const of = (bytes: number) =>
       `GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Long: ${"x".repeat(bytes)}\r\n\r\n`;
-    expect((await talk(house.url, [of(15_000)])).statuses).toEqual([200]);
-    expect((await talk(house.url, [of(20_000)])).statuses).toEqual([431]);
+    expect((await talk(harness.url, [of(15_000)])).statuses).toEqual([200]);
+    expect((await talk(harness.url, [of(20_000)])).statuses).toEqual([431]);
   });
 
   test("300 of them are refused", async () => {
     const many = Array.from({ length: 300 }, (_, i) => `X-${i}: 1\r\n`).join("");
-    const { statuses, closed } = await talk(house.url, [`GET /healthz HTTP/1.1\r\nHost: localhost\r\n${many}\r\n`]);
+    const { statuses, closed } = await talk(harness.url, [`GET /healthz HTTP/1.1\r\nHost: localhost\r\n${many}\r\n`]);
     expect([statuses, closed]).toEqual([[431], true]);
   });
 
   test("a second Authorization is nobody's key", async () => {
-    const twice = `GET /v1/generations/gen_x HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${house.key}\r\nAuthorization: Bearer ${house.key}\r\nConnection: close\r\n\r\n`;
-    expect((await talk(house.url, [twice])).statuses).toEqual([401]);
+    const twice = `GET /v1/generations/gen_x HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${harness.key}\r\nAuthorization: Bearer ${harness.key}\r\nConnection: close\r\n\r\n`;
+    expect((await talk(harness.url, [twice])).statuses).toEqual([401]);
   });
 
   test("a Host of one letter, a foreign Host and none at all in HTTP/1.0 reach the same paths and change no link", async () => {
-    const record = house.addRecord({
+    const record = harness.addRecord({
       status: "succeeded",
       costCredits: 1,
       completedAtMs: 1,
       output: { kind: "audio", files: [{ n: 1, sha256: "00", bytes: 1, mime: "audio/wav" }] },
     });
     const head = (host: string, version: string) =>
-      `GET /v1/generations/${record.id} HTTP/${version}\r\n${host}Authorization: Bearer ${house.key}\r\nConnection: close\r\n\r\n`;
+      `GET /v1/generations/${record.id} HTTP/${version}\r\n${host}Authorization: Bearer ${harness.key}\r\nConnection: close\r\n\r\n`;
     for (const [host, version] of [
       ["Host: x\r\n", "1.1"],
       ["Host: evil.example\r\n", "1.1"],
       ["", "1.0"],
     ] as const) {
-      const { statuses, text } = await talk(house.url, [head(host, version)]);
+      const { statuses, text } = await talk(harness.url, [head(host, version)]);
       expect(statuses).toEqual([200]);
-      expect(text).toContain(`"urls":["${house.url}/files/`);
+      expect(text).toContain(`"urls":["${harness.url}/files/`);
       expect(text).not.toContain("evil");
     }
-    const link = house.links.sign(record.id, 1).slice(house.url.length);
-    const { statuses } = await talk(house.url, [`GET ${link.replace(/sig=.*/, "sig=x")} HTTP/1.0\r\n\r\n`]);
+    const link = harness.links.sign(record.id, 1).slice(harness.url.length);
+    const { statuses } = await talk(harness.url, [`GET ${link.replace(/sig=.*/, "sig=x")} HTTP/1.0\r\n\r\n`]);
     expect(statuses).toEqual([403]);
   });
 });
@@ -90,7 +90,7 @@ test.each([
   ["PROPFIND /v1/generations", 405],
   ["GET //nowhere", 404],
 ] as const)("%s, which only a socket can send, gets the spec's error body too", async (line, status) => {
-  const { statuses, text } = await talk(house.url, [`${line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`]);
+  const { statuses, text } = await talk(harness.url, [`${line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`]);
   expect(statuses).toEqual([status]);
   expect(text).toContain('{"error":{"code":"');
 });

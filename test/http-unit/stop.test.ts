@@ -1,10 +1,10 @@
 // Promises of listening and stopping: the port is nobody else's, and who is being answered is answered to the end.
 import { describe, expect, test } from "bun:test";
-import { keepFile, openHouse } from "./harness.ts";
+import { keepFile, openHarness } from "./harness.ts";
 
 describe("stopping", () => {
   test("lets answers under way finish and refuses new connections", async () => {
-    const other = await openHouse();
+    const other = await openHarness();
     const { promise: mayFinish, resolve: finish } = Promise.withResolvers<void>();
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     other.onSubmit(async () => {
@@ -28,7 +28,7 @@ describe("stopping", () => {
 
   test("does not wait for connections that are idle, nor for a body that was answered before it was read", async () => {
     for (const key of [null, "own"]) {
-      const other = await openHouse();
+      const other = await openHarness();
       const body = "x".repeat(1_048_577);
       const response = await other.call("/v1/generations", { method: "POST", body, ...(key === null ? { key } : {}) });
       expect([401, 413]).toContain(response.status);
@@ -38,14 +38,14 @@ describe("stopping", () => {
   });
 
   test("an address that is taken is a rejection, not a crash", async () => {
-    await using holder = await openHouse();
-    const other = await openHouse();
+    await using holder = await openHarness();
+    const other = await openHarness();
     await expect(other.http.listen({ host: "127.0.0.1", port: Number(new URL(holder.url).port) })).rejects.toThrow();
     await other[Symbol.asyncDispose]();
   });
 
   test("lets a download that is under way finish", async () => {
-    const other = await openHouse();
+    const other = await openHarness();
     const bytes = new Uint8Array(8 * 1_048_576).fill(7);
     const record = other.addRecord({
       status: "succeeded",

@@ -1,14 +1,14 @@
 // Who may look on: nobody where the inspector is off, no page of another address, no stranger without a token.
 import { expect, test } from "bun:test";
 import { setUp } from "../console/visitor.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { lookOn, tokenOf } from "./viewer.ts";
 
 const PATHS = ["/inspector/ws", "/inspector/api/live"];
 
 /** The answer to a request for a socket that is turned away. */
-const knock = async (house: House, path: string, headers: Record<string, string> = {}) => {
-  const { status, body } = await house.ask("GET", path, {
+const knock = async (harness: Harness, path: string, headers: Record<string, string> = {}) => {
+  const { status, body } = await harness.ask("GET", path, {
     key: null,
     headers: {
       connection: "Upgrade",
@@ -22,74 +22,74 @@ const knock = async (house: House, path: string, headers: Record<string, string>
 };
 
 test.each(PATHS)("%s is not there where the inspector is switched off, whoever asks", async (path) => {
-  const house = await openHouse({ env: { GENROUTER_INSPECTOR__ENABLED: "off" } });
-  expect(house.rooms.issueToken).toBe(null);
-  expect(await knock(house, path)).toEqual({ status: 404, code: "not_found" });
-  expect(await knock(house, `${path}?token=gri_made-up`)).toEqual({ status: 404, code: "not_found" });
-  await house.close();
+  const harness = await openHarness({ env: { GENROUTER_INSPECTOR__ENABLED: "off" } });
+  expect(harness.rooms.issueToken).toBe(null);
+  expect(await knock(harness, path)).toEqual({ status: 404, code: "not_found" });
+  expect(await knock(harness, `${path}?token=gri_made-up`)).toEqual({ status: 404, code: "not_found" });
+  await harness.close();
 });
 
 test.each(PATHS)(
   "%s turns away pages of other addresses, forwarded requests and names that are not this machine's",
   async (path) => {
-    const house = await openHouse();
-    const own = new URL(house.url).host;
+    const harness = await openHarness();
+    const own = new URL(harness.url).host;
     const refused = { status: 403, code: "unauthorized" };
     for (const origin of ["https://evil.example", "null", `http://${own}.evil.example`, "http://127.0.0.1:1"])
-      expect(await knock(house, path, { origin })).toEqual(refused);
+      expect(await knock(harness, path, { origin })).toEqual(refused);
     // A name that somebody made point at this machine: the page and the address agree, and still it is nobody's.
-    expect(await knock(house, path, { origin: "http://evil.example", host: "evil.example" })).toMatchObject({ status: 401 });
-    expect(await knock(house, path, { host: "evil.example" })).toMatchObject({ status: 401 });
-    expect(await knock(house, path, { "x-forwarded-for": "203.0.113.9" })).toMatchObject({ status: 401 });
-    await house.close();
+    expect(await knock(harness, path, { origin: "http://evil.example", host: "evil.example" })).toMatchObject({ status: 401 });
+    expect(await knock(harness, path, { host: "evil.example" })).toMatchObject({ status: 401 });
+    expect(await knock(harness, path, { "x-forwarded-for": "203.0.113.9" })).toMatchObject({ status: 401 });
+    await harness.close();
   },
 );
 
 test("with a public address this machine is nobody special", async () => {
-  const house = await openHouse({ env: { GENROUTER_SERVER__PUBLIC_URL: "https://api.example" } });
-  for (const path of PATHS) expect(await knock(house, path)).toEqual({ status: 401, code: "unauthorized" });
-  await house.close();
+  const harness = await openHarness({ env: { GENROUTER_SERVER__PUBLIC_URL: "https://api.example" } });
+  for (const path of PATHS) expect(await knock(harness, path)).toEqual({ status: 401, code: "unauthorized" });
+  await harness.close();
 });
 
 test("a token opens the door to pages of any address, until its time is over", async () => {
-  const house = await openHouse({ factor: 0, env: { GENROUTER_SERVER__PUBLIC_URL: "https://api.example" } });
-  const { token, expiresAtMs } = tokenOf(house, "viewer");
-  const eye = await lookOn(house, `?token=${token}`, { origin: "http://localhost:5173" });
+  const harness = await openHarness({ factor: 0, env: { GENROUTER_SERVER__PUBLIC_URL: "https://api.example" } });
+  const { token, expiresAtMs } = tokenOf(harness, "viewer");
+  const eye = await lookOn(harness, `?token=${token}`, { origin: "http://localhost:5173" });
   expect(eye.batches[0]?.hello).toEqual({ prompts: false, role: "viewer" });
-  expect(await knock(house, "/inspector/ws?token=gri_made-up")).toEqual({ status: 401, code: "unauthorized" });
-  house.clock.skip(expiresAtMs - house.clock.nowMs());
-  expect(await knock(house, `/inspector/ws?token=${token}`)).toEqual({ status: 401, code: "unauthorized" });
+  expect(await knock(harness, "/inspector/ws?token=gri_made-up")).toEqual({ status: 401, code: "unauthorized" });
+  harness.clock.skip(expiresAtMs - harness.clock.nowMs());
+  expect(await knock(harness, `/inspector/ws?token=${token}`)).toEqual({ status: 401, code: "unauthorized" });
   await eye.close();
-  await house.close();
+  await harness.close();
 });
 
 test("a token that somebody asked for who is signed in is worth nothing once they have signed out", async () => {
-  const house = await openHouse({ factor: 0, env: { GENROUTER_SERVER__PUBLIC_URL: "" } });
-  const ada = await setUp(house);
+  const harness = await openHarness({ factor: 0, env: { GENROUTER_SERVER__PUBLIC_URL: "" } });
+  const ada = await setUp(harness);
   const { token } = await ada.ok("POST", "/inspector/api/token");
-  const eye = await lookOn(house, `?token=${token}`, { origin: "http://localhost:5173" });
+  const eye = await lookOn(harness, `?token=${token}`, { origin: "http://localhost:5173" });
   expect(eye.batches[0]?.hello?.role).toBe("operator");
   await eye.close();
   await ada.ok("DELETE", "/console/api/session");
-  expect(await knock(house, `/inspector/ws?token=${token}`)).toEqual({ status: 401, code: "unauthorized" });
-  await house.close();
+  expect(await knock(harness, `/inspector/ws?token=${token}`)).toEqual({ status: 401, code: "unauthorized" });
+  await harness.close();
 });
 
 test("a request that asks for no socket is told how, and other methods what there is", async () => {
-  const house = await openHouse();
+  const harness = await openHarness();
   for (const path of PATHS) {
-    expect((await house.ask("GET", path, { key: null })).status).toBe(426);
-    const posted = await house.ask("POST", path, { key: null, body: {} });
+    expect((await harness.ask("GET", path, { key: null })).status).toBe(426);
+    const posted = await harness.ask("POST", path, { key: null, body: {} });
     expect([posted.status, posted.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   }
-  await house.close();
+  await harness.close();
 });
 
 test("whoever may not come in is told why also where they ask for no socket: a page learns it so", async () => {
   const ask = async (env: Record<string, string>) => {
-    const house = await openHouse({ env });
-    const statuses = await Promise.all(PATHS.map(async (path) => (await house.ask("GET", path, { key: null })).status));
-    await house.close();
+    const harness = await openHarness({ env });
+    const statuses = await Promise.all(PATHS.map(async (path) => (await harness.ask("GET", path, { key: null })).status));
+    await harness.close();
     return statuses;
   };
   expect(await ask({ GENROUTER_INSPECTOR__ENABLED: "off" })).toEqual([404, 404]);
@@ -97,11 +97,11 @@ test("whoever may not come in is told why also where they ask for no socket: a p
 });
 
 test("programs of this machine, and our own page in a browser on it, are let in with the simulator", async () => {
-  const house = await openHouse();
-  const { port } = new URL(house.url);
-  for (const headers of [{}, { origin: house.url }, { origin: `http://localhost:${port}`, host: `localhost:${port}` }]) {
-    const eye = await lookOn(house, "", headers as Record<string, string>);
+  const harness = await openHarness();
+  const { port } = new URL(harness.url);
+  for (const headers of [{}, { origin: harness.url }, { origin: `http://localhost:${port}`, host: `localhost:${port}` }]) {
+    const eye = await lookOn(harness, "", headers as Record<string, string>);
     await eye.close();
   }
-  await house.close();
+  await harness.close();
 });

@@ -2,73 +2,73 @@
 import { expect, test } from "bun:test";
 import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
 import { askConsole, openVisitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
 const PROMPT = "canary-12";
-/** A house with a generation that has ended. */
+/** A harness with a generation that has ended. */
 const lived = async (env: Record<string, string> = {}) => {
-  const house = await openHouse({ env });
-  const { id } = await house.submit("sim-image-1", { prompt: PROMPT });
-  await house.until(id);
-  return { house, id, path: `/inspector/api/generations/${id}` };
+  const harness = await openHarness({ env });
+  const { id } = await harness.submit("sim-image-1", { prompt: PROMPT });
+  await harness.until(id);
+  return { harness, id, path: `/inspector/api/generations/${id}` };
 };
-const ask = async (house: House, path: string, headers: Record<string, string> = {}) => {
-  const { status, told } = await askConsole(house, ["GET", path], headers);
+const ask = async (harness: Harness, path: string, headers: Record<string, string> = {}) => {
+  const { status, told } = await askConsole(harness, ["GET", path], headers);
   return [status, (told.error as { code?: string } | undefined)?.code ?? null] as const;
 };
 const SIGNED_OUT = [401, "signed_out"] as const;
 
 test("with the simulator this machine replays without being signed in, and is told what an operator is told, without the prompt", async () => {
-  const { house, path } = await lived();
-  const { status, text, told } = await askConsole(house, ["GET", path]);
+  const { harness, path } = await lived();
+  const { status, text, told } = await askConsole(harness, ["GET", path]);
   expect([status, text.includes(PROMPT)]).toEqual([200, false]);
-  const operator = await openVisitor(house, "operator", null);
+  const operator = await openVisitor(harness, "operator", null);
   expect(told).toEqual((await operator.ask("GET", path)).told);
   expect((told as unknown as GenerationHistoryDto).given.journal.length).toBeGreaterThan(3);
-  expect(await ask(house, `/inspector/api/generations/gen_${"0".repeat(26)}`)).toEqual([404, "not_found"]);
+  expect(await ask(harness, `/inspector/api/generations/gen_${"0".repeat(26)}`)).toEqual([404, "not_found"]);
   // The tokens that a page asks for are for people who are signed in.
-  expect((await askConsole(house, ["POST", "/inspector/api/token"])).status).toBe(401);
-  await house.close();
+  expect((await askConsole(harness, ["POST", "/inspector/api/token"])).status).toBe(401);
+  await harness.close();
 });
 
 test("pages of other addresses, forwarded requests and names that are not this machine's are not at home", async () => {
-  const { house, path } = await lived();
+  const { harness, path } = await lived();
   for (const origin of ["https://evil.example", "null", "http://127.0.0.1:1"])
-    expect([origin, await ask(house, path, { origin })]).toEqual([origin, SIGNED_OUT]);
-  expect(await ask(house, path, { host: "evil.example" })).toEqual(SIGNED_OUT);
-  expect(await ask(house, path, { origin: "http://evil.example", host: "evil.example" })).toEqual(SIGNED_OUT);
+    expect([origin, await ask(harness, path, { origin })]).toEqual([origin, SIGNED_OUT]);
+  expect(await ask(harness, path, { host: "evil.example" })).toEqual(SIGNED_OUT);
+  expect(await ask(harness, path, { origin: "http://evil.example", host: "evil.example" })).toEqual(SIGNED_OUT);
   for (const name of ["x-forwarded-for", "x-real-ip", "forwarded", "via"])
-    expect([name, await ask(house, path, { [name]: "127.0.0.1" })]).toEqual([name, SIGNED_OUT]);
-  await house.close();
+    expect([name, await ask(harness, path, { [name]: "127.0.0.1" })]).toEqual([name, SIGNED_OUT]);
+  await harness.close();
 });
 
 test("with a public address everybody signs in, this machine too", async () => {
-  const { house, path } = await lived({ GENROUTER_SERVER__PUBLIC_URL: "https://api.example" });
-  const local = { origin: house.url };
-  expect([await ask(house, path), await ask(house, path, local)]).toEqual([SIGNED_OUT, SIGNED_OUT]);
-  await house.close();
+  const { harness, path } = await lived({ GENROUTER_SERVER__PUBLIC_URL: "https://api.example" });
+  const local = { origin: harness.url };
+  expect([await ask(harness, path), await ask(harness, path, local)]).toEqual([SIGNED_OUT, SIGNED_OUT]);
+  await harness.close();
 });
 
 test("at home a session still counts: members replay what is their account's and nothing else", async () => {
-  const { house, path } = await lived();
-  const other = await openVisitor(house, "member", await house.newTenant());
-  const own = await openVisitor(house, "member", house.tenant);
+  const { harness, path } = await lived();
+  const other = await openVisitor(harness, "member", await harness.newTenant());
+  const own = await openVisitor(harness, "member", harness.tenant);
   expect([(await other.ask("GET", path)).status, (await own.ask("GET", path)).status]).toEqual([404, 200]);
   expect((await own.ask("GET", path)).told.accountId).toBe(null);
-  await house.close();
+  await harness.close();
 });
 
 test("where it is switched off everybody is told that, signed in or not, and nothing of what there is", async () => {
-  const { house, path } = await lived({ GENROUTER_INSPECTOR__ENABLED: "off" });
-  const operator = await openVisitor(house, "operator", null);
+  const { harness, path } = await lived({ GENROUTER_INSPECTOR__ENABLED: "off" });
+  const operator = await openVisitor(harness, "operator", null);
   const answers = await Promise.all([
-    askConsole(house, ["GET", path]),
-    askConsole(house, ["GET", "/inspector/api/generations/gen_nobody"]),
-    askConsole(house, ["POST", "/inspector/api/token"]),
+    askConsole(harness, ["GET", path]),
+    askConsole(harness, ["GET", "/inspector/api/generations/gen_nobody"]),
+    askConsole(harness, ["POST", "/inspector/api/token"]),
     operator.ask("GET", path),
     operator.ask("POST", "/inspector/api/token"),
   ]);
   const message = "The inspector is switched off; the operator can set inspector.enabled to on.";
   for (const { status, told } of answers) expect([status, told]).toEqual([404, { error: { code: "not_found", message } }]);
-  await house.close();
+  await harness.close();
 });

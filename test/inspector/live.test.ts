@@ -2,19 +2,19 @@
 import { expect, test } from "bun:test";
 import type { MutationResult } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { lookOn } from "./viewer.ts";
 
 const CANARY = "canary-4711";
 
 test("a generation is seen in every state of its journal, each with what led to it, and then gone", async () => {
-  const house = await openHouse();
-  const eye = await lookOn(house);
-  const { id } = await house.submit("sim-image-1", { prompt: "a kite [sim:fal:fail]" });
-  await house.until(id);
-  await house.eventually(() => eye.rows.get(id)?.actor === "ended", "the end");
-  const { seq } = (await house.store.findGeneration(id)) ?? { seq: 0 };
-  const journal = await house.store.journalOf(seq);
+  const harness = await openHarness();
+  const eye = await lookOn(harness);
+  const { id } = await harness.submit("sim-image-1", { prompt: "a kite [sim:fal:fail]" });
+  await harness.until(id);
+  await harness.eventually(() => eye.rows.get(id)?.actor === "ended", "the end");
+  const { seq } = (await harness.store.findGeneration(id)) ?? { seq: 0 };
+  const journal = await harness.store.journalOf(seq);
   const seen = eye.events.filter((event) => event.id === id);
   expect(journal.length).toBeGreaterThan(6);
   expect(seen.map(({ type, to, atMs }) => ({ type, to, atMs }))).toEqual(
@@ -26,30 +26,30 @@ test("a generation is seen in every state of its journal, each with what led to 
     model: "sim-image-1",
     attempts: 2,
     route: "sim-image-1/replicate",
-    account: { id: house.tenant.accountId, name: "tenant" },
+    account: { id: harness.tenant.accountId, name: "tenant" },
   });
   // The failed route was judged, and its machine is on stage, too.
-  await house.eventually(() => eye.rows.get("route sim-image-1/fal"), "the route's machine");
+  await harness.eventually(() => eye.rows.get("route sim-image-1/fal"), "the route's machine");
   expect(eye.rows.get("ledger")?.actor).toBe("live");
   await eye.close();
-  await house.close();
+  await harness.close();
 }, 30_000);
 
 test("a late viewer sees all that had not ended: what runs, what is queued, and what was put away", async () => {
-  const house = await openHouse({ factor: 20, env: { GENROUTER_LIMITS__SEATS: "2", GENROUTER_LIMITS__LIVE_ACTORS: "1" } });
-  const submit = () => house.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
+  const harness = await openHarness({ factor: 20, env: { GENROUTER_LIMITS__SEATS: "2", GENROUTER_LIMITS__LIVE_ACTORS: "1" } });
+  const submit = () => harness.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
   const [first, second, third] = [await submit(), await submit(), await submit()];
-  await house.until(second.id, ({ status }) => status === "running");
-  const eye = await lookOn(house);
+  await harness.until(second.id, ({ status }) => status === "running");
+  const eye = await lookOn(harness);
   const stands = (id: string) => eye.rows.get(id)?.state;
-  await house.eventually(() => stands(first.id) === "running.polling" && stands(second.id) === "running.polling", "both");
+  await harness.eventually(() => stands(first.id) === "running.polling" && stands(second.id) === "running.polling", "both");
   expect(eye.rows.get(first.id)).toMatchObject({ model: "sim-image-1", route: "sim-image-1/fal", attempts: 1 });
   expect(eye.rows.get(third.id)).toMatchObject({ actor: "none", state: "queued" });
   // One machine more than are kept in memory: the other one is put away, and its row stays.
   const inMemory = (of: typeof eye) => [first, second].map(({ id }) => of.rows.get(id)?.actor).sort();
-  await house.eventually(() => inMemory(eye)[1] === "none", "a machine that was put away");
-  const late = await lookOn(house);
-  await house.eventually(() => late.rows.get(third.id), "all rows");
+  await harness.eventually(() => inMemory(eye)[1] === "none", "a machine that was put away");
+  const late = await lookOn(harness);
+  await harness.eventually(() => late.rows.get(third.id), "all rows");
   expect(inMemory(late)).toEqual(["live", "none"]);
   expect(late.batches.map(({ counts }) => counts?.generation).findLast((counts) => counts !== undefined)).toEqual({
     queued: 1,
@@ -60,7 +60,7 @@ test("a late viewer sees all that had not ended: what runs, what is queued, and 
   expect(leftOut.length).toBeGreaterThan(1);
   expect(new Set(leftOut)).toEqual(new Set([0]));
   await Promise.all([eye.close(), late.close()]);
-  await house.close();
+  await harness.close();
 }, 30_000);
 
 test("what is not on disk yet is not shown", async () => {
@@ -68,41 +68,41 @@ test("what is not on disk yet is not shown", async () => {
   let isHeld = false;
   const around = (store: Store): Store => ({
     ...store,
-    commit: async (deeds): Promise<MutationResult[]> => {
-      if (deeds.some((deed) => deed.deed === "step" && deed.event.type === "accepted")) {
+    commit: async (mutations): Promise<MutationResult[]> => {
+      if (mutations.some((mutation) => mutation.mutation === "step" && mutation.event.type === "accepted")) {
         isHeld = true;
         await new Promise<void>((resolve) => {
           letGo = resolve;
         });
       }
-      return store.commit(deeds);
+      return store.commit(mutations);
     },
   });
-  const house = await openHouse({ around });
-  const eye = await lookOn(house);
-  const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
-  await house.eventually(() => isHeld, "the commit that is held back");
-  const late = await lookOn(house);
-  await house.eventually(() => late.rows.get(id), "the row");
+  const harness = await openHarness({ around });
+  const eye = await lookOn(harness);
+  const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
+  await harness.eventually(() => isHeld, "the commit that is held back");
+  const late = await lookOn(harness);
+  await harness.eventually(() => late.rows.get(id), "the row");
   for (const one of [eye, late]) expect(one.rows.get(id)?.state).toBe("running.submitting.sending");
   expect(eye.events.some(({ type, id: of }) => type === "accepted" && of === id)).toBe(false);
   letGo();
-  await house.eventually(() => eye.events.some(({ type }) => type === "accepted"), "the step");
-  await house.until(id);
+  await harness.eventually(() => eye.events.some(({ type }) => type === "accepted"), "the step");
+  await harness.until(id);
   await Promise.all([eye.close(), late.close()]);
-  await house.close();
+  await harness.close();
 }, 30_000);
 
 test("the memory of the chosen one is shown, and follows it", async () => {
-  const house = await openHouse({ factor: 20 });
-  const { id } = await house.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
-  const eye = await lookOn(house);
-  await house.eventually(() => eye.rows.get(id)?.state === "running.polling", "polling");
+  const harness = await openHarness({ factor: 20 });
+  const { id } = await harness.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
+  const eye = await lookOn(harness);
+  await harness.eventually(() => eye.rows.get(id)?.state === "running.polling", "polling");
   eye.say({ choose: id });
-  const chosen = await house.eventually(() => eye.batches.find((batch) => batch.chosen)?.chosen, "the chosen one");
+  const chosen = await harness.eventually(() => eye.batches.find((batch) => batch.chosen)?.chosen, "the chosen one");
   expect(chosen).toMatchObject({ id, row: { id }, context: { tried: 1, current: { n: 1, sends: 1 }, watched: [] } });
   // What was before anybody looked is told once, from the journal.
-  const history = await house.eventually(
+  const history = await harness.eventually(
     () => eye.batches.find(({ chosen: of }) => of?.history)?.chosen?.history,
     "what was before",
   );
@@ -112,10 +112,10 @@ test("the memory of the chosen one is shown, and follows it", async () => {
     ["accepted", "running.submitting.sending", "running.polling", 3],
   ]);
   eye.say({ choose: "gen_nobody" });
-  const none = await house.eventually(() => eye.batches.find(({ chosen: of }) => of?.id === "gen_nobody")?.chosen, "nobody");
+  const none = await harness.eventually(() => eye.batches.find(({ chosen: of }) => of?.id === "gen_nobody")?.chosen, "nobody");
   expect(none).toEqual({ id: "gen_nobody", row: null, context: null });
   await eye.close();
-  await house.close();
+  await harness.close();
 }, 30_000);
 
 test.each([
@@ -124,35 +124,35 @@ test.each([
 ])(
   "with inspector.prompts $prompts a prompt, and what a provider says of it, is in a frame: $shows",
   async ({ prompts, shows }) => {
-    const house = await openHouse({ env: { GENROUTER_INSPECTOR__PROMPTS: prompts } });
-    const eye = await lookOn(house);
-    const { id } = await house.submit("sim-image-1", { prompt: `${CANARY} [sim:refuse]` });
-    await house.until(id);
-    await house.eventually(() => eye.rows.get(id)?.actor === "ended", "the end");
+    const harness = await openHarness({ env: { GENROUTER_INSPECTOR__PROMPTS: prompts } });
+    const eye = await lookOn(harness);
+    const { id } = await harness.submit("sim-image-1", { prompt: `${CANARY} [sim:refuse]` });
+    await harness.until(id);
+    await harness.eventually(() => eye.rows.get(id)?.actor === "ended", "the end");
     expect(eye.texts.join("\n").includes(CANARY)).toBe(shows);
     const failed = eye.events.find(({ type, id: of }) => of === id && (type === "jobFailed" || type === "rejected"));
     const failure = failed?.more?.failure as { class: string; detail: string } | undefined;
     expect(failure?.class).toBe("refused_input");
     expect(failure?.detail === "hidden").toBe(!shows);
     await eye.close();
-    await house.close();
+    await harness.close();
   },
   30_000,
 );
 
 test("nothing is followed while nobody looks on, and again nothing after the last has left", async () => {
-  const house = await openHouse();
-  const isFollowed = () => house.rooms.watch.committed !== null;
+  const harness = await openHarness();
+  const isFollowed = () => harness.rooms.watch.committed !== null;
   expect(isFollowed()).toBe(false);
-  const [one, two] = [await lookOn(house), await lookOn(house)];
+  const [one, two] = [await lookOn(harness), await lookOn(harness)];
   expect(isFollowed()).toBe(true);
   await one.close();
   expect(isFollowed()).toBe(true);
   await two.close();
-  await house.eventually(() => !isFollowed(), "nobody");
-  const again = await lookOn(house);
-  const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
-  await house.eventually(() => again.events.some((event) => event.id === id && event.to === "succeeded"), "a second look");
+  await harness.eventually(() => !isFollowed(), "nobody");
+  const again = await lookOn(harness);
+  const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
+  await harness.eventually(() => again.events.some((event) => event.id === id && event.to === "succeeded"), "a second look");
   await again.close();
-  await house.close();
+  await harness.close();
 }, 30_000);

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { createWebSocketInspector, createWebSocketReceiver, type StatelyInspectionEvent } from "@statelyai/inspect";
 import { createActor, createMachine, fromPromise } from "xstate";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { lookOn, socketUrl } from "./viewer.ts";
 
 const lamp = createMachine({
@@ -24,29 +24,29 @@ const room = createMachine({
   },
 });
 /** A program with the stock client, on its way as any would be. */
-const program = (house: House) => {
-  const inspector = createWebSocketInspector({ url: socketUrl(house, "/inspector/ws") });
+const program = (harness: Harness) => {
+  const inspector = createWebSocketInspector({ url: socketUrl(harness, "/inspector/ws") });
   const actor = createActor(room, { inspect: inspector.inspect }).start();
   return { inspector, actor };
 };
 /** The stock receiver, and all that it got. */
-const receive = (house: House) => {
+const receive = (harness: Harness) => {
   const got: StatelyInspectionEvent[] = [];
-  createWebSocketReceiver({ server: socketUrl(house, "/inspector/ws") }).subscribe((event) => void got.push(event));
+  createWebSocketReceiver({ server: socketUrl(harness, "/inspector/ws") }).subscribe((event) => void got.push(event));
   return got;
 };
 const ofType = <T extends StatelyInspectionEvent["type"]>(got: StatelyInspectionEvent[], type: T, sessionId: string) =>
   got.filter((event): event is StatelyInspectionEvent & { type: T } => event.type === type && event.sessionId === sessionId);
 
 test("a program with the stock client is seen live: its machine, the nested ones, and each event", async () => {
-  const house = await openHouse();
-  const eye = await lookOn(house);
-  const { inspector, actor } = program(house);
+  const harness = await openHarness();
+  const eye = await lookOn(harness);
+  const { inspector, actor } = program(harness);
   const rowOf = (name: string) => [...eye.rows.values()].find((row) => row.kind === "guest" && row.name === name);
-  await house.eventually(() => rowOf("ceiling") && rowOf("clock"), "its machines");
+  await harness.eventually(() => rowOf("ceiling") && rowOf("clock"), "its machines");
   actor.send({ type: "enter" });
   actor.getSnapshot().children.ceiling?.send({ type: "press" });
-  await house.eventually(() => rowOf("ceiling")?.state === "on", "the lamp");
+  await harness.eventually(() => rowOf("ceiling")?.state === "on", "the lamp");
   const root = rowOf("room");
   expect(root).toMatchObject({ state: "lit.air.warm, lit.light", actor: "live" });
   for (const name of ["ceiling", "clock"]) expect(rowOf(name)?.parent).toBe(root?.id);
@@ -55,14 +55,14 @@ test("a program with the stock client is seen live: its machine, the nested ones
     expect.objectContaining({ kind: "guest", type: "enter", from: "dark", to: "lit.air.warm, lit.light" }),
   );
   eye.say({ choose: root?.id });
-  const chosen = await house.eventually(() => eye.batches.find((batch) => batch.chosen)?.chosen, "the chosen one");
+  const chosen = await harness.eventually(() => eye.batches.find((batch) => batch.chosen)?.chosen, "the chosen one");
   expect(chosen).toMatchObject({
     context: { visits: 0 },
     definition: { id: "room", states: { dark: {}, lit: { type: "parallel" } } },
   });
   // Whoever comes later sees the same.
-  const late = await lookOn(house);
-  await house.eventually(() => late.rows.size === eye.rows.size, "all rows");
+  const late = await lookOn(harness);
+  await harness.eventually(() => late.rows.size === eye.rows.size, "all rows");
   expect([...late.rows.values()].filter(({ kind }) => kind === "guest").map(({ name, state }) => [name, state])).toEqual([
     ["room", "lit.air.warm, lit.light"],
     ["ceiling", "on"],
@@ -70,17 +70,17 @@ test("a program with the stock client is seen live: its machine, the nested ones
   ]);
   // The program ends: so do its rows.
   inspector.stop();
-  await house.eventually(() => rowOf("room")?.actor === "ended", "its end");
+  await harness.eventually(() => rowOf("room")?.actor === "ended", "its end");
   await Promise.all([eye.close(), late.close()]);
-  await house.close();
+  await harness.close();
 }, 30_000);
 
 test("the stock receiver sees our machines: definition, events, snapshots, and late those that were there before", async () => {
-  const house = await openHouse({ factor: 20 });
-  const early = await house.submit("sim-image-1", { prompt: "canary-early [sim:stuck]" });
-  await house.until(early.id, ({ status }) => status === "running");
-  const got = receive(house);
-  const [there] = await house.eventually(() => {
+  const harness = await openHarness({ factor: 20 });
+  const early = await harness.submit("sim-image-1", { prompt: "canary-early [sim:stuck]" });
+  await harness.until(early.id, ({ status }) => status === "running");
+  const got = receive(harness);
+  const [there] = await harness.eventually(() => {
     const actors = ofType(got, "@xstate.actor", early.id);
     return actors.length > 0 && actors;
   }, "the actor");
@@ -91,38 +91,38 @@ test("the stock receiver sees our machines: definition, events, snapshots, and l
   expect(Object.keys(machine.states.running.states)).toContain("confirming");
   expect(ofType(got, "@xstate.actor", "ledger")).toHaveLength(1);
 
-  const { id } = await house.submit("sim-image-1", { prompt: "canary-late" });
-  const ended = await house.eventually(
+  const { id } = await harness.submit("sim-image-1", { prompt: "canary-late" });
+  const ended = await harness.eventually(
     () => ofType(got, "@xstate.snapshot", id).find(({ snapshot }) => snapshot.status === "done"),
     "the end",
   );
   expect(ended.snapshot).toMatchObject({ value: "succeeded", children: {} });
-  const { seq } = (await house.store.findGeneration(id)) ?? { seq: 0 };
-  const journal = await house.store.journalOf(seq);
+  const { seq } = (await harness.store.findGeneration(id)) ?? { seq: 0 };
+  const journal = await harness.store.journalOf(seq);
   expect(ofType(got, "@xstate.event", id).map(({ event }) => event.type)).toEqual(journal.map(({ event }) => event.type));
   const values = ofType(got, "@xstate.snapshot", id).map(({ snapshot }) => (snapshot as unknown as { value: unknown }).value);
   expect(values).toContainEqual({ running: { submitting: "sending" } });
   expect(values).toHaveLength(journal.length);
   expect(ofType(got, "@xstate.snapshot", id)[1]?.snapshot).toMatchObject({ context: { tried: 1, current: { n: 1 } } });
   expect(JSON.stringify(got)).not.toContain("canary");
-  await house.close();
+  await harness.close();
 }, 30_000);
 
 test("a receiver that comes late sees the machines of other programs too, each under a name of its own", async () => {
-  const house = await openHouse();
-  const [one, two] = [program(house), program(house)];
-  const eye = await lookOn(house);
-  await house.eventually(() => [...eye.rows.values()].filter(({ kind }) => kind === "guest").length === 6, "both programs");
-  const got = receive(house);
+  const harness = await openHarness();
+  const [one, two] = [program(harness), program(harness)];
+  const eye = await lookOn(harness);
+  await harness.eventually(() => [...eye.rows.values()].filter(({ kind }) => kind === "guest").length === 6, "both programs");
+  const got = receive(harness);
   const actors = () =>
     got.flatMap((event) => (event.type === "@xstate.actor" && event.sessionId.startsWith("guest") ? [event] : []));
-  await house.eventually(() => actors().length === 6, "their machines");
+  await harness.eventually(() => actors().length === 6, "their machines");
   const roots = actors().filter(({ name }) => name === "room");
   expect(new Set(roots.map(({ sessionId }) => sessionId)).size).toBe(2);
   const ids = roots.map(({ sessionId }) => sessionId);
   for (const { name, parentId } of actors()) if (name !== "room") expect(ids).toContain(parentId ?? "");
   two.actor.send({ type: "enter" });
-  const seen = await house.eventually(
+  const seen = await harness.eventually(
     () => got.find((event) => event.type === "@xstate.event" && event.event.type === "enter"),
     "an event",
   );
@@ -130,13 +130,13 @@ test("a receiver that comes late sees the machines of other programs too, each u
   one.inspector.stop();
   two.inspector.stop();
   await eye.close();
-  await house.close();
+  await harness.close();
 }, 30_000);
 
 test("what strangers send is bounded in size, number and rate, and what is no frame is ignored", async () => {
-  const house = await openHouse();
-  const eye = await lookOn(house);
-  const socket = new WebSocket(socketUrl(house, "/inspector/ws"));
+  const harness = await openHarness();
+  const eye = await lookOn(harness);
+  const socket = new WebSocket(socketUrl(harness, "/inspector/ws"));
   let closedWith = 0;
   socket.onclose = ({ code }) => {
     closedWith = code;
@@ -154,16 +154,16 @@ test("what strangers send is bounded in size, number and rate, and what is no fr
     snapshot: { status: "active", value: "a", context: JSON.parse(`${'{"a":'.repeat(2_000)}1${"}".repeat(2_000)}`) },
   });
   for (let n = 0; n < 400; n += 1) frame(`m${n}`, { snapshot: { status: "active", value: "a" } });
-  await house.eventually(() => guests().length >= 200, "as many as one may have");
+  await harness.eventually(() => guests().length >= 200, "as many as one may have");
   eye.say({ choose: guests()[0]?.id });
-  const chosen = await house.eventually(() => eye.batches.find((batch) => batch.chosen)?.chosen, "the chosen one");
+  const chosen = await harness.eventually(() => eye.batches.find((batch) => batch.chosen)?.chosen, "the chosen one");
   expect(chosen.context).toEqual({ context: "left out: too large" });
   // More frames in a second than anybody can read: the rest is left out, and that is told.
   for (let n = 0; n < 3_000; n += 1)
     socket.send(
       JSON.stringify({ type: "@xstate.snapshot", sessionId: "first", event: { type: `e${n}` }, snapshot: { value: "b" } }),
     );
-  await house.eventually(() => {
+  await harness.eventually(() => {
     socket.send(
       JSON.stringify({ type: "@xstate.snapshot", sessionId: "first", event: { type: "tick" }, snapshot: { value: "b" } }),
     );
@@ -172,9 +172,9 @@ test("what strangers send is bounded in size, number and rate, and what is no fr
   expect(guests()).toHaveLength(200);
   expect(closedWith).toBe(0);
   socket.send("x".repeat(300_000));
-  await house.eventually(() => closedWith !== 0, "the end of the connection");
+  await harness.eventually(() => closedWith !== 0, "the end of the connection");
   expect(closedWith).toBe(1009);
-  await house.eventually(() => guests().every(({ actor }) => actor === "ended"), "the end of its machines");
+  await harness.eventually(() => guests().every(({ actor }) => actor === "ended"), "the end of its machines");
   await eye.close();
-  await house.close();
+  await harness.close();
 }, 60_000);

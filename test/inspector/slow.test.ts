@@ -1,6 +1,6 @@
 // A viewer that does not read: nothing is made for it, others see everything, and when it reads again it is told what it missed.
 import { expect, test } from "bun:test";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { openRawViewer } from "./raw-viewer.ts";
 import { lookOn, socketUrl } from "./viewer.ts";
 
@@ -27,16 +27,16 @@ const openProgram = async (url: string) => {
 };
 
 test("a viewer that does not read misses the oldest, is told how many, and then sees what there is", async () => {
-  const house = await openHouse();
-  const slow = await openRawViewer(house.url, "/inspector/ws");
-  const eye = await lookOn(house);
-  const programs = await Promise.all(Array.from({ length: 4 }, () => openProgram(socketUrl(house, "/inspector/ws"))));
-  await house.eventually(() => eye.batches.at(-1)?.totals?.viewers === 2, "both viewers");
+  const harness = await openHarness();
+  const slow = await openRawViewer(harness.url, "/inspector/ws");
+  const eye = await lookOn(harness);
+  const programs = await Promise.all(Array.from({ length: 4 }, () => openProgram(socketUrl(harness, "/inspector/ws"))));
+  await harness.eventually(() => eye.batches.at(-1)?.totals?.viewers === 2, "both viewers");
   const guestEvents = () => eye.events.filter(({ kind }) => kind === "guest").length;
   // In portions that the one who reads can follow.
   for (let from = 0; from < 900; from += 100) {
     for (const program of programs) program.tell(from, from + 100);
-    await house.eventually(() => guestEvents() === (from + 100) * programs.length, "all that was told so far");
+    await harness.eventually(() => guestEvents() === (from + 100) * programs.length, "all that was told so far");
   }
   expect(eye.batches.some(({ leftOut }) => leftOut !== undefined)).toBe(false);
 
@@ -44,7 +44,7 @@ test("a viewer that does not read misses the oldest, is told how many, and then 
   const snapshots = () =>
     slow.frames.filter(({ type, sessionId }) => type === "@xstate.snapshot" && String(sessionId).startsWith("guest"));
   const leftOut = () => slow.frames.flatMap(({ type, count }) => (type === "@genrouter.leftOut" ? [Number(count)] : []));
-  await house.eventually(
+  await harness.eventually(
     () =>
       programs.every((_, n) =>
         snapshots().some(
@@ -67,5 +67,5 @@ test("a viewer that does not read misses the oldest, is told how many, and then 
   slow.close();
   for (const { socket } of programs) socket.close();
   await eye.close();
-  await house.close();
+  await harness.close();
 }, 60_000);

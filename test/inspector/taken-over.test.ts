@@ -29,9 +29,17 @@ const seen = () => {
   );
 };
 const own = (version: number, stateAfter: string): void => {
-  const deed = { deed: "step", version, stateAfter, atMs: version, event: { type: "told" }, snapshot: null, attemptChanges: [] };
+  const mutation = {
+    mutation: "step",
+    version,
+    stateAfter,
+    atMs: version,
+    event: { type: "told" },
+    snapshot: null,
+    attemptChanges: [],
+  };
   const after = stateAfter === "succeeded" ? "succeeded" : "running";
-  watch.committed?.(deed as unknown as ApplyTransition, { kind: "stepped", record: record(after) } as MutationResult);
+  watch.committed?.(mutation as unknown as ApplyTransition, { kind: "stepped", record: record(after) } as MutationResult);
 };
 /** What was read of it: some of its steps, all by the node before this one but those that are this one's. */
 const read = (versions: readonly number[], ownFrom: number): void => {

@@ -1,6 +1,6 @@
-// Looks on at a house as the live page does, over a real socket: keeps all that it was told.
+// Looks on at a harness as the live page does, over a real socket: keeps all that it was told.
 import type { ActorRow, LiveBatch, SeenEvent } from "../../src/inspector/dto.ts";
-import type { House } from "../harness.ts";
+import type { Harness } from "../harness.ts";
 
 export type Onlooker = {
   batches: LiveBatch[];
@@ -11,11 +11,15 @@ export type Onlooker = {
   close(): Promise<void>;
 };
 
-export const socketUrl = (house: Pick<House, "url">, path: string): string => `${house.url.replace(/^http/, "ws")}${path}`;
+export const socketUrl = (harness: Pick<Harness, "url">, path: string): string => `${harness.url.replace(/^http/, "ws")}${path}`;
 
 /** Connects; resolves when the service has said hello. Rejects when it is turned away. */
-export const lookOn = async (house: Pick<House, "url">, more = "", headers: Record<string, string> = {}): Promise<Onlooker> => {
-  const socket = new WebSocket(socketUrl(house, `/inspector/api/live${more}`), { headers } as never);
+export const lookOn = async (
+  harness: Pick<Harness, "url">,
+  more = "",
+  headers: Record<string, string> = {},
+): Promise<Onlooker> => {
+  const socket = new WebSocket(socketUrl(harness, `/inspector/api/live${more}`), { headers } as never);
   const seen: Omit<Onlooker, "say" | "close"> = { batches: [], texts: [], rows: new Map(), events: [] };
   await new Promise<void>((resolve, reject) => {
     socket.onclose = ({ code }) => reject(new Error(`closed with ${code}`));
@@ -42,7 +46,7 @@ export const lookOn = async (house: Pick<House, "url">, more = "", headers: Reco
 };
 
 /** A token as a command or the page gets it. @throws where the inspector is switched off */
-export const tokenOf = ({ rooms }: Pick<House, "rooms">, role: "operator" | "viewer") => {
+export const tokenOf = ({ rooms }: Pick<Harness, "rooms">, role: "operator" | "viewer") => {
   if (rooms.issueToken === null) throw new Error("the inspector is switched off");
   return rooms.issueToken(role, { kind: "command", id: "test", name: "test" });
 };

@@ -2,28 +2,28 @@
 import { expect, onTestFinished, test } from "bun:test";
 import type { EventFields } from "../../src/logging/events.ts";
 import { createTelemetry } from "../../src/telemetry/telemetry.ts";
-import { type House, type HouseOptions, openHouse } from "../harness.ts";
+import { type Harness, type HarnessOptions, openHarness } from "../harness.ts";
 
 const CANARY = "a canary sings";
 
-const opened = async (options: HouseOptions = {}): Promise<House> => {
-  const house = await openHouse(options);
-  onTestFinished(() => house.close());
-  return house;
+const opened = async (options: HarnessOptions = {}): Promise<Harness> => {
+  const harness = await openHarness(options);
+  onTestFinished(() => harness.close());
+  return harness;
 };
-const submit = (house: House, headers: Record<string, string>, input: object = { prompt: CANARY }) =>
-  house.ask("POST", "/v1/generations", { body: { model: "sim-image-1", input }, headers });
-const answered = (house: House, requestId: string): EventFields => {
-  const found = house.lines.filter(({ event, fields }) => event === "request answered" && fields.request_id === requestId);
+const submit = (harness: Harness, headers: Record<string, string>, input: object = { prompt: CANARY }) =>
+  harness.ask("POST", "/v1/generations", { body: { model: "sim-image-1", input }, headers });
+const answered = (harness: Harness, requestId: string): EventFields => {
+  const found = harness.lines.filter(({ event, fields }) => event === "request answered" && fields.request_id === requestId);
   expect(found).toHaveLength(1);
   return found[0]?.fields ?? {};
 };
 
 test("one line for a submission: who, which generation, how it ended", async () => {
-  const house = await opened();
-  const { accountId, keyId } = house.tenant;
+  const harness = await opened();
+  const { accountId, keyId } = harness.tenant;
   const headers = { "x-request-id": "mine-1", "idempotency-key": "k" };
-  const made = await submit(house, headers);
+  const made = await submit(harness, headers);
   expect(made.status).toBe(202);
   const caller = {
     method: "POST",
@@ -33,36 +33,36 @@ test("one line for a submission: who, which generation, how it ended", async () 
     dur_ms: expect.any(Number),
     address: "127.0.0.1",
   };
-  expect(answered(house, "mine-1")).toEqual({
+  expect(answered(harness, "mine-1")).toEqual({
     ...caller,
     request_id: "mine-1",
     status: 202,
     generation_id: String(made.body.id),
   });
 
-  const again = await submit(house, { ...headers, "x-request-id": "mine-2" });
+  const again = await submit(harness, { ...headers, "x-request-id": "mine-2" });
   expect(again.status).toBe(200);
-  expect(answered(house, "mine-2")).toEqual({
+  expect(answered(harness, "mine-2")).toEqual({
     ...caller,
     request_id: "mine-2",
     status: 200,
     generation_id: String(made.body.id),
   });
 
-  await submit(house, { "x-request-id": "mine-3" }, { prompt: CANARY, nonsense: 1 });
-  expect(answered(house, "mine-3")).toEqual({ ...caller, request_id: "mine-3", status: 422, error_code: "invalid_input" });
+  await submit(harness, { "x-request-id": "mine-3" }, { prompt: CANARY, nonsense: 1 });
+  expect(answered(harness, "mine-3")).toEqual({ ...caller, request_id: "mine-3", status: 422, error_code: "invalid_input" });
 
-  await house.ask("POST", "/v1/generations", { key: null, headers: { "x-request-id": "mine-4" }, body: {} });
+  await harness.ask("POST", "/v1/generations", { key: null, headers: { "x-request-id": "mine-4" }, body: {} });
   const { account_id: _, key_id: __, ...nobody } = caller;
-  expect(answered(house, "mine-4")).toEqual({ ...nobody, request_id: "mine-4", status: 401, error_code: "unauthorized" });
-  await house.until(String(made.body.id));
+  expect(answered(harness, "mine-4")).toEqual({ ...nobody, request_id: "mine-4", status: 401, error_code: "unauthorized" });
+  await harness.until(String(made.body.id));
 });
 
 test("polls have no line, but for the one who asks for all", async () => {
-  const house = await opened();
-  const { id } = await house.submit("sim-image-1", { prompt: CANARY });
-  await house.until(id);
-  expect(house.lines.some(({ event }) => event === "read answered")).toBe(false);
+  const harness = await opened();
+  const { id } = await harness.submit("sim-image-1", { prompt: CANARY });
+  await harness.until(id);
+  expect(harness.lines.some(({ event }) => event === "read answered")).toBe(false);
   const debugging = await opened({ env: { GENROUTER_LOG__LEVEL: "debug" } });
   await debugging.ask("GET", "/v1/generations/gen_none", { headers: { "x-request-id": "look" } });
   const { accountId, keyId } = debugging.tenant;
@@ -73,18 +73,18 @@ test("polls have no line, but for the one who asks for all", async () => {
 });
 
 test("the request id goes through to the ledger, the attempt and the provider's call", async () => {
-  const house = await opened();
-  const made = await submit(house, { "x-request-id": "through-and-through" });
+  const harness = await opened();
+  const made = await submit(harness, { "x-request-id": "through-and-through" });
   const id = String(made.body.id);
-  await house.until(id);
-  const seq = (await house.store.findGeneration(id))?.seq ?? 0;
-  const movements = await house.store.movementsOf(seq);
+  await harness.until(id);
+  const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
+  const movements = await harness.store.movementsOf(seq);
   expect(movements.map(({ kind, requestId }) => [kind, requestId])).toEqual(
     ["hold", "capture", "release"].slice(0, movements.length).map((kind) => [kind, "through-and-through"]),
   );
-  expect((await house.store.attemptsOf(seq)).map(({ requestId }) => requestId)).toEqual(["through-and-through"]);
+  expect((await harness.store.attemptsOf(seq)).map(({ requestId }) => requestId)).toEqual(["through-and-through"]);
   const told = (event: string) =>
-    house.lines
+    harness.lines
       .filter((line) => (line.event as string) === event && line.fields.generation_id === id)
       .map(({ fields }) => fields);
   for (const event of ["generation ended", "attempt ended", "provider called"]) {
@@ -95,19 +95,19 @@ test("the request id goes through to the ledger, the attempt and the provider's 
 });
 
 test("a failed attempt is told with its route and the class of its failure, and not with what the provider said", async () => {
-  const house = await opened();
-  house.simulator.script({ fault: "fail", times: 1 });
-  const { id } = await house.submit("sim-image-1", { prompt: CANARY });
-  await house.until(id);
-  const failed = house.lines.filter(({ event }) => event === "attempt failed").map(({ fields }) => fields);
+  const harness = await opened();
+  harness.simulator.script({ fault: "fail", times: 1 });
+  const { id } = await harness.submit("sim-image-1", { prompt: CANARY });
+  await harness.until(id);
+  const failed = harness.lines.filter(({ event }) => event === "attempt failed").map(({ fields }) => fields);
   expect(failed[0]).toMatchObject({ generation_id: id, attempt: 1, outcome: "failed", error_code: "job_failed" });
   expect(JSON.stringify(failed)).not.toContain(CANARY);
 });
 
 test("prompts are told only where the operator has switched it on", async () => {
-  const house = await opened();
-  await house.until((await house.submit("sim-image-1", { prompt: CANARY })).id);
-  expect(JSON.stringify(house.lines)).not.toContain(CANARY);
+  const harness = await opened();
+  await harness.until((await harness.submit("sim-image-1", { prompt: CANARY })).id);
+  expect(JSON.stringify(harness.lines)).not.toContain(CANARY);
   const telling = await opened({ env: { GENROUTER_LOG__PROMPTS: "true" } });
   await telling.until((await telling.submit("sim-image-1", { prompt: CANARY })).id);
   expect(telling.lines.find(({ event }) => event === "input read")?.fields).toMatchObject({

@@ -36,7 +36,7 @@ const everyVerdict = () => {
   }
 };
 
-const DEED: Mutation = { deed: "beat", atMs: 0 };
+const MUTATION: Mutation = { mutation: "beat", atMs: 0 };
 /** A ledger that writes, rests, finds the disk full, goes on, and ends in doubt. */
 const everyCommit = async () => {
   const clock = testClock(0);
@@ -51,7 +51,7 @@ const everyCommit = async () => {
     },
   ];
   const ledger = createLedger({
-    commit: async (deeds) => deeds.map(() => (answers.shift() ?? (() => ({ kind: "done" }) as const))()),
+    commit: async (mutations) => mutations.map(() => (answers.shift() ?? (() => ({ kind: "done" }) as const))()),
     clock,
     soon: queueMicrotask,
     committed: () => undefined,
@@ -59,15 +59,15 @@ const everyCommit = async () => {
     full: () => undefined,
     defect: () => undefined,
   });
-  await ledger.post(DEED);
+  await ledger.post(MUTATION);
   await ledger.idle();
   clock.skip(50);
-  await expect(ledger.post(DEED)).rejects.toThrow("the disk is full");
+  await expect(ledger.post(MUTATION)).rejects.toThrow("the disk is full");
   const space = ledger.space();
   clock.skip(1000);
   await space;
-  await ledger.post(DEED);
-  await expect(ledger.post(DEED)).rejects.toThrow("in doubt");
+  await ledger.post(MUTATION);
+  await expect(ledger.post(MUTATION)).rejects.toThrow("in doubt");
   clock.stop();
 };
 

@@ -129,7 +129,7 @@ export const eventFor = (variant: Variant, snapshot: GenerationSnapshot, step: n
       return { type: "failedByOperator", ...WHY, atMs };
     case "retriedByOperator":
       return { type: "retriedByOperator", ...WHY, hasJob: variant.hasJob ?? false, atMs };
-    // Of an attempt that never was the office says that it is on no route.
+    // Of an attempt that never was the admin service says that it is on no route.
     case "settledByOperator": {
       const route = variant.of === "stranger" ? -1 : ([current, ...watched].find((one) => one?.n === n)?.route ?? -1);
       return { type: "settledByOperator", n, route, job: { jobId: `job-${n}` }, ...WHY, atMs };

@@ -34,13 +34,13 @@ const accountOf = async () => {
 
 beforeAll(async () => {
   store = await openHere({ path: ":memory:", mode: "test", nowMs: STARTED_AT_MS });
-  const [account] = await store.commit([{ deed: "create-account", id: "acc_pairs", name: "pairs", atMs: STARTED_AT_MS }]);
+  const [account] = await store.commit([{ mutation: "create-account", id: "acc_pairs", name: "pairs", atMs: STARTED_AT_MS }]);
   if (account?.kind !== "done") throw new Error("no account");
   const accountSeq = (await accountOf()).seq;
   await store.commit([
-    { deed: "credit", accountSeq, kind: "topup", credits: CREDITS, note: "", reference: null, atMs: STARTED_AT_MS },
+    { mutation: "credit", accountSeq, kind: "topup", credits: CREDITS, note: "", reference: null, atMs: STARTED_AT_MS },
     {
-      deed: "create-key",
+      mutation: "create-key",
       id: "key_pairs",
       accountSeq,
       scope: "generate",
@@ -67,7 +67,7 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
   };
   const [admitted] = await store.commit([
     {
-      deed: "admit",
+      mutation: "admit",
       seq,
       id,
       accountSeq,
@@ -97,7 +97,7 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
   const parts: HostDeps = {
     collectMs: COLLECT_MS,
     keepFilesMs: 1000,
-    post: async (deed) => (await store.commit([deed]))[0] as TransitionResult,
+    post: async (mutation) => (await store.commit([mutation]))[0] as TransitionResult,
     space: async () => undefined,
     nowMs: () => STARTED_AT_MS,
     reread,
@@ -185,7 +185,7 @@ const settle = async (subject: Subject): Promise<void> => {
   const open = (await store.attemptsOf(subject.seq)).filter(({ state }) => ["intent", "sending", "accepted"].includes(state));
   const [outcome] = await store.commit([
     {
-      deed: "step",
+      mutation: "step",
       seq: subject.seq,
       version: found.version + 1,
       atMs: STARTED_AT_MS + WAIT_MS,

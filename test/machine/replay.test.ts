@@ -150,7 +150,7 @@ test("every way into every situation of the machine replays to itself", () => {
         const { after, sayings } = tryEvent(before, event);
         const step = applyEvent(1, journal.length + 1, event, before, after, sayings, 0);
         before = after;
-        if (step) journal.push({ ...step.deed });
+        if (step) journal.push({ ...step.mutation });
       }
       const held = Math.max(...plan.map(({ priceCredits }) => priceCredits));
       const hold = { atMs: STARTED_AT_MS, kind: "hold", credits: held, from: "available", to: "held", attemptN: null } as const;

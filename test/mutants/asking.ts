@@ -53,8 +53,8 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: FINDING,
-        find: "Math.max(sentAtMs, lostMs, livedSinceMs(errand.seq, errand.n))",
-        put: "Math.max(sentAtMs, livedSinceMs(errand.seq, errand.n))",
+        find: "Math.max(sentAtMs, lostMs, livedSinceMs(task.seq, task.n))",
+        put: "Math.max(sentAtMs, livedSinceMs(task.seq, task.n))",
       },
     ],
     killer: "asking",
@@ -92,11 +92,11 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: FINDING,
-        find: "      const seen = await once(errand, work);\n      const atMs",
-        put: `      const again = traits.recovery === "key" ? await deps.providers.submit(work, errand.signal) : null;
+        find: "      const seen = await once(task, work);\n      const atMs",
+        put: `      const again = traits.recovery === "key" ? await deps.providers.submit(work, task.signal) : null;
       const seen: FindOutcome =
-        again?.kind === "accepted" ? { kind: "found", job: again.job } : again?.kind === "rejected" ? { kind: "absent" } : await once(errand, work);
-      if (again?.kind === "rejected" && !errand.signal.aborted) return { kind: "absent" };
+        again?.kind === "accepted" ? { kind: "found", job: again.job } : again?.kind === "rejected" ? { kind: "absent" } : await once(task, work);
+      if (again?.kind === "rejected" && !task.signal.aborted) return { kind: "absent" };
       const atMs`,
       },
     ],
@@ -117,7 +117,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: FINDING,
-        find: "const settlesFromMs = Math.max(sentAtMs, lostMs, livedSinceMs(errand.seq, errand.n));",
+        find: "const settlesFromMs = Math.max(sentAtMs, lostMs, livedSinceMs(task.seq, task.n));",
         put: "const settlesFromMs = Math.min(sentAtMs, bornMs);",
       },
     ],
@@ -156,7 +156,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: FINDING,
-        find: "if (!owner || (owner.seq === errand.seq && owner.n === errand.n)) return found;",
+        find: "if (!owner || (owner.seq === task.seq && owner.n === task.n)) return found;",
         put: "if (!owner || owner.seq > 0) return found;",
       },
     ],

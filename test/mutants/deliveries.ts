@@ -21,7 +21,7 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
     name: "order-not-frozen",
     breaks: "What is ordered is not kept with the generation, so that nothing can be held against it.",
     standsFor: CHARGED_WRONG,
-    patches: [{ file: "src/store/sqlite/admit-generation.ts", find: "      deed.orderedJson,\n", put: "      null,\n" }],
+    patches: [{ file: "src/store/sqlite/admit-generation.ts", find: "      mutation.orderedJson,\n", put: "      null,\n" }],
     killer: "simulation",
   },
   {

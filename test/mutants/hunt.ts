@@ -1,6 +1,7 @@
 // One hunt: a killer of its own process runs until it finds something, or until its time is over.
+
+import { PLANT } from "./apply-patch.ts";
 import { isSimulated, type Killer, ROOT } from "./mutant.ts";
-import { PLANT } from "./plant.ts";
 
 const LONGEST_MS = 60_000;
 /** As many as fit into the time and more: the hunt ends at the first finding. */
@@ -14,7 +15,7 @@ const deliveriesOf = (seed: number, count: string): string[] => {
   return ["test/deliveries/main.ts", "--wrong", String(wrong), "--right", String(2 * wrong), "--seed", String(seed), "--first"];
 };
 
-const programmeOf = (killer: Killer, seed: number, count: string): string[] => {
+const programOf = (killer: Killer, seed: number, count: string): string[] => {
   if (killer === "deliveries") return deliveriesOf(seed, count);
   return isSimulated(killer)
     ? [
@@ -37,7 +38,7 @@ const runsUntil = (line: string, seed: number): number => {
 export const hunt = async (killer: Killer, mutant: string | null, seed: number, count: number | null): Promise<Hunt> => {
   const beganMono = performance.now();
   const preload = mutant === null ? [] : ["--preload", PLANT];
-  const child = Bun.spawn([process.execPath, ...preload, ...programmeOf(killer, seed, count === null ? MANY : String(count))], {
+  const child = Bun.spawn([process.execPath, ...preload, ...programOf(killer, seed, count === null ? MANY : String(count))], {
     cwd: ROOT,
     env: mutant === null ? process.env : { ...process.env, MUTANT: mutant },
     stdout: "pipe",

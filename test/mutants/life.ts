@@ -24,7 +24,11 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     breaks: "The next route begins as soon as an answer is lost, without asking whether the job was accepted.",
     standsFor: "sending is ambiguous",
     patches: [
-      { file: CHART, find: "                answerLost: toConfirming,", put: '                answerLost: toNextRoute("closeLost"),' },
+      {
+        file: CHART,
+        find: "                answerLost: toConfirming,",
+        put: '                answerLost: toNextRoute("closeLost"),',
+      },
     ],
     killer: "machine",
   },
@@ -62,11 +66,11 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
       {
         file: "src/app/core.ts",
         find: "  const { post } = ledger;\n",
-        put: `  const post: Ledger["post"] = async (deed) => {
-    if (deed.deed !== "step" || deed.settlement?.kind !== "capture") return await ledger.post(deed);
-    const routeId = (await store.attempt(deed.seq, deed.settlement.n))?.route.routeId ?? "";
+        put: `  const post: Ledger["post"] = async (mutation) => {
+    if (mutation.mutation !== "step" || mutation.settlement?.kind !== "capture") return await ledger.post(mutation);
+    const routeId = (await store.attempt(mutation.seq, mutation.settlement.n))?.route.routeId ?? "";
     const usd = Number(routes.catalogue().route(routeId)?.route.rates[0]?.usd ?? 0);
-    return await ledger.post({ ...deed, settlement: { ...deed.settlement, credits: Math.ceil(usd * 100) } });
+    return await ledger.post({ ...mutation, settlement: { ...mutation.settlement, credits: Math.ceil(usd * 100) } });
   };
 `,
       },

@@ -11,7 +11,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "src/store/sqlite/admit-generation.ts",
-        find: "    limits.admitted(deed.keySeq, deed.createdAtMs, deed.reservedCredits);\n",
+        find: "    limits.admitted(mutation.keySeq, mutation.createdAtMs, mutation.reservedCredits);\n",
         put: "",
       },
     ],

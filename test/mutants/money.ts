@@ -18,8 +18,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: STEP,
-        find: "      debt = settle(record, settlement, deed.atMs);\n      end(record",
-        put: '      debt = settle(record, settlement, deed.atMs);\n      db.run("COMMIT");\n      db.run("BEGIN IMMEDIATE");\n      end(record',
+        find: "      debt = settle(record, settlement, mutation.atMs);\n      end(record",
+        put: '      debt = settle(record, settlement, mutation.atMs);\n      db.run("COMMIT");\n      db.run("BEGIN IMMEDIATE");\n      end(record',
       },
     ],
     killer: "ledger",
@@ -99,8 +99,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ADMIT,
-        find: "if (refusal) return known(deed) ?? refusal;",
-        put: 'if (refusal) return refusal.kind === "insufficient_credits" ? refusal : (known(deed) ?? refusal);',
+        find: "if (refusal) return known(mutation) ?? refusal;",
+        put: 'if (refusal) return refusal.kind === "insufficient_credits" ? refusal : (known(mutation) ?? refusal);',
       },
     ],
     killer: "ledger",
@@ -109,7 +109,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: "body-not-compared",
     breaks: "A key answers with its generation whatever the body says.",
     standsFor: "same key, different body",
-    patches: [{ file: ADMIT, find: "return isSameRequest(row, deed)", put: "return row.body !== null" }],
+    patches: [{ file: ADMIT, find: "return isSameRequest(row, mutation)", put: "return row.body !== null" }],
     killer: "ledger",
   },
   {
@@ -157,8 +157,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
       {
         file: "actors/ledger.ts",
         find: "    const outcomes = await deps.commit(",
-        put: `    for (const { deed, resolve } of batch)
-      if (deed.deed === "admit") resolve({ kind: "admitted", record: admittedRecord(deed) });
+        put: `    for (const { mutation, resolve } of batch)
+      if (mutation.mutation === "admit") resolve({ kind: "admitted", record: admittedRecord(mutation) });
     const outcomes = await deps.commit(`,
       },
       {
@@ -191,8 +191,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "refusal-half-undone",
-    breaks: "What a refused deed had already written stays when its neighbours are committed.",
-    standsFor: "a batch of several deeds: each all or nothing",
+    breaks: "What a refused mutation had already written stays when its neighbours are committed.",
+    standsFor: "a batch of several mutations: each all or nothing",
     patches: [{ file: BATCH, find: "      undo.run();\n", put: "" }],
     killer: "ledger",
   },

@@ -1,13 +1,13 @@
 // Mutants of several nodes over one store: who may write, what a take-over does, and how long a node may trust what it knows.
 import type { Mutant } from "./mutant.ts";
 
-/** The rules of the PostgreSQL driver as the simulated store mirrors them; the driver's own are controlled by the crash programme. */
+/** The rules of the PostgreSQL driver as the simulated store mirrors them; the driver's own are controlled by the crash program. */
 const DATABASE = "src/torture/simulation/shared-database.ts";
 const MEMBERSHIP = "src/cluster/membership.ts";
 const RECORDS = "src/generations/record-cache.ts";
 const SHARING = "src/cluster/takeover.ts";
 const SUBMITTING = "src/effects/submit.ts";
-const TENURE = "src/cluster/lease-keeper.ts";
+const LEASE_KEEPER = "src/cluster/lease-keeper.ts";
 
 export const NODE_MUTANTS: readonly Mutant[] = [
   {
@@ -16,7 +16,11 @@ export const NODE_MUTANTS: readonly Mutant[] = [
     standsFor: "a zombie loses by row count 0 and must stop",
     patches: [
       { file: DATABASE, find: "if (owner.endedAtMs !== null || owner.batch !== batch - 1) throw fenced();", put: "" },
-      { file: DATABASE, find: 'deed.deed !== "step" || isOwn(epoch, deed.seq);', put: 'deed.deed !== "step" || epoch > 0;' },
+      {
+        file: DATABASE,
+        find: 'mutation.mutation !== "step" || isOwn(epoch, mutation.seq);',
+        put: 'mutation.mutation !== "step" || epoch > 0;',
+      },
     ],
     killer: "nodes",
   },
@@ -55,7 +59,7 @@ export const NODE_MUTANTS: readonly Mutant[] = [
     name: "trusts-five-leases",
     breaks: "A node trusts its lease for longer than the store takes it for alive.",
     standsFor: "local trust window, as River has it",
-    patches: [{ file: TENURE, find: "node.leaseMs * (1 - MARGIN_PART);", put: "node.leaseMs * (5 + MARGIN_PART);" }],
+    patches: [{ file: LEASE_KEEPER, find: "node.leaseMs * (1 - MARGIN_PART);", put: "node.leaseMs * (5 + MARGIN_PART);" }],
     killer: "nodes",
     seed: 25,
   },
@@ -65,7 +69,7 @@ export const NODE_MUTANTS: readonly Mutant[] = [
     standsFor: "every generation of a dead node is gone on with",
     patches: [
       {
-        file: TENURE,
+        file: LEASE_KEEPER,
         find: "if (around.isAnythingLeft) takeOver()",
         put: "if (around.isAnythingLeft && around.alive === 1) takeOver()",
       },

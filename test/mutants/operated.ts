@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const CHART = "actors/generation/machine.ts";
 const ACTIONS = "actors/generation/actions.ts";
-const OFFICE = "src/admin/generations.ts";
+const ADMIN = "src/admin/generations.ts";
 const SHARING = "src/cluster/takeover.ts";
 const IN_HAND = "src/effects/pending-outcomes.ts";
 const SUBMITTING = "src/effects/submit.ts";
@@ -15,7 +15,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
     name: "any-step-is-the-decision",
     breaks: "A decision is said to be carried out when something else has happened to the generation.",
     standsFor: "simulate, seed 187: a retry that was overtaken by the end was answered as taken",
-    patches: [{ file: OFFICE, find: "journal.some(({ event }) => isCarriedOut(told, event))", put: "journal.length > 1" }],
+    patches: [{ file: ADMIN, find: "journal.some(({ event }) => isCarriedOut(told, event))", put: "journal.length > 1" }],
     killer: "simulation",
     seed: 80,
   },
@@ -24,7 +24,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
     breaks: "A generation that has ended is decided about all the same.",
     standsFor: "a decision that races with the end: nothing may change after it",
     patches: [
-      { file: OFFICE, find: "if (record.completedAtMs !== null) throw", put: "if (record.completedAtMs === -1) throw" },
+      { file: ADMIN, find: "if (record.completedAtMs !== null) throw", put: "if (record.completedAtMs === -1) throw" },
       { file: "src/store/sql/admin-mutations.ts", find: "if (found?.at !== null) throw", put: "if (found?.at === -1) throw" },
     ],
     killer: "simulation",

@@ -53,7 +53,7 @@ export const PIN_MUTANTS: readonly Mutant[] = [
       {
         file: PINNING,
         find: "if (pin.copy && (await media.hasCopy(generationId, pin.copy))) continue;",
-        put: "if (pin.copy && ((await media.hasCopy(generationId, pin.copy)) || errand.n > 0)) continue;",
+        put: "if (pin.copy && ((await media.hasCopy(generationId, pin.copy)) || task.n > 0)) continue;",
       },
     ],
     killer: "simulation",

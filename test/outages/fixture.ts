@@ -1,9 +1,9 @@
 // The world of one trial: PostgreSQL, perhaps a pooler, a bucket, the providers' simulator, supervised nodes, and callers.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { endow, type SimulatorProcess, startSimulator, type Tenant } from "../../src/torture/crash/crash-fixture.ts";
 import type { Genrouter } from "../../src/torture/crash/processes.ts";
 import { until } from "../../src/torture/crash/processes.ts";
-import { endow, type SimulatorProcess, startSimulator, type Tenant } from "../../src/torture/crash/world.ts";
 import { type BucketServer, startBucket } from "../cluster/bucket.ts";
 import { type ClusterServer, openClusterServer } from "../cluster/database.ts";
 import { mountSmallDisk, type SmallDisk } from "../disk-faults/disks.ts";

@@ -2,10 +2,10 @@
 
 import type { Submission } from "../../src/simulator/log.ts";
 import { auditAll, type Check, type Evidence } from "../../src/torture/crash/audit.ts";
+import { reading } from "../../src/torture/crash/crash-fixture.ts";
 import { run } from "../../src/torture/crash/processes.ts";
 import { balancesOf, offendingOf, showAll } from "../../src/torture/crash/quiesce.ts";
 import { readStored, type Stored } from "../../src/torture/crash/read-store.ts";
-import { reading } from "../../src/torture/crash/world.ts";
 import { checkFiles } from "../cluster/bucket.ts";
 import type { Span, World } from "./fixture.ts";
 import type { SupervisedNode } from "./node.ts";

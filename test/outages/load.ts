@@ -3,8 +3,8 @@
 import { chance } from "../../src/simulator/fault-script.ts";
 import type { ClientLine } from "../../src/torture/crash/client-log.ts";
 import { withoutLinks } from "../../src/torture/crash/client-log.ts";
+import { ask, type Tenant } from "../../src/torture/crash/crash-fixture.ts";
 import { hashOf, type Order } from "../../src/torture/crash/workload.ts";
-import { ask, type Tenant } from "../../src/torture/crash/world.ts";
 import { MODELS } from "./catalogue.ts";
 
 export type LoadPlan = {

@@ -1,7 +1,8 @@
 // A node under the rules of the shipped unit: started again as systemd would, every life of it noted.
+
+import { type ServicePlace, spawnService } from "../../src/torture/crash/crash-fixture.ts";
 import type { Child, Ended, Genrouter } from "../../src/torture/crash/processes.ts";
 import { until } from "../../src/torture/crash/processes.ts";
-import { type ServicePlace, spawnService } from "../../src/torture/crash/world.ts";
 import { openProbe, type Probe } from "./probe.ts";
 import type { Restarts } from "./unit.ts";
 

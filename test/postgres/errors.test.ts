@@ -1,7 +1,7 @@
 // What a provider says may hold what PostgreSQL reads in no JSON: it is kept with U+FFFD in its place, and every reader goes on.
 import { expect, test } from "bun:test";
 import { detailOf, isGivenUrl } from "../../src/providers/parse-response.ts";
-import { admit, openAccount, startedDeed, stepDeed } from "../store/fixture.ts";
+import { admit, openAccount, startedMutation, stepMutation } from "../store/fixture.ts";
 import { onPostgres } from "./databases.ts";
 import { checkNodes, openNodes } from "./nodes.ts";
 
@@ -11,12 +11,12 @@ onPostgres("a provider's words", () => {
   test("half a character and a NUL in an event are kept as U+FFFD: the invariants can be checked, and other nodes read the steps", async () => {
     const { nodes } = await openNodes({}, {});
     const [node, other] = nodes;
-    const deed = await admit(node, await openAccount(node, 1000));
-    await node.commit([startedDeed(deed)]);
+    const mutation = await admit(node, await openAccount(node, 1000));
+    await node.commit([startedMutation(mutation)]);
     const said = { type: "answerLost", n: 1, detail: "bad \ud800 and \0 and \u{1f98a} and \\ud800" };
-    const outcomes = await node.commit([stepDeed(deed.seq, 2, { event: said })]);
+    const outcomes = await node.commit([stepMutation(mutation.seq, 2, { event: said })]);
     expect(outcomes.map(({ kind }) => kind)).toEqual(["stepped"]);
-    const lines = await other.node?.others.steps([{ seq: deed.seq, version: 1 }], true);
+    const lines = await other.node?.others.steps([{ seq: mutation.seq, version: 1 }], true);
     expect(lines?.map(({ event }) => event)).toEqual([{ ...said, detail: "bad \ufffd and \ufffd and \u{1f98a} and \\ud800" }]);
   });
 

@@ -8,7 +8,7 @@ import { type Mutation, StoreFull } from "../../src/store/mutations.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { connect } from "../../src/store/postgres/connections.ts";
 import { mountSmallDisk } from "../disk-faults/disks.ts";
-import { admitDeed, openAccount, PRICES, violations } from "../store/fixture.ts";
+import { admitMutation, openAccount, PRICES, violations } from "../store/fixture.ts";
 import { AS, postgresReason } from "./binaries.ts";
 import { openServer } from "./server.ts";
 
@@ -37,7 +37,7 @@ describe.skipIf(typeof disk === "string")("a full database", () => {
     expect(fill.stderr.toString()).toContain("No space left");
 
     const body = JSON.stringify({ input: { prompt: Array.from({ length: 400 }, () => crypto.randomUUID()).join() }, model: "m" });
-    const batch = (): Mutation[] => Array.from({ length: 20 }, () => admitDeed(account, { body, inProgressLimit: 100_000 }));
+    const batch = (): Mutation[] => Array.from({ length: 20 }, () => admitMutation(account, { body, inProgressLimit: 100_000 }));
     let written = 0;
     let fault: unknown;
     for (let round = 0; round < 100 && fault === undefined; round += 1)

@@ -7,13 +7,13 @@ import type { Store } from "../../src/store/store.ts";
 import {
   type Account,
   admit,
-  admitDeed,
-  capturedDeed,
+  admitMutation,
+  capturedMutation,
   commitOne,
   openAccount,
   PRICES,
-  startedDeed,
-  stepDeed,
+  startedMutation,
+  stepMutation,
 } from "../store/fixture.ts";
 import { onPostgres } from "./databases.ts";
 import { checkNodes, openNodes } from "./nodes.ts";
@@ -34,9 +34,9 @@ const ended = async (store: Store): Promise<number[] | undefined> => {
   return [];
 };
 const admitted = async (store: Store, account: Account, count: number) => {
-  const deeds = Array.from({ length: count }, () => admitDeed(account));
-  await store.commit(deeds);
-  return deeds;
+  const mutations = Array.from({ length: count }, () => admitMutation(account));
+  await store.commit(mutations);
+  return mutations;
 };
 const seqsOf = (rows: readonly { seq: number }[]) => rows.map(({ seq }) => seq).sort((a, b) => a - b);
 const sorted = (seqs: readonly number[] = []) => [...seqs].sort((a, b) => a - b);
@@ -52,7 +52,7 @@ onPostgres("leases", () => {
     const left = await admitted(silent, account, 3);
     const [first] = left;
     if (!first) throw new Error("nothing was left");
-    expect((await commitOne(silent, startedDeed(first))).kind).toBe("stepped");
+    expect((await commitOne(silent, startedMutation(first))).kind).toBe("stepped");
     expect(await alive.node?.takeOver(10)).toEqual([]);
     expect(await ended(alive)).toEqual([silent.node?.epoch ?? 0]);
     expect(await endDead(alive)).toEqual([]);
@@ -63,14 +63,14 @@ onPostgres("leases", () => {
 
     expect(await isAlive(silent)).toBe(false);
     const before = await alive.account(account.id);
-    const again = silent.commit([admitDeed(account), stepDeed(first.seq, 2)]);
+    const again = silent.commit([admitMutation(account), stepMutation(first.seq, 2)]);
     await expect(again).rejects.toThrow(Fenced);
     await again.catch(() => undefined);
     await expect(again).rejects.toThrow(StoreUnknown);
     await expect(silent.node?.takeOver(10)).rejects.toThrow(Fenced);
     expect(await alive.account(account.id)).toEqual(before);
     expect((await alive.journalOf(first.seq)).length).toBe(1);
-    expect((await commitOne(alive, capturedDeed(first.seq, 2, 1, PRICES.a))).kind).toBe("stepped");
+    expect((await commitOne(alive, capturedMutation(first.seq, 2, 1, PRICES.a))).kind).toBe("stepped");
   });
 
   test("a node that is renewed is alive", async () => {
@@ -105,13 +105,13 @@ onPostgres("leases", () => {
     const { nodes } = await openNodes({}, {}, {});
     const [one, two, three] = nodes;
     const account = await openAccount(one, 1000);
-    const deed = await admit(one, account);
+    const mutation = await admit(one, account);
     await one.close();
-    expect(await two.node?.takeOver(10)).toEqual([deed.seq]);
-    expect((await commitOne(two, startedDeed(deed))).kind).toBe("stepped");
+    expect(await two.node?.takeOver(10)).toEqual([mutation.seq]);
+    expect((await commitOne(two, startedMutation(mutation))).kind).toBe("stepped");
     await two.close();
-    expect(await three.node?.takeOver(10)).toEqual([deed.seq]);
-    expect((await commitOne(three, capturedDeed(deed.seq, 2, 1, PRICES.a))).kind).toBe("stepped");
+    expect(await three.node?.takeOver(10)).toEqual([mutation.seq]);
+    expect((await commitOne(three, capturedMutation(mutation.seq, 2, 1, PRICES.a))).kind).toBe("stepped");
   });
 
   test("a node that closes gives everything back at once", async () => {

@@ -9,7 +9,7 @@ import { runHere } from "../cli/captured.ts";
 import { testClock } from "../clock.ts";
 import { openTestBucket } from "../files/s3/bucket.ts";
 import { catalogueOf, INPUT, MODEL, REPLICATE, SPARE } from "../generation/catalogue.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { openFront } from "../harness-nodes.ts";
 import { admit, openAccount } from "../store/fixture.ts";
 import { type Database, freshDatabase, onPostgres, ownDatabase } from "./databases.ts";
@@ -52,15 +52,15 @@ onPostgres("a database that was brought back", () => {
         clock.stop();
         database.drop();
       });
-      const open = async (url: string, around = (store: Store) => store): Promise<House> => {
+      const open = async (url: string, around = (store: Store) => store): Promise<Harness> => {
         const store = await openPostgresStore({ url, prepare: true, readers: 2, mode: "test", nowMs: clock.nowMs() });
-        const house = await openHouse({
+        const harness = await openHarness({
           ...{ clock, simulator, catalogue: catalogueOf([{ ...REPLICATE, usd: "0.20", timeoutS: 2_000 }, SPARE]) },
           node: { store: around(store), front: front.url, lines: [] },
           env: { GENROUTER_LIMITS__SLOW_COMMIT_MS: "3600000", ...bucket.settings },
         });
-        front.nodes.splice(0, front.nodes.length, house.own);
-        return house;
+        front.nodes.splice(0, front.nodes.length, harness.own);
+        return harness;
       };
       let died: () => void = () => undefined;
       const isDead = new Promise<void>((resolve) => {
@@ -68,9 +68,11 @@ onPostgres("a database that was brought back", () => {
       });
       const first = await open(database.url, (store) => ({
         ...store,
-        commit: async (deeds) => {
-          const isSending = deeds.some((deed) => deed.deed === "step" && (deed as ApplyTransition).event.type === "slotTaken");
-          if (!isSending) return await store.commit(deeds);
+        commit: async (mutations) => {
+          const isSending = mutations.some(
+            (mutation) => mutation.mutation === "step" && (mutation as ApplyTransition).event.type === "slotTaken",
+          );
+          if (!isSending) return await store.commit(mutations);
           died();
           throw new StoreUnknown("the process has died");
         },
@@ -79,15 +81,15 @@ onPostgres("a database that was brought back", () => {
       await isDead;
       await first.crash();
       const url = await copyOf(database, copy);
-      const seq = (house: House) => house.store.findGeneration(id);
-      const ended = async (house: House) => {
-        await house.eventually(async () => {
-          const found = await seq(house);
+      const seq = (harness: Harness) => harness.store.findGeneration(id);
+      const ended = async (harness: Harness) => {
+        await harness.eventually(async () => {
+          const found = await seq(harness);
           return found?.completedAtMs != null;
         }, `generation ${id}`);
-        const status = (await seq(house))?.status;
-        await house.verify();
-        await house.crash();
+        const status = (await seq(harness))?.status;
+        await harness.verify();
+        await harness.crash();
         return status;
       };
       expect(await ended(await open(database.url))).toBe("succeeded");
@@ -150,7 +152,7 @@ onPostgres("a database that was brought back", () => {
     test("twice as once: with the newest moment that it knows of, up to its newest generation", async () => {
       const [one] = nodes;
       if (!one) throw new Error("a node was wanted");
-      const deed = await admit(one, await openAccount(one, 1000));
+      const mutation = await admit(one, await openAccount(one, 1000));
       const takenAtMs = await one.lastSeenMs();
       await closeAll();
       const answers = [await adopt(url, "--json"), await adopt(url, "--json")];
@@ -161,10 +163,10 @@ onPostgres("a database that was brought back", () => {
         });
       expect(await marksIn(url)).toEqual({
         restored_taken_at_ms: takenAtMs,
-        restored_up_to_seq: deed.seq,
+        restored_up_to_seq: mutation.seq,
         restored_at_ms: expect.any(Number),
       });
-      expect(await (await another()).restored()).toEqual({ takenAtMs, upToSeq: deed.seq, isSettled: false });
+      expect(await (await another()).restored()).toEqual({ takenAtMs, upToSeq: mutation.seq, isSettled: false });
     });
 
     test("and a node that only stood still longer than its lease does not go on with what it remembers", async () => {
@@ -175,7 +177,7 @@ onPostgres("a database that was brought back", () => {
       line.close();
       expect((await adopt(url)).exit).toBe(0);
       expect(await still.node?.attend(false)).toBeNull();
-      await expect(still.commit([{ deed: "beat", atMs: 1 }])).rejects.toBeInstanceOf(StoreUnknown);
+      await expect(still.commit([{ mutation: "beat", atMs: 1 }])).rejects.toBeInstanceOf(StoreUnknown);
     });
   });
 

@@ -6,24 +6,24 @@ import type { Store } from "../../src/store/store.ts";
 import {
   type Account,
   admit,
-  admitDeed,
-  capturedDeed,
+  admitMutation,
+  capturedMutation,
   commitOne,
   NOW_MS,
   openAccount,
   PRICES,
-  releasedDeed,
-  startedDeed,
-  stepDeed,
+  releasedMutation,
+  startedMutation,
+  stepMutation,
   topUp,
 } from "../store/fixture.ts";
-import { openPurchaseDeed, payDeed } from "../store/purchases.ts";
+import { openPurchaseMutation, payMutation } from "../store/purchases.ts";
 import { onPostgres } from "./databases.ts";
 import { checkNodes, openNodes } from "./nodes.ts";
 
-/** Sends deeds one by one, every second one to the other node, all of them at once. */
-const atBoth = <D extends Mutation>(nodes: readonly [Store, Store], deeds: readonly D[]) =>
-  Promise.all(deeds.map((deed, i) => commitOne(nodes[i % 2 === 0 ? 0 : 1], deed)));
+/** Sends mutations one by one, every second one to the other node, all of them at once. */
+const atBoth = <D extends Mutation>(nodes: readonly [Store, Store], mutations: readonly D[]) =>
+  Promise.all(mutations.map((mutation, i) => commitOne(nodes[i % 2 === 0 ? 0 : 1], mutation)));
 const kinds = (outcomes: readonly MutationResult[]): Record<string, number> =>
   Object.fromEntries([...Map.groupBy(outcomes, ({ kind }) => kind)].map(([kind, all]) => [kind, all.length]));
 const balance = async (store: Store, { id }: Account) => {
@@ -37,8 +37,8 @@ onPostgres("two nodes", () => {
   test("of 200 submissions at both, on a balance for 50, 50 are accepted", async () => {
     const { nodes } = await openNodes({}, {});
     const account = await openAccount(nodes[0], 50 * PRICES.c);
-    const deeds = Array.from({ length: 200 }, () => admitDeed(account));
-    const batches = Array.from({ length: 20 }, (_, i) => deeds.slice(i * 10, i * 10 + 10));
+    const mutations = Array.from({ length: 200 }, () => admitMutation(account));
+    const batches = Array.from({ length: 20 }, (_, i) => mutations.slice(i * 10, i * 10 + 10));
     const outcomes = await Promise.all(batches.map((batch, i) => nodes[i % 2 === 0 ? 0 : 1].commit(batch)));
     expect(kinds(outcomes.flat())).toEqual({ admitted: 50, insufficient_credits: 150 });
     expect(await balance(nodes[1], account)).toEqual([0, 50 * PRICES.c, 0, 50]);
@@ -49,7 +49,7 @@ onPostgres("two nodes", () => {
     const account = await openAccount(nodes[0], 1000);
     const outcomes = await atBoth(
       nodes,
-      Array.from({ length: 50 }, () => admitDeed(account, { idempotencyKey: "once" })),
+      Array.from({ length: 50 }, () => admitMutation(account, { idempotencyKey: "once" })),
     );
     expect(kinds(outcomes)).toEqual({ admitted: 1, replayed: 49 });
     expect(new Set(outcomes.map((one) => ("record" in one ? one.record.id : ""))).size).toBe(1);
@@ -59,8 +59,8 @@ onPostgres("two nodes", () => {
   test("no more generations are in progress than the account may have, whichever node they come to", async () => {
     const { nodes } = await openNodes({}, {});
     const account = await openAccount(nodes[0], 5000);
-    const deeds = Array.from({ length: 30 }, () => admitDeed(account, { inProgressLimit: 7 }));
-    expect(kinds(await atBoth(nodes, deeds))).toEqual({ admitted: 7, concurrency_limit: 23 });
+    const mutations = Array.from({ length: 30 }, () => admitMutation(account, { inProgressLimit: 7 }));
+    expect(kinds(await atBoth(nodes, mutations))).toEqual({ admitted: 7, concurrency_limit: 23 });
   });
 
   test("a key's limit is one for both", async () => {
@@ -68,13 +68,13 @@ onPostgres("two nodes", () => {
     const account = await openAccount(nodes[0], 5000);
     const [key] = await nodes[0].keys(account.id);
     await commitOne(nodes[0], {
-      deed: "set-key",
+      mutation: "set-key",
       keyId: key?.id ?? "",
       limits: { day: 550, week: null, month: null },
       atMs: NOW_MS,
     });
-    const deeds = Array.from({ length: 30 }, () => admitDeed(account));
-    expect(kinds(await atBoth(nodes, deeds))).toEqual({ admitted: 5, key_limit: 25 });
+    const mutations = Array.from({ length: 30 }, () => admitMutation(account));
+    expect(kinds(await atBoth(nodes, mutations))).toEqual({ admitted: 5, key_limit: 25 });
   });
 
   test("submissions, ends and top-ups of the same few accounts at four nodes: none waits for one that waits for it", async () => {
@@ -87,22 +87,22 @@ onPostgres("two nodes", () => {
       for (let round = 0; round < 6; round += 1) {
         const order = ofAll(turn + round);
         // Accounts come in another order each time, and what is written alone is among what is written together.
-        const admits = (turn % 2 === 0 ? order : order.toReversed()).map((account) => admitDeed(account));
+        const admits = (turn % 2 === 0 ? order : order.toReversed()).map((account) => admitMutation(account));
         const credits = order.slice(0, 2).map(
           ({ seq: accountSeq }): Mutation => ({
-            deed: "credit",
+            mutation: "credit",
             ...{ accountSeq, kind: "topup", credits: 5, note: "pack", reference: null, atMs: NOW_MS },
           }),
         );
         told.push(...(await store.commit([...admits.slice(0, 2), ...credits, ...admits.slice(2)])));
         const ends = admits
           .toReversed()
-          .flatMap((deed, i) =>
+          .flatMap((mutation, i) =>
             i % 2 === 0
-              ? [capturedDeed(deed.seq, 2, 1, PRICES.a)]
-              : [releasedDeed(deed.seq, 2, { attemptChanges: [{ n: 1, state: "failed" }] })],
+              ? [capturedMutation(mutation.seq, 2, 1, PRICES.a)]
+              : [releasedMutation(mutation.seq, 2, { attemptChanges: [{ n: 1, state: "failed" }] })],
           );
-        told.push(...(await store.commit([...admits.map((deed) => startedDeed(deed)), ...ends])));
+        told.push(...(await store.commit([...admits.map((mutation) => startedMutation(mutation)), ...ends])));
       }
       return told;
     };
@@ -121,13 +121,13 @@ onPostgres("two nodes", () => {
     for (let n = 0; n < 8; n += 1) accounts.push(await openAccount(nodes[0], 10_000));
     await Promise.all(
       nodes.map(async (store, n) => {
-        const admits = (n % 2 === 0 ? accounts : accounts.toReversed()).map((account) => admitDeed(account));
+        const admits = (n % 2 === 0 ? accounts : accounts.toReversed()).map((account) => admitMutation(account));
         await store.commit(admits);
         for (const step of [
-          (one: AdmitGeneration) => startedDeed(one),
-          (one: AdmitGeneration) => capturedDeed(one.seq, 2, 1, PRICES.a),
+          (one: AdmitGeneration) => startedMutation(one),
+          (one: AdmitGeneration) => capturedMutation(one.seq, 2, 1, PRICES.a),
         ])
-          for (const deed of admits) await commitOne(store, step(deed));
+          for (const mutation of admits) await commitOne(store, step(mutation));
       }),
     );
     const uses = accounts.map(({ keySeq }) => [keySeq, NOW_MS] as const);
@@ -135,8 +135,8 @@ onPostgres("two nodes", () => {
       await Promise.all(
         nodes.map((store, n) =>
           store.commit([
-            { deed: "roll-up-usage", limit: 4 },
-            { deed: "note-key-use", uses: n % 2 === 0 ? uses : uses.toReversed() },
+            { mutation: "roll-up-usage", limit: 4 },
+            { mutation: "note-key-use", uses: n % 2 === 0 ? uses : uses.toReversed() },
           ]),
         ),
       );
@@ -150,12 +150,12 @@ onPostgres("two nodes", () => {
     const { nodes } = await openNodes({}, {});
     const [one, two] = nodes;
     const account = await openAccount(one, 1000);
-    const deed = await admit(one, account);
-    expect(await commitOne(two, startedDeed(deed))).toEqual({ kind: "stale" });
-    expect((await commitOne(one, startedDeed(deed))).kind).toBe("stepped");
-    expect(await commitOne(two, capturedDeed(deed.seq, 2, 1, PRICES.a))).toEqual({ kind: "stale" });
-    expect(await commitOne(two, stepDeed(deed.seq, 2))).toEqual({ kind: "stale" });
-    expect((await one.unfinished(0, 10)).map(({ seq }) => seq)).toEqual([deed.seq]);
+    const mutation = await admit(one, account);
+    expect(await commitOne(two, startedMutation(mutation))).toEqual({ kind: "stale" });
+    expect((await commitOne(one, startedMutation(mutation))).kind).toBe("stepped");
+    expect(await commitOne(two, capturedMutation(mutation.seq, 2, 1, PRICES.a))).toEqual({ kind: "stale" });
+    expect(await commitOne(two, stepMutation(mutation.seq, 2))).toEqual({ kind: "stale" });
+    expect((await one.unfinished(0, 10)).map(({ seq }) => seq)).toEqual([mutation.seq]);
     expect(await two.unfinished(0, 10)).toEqual([]);
   });
 
@@ -164,8 +164,8 @@ onPostgres("two nodes", () => {
     const [one, two] = nodes;
     const account = await openAccount(one, 2000);
     for (let n = 0; n < 10; n += 1) {
-      const deed = await admit(n % 2 === 0 ? one : two, account);
-      expect((await (n % 2 === 0 ? two : one).generationById(deed.id, account.seq))?.status).toBe("queued");
+      const mutation = await admit(n % 2 === 0 ? one : two, account);
+      expect((await (n % 2 === 0 ? two : one).generationById(mutation.id, account.seq))?.status).toBe("queued");
     }
   });
 
@@ -175,7 +175,7 @@ onPostgres("two nodes", () => {
     const [key] = await nodes[0].keys(account.id);
     const rotations = Array.from({ length: 6 }, () => ({
       ...({
-        deed: "rotate-key",
+        mutation: "rotate-key",
         keyId: key?.id ?? "",
         overlapMs: 1000,
         id: newId("key"),
@@ -204,15 +204,15 @@ onPostgres("two nodes", () => {
     const names = Array.from({ length: 12 }, (_, i) => `n${i}`);
     await atBoth(
       nodes,
-      names.map((name) => openPurchaseDeed(account.seq, name, 1000)),
+      names.map((name) => openPurchaseMutation(account.seq, name, 1000)),
     );
     const told = await atBoth(
       nodes,
-      [...names, ...names].map((name) => payDeed(name, 1000)),
+      [...names, ...names].map((name) => payMutation(name, 1000)),
     );
     const again = await atBoth(
       nodes,
-      names.map((name) => payDeed(name, 1000)),
+      names.map((name) => payMutation(name, 1000)),
     );
     expect(told.filter((one) => one.kind === "purchase" && one.changed)).toHaveLength(12);
     expect(again.filter((one) => one.kind === "purchase" && one.changed)).toEqual([]);

@@ -70,7 +70,7 @@ onPostgres("a database that was away", () => {
     await database.server.start();
     for (let looks = 0; looks < 3; looks += 1) expect(await look(first)).toMatchObject({ alive: 3, ended: [] });
     for (const store of others) expect(await look(store)).toMatchObject({ alive: 3, ended: [] });
-    for (const store of nodes) expect(await store.commit([{ deed: "beat", atMs: 1 }])).toHaveLength(1);
+    for (const store of nodes) expect(await store.commit([{ mutation: "beat", atMs: 1 }])).toHaveLength(1);
   }, 60_000);
 
   test("A2: who ended while it could not reach the database left word of it to the next process of its directory, and to that alone", async () => {

@@ -1,8 +1,8 @@
-// Purchases beside submissions at several nodes: balances are locked in the order of their accounts, whatever kind of deed wants them.
+// Purchases beside submissions at several nodes: balances are locked in the order of their accounts, whatever kind of mutation wants them.
 import { expect, test } from "bun:test";
 import { connect } from "../../src/store/postgres/connections.ts";
-import { admitDeed, openAccount } from "../store/fixture.ts";
-import { openPurchaseDeed, payDeed } from "../store/purchases.ts";
+import { admitMutation, openAccount } from "../store/fixture.ts";
+import { openPurchaseMutation, payMutation } from "../store/purchases.ts";
 import { onPostgres } from "./databases.ts";
 import { checkNodes, openNodes } from "./nodes.ts";
 
@@ -15,7 +15,7 @@ onPostgres("purchases beside submissions", () => {
     const { nodes, database } = await openNodes({}, {});
     const [a, b] = nodes;
     const [low, high] = [await openAccount(a, 100_000), await openAccount(a, 100_000)];
-    await a.commit(Array.from({ length: ROUNDS }, (_, n) => openPurchaseDeed(low.seq, `p${n}`, 1000)));
+    await a.commit(Array.from({ length: ROUNDS }, (_, n) => openPurchaseMutation(low.seq, `p${n}`, 1000)));
     const line = await connect({ url: database.url, prepare: true });
     const deadlocks = async (): Promise<number> => {
       const { rows } = await line.send<{ n: number }>(
@@ -26,8 +26,8 @@ onPostgres("purchases beside submissions", () => {
     const before = await deadlocks();
     for (let n = 0; n < ROUNDS; n += 1) {
       const [paying, admitting] = await Promise.all([
-        a.commit([admitDeed(high), payDeed(`p${n}`, 1000)]),
-        b.commit([admitDeed(low), admitDeed(high)]),
+        a.commit([admitMutation(high), payMutation(`p${n}`, 1000)]),
+        b.commit([admitMutation(low), admitMutation(high)]),
       ]);
       expect(paying.map(({ kind }) => kind)).toEqual(["admitted", "purchase"]);
       expect(admitting.map(({ kind }) => kind)).toEqual(["admitted", "admitted"]);

@@ -1,4 +1,4 @@
-// A PostgreSQL server for tests and programmes: a new cluster in a temporary directory, on a port of this machine, gone with this process.
+// A PostgreSQL server for tests and programs: a new cluster in a temporary directory, on a port of this machine, gone with this process.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";

@@ -30,7 +30,7 @@ onPostgres("connections that are gone without a word", () => {
       expect(await several()).toEqual(answered);
       expect(await several()).toEqual(answered);
     }
-    expect(await store.commit([{ deed: "beat", atMs: 1 }])).toHaveLength(1);
+    expect(await store.commit([{ mutation: "beat", atMs: 1 }])).toHaveLength(1);
     await store.close().catch(() => undefined);
     proxy.close();
     drop();

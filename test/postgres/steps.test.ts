@@ -44,7 +44,7 @@ onPostgres("steps of the schema", () => {
     const { url } = await ownDatabase();
     const before = await open(url);
     await upgrade(url, further(NEWEST));
-    const account = { deed: "create-account", id: "acc_1", name: "beside", atMs: 1 } as const;
+    const account = { mutation: "create-account", id: "acc_1", name: "beside", atMs: 1 } as const;
     expect((await before.commit([account]))[0]?.kind).toBe("done");
     const again = await open(url);
     expect((await again.account("acc_1"))?.name).toBe("beside");

@@ -2,28 +2,28 @@
 import { expect, test } from "bun:test";
 import { connect } from "../../src/store/postgres/connections.ts";
 import { eventually } from "../eventually.ts";
-import { openHouseOfNodes } from "../harness-nodes.ts";
+import { openHarnessOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "./binaries.ts";
 import { sharedServer } from "./databases.ts";
 
 test.skipIf(postgresReason !== undefined)(
   "a poll meets a database that is away: 503 busy with Retry-After; the same poll is answered once it is back",
   async () => {
-    const house = await openHouseOfNodes(2, { factor: 0 });
+    const harness = await openHarnessOfNodes(2, { factor: 0 });
     const server = await sharedServer();
-    const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
+    const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
     await server.kill();
     // The other node has not seen it, and has to ask.
-    const answers = [await house.ask("GET", `/v1/generations/${id}`), await house.ask("GET", `/v1/generations/${id}`)];
+    const answers = [await harness.ask("GET", `/v1/generations/${id}`), await harness.ask("GET", `/v1/generations/${id}`)];
     const turnedAway = answers.find(({ status }) => status === 503);
     expect(turnedAway?.body).toMatchObject({ error: { code: "busy" } });
     expect(Number(turnedAway?.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(house.lines.filter(({ event }) => event === "request failed")).toEqual([]);
+    expect(harness.lines.filter(({ event }) => event === "request failed")).toEqual([]);
     await server.start();
     const line = await connect({ url: server.url("postgres"), prepare: true });
     line.close();
-    for (let node = 0; node < 2; node += 1) expect((await house.ask("GET", `/v1/generations/${id}`)).status).toBe(200);
-    await house.crash();
+    for (let node = 0; node < 2; node += 1) expect((await harness.ask("GET", `/v1/generations/${id}`)).status).toBe(200);
+    await harness.crash();
   },
   60_000,
 );
@@ -31,9 +31,9 @@ test.skipIf(postgresReason !== undefined)(
 test.skipIf(postgresReason !== undefined)(
   "nodes that cannot reach the database are not ready and say why, and are ready again by themselves",
   async () => {
-    const house = await openHouseOfNodes(2);
+    const harness = await openHarnessOfNodes(2);
     const server = await sharedServer();
-    const asked = () => Promise.all(house.each.map(({ own }) => fetch(`${own}/readyz`)));
+    const asked = () => Promise.all(harness.each.map(({ own }) => fetch(`${own}/readyz`)));
     expect((await asked()).map(({ status }) => status)).toEqual([200, 200]);
     await server.kill("fast");
     try {
@@ -46,7 +46,7 @@ test.skipIf(postgresReason !== undefined)(
       await server.start();
     }
     await eventually(async () => (await asked()).every(({ status }) => status === 200), "a 200 of both");
-    await house.crash();
+    await harness.crash();
   },
   90_000,
 );

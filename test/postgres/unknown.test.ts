@@ -7,12 +7,12 @@ import type { Store } from "../../src/store/store.ts";
 import {
   type Account,
   admit,
-  admitDeed,
-  capturedDeed,
+  admitMutation,
+  capturedMutation,
   commitOne,
   openAccount,
   PRICES,
-  startedDeed,
+  startedMutation,
   violations,
 } from "../store/fixture.ts";
 import { type Database, freshDatabase, onPostgres } from "./databases.ts";
@@ -55,31 +55,31 @@ onPostgres("a commit without an answer", () => {
     test("a submission is accepted once", async () => {
       const { store, beside, proxy, account } = await scene();
       breakOn(proxy);
-      const deed = admitDeed(account);
-      expect((await commitOne(store, deed)).kind).toBe("admitted");
+      const mutation = admitMutation(account);
+      expect((await commitOne(store, mutation)).kind).toBe("admitted");
       expect(proxy.times()).toBe(1);
       expect(await balance(beside, account)).toEqual([890, 110, 0, 1]);
-      expect((await beside.generationBySeq(deed.seq))?.status).toBe("queued");
-      expect((await commitOne(store, admitDeed(account))).kind).toBe("admitted");
+      expect((await beside.generationBySeq(mutation.seq))?.status).toBe("queued");
+      expect((await commitOne(store, admitMutation(account))).kind).toBe("admitted");
     });
 
     test("a generation ends once, and is charged once", async () => {
       const { store, beside, proxy, account } = await scene();
-      const deed = await admit(store, account);
+      const mutation = await admit(store, account);
       breakOn(proxy);
-      expect((await commitOne(store, startedDeed(deed))).kind).toBe("stepped");
+      expect((await commitOne(store, startedMutation(mutation))).kind).toBe("stepped");
       breakOn(proxy);
-      expect((await commitOne(store, capturedDeed(deed.seq, 2, 1, PRICES.a))).kind).toBe("stepped");
+      expect((await commitOne(store, capturedMutation(mutation.seq, 2, 1, PRICES.a))).kind).toBe("stepped");
       expect(proxy.times()).toBe(2);
       expect(await balance(beside, account)).toEqual([925, 0, 75, 0]);
-      expect(await beside.journalOf(deed.seq)).toHaveLength(2);
+      expect(await beside.journalOf(mutation.seq)).toHaveLength(2);
     });
 
-    test("of a batch each deed has the outcome that was written", async () => {
+    test("of a batch each mutation has the outcome that was written", async () => {
       const { store, beside, proxy, account } = await scene();
-      const deeds: AdmitGeneration[] = Array.from({ length: 12 }, () => admitDeed(account));
+      const mutations: AdmitGeneration[] = Array.from({ length: 12 }, () => admitMutation(account));
       breakOn(proxy);
-      const kinds = (await store.commit(deeds)).map(({ kind }) => kind);
+      const kinds = (await store.commit(mutations)).map(({ kind }) => kind);
       expect(kinds).toEqual([...Array(9).fill("admitted"), ...Array(3).fill("insufficient_credits")]);
       expect(await balance(beside, account)).toEqual([10, 990, 0, 9]);
       expect(await beside.unfinished(0, 100)).toEqual([]);
@@ -90,7 +90,7 @@ onPostgres("a commit without an answer", () => {
       const { store, beside, proxy, account } = await scene();
       breakOn(proxy);
       const credit = {
-        deed: "credit",
+        mutation: "credit",
         accountSeq: account.seq,
         kind: "topup",
         credits: 500,
@@ -104,12 +104,12 @@ onPostgres("a commit without an answer", () => {
 
     test("what another node left is taken over once", async () => {
       const { store, beside, proxy, account } = await scene();
-      const deed = await admit(beside, account);
+      const mutation = await admit(beside, account);
       await beside.close();
       breakOn(proxy);
-      expect(await store.node?.takeOver(10)).toEqual([deed.seq]);
+      expect(await store.node?.takeOver(10)).toEqual([mutation.seq]);
       expect(proxy.times()).toBe(1);
-      expect((await commitOne(store, startedDeed(deed))).kind).toBe("stepped");
+      expect((await commitOne(store, startedMutation(mutation))).kind).toBe("stepped");
     });
   });
 
@@ -117,21 +117,21 @@ onPostgres("a commit without an answer", () => {
     const { store, beside, proxy, account } = await scene({ leaseMs: 600 });
     for (let round = 1; round <= 2; round += 1) {
       proxy.stallAtCommit();
-      const deed = admitDeed(account);
-      const outcome = commitOne(store, deed);
+      const mutation = admitMutation(account);
+      const outcome = commitOne(store, mutation);
       await Bun.sleep(1500);
       expect(proxy.times()).toBe(round);
       proxy.goOn();
       expect((await outcome).kind).toBe("admitted");
       expect(await balance(beside, account)).toEqual([1000 - 110 * round, 110 * round, 0, round]);
-      expect((await commitOne(beside, admitDeed(account, { inProgressLimit: 0 }))).kind).toBe("concurrency_limit");
+      expect((await commitOne(beside, admitMutation(account, { inProgressLimit: 0 }))).kind).toBe("concurrency_limit");
     }
   });
 
   test("a server that stays away is an unknown outcome, and nothing more is answered", async () => {
     const { store, proxy, account } = await scene({ leaseMs: 600, patienceMs: 1000 });
     proxy.stallAtCommit();
-    const outcome = commitOne(store, admitDeed(account));
+    const outcome = commitOne(store, admitMutation(account));
     await expect(outcome).rejects.toThrow(StoreUnknown);
     await outcome.catch(() => undefined);
     proxy.goOn();
@@ -166,11 +166,11 @@ onPostgres("a server that is ended at once and started again", () => {
     let isOver = false;
     const stream = async (store: Store): Promise<void> => {
       while (!isOver) {
-        const deeds = Array.from({ length: 5 }, () => admitDeed(account, { inProgressLimit: 10_000_000 }));
-        for (const [i, outcome] of (await store.commit(deeds)).entries()) {
-          const deed = deeds[i];
-          if (outcome.kind !== "admitted" || !deed) throw new Error(`a submission was ${outcome.kind}`);
-          acknowledged.push(deed);
+        const mutations = Array.from({ length: 5 }, () => admitMutation(account, { inProgressLimit: 10_000_000 }));
+        for (const [i, outcome] of (await store.commit(mutations)).entries()) {
+          const mutation = mutations[i];
+          if (outcome.kind !== "admitted" || !mutation) throw new Error(`a submission was ${outcome.kind}`);
+          acknowledged.push(mutation);
         }
       }
     };

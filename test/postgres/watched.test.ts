@@ -2,7 +2,16 @@
 // left for its owner is found by whoever is there.
 import { expect, test } from "bun:test";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
-import { admit, capturedDeed, NOW_MS, openAccount, PRICES, startedDeed, stepDeed, violations } from "../store/fixture.ts";
+import {
+  admit,
+  capturedMutation,
+  NOW_MS,
+  openAccount,
+  PRICES,
+  startedMutation,
+  stepMutation,
+  violations,
+} from "../store/fixture.ts";
 import { postgresReason } from "./binaries.ts";
 import { freshDatabase } from "./databases.ts";
 
@@ -11,17 +20,17 @@ test.skipIf(postgresReason !== undefined)(
   async () => {
     const { url, drop } = await freshDatabase();
     const first = await openPostgresStore({ url, prepare: true, mode: "test" });
-    const deed = await admit(first, await openAccount(first, 5000));
+    const mutation = await admit(first, await openAccount(first, 5000));
     await first.commit([
-      startedDeed(deed),
-      stepDeed(deed.seq, 2, { attemptChanges: [{ n: 1, state: "lost", watchUntilMs: NOW_MS + 900_000 }] }),
-      startedDeed(deed, 3, 2, "b"),
-      capturedDeed(deed.seq, 4, 2, PRICES.b),
+      startedMutation(mutation),
+      stepMutation(mutation.seq, 2, { attemptChanges: [{ n: 1, state: "lost", watchUntilMs: NOW_MS + 900_000 }] }),
+      startedMutation(mutation, 3, 2, "b"),
+      capturedMutation(mutation.seq, 4, 2, PRICES.b),
     ]);
     await first.close();
     const next = await openPostgresStore({ url, prepare: true, mode: "test" });
-    expect(await next.node?.takeOver(10)).toEqual([deed.seq]);
-    expect((await next.watchedAttempts(0, 10)).map(({ seq, n }) => [seq, n])).toEqual([[deed.seq, 1]]);
+    expect(await next.node?.takeOver(10)).toEqual([mutation.seq]);
+    expect((await next.watchedAttempts(0, 10)).map(({ seq, n }) => [seq, n])).toEqual([[mutation.seq, 1]]);
     expect(await violations(next, null)).toEqual([]);
     await next.close();
     await drop();
@@ -36,12 +45,12 @@ test.skipIf(postgresReason !== undefined)(
       await openPostgresStore({ url, prepare: true, mode: "test" }),
       await openPostgresStore({ url, prepare: true, mode: "test" }),
     ];
-    const deed = await admit(owner, await openAccount(owner, 5000));
+    const mutation = await admit(owner, await openAccount(owner, 5000));
     const open = await admit(owner, await openAccount(owner, 5000));
-    await owner.commit([startedDeed(deed), capturedDeed(deed.seq, 2, 1, PRICES.a)]);
+    await owner.commit([startedMutation(mutation), capturedMutation(mutation.seq, 2, 1, PRICES.a)]);
     const left = [
-      { seq: deed.seq, n: -1, body: '{"type":"accepted"}' },
-      { seq: deed.seq, n: 1, body: null },
+      { seq: mutation.seq, n: -1, body: '{"type":"accepted"}' },
+      { seq: mutation.seq, n: 1, body: null },
       { seq: open.seq, n: -1, body: '{"type":"accepted"}' },
     ];
     for (const hint of left) await other.node?.leaveHint(hint);
@@ -52,7 +61,7 @@ test.skipIf(postgresReason !== undefined)(
     expect(await other.node?.hints()).toEqual(left.slice(0, 1));
     expect(await other.node?.takeOver(10)).toEqual([open.seq]);
     expect((await other.node?.hints())?.map(({ seq, n }) => [seq, n])).toEqual([
-      [deed.seq, -1],
+      [mutation.seq, -1],
       [open.seq, -1],
     ]);
     await other.close();

@@ -8,10 +8,6 @@ import { auditAll, type Check } from "../../src/torture/crash/audit.ts";
 import { writeCatalogue } from "../../src/torture/crash/catalogue.ts";
 import type { ClientPlan } from "../../src/torture/crash/client.ts";
 import { readClientLog } from "../../src/torture/crash/client-log.ts";
-import { type Child, entry, freePort, type Genrouter, start } from "../../src/torture/crash/processes.ts";
-import { PROVIDER_FAULT_PLAN } from "../../src/torture/crash/provider-fault-plan.ts";
-import { createProviderLog } from "../../src/torture/crash/provider-log.ts";
-import { quiesce } from "../../src/torture/crash/quiesce.ts";
 import {
   endow,
   type ServicePlace,
@@ -19,10 +15,14 @@ import {
   spawnService,
   startService,
   startSimulator,
-} from "../../src/torture/crash/world.ts";
+} from "../../src/torture/crash/crash-fixture.ts";
+import { type Child, entry, freePort, type Genrouter, start } from "../../src/torture/crash/processes.ts";
+import { PROVIDER_FAULT_PLAN } from "../../src/torture/crash/provider-fault-plan.ts";
+import { createProviderLog } from "../../src/torture/crash/provider-log.ts";
+import { quiesce } from "../../src/torture/crash/quiesce.ts";
 import { dropScratch } from "../scratch.ts";
+import { type Missing, openLook } from "./check-disk.ts";
 import { openPowerDisk } from "./disk.ts";
-import { type Missing, openLook } from "./look.ts";
 
 export type CutsPlan = {
   dir: string;

@@ -7,9 +7,9 @@ import { mergeChecks, mergeEnds } from "../../src/torture/crash/merge-reports.ts
 import { entry, type Genrouter, killAll } from "../../src/torture/crash/processes.ts";
 import { builtBinary } from "../built.ts";
 import { keepScratch, makeScratch } from "../scratch.ts";
+import type { Missing } from "./check-disk.ts";
 import { type CutsEnd, type CutsPlan, runCuts } from "./cuts.ts";
 import { playKept } from "./kept.ts";
-import type { Missing } from "./look.ts";
 
 const HELP = `Usage: npm run power -- [--cuts N] [--seed N] [--lanes N] [--control]
 

@@ -1,9 +1,9 @@
 // The properties, the long ones first.
 
+import { lookUpProperty } from "./job-lookup.ts";
 import { lastCreditProperty } from "./last-credit.ts";
 import { ledgerProperty } from "./ledger.ts";
 import { limitsProperty } from "./limits.ts";
-import { lookUpProperty } from "./look-up.ts";
 import { machineProperty } from "./machine.ts";
 import { askingProperty } from "./poll.ts";
 import { priceProperty } from "./prices.ts";

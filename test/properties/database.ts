@@ -10,14 +10,14 @@ import type { CheckResult } from "../../src/store/store.ts";
 
 /**
  * How a commit is made to fail. `written`: the disk says that the commit failed, and it is there. `lost`: the same, and it
- * is not. `torn`: a statement fails in the middle. `full`: no space. `defect`: one deed throws, once.
+ * is not. `torn`: a statement fails in the middle. `full`: no space. `defect`: one mutation throws, once.
  */
 export type FaultKind = "written" | "lost" | "torn" | "full" | "defect";
 export type Fault = { kind: FaultKind; at: number };
 
 const sqliteFault = (code: string): Error => Object.assign(new Error(`planted: ${code}`), { code });
 
-/** Whether a statement does a deed's work, rather than open or close a transaction. */
+/** Whether a statement does a mutation's work, rather than open or close a transaction. */
 const isWork = (sql: string): boolean => /^\s*(SELECT|INSERT|UPDATE|DELETE)\b/.test(sql);
 
 /** Counts the statements of a connection and makes the one that is wanted fail. */
@@ -38,7 +38,7 @@ const failing = (db: Database) => {
       if (kind === "full") strike(sqliteFault("SQLITE_FULL"));
       if (kind === "defect") {
         planned = null;
-        strike(new Error("planted: a defect in a deed"));
+        strike(new Error("planted: a defect in a mutation"));
       }
     } else if (sql === "COMMIT" && planned.kind !== "defect" && planned.kind !== "written")
       strike(sqliteFault(planned.kind === "full" ? "SQLITE_FULL" : "SQLITE_IOERR_FSYNC"));
@@ -73,7 +73,7 @@ const failing = (db: Database) => {
       count = 0;
       hasStruck = false;
     },
-    /** Whether it came to the fault: a deed that is refused alone reaches no commit, for example. */
+    /** Whether it came to the fault: a mutation that is refused alone reaches no commit, for example. */
     hasStruck: () => hasStruck,
     /** Ends every statement: a connection stays open, and its memory with it, as long as it has one. */
     finalize: () => {
@@ -84,10 +84,10 @@ const failing = (db: Database) => {
 };
 
 /** An empty database as its owner leaves it, made once; every run starts from a copy of it. */
-export const prepareImage = (fill: (commit: (deed: Mutation) => MutationResult) => void): Uint8Array => {
+export const prepareImage = (fill: (commit: (mutation: Mutation) => MutationResult) => void): Uint8Array => {
   const db = openWriter(":memory:");
   const batch = createBatchRunner(db, ownDatabase(db, ":memory:", "test", 0));
-  fill((deed) => batch([pack(deed)])[0] ?? { kind: "refused", reason: "no outcome" });
+  fill((mutation) => batch([pack(mutation)])[0] ?? { kind: "refused", reason: "no outcome" });
   const image = db.serialize();
   db.close();
   return image;
@@ -108,9 +108,9 @@ export class PropertyStore {
     this.faults = opened.faults;
   }
 
-  commit(deeds: readonly Mutation[], fault: Fault | null = null): Committed {
+  commit(mutations: readonly Mutation[], fault: Fault | null = null): Committed {
     this.faults.plan(fault);
-    const outcomes = this.outcomesOf(deeds);
+    const outcomes = this.outcomesOf(mutations);
     const struck = this.faults.hasStruck();
     this.faults.plan(null);
     return { struck, outcomes };
@@ -134,9 +134,9 @@ export class PropertyStore {
     this.db.close();
   }
 
-  private outcomesOf(deeds: readonly Mutation[]): Committed["outcomes"] {
+  private outcomesOf(mutations: readonly Mutation[]): Committed["outcomes"] {
     try {
-      return this.batch(deeds.map(pack));
+      return this.batch(mutations.map(pack));
     } catch (thrown) {
       if (thrown instanceof StoreFull) return "full";
       if (thrown instanceof StoreUnknown) return "unknown";

@@ -46,9 +46,9 @@ const openRace = (store: Store, scheduler: fc.Scheduler) => {
   const ledger = createLedger({
     clock,
     soon: (then) => void turn("soon").then(then),
-    commit: async (deeds) => {
-      await turn(`commit of ${deeds.length}`);
-      const outcomes = await store.commit(deeds);
+    commit: async (mutations) => {
+      await turn(`commit of ${mutations.length}`);
+      const outcomes = await store.commit(mutations);
       await turn("committed");
       return outcomes;
     },
@@ -66,7 +66,7 @@ const openRace = (store: Store, scheduler: fc.Scheduler) => {
       },
       account: (id) => store.account(id),
     },
-    admit: (deed) => ledger.post(deed),
+    admit: (mutation) => ledger.post(mutation),
     door: () => "open",
     catalogue: () => catalogue,
     routeState: () => "up",

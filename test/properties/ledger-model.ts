@@ -2,10 +2,10 @@
 
 import type { AttemptState } from "../../src/domain/types.ts";
 import type { Mutation } from "../../src/store/mutations.ts";
-import { capturedDeed, NOW_MS, PRICES, releasedDeed, startedDeed, stepDeed } from "../store/fixture.ts";
+import { capturedMutation, NOW_MS, PRICES, releasedMutation, startedMutation, stepMutation } from "../store/fixture.ts";
 import { type AccountModel, NEW_ACCOUNT, settleDebt } from "./ledger-account.ts";
+import { accountsOf, submissionOf } from "./ledger-fixture.ts";
 import { MOST_CREDITS, type Move } from "./ledger-moves.ts";
-import { accountsOf, submissionOf } from "./ledger-scene.ts";
 
 const ROUTES = ["a", "b", "c"] as const;
 
@@ -42,8 +42,8 @@ export const emptyModel = (round: number): Model => ({
   references: new Map(),
 });
 
-/** A deed, and what the store must answer: the kind, and how much a credit moved. `touched` is the generation to look at. */
-export type Predicted = { deed: Mutation; kind: string; credits?: number; touched?: number };
+/** A mutation, and what the store must answer: the kind, and how much a credit moved. `touched` is the generation to look at. */
+export type Predicted = { mutation: Mutation; kind: string; credits?: number; touched?: number };
 
 const priceOf = (n: number): number => PRICES[ROUTES[n - 1] ?? "a"];
 const UNDER_WAY: readonly AttemptState[] = ["intent", "sending", "accepted"];
@@ -72,12 +72,12 @@ const isWithin = (model: Model, accountSeq: number, reserved: bigint): boolean =
 const predictLimit = (model: Model, asked: Extract<Move, { move: "limit" }>): Predicted => {
   const accountSeq = seqOf(model, asked.account);
   const limits = { day: asked.day, week: null, month: null };
-  const deed: Mutation = { deed: "set-key", keyId: `key_${accountSeq}`, limits, atMs: NOW_MS };
-  if (asked.day === 0) return { deed, kind: "refused" };
+  const mutation: Mutation = { mutation: "set-key", keyId: `key_${accountSeq}`, limits, atMs: NOW_MS };
+  if (asked.day === 0) return { mutation, kind: "refused" };
   const balance = balanceOf(model, accountSeq);
   balance.dayLimit = asked.day;
   if (asked.day !== null) balance.isMetered = true;
-  return { deed, kind: "done" };
+  return { mutation, kind: "done" };
 };
 
 /** Row number of the account a move names. */
@@ -87,8 +87,8 @@ const predictCredit = (model: Model, asked: Extract<Move, { move: "topUp" | "adj
   const { credits, reference } = asked;
   const accountSeq = seqOf(model, asked.account);
   const kind = asked.move === "topUp" ? "topup" : "adjust";
-  const deed: Mutation = {
-    deed: "credit",
+  const mutation: Mutation = {
+    mutation: "credit",
     accountSeq,
     kind,
     credits,
@@ -97,57 +97,57 @@ const predictCredit = (model: Model, asked: Extract<Move, { move: "topUp" | "adj
     atMs: NOW_MS,
   };
   const isAmount = Number.isSafeInteger(credits) && credits !== 0 && (kind === "adjust" || credits > 0);
-  if (!isAmount) return { deed, kind: "refused" };
+  if (!isAmount) return { mutation, kind: "refused" };
   const known = reference === null ? undefined : model.references.get(reference);
   if (known) {
     const isSame = known.accountSeq === accountSeq && known.kind === kind && known.credits === credits;
-    return isSame ? { deed, kind: "done", credits: 0 } : { deed, kind: "refused" };
+    return isSame ? { mutation, kind: "done", credits: 0 } : { mutation, kind: "refused" };
   }
   const balance = balanceOf(model, accountSeq);
   const moved = BigInt(credits) < -balance.available ? -balance.available : BigInt(credits);
-  if (balance.available + balance.held + balance.charged + moved > MOST_CREDITS) return { deed, kind: "refused" };
+  if (balance.available + balance.held + balance.charged + moved > MOST_CREDITS) return { mutation, kind: "refused" };
   balance.available += moved;
   balance.put += moved;
   balance.owed += moved - BigInt(credits);
   if (moved !== BigInt(credits)) balance.isPaused = true;
   else if (credits > 0) settleDebt(balance);
   if (reference !== null) model.references.set(reference, { accountSeq, kind, credits });
-  return { deed, kind: "done", credits: Number(moved) };
+  return { mutation, kind: "done", credits: Number(moved) };
 };
 
 const predictAdmit = (model: Model, asked: Extract<Move, { move: "admit" }>): Predicted => {
   const { routes, key, body, limit } = asked;
   const accountSeq = seqOf(model, asked.account);
-  const deed = submissionOf({ accountSeq, routes, key, body, limit });
+  const mutation = submissionOf({ accountSeq, routes, key, body, limit });
   const isKnown = (one: GenerationModel) => one.accountSeq === accountSeq && one.key === key;
   const known = key === null ? undefined : [...model.generations.values()].find(isKnown);
-  if (known) return { deed, kind: known.body === body ? "replayed" : "idempotency_conflict", touched: known.seq };
+  if (known) return { mutation, kind: known.body === body ? "replayed" : "idempotency_conflict", touched: known.seq };
   const balance = balanceOf(model, accountSeq);
   const reserved = BigInt(priceOf(routes));
-  if (balance.inProgress >= BigInt(limit)) return { deed, kind: "concurrency_limit" };
-  if (!isWithin(model, accountSeq, reserved)) return { deed, kind: "key_limit" };
-  if (balance.owed > 0n) return { deed, kind: "owed" };
-  if (balance.available < reserved) return { deed, kind: "insufficient_credits" };
+  if (balance.inProgress >= BigInt(limit)) return { mutation, kind: "concurrency_limit" };
+  if (!isWithin(model, accountSeq, reserved)) return { mutation, kind: "key_limit" };
+  if (balance.owed > 0n) return { mutation, kind: "owed" };
+  if (balance.available < reserved) return { mutation, kind: "insufficient_credits" };
   balance.available -= reserved;
   balance.held += reserved;
   balance.inProgress += 1n;
-  const { seq, id } = deed;
+  const { seq, id } = mutation;
   model.generations.set(seq, {
     ...{ seq, id, accountSeq, routes, reserved, key, body, version: 0, status: "queued", cost: null, attempts: [] },
   });
-  return { deed, kind: "admitted", touched: seq };
+  return { mutation, kind: "admitted", touched: seq };
 };
 
 /** The same row number once more: what is there stays as it is. */
 const predictAdmitAgain = (model: Model, asked: Extract<Move, { move: "admitAgain" }>): Predicted | null => {
   const one = pick(model, asked.at);
   if (!one) return null;
-  const deed = submissionOf({ ...one, routes: asked.routes, key: null, body: 0, limit: 1000 }, one);
-  if (!isWithin(model, one.accountSeq, BigInt(priceOf(asked.routes)))) return { deed, kind: "key_limit", touched: one.seq };
+  const mutation = submissionOf({ ...one, routes: asked.routes, key: null, body: 0, limit: 1000 }, one);
+  if (!isWithin(model, one.accountSeq, BigInt(priceOf(asked.routes)))) return { mutation, kind: "key_limit", touched: one.seq };
   const { owed, available } = balanceOf(model, one.accountSeq);
-  if (owed > 0n) return { deed, kind: "owed", touched: one.seq };
+  if (owed > 0n) return { mutation, kind: "owed", touched: one.seq };
   const covers = available >= BigInt(priceOf(asked.routes));
-  return { deed, kind: covers ? "refused" : "insufficient_credits", touched: one.seq };
+  return { mutation, kind: covers ? "refused" : "insufficient_credits", touched: one.seq };
 };
 
 /** How the attempts under way are closed by a step that ends or goes on. */
@@ -163,19 +163,19 @@ const close = (one: GenerationModel, changes: { n: number; state: AttemptState }
 const predictBegin = (one: GenerationModel, isSent: boolean): Predicted => {
   const n = one.attempts.length + 1;
   const closed = closing(one, n);
-  const whole = startedDeed(submissionOf({ ...one, limit: 1000 }, one), one.version + 1, n, ROUTES[n - 1] ?? "a");
+  const whole = startedMutation(submissionOf({ ...one, limit: 1000 }, one), one.version + 1, n, ROUTES[n - 1] ?? "a");
   const [begin, ...sent] = whole.attemptChanges;
   const job = sent.map((change) => (change.job ? { ...change, job: { jobId: `job-${one.id}-${n}` } } : change));
   const changes = [...closed, ...(begin ? [begin] : []), ...(isSent ? job : [])];
   // What was not sent has no time of its own yet: it waits as long as the generation may.
   const waits = { kind: "submit", n, dueAtMs: NOW_MS + 3_600_000 } as const;
-  const deed = { ...whole, attemptChanges: changes, ...(isSent ? {} : { deadline: waits }) };
-  if (hasEnded(one)) return { deed, kind: "stale", touched: one.seq };
+  const mutation = { ...whole, attemptChanges: changes, ...(isSent ? {} : { deadline: waits }) };
+  if (hasEnded(one)) return { mutation, kind: "stale", touched: one.seq };
   close(one, closed);
   one.attempts.push(isSent ? "accepted" : "intent");
   one.version += 1;
   one.status = "running";
-  return { deed, kind: "stepped", touched: one.seq };
+  return { mutation, kind: "stepped", touched: one.seq };
 };
 
 const predictCapture = (model: Model, one: GenerationModel, asked: Extract<Move, { move: "capture" }>): Predicted => {
@@ -188,13 +188,13 @@ const predictCapture = (model: Model, one: GenerationModel, asked: Extract<Move,
     less: 1,
   }[price];
   const closed = closing(one, n);
-  const deed = capturedDeed(one.seq, one.version + 1, n, credits);
-  deed.attemptChanges = [...closed, { n, state: "delivered" }];
-  if (hasEnded(one)) return { deed, kind: "stale", touched: one.seq };
+  const mutation = capturedMutation(one.seq, one.version + 1, n, credits);
+  mutation.attemptChanges = [...closed, { n, state: "delivered" }];
+  if (hasEnded(one)) return { mutation, kind: "stale", touched: one.seq };
   const state = one.attempts[n - 1];
   // Charged is an attempt that has a job, at the price it was begun with.
   const isBought = state !== undefined && state !== "intent" && state !== "cancelled";
-  if (!isBought || credits !== own) return { deed, kind: "refused", touched: one.seq };
+  if (!isBought || credits !== own) return { mutation, kind: "refused", touched: one.seq };
   close(one, [...closed, { n, state: "delivered" }]);
   const balance = balanceOf(model, one.accountSeq);
   balance.held -= one.reserved;
@@ -203,13 +203,13 @@ const predictCapture = (model: Model, one: GenerationModel, asked: Extract<Move,
   balance.inProgress -= 1n;
   settleDebt(balance);
   Object.assign(one, { status: "succeeded", cost: BigInt(own), version: one.version + 1 });
-  return { deed, kind: "stepped", touched: one.seq };
+  return { mutation, kind: "stepped", touched: one.seq };
 };
 
 const predictRelease = (model: Model, one: GenerationModel): Predicted => {
   const closed = closing(one, 0);
-  const deed = releasedDeed(one.seq, one.version + 1, { attemptChanges: closed });
-  if (hasEnded(one)) return { deed, kind: "stale", touched: one.seq };
+  const mutation = releasedMutation(one.seq, one.version + 1, { attemptChanges: closed });
+  if (hasEnded(one)) return { mutation, kind: "stale", touched: one.seq };
   close(one, closed);
   const balance = balanceOf(model, one.accountSeq);
   balance.held -= one.reserved;
@@ -217,19 +217,19 @@ const predictRelease = (model: Model, one: GenerationModel): Predicted => {
   balance.inProgress -= 1n;
   settleDebt(balance);
   Object.assign(one, { status: "failed", cost: 0n, version: one.version + 1 });
-  return { deed, kind: "stepped", touched: one.seq };
+  return { mutation, kind: "stepped", touched: one.seq };
 };
 
 const predictMark = (one: GenerationModel, asked: Extract<Move, { move: "mark" }>): Predicted => {
   const { n, as } = asked;
   const change = as === "over" ? { n, watchUntilMs: null } : { n, state: as };
-  const deed: Mutation = { deed: "mark-attempt", seq: one.seq, atMs: NOW_MS + 900_000, change };
+  const mutation: Mutation = { mutation: "mark-attempt", seq: one.seq, atMs: NOW_MS + 900_000, change };
   const state = one.attempts[n - 1];
   const hasJob = state !== undefined && state !== "intent" && state !== "cancelled";
   const mayBe = as === "over" ? state !== undefined : as === "late" ? hasJob && state !== "delivered" : state === "delivered";
-  if (!hasEnded(one) || !mayBe) return { deed, kind: "refused", touched: one.seq };
+  if (!hasEnded(one) || !mayBe) return { mutation, kind: "refused", touched: one.seq };
   if (as === "late") one.attempts[n - 1] = "late";
-  return { deed, kind: "done", touched: one.seq };
+  return { mutation, kind: "done", touched: one.seq };
 };
 
 /** What the store must do with a move; the model is moved on with it. Null where there is nothing to do it to. */
@@ -252,24 +252,26 @@ export const predict = (model: Model, asked: Move): Predicted | null => {
     case "begin":
       return one.attempts.length < one.routes ? predictBegin(one, asked.isSent) : null;
     case "note": {
-      const deed = stepDeed(one.seq, one.version + 1, { stateAfter: one.status === "queued" ? "queued" : "running.polling" });
-      if (hasEnded(one)) return { deed, kind: "stale", touched: one.seq };
+      const mutation = stepMutation(one.seq, one.version + 1, {
+        stateAfter: one.status === "queued" ? "queued" : "running.polling",
+      });
+      if (hasEnded(one)) return { mutation, kind: "stale", touched: one.seq };
       one.version += 1;
-      return { deed, kind: "stepped", touched: one.seq };
+      return { mutation, kind: "stepped", touched: one.seq };
     }
     case "capture":
       return predictCapture(model, one, asked);
     case "release":
       return predictRelease(model, one);
     case "halfAnEnd": {
-      const whole = releasedDeed(one.seq, one.version + 1, { attemptChanges: closing(one, 0) });
+      const whole = releasedMutation(one.seq, one.version + 1, { attemptChanges: closing(one, 0) });
       const { settlement: _, ...unsettled } = whole;
-      const deed = asked.lacks === "settlement" ? unsettled : { ...whole, snapshot: "{}" };
-      return { deed, kind: hasEnded(one) ? "stale" : "refused", touched: one.seq };
+      const mutation = asked.lacks === "settlement" ? unsettled : { ...whole, snapshot: "{}" };
+      return { mutation, kind: hasEnded(one) ? "stale" : "refused", touched: one.seq };
     }
     case "mark":
       return predictMark(one, asked);
     case "stale":
-      return { deed: stepDeed(one.seq, one.version + 1 + asked.by), kind: "stale", touched: one.seq };
+      return { mutation: stepMutation(one.seq, one.version + 1 + asked.by), kind: "stale", touched: one.seq };
   }
 };

@@ -4,9 +4,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { MutationResult } from "../../src/store/mutations.ts";
 import { type Fault, PropertyStore } from "./database.ts";
 import type { AccountModel } from "./ledger-account.ts";
+import { ledgerImage, ROUNDS } from "./ledger-fixture.ts";
 import { emptyModel, type GenerationModel, type Model, type Predicted, predict, spentOf } from "./ledger-model.ts";
 import { type Commit, lives, type Move } from "./ledger-moves.ts";
-import { ledgerImage, ROUNDS } from "./ledger-scene.ts";
 import type { Property } from "./property.ts";
 
 type AccountRow = Record<"available" | "held" | "charged" | "owed" | "in_progress" | "paused", number> & { spent: number | null };
@@ -103,11 +103,11 @@ const play = (tables: Tables, model: Model, moves: readonly Move[], wished: Faul
   });
   if (pairs.length === 0) return model;
   const predicted = pairs.map(({ one }) => one);
-  // A refusal has every deed tried by itself, and a defect would then take out one that others build on.
+  // A refusal has every mutation tried by itself, and a defect would then take out one that others build on.
   const fault = wished?.kind === "defect" && predicted.some(({ kind }) => kind === "refused") ? null : wished;
   const touched = new Set(predicted.flatMap((one) => one.touched ?? []));
   const { struck, outcomes } = tables.store.commit(
-    predicted.map(({ deed }) => deed),
+    predicted.map(({ mutation }) => mutation),
     fault,
   );
   if (tables.store.db.inTransaction) throw new Error("a transaction is left open");
@@ -127,8 +127,8 @@ const play = (tables: Tables, model: Model, moves: readonly Move[], wished: Faul
   }
   if (typeof outcomes === "string") throw new Error(`a commit without a fault ended ${outcomes}`);
   if (struck && predicted.length === 1) {
-    // A deed that throws is refused alone; among others it is tried again by itself, and this one throws only once.
-    agree("a deed that throws", outcomes[0]?.kind, "refused");
+    // A mutation that throws is refused alone; among others it is tried again by itself, and this one throws only once.
+    agree("a mutation that throws", outcomes[0]?.kind, "refused");
     tables.compare(model, touched);
     return model;
   }

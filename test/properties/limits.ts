@@ -5,14 +5,14 @@ import type { Credits, KeyWindow } from "../../src/domain/types.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
   type Account,
-  admitDeed,
-  capturedDeed,
+  admitMutation,
+  capturedMutation,
   commitOne,
   NOW_MS,
   openAccount,
   PRICES,
-  releasedDeed,
-  startedDeed,
+  releasedMutation,
+  startedMutation,
   submittedAt,
   violations,
 } from "../store/fixture.ts";
@@ -93,7 +93,7 @@ type Generation = {
   createdAtMs: number;
   credits: Credits;
   seq: number;
-  deed: ReturnType<typeof admitDeed>;
+  mutation: ReturnType<typeof admitMutation>;
   isOpen: boolean;
 };
 
@@ -119,7 +119,7 @@ const playLife = async (store: Store, { fromMs, moves }: Life): Promise<void> =>
   const account: Account = await openAccount(store, 1_000_000);
   const base = { accountSeq: account.seq, scope: "generate", name: "another" } as const;
   const other = named();
-  const otherSeq = seqOf(await commitOne(store, { deed: "create-key", ...base, ...other, atMs: fromMs }));
+  const otherSeq = seqOf(await commitOne(store, { mutation: "create-key", ...base, ...other, atMs: fromMs }));
   const firstId = (await store.keys(account.id)).find(({ name }) => name === "laptop")?.id ?? "";
   const keys: Key[] = [
     { id: firstId, seq: account.keySeq, line: newLine(), isRotated: false },
@@ -130,15 +130,15 @@ const playLife = async (store: Store, { fromMs, moves }: Life): Promise<void> =>
   const pick = (at: number): Key => keys[at % keys.length] as Key;
 
   const submit = async ({ seq: keySeq, line }: Key): Promise<void> => {
-    const deed = { ...admitDeed({ ...account, keySeq }), ...submittedAt(nowMs) };
-    const outcome = await commitOne(store, deed);
+    const mutation = { ...admitMutation({ ...account, keySeq }), ...submittedAt(nowMs) };
+    const outcome = await commitOne(store, mutation);
     const short = (["month", "week", "day"] as const).find((of) => {
       const limit = line.limits[of];
       return limit !== null && spentOf(line, of, nowMs, made) + PRICES.c > limit;
     });
     if (short === undefined) {
       agree("a submission within its limits", outcome.kind, "admitted");
-      made.push({ line, createdAtMs: nowMs, credits: PRICES.c, seq: deed.seq, deed, isOpen: true });
+      made.push({ line, createdAtMs: nowMs, credits: PRICES.c, seq: mutation.seq, mutation, isOpen: true });
       return;
     }
     const limitCredits = line.limits[short] ?? 0;
@@ -147,14 +147,14 @@ const playLife = async (store: Store, { fromMs, moves }: Life): Promise<void> =>
     agree("a submission above a limit", outcome, refusal);
   };
   const end = async (one: Generation, how: "capture" | "release"): Promise<void> => {
-    const deeds =
+    const mutations =
       how === "capture"
         ? [
-            { ...startedDeed(one.deed), atMs: nowMs },
-            { ...capturedDeed(one.seq, 2, 1, PRICES.a), atMs: nowMs },
+            { ...startedMutation(one.mutation), atMs: nowMs },
+            { ...capturedMutation(one.seq, 2, 1, PRICES.a), atMs: nowMs },
           ]
-        : [releasedDeed(one.seq, 1, { atMs: nowMs })];
-    for (const outcome of await store.commit(deeds)) agree("a step", outcome.kind, "stepped");
+        : [releasedMutation(one.seq, 1, { atMs: nowMs })];
+    for (const outcome of await store.commit(mutations)) agree("a step", outcome.kind, "stepped");
     one.isOpen = false;
     one.credits = how === "capture" ? PRICES.a : 0;
   };
@@ -168,16 +168,16 @@ const playLife = async (store: Store, { fromMs, moves }: Life): Promise<void> =>
     } else if (asked.move === "limit") {
       const { id, line } = pick(asked.key);
       const limits = { [asked.window]: asked.credits };
-      agree("a limit", (await commitOne(store, { deed: "set-key", keyId: id, limits, atMs: nowMs })).kind, "done");
+      agree("a limit", (await commitOne(store, { mutation: "set-key", keyId: id, limits, atMs: nowMs })).kind, "done");
       line.limits[asked.window] = asked.credits;
     } else if (asked.move === "rotate") {
       const old = pick(asked.key);
       if (old.isRotated) return;
       const next = named();
-      const deed = { deed: "rotate-key", keyId: old.id, overlapMs: OVERLAP_MS, ...next, atMs: nowMs } as const;
-      keys.push({ id: next.id, seq: seqOf(await commitOne(store, deed)), line: old.line, isRotated: false });
+      const mutation = { mutation: "rotate-key", keyId: old.id, overlapMs: OVERLAP_MS, ...next, atMs: nowMs } as const;
+      keys.push({ id: next.id, seq: seqOf(await commitOne(store, mutation)), line: old.line, isRotated: false });
       old.isRotated = true;
-    } else await commitOne(store, { deed: "roll-up-usage", limit: asked.postings });
+    } else await commitOne(store, { mutation: "roll-up-usage", limit: asked.postings });
   };
 
   for (const asked of moves) {
@@ -216,7 +216,7 @@ const openLives = () => {
       opening ??= openHere({ path: ":memory:", mode: "test", nowMs: NOW_MS });
       const store = await opening;
       // What lives before left over would be added up before anything of this one.
-      await commitOne(store, { deed: "roll-up-usage", limit: ALL });
+      await commitOne(store, { mutation: "roll-up-usage", limit: ALL });
       moves += life.moves.length;
       await playLife(store, life);
     },

@@ -16,7 +16,7 @@ export const ROUNDS = 25;
 export const machineImage = (): Uint8Array =>
   prepareImage((commit) => {
     for (let seq = 1; seq <= ROUNDS; seq += 1) {
-      commit({ deed: "create-account", id: `acc_${seq}`, name: "", atMs: STARTED_AT_MS });
+      commit({ mutation: "create-account", id: `acc_${seq}`, name: "", atMs: STARTED_AT_MS });
       const hash = String(seq).padStart(64, "0");
       const key = {
         id: `key_${seq}`,
@@ -27,7 +27,7 @@ export const machineImage = (): Uint8Array =>
         start: "gr",
         atMs: STARTED_AT_MS,
       } as const;
-      commit({ deed: "create-key", ...key });
+      commit({ mutation: "create-key", ...key });
       const credit = {
         accountSeq: seq,
         kind: "topup",
@@ -36,7 +36,7 @@ export const machineImage = (): Uint8Array =>
         reference: null,
         atMs: STARTED_AT_MS,
       } as const;
-      commit({ deed: "credit", ...credit });
+      commit({ mutation: "credit", ...credit });
     }
   });
 
@@ -66,8 +66,8 @@ export const openMachineStore = (image: Uint8Array) => {
      FROM balance WHERE account_seq = ?1`,
   );
   const changes = db.prepare<{ n: number }, []>("SELECT total_changes() AS n");
-  const one = (deed: Parameters<typeof store.commit>[0][number]) => {
-    const { outcomes } = store.commit([deed]);
+  const one = (mutation: Parameters<typeof store.commit>[0][number]) => {
+    const { outcomes } = store.commit([mutation]);
     if (typeof outcomes === "string" || !outcomes[0]) throw new Error(`a commit without a fault ended ${outcomes}`);
     return outcomes[0];
   };
@@ -78,7 +78,7 @@ export const openMachineStore = (image: Uint8Array) => {
       const prices = plan.map(({ priceCredits }) => priceCredits);
       const admitted = one({
         ...{
-          deed: "admit",
+          mutation: "admit",
           seq,
           id,
           accountSeq,
@@ -94,7 +94,7 @@ export const openMachineStore = (image: Uint8Array) => {
       });
       if (admitted.kind !== "admitted") throw new Error(`not admitted: ${JSON.stringify(admitted)}`);
     },
-    step: (deed: ApplyTransition): TransitionResult => one(deed) as TransitionResult,
+    step: (mutation: ApplyTransition): TransitionResult => one(mutation) as TransitionResult,
     resting: async (seq: number): Promise<OpenGeneration | undefined> => {
       const [found] = await unfinished(seq - 1, 1);
       return found?.seq === seq ? found : undefined;

@@ -92,17 +92,17 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
   const parts: HostDeps = {
     collectMs: COLLECT_MS,
     keepFilesMs: KEEP_FILES_MS,
-    post: async (deed) => {
+    post: async (mutation) => {
       if (end === "lost") throw new StoreUnknown("planted: never written");
       if (end === "full") {
         end = null;
         throw new StoreFull("planted: no space, once");
       }
-      posted = deed;
-      const outcome = store.step(deed);
+      posted = mutation;
+      const outcome = store.step(mutation);
       if (end === "written") throw new StoreUnknown("planted: written all the same");
       if (outcome.kind === "stepped") {
-        attempts.stepped(deed, outcome.record.requestId);
+        attempts.stepped(mutation, outcome.record.requestId);
         same("the record that a step answers with", outcome.record, await store.record(seq));
       }
       return outcome;
@@ -134,7 +134,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
   return {
     seq,
     id,
-    /** Tells an event. @returns the deed that reached the disk, and what was asked for once it was there. */
+    /** Tells an event. @returns the mutation that reached the disk, and what was asked for once it was there. */
     tell: async (event: GenerationEvent, how: CommitEnd | null) => {
       nowMs = event.atMs;
       posted = null;
@@ -168,10 +168,10 @@ const own = (event: GenerationEvent, id: string): GenerationEvent => {
 };
 
 /**
- * An operator's decision as the office hands it on from what is on disk: whether the last attempt has a job, and no settlement (null) of an
+ * An operator's decision as the admin service hands it on from what is on disk: whether the last attempt has a job, and no settlement (null) of an
  * attempt that cannot have delivered.
  */
-const asTheOffice = async (store: MachineStore, seq: number, event: GenerationEvent, tried: number) => {
+const asTheAdmin = async (store: MachineStore, seq: number, event: GenerationEvent, tried: number) => {
   if (event.type === "retriedByOperator") {
     const last = tried > 0 ? await store.attempt(seq, tried) : undefined;
     return { ...event, hasJob: last?.job != null };
@@ -216,7 +216,7 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
     if (!event) return;
     // A deadline comes when it is due; one that does not stand in this state may come all the same, and means nothing.
     if (isOfDeadline(before, event)) nowMs = Math.max(nowMs, deadlineOf(before)?.dueAtMs ?? 0);
-    const mine = await asTheOffice(store, subject.seq, own({ ...event, atMs: nowMs }, subject.id), before.context.tried);
+    const mine = await asTheAdmin(store, subject.seq, own({ ...event, atMs: nowMs }, subject.id), before.context.tried);
     if (!mine) return;
     told.push(mine);
     events += 1;
@@ -225,7 +225,7 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
     // Once it has ended, the twin has stopped as well and says nothing any more.
     const isHeard = move.end !== "lost" && before.status === "active" && !isStaleDeadline(before, mine);
     const step = isHeard ? twin.tell(mine) : null;
-    same(`what ${mine.type} wrote`, posted, step?.deed ?? null);
+    same(`what ${mine.type} wrote`, posted, step?.mutation ?? null);
     if (!posted || !step) {
       same(`rows touched by ${mine.type} without a step`, store.changes(), changes);
       return;
@@ -236,10 +236,10 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
     const after = twin.snapshot();
     const n = after.context.current?.n ?? 0;
     const seen = store.seen(subject.seq, round + 1);
-    const faults = model.stepped(mine, step.deed.stateAfter, n, seen);
+    const faults = model.stepped(mine, step.mutation.stateAfter, n, seen);
     if (faults.length > 0) throw new Error(`after ${JSON.stringify(mine)}: ${faults.join("; ")}`);
-    if (step.deed.snapshot === null) return;
-    checkRestorable(step.deed.snapshot, plan, after);
+    if (step.mutation.snapshot === null) return;
+    checkRestorable(step.mutation.snapshot, plan, after);
     // What may still deliver is asked about again after every restart.
     const asked = effectsOnRestore(after).flatMap((ask) => ("n" in ask ? [ask.n] : []));
     const unasked = seen.attempts.filter(({ n: watched, watchUntilMs }) => watchUntilMs !== null && !asked.includes(watched));

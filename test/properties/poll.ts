@@ -204,11 +204,11 @@ const playTalk = async (talk: Talk): Promise<void> => {
     media: { keepInline: async (_: string, results: unknown[]) => results },
     report: (_: number, event: GenerationEvent) => told.push(event),
   } as unknown as EffectsDeps;
-  const errands = createTaskRunner(clock, (_, __, ___, fault) => faults.push(fault));
+  const tasks = createTaskRunner(clock, (_, __, ___, fault) => faults.push(fault));
   const finding = createJobLookup(parts);
   begin();
   if (talk.isOwn) finding.answerLost(1, 1);
-  createPoll(parts, errands, finding)[talk.asks](1, 1);
+  createPoll(parts, tasks, finding)[talk.asks](1, 1);
 
   for (let steps = 0; told.length === 0 && steps < 1_000; steps += 1) {
     if (faults.length > 0) throw faults[0];
@@ -217,7 +217,7 @@ const playTalk = async (talk: Talk): Promise<void> => {
     await step();
   }
   // Not waited for: an answer that is under way waits for a clock that stands still now.
-  void errands.stopAll();
+  void tasks.stopAll();
   const [first] = told;
   const proof = talk.asks === "watch" && heard.length === 0 ? "meansExhausted" : proofOf(talk, heard);
   if (!first || nameOf(first) !== proof)

@@ -13,7 +13,7 @@ import type { AdmitGeneration, Mutation } from "../../src/store/mutations.ts";
 import { pack } from "../../src/store/sql/serialized-mutations.ts";
 import { fromLines, outcomesFromText, outcomesToText, toLines } from "../../src/store/sqlite/worker-protocol.ts";
 import { catalogue } from "../quote/inputs.ts";
-import { admitDeed, stepDeed } from "../store/fixture.ts";
+import { admitMutation, stepMutation } from "../store/fixture.ts";
 import type { Property } from "./property.ts";
 
 /** Text that JSON can carry and that has a canonical form. */
@@ -141,18 +141,18 @@ const checkEntry = ({ configured }: Message): void => {
   same(`the entry of ${model.id}`, JSON.parse(JSON.stringify(entry)), entry);
 };
 
-/** Deeds cross to the writing thread as lines, and their outcomes come back as text. */
+/** Mutations cross to the writing thread as lines, and their outcomes come back as text. */
 const checkLines = ({ input, model, key }: Message): void => {
   const account = { seq: 1, id: "acc_1", keySeq: 1, keyHash: "" };
-  const admit: AdmitGeneration = admitDeed(account, {
+  const admit: AdmitGeneration = admitMutation(account, {
     model,
     idempotencyKey: key,
     body: JSON.stringify({ input }),
     added: { more: "by default" },
   });
-  const deeds: Mutation[] = [admit, stepDeed(admit.seq, 1, { event: { type: "told", input } }), admit];
-  same("deeds as lines", fromLines(toLines(deeds)), deeds.map(pack));
-  const outcomes = outcomesFromText(outcomesToText([{ kind: "stale" }, { kind: "refused", reason: model }]), deeds.slice(1));
+  const mutations: Mutation[] = [admit, stepMutation(admit.seq, 1, { event: { type: "told", input } }), admit];
+  same("mutations as lines", fromLines(toLines(mutations)), mutations.map(pack));
+  const outcomes = outcomesFromText(outcomesToText([{ kind: "stale" }, { kind: "refused", reason: model }]), mutations.slice(1));
   same("outcomes as text", outcomes, [{ kind: "stale" }, { kind: "refused", reason: model }]);
 };
 

@@ -1,7 +1,7 @@
 // One provider that hangs beside a healthy one: whatever it holds, the others are served, within the runtime's own bound.
 import { expect, test } from "bun:test";
 import { createProviders, slotsWithin } from "../../src/providers/providers.ts";
-import { errandFor } from "./task.ts";
+import { taskFor } from "./task.ts";
 import { answerOf, openWire } from "./wire.ts";
 
 const KEY = "s3cr3t-0123456789";
@@ -26,22 +26,22 @@ test("400 submissions and 400 polls hung at one provider stop no call to another
   using healthy = openHealthyWire();
   const providers = openBoth(hanging.url, healthy.url);
   const stop = new AbortController();
-  const request = providers.compose(errandFor());
+  const request = providers.compose(taskFor());
   const hung = Array.from({ length: 400 }, async () => {
     const release = await providers.slot("fal", stop.signal);
-    await providers.submit(errandFor({ request }), stop.signal);
+    await providers.submit(taskFor({ request }), stop.signal);
     release();
   });
-  const polls = Array.from({ length: 400 }, () => providers.poll(errandFor({ job: { jobId: "job-1" } }), stop.signal));
+  const polls = Array.from({ length: 400 }, () => providers.poll(taskFor({ job: { jobId: "job-1" } }), stop.signal));
   // 64 submissions and 32 questions: all that may be in flight with one provider.
   await hanging.arrived(96);
 
-  const errand = errandFor({ provider: "replicate" });
-  errand.attempt.request = providers.compose(errand);
+  const task = taskFor({ provider: "replicate" });
+  task.attempt.request = providers.compose(task);
   const release = await providers.slot("replicate", AbortSignal.timeout(10_000));
-  expect((await providers.submit(errand, AbortSignal.timeout(10_000))).kind).toBe("accepted");
+  expect((await providers.submit(task, AbortSignal.timeout(10_000))).kind).toBe("accepted");
   release();
-  const job = errandFor({ provider: "replicate", job: { jobId: "job-1" } });
+  const job = taskFor({ provider: "replicate", job: { jobId: "job-1" } });
   expect((await providers.poll(job, AbortSignal.timeout(10_000))).kind).toBe("pending");
   expect(hanging.requests.length).toBe(96);
 
@@ -58,13 +58,13 @@ test("hung submissions do not stop the polls of the same provider", async () => 
   });
   const providers = openBoth(wire.url, wire.url);
   const stop = new AbortController();
-  const request = providers.compose(errandFor());
+  const request = providers.compose(taskFor());
   const hung = Array.from({ length: 100 }, async () => {
     await providers.slot("fal", stop.signal);
-    await providers.submit(errandFor({ request }), stop.signal);
+    await providers.submit(taskFor({ request }), stop.signal);
   });
   await wire.arrived(64);
-  expect((await providers.poll(errandFor({ job: { jobId: "job-1" } }), AbortSignal.timeout(10_000))).kind).toBe("pending");
+  expect((await providers.poll(taskFor({ job: { jobId: "job-1" } }), AbortSignal.timeout(10_000))).kind).toBe("pending");
   stop.abort();
   await Promise.allSettled(hung);
 });
@@ -78,14 +78,14 @@ test("a question that finds no free connection in its time says nothing about th
     timeouts: { pollMs: 5_000, findMs: 300, cancelMs: 50 },
   });
   const stop = new AbortController();
-  const errand = errandFor({ job: { jobId: "job-1" } });
-  const first = providers.poll(errand, stop.signal);
+  const task = taskFor({ job: { jobId: "job-1" } });
+  const first = providers.poll(task, stop.signal);
   await hanging.arrived(1);
-  expect(await providers.cancel(errand, stop.signal)).toBe(false);
+  expect(await providers.cancel(task, stop.signal)).toBe(false);
   // Look-ups have an allowance of their own: the hanging poll does not stop the first, the first stops the second.
-  const finding = providers.find(errand, stop.signal);
+  const finding = providers.find(task, stop.signal);
   await hanging.arrived(2);
-  expect(await providers.find(errand, AbortSignal.timeout(100))).toEqual({ kind: "unclear", detail: "no free connection" });
+  expect(await providers.find(task, AbortSignal.timeout(100))).toEqual({ kind: "unclear", detail: "no free connection" });
   await finding;
   stop.abort();
   expect((await first).kind).toBe("unclear");

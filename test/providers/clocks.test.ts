@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import type { FindOutcome } from "../../src/providers/port.ts";
 import { createProviders } from "../../src/providers/providers.ts";
-import { errandFor, SENT_AT_MS } from "./task.ts";
+import { SENT_AT_MS, taskFor } from "./task.ts";
 import { answerOf, openWire } from "./wire.ts";
 
 const MINUTE_MS = 60_000;
@@ -15,7 +15,7 @@ const find = async (provider: "fal" | "replicate", list: object, providerMs: num
   using wire = openWire({ asked: (socket) => void socket.write(answerOf(200, list, headers as Record<string, string>)) });
   const settings = { [provider]: { base_url: wire.url, key: "s3cr3t-0123456789" } };
   const providers = createProviders({ settings, isOwned: async () => false, nowMs: () => SENT_AT_MS + MINUTE_MS });
-  return await providers.find(errandFor({ provider, ref: "a-1" }), new AbortController().signal);
+  return await providers.find(taskFor({ provider, ref: "a-1" }), new AbortController().signal);
 };
 const NOTHING = { results: [], next: null };
 const OURS_BY_INPUT = {
@@ -59,7 +59,7 @@ test("what another process sent may have been stamped by a clock that was off: a
   });
   const settings = { replicate: { base_url: wire.url, key: "s3cr3t-0123456789" } };
   let nowMs = SENT_AT_MS + MINUTE_MS;
-  const lost = () => errandFor({ provider: "replicate", ref: "a-1" });
+  const lost = () => taskFor({ provider: "replicate", ref: "a-1" });
   const isOwned = async () => false;
   const next = createProviders({ settings, isOwned, nowMs: () => nowMs });
   expect(await next.find(lost(), new AbortController().signal)).toMatchObject({ kind: "found" });

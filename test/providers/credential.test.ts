@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { createProviders } from "../../src/providers/providers.ts";
 import { KEY, never, open, ready } from "./open-providers.ts";
-import { errandFor } from "./task.ts";
+import { taskFor } from "./task.ts";
 import { answerOf, openHealthy, openWire } from "./wire.ts";
 
 const nobodys = () => Promise.resolve(false);
@@ -22,13 +22,13 @@ describe("the credential", () => {
     const { url, seen } = healthy;
     const providers = open({ fal: url });
     const stolen = { poll: `${foreign.url}/status`, result: `${foreign.url}/result`, cancel: `${foreign.url}/cancel` };
-    const errand = errandFor({ job: { jobId: "job-1", urls: stolen } });
-    expect(await providers.poll(errand, never)).toMatchObject({
+    const task = taskFor({ job: { jobId: "job-1", urls: stolen } });
+    expect(await providers.poll(task, never)).toMatchObject({
       kind: "unclear",
       detail: expect.stringContaining("not an address"),
     });
-    expect(await providers.cancel(errand, never)).toBe(false);
-    const half = errandFor({ job: { jobId: "job-1", urls: { poll: `${url}/status`, result: `${foreign.url}/result?sig=1` } } });
+    expect(await providers.cancel(task, never)).toBe(false);
+    const half = taskFor({ job: { jobId: "job-1", urls: { poll: `${url}/status`, result: `${foreign.url}/result?sig=1` } } });
     const outcome = await providers.poll(half, never);
     expect(outcome).toMatchObject({ kind: "unclear" });
     expect(JSON.stringify(outcome)).not.toContain("sig=1");
@@ -39,7 +39,7 @@ describe("the credential", () => {
   test("would be seen by that listener if it were the provider", async () => {
     using home = openWire({ asked: (s) => void s.write(answerOf(202, { status: "IN_QUEUE" })) });
     const providers = open({ fal: home.url });
-    await providers.poll(errandFor({ job: { jobId: "job-1", urls: { poll: `${home.url}/status` } } }), never);
+    await providers.poll(taskFor({ job: { jobId: "job-1", urls: { poll: `${home.url}/status` } } }), never);
     expect(home.received()).toContain(KEY);
   });
 
@@ -49,9 +49,9 @@ describe("the credential", () => {
     const providers = open({ fal: wire.url, replicate: wire.url });
     for (const provider of ["fal", "replicate"] as const) {
       await providers.submit(ready(providers, { provider }), never);
-      await providers.poll(errandFor({ provider, job: { jobId: "job-1" } }), never);
-      await providers.find(errandFor({ provider }), never);
-      await providers.cancel(errandFor({ provider, job: { jobId: "job-1" } }), never);
+      await providers.poll(taskFor({ provider, job: { jobId: "job-1" } }), never);
+      await providers.find(taskFor({ provider }), never);
+      await providers.cancel(taskFor({ provider, job: { jobId: "job-1" } }), never);
     }
     expect(wire.requests.length).toBe(8);
     expect(foreign.connections()).toBe(0);
@@ -61,15 +61,15 @@ describe("the credential", () => {
     using foreign = openWire({});
     using healthy = openHealthy({ "GET /predictions": () => ({ results: [], next: `${foreign.url}/predictions?cursor=2` }) });
     const { url } = healthy;
-    const outcome = await open({ replicate: url }).find(errandFor({ provider: "replicate" }), never);
+    const outcome = await open({ replicate: url }).find(taskFor({ provider: "replicate" }), never);
     expect(outcome.kind).toBe("unclear");
     expect(foreign.connections()).toBe(0);
   });
 
   test("stays here when the settings name another host than the one composed for", async () => {
     using before = openWire({});
-    const request = open({ fal: before.url }).compose(errandFor());
-    const outcome = await open({ fal: "http://127.0.0.1:9" }).submit(errandFor({ request }), never);
+    const request = open({ fal: before.url }).compose(taskFor());
+    const outcome = await open({ fal: "http://127.0.0.1:9" }).submit(taskFor({ request }), never);
     expect(outcome).toMatchObject({ kind: "rejected", failure: { class: "config_fault" } });
     expect(before.connections()).toBe(0);
   });

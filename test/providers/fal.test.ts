@@ -3,10 +3,10 @@ import { describe, expect, test } from "bun:test";
 import type { FailureClass, Job } from "../../src/domain/types.ts";
 import { FAL_BASE_URL, fal } from "../../src/providers/fal.ts";
 import type { AdapterContext, ProviderResponse } from "../../src/providers/port.ts";
-import { answer, errandFor, FAL_OPTIONS, INPUT } from "./task.ts";
+import { answer, FAL_OPTIONS, INPUT, taskFor } from "./task.ts";
 
 const context = (filled = INPUT, options = FAL_OPTIONS): AdapterContext => {
-  const { attempt } = errandFor();
+  const { attempt } = taskFor();
   return { ref: attempt.ref, endpoint: attempt.route.endpoint, options, baseUrl: FAL_BASE_URL, input: { raw: filled, filled } };
 };
 const C = context();

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { createProviders } from "../../src/providers/providers.ts";
 import { KEY, never } from "./open-providers.ts";
-import { errandFor, SENT_AT_MS } from "./task.ts";
+import { SENT_AT_MS, taskFor } from "./task.ts";
 import { answerOf, openWire } from "./wire.ts";
 
 const HOUR_MS = 3_600_000;
@@ -20,8 +20,8 @@ const find = async (provider: keyof typeof ROUTES, answer: string, agoMs: number
     nowMs: () => SENT_AT_MS + agoMs,
     timeouts: { submitMs: 2_000, findMs: 2_000 },
   });
-  const request = providers.compose(errandFor(ROUTES[provider]));
-  const outcome = await providers.find(errandFor({ ...ROUTES[provider], request }), never);
+  const request = providers.compose(taskFor(ROUTES[provider]));
+  const outcome = await providers.find(taskFor({ ...ROUTES[provider], request }), never);
   return { kind: outcome.kind, requests: wire.requests };
 };
 

@@ -1,7 +1,7 @@
 // Looking a lost submission up: all pages or nothing, nobody else's job, and no guess between two.
 import { describe, expect, test } from "bun:test";
 import { createProviders } from "../../src/providers/providers.ts";
-import { errandFor } from "./task.ts";
+import { taskFor } from "./task.ts";
 import { answerOf, openWire } from "./wire.ts";
 
 const never = new AbortController().signal;
@@ -27,7 +27,7 @@ const openReplicate = (base_url: string, owned: readonly string[] = [], findMs =
     isOwned: (_, jobId) => Promise.resolve(owned.includes(jobId)),
     timeouts: { findMs },
   });
-const lost = (ref = "a-1") => errandFor({ provider: "replicate", ref });
+const lost = (ref = "a-1") => taskFor({ provider: "replicate", ref });
 
 const found = (jobId: string) => ({ kind: "found", job: { jobId } });
 const ROWS: [name: string, pages: Page[], owned: string[], outcome: object, pagesRead?: number][] = [
@@ -79,7 +79,7 @@ describe("a lost submission on a list matched by input", () => {
         void s.write(request.startsWith("POST") ? answerOf(201, prediction("a")) : answerOf(200, { results: [prediction("a")] })),
     });
     const providers = openReplicate(wire.url);
-    const other = errandFor({ provider: "replicate", ref: "b-1" });
+    const other = taskFor({ provider: "replicate", ref: "b-1" });
     other.attempt.request = providers.compose(other);
     expect((await providers.submit(other, never)).kind).toBe("accepted");
     expect(await providers.find(lost("a-1"), never)).toEqual({ kind: "absent" });
@@ -112,7 +112,7 @@ describe("a lost submission on a list with our reference", () => {
     });
     const providers = openFal(wire.url, () => Promise.resolve(true));
     const request = `${wire.url}/bytedance/seedance-2.0/requests/a`;
-    expect(await providers.find(errandFor({ ref: "a-1" }), never)).toEqual({
+    expect(await providers.find(taskFor({ ref: "a-1" }), never)).toEqual({
       kind: "found",
       job: { jobId: "a", urls: { poll: `${request}/status`, result: request, cancel: `${request}/cancel` } },
     });
@@ -125,7 +125,7 @@ describe("a lost submission on a list with our reference", () => {
       asked: (s) =>
         void s.write(answerOf(200, { items: [item(`x${++asked}`, "other-1")], has_more: asked < 3, next_cursor: String(asked) })),
     });
-    expect(await openFal(wire.url, () => Promise.resolve(false)).find(errandFor({ ref: "a-1" }), never)).toEqual({
+    expect(await openFal(wire.url, () => Promise.resolve(false)).find(taskFor({ ref: "a-1" }), never)).toEqual({
       kind: "absent",
     });
     expect(wire.requests.map((request) => /cursor=(\d)/.exec(request)?.[1])).toEqual([undefined, "1", "2"]);

@@ -1,6 +1,6 @@
 // Opens the providers for tests over real sockets, with a credential that is easy to look for.
 import { createProviders, type ProvidersOptions } from "../../src/providers/providers.ts";
-import { errandFor } from "./task.ts";
+import { taskFor } from "./task.ts";
 
 export const KEY = "s3cr3t-0123456789";
 /** A signal that nobody gives. */
@@ -14,6 +14,6 @@ export const open = (base: { fal?: string; replicate?: string }, more: Partial<P
     ...more,
   });
 
-/** An errand whose request has been composed and written down. */
-export const ready = (providers: ReturnType<typeof open>, wish: Parameters<typeof errandFor>[0]) =>
-  errandFor({ ...wish, request: providers.compose(errandFor(wish)) });
+/** An task whose request has been composed and written down. */
+export const ready = (providers: ReturnType<typeof open>, wish: Parameters<typeof taskFor>[0]) =>
+  taskFor({ ...wish, request: providers.compose(taskFor(wish)) });

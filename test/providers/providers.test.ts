@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { createProviders } from "../../src/providers/providers.ts";
 import { KEY, never, open, ready } from "./open-providers.ts";
-import { errandFor, INPUT } from "./task.ts";
+import { INPUT, taskFor } from "./task.ts";
 import { answerOf, closedPort, openHealthy, openWire } from "./wire.ts";
 
 const nobodys = () => Promise.resolve(false);
@@ -14,8 +14,8 @@ describe("composing", () => {
   for (const provider of ["fal", "replicate"] as const)
     test(`for ${provider} makes the same bytes each time, and no credential`, () => {
       const providers = open({ [provider]: "http://127.0.0.1:9" });
-      const request = providers.compose(errandFor({ provider }));
-      expect(providers.compose(errandFor({ provider }))).toBe(request);
+      const request = providers.compose(taskFor({ provider }));
+      expect(providers.compose(taskFor({ provider }))).toBe(request);
       expect(request).not.toContain(KEY);
       expect(request.toLowerCase()).not.toContain("authorization");
       expect(JSON.parse(request)).toMatchObject({ method: "POST", body: expect.anything() });
@@ -30,11 +30,11 @@ describe("submitting", () => {
     const json = fc.jsonValue({ maxDepth: 3 }).filter((value) => value !== null) as fc.Arbitrary<JsonObject[string]>;
     await fc.assert(
       fc.asyncProperty(fc.dictionary(fc.string({ minLength: 1, unit: "binary" }), json), async (input) => {
-        const errand = ready(providers, { options: {}, input, ref: `ref-${seen.length}` });
-        expect((await providers.submit(errand, never)).kind).toBe("accepted");
+        const task = ready(providers, { options: {}, input, ref: `ref-${seen.length}` });
+        expect((await providers.submit(task, never)).kind).toBe("accepted");
         const { body = "" } = seen.at(-1) ?? {};
         expect(body.isWellFormed()).toBe(true);
-        expect(errand.attempt.request).toEndWith(`"body":${body}}`);
+        expect(task.attempt.request).toEndWith(`"body":${body}}`);
       }),
       { seed: 20261121, numRuns: 60 },
     );
@@ -44,16 +44,16 @@ describe("submitting", () => {
     using healthy = openHealthy({ "POST /bytedance/seedance-2.0/text-to-video": () => ({ request_id: "job-1" }) });
     const { url, seen } = healthy;
     const providers = open({ fal: url });
-    const request = providers.compose(errandFor());
-    await providers.submit(errandFor({ request, input: { ...INPUT, prompt: "a hare" }, options: {} }), never);
+    const request = providers.compose(taskFor());
+    await providers.submit(taskFor({ request, input: { ...INPUT, prompt: "a hare" }, options: {} }), never);
     expect(seen[0]?.body).toContain("a fox in snow");
   });
 
   test("a request that was never written down is a defect, and nothing is sent", async () => {
     using wire = openWire({});
     const providers = open({ fal: wire.url });
-    await expect(providers.submit(errandFor(), never)).rejects.toThrow("never written down");
-    await expect(providers.submit(errandFor({ request: '{"method":"GET"}' }), never)).rejects.toThrow("composed here");
+    await expect(providers.submit(taskFor(), never)).rejects.toThrow("never written down");
+    await expect(providers.submit(taskFor({ request: '{"method":"GET"}' }), never)).rejects.toThrow("composed here");
     expect(wire.connections()).toBe(0);
   });
 
@@ -161,18 +161,18 @@ describe("polling", () => {
     test(`${name} means ${JSON.stringify(outcome)}`, async () => {
       using healthy = openHealthy(answers);
       const { url } = healthy;
-      expect(await open({ fal: url }).poll(errandFor({ job }), never)).toMatchObject(outcome);
+      expect(await open({ fal: url }).poll(taskFor({ job }), never)).toMatchObject(outcome);
     });
 
   test("a broken connection or a refused one says nothing about the job", async () => {
     using wire = openWire({ asked: (s) => s.terminate() });
-    expect((await open({ fal: wire.url }).poll(errandFor({ job }), never)).kind).toBe("unclear");
+    expect((await open({ fal: wire.url }).poll(taskFor({ job }), never)).kind).toBe("unclear");
     const closed = open({ fal: `http://127.0.0.1:${closedPort()}` });
-    expect((await closed.poll(errandFor({ job }), never)).kind).toBe("unclear");
+    expect((await closed.poll(taskFor({ job }), never)).kind).toBe("unclear");
   });
 
   test("without a job is a defect", async () => {
-    await expect(open({ fal: "http://127.0.0.1:9" }).poll(errandFor(), never)).rejects.toThrow("no job");
+    await expect(open({ fal: "http://127.0.0.1:9" }).poll(taskFor(), never)).rejects.toThrow("no job");
   });
 });
 
@@ -193,11 +193,11 @@ describe("cancelling", () => {
       const { url } = healthy;
       const providers = open({ fal: url, replicate: url });
       for (const provider of ["fal", "replicate"] as const)
-        expect(await providers.cancel(errandFor({ provider, job: { jobId: "job-1" } }), never)).toBe(said);
+        expect(await providers.cancel(taskFor({ provider, job: { jobId: "job-1" } }), never)).toBe(said);
     });
 
   test("what has no job is not asked", async () => {
-    expect(await open({ fal: "http://127.0.0.1:9" }).cancel(errandFor(), never)).toBe(false);
+    expect(await open({ fal: "http://127.0.0.1:9" }).cancel(taskFor(), never)).toBe(false);
   });
 });
 
@@ -233,5 +233,5 @@ describe("what nobody configured", () => {
 
 test("looking up what was never sent is a defect", async () => {
   const providers = open({ fal: "http://127.0.0.1:9" });
-  await expect(providers.find(errandFor({ sentAtMs: null }), never)).rejects.toThrow("never sent");
+  await expect(providers.find(taskFor({ sentAtMs: null }), never)).rejects.toThrow("never sent");
 });

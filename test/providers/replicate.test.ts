@@ -3,9 +3,9 @@ import { describe, expect, test } from "bun:test";
 import type { FailureClass } from "../../src/domain/types.ts";
 import type { AdapterContext, ProviderResponse } from "../../src/providers/port.ts";
 import { REPLICATE_BASE_URL, replicate } from "../../src/providers/replicate.ts";
-import { answer, errandFor, INPUT, REPLICATE_OPTIONS, SENT_AT_MS } from "./task.ts";
+import { answer, INPUT, REPLICATE_OPTIONS, SENT_AT_MS, taskFor } from "./task.ts";
 
-const { attempt } = errandFor({ provider: "replicate" });
+const { attempt } = taskFor({ provider: "replicate" });
 const C: AdapterContext = {
   ref: attempt.ref,
   endpoint: attempt.route.endpoint,

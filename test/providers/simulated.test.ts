@@ -31,19 +31,19 @@ const begin = (provider: (typeof PROVIDERS)[number], fault: string): Work => {
     endpoint: ENDPOINT,
   });
 };
-const withJob = (errand: Work, job: Work["attempt"]["job"]): Work => ({ ...errand, attempt: { ...errand.attempt, job } });
+const withJob = (task: Work, job: Work["attempt"]["job"]): Work => ({ ...task, attempt: { ...task.attempt, job } });
 
 /** Polls until something other than "not yet" is said. */
-const pollOut = async (errand: Work): Promise<PollOutcome> => {
+const pollOut = async (task: Work): Promise<PollOutcome> => {
   for (;;) {
-    const outcome = await providers.poll(errand, never);
+    const outcome = await providers.poll(task, never);
     if (outcome.kind !== "pending" && outcome.kind !== "unclear") return outcome;
   }
 };
 /** Looks up until a finished job can be on the list. */
-const findOut = async (errand: Work, turns = 20): Promise<FindOutcome> => {
-  const outcome = await providers.find(errand, never);
-  return outcome.kind === "found" || turns === 0 ? outcome : findOut(errand, turns - 1);
+const findOut = async (task: Work, turns = 20): Promise<FindOutcome> => {
+  const outcome = await providers.find(task, never);
+  return outcome.kind === "found" || turns === 0 ? outcome : findOut(task, turns - 1);
 };
 
 const SUBMITS: [fault: string, submitted: string, found: string][] = [
@@ -68,12 +68,12 @@ for (const provider of PROVIDERS)
     for (const [fault, submitted, found] of SUBMITS)
       test(`with ${fault} is ${submitted}; looked for, it is ${found}; it was sent once`, async () => {
         const before = simulator.submissions().length;
-        const errand = begin(provider, fault);
-        const outcome = await providers.submit(errand, never);
+        const task = begin(provider, fault);
+        const outcome = await providers.submit(task, never);
         expect(outcome.kind === "rejected" ? `rejected ${outcome.failure.class}` : outcome.kind).toBe(submitted);
-        const seen = await findOut(errand, found === "found" ? 20 : 3);
+        const seen = await findOut(task, found === "found" ? 20 : 3);
         expect<string>(seen.kind).toBe(found);
-        if (seen.kind === "found") expect((await pollOut(withJob(errand, seen.job))).kind).toBe("announced");
+        if (seen.kind === "found") expect((await pollOut(withJob(task, seen.job))).kind).toBe("announced");
         expect(simulator.submissions().length).toBe(before + 1);
       });
   });
@@ -101,21 +101,21 @@ describe("a job", () => {
     for (const [at, provider] of PROVIDERS.entries())
       if (ends[at])
         test(`of ${provider} with ${fault || "nothing wrong"} ends as ${ends[at]}`, async () => {
-          const errand = begin(provider, fault);
-          const submitted = await providers.submit(errand, never);
+          const task = begin(provider, fault);
+          const submitted = await providers.submit(task, never);
           expect(submitted.kind).toBe("accepted");
           if (submitted.kind !== "accepted") return;
-          const outcome = await pollOut(withJob(errand, submitted.job));
+          const outcome = await pollOut(withJob(task, submitted.job));
           expect(outcome.kind === "failed" ? `failed ${outcome.failure.class}` : outcome.kind).toBe(ends[at] ?? "");
         });
 
   for (const provider of PROVIDERS)
     test(`of ${provider} whose answers are too large is left at the bound, and nothing is concluded`, async () => {
-      const errand = begin(provider, "poll-huge=2");
-      const submitted = await providers.submit(errand, never);
+      const task = begin(provider, "poll-huge=2");
+      const submitted = await providers.submit(task, never);
       expect(submitted.kind).toBe("accepted");
       if (submitted.kind !== "accepted") return;
-      expect(await providers.poll(withJob(errand, submitted.job), never)).toEqual({
+      expect(await providers.poll(withJob(task, submitted.job), never)).toEqual({
         kind: "unclear",
         detail: "200, but over 1048576 bytes",
       });

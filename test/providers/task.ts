@@ -1,4 +1,4 @@
-// Builds errands (attempt and input) and answers for the provider tests, with only what a test says being different.
+// Builds tasks (attempt and input) and answers for the provider tests, with only what a test says being different.
 
 import type { Attempt, JsonObject } from "../../src/domain/types.ts";
 import { readJson } from "../../src/providers/http-call.ts";
@@ -36,7 +36,7 @@ type Wish = Partial<Omit<Attempt, "route">> & {
   endpoint?: string;
 };
 
-export const errandFor = ({
+export const taskFor = ({
   provider = "fal",
   options,
   input = INPUT,

@@ -8,7 +8,7 @@ import { detailOf } from "../../src/providers/parse-response.ts";
 import type { Adapter, AdapterContext } from "../../src/providers/port.ts";
 import { createProviderClient } from "../../src/providers/provider-client.ts";
 import { REPLICATE_BASE_URL, replicate } from "../../src/providers/replicate.ts";
-import { errandFor, SENT_AT_MS } from "./task.ts";
+import { SENT_AT_MS, taskFor } from "./task.ts";
 
 const deskFor = (adapter: Adapter, base_url?: string) =>
   createProviderClient({
@@ -120,7 +120,7 @@ test("no answer makes an adapter throw, and none turns a 5xx into proof", () => 
   const headers = fc.dictionary(fc.constantFrom("retry-after", "date", "x-fal-error-type"), fc.string());
   fc.assert(
     fc.property(fc.constantFrom(fal, replicate), statuses, headers, nearly.value, (adapter, status, heads, value) => {
-      const { attempt, input } = errandFor({ provider: adapter === fal ? "fal" : "replicate" });
+      const { attempt, input } = taskFor({ provider: adapter === fal ? "fal" : "replicate" });
       const { ref } = attempt;
       const { endpoint, options } = attempt.route;
       const c: AdapterContext = { ref, endpoint, options, baseUrl: "http://127.0.0.1:9", input };

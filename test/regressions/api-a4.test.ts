@@ -5,7 +5,7 @@ import { builtInCatalogue } from "../../catalogue/load.ts";
 import { providerSetting } from "../../src/config/schema.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { testClock } from "../clock.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 import { openFront } from "./front.ts";
 
@@ -33,17 +33,17 @@ const deliversThrough = async (provider: string, modelId: string, coding: string
     simulator,
     (body) => new Response(pack(body), { headers: { "content-type": "application/json", "content-encoding": coding } }),
   );
-  const house = await openHouse({
+  const harness = await openHarness({
     ...{ clock, simulator, catalogue: CATALOGUE, providers: [provider] },
     env: { [`${providerSetting(provider)}__BASE_URL`]: front.baseUrl(provider) },
   });
   const model = CATALOGUE.models.find(({ id }) => id === modelId);
   if (!model) throw new Error(`no model ${modelId}`);
-  const made = await house.submit(modelId, leastInput(model, `${simulator.url}/samples`));
-  const ended = await house.until(made.id);
+  const made = await harness.submit(modelId, leastInput(model, `${simulator.url}/samples`));
+  const ended = await harness.until(made.id);
   expect(ended).toMatchObject({ status: "succeeded", attempts: 1, error: null });
   expect(front.changed).toBeGreaterThan(0);
-  await house.close();
+  await harness.close();
   await simulator.stop();
   clock.stop();
 };

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 import { answer } from "../providers/task.ts";
 
@@ -15,22 +15,22 @@ for (const [provider, modelId] of [
   test(`A7: ${provider} answers 200 with a usage and without a picture: nothing is charged, and it is among the orphans`, async () => {
     const model = CATALOGUE.model(modelId);
     if (!model) throw new Error(`there is no ${modelId}`);
-    const house = await openHouse({ providers: [provider], factor: 1000, catalogue: CATALOGUE });
-    const before = await house.balance();
-    house.simulator.script({ fault: "withheld" });
-    const { id } = await house.submit(model.id, leastInput(model, `${house.simulator.url}/samples`));
-    expect(await house.until(id)).toMatchObject({ status: "failed", cost_usd: 0 });
-    expect(await house.balance()).toEqual(before);
-    expect(await house.store.orphans(0)).toMatchObject([
+    const harness = await openHarness({ providers: [provider], factor: 1000, catalogue: CATALOGUE });
+    const before = await harness.balance();
+    harness.simulator.script({ fault: "withheld" });
+    const { id } = await harness.submit(model.id, leastInput(model, `${harness.simulator.url}/samples`));
+    expect(await harness.until(id)).toMatchObject({ status: "failed", cost_usd: 0 });
+    expect(await harness.balance()).toEqual(before);
+    expect(await harness.store.orphans(0)).toMatchObject([
       { generationId: id, provider, state: "rejected", fate: "unusable", failure: { class: "refused_output", isBilled: true } },
     ]);
     // What was refused before any work is not.
-    house.simulator.clearScript();
-    house.simulator.script({ fault: "refuse" });
-    const refused = await house.submit(model.id, leastInput(model, `${house.simulator.url}/samples`));
-    await house.until(refused.id);
-    expect(await house.store.orphans(0)).toHaveLength(1);
-    await house.close();
+    harness.simulator.clearScript();
+    harness.simulator.script({ fault: "refuse" });
+    const refused = await harness.submit(model.id, leastInput(model, `${harness.simulator.url}/samples`));
+    await harness.until(refused.id);
+    expect(await harness.store.orphans(0)).toHaveLength(1);
+    await harness.close();
   });
 
 describe("A7: the same of any provider that says what it billed", () => {

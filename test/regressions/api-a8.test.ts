@@ -1,7 +1,7 @@
 // Fault A8: refusals of media did not say what is taken.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { mp3, mp4, png } from "../media/made.ts";
 
 const FILES: Record<string, () => Promise<Uint8Array> | Uint8Array> = {
@@ -12,7 +12,7 @@ const FILES: Record<string, () => Promise<Uint8Array> | Uint8Array> = {
   json: () =>
     new TextEncoder().encode(JSON.stringify({ error: "no such file, and some more words about it so that it is long enough" })),
 };
-let house: House;
+let harness: Harness;
 let server: Bun.Server<undefined>;
 beforeAll(async () => {
   server = Bun.serve({
@@ -20,10 +20,10 @@ beforeAll(async () => {
     hostname: "127.0.0.1",
     fetch: async ({ url }) => new Response(new Uint8Array((await FILES[new URL(url).pathname.slice(1)]?.()) ?? [])),
   });
-  house = await openHouse({ env: { GENROUTER_MEDIA__ALLOW: server.url.host }, factor: 0 });
+  harness = await openHarness({ env: { GENROUTER_MEDIA__ALLOW: server.url.host }, factor: 0 });
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   await server.stop(true);
 });
 
@@ -45,7 +45,7 @@ for (const [field, file, is, wanted] of ROWS)
     const url = `${server.url.origin}/${file}`;
     const media: JsonObject = field === "image_url" ? { [field]: url } : { [field]: [url] };
     const body = { model: "vidmodel-2.5", input: { prompt: "a kite", duration: 5, ...media } };
-    const answered = await house.ask("POST", "/v1/generations", { body });
+    const answered = await harness.ask("POST", "/v1/generations", { body });
     expect(answered.status).toBe(422);
     const { code, message } = answered.body.error as { code: string; message: string };
     expect(code).toBe("invalid_input");

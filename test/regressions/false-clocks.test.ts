@@ -8,7 +8,7 @@ import type { Inspection } from "../../src/media/formats/inspect.ts";
 import { inspect } from "../../src/media/formats/inspect.ts";
 import { lengthFault } from "../../src/media/pin-input.ts";
 import { put } from "../corpus/recipe.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { inMemory } from "../media/formats/reader.ts";
 import { block, matroska, text } from "./matroska-file.ts";
 import { answerBytes, openTwoFaced } from "./two-faced.ts";
@@ -128,10 +128,10 @@ test("A5: sound whose packets are not counted has no price by its length, and is
   expect(await look(dts)).toMatchObject({ kind: "audio", isUncounted: true });
   const server = openTwoFaced((request) => answerBytes(request, dts, "audio/x-matroska", true));
   onTestFinished(() => server.stop());
-  const house = await openHouse({ env: { GENROUTER_MEDIA__ALLOW: server.host } });
-  onTestFinished(() => house.close());
+  const harness = await openHarness({ env: { GENROUTER_MEDIA__ALLOW: server.host } });
+  onTestFinished(() => harness.close());
   const input = { prompt: "an edit", resolution: "480p", audio_urls: [`${server.url}/whole`] };
-  const { status, body } = await house.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } });
+  const { status, body } = await harness.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } });
   expect([status, (body.error as { message: string }).message]).toEqual([
     422,
     "input.audio_urls[0]: its length cannot be measured",

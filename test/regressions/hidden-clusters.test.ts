@@ -1,7 +1,7 @@
 // A Matroska file is as long as a decoder plays it, which goes on with the next cluster wherever the elements lead nowhere.
 import { expect, onTestFinished, test } from "bun:test";
 import { makeClip } from "../../src/simulator/clip.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { answerBytes, openTwoFaced } from "./two-faced.ts";
 
 const CLUSTER = Buffer.of(0x1f, 0x43, 0xb6, 0x75);
@@ -45,10 +45,10 @@ test("A2: a clip is billed with the clusters that a decoder finds, however they 
     answerBytes(request, HIDDEN[Number(path.slice(1))]?.[1] ?? clip, "video/x-matroska", !path.startsWith("/whole")),
   );
   onTestFinished(() => server.stop());
-  const house = await openHouse({ env: { GENROUTER_MEDIA__ALLOW: server.host } });
-  onTestFinished(() => house.close());
+  const harness = await openHarness({ env: { GENROUTER_MEDIA__ALLOW: server.host } });
+  onTestFinished(() => harness.close());
   const quote = async (path: string) =>
-    (await house.submit("vidmodel-2.5", { prompt: "an edit", resolution: "480p", video_url: `${server.url}/${path}` }))
+    (await harness.submit("vidmodel-2.5", { prompt: "an edit", resolution: "480p", video_url: `${server.url}/${path}` }))
       .quoted_usd;
   const honest = await quote("whole");
   const quotes: [string, number][] = [];

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { providerSetting } from "../../src/config/schema.ts";
 import { createMediaFactory } from "../../src/simulator/media-factory.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 
@@ -91,24 +91,24 @@ const openControl = () => {
 const deliver = async (provider: "openai" | "gemini", modelId: string) => {
   using upstream = await openProvider(provider);
   expect(upstream.bytes).toBeGreaterThan(30_000_000);
-  const house = await openHouse({
+  const harness = await openHarness({
     ...{ providers: [provider], factor: 1, catalogue: CATALOGUE },
     env: { [`${providerSetting(provider)}__BASE_URL`]: upstream.url },
   });
   const model = CATALOGUE.model(modelId);
   if (!model) throw new Error(`there is no ${modelId}`);
   // The second time: what is loaded when it is first needed is not what is measured.
-  const first = await house.submit(modelId, leastInput(model, `${house.simulator.url}/samples`));
-  await house.until(first.id);
+  const first = await harness.submit(modelId, leastInput(model, `${harness.simulator.url}/samples`));
+  await harness.until(first.id);
   const [meter, control] = [openMeter(), openControl()];
-  const { id } = await house.submit(modelId, leastInput(model, `${house.simulator.url}/samples`));
-  const ended = await house.until(id);
+  const { id } = await harness.submit(modelId, leastInput(model, `${harness.simulator.url}/samples`));
+  const ended = await harness.until(id);
   const [longestMs, controlMs] = [meter.end(), await control()];
-  const seq = (await house.store.findGeneration(id))?.seq ?? 0;
-  const said = JSON.stringify(await house.store.journalOf(seq)).length;
+  const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
+  const said = JSON.stringify(await harness.store.journalOf(seq)).length;
   const file = await fetch(ended.output?.urls[0] ?? "");
   const fileBytes = (await file.bytes()).length;
-  await house.close();
+  await harness.close();
   return { ended, longestMs, controlMs, said, fileBytes };
 };
 

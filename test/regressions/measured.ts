@@ -2,7 +2,7 @@
 import { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Mp4OutputFormat, Output, WebMOutputFormat } from "mediabunny";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { oddFile } from "../../src/simulator/prebuilt-files.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
 /** Coded sound, MPEG-1 layer III of 44.1 kHz: so many frames of so many kilobits a second, one after the other, without any header. */
 export const mp3Of = (...parts: (readonly [kbps: number, frames: number])[]): Uint8Array => {
@@ -57,17 +57,17 @@ export const submitBoth = async (
     return new Response(new Uint8Array(bytes.subarray(from, to + 1)), { status: 206, headers });
   };
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
-  const house: House = await openHouse({ env: { GENROUTER_MEDIA__ALLOW: server.url.host }, factor: 0 });
+  const harness: Harness = await openHarness({ env: { GENROUTER_MEDIA__ALLOW: server.url.host }, factor: 0 });
   const submit = async (path: string): Promise<Told> => {
     const input: JsonObject = { prompt: "a kite", duration: 5, [field]: [`${server.url.origin}/${path}`] };
-    const { status, body } = await house.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } });
+    const { status, body } = await harness.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } });
     const error = body.error as { message: string } | null;
     return { status, quoted: Number(body.quoted_usd ?? 0), message: error?.message ?? "" };
   };
   try {
     return [await submit("ranges"), await submit("whole")];
   } finally {
-    await house.close();
+    await harness.close();
     await server.stop(true);
   }
 };

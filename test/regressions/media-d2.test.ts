@@ -7,32 +7,32 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { PROGRAM } from "../built.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { runAs } from "./as-user.ts";
 
 /** What a pipe holds. */
 const PIPE_BYTES = 65_536;
 
-let house: House;
+let harness: Harness;
 let dir = "";
 let video = "";
 /** SHA-256 of the video, as the service tells it. */
 let whole = "";
 beforeAll(async () => {
-  house = await openHouse();
+  harness = await openHarness();
   dir = freshDir();
-  const { id } = await house.submit("vidmodel-2.0-fast", { prompt: "a red kite", resolution: "480p", duration: 4 });
-  await house.until(id);
+  const { id } = await harness.submit("vidmodel-2.0-fast", { prompt: "a red kite", resolution: "480p", duration: 4 });
+  await harness.until(id);
   video = id;
-  whole = (await house.ask("HEAD", `/v1/generations/${id}/content`)).headers.get("etag")?.replaceAll('"', "") ?? "";
+  whole = (await harness.ask("HEAD", `/v1/generations/${id}/content`)).headers.get("etag")?.replaceAll('"', "") ?? "";
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   dropDirs();
 });
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
-const client = () => ["--url", house.url, "--key", house.tenant.key];
+const client = () => ["--url", harness.url, "--key", harness.tenant.key];
 const download = (place: string) => runAs("own", ["download", video, "-o", place, ...client()], { cwd: dir });
 const order = ["vidmodel-2.0-fast", "--prompt", "a red kite", "--resolution", "480p", "--duration", "4"];
 
@@ -65,9 +65,9 @@ test("D2: a FIFO is written into by generate and by download, and stays a FIFO",
 
 test("D2: Ctrl-C ends a download whose FIFO is full and not read", async () => {
   const path = fifo("unread.mp4");
-  const long = await house.submit("vidmodel-2.5", { prompt: "a red kite", resolution: "1080p", duration: 30 });
-  await house.until(long.id);
-  const size = (await house.ask("HEAD", `/v1/generations/${long.id}/content`)).headers.get("content-length");
+  const long = await harness.submit("vidmodel-2.5", { prompt: "a red kite", resolution: "1080p", duration: 30 });
+  await harness.until(long.id);
+  const size = (await harness.ask("HEAD", `/v1/generations/${long.id}/content`)).headers.get("content-length");
   expect(Number(size)).toBeGreaterThan(2 * PIPE_BYTES);
   const child = Bun.spawn([...PROGRAM, "download", long.id, "-o", path, ...client()], {
     ...{ env: { PATH: process.env.PATH ?? "", HOME: "/" }, stdout: "pipe", stderr: "pipe" },
@@ -144,5 +144,5 @@ test("B37: of several files the first goes to standard output, and the command t
   expect(ran.out.subarray(1, 4).toString()).toBe("PNG");
   expect(ran.err).toMatch(/only file 1 of 2 was written; genrouter download gen_\w+ -o DIRECTORY\/ saves all of them/);
   const id = /gen_\w+/.exec(ran.err)?.[0] ?? "";
-  expect((await house.ask("GET", `/v1/generations/${id}/content/2`)).status).toBe(200);
+  expect((await harness.ask("GET", `/v1/generations/${id}/content/2`)).status).toBe(200);
 });

@@ -3,27 +3,27 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { openBrowser } from "../browser/chromium.ts";
 import { PASSWORD, setUpToken } from "../console/visitor.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
 const opened = await openBrowser(["--host-resolver-rules=MAP genrouter.lan 127.0.0.1"]);
 if (typeof opened === "string") process.stdout.write(`skipped: the console over plain http (${opened})\n`);
 const here = describe.skipIf(typeof opened === "string");
 const browser = opened as Browser;
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse({ factor: 0 });
+  harness = await openHarness({ factor: 0 });
   // The pages are built when the first one is asked for.
-  if (typeof opened !== "string") expect((await fetch(`${house.url}/console`)).status).toBe(200);
+  if (typeof opened !== "string") expect((await fetch(`${harness.url}/console`)).status).toBe(200);
 }, 60_000);
 afterAll(async () => {
   if (typeof opened !== "string") await opened.close();
-  await house.close();
+  await harness.close();
 });
 
 /** What a page says at a LAN name, without asking for anything. */
 const insistOnTold = async (name: string, token: string): Promise<void> => {
-  const { port } = new URL(house.url);
+  const { port } = new URL(harness.url);
   const page = await browser.newPage();
   const sent: string[] = [];
   page.on("request", (request) => void (request.method() === "GET" || sent.push(request.url())));
@@ -39,10 +39,10 @@ const insistOnTold = async (name: string, token: string): Promise<void> => {
 
 here("over plain http", () => {
   test("D3: each page says that it needs https or localhost and what to do, and the set-up link still signs in at localhost", async () => {
-    const token = await setUpToken(house);
+    const token = await setUpToken(harness);
     for (const name of ["setup", "sign-in", "sign-up", "join", "reset", "generations"]) await insistOnTold(name, token);
     const page = await browser.newPage();
-    await page.goto(`http://localhost:${new URL(house.url).port}/console/setup#${token}`);
+    await page.goto(`http://localhost:${new URL(harness.url).port}/console/setup#${token}`);
     await page.getByLabel("Name").fill("Ada");
     await page.getByLabel("E-mail address").fill("ada@example.com");
     await page.getByLabel("Password").fill(PASSWORD);

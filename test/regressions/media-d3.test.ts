@@ -1,19 +1,19 @@
 // The console over plain http on a LAN address: a browser would keep nobody signed in, so it says what is needed before anything is spent.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { PASSWORD, setUpToken, tokenOf, visit } from "../console/visitor.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse();
+  harness = await openHarness();
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
-const port = () => new URL(house.url).port;
+const port = () => new URL(harness.url).port;
 /** A page of that origin asks: its browser names the origin and the host. */
 const from = async (origin: string, path: string, body: unknown): Promise<[number, string]> => {
   const host = new URL(origin).host;
-  const { status, body: told } = await visit(house).ask("POST", path, body, { origin, host });
+  const { status, body: told } = await visit(harness).ask("POST", path, body, { origin, host });
   const { error } = told as { error?: { code: string; message: string } };
   if (error?.code === "insecure_origin")
     expect(error.message).toMatch(/needs https, or http:\/\/localhost.*Nothing was changed.*proxy with TLS.*SSH tunnel/);
@@ -22,13 +22,13 @@ const from = async (origin: string, path: string, body: unknown): Promise<[numbe
 const REFUSED: [number, string] = [403, "insecure_origin"];
 /** All that a sign-in, a link or an account would leave behind. */
 const kept = async () => ({
-  ...(await (await house.office()).listPeople({})),
-  audit: (await house.store.audit(null, 100, {})).length,
-  logged: house.lines.filter(({ event }) => event === "signed in" || event === "sign-in refused").length,
+  ...(await (await harness.admin()).listPeople({})),
+  audit: (await harness.store.audit(null, 100, {})).length,
+  logged: harness.lines.filter(({ event }) => event === "signed in" || event === "sign-in refused").length,
 });
 
 test("D3: a set-up link, an invitation, a sign-up and a sign-in are refused over plain http, and nothing is spent", async () => {
-  const token = await setUpToken(house);
+  const token = await setUpToken(harness);
   const who = { email: "ada@example.com", name: "Ada", password: PASSWORD };
   const before = await kept();
   for (const origin of [
@@ -45,7 +45,7 @@ test("D3: a set-up link, an invitation, a sign-up and a sign-in are refused over
   expect(await kept()).toEqual(before);
   expect(await from(`http://localhost:${port()}`, "/console/api/link/accept", { token, ...who })).toEqual([200, "ok"]);
 
-  const ada = visit(house);
+  const ada = visit(harness);
   await ada.ok("POST", "/console/api/session", { email: who.email, password: PASSWORD });
   const invited = await ada.ok("POST", "/console/api/operator/invitations", {
     ...{ email: "ben@example.com", role: "viewer", accountId: null, accountName: null },

@@ -3,7 +3,7 @@ import { expect, spyOn, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readSettings } from "../../src/config/load.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 
 const PROXIES = join(import.meta.dir, "../../deploy/proxies");
 const recipe = (name: string) => readFileSync(join(PROXIES, name), "utf8");
@@ -13,12 +13,12 @@ const USUAL_S = 60;
 /** The idle time with which a real service opens its socket, s. */
 const idleS = async (env: Record<string, string>): Promise<number | undefined> => {
   const opened = spyOn(Bun, "serve");
-  const house = await openHouse({ env });
-  const { port } = new URL(house.own);
+  const harness = await openHarness({ env });
+  const { port } = new URL(harness.own);
   const at = opened.mock.results.findIndex(({ value }) => String((value as { port: number }).port) === port);
   const [options] = opened.mock.calls[at] ?? [];
   opened.mockRestore();
-  await house.close();
+  await harness.close();
   return (options as { idleTimeout?: number }).idleTimeout;
 };
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { builtInCatalogue, catalogueOver } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import { DIALECT_IDS } from "../../src/simulator/dialect-ids.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 
 /** It makes sound, and has no word for a filter of what it made. */
@@ -43,35 +43,35 @@ test("M1: every provider of the catalogue is tried", () => {
 });
 
 describe("M1: withheld by a safety filter", () => {
-  let house: House;
+  let harness: Harness;
   beforeAll(async () => {
-    house = await openHouse({
+    harness = await openHarness({
       ...{ providers: [...DIALECT_IDS], factor: 1000, catalogue: catalogueOver(models.map(({ model }) => model)) },
     });
   });
-  afterAll(() => house.close());
+  afterAll(() => harness.close());
 
   for (const { provider, model } of models) {
     const inputFor = (words: string) => {
-      const input = leastInput(model, `${house.simulator.url}/samples`);
+      const input = leastInput(model, `${harness.simulator.url}/samples`);
       return { ...input, prompt: `${String(input.prompt ?? "a fox")} ${words}` };
     };
     test(`M1: ${provider} says so: the next route delivers and it alone is paid`, async () => {
-      const { id } = await house.submit(model.id, inputFor(`[sim:${provider}:withheld]`));
-      const ended = await house.until(id);
+      const { id } = await harness.submit(model.id, inputFor(`[sim:${provider}:withheld]`));
+      const ended = await harness.until(id);
       const isAlone = model.routes.every((route) => route.provider === provider);
       expect(ended).toMatchObject(
         isAlone ? { status: "failed", cost_usd: 0 } : { status: "succeeded", attempts: 2, cost_usd: 0.25 },
       );
-      const [first] = await house.store.attemptsOf((await house.store.findGeneration(id))?.seq ?? 0);
+      const [first] = await harness.store.attemptsOf((await harness.store.findGeneration(id))?.seq ?? 0);
       expect(first?.failure?.class).toBe("refused_output");
       expect(first?.state).toMatch(/^(failed|rejected)$/);
     });
     test(`M1: ${provider} and all others say so: it has failed, and nothing is charged`, async () => {
-      const before = await house.balance();
-      const { id } = await house.submit(model.id, inputFor("[sim:withheld]"));
-      expect(await house.until(id)).toMatchObject({ status: "failed", cost_usd: 0, output: null });
-      expect(await house.balance()).toEqual(before);
+      const before = await harness.balance();
+      const { id } = await harness.submit(model.id, inputFor("[sim:withheld]"));
+      expect(await harness.until(id)).toMatchObject({ status: "failed", cost_usd: 0, output: null });
+      expect(await harness.balance()).toEqual(before);
     });
   }
 });

@@ -1,6 +1,6 @@
 // Faults M5 and M6: pictures of many pixels, or with much written before them, were "not a picture that opens", paid as they were.
 import { expect, test } from "bun:test";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { jpeg } from "../media/made.ts";
 import { openDelivery, whole } from "./delivery.ts";
 import { largePng, notedJpeg } from "./pictures.ts";
@@ -43,13 +43,13 @@ const serving = (bytes: Uint8Array, hasRanges: boolean) =>
   });
 const submitPicture = async (bytes: Uint8Array, hasRanges: boolean): Promise<{ status: number; message: string }> => {
   const server = serving(bytes, hasRanges);
-  const house: House = await openHouse({ env: { GENROUTER_MEDIA__ALLOW: server.url.host }, factor: 0 });
+  const harness: Harness = await openHarness({ env: { GENROUTER_MEDIA__ALLOW: server.url.host }, factor: 0 });
   try {
     const input = { prompt: "a kite", image_url: `${server.url.origin}/picture`, duration: 4 };
-    const { status, body } = await house.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.0", input } });
+    const { status, body } = await harness.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.0", input } });
     return { status, message: (body.error as { message: string } | undefined)?.message ?? "" };
   } finally {
-    await house.close();
+    await harness.close();
     await server.stop(true);
   }
 };

@@ -3,17 +3,17 @@ import { afterEach, expect, test } from "bun:test";
 import type { CallProvider } from "../../src/providers/http-call.ts";
 import { createProviders } from "../../src/providers/providers.ts";
 import type { FaultName } from "../../src/simulator/faults.ts";
-import type { House } from "../harness.ts";
-import { openHouse } from "../harness.ts";
+import type { Harness } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { answer } from "../providers/task.ts";
 
-let house: House;
-afterEach(() => house.close());
+let harness: Harness;
+afterEach(() => harness.close());
 
 const INPUT = { prompt: "a kite", resolution: "480p", duration: 4 };
 /** The routes that are down, by provider; of which provider all are. */
 const downAt = async () => {
-  const rows = (await (await house.office()).listRoutes({ model: null, provider: null })).filter(
+  const rows = (await (await harness.admin()).listRoutes({ model: null, provider: null })).filter(
     ({ state }) => state !== "no key",
   );
   const of = (provider: string) => rows.filter((row) => row.provider === provider);
@@ -25,11 +25,11 @@ const downAt = async () => {
   );
 };
 const open = async (fault: FaultName, providers: readonly string[] = ["fal", "replicate"]) => {
-  house = await openHouse({ providers });
-  house.simulator.script({ fault, provider: "fal" });
-  const { id } = await house.submit("vidmodel-2.0-fast", INPUT);
-  expect(await house.until(id)).toMatchObject({ status: "succeeded" });
-  await house.eventually(async () => (await downAt()).fal !== "0 of 0", "the routes");
+  harness = await openHarness({ providers });
+  harness.simulator.script({ fault, provider: "fal" });
+  const { id } = await harness.submit("vidmodel-2.0-fast", INPUT);
+  expect(await harness.until(id)).toMatchObject({ status: "succeeded" });
+  await harness.eventually(async () => (await downAt()).fal !== "0 of 0", "the routes");
 };
 
 for (const [fault, why] of [
@@ -50,15 +50,15 @@ test("A14: what a provider says of one model closes that route alone", async () 
 
 test("A14: a test of one route that finds the key taken has all routes of the account tried again", async () => {
   await open("401");
-  house.simulator.clearScript();
-  const [row] = await (await house.office()).listRoutes({ model: null, provider: "fal" });
-  const checked = await (await house.office()).checkRoute({ id: row?.id ?? "" });
+  harness.simulator.clearScript();
+  const [row] = await (await harness.admin()).listRoutes({ model: null, provider: "fal" });
+  const checked = await (await harness.admin()).checkRoute({ id: row?.id ?? "" });
   expect([checked.check.kind, checked.reopened > 1]).toEqual(["works", true]);
   expect(String((await downAt()).fal)).toMatch(/^0 of/);
 });
 
 test("A14: a key that is refused when a file is sent to the provider is the account's as well", async () => {
-  house = await openHouse();
+  harness = await openHarness();
   const call: CallProvider = async () => ({ kind: "answered", response: answer(401, { detail: "no such key" }) });
   const settings = { fal: { base_url: "https://provider.example", key: "s3cr3t-0123456789" } };
   const providers = createProviders({ settings, isOwned: async () => false, call });

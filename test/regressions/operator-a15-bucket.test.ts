@@ -11,37 +11,37 @@ afterEach(() => nodes.close());
 const count = (journal: readonly string[], type: string) => journal.filter((one) => one === type).length;
 
 test("A15: six generations that wait for a bucket write two rows each, and one of them asks", async () => {
-  const house = await nodes.open();
+  const harness = await nodes.open();
   nodes.bucket.fail = ({ method }) => (method === "PUT" ? { status: 503, code: "SlowDown" } : undefined);
-  const ids = await Promise.all(Array.from({ length: 6 }, async () => (await house.submit(PICTURE, { prompt: "x" })).id));
+  const ids = await Promise.all(Array.from({ length: 6 }, async () => (await harness.submit(PICTURE, { prompt: "x" })).id));
   for (const id of ids)
-    await house.eventually(async () => (await nodes.journal(house, id)).includes("storageRefused"), "the refusal");
+    await harness.eventually(async () => (await nodes.journal(harness, id)).includes("storageRefused"), "the refusal");
   const [asked, fromMs] = [nodes.bucket.seen.length, nodes.clock.nowMs()];
-  await house.eventually(() => nodes.clock.nowMs() > fromMs + 120_000, "two minutes");
+  await harness.eventually(() => nodes.clock.nowMs() > fromMs + 120_000, "two minutes");
   // The pauses between two questions grow to 30 s, and each is sent a second time at most.
   expect(nodes.bucket.seen.length - asked).toBeLessThan(60);
   for (const id of ids) {
-    const journal = await nodes.journal(house, id);
+    const journal = await nodes.journal(harness, id);
     expect([count(journal, "storageRefused") <= 2, count(journal, "storageReturned") <= 1]).toEqual([true, true]);
   }
   nodes.bucket.fail = () => undefined;
-  for (const id of ids) expect((await house.until(id)).status).toBe("succeeded");
+  for (const id of ids) expect((await harness.until(id)).status).toBe("succeeded");
 }, 60_000);
 
 test("A15: one file that the bucket refuses, while it takes others, is tried at growing pauses", async () => {
-  const house = await nodes.open();
+  const harness = await nodes.open();
   let isRefused = true;
   nodes.bucket.fail = ({ method, key }) =>
     isRefused && method === "PUT" && key.startsWith("gen_") ? { status: 400, code: "InvalidRequest" } : undefined;
-  const { id } = await house.submit(PICTURE, { prompt: "x" });
-  await house.eventually(() => house.lines.some(({ event }) => event === "file not uploaded"), "the line");
-  expect(house.waiting()?.setAside).toBe(1);
+  const { id } = await harness.submit(PICTURE, { prompt: "x" });
+  await harness.eventually(() => harness.lines.some(({ event }) => event === "file not uploaded"), "the line");
+  expect(harness.waiting()?.setAside).toBe(1);
   const fromMs = nodes.clock.nowMs();
-  await house.eventually(() => nodes.clock.nowMs() > fromMs + 300_000, "five minutes");
+  await harness.eventually(() => nodes.clock.nowMs() > fromMs + 300_000, "five minutes");
   // After one minute, two more and four more; it was every five seconds.
-  expect(count(await nodes.journal(house, id), "storageRefused")).toBeLessThanOrEqual(4);
+  expect(count(await nodes.journal(harness, id), "storageRefused")).toBeLessThanOrEqual(4);
   isRefused = false;
   nodes.clock.skip(600_000);
-  expect((await house.until(id)).status).toBe("succeeded");
-  expect(house.waiting()?.setAside).toBe(0);
+  expect((await harness.until(id)).status).toBe("succeeded");
+  expect(harness.waiting()?.setAside).toBe(0);
 }, 60_000);

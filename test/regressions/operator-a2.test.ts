@@ -7,7 +7,7 @@ import type { CallProvider } from "../../src/providers/http-call.ts";
 import { createProviders } from "../../src/providers/providers.ts";
 import { DatabaseUnavailable } from "../../src/store/errors.ts";
 import { createTimeline } from "../../src/torture/simulation/timeline.ts";
-import { answer, errandFor } from "../providers/task.ts";
+import { answer, taskFor } from "../providers/task.ts";
 
 const LONGEST_MS = 300_000;
 
@@ -25,7 +25,7 @@ const sent = async (awayMs: readonly [number, number]) => {
     });
   const settings = { replicate: { base_url: "https://provider.example/v1", key: "s3cr3t-0123456789" } };
   const providers = createProviders({ settings, isOwned: async () => false, call });
-  const { attempt: composed, input } = errandFor({ provider: "replicate" });
+  const { attempt: composed, input } = taskFor({ provider: "replicate" });
   const attempt = { ...composed, request: providers.compose({ attempt: composed, input }) };
   const overStore = async <T>(value: T): Promise<T> => {
     if (atMs() >= awayMs[0] && atMs() < awayMs[1])

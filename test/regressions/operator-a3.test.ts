@@ -12,19 +12,19 @@ import { runHere } from "../cli/captured.ts";
 import { doctor, has, KEYED } from "../cli/diagnosis.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openTestBucket } from "../files/s3/bucket.ts";
-import { openHouse } from "../harness.ts";
-import { openHouseOfNodes } from "../harness-nodes.ts";
+import { openHarness } from "../harness.ts";
+import { openHarnessOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { openServer } from "../postgres/server.ts";
 
 afterAll(dropDirs);
-const COUNTS = { queued: 0, running: 0, awake: 0, deadlines: 0, errands: 0, writes: 0 };
+const COUNTS = { queued: 0, running: 0, awake: 0, deadlines: 0, tasks: 0, writes: 0 };
 const accountIn = async (dir: string) => runHere(["accounts", "create", "--name", "a", "--credit-usd", "5", "--data", dir]);
 
 /** The control socket of a service in a directory, which says that it has these settings. */
-const served = (dir: string, office: Parameters<typeof openControl>[1], url: string, settings: Settings) =>
+const served = (dir: string, admin: Parameters<typeof openControl>[1], url: string, settings: Settings) =>
   openControl(
-    ...([dir, office, { url, mode: "test", version: "0.0.0", pid: process.pid }, () => undefined] as const),
+    ...([dir, admin, { url, mode: "test", version: "0.0.0", pid: process.pid }, () => undefined] as const),
     ...([createRuntimeStats(() => COUNTS), null, () => settings] as const),
   );
 
@@ -54,19 +54,19 @@ test("a directory whose rows were moved is read by no command, and each says whe
 
 test("the doctor judges the settings of the service that runs, whatever is set where it is called", async () => {
   const dir = freshDir();
-  const house = await openHouse({ dir });
+  const harness = await openHarness({ dir });
   const bucket = await openTestBucket(() => Date.now());
   const settings = readSettings({
     ...{ ...KEYED, GENROUTER_DATA__DIR: dir, GENROUTER_FILES__STORE: "s3" },
     ...bucket.settings,
   });
-  const close = served(dir, await house.office(), house.own, settings);
+  const close = served(dir, await harness.admin(), harness.own, settings);
   const findings = await doctor(dir, {});
   has(findings, "settings", "ok", /those of the running service/);
   has(findings, "files", "ok", /the bucket results answers/);
   has(findings, "service", "ok", /ready/);
   await close();
-  await house.crash();
+  await harness.crash();
   await bucket.close();
 });
 
@@ -89,12 +89,12 @@ describe("a bucket", () => {
 
 describe.skipIf(postgresReason !== undefined)("a service over PostgreSQL", () => {
   test("the doctor looks at its database, ledger, nodes and orphans, and advises no backup directory", async () => {
-    const house = await openHouseOfNodes(2);
-    const id = (await house.submit("sim-image-1", { prompt: "a kite" })).id;
-    await house.until(id);
+    const harness = await openHarnessOfNodes(2);
+    const id = (await harness.submit("sim-image-1", { prompt: "a kite" })).id;
+    await harness.until(id);
     const dir = freshDir();
     mkdirSync(dir, { recursive: true });
-    const findings = await doctor(dir, { ...KEYED, GENROUTER_STORE__URL: house.databaseUrl });
+    const findings = await doctor(dir, { ...KEYED, GENROUTER_STORE__URL: harness.databaseUrl });
     has(findings, "database", "ok", /^PostgreSQL at .* made for the simulator/);
     has(findings, "nodes", "ok", /^2 nodes alive: /);
     has(findings, "ledger", "ok", /^balanced: .*charged/);
@@ -102,23 +102,23 @@ describe.skipIf(postgresReason !== undefined)("a service over PostgreSQL", () =>
     has(findings, "orphans", "ok", /none/);
     expect(JSON.stringify(findings)).not.toContain("GENROUTER_BACKUP__DIR");
     expect(findings.filter(({ area, level }) => area === "directory" && level !== "ok")).toEqual([]);
-    await house.close();
+    await harness.close();
   });
 
   test("commands on a node whose unit alone knows the database read that one, not the directory's file", async () => {
-    const house = await openHouseOfNodes(1);
+    const harness = await openHarnessOfNodes(1);
     const dir = freshDir();
     // The file that was there before the move.
     await accountIn(dir);
-    const settings = readSettings({ GENROUTER_DATA__DIR: dir, GENROUTER_STORE__URL: house.databaseUrl });
-    const close = served(dir, await house.office(), house.own, settings);
+    const settings = readSettings({ GENROUTER_DATA__DIR: dir, GENROUTER_STORE__URL: harness.databaseUrl });
+    const close = served(dir, await harness.admin(), harness.own, settings);
     const { out } = await runHere(["nodes", "--data", dir, "--json"]);
     expect(JSON.parse(out)).toMatchObject({ shared: true, served: true });
     const verified = await runHere(["verify", "--data", dir, "--json"]);
     expect(JSON.parse(verified.out)).toMatchObject({ ok: true });
     has(await doctor(dir, {}), "database", "ok", /^PostgreSQL at /);
     await close();
-    await house.close();
+    await harness.close();
   });
 
   test("a database that does not answer is a fault that names host and port", async () => {

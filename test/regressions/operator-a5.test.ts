@@ -8,8 +8,8 @@ import { readSettings } from "../../src/config/load.ts";
 import type { GaugeReadings } from "../../src/telemetry/gauge-readings.ts";
 import { createGaugeSources, type GaugeSourcesDeps } from "../../src/telemetry/gauge-sources.ts";
 import { createTelemetry } from "../../src/telemetry/telemetry.ts";
-import { type House, openHouse } from "../harness.ts";
-import { openHouseOfNodes } from "../harness-nodes.ts";
+import { type Harness, openHarness } from "../harness.ts";
+import { openHarnessOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { hasPromtool, promtoolBeside } from "../promtool.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
@@ -35,22 +35,22 @@ const costly = catalogueOver(
 );
 const routes = costly.model(MODEL)?.routes ?? [];
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse({ catalogue: costly });
+  harness = await openHarness({ catalogue: costly });
 });
-afterAll(() => house.close());
-const scrape = async (of: House) => scraped((await of.ask("GET", "/metrics", { key: null })).text);
+afterAll(() => harness.close());
+const scrape = async (of: Harness) => scraped((await of.ask("GET", "/metrics", { key: null })).text);
 
 test("A5: what providers cost is counted by provider and model, for what was delivered and for what nobody was charged for", async () => {
-  await house.until((await house.submit(MODEL, { ...INPUT, prompt: "a kite" })).id);
+  await harness.until((await harness.submit(MODEL, { ...INPUT, prompt: "a kite" })).id);
   // The second attempt delivers.
-  await house.until((await house.submit(MODEL, { ...INPUT, prompt: "a kite [sim:fal:fail-later]" })).id);
+  await harness.until((await harness.submit(MODEL, { ...INPUT, prompt: "a kite [sim:fal:fail-later]" })).id);
   const cost = (route: number, outcome: string, seen: Awaited<ReturnType<typeof scrape>>) =>
     seen.value("genrouter_provider_cost_credits_total", { provider: routes[route]?.provider ?? "", model: MODEL, outcome });
-  const ended = () => house.lines.filter(({ event }) => event === "generation ended").map(({ fields }) => fields);
-  await house.eventually(() => ended().length === 2, "both ends");
-  const seen = await scrape(house);
+  const ended = () => harness.lines.filter(({ event }) => event === "generation ended").map(({ fields }) => fields);
+  await harness.eventually(() => ended().length === 2, "both ends");
+  const seen = await scrape(harness);
   expect(cost(0, "delivered", seen)).toBeCloseTo(4, 6);
   expect(
     seen.samples.filter(({ name }) => name === "genrouter_provider_cost_credits_total").map(({ value }) => value),
@@ -63,7 +63,7 @@ test("A5: what providers cost is counted by provider and model, for what was del
 });
 
 test("A5: a delivery that is not what was ordered costs something, and is among the orphans in credits", async () => {
-  const odd = await openHouse({ catalogue: costly });
+  const odd = await openHarness({ catalogue: costly });
   await odd.until((await odd.submit(MODEL, { ...INPUT, prompt: "[sim:fal:short]" })).id);
   const seen = await scrape(odd);
   const paid = seen.value("genrouter_provider_cost_credits_total", { outcome: "mismatched" });
@@ -178,7 +178,7 @@ const firing = async (texts: readonly string[]): Promise<{ ok: boolean; said: st
   return promtoolBeside(["test", "rules", file]);
 };
 
-const text = async (of: House) => {
+const text = async (of: Harness) => {
   const summed = async () => {
     const { text: said } = await of.ask("GET", "/metrics", { key: null });
     return said.includes("\ngenrouter_ledger_imbalance_credits 0") ? said : false;
@@ -189,7 +189,7 @@ const text = async (of: House) => {
 test.skipIf(!hasPromtool)(
   "A5: no alert is firing for ever on a new and idle service over a file",
   async () => {
-    const idle = await openHouse();
+    const idle = await openHarness();
     const said = await text(idle);
     await idle.close();
     expect(await firing([said])).toMatchObject({ ok: true });
@@ -200,7 +200,7 @@ test.skipIf(!hasPromtool)(
 test.skipIf(!hasPromtool || postgresReason !== undefined)(
   "A5: no alert is firing for ever on new and idle nodes over PostgreSQL, which have no backups of their own",
   async () => {
-    const nodes = await openHouseOfNodes(2);
+    const nodes = await openHarnessOfNodes(2);
     const said = await Promise.all(nodes.each.map(text));
     await nodes.close();
     expect(await firing(said)).toMatchObject({ ok: true });

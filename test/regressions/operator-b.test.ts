@@ -5,26 +5,27 @@ import { openControl } from "../../src/cli/control.ts";
 import type { EventFields, EventName } from "../../src/logging/events.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
 afterAll(dropDirs);
 
 const PUBLIC = "https://gen.example.com";
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse({ env: { GENROUTER_SERVER__TRUSTED_PROXIES: "127.0.0.1", GENROUTER_SERVER__PUBLIC_URL: PUBLIC } });
+  harness = await openHarness({ env: { GENROUTER_SERVER__TRUSTED_PROXIES: "127.0.0.1", GENROUTER_SERVER__PUBLIC_URL: PUBLIC } });
 });
-afterAll(() => house.close());
-const lines = (event: EventName): EventFields[] => house.lines.filter((line) => line.event === event).map(({ fields }) => fields);
+afterAll(() => harness.close());
+const lines = (event: EventName): EventFields[] =>
+  harness.lines.filter((line) => line.event === event).map(({ fields }) => fields);
 
 test("B: the end of a generation names its account, route, provider and cost, also where it failed", async () => {
-  const { accountId } = house.tenant;
-  const made = await house.submit("sim-image-1", { prompt: "a kite" });
-  await house.until(made.id);
-  const failed = await house.submit("sim-image-1", { prompt: "a kite [sim:fail]" });
-  await house.until(failed.id);
+  const { accountId } = harness.tenant;
+  const made = await harness.submit("sim-image-1", { prompt: "a kite" });
+  await harness.until(made.id);
+  const failed = await harness.submit("sim-image-1", { prompt: "a kite [sim:fail]" });
+  await harness.until(failed.id);
   const end = (id: string) =>
-    house.eventually(() => lines("generation ended").find(({ generation_id }) => generation_id === id), "its line");
+    harness.eventually(() => lines("generation ended").find(({ generation_id }) => generation_id === id), "its line");
   const [good, bad] = [await end(made.id), await end(failed.id)];
   expect(good).toMatchObject({ account_id: accountId, route_id: "sim-image-1/fal", provider: "fal", state: "succeeded" });
   expect([good.credits, good.provider_credits]).toEqual([expect.any(Number), expect.any(Number)]);
@@ -43,7 +44,7 @@ test("B: a request's line has the address of the caller, as the named proxy has 
     ["far", { "x-forwarded-for": "198.51.100.7, 203.0.113.9" }, "203.0.113.9"],
     ["six", { "x-forwarded-for": "2001:db8:1:2:3:4:5:6" }, "2001:db8:1:2::/64"],
   ] as const) {
-    await house.ask("POST", "/v1/generations", { body: {}, headers: { "x-request-id": id, ...more } });
+    await harness.ask("POST", "/v1/generations", { body: {}, headers: { "x-request-id": id, ...more } });
     expect(lines("request answered").find(({ request_id }) => request_id === id)).toMatchObject({ address, status: 400 });
   }
 });
@@ -51,12 +52,12 @@ test("B: a request's line has the address of the caller, as the named proxy has 
 test("B: a control request says who asked, about whom and for how much, and no secret or address of a person", async () => {
   const dir = freshDir();
   const told: EventFields[] = [];
-  const counts = { queued: 0, running: 0, awake: 0, deadlines: 0, errands: 0, writes: 0 };
+  const counts = { queued: 0, running: 0, awake: 0, deadlines: 0, tasks: 0, writes: 0 };
   const close = openControl(
-    ...([dir, await house.office(), { url: house.own, mode: "test", version: "0.0.0", pid: process.pid }] as const),
+    ...([dir, await harness.admin(), { url: harness.own, mode: "test", version: "0.0.0", pid: process.pid }] as const),
     ...([(_: EventName, fields: EventFields = {}) => void told.push(fields), createRuntimeStats(() => counts)] as const),
   );
-  const { accountId } = house.tenant;
+  const { accountId } = harness.tenant;
   const run = (...words: string[]) => runHere([...words, "--data", dir]);
   await run("credits", "add", "--account", accountId, "--usd", "12.50", "--note", "a secret note");
   await run("credits", "take", "--account", accountId, "--usd", "1");

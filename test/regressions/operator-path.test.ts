@@ -8,7 +8,7 @@ import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openOperators } from "../console/operators.ts";
 import { openVisitor } from "../console/signed-in.ts";
 import { type Nodes, openNodes } from "../files/s3/nodes.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { scraped } from "../telemetry/scraped.ts";
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -19,24 +19,24 @@ afterEach(async () => {
 afterAll(dropDirs, 60_000);
 
 const INPUT = { prompt: "a kite", resolution: "480p", duration: 4 };
-const refusedAt = async (house: House, provider: string) => {
-  const { text } = await house.ask("GET", "/metrics", { key: null });
+const refusedAt = async (harness: Harness, provider: string) => {
+  const { text } = await harness.ask("GET", "/metrics", { key: null });
   return scraped(text).value("genrouter_routes_refused", { provider, error_code: "config_fault" });
 };
 const warningsOf = async ({ ask }: Awaited<ReturnType<typeof openOperators>>) =>
   (JSON.parse((await ask("viewer", "GET", "service")).text) as ServiceView).warnings;
 
 test("a key that is refused: the alert's metric is true until the key works, and one line of the log tells of all its routes", async () => {
-  const house = await openHouse();
-  closing.push(house.close);
-  const operators = await openOperators(house);
-  expect([await refusedAt(house, "fal"), await warningsOf(operators)]).toEqual([0, []]);
-  house.simulator.script({ fault: "401", provider: "fal" });
-  expect(await house.until((await house.submit("vidmodel-2.0-fast", INPUT)).id)).toMatchObject({ status: "succeeded" });
-  const count = Number(await refusedAt(house, "fal"));
+  const harness = await openHarness();
+  closing.push(harness.close);
+  const operators = await openOperators(harness);
+  expect([await refusedAt(harness, "fal"), await warningsOf(operators)]).toEqual([0, []]);
+  harness.simulator.script({ fault: "401", provider: "fal" });
+  expect(await harness.until((await harness.submit("vidmodel-2.0-fast", INPUT)).id)).toMatchObject({ status: "succeeded" });
+  const count = Number(await refusedAt(harness, "fal"));
   expect(count).toBeGreaterThan(1);
-  expect(await refusedAt(house, "replicate")).toBe(0);
-  const lines = house.lines.filter(({ event }) => event === "route state changed" || event === "route needs its operator");
+  expect(await refusedAt(harness, "replicate")).toBe(0);
+  const lines = harness.lines.filter(({ event }) => event === "route state changed" || event === "route needs its operator");
   expect(lines.map(({ event, fields }) => [event, fields.count])).toEqual([
     ["route state changed", undefined],
     ["route needs its operator", undefined],
@@ -47,32 +47,32 @@ test("a key that is refused: the alert's metric is true until the key works, and
     expect.stringMatching(/^fal: config_fault: 401.*; \d+ routes are down: set another key/),
   ]);
   // Its pause is over, and nothing has proved that the key works.
-  house.clock.skip(700_000);
-  await house.eventually(() => house.lines.some(({ fields }) => fields.state === "halfOpen"), "the pause is over");
-  expect(await refusedAt(house, "fal")).toBe(count);
-  house.simulator.clearScript();
-  const [row] = await (await house.office()).listRoutes({ model: null, provider: "fal" });
-  house.simulator.script({ fault: "401", provider: "fal", times: 1 });
-  await house.until((await house.submit("vidmodel-2.0-fast", INPUT)).id);
-  expect(await (await house.office()).checkRoute({ id: row?.id ?? "" })).toMatchObject({ check: { kind: "works" } });
-  expect([await refusedAt(house, "fal"), await warningsOf(operators)]).toEqual([0, []]);
+  harness.clock.skip(700_000);
+  await harness.eventually(() => harness.lines.some(({ fields }) => fields.state === "halfOpen"), "the pause is over");
+  expect(await refusedAt(harness, "fal")).toBe(count);
+  harness.simulator.clearScript();
+  const [row] = await (await harness.admin()).listRoutes({ model: null, provider: "fal" });
+  harness.simulator.script({ fault: "401", provider: "fal", times: 1 });
+  await harness.until((await harness.submit("vidmodel-2.0-fast", INPUT)).id);
+  expect(await (await harness.admin()).checkRoute({ id: row?.id ?? "" })).toMatchObject({ check: { kind: "works" } });
+  expect([await refusedAt(harness, "fal"), await warningsOf(operators)]).toEqual([0, []]);
 });
 
 test("a bucket that refuses a process that works alone is a warning of the console's page, with what it said, until it takes files", async () => {
   const nodes: Nodes = await openNodes();
   closing.push(nodes.close);
-  const house = await nodes.open({ shared: false });
-  const operators = await openOperators(house);
+  const harness = await nodes.open({ shared: false });
+  const operators = await openOperators(harness);
   nodes.bucket.fail = ({ method }) => (method === "PUT" ? { status: 403, code: "SignatureDoesNotMatch" } : undefined);
-  expect((await nodes.picture(house)).status).toBe("succeeded");
-  await house.eventually(async () => (await warningsOf(operators)).length > 0, "the warning");
+  expect((await nodes.picture(harness)).status).toBe("succeeded");
+  await harness.eventually(async () => (await warningsOf(operators)).length > 0, "the warning");
   expect(await warningsOf(operators)).toEqual([
     expect.stringMatching(/^the bucket takes no files(, \d+ wait on disk)?: .*GENROUTER_S3__SECRET_KEY.*genrouter doctor/),
   ]);
-  expect(house.lines.find(({ event }) => event === "bucket refuses")?.fields.action).toContain("restart");
+  expect(harness.lines.find(({ event }) => event === "bucket refuses")?.fields.action).toContain("restart");
   nodes.bucket.fail = () => undefined;
   nodes.clock.skip(600_000);
-  await house.eventually(async () => (await warningsOf(operators)).length === 0, "no warning is left");
+  await harness.eventually(async () => (await warningsOf(operators)).length === 0, "no warning is left");
 }, 60_000);
 
 test("a restored backup is told by doctor, metric and console until an operator settles it, and anew after the next restore", async () => {
@@ -95,11 +95,11 @@ test("a restored backup is told by doctor, metric and console until an operator 
   );
   let visits = 0;
   const told = async () => {
-    const house = await openOn(to);
-    const { text } = await house.ask("GET", "/metrics", { key: null });
-    const viewer = await openVisitor(house, "viewer", null, `viewer-${++visits}@example.com`);
+    const harness = await openOn(to);
+    const { text } = await harness.ask("GET", "/metrics", { key: null });
+    const viewer = await openVisitor(harness, "viewer", null, `viewer-${++visits}@example.com`);
     const { warnings } = JSON.parse((await viewer.ask("GET", "/console/api/operator/service")).text) as ServiceView;
-    await house.close();
+    await harness.close();
     return [scraped(text).value("genrouter_restored_unsettled"), warnings];
   };
   expect(await told()).toEqual([1, [expect.stringContaining("genrouter backup settle --reason TEXT")]]);

@@ -11,9 +11,9 @@ const BY = { kind: "person", id: "per_1", name: "Ada" } as const;
 const WHY = "seen at the provider";
 
 const decider = async (scene: Scene) => {
-  const office = await scene.office();
+  const admin = await scene.admin();
   return (id: string, decision: Decision, attempt: number | null = null) =>
-    office.decideGeneration({ id, decision, attempt, reason: WHY, by: BY });
+    admin.decideGeneration({ id, decision, attempt, reason: WHY, by: BY });
 };
 
 /** What is on disk of it is what the machine does, and says who decided. */

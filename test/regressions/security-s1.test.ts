@@ -1,6 +1,6 @@
 // S1: files made to hurt a parser are read where they hurt nobody, and not at all for whom the ledger would refuse anyway.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type House, openHouse, type Tenant } from "../harness.ts";
+import { type Harness, openHarness, type Tenant } from "../harness.ts";
 import { mp4, png } from "../media/made.ts";
 import { stall } from "../stall/harness.ts";
 
@@ -49,7 +49,7 @@ const frames = (bytes: number): Uint8Array => {
   return Buffer.concat(Array<Uint8Array>(Math.floor(bytes / frame.length)).fill(frame));
 };
 
-let house: House;
+let harness: Harness;
 let server: Bun.Server<undefined>;
 /** Whose links were opened: what was accepted before is fetched meanwhile. */
 const opened: string[] = [];
@@ -66,17 +66,17 @@ beforeAll(async () => {
       return new Response((files.get(new URL(request.url).pathname.slice(1)) ?? new Uint8Array()) as Uint8Array<ArrayBuffer>);
     },
   });
-  house = await openHouse({ env: { GENROUTER_MEDIA__ALLOW: server.url.host, GENROUTER_LIMITS__IN_PROGRESS: "1" } });
+  harness = await openHarness({ env: { GENROUTER_MEDIA__ALLOW: server.url.host, GENROUTER_LIMITS__IN_PROGRESS: "1" } });
   files.set("clip.mp4", await mp4({ seconds: 4 }));
   files.set("picture.png", await png());
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   await server.stop(true);
 });
 
 const submit = (tenant: Tenant, field: string, name: string) =>
-  house.ask("POST", "/v1/generations", {
+  harness.ask("POST", "/v1/generations", {
     key: tenant.key,
     body: {
       model: field === "image_url" ? "vidmodel-2.0-fast" : "vidmodel-2.5",
@@ -94,7 +94,7 @@ describe("S1: while a file that costs a parser much is read, everybody else is a
   test.each(bombs)("S1: %s", async (name, field, make) => {
     // Made here, in the loop of the service, which is not asked for it.
     files.set(name, await stall.pause(make));
-    const tenant = await house.newTenant();
+    const tenant = await harness.newTenant();
     const bomb = submit(tenant, field, encodeURIComponent(name));
     files.set(encodeURIComponent(name), files.get(name) ?? new Uint8Array());
     let isRead = false;
@@ -103,7 +103,7 @@ describe("S1: while a file that costs a parser much is read, everybody else is a
     });
     // How long the loop stands still meanwhile is measured by the stall meter, which fails the file.
     while (!isRead) {
-      expect((await house.ask("GET", "/healthz", { key: null })).status).toBe(200);
+      expect((await harness.ask("GET", "/healthz", { key: null })).status).toBe(200);
       await new Promise((turn) => setTimeout(turn, 5));
     }
     const { status, body } = await bomb;
@@ -119,40 +119,40 @@ describe("S1: for whom the ledger would refuse, no address is opened", () => {
     ["video_urls", "clip.mp4"],
   ];
   test.each(cases)("S1: a key without a credit is told so before its %s is opened", async (field, name) => {
-    const tenant = await house.newTenant(0);
+    const tenant = await harness.newTenant(0);
     const { status, body } = await submit(tenant, field, name);
     expect([status, (body.error as { code?: string }).code]).toEqual([402, "insufficient_credits"]);
     expect(openedOf(tenant)).toBe(0);
   });
 
   test("S1: an account with as many in progress as it may have is told so before its link is opened", async () => {
-    const tenant = await house.newTenant();
-    await house.rooms.post({ deed: "set-account", accountSeq: tenant.accountSeq, inProgressLimit: 0 });
+    const tenant = await harness.newTenant();
+    await harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, inProgressLimit: 0 });
     const { status, body } = await submit(tenant, "image_url", "picture.png");
     expect([status, (body.error as { code?: string }).code]).toEqual([429, "concurrency_limit"]);
     expect(openedOf(tenant)).toBe(0);
   });
 
   test.each(cases)("S1: who can just pay for a request with %s is not refused, and one credit less is", async (field, name) => {
-    const rich = await house.newTenant();
+    const rich = await harness.newTenant();
     const taken = await submit(rich, field, name);
     expect(taken.status).toBe(202);
     const cents = Math.round(Number(taken.body.reserved_usd) * 100);
-    expect((await submit(await house.newTenant(cents), field, name)).status).toBe(202);
-    expect((await submit(await house.newTenant(cents - 1), field, name)).status).toBe(402);
+    expect((await submit(await harness.newTenant(cents), field, name)).status).toBe(202);
+    expect((await submit(await harness.newTenant(cents - 1), field, name)).status).toBe(402);
   });
 
   test("S1: a replay is answered whatever has become of the balance, and opens nothing", async () => {
-    const tenant = await house.newTenant();
+    const tenant = await harness.newTenant();
     const body = { model: "vidmodel-2.0-fast", input: { prompt: "again", image_url: link("picture.png", tenant) } };
     const asked = { key: tenant.key, body, headers: { "idempotency-key": "once" } };
-    const first = await house.ask("POST", "/v1/generations", asked);
+    const first = await harness.ask("POST", "/v1/generations", asked);
     expect(first.status).toBe(202);
     // Until it has ended, its provider opens the link too.
-    await house.until(String(first.body.id), undefined, tenant.key);
-    const { available } = await house.balance(tenant);
-    await house.rooms.post({
-      deed: "credit",
+    await harness.until(String(first.body.id), undefined, tenant.key);
+    const { available } = await harness.balance(tenant);
+    await harness.rooms.post({
+      mutation: "credit",
       accountSeq: tenant.accountSeq,
       kind: "adjust",
       credits: -available,
@@ -161,7 +161,7 @@ describe("S1: for whom the ledger would refuse, no address is opened", () => {
       atMs: 0,
     });
     const before = openedOf(tenant);
-    const again = await house.ask("POST", "/v1/generations", asked);
+    const again = await harness.ask("POST", "/v1/generations", asked);
     expect([again.status, again.body.id]).toEqual([200, first.body.id]);
     expect(openedOf(tenant)).toBe(before);
   });

@@ -2,24 +2,24 @@
 import { afterAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import origin from "../../src/http/pages/assets/scalar.json";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
-const houses: House[] = [];
-const open = async (env: Record<string, string> = {}): Promise<House> => {
-  const house = await openHouse({ env });
-  houses.push(house);
-  return house;
+const harnesses: Harness[] = [];
+const open = async (env: Record<string, string> = {}): Promise<Harness> => {
+  const harness = await openHarness({ env });
+  harnesses.push(harness);
+  return harness;
 };
 afterAll(async () => {
-  for (const house of houses) await house.close();
+  for (const harness of harnesses) await harness.close();
 });
 
 test("64 callers at a time who cannot unpack the reference get it, and the stall meter of this file stays below its bound", async () => {
-  const house = await open();
-  const html = (await house.ask("GET", "/docs", { key: null })).text;
+  const harness = await open();
+  const html = (await harness.ask("GET", "/docs", { key: null })).text;
   const [path = ""] = /\/docs\/assets\/scalar-\w+\.js/.exec(html) ?? [];
   const answers = await Promise.all(
-    Array.from({ length: 64 }, () => fetch(`${house.own}${path}`, { headers: { "accept-encoding": "identity" } })),
+    Array.from({ length: 64 }, () => fetch(`${harness.own}${path}`, { headers: { "accept-encoding": "identity" } })),
   );
   expect(new Set(answers.map(({ status, headers }) => `${status} ${headers.get("content-encoding")}`))).toEqual(
     new Set(["200 null"]),
@@ -38,15 +38,15 @@ test.each([
   "localhost.evil.example",
   "example@127.0.0.1",
 ])("/metrics does not take a page at %s that leads to this machine for this machine", async (host) => {
-  const house = await open();
+  const harness = await open();
   // A name that is none is refused before anything is asked.
   const refused = host.includes("@") ? 400 : 403;
-  expect((await house.ask("GET", "/metrics", { key: null, headers: { host } })).status).toBe(refused);
+  expect((await harness.ask("GET", "/metrics", { key: null, headers: { host } })).status).toBe(refused);
 });
 
 test("/metrics needs the operator's token where the service is reached by another address: a proxy or a tunnel has this machine's socket", async () => {
-  const house = await open({ GENROUTER_SERVER__PUBLIC_URL: "https://gen.example.com" });
-  const { status, text } = await house.ask("GET", "/metrics", { key: null });
+  const harness = await open({ GENROUTER_SERVER__PUBLIC_URL: "https://gen.example.com" });
+  const { status, text } = await harness.ask("GET", "/metrics", { key: null });
   expect([status, text]).toEqual([403, expect.stringContaining("server.public_url")]);
   const named = await open({
     GENROUTER_SERVER__PUBLIC_URL: "https://gen.example.com",

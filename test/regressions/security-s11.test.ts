@@ -2,19 +2,19 @@
 import { afterEach, expect, test } from "bun:test";
 import { codeOf, messageOf } from "../api/harness.ts";
 import { deliver, openStripe, type StripeServer } from "../billing/stripe-server.ts";
-import { type House, openHouse, type Shown } from "../harness.ts";
+import { type Harness, openHarness, type Shown } from "../harness.ts";
 import { BUYER } from "../store/purchases.ts";
 
 let stripe: StripeServer;
-let house: House;
+let harness: Harness;
 const open = async () => {
   stripe = openStripe();
-  house = await openHouse({ env: stripe.env });
-  return house.newTenant(0);
+  harness = await openHarness({ env: stripe.env });
+  return harness.newTenant(0);
 };
 afterEach(async () => {
   // The invariants hold, whatever a test did.
-  await house.close();
+  await harness.close();
   await stripe.stop();
 });
 
@@ -25,14 +25,14 @@ const RESERVE = 28;
 
 const scene = async () => {
   const tenant = await open();
-  const send = async (event: Parameters<typeof deliver>[1]) => expect((await deliver(house.url, event)).status).toBe(200);
+  const send = async (event: Parameters<typeof deliver>[1]) => expect((await deliver(harness.url, event)).status).toBe(200);
   const buy = async (usd: number): Promise<string> => {
-    const { purchaseId } = await house.rooms.till.buy({ accountId: tenant.accountId, by: BUYER, usd });
+    const { purchaseId } = await harness.rooms.till.buy({ accountId: tenant.accountId, by: BUYER, usd });
     await send(stripe.pay(purchaseId));
     return stripe.sessionOf(purchaseId).payment_intent ?? "";
   };
   const ask = (input: object) =>
-    house.ask("POST", "/v1/generations", { key: tenant.key, body: { model: MODEL, input: { ...INPUT, ...input } } });
+    harness.ask("POST", "/v1/generations", { key: tenant.key, body: { model: MODEL, input: { ...INPUT, ...input } } });
   return {
     ...{ tenant, send, buy, ask },
     submit: async (prompt: string): Promise<Shown> => {
@@ -42,15 +42,15 @@ const scene = async () => {
     },
     /** Available, held, charged, owed, paused. */
     standing: async () => {
-      const row = await house.store.account(tenant.accountId);
+      const row = await harness.store.account(tenant.accountId);
       return [row?.availableCredits, row?.heldCredits, row?.chargedCredits, row?.owedCredits, row?.paused];
     },
     spend: (credits: number) =>
-      house.rooms.post({
-        ...{ deed: "credit", accountSeq: tenant.accountSeq, kind: "adjust", credits: -credits, note: "spent" },
-        ...{ reference: null, atMs: house.clock.nowMs() },
+      harness.rooms.post({
+        ...{ mutation: "credit", accountSeq: tenant.accountSeq, kind: "adjust", credits: -credits, note: "spent" },
+        ...{ reference: null, atMs: harness.clock.nowMs() },
       }),
-    letGoOn: () => house.rooms.post({ deed: "set-account", accountSeq: tenant.accountSeq, paused: false }),
+    letGoOn: () => harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, paused: false }),
   };
 };
 /** Ends without a delivery, once the simulator lets it. */
@@ -66,7 +66,7 @@ test("S11: what failed generations give back after a dispute pays the debt, and 
   await send(stripe.dispute("created", payment, 1000, "needs_response"));
   await letGoOn();
   for (const { id } of made)
-    await house.eventually(async () => (await house.store.generationById(id, tenant.accountSeq))?.status === "failed");
+    await harness.eventually(async () => (await harness.store.generationById(id, tenant.accountSeq))?.status === "failed");
   // 10.00 are taken back; of them what was spent is owed still.
   expect(await standing()).toEqual([0, 0, 0, 1000 - 3 * RESERVE, false]);
   const refused = await ask({});
@@ -79,16 +79,16 @@ test("S11: what failed generations give back after a dispute pays the debt, and 
 test("S11: a debt that what is given back covers is settled and its pause is over; the rest is available", async () => {
   const { tenant, buy, submit, send, standing, spend } = await scene();
   const payment = await buy(10);
-  house.simulator.script(STUCK);
+  harness.simulator.script(STUCK);
   const { id } = await submit("stands");
   await spend(1000 - RESERVE);
   await send(stripe.refund(payment, 20).created);
   expect(await standing()).toEqual([0, RESERVE, 0, 20, true]);
-  house.clock.skip(24 * 3_600_000);
-  await house.eventually(async () => (await house.store.generationById(id, tenant.accountSeq))?.status === "failed");
+  harness.clock.skip(24 * 3_600_000);
+  await harness.eventually(async () => (await harness.store.generationById(id, tenant.accountSeq))?.status === "failed");
   expect(await standing()).toEqual([RESERVE - 20, 0, 0, 0, false]);
-  expect((await house.ask("GET", `/v1/generations/${id}`, { key: tenant.key })).status).toBe(200);
-  const [settled, released] = await house.store.movements(tenant.accountId, null, 2);
+  expect((await harness.ask("GET", `/v1/generations/${id}`, { key: tenant.key })).status).toBe(200);
+  const [settled, released] = await harness.store.movements(tenant.accountId, null, 2);
   expect(released).toMatchObject({ kind: "release", credits: RESERVE, generationId: id });
   expect(settled).toMatchObject({ kind: "adjust", credits: 20, from: "available", note: "settles what was owed" });
 });
@@ -104,7 +104,7 @@ test("S11: an operator who lets an account go on that owes does not let it spend
   expect(await standing()).toEqual([700, 0, 0, 0, false]);
   await send(
     stripe.refund(
-      stripe.sessionOf((await house.store.purchases(tenant.accountId, null, 1))[0]?.id ?? "").payment_intent ?? "",
+      stripe.sessionOf((await harness.store.purchases(tenant.accountId, null, 1))[0]?.id ?? "").payment_intent ?? "",
       900,
     ).created,
   );

@@ -7,9 +7,9 @@ import { providerSetting } from "../../src/config/schema.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { testClock } from "../clock.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
-import { answer, errandFor } from "../providers/task.ts";
+import { answer, taskFor } from "../providers/task.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { openFront } from "./front.ts";
 
@@ -18,7 +18,7 @@ afterAll(() => dropScratch(scratch));
 
 const dialects = readDialects(null);
 const contextOf = (provider: string) => {
-  const { input } = errandFor({ provider, endpoint: "x", options: {}, input: { prompt: "x" }, ref: "0k3v9x2m-1" });
+  const { input } = taskFor({ provider, endpoint: "x", options: {}, input: { prompt: "x" }, ref: "0k3v9x2m-1" });
   return { ref: "0k3v9x2m-1", endpoint: "x", options: {}, baseUrl: "https://provider.example/base", input };
 };
 /** Every word that some dialect looks for among what a provider says, in the places where its rules look. */
@@ -81,16 +81,16 @@ test("S12: a job whose acceptance was answered with strange words is not bought 
     .map((route) => ({ ...route, rates: [{ when: {}, usd: route.provider === "pixverse" ? "0.01" : "0.02" }] }));
   const model = { ...shipped, routes };
   const catalogue = catalogueOver([model]);
-  const house = await openHouse({
+  const harness = await openHarness({
     ...{ clock, simulator, catalogue, providers: ["pixverse", "wavespeed"] },
     env: { [`${providerSetting("pixverse")}__BASE_URL`]: front.baseUrl("pixverse") },
   });
-  const { id } = await house.submit(model.id, leastInput(model, `${simulator.url}/samples`));
-  expect(await house.until(id)).toMatchObject({ status: "succeeded", attempts: 1 });
+  const { id } = await harness.submit(model.id, leastInput(model, `${simulator.url}/samples`));
+  expect(await harness.until(id)).toMatchObject({ status: "succeeded", attempts: 1 });
   expect(front.changed).toBe(1);
   // It was found by its key, and nobody else was sent it.
   expect(simulator.jobs().map(({ provider }) => provider)).toEqual(["pixverse"]);
-  await house.close();
+  await harness.close();
   await simulator.stop();
   clock.stop();
 });

@@ -2,16 +2,16 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { isPublicAddress } from "../../src/media/ssrf-guard.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { talk } from "../http-unit/raw.ts";
 
-let house: House;
+let harness: Harness;
 let visitor: Visitor;
 beforeAll(async () => {
-  house = await openHouse({ factor: 0 });
-  visitor = await openVisitor(house, "member", house.tenant);
+  harness = await openHarness({ factor: 0 });
+  visitor = await openVisitor(harness, "member", harness.tenant);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const PATHS = [
   "/healthz",
@@ -25,7 +25,7 @@ const PATHS = [
 
 test.each(PATHS)("S13: two Hosts at %s are a bad request, whatever they say", async (path) => {
   for (const hosts of ["Host: a.example\r\nHost: b.example\r\n", "Host: a.example\r\nHost: a.example\r\n"]) {
-    const { statuses, text } = await talk(house.url, [`GET ${path} HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`]);
+    const { statuses, text } = await talk(harness.url, [`GET ${path} HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`]);
     expect(statuses).toEqual([400]);
     expect(text).toContain('"message":"Host: the request names more than one."');
   }
@@ -33,22 +33,22 @@ test.each(PATHS)("S13: two Hosts at %s are a bad request, whatever they say", as
 
 test.each(PATHS)("S13: a Host at %s that is none is a bad request, and no fault of the service", async (path) => {
   for (const host of ["a:99999999", "[::1", "a b", "user@host", "a/b"]) {
-    const { statuses, text } = await talk(house.url, [`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`]);
+    const { statuses, text } = await talk(harness.url, [`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`]);
     expect([host, statuses]).toEqual([host, [400]]);
     expect(text).toContain('"message":"Host: it is not the name of a host."');
   }
   // These look like one, and no address can be made of them.
   for (const host of ["1.2.3.999", "[::g]", "a:99999", "%zz", ""]) {
-    const { statuses } = await talk(house.url, [`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`]);
+    const { statuses } = await talk(harness.url, [`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`]);
     expect(statuses[0]).toBeLessThan(500);
   }
-  expect(house.lines.filter(({ event }) => event === "request failed")).toEqual([]);
+  expect(harness.lines.filter(({ event }) => event === "request failed")).toEqual([]);
 });
 
 test.each(PATHS)("S13: %s over HTTP/1.0 without a Host is answered, and breaks nothing", async (path) => {
-  const { statuses } = await talk(house.url, [`GET ${path} HTTP/1.0\r\n\r\n`]);
+  const { statuses } = await talk(harness.url, [`GET ${path} HTTP/1.0\r\n\r\n`]);
   expect(statuses[0]).toBeLessThan(500);
-  expect(house.lines.filter(({ event }) => event === "request failed")).toEqual([]);
+  expect(harness.lines.filter(({ event }) => event === "request failed")).toEqual([]);
 });
 
 test.each(["usage", "ledger"])("S13: %s.csv is kept by no cache and is nothing but a table", async (name) => {

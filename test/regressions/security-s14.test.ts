@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { openBed } from "../billing/fixture.ts";
 import type { Event } from "../billing/stripe-server.ts";
-import { decideDeed } from "../store/purchases.ts";
+import { decideMutation } from "../store/purchases.ts";
 
 const bed = openBed();
 const { bought, buy, send, standing, lines } = bed;
@@ -33,20 +33,20 @@ test("S14: a dispute in euros pauses the account and is told everywhere, until a
   for (let times = 0; times < 3; times += 1) expect(await send(event)).toBe(200);
   // Nothing is guessed, and nothing more is spent.
   expect(await standing()).toEqual([2500, 0, true]);
-  const ask = () => bed.house.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key });
+  const ask = () => bed.harness.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key });
   expect((await ask()).status).toBe(403);
-  expect(await bed.house.store.undecidedReversals(9)).toMatchObject([
+  expect(await bed.harness.store.undecidedReversals(9)).toMatchObject([
     { id: `dp_${payment}`, purchaseId: id, amount: 2300, currency: "eur", accountId: bed.tenant.accountId },
   ]);
   expect(lines("reversal undecided").filter(({ purchase_id }) => purchase_id === id)).toHaveLength(1);
   const told = async () =>
-    (await bed.house.store.audit(null, 50, {})).filter(({ target }) => target === id || target === dispute.id);
+    (await bed.harness.store.audit(null, 50, {})).filter(({ target }) => target === id || target === dispute.id);
   expect((await told())[0]).toMatchObject({ action: "note-dispute", detail: { amount: 2300, currency: "eur", undecided: 1 } });
-  const metrics = async () => (await fetch(`${bed.house.url}/metrics`)).text();
+  const metrics = async () => (await fetch(`${bed.harness.url}/metrics`)).text();
   expect(await metrics()).toContain("genrouter_reversals_undecided 1");
   const by = { kind: "command", id: "0", name: "root" } as const;
-  const decision = { ...decideDeed(dispute.id, 2500), reason: "all of it", by, atMs: bed.house.clock.nowMs() };
-  expect(await bed.house.rooms.post(decision)).toEqual({ kind: "done", credits: -2500 });
+  const decision = { ...decideMutation(dispute.id, 2500), reason: "all of it", by, atMs: bed.harness.clock.nowMs() };
+  expect(await bed.harness.rooms.post(decision)).toEqual({ kind: "done", credits: -2500 });
   expect(await standing()).toEqual([0, 0, false]);
   expect((await ask()).status).toBe(404);
   expect((await told())[0]).toMatchObject({ action: "decide-reversal", detail: { credits: 2500, reason: "all of it" } });

@@ -7,19 +7,19 @@ import type { Route } from "../../catalogue/schema.ts";
 import { makeClip } from "../../src/simulator/clip.ts";
 import { backUp, filesBelow, openOn } from "../backup/fixture.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { answerBytes, openTwoFaced, type TwoFaced } from "./two-faced.ts";
 
 const MODEL = "vidmodel-2.0-fast";
 const short = await makeClip({ width: 64, height: 36 }, 4000, false, 1);
 const long = await makeClip({ width: 64, height: 36 }, 12_000, false, 2);
 
-let house: House | undefined;
+let harness: Harness | undefined;
 let server: TwoFaced | undefined;
 afterEach(async () => {
-  await house?.close();
+  await harness?.close();
   await server?.stop();
-  [house, server] = [undefined, undefined];
+  [harness, server] = [undefined, undefined];
   dropDirs();
 });
 
@@ -65,53 +65,53 @@ test.each([
   ["wavespeed", "upload"],
   ["runway", "inline"],
 ])("S2: with files.provider_links=off %s is given the clip that was measured by its own %s", async (provider, form) => {
-  house = await openOn(freshDir(), { catalogue: catalogueOn(provider), providers: [provider], env: env(serve(), "off") });
-  const made = await house.submit(MODEL, input());
-  const ended = await house.until(made.id);
+  harness = await openOn(freshDir(), { catalogue: catalogueOn(provider), providers: [provider], env: env(serve(), "off") });
+  const made = await harness.submit(MODEL, input());
+  const ended = await harness.until(made.id);
   expect(ended).toMatchObject({ status: "succeeded", attempts: 1, cost_usd: made.quoted_usd });
-  const [job] = house.simulator.jobs();
+  const [job] = harness.simulator.jobs();
   expect(job?.received).toMatchObject([{ kind: "video", ms: 4000, bytes: short.length }]);
   expect(server?.asked.every(({ agent }) => agent === "genrouter")).toBe(true);
-  const sent = JSON.stringify(house.simulator.submissions()[0]?.input);
+  const sent = JSON.stringify(harness.simulator.submissions()[0]?.input);
   expect(sent).not.toContain("/inputs/");
   expect(sent.includes("data:video/mp4;base64,")).toBe(form === "inline");
   // What is written down says which file it was, and holds nothing of it.
-  const seq = (await house.store.findGeneration(made.id))?.seq ?? 0;
-  const [attempt] = await house.store.attemptsOf(seq);
+  const seq = (await harness.store.findGeneration(made.id))?.seq ?? 0;
+  const [attempt] = await harness.store.attemptsOf(seq);
   expect(attempt?.request?.includes("genrouter-input:1:")).toBe(form === "inline");
-  const told = JSON.stringify([attempt, await house.store.planOf(seq), await house.store.pinsOf(seq), house.lines]);
+  const told = JSON.stringify([attempt, await harness.store.planOf(seq), await harness.store.pinsOf(seq), harness.lines]);
   expect(told).not.toContain(BASE64);
 });
 
 test("S2: an input that no planned provider can be given is refused at once, with what the operator may set", async () => {
-  house = await openHouse({ catalogue: catalogueOn("luma"), providers: ["luma"], env: env(serve(), "off") });
-  const before = await house.balance();
-  const answered = await house.ask("POST", "/v1/generations", { body: { model: MODEL, input: input() } });
+  harness = await openHarness({ catalogue: catalogueOn("luma"), providers: ["luma"], env: env(serve(), "off") });
+  const before = await harness.balance();
+  const answered = await harness.ask("POST", "/v1/generations", { body: { model: MODEL, input: input() } });
   expect(answered).toMatchObject({ status: 422, body: { error: { code: "invalid_input" } } });
   for (const named of ["video_url", "files.provider_links", "media.unpinned"]) expect(answered.text).toContain(named);
-  expect(await house.balance()).toEqual(before);
-  expect(house.simulator.submissions()).toEqual([]);
+  expect(await harness.balance()).toEqual(before);
+  expect(harness.simulator.submissions()).toEqual([]);
 });
 
 test("S2: one that can be given it is planned without the others", async () => {
   const catalogue = catalogueOn("luma", "fal");
-  house = await openHouse({ catalogue, providers: ["luma", "fal"], env: env(serve(), "off") });
-  const ended = await house.until((await house.submit(MODEL, input())).id);
+  harness = await openHarness({ catalogue, providers: ["luma", "fal"], env: env(serve(), "off") });
+  const ended = await harness.until((await harness.submit(MODEL, input())).id);
   expect(ended).toMatchObject({ status: "succeeded", attempts: 1 });
-  expect(house.simulator.jobs().map(({ provider }) => provider)).toEqual(["fal"]);
+  expect(harness.simulator.jobs().map(({ provider }) => provider)).toEqual(["fal"]);
 });
 
 test("S2: a backup has no copies of inputs", async () => {
   const data = freshDir();
   const place = join(freshDir(), "backups");
-  house = await openOn(data, { catalogue: catalogueOn("fal"), providers: ["fal"], env: env(serve(), "auto") });
-  const ended = await house.until((await house.submit(MODEL, input())).id);
+  harness = await openOn(data, { catalogue: catalogueOn("fal"), providers: ["fal"], env: env(serve(), "auto") });
+  const ended = await harness.until((await harness.submit(MODEL, input())).id);
   expect(ended.status).toBe("succeeded");
   const copy = Buffer.from(short).toString("base64");
   const holding = (below: string) => [...filesBelow(below)].filter(([, bytes]) => bytes === copy).map(([path]) => path);
   expect(holding(data)).toHaveLength(1);
-  await house.crash();
-  house = undefined;
+  await harness.crash();
+  harness = undefined;
   const made = backUp(data, place);
   expect(made.faults).toEqual([]);
   expect(readdirSync(made.path)).toContain("files");

@@ -1,22 +1,22 @@
 // S2: with links of our own in the requests, a submission whose answer was lost is still found by its input, and never sent twice.
 import { expect, test } from "bun:test";
 import { matchInput, unknownCopy } from "../../src/providers/list-match.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 
 const link = (ref: string, n: number, exp = 1) => `https://us.example/inputs/${ref}/${n}?exp=${exp}&sig=${"s".repeat(43)}`;
 
 for (const provider of ["fal", "replicate"])
   test(`S2: a lost submission to ${provider}, whose list shows inputs alone, is found by our link and delivers`, async () => {
-    const house = await openHouse({ factor: 1000, providers: [provider] });
-    house.simulator.script({ fault: "drop-after", times: 1 });
-    const base = `${house.simulator.url}/samples`;
+    const harness = await openHarness({ factor: 1000, providers: [provider] });
+    harness.simulator.script({ fault: "drop-after", times: 1 });
+    const base = `${harness.simulator.url}/samples`;
     const input = { image_url: `${base}/picture.png?width=16&height=16`, audio_url: `${base}/voice.wav?seconds=2` };
-    const made = await house.submit("sim-lipsync-1", { prompt: "sing", ...input });
-    const ended = await house.until(made.id);
+    const made = await harness.submit("sim-lipsync-1", { prompt: "sing", ...input });
+    const ended = await harness.until(made.id);
     expect(ended).toMatchObject({ status: "succeeded", attempts: 1, output: { duration_s: 2 } });
-    expect(house.simulator.submissions()).toHaveLength(1);
-    expect(house.simulator.jobs()[0]?.received).toMatchObject([{ kind: "audio", ms: 2000 }]);
-    await house.close();
+    expect(harness.simulator.submissions()).toHaveLength(1);
+    expect(harness.simulator.jobs()[0]?.received).toMatchObject([{ kind: "audio", ms: 2000 }]);
+    await harness.close();
   });
 
 test.each([

@@ -1,7 +1,7 @@
 // S2: the clip that is measured and billed is the clip that the provider gets, whatever its server shows to whom.
 import { afterEach, describe, expect, test } from "bun:test";
 import { makeClip } from "../../src/simulator/clip.ts";
-import { type House, type HouseOptions, openHouse } from "../harness.ts";
+import { type Harness, type HarnessOptions, openHarness } from "../harness.ts";
 import { mp4 } from "../media/made.ts";
 import { answerBytes, openTwoFaced, type TwoFaced } from "./two-faced.ts";
 
@@ -10,27 +10,27 @@ const short = await makeClip(SIZE, 4000, false, 1);
 const long = await makeClip(SIZE, 30_000, false, 2);
 const CLIP = "video/mp4";
 
-let house: House | undefined;
+let harness: Harness | undefined;
 let server: TwoFaced | undefined;
 afterEach(async () => {
-  await house?.close();
+  await harness?.close();
   await server?.stop();
-  [house, server] = [undefined, undefined];
+  [harness, server] = [undefined, undefined];
 });
 
-/** A house that may fetch from the server, and an edit of the clip that the server has. */
-const open = async (answer: Parameters<typeof openTwoFaced>[0], options: HouseOptions = {}): Promise<House> => {
+/** A harness that may fetch from the server, and an edit of the clip that the server has. */
+const open = async (answer: Parameters<typeof openTwoFaced>[0], options: HarnessOptions = {}): Promise<Harness> => {
   server = openTwoFaced(answer);
   const simulated = options.simulator ? new URL(options.simulator.url).host : "";
-  house = await openHouse({
+  harness = await openHarness({
     ...options,
     env: { GENROUTER_MEDIA__ALLOW: `${server.host},${simulated}`, ...options.env },
   });
-  return house;
+  return harness;
 };
-const edit = (of: House) =>
+const edit = (of: Harness) =>
   of.submit("vidmodel-2.5", { prompt: "make it night", video_url: `${server?.url}/clip.mp4`, resolution: "480p" });
-const seqOf = async (of: House, id: string) => (await of.store.findGeneration(id))?.seq ?? 0;
+const seqOf = async (of: Harness, id: string) => (await of.store.findGeneration(id))?.seq ?? 0;
 
 test("S2: a clip that is 4 s long when it is measured and 30 s when it is fetched ends failed and costs nothing", async () => {
   // As the reader of submissions asks, with a range: 4 s; to everybody else 30 s.

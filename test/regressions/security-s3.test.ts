@@ -1,9 +1,9 @@
 // S3: links that are not answered keep the places of the account that named them, and nobody else's.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { png } from "../media/made.ts";
 
-let house: House;
+let harness: Harness;
 let server: Bun.Server<undefined>;
 let silent = 0;
 
@@ -19,20 +19,20 @@ beforeAll(async () => {
       return new Promise<Response>(() => undefined);
     },
   });
-  house = await openHouse({ env: { GENROUTER_MEDIA__ALLOW: server.url.host } });
+  harness = await openHarness({ env: { GENROUTER_MEDIA__ALLOW: server.url.host } });
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   await server.stop(true);
 });
 
 test("S3: while one account's links are not answered, the picture of another is read at once", async () => {
-  const evil = await house.newTenant();
+  const evil = await harness.newTenant();
   const stop = new AbortController();
   const attacks = Array.from({ length: 6 }, (_, n) => {
     const urls = Array.from({ length: 9 }, (_, at) => `${server.url.origin}/silent/${n}/${at}`);
     const input = { prompt: "x", image_urls: urls.map((url) => `${url}.png`), audio_urls: urls.slice(0, 3) };
-    return fetch(`${house.url}/v1/generations`, {
+    return fetch(`${harness.url}/v1/generations`, {
       method: "POST",
       headers: { authorization: `Bearer ${evil.key}` },
       body: JSON.stringify({ model: "vidmodel-2.5", input }),
@@ -42,9 +42,9 @@ test("S3: while one account's links are not answered, the picture of another is 
       () => undefined,
     );
   });
-  await house.eventually(() => silent >= 8, "links that are not answered");
+  await harness.eventually(() => silent >= 8, "links that are not answered");
   for (let n = 0; n < 6; n++) {
-    const taken = await house.ask("POST", "/v1/generations", {
+    const taken = await harness.ask("POST", "/v1/generations", {
       body: {
         model: "vidmodel-2.0-fast",
         input: { prompt: "x", image_url: `${server.url.origin}/picture.png`, resolution: "480p", duration: 4 },

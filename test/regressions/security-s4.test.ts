@@ -5,7 +5,7 @@ import type { Model } from "../../catalogue/schema.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import type { Mutation } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
-import { type House, type HouseOptions, openHouse } from "../harness.ts";
+import { type Harness, type HarnessOptions, openHarness } from "../harness.ts";
 import { mp4 } from "../media/made.ts";
 
 const BUILT_IN = builtInCatalogue();
@@ -20,16 +20,17 @@ const withRoutes = (id: string, changes: Partial<Model> = {}): Model => ({
   ...changes,
   routes: modelOf(id).routes.filter(({ provider }) => ["fal", "replicate"].includes(provider)),
 });
-const open = async (model: Model, options: HouseOptions = {}): Promise<House> => {
-  const house = await openHouse({ catalogue: catalogueOver([model]), ...options });
-  onTestFinished(() => house.close());
-  return house;
+const open = async (model: Model, options: HarnessOptions = {}): Promise<Harness> => {
+  const harness = await openHarness({ catalogue: catalogueOver([model]), ...options });
+  onTestFinished(() => harness.close());
+  return harness;
 };
-const attemptsOf = async (house: House, id: string) => house.store.attemptsOf((await house.store.findGeneration(id))?.seq ?? 0);
-const statesOf = async (house: House, id: string) => (await attemptsOf(house, id)).map(({ state }) => state);
-const ended = async (house: House, model: string, input: JsonObject) => {
-  const { id } = await house.submit(model, input);
-  return house.until(id);
+const attemptsOf = async (harness: Harness, id: string) =>
+  harness.store.attemptsOf((await harness.store.findGeneration(id))?.seq ?? 0);
+const statesOf = async (harness: Harness, id: string) => (await attemptsOf(harness, id)).map(({ state }) => state);
+const ended = async (harness: Harness, model: string, input: JsonObject) => {
+  const { id } = await harness.submit(model, input);
+  return harness.until(id);
 };
 
 const VIDEO = withRoutes("vidmodel-2.5");
@@ -40,11 +41,11 @@ test("S4: a route that delivers 4 s of 480p where 30 s of 720p were ordered is n
   const short = mp4({ seconds: 4, width: 864, height: 480 });
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: async () => new Response(await short) });
   onTestFinished(() => server.stop(true));
-  const house = await open(VIDEO, { env: { GENROUTER_MEDIA__ALLOW: server.url.host } });
-  house.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/short.mp4`, provider: cheap?.provider ?? "" });
-  const shown = await ended(house, VIDEO.id, ORDER);
+  const harness = await open(VIDEO, { env: { GENROUTER_MEDIA__ALLOW: server.url.host } });
+  harness.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/short.mp4`, provider: cheap?.provider ?? "" });
+  const shown = await ended(harness, VIDEO.id, ORDER);
   expect(shown).toMatchObject({ status: "succeeded", attempts: 2, output: { duration_s: 30, width: 1280, height: 720 } });
-  const attempts = await attemptsOf(house, shown.id);
+  const attempts = await attemptsOf(harness, shown.id);
   expect(attempts.map(({ state, route }) => [state, route.provider])).toEqual([
     ["mismatched", cheap?.provider ?? ""],
     ["delivered", dear?.provider ?? ""],
@@ -61,13 +62,13 @@ test("S4: sound of the whole length does not make up for pictures that end early
   const answer = async (request: Request) => new Response(await files[new URL(request.url).pathname]);
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
   onTestFinished(() => server.stop(true));
-  const house = await open(VIDEO, { env: { GENROUTER_MEDIA__ALLOW: server.url.host } });
+  const harness = await open(VIDEO, { env: { GENROUTER_MEDIA__ALLOW: server.url.host } });
   const from = (path: string) => ({ fault: "elsewhere", url: `${server.url.origin}${path}`, times: 1 }) as const;
-  house.simulator.script({ ...from("/short.mp4"), provider: cheap?.provider ?? "" });
-  house.simulator.script({ ...from("/right.mp4"), provider: dear?.provider ?? "" });
-  const shown = await ended(house, VIDEO.id, ORDER);
+  harness.simulator.script({ ...from("/short.mp4"), provider: cheap?.provider ?? "" });
+  harness.simulator.script({ ...from("/right.mp4"), provider: dear?.provider ?? "" });
+  const shown = await ended(harness, VIDEO.id, ORDER);
   expect(shown).toMatchObject({ status: "succeeded", attempts: 2, output: { duration_s: 30 } });
-  const attempts = await attemptsOf(house, shown.id);
+  const attempts = await attemptsOf(harness, shown.id);
   expect(attempts.map(({ state }) => state)).toEqual(["mismatched", "delivered"]);
   expect(attempts[0]?.failure?.detail).toBe("length: 4 s came, 30 s, at least 28.8 s ordered");
 });
@@ -78,12 +79,12 @@ test("S4: an edit of a clip whose sound goes on after its pictures is right when
   const answer = (request: Request) => new Response(request.url.endsWith("/clip.mp4") ? clip : result);
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
   onTestFinished(() => server.stop(true));
-  const house = await open(
+  const harness = await open(
     { ...VIDEO, routes: VIDEO.routes.filter(({ takes }) => takes.video_url !== null) },
     { env: { GENROUTER_MEDIA__ALLOW: server.url.host } },
   );
-  house.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/result.mp4` });
-  const shown = await ended(house, VIDEO.id, { prompt: "an edit", video_url: `${server.url.origin}/clip.mp4` });
+  harness.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/result.mp4` });
+  const shown = await ended(harness, VIDEO.id, { prompt: "an edit", video_url: `${server.url.origin}/clip.mp4` });
   expect(shown).toMatchObject({ status: "succeeded", attempts: 1, output: { duration_s: 6 } });
 });
 
@@ -100,18 +101,18 @@ const WRONG: [word: string, what: string][] = [
 ];
 for (const [word, what] of WRONG)
   test(`S4: a clip is not charged that came as ${word}: every route fails so, and the whole hold is given back`, async () => {
-    const house = await open(VIDEO);
-    const before = await house.balance();
+    const harness = await open(VIDEO);
+    const before = await harness.balance();
     const input = { prompt: `a fox [sim:${word}]`, duration: 6, resolution: "720p", aspect_ratio: "9:16", audio: true };
-    const { id } = await house.submit(VIDEO.id, input);
-    const shown = await house.until(id);
+    const { id } = await harness.submit(VIDEO.id, input);
+    const shown = await harness.until(id);
     expect(shown).toMatchObject({ status: "failed", cost_usd: 0, output: null, error: { code: "provider_failed" } });
-    expect(await statesOf(house, id)).toEqual(VIDEO.routes.map(() => "mismatched"));
-    expect((await attemptsOf(house, id)).map(({ failure }) => failure?.detail)).toEqual(VIDEO.routes.map(() => what));
-    expect(await house.balance()).toEqual(before);
+    expect(await statesOf(harness, id)).toEqual(VIDEO.routes.map(() => "mismatched"));
+    expect((await attemptsOf(harness, id)).map(({ failure }) => failure?.detail)).toEqual(VIDEO.routes.map(() => what));
+    expect(await harness.balance()).toEqual(before);
     // Nothing of what came is kept.
-    expect((await house.ask("GET", `/v1/generations/${id}/content`)).status).toBe(404);
-    const orphans = await house.store.orphans(0);
+    expect((await harness.ask("GET", `/v1/generations/${id}/content`)).status).toBe(404);
+    const orphans = await harness.store.orphans(0);
     expect(orphans.map(({ fate, state }) => [fate, state])).toEqual(VIDEO.routes.map(() => ["mismatched", "mismatched"]));
   });
 
@@ -127,45 +128,45 @@ const RIGHT: [what: string, input: JsonObject][] = [
 ];
 for (const [what, input] of RIGHT)
   test(`S4: a clip is charged that came ${what}`, async () => {
-    const house = await open(VIDEO);
-    const shown = await ended(house, VIDEO.id, input);
+    const harness = await open(VIDEO);
+    const shown = await ended(harness, VIDEO.id, input);
     expect(shown).toMatchObject({ status: "succeeded", attempts: 1 });
     expect(shown.cost_usd).toBe(shown.quoted_usd);
   });
 
 test("S4: the shape of a clip that a frame decides is not held against the shape asked for", async () => {
-  const house = await open(VIDEO);
-  const image_url = `${house.simulator.url}/samples/picture.png`;
+  const harness = await open(VIDEO);
+  const image_url = `${harness.simulator.url}/samples/picture.png`;
   const input = { prompt: "a fox [sim:wrong-aspect]", duration: 4, aspect_ratio: "9:16", image_url };
-  expect(await ended(house, VIDEO.id, input)).toMatchObject({ status: "succeeded", attempts: 1 });
+  expect(await ended(harness, VIDEO.id, input)).toMatchObject({ status: "succeeded", attempts: 1 });
 });
 
 test("S2, its length: an edit that is shorter than the clip that was billed is not charged", async () => {
-  const house = await open({ ...VIDEO, routes: VIDEO.routes.filter(({ takes }) => takes.video_url !== null) });
-  const video_url = `${house.simulator.url}/samples/clip-6s.mp4`;
-  const shown = await ended(house, VIDEO.id, { prompt: "[sim:short=0.8]", video_url });
+  const harness = await open({ ...VIDEO, routes: VIDEO.routes.filter(({ takes }) => takes.video_url !== null) });
+  const video_url = `${harness.simulator.url}/samples/clip-6s.mp4`;
+  const shown = await ended(harness, VIDEO.id, { prompt: "[sim:short=0.8]", video_url });
   expect(shown).toMatchObject({ status: "failed", cost_usd: 0 });
-  expect((await attemptsOf(house, shown.id))[0]?.failure?.detail).toBe("length: 4.8 s came, 6 s, at least 5.7 s ordered");
-  const whole = await ended(house, VIDEO.id, { prompt: "an edit", video_url });
+  expect((await attemptsOf(harness, shown.id))[0]?.failure?.detail).toBe("length: 4.8 s came, 6 s, at least 5.7 s ordered");
+  const whole = await ended(harness, VIDEO.id, { prompt: "an edit", video_url });
   expect(whole).toMatchObject({ status: "succeeded", cost_usd: whole.quoted_usd });
 });
 
 test("S2, its length: what comes much longer than it was billed is delivered and told to the operator", async () => {
-  const house = await open(VIDEO);
-  const shown = await ended(house, VIDEO.id, { prompt: "a fox [sim:long=2]", duration: 4 });
+  const harness = await open(VIDEO);
+  const shown = await ended(harness, VIDEO.id, { prompt: "a fox [sim:long=2]", duration: 4 });
   expect(shown).toMatchObject({ status: "succeeded", attempts: 1, output: { duration_s: 8 } });
-  const lines = house.lines.filter(({ event }) => event === "longer than billed");
+  const lines = harness.lines.filter(({ event }) => event === "longer than billed");
   expect(lines.map(({ fields }) => [fields.generation_id, fields.reason])).toEqual([[shown.id, "8 s came, 4 s are billed"]]);
 });
 
 test("S4: fewer files than promised are delivered, charged and told to the operator; where the model says so they are not", async () => {
   const pair = withRoutes("sim-image-1");
-  const house = await open(pair);
+  const harness = await open(pair);
   const order = { prompt: "a kite [sim:fewer]" };
-  const shown = await ended(house, pair.id, order);
+  const shown = await ended(harness, pair.id, order);
   expect(shown).toMatchObject({ status: "succeeded", attempts: 1 });
   expect(shown.output?.urls).toHaveLength(1);
-  const told = house.lines.filter(({ event }) => event === "fewer files delivered");
+  const told = harness.lines.filter(({ event }) => event === "fewer files delivered");
   expect(told.map(({ fields }) => [fields.count, fields.reason])).toEqual([[1, "2 were promised"]]);
   const strict = await open(withRoutes("sim-image-1", { delivers: { all_files: true } }));
   expect(await ended(strict, pair.id, order)).toMatchObject({ status: "failed", cost_usd: 0 });
@@ -173,19 +174,19 @@ test("S4: fewer files than promised are delivered, charged and told to the opera
 
 test("S4: sound that is shorter than it was ordered is not charged, and its length is nobody's but ours", async () => {
   const music = withRoutes("ace-step");
-  const house = await open(music, { env: { GENROUTER_MEDIA__ALLOW: "127.0.0.1" } });
-  const short = await ended(house, music.id, { prompt: "a waltz [sim:short=0.5]", duration: 20 });
+  const harness = await open(music, { env: { GENROUTER_MEDIA__ALLOW: "127.0.0.1" } });
+  const short = await ended(harness, music.id, { prompt: "a waltz [sim:short=0.5]", duration: 20 });
   expect(short).toMatchObject({ status: "failed", cost_usd: 0 });
   // The sound of a clip is as long as it is itself, whatever its pictures do.
   const clip = await mp4({ seconds: 20, audio: true, soundSeconds: 8 });
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(clip) });
   onTestFinished(() => server.stop(true));
-  house.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/clip.mp4` });
-  const inClip = await ended(house, music.id, { prompt: "a march", duration: 20 });
+  harness.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/clip.mp4` });
+  const inClip = await ended(harness, music.id, { prompt: "a march", duration: 20 });
   expect(inClip).toMatchObject({ status: "failed", cost_usd: 0 });
-  expect((await attemptsOf(house, inClip.id))[0]?.failure?.detail).toBe("length: 8 s came, 20 s, at least 19.2 s ordered");
-  house.simulator.clearScript();
-  const whole = await ended(house, music.id, { prompt: "a waltz", duration: 20 });
+  expect((await attemptsOf(harness, inClip.id))[0]?.failure?.detail).toBe("length: 8 s came, 20 s, at least 19.2 s ordered");
+  harness.simulator.clearScript();
+  const whole = await ended(harness, music.id, { prompt: "a waltz", duration: 20 });
   expect(whole.status).toBe("succeeded");
   expect(Object.keys(whole.output ?? {})).toEqual(["urls"]);
 });
@@ -193,48 +194,48 @@ test("S4: sound that is shorter than it was ordered is not charged, and its leng
 test("S4: a picture below the size that its model file states is not charged", async () => {
   const sized: Partial<Model> = { delivers: { size: [{ when: { resolution: "2K" }, pixels: 3_600_000 }] } };
   const picture = withRoutes("sim-edit-1", sized);
-  const house = await open(picture);
-  const image_url = `${house.simulator.url}/samples/picture.png`;
+  const harness = await open(picture);
+  const image_url = `${harness.simulator.url}/samples/picture.png`;
   const of = (resolution: string) => ({ prompt: "a kite [sim:small=0.6]", image_url, resolution });
-  expect(await ended(house, picture.id, of("2K"))).toMatchObject({ status: "failed", cost_usd: 0 });
+  expect(await ended(harness, picture.id, of("2K"))).toMatchObject({ status: "failed", cost_usd: 0 });
   // Of what it does not state nothing is asked: a picture's 1K is no class of video.
-  expect(await ended(house, picture.id, of("1K"))).toMatchObject({ status: "succeeded", attempts: 1 });
+  expect(await ended(harness, picture.id, of("1K"))).toMatchObject({ status: "succeeded", attempts: 1 });
 });
 
 test("S4: routing.max_mismatched stops before every route was tried", async () => {
-  const house = await open(VIDEO, { env: { GENROUTER_ROUTING__MAX_MISMATCHED: "1" } });
-  const shown = await ended(house, VIDEO.id, { prompt: "a fox [sim:short=0.5]", duration: 4 });
+  const harness = await open(VIDEO, { env: { GENROUTER_ROUTING__MAX_MISMATCHED: "1" } });
+  const shown = await ended(harness, VIDEO.id, { prompt: "a fox [sim:short=0.5]", duration: 4 });
   expect(shown).toMatchObject({ status: "failed", cost_usd: 0, attempts: 1, error: { code: "provider_failed" } });
 });
 
 test("S4: a route that delivers something else five times in a row is down; an account that gets it so often is told of", async () => {
   // The pause of a route that is down is longer than six orders take.
-  const house = await open(VIDEO, { factor: 20 });
-  house.simulator.script({ fault: "short", share: 0.5, provider: cheap?.provider ?? "" });
+  const harness = await open(VIDEO, { factor: 20 });
+  harness.simulator.script({ fault: "short", share: 0.5, provider: cheap?.provider ?? "" });
   for (let n = 0; n < 6; n += 1)
-    expect(await ended(house, VIDEO.id, { prompt: `a fox ${n}`, duration: 4 })).toMatchObject({ status: "succeeded" });
-  expect(house.simulator.submissions().filter(({ provider }) => provider === cheap?.provider)).toHaveLength(5);
-  const changes = house.lines.filter(({ event }) => event === "route state changed");
+    expect(await ended(harness, VIDEO.id, { prompt: `a fox ${n}`, duration: 4 })).toMatchObject({ status: "succeeded" });
+  expect(harness.simulator.submissions().filter(({ provider }) => provider === cheap?.provider)).toHaveLength(5);
+  const changes = harness.lines.filter(({ event }) => event === "route state changed");
   expect(changes.map(({ fields }) => [fields.route_id, fields.state, fields.error_code])).toEqual([
     [cheap?.id, "open", "mismatched"],
   ]);
-  const told = house.lines.filter(({ event }) => event === "account mismatches");
-  expect(told.map(({ fields }) => [fields.account_id, fields.count])).toEqual([[house.tenant.accountId, 5]]);
+  const told = harness.lines.filter(({ event }) => event === "account mismatches");
+  expect(told.map(({ fields }) => [fields.account_id, fields.count])).toEqual([[harness.tenant.accountId, 5]]);
 });
 
 test("S4: a generation that was accepted before orders were kept goes on as it was sold, and is counted by verify", async () => {
   // Neither on disk nor in memory.
-  const forget = (deed: Mutation) => deed.deed === "admit" && Reflect.deleteProperty(deed, "ordered");
+  const forget = (mutation: Mutation) => mutation.mutation === "admit" && Reflect.deleteProperty(mutation, "ordered");
   const around = (store: Store): Store => ({
     ...store,
-    commit: (deeds) => {
-      deeds.forEach(forget);
-      return store.commit(deeds);
+    commit: (mutations) => {
+      mutations.forEach(forget);
+      return store.commit(mutations);
     },
   });
-  const house = await open(VIDEO, { around });
-  const shown = await ended(house, VIDEO.id, { prompt: "a fox [sim:silent]", duration: 4, audio: true });
+  const harness = await open(VIDEO, { around });
+  const shown = await ended(harness, VIDEO.id, { prompt: "a fox [sim:silent]", duration: 4, audio: true });
   expect(shown).toMatchObject({ status: "succeeded", attempts: 1, output: { has_audio: false } });
-  const [check] = (await house.store.verify(null)).filter(({ invariant }) => invariant === 13);
+  const [check] = (await harness.store.verify(null)).filter(({ invariant }) => invariant === 13);
   expect(check).toMatchObject({ ok: true, note: expect.stringMatching(/^1 .* are not compared$/) });
 });

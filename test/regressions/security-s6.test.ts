@@ -7,16 +7,16 @@ import { createTokenBucket } from "../../src/console/token-bucket.ts";
 import type { EventFields } from "../../src/logging/events.ts";
 import { testClock } from "../clock.ts";
 import { join, PASSWORD, setUp, visit } from "../console/visitor.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
-const houses: House[] = [];
-const open = async (env: Record<string, string> = {}): Promise<House> => {
-  const house = await openHouse({ factor: 0, env: { GENROUTER_SERVER__TRUSTED_PROXIES: "127.0.0.1", ...env } });
-  houses.push(house);
-  return house;
+const harnesses: Harness[] = [];
+const open = async (env: Record<string, string> = {}): Promise<Harness> => {
+  const harness = await openHarness({ factor: 0, env: { GENROUTER_SERVER__TRUSTED_PROXIES: "127.0.0.1", ...env } });
+  harnesses.push(harness);
+  return harness;
 };
 afterAll(async () => {
-  for (const house of houses) await house.close();
+  for (const harness of harnesses) await harness.close();
 });
 
 const SESSION = "/console/api/session";
@@ -31,14 +31,14 @@ const cookiesOf = (headers: Headers): string =>
     .join("; ");
 
 type From = { address: string; cookie?: string; email?: string };
-const signIn = (house: House, password: string, { address, cookie, email = ADA }: From) =>
-  visit(house).ask("POST", SESSION, { email, password }, { "x-forwarded-for": address, ...(cookie ? { cookie } : {}) });
+const signIn = (harness: Harness, password: string, { address, cookie, email = ADA }: From) =>
+  visit(harness).ask("POST", SESSION, { email, password }, { "x-forwarded-for": address, ...(cookie ? { cookie } : {}) });
 /** `count` wrong passwords, 60 at a time, from as many networks as there are numbers from `first` on. */
-const attack = async (house: House, count: number, networks: number): Promise<number[]> => {
+const attack = async (harness: Harness, count: number, networks: number): Promise<number[]> => {
   const statuses: number[] = [];
   for (let at = 0; at < count; at += 60) {
     const tries = Array.from({ length: Math.min(60, count - at) }, (_, n) =>
-      signIn(house, WRONG, { address: `100.${64 + (((at + n) % networks) >> 8)}.${((at + n) % networks) & 255}.7` }),
+      signIn(harness, WRONG, { address: `100.${64 + (((at + n) % networks) >> 8)}.${((at + n) % networks) & 255}.7` }),
     );
     statuses.push(...(await Promise.all(tries)).map(({ status }) => status));
   }
@@ -47,49 +47,51 @@ const attack = async (house: House, count: number, networks: number): Promise<nu
 
 describe("a person whose password strangers try from many networks", () => {
   test("gets in at once from a browser that is known, and from a network that none of them is in", async () => {
-    const house = await open();
-    await setUp(house);
-    const before = await signIn(house, PASSWORD, { address: "198.51.100.4" });
+    const harness = await open();
+    await setUp(harness);
+    const before = await signIn(harness, PASSWORD, { address: "198.51.100.4" });
     const cookie = cookiesOf(before.headers);
-    const statuses = await attack(house, 240, 12);
+    const statuses = await attack(harness, 240, 12);
     expect(statuses.filter((status) => status === 422)).toHaveLength(120);
     expect(statuses.filter((status) => status === 429)).toHaveLength(120);
-    expect((await signIn(house, PASSWORD, { address: "203.0.113.9" })).status).toBe(200);
+    expect((await signIn(harness, PASSWORD, { address: "203.0.113.9" })).status).toBe(200);
     // Even from an address that strangers have used up, and with wrong tries of its own.
-    expect((await signIn(house, PASSWORD, { address: "100.64.0.7" })).status).toBe(429);
-    expect((await signIn(house, WRONG, { address: "100.64.0.7", cookie })).status).toBe(422);
-    expect((await signIn(house, PASSWORD, { address: "100.64.0.7", cookie })).status).toBe(200);
+    expect((await signIn(harness, PASSWORD, { address: "100.64.0.7" })).status).toBe(429);
+    expect((await signIn(harness, WRONG, { address: "100.64.0.7", cookie })).status).toBe(422);
+    expect((await signIn(harness, PASSWORD, { address: "100.64.0.7", cookie })).status).toBe(200);
     // And anybody else from there a minute later.
-    await house.clock.skip(60_000);
-    expect((await signIn(house, PASSWORD, { address: "100.64.0.7" })).status).toBe(200);
+    await harness.clock.skip(60_000);
+    expect((await signIn(harness, PASSWORD, { address: "100.64.0.7" })).status).toBe(200);
   }, 60_000);
 
   test("a browser is known for the people who signed in from it, and a mark that was made up is worth nothing", async () => {
-    const house = await open();
-    await setUp(house);
-    const cookie = cookiesOf((await signIn(house, PASSWORD, { address: "198.51.100.4" })).headers);
+    const harness = await open();
+    await setUp(harness);
+    const cookie = cookiesOf((await signIn(harness, PASSWORD, { address: "198.51.100.4" })).headers);
     const [, mark = ""] = /__Host-genrouter-device=([^;]+)/.exec(cookie) ?? [];
-    await attack(house, 12, 1);
+    await attack(harness, 12, 1);
     const address = "100.64.0.7";
     for (const [wrong, why] of [
       [mark.replace(/\.[^.]+$/, `.${"A".repeat(43)}`), "another proof"],
       [mark.replace(/^per_[0-9a-z]+/, "per_00000000000000000000000000"), "another person"],
       ["", "none"],
     ])
-      expect([why, (await signIn(house, PASSWORD, { address, cookie: `__Host-genrouter-device=${wrong}` })).status]).toEqual([
+      expect([why, (await signIn(harness, PASSWORD, { address, cookie: `__Host-genrouter-device=${wrong}` })).status]).toEqual([
         why,
         429,
       ]);
-    expect((await signIn(house, PASSWORD, { address, cookie: `__Host-genrouter-device=${mark}` })).status).toBe(200);
+    expect((await signIn(harness, PASSWORD, { address, cookie: `__Host-genrouter-device=${mark}` })).status).toBe(200);
   }, 60_000);
 
   test("a browser that guesses is slowed down, too", async () => {
-    const house = await open();
-    await setUp(house);
-    const cookie = cookiesOf((await signIn(house, PASSWORD, { address: "198.51.100.4" })).headers);
-    const tries = await Promise.all(Array.from({ length: 12 }, () => signIn(house, WRONG, { address: "198.51.100.4", cookie })));
+    const harness = await open();
+    await setUp(harness);
+    const cookie = cookiesOf((await signIn(harness, PASSWORD, { address: "198.51.100.4" })).headers);
+    const tries = await Promise.all(
+      Array.from({ length: 12 }, () => signIn(harness, WRONG, { address: "198.51.100.4", cookie })),
+    );
     expect(tries.filter(({ status }) => status === 429)).toHaveLength(2);
-    const waits = await signIn(house, PASSWORD, { address: "198.51.100.4", cookie });
+    const waits = await signIn(harness, PASSWORD, { address: "198.51.100.4", cookie });
     expect([waits.status, waits.headers.get("retry-after")]).toEqual([429, "60"]);
   });
 });
@@ -172,30 +174,30 @@ test("nobody fills the line alone, not even with the right password and from bro
 }, 60_000);
 
 test("a person opens sixty sessions at once and one more every second, and then waits alone", async () => {
-  const house = await open();
-  const ada = await setUp(house);
-  await join(house, ada, { email: "ben@example.com", role: "member" });
+  const harness = await open();
+  const ada = await setUp(harness);
+  await join(harness, ada, { email: "ben@example.com", role: "member" });
   const statuses: number[] = [];
   for (let n = 0; n < 61; n += 1)
-    statuses.push((await signIn(house, PASSWORD, { address: "198.51.100.4", email: "ben@example.com" })).status);
+    statuses.push((await signIn(harness, PASSWORD, { address: "198.51.100.4", email: "ben@example.com" })).status);
   expect([statuses.indexOf(429), statuses.length]).toEqual([60, 61]);
-  expect((await signIn(house, PASSWORD, { address: "198.51.100.4" })).status).toBe(200);
-  await house.clock.skip(1_000);
-  expect((await signIn(house, PASSWORD, { address: "198.51.100.4", email: "ben@example.com" })).status).toBe(200);
+  expect((await signIn(harness, PASSWORD, { address: "198.51.100.4" })).status).toBe(200);
+  await harness.clock.skip(1_000);
+  expect((await signIn(harness, PASSWORD, { address: "198.51.100.4", email: "ben@example.com" })).status).toBe(200);
 }, 60_000);
 
 test("whoever is in and whose browser is not marked is marked when the page asks who is there", async () => {
-  const house = await open();
-  await setUp(house);
-  const cookie = cookiesOf((await signIn(house, PASSWORD, { address: "198.51.100.4" })).headers);
+  const harness = await open();
+  await setUp(harness);
+  const cookie = cookiesOf((await signIn(harness, PASSWORD, { address: "198.51.100.4" })).headers);
   const session = cookie.split("; ").find((pair) => !pair.startsWith("__Host-genrouter-device")) ?? "";
-  const me = (cookies: string) => house.ask("GET", "/console/api/me", { key: null, headers: { cookie: cookies } });
+  const me = (cookies: string) => harness.ask("GET", "/console/api/me", { key: null, headers: { cookie: cookies } });
   const marked = cookiesOf((await me(session)).headers);
   expect(marked).toStartWith("__Host-genrouter-device=");
   expect(cookiesOf((await me(`${session}; ${marked}`)).headers)).toBe("");
   expect(cookiesOf((await me("")).headers)).toBe("");
-  await attack(house, 12, 1);
-  const signedIn = (more: object) => signIn(house, PASSWORD, { address: "100.64.0.7", ...more });
+  await attack(harness, 12, 1);
+  const signedIn = (more: object) => signIn(harness, PASSWORD, { address: "100.64.0.7", ...more });
   expect([(await signedIn({})).status, (await signedIn({ cookie: marked })).status]).toEqual([429, 200]);
 }, 60_000);
 
@@ -208,18 +210,20 @@ test("a guess that was not looked at is not counted", async () => {
 });
 
 test("every try is in the log and in a counter, and of a person that there is in the audit log, one line a minute", async () => {
-  const house = await open({ GENROUTER_OPERATOR__TOKEN: "t".repeat(40) });
-  await setUp(house);
-  await attack(house, 14, 1);
-  await signIn(house, WRONG, { address: "203.0.113.9", email: "nobody@example.com" });
-  await signIn(house, PASSWORD, { address: "203.0.113.10" });
-  const refused = house.lines.filter(({ event }) => event === "sign-in refused").map(({ fields }) => fields);
+  const harness = await open({ GENROUTER_OPERATOR__TOKEN: "t".repeat(40) });
+  await setUp(harness);
+  await attack(harness, 14, 1);
+  await signIn(harness, WRONG, { address: "203.0.113.9", email: "nobody@example.com" });
+  await signIn(harness, PASSWORD, { address: "203.0.113.10" });
+  const refused = harness.lines.filter(({ event }) => event === "sign-in refused").map(({ fields }) => fields);
   const of = (outcome: string) => refused.filter((fields: EventFields) => fields.outcome === outcome);
   expect([of("wrong").length, of("throttled").length, refused.length]).toEqual([11, 4, 15]);
   expect(refused.at(-1)).toEqual({ outcome: "wrong", address: "203.0.113.9", request_id: expect.stringMatching(/^req_/) });
   expect(of("wrong")[0]).toMatchObject({ address: "100.64.0.7", person_id: expect.stringMatching(/^per_/) });
-  expect(JSON.stringify(house.lines)).not.toContain("nobody@");
-  const metrics = await (await fetch(`${house.own}/metrics`, { headers: { authorization: `Bearer ${"t".repeat(40)}` } })).text();
+  expect(JSON.stringify(harness.lines)).not.toContain("nobody@");
+  const metrics = await (
+    await fetch(`${harness.own}/metrics`, { headers: { authorization: `Bearer ${"t".repeat(40)}` } })
+  ).text();
   for (const [outcome, count] of [
     ["wrong", 11],
     ["throttled", 4],
@@ -227,12 +231,12 @@ test("every try is in the log and in a counter, and of a person that there is in
   ])
     expect(metrics).toContain(`genrouter_sign_ins_total{outcome="${outcome}"} ${count}`);
   const audited = async () =>
-    (await house.store.audit(null, 10, { action: "note-refused-sign-ins" })).map(({ detail }) => detail);
+    (await harness.store.audit(null, 10, { action: "note-refused-sign-ins" })).map(({ detail }) => detail);
   // Whoever is throttled is told at once, before the first password is looked at.
   expect(await audited()).toEqual([{ wrong: 0, throttled: 1, networks: 1 }]);
-  await house.clock.skip(60_000);
-  await house.eventually(async () => (await audited()).length === 2);
+  await harness.clock.skip(60_000);
+  await harness.eventually(async () => (await audited()).length === 2);
   expect((await audited())[0]).toEqual({ wrong: 10, throttled: 3, networks: 1 });
-  await house.clock.skip(120_000);
+  await harness.clock.skip(120_000);
   expect(await audited()).toHaveLength(2);
 }, 60_000);

@@ -2,27 +2,27 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { MOST_KEY_NETWORKS } from "../../src/config/cidr-list.ts";
 import { hashApiKey } from "../../src/domain/ids.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
-let house: House;
+let harness: Harness;
 beforeEach(async () => {
-  house = await openHouse({ env: { GENROUTER_SERVER__TRUSTED_PROXIES: "127.0.0.1" } });
+  harness = await openHarness({ env: { GENROUTER_SERVER__TRUSTED_PROXIES: "127.0.0.1" } });
 });
-afterEach(() => house.close());
+afterEach(() => harness.close());
 
 /** Asks as somebody at an address, behind the proxy of this machine; a submission without a body is refused behind the key. */
 const submitFrom = async (address: string) =>
-  (await house.ask("POST", "/v1/generations", { headers: { "x-forwarded-for": address } })).status;
+  (await harness.ask("POST", "/v1/generations", { headers: { "x-forwarded-for": address } })).status;
 const readFrom = async (address: string) =>
-  (await house.ask("GET", "/v1/generations/gen_none", { headers: { "x-forwarded-for": address } })).status;
+  (await harness.ask("GET", "/v1/generations/gen_none", { headers: { "x-forwarded-for": address } })).status;
 const told = async () => {
-  await house.rooms.upkeep.noteKeyUse();
-  const found = await house.store.audit(null, 200, { action: "note-key-network" });
+  await harness.rooms.upkeep.noteKeyUse();
+  const found = await harness.store.audit(null, 200, { action: "note-key-network" });
   return found.reverse().map(({ actor, target, detail }) => [actor.name, target, detail.address, detail.network]);
 };
 
 test("S7: each network that a key is used from is told once, with the address that it was first used from", async () => {
-  const { keyId } = house.tenant;
+  const { keyId } = harness.tenant;
   for (const address of ["192.0.2.7", "192.0.2.8", "203.0.113.9", "192.0.2.7", "2001:db8:1:2::3", "2001:db8:1:9::3"])
     expect(await submitFrom(address)).toBe(400);
   const once = [
@@ -33,7 +33,7 @@ test("S7: each network that a key is used from is told once, with the address th
   expect(await told()).toEqual(once);
   expect(await submitFrom("203.0.113.10")).toBe(400);
   expect(await told()).toEqual(once);
-  expect(house.lines.filter(({ event }) => event === "key used from new network").map(({ fields }) => fields)).toEqual(
+  expect(harness.lines.filter(({ event }) => event === "key used from new network").map(({ fields }) => fields)).toEqual(
     once.map(([, key_id = "", address = ""]) => ({ key_id, address })),
   );
 });
@@ -42,7 +42,7 @@ test("S7: reads are looked at too, once in ten seconds of a key", async () => {
   // Recognised at the second: the first asks the store who it is.
   for (const address of ["192.0.2.7", "192.0.2.7", "203.0.113.9"]) expect(await readFrom(address)).toBe(404);
   expect((await told()).map(([, , address]) => address)).toEqual(["192.0.2.7"]);
-  house.clock.skip(10_000);
+  harness.clock.skip(10_000);
   expect(await readFrom("203.0.113.9")).toBe(404);
   expect((await told()).map(([, , address]) => address)).toEqual(["192.0.2.7", "203.0.113.9"]);
 });
@@ -51,9 +51,11 @@ test("S7: what the process before has told is not told again", async () => {
   expect(await submitFrom("192.0.2.7")).toBe(400);
   const before = await told();
   const by = { kind: "service", id: "genrouter", name: "API" } as const;
-  const keySeq = (await house.store.callerByKeyHash(hashApiKey(house.tenant.key)))?.keySeq ?? 0;
+  const keySeq = (await harness.store.callerByKeyHash(hashApiKey(harness.tenant.key)))?.keySeq ?? 0;
   const seen = { keySeq, network: "192.0.2.0/24", address: "192.0.2.99" };
-  expect(await house.rooms.post({ deed: "note-key-network", ...seen, by, atMs: house.clock.nowMs() })).toEqual({ kind: "done" });
+  expect(await harness.rooms.post({ mutation: "note-key-network", ...seen, by, atMs: harness.clock.nowMs() })).toEqual({
+    kind: "done",
+  });
   expect(await told()).toEqual(before);
 });
 
@@ -65,8 +67,8 @@ test("S7: a key that is used from everywhere is told no more, and works", async 
 test("S7: a wrong key tells nothing", async () => {
   expect(await submitFrom("192.0.2.7")).toBe(400);
   const before = await told();
-  const { status } = await house.ask("GET", "/v1/generations/gen_none", {
-    key: `${house.tenant.key.slice(0, -1)}x`,
+  const { status } = await harness.ask("GET", "/v1/generations/gen_none", {
+    key: `${harness.tenant.key.slice(0, -1)}x`,
     headers: { "x-forwarded-for": "198.51.100.1" },
   });
   expect([status, await told()]).toEqual([401, before]);

@@ -1,15 +1,15 @@
 // security.md 7: whoever is signed in and guesses the password that belongs to the session leaves the same traces as who guesses outside.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
-let house: House;
+let harness: Harness;
 let visitor: Visitor;
 beforeAll(async () => {
-  house = await openHouse({ factor: 0, env: { GENROUTER_SERVER__TRUSTED_PROXIES: "127.0.0.1" } });
-  visitor = await openVisitor(house, "operator", null);
+  harness = await openHarness({ factor: 0, env: { GENROUTER_SERVER__TRUSTED_PROXIES: "127.0.0.1" } });
+  visitor = await openVisitor(harness, "operator", null);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 test("S7: wrong passwords of somebody who is in are in the log and the audit log, with the address, and are slowed down", async () => {
   const guess = () =>
@@ -22,13 +22,13 @@ test("S7: wrong passwords of somebody who is in are in the log and the audit log
   const statuses: number[] = [];
   for (let n = 0; n < 12; n += 1) statuses.push((await guess()).status);
   expect(statuses).toEqual([...Array.from({ length: 10 }, () => 422), 429, 429]);
-  const refused = house.lines.filter(({ event }) => event === "sign-in refused").map(({ fields }) => fields);
+  const refused = harness.lines.filter(({ event }) => event === "sign-in refused").map(({ fields }) => fields);
   expect(refused.map(({ outcome }) => outcome)).toEqual([
     ...Array.from({ length: 10 }, () => "wrong"),
     ...["throttled", "throttled"],
   ]);
   expect(refused[0]).toMatchObject({ address: "203.0.113.9", person_id: visitor.personId });
-  const audited = await house.store.audit(null, 10, { action: "note-refused-sign-ins" });
+  const audited = await harness.store.audit(null, 10, { action: "note-refused-sign-ins" });
   expect(audited.map(({ target, detail }) => [target, detail])).toEqual([
     [visitor.personId, { wrong: 1, throttled: 0, networks: 1 }],
   ]);

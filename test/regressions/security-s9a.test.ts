@@ -3,15 +3,15 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { isTooWide } from "../../src/http/body.ts";
 import { fingerprintedRequest } from "../../src/http/parse-submission.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { isSame, isSameAsEarlier } from "../http-unit/same.ts";
 import { stall } from "../stall/harness.ts";
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse();
+  harness = await openHarness();
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const MEMBERS = 120_000;
 /** One MB of members, each with another value than that of the same name in a body of another salt. */
@@ -21,7 +21,7 @@ const bodyOf = (input: string): string => `{"model":"sim-image-1","input":${inpu
 
 test("sixteen bodies of 120,000 members under a used key are refused, each at once, and the stall meter of this file stays below its bound", async () => {
   const headers = { "idempotency-key": "used" };
-  const post = (body: string) => house.ask("POST", "/v1/generations", { body, headers });
+  const post = (body: string) => harness.ask("POST", "/v1/generations", { body, headers });
   const small = bodyOf('{"prompt":"a red kite"}');
   expect((await post(small)).status).toBe(202);
   const statuses: number[] = [];
@@ -36,7 +36,7 @@ test("bodies of one MB of one character, whichever it is, cost the loop next to 
     bodyOf(JSON.stringify({ prompt: text.repeat(1_040_000 / (Buffer.byteLength(JSON.stringify(text)) - 2)) }));
   const bodies = await stall.pause(() => ["\\", "\\ud8", '"', ",", "\n", "\u0001", "{", "é", "x"].map(of));
   for (const body of bodies) {
-    const { status } = await house.ask("POST", "/v1/generations", { body, headers: { "idempotency-key": "long" } });
+    const { status } = await harness.ask("POST", "/v1/generations", { body, headers: { "idempotency-key": "long" } });
     expect(status).toBe(422);
   }
   // Several in one turn of the loop: what any of them costs shows in the meter of this file.
@@ -52,7 +52,7 @@ test("members and elements count, commas in a text do not", async () => {
   expect(isTooWide(`{"prompt":"${'a,b \\" ,'.repeat(20_000)}"}`)).toBe(false);
   expect(isTooWide(`{"a":{${Array.from({ length: 10_002 }, (_, n) => `"k${n}":",,,,"`).join(",")}}}`)).toBe(true);
   const prompt = "a, ".repeat(600);
-  expect((await house.ask("POST", "/v1/generations", { body: bodyOf(JSON.stringify({ prompt })) })).status).toBe(202);
+  expect((await harness.ask("POST", "/v1/generations", { body: bodyOf(JSON.stringify({ prompt })) })).status).toBe(202);
 });
 
 test.each([

@@ -1,16 +1,16 @@
 // Keys (security.md 9c): an account has a hundred that are good, a person of the console changes things at a pace, and one key is read by its id.
 import { afterAll, describe, expect, test } from "bun:test";
 import { join, setUp } from "../console/visitor.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
-const houses: House[] = [];
-const open = async (): Promise<House> => {
-  const house = await openHouse({ factor: 0 });
-  houses.push(house);
-  return house;
+const harnesses: Harness[] = [];
+const open = async (): Promise<Harness> => {
+  const harness = await openHarness({ factor: 0 });
+  harnesses.push(harness);
+  return harness;
 };
 afterAll(async () => {
-  for (const house of houses) await house.close();
+  for (const harness of harnesses) await harness.close();
 });
 
 const KEYS = "/console/api/keys";
@@ -24,23 +24,23 @@ const ask = (name: string) => ({
 
 describe("a member", () => {
   test("has a hundred good keys at most, and one more for each that is revoked or has expired", async () => {
-    const house = await open();
-    const ada = await setUp(house);
-    const ben = await join(house, ada, { email: "ben@example.com", role: "member" });
+    const harness = await open();
+    const ada = await setUp(harness);
+    const ben = await join(harness, ada, { email: "ben@example.com", role: "member" });
     const made: string[] = [];
     for (let n = 0; n < 100; n += 1) {
-      if (n % 50 === 0) await house.clock.skip(60_000);
+      if (n % 50 === 0) await harness.clock.skip(60_000);
       made.push(
         (
           await ben.ok(
             "POST",
             KEYS,
-            n === 7 ? { ...ask("short"), expiresAtMs: house.clock.nowMs() + 3_600_000 } : ask(`key ${n}`),
+            n === 7 ? { ...ask("short"), expiresAtMs: harness.clock.nowMs() + 3_600_000 } : ask(`key ${n}`),
           )
         ).id as string,
       );
     }
-    await house.clock.skip(60_000);
+    await harness.clock.skip(60_000);
     const refused = await ben.ask("POST", KEYS, ask("one more"));
     expect([refused.status, refused.text]).toEqual([409, expect.stringContaining("100 keys at most")]);
     // One that leaked is replaced all the same; two at once would be one more.
@@ -49,7 +49,7 @@ describe("a member", () => {
     await ben.ok("POST", `${KEYS}/${made[0]}/revoke`);
     await ben.ok("POST", KEYS, ask("instead"));
     expect(await ben.no("POST", KEYS, ask("one more"))).toBe("refused");
-    await house.clock.skip(3_600_000);
+    await harness.clock.skip(3_600_000);
     await ben.ok("POST", KEYS, ask("instead of the short one"));
     // The short one has no room to be good again; what it is called is nobody's room.
     expect((await ben.ask("PATCH", `${KEYS}/${made[7]}`, { expiresAtMs: null })).status).toBe(409);
@@ -59,8 +59,8 @@ describe("a member", () => {
   }, 60_000);
 
   test("who changes things faster than by hand waits, and reads on", async () => {
-    const house = await open();
-    const ada = await setUp(house);
+    const harness = await open();
+    const ada = await setUp(harness);
     const rename = () => ada.ask("PATCH", "/console/api/me", { name: "Ada L." });
     const statuses: number[] = [];
     for (let n = 0; n < 125; n += 1) statuses.push((await rename()).status);
@@ -72,15 +72,15 @@ describe("a member", () => {
     const waits = await rename();
     expect([waits.headers.get("retry-after"), (waits.body.error as { code: string }).code]).toEqual(["1", "throttled"]);
     await ada.ok("GET", "/console/api/sessions");
-    await house.clock.skip(1_000);
+    await harness.clock.skip(1_000);
     expect((await rename()).status).toBe(200);
   }, 60_000);
 });
 
 test("a key is read by its id, and that of a playground is none", async () => {
-  const house = await open();
-  const { keyId, accountId, accountSeq } = house.tenant;
-  expect(await house.store.key(keyId)).toEqual((await house.store.keys(accountId))[0]);
-  await house.store.commit([{ deed: "make-console-key", accountSeq, id: "key_console", atMs: house.clock.nowMs() }]);
-  expect([await house.store.key("key_console"), await house.store.key("key_none")]).toEqual([undefined, undefined]);
+  const harness = await open();
+  const { keyId, accountId, accountSeq } = harness.tenant;
+  expect(await harness.store.key(keyId)).toEqual((await harness.store.keys(accountId))[0]);
+  await harness.store.commit([{ mutation: "make-console-key", accountSeq, id: "key_console", atMs: harness.clock.nowMs() }]);
+  expect([await harness.store.key("key_console"), await harness.store.key("key_none")]).toEqual([undefined, undefined]);
 });

@@ -1,13 +1,13 @@
 // Programs that flood the inspector (security.md 9e): what is read of all of them is bounded, too much of one ends it, and the loop goes on.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { socketUrl } from "../inspector/viewer.ts";
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse();
+  harness = await openHarness();
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const TYPE = { type: "@xstate.snapshot", sessionId: "s1", event: { type: "x" } };
 const frame = (chars: number): string =>
@@ -15,7 +15,7 @@ const frame = (chars: number): string =>
 
 type Program = { socket: WebSocket; closed: Promise<number>; code: () => number | null };
 const connect = async (): Promise<Program> => {
-  const socket = new WebSocket(socketUrl(house, "/inspector/ws"));
+  const socket = new WebSocket(socketUrl(harness, "/inspector/ws"));
   let code: number | null = null;
   const closed = new Promise<number>((end) => {
     socket.onclose = (event) => {
@@ -44,7 +44,7 @@ test("a program that sends more than is read in a second is sent away, and the s
   const codes = await Promise.all(programs.map(({ closed }) => closed));
   clearInterval(sending);
   expect(new Set(codes)).toEqual(new Set([1008]));
-  expect((await house.ask("GET", "/healthz", { key: null })).status).toBe(200);
+  expect((await harness.ask("GET", "/healthz", { key: null })).status).toBe(200);
 }, 60_000);
 
 test("whoever only looks on and says something else takes no program's place", async () => {
@@ -65,7 +65,7 @@ test("whoever only looks on and says something else takes no program's place", a
 
 test("so many programs are looked at and no more, until one leaves", async () => {
   const programs = await Promise.all(Array.from({ length: 33 }, connect));
-  const turnedAway = await house.eventually(() => {
+  const turnedAway = await harness.eventually(() => {
     // Again and again: in a second in which others flooded, nothing is read.
     for (const { socket, code } of programs) if (code() === null) socket.send(frame(10));
     return programs.find(({ code }) => code() !== null);
@@ -74,7 +74,7 @@ test("so many programs are looked at and no more, until one leaves", async () =>
   const [leaving] = programs.filter(({ code }) => code() === null);
   leaving?.socket.close();
   await leaving?.closed;
-  const entered = await house.eventually(async () => {
+  const entered = await harness.eventually(async () => {
     const next = await connect();
     next.socket.send(frame(10));
     const pause = new Promise<null>((wake) => setTimeout(() => wake(null), 100));

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "bun:test";
 import { inspect } from "../../src/media/formats/inspect.ts";
 import { makeClip } from "../../src/simulator/clip.ts";
 import { be32, box } from "../corpus/recipe.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { inMemory } from "../media/formats/reader.ts";
 import { mp4 } from "../media/made.ts";
 import { zeros } from "./mp4-file.ts";
@@ -117,11 +117,11 @@ test("M3: such a clip is refused at the door, and costs nothing", async () => {
   const files = cases.map(([, file]) => file);
   const server = openTwoFaced((request, { path }) => answerBytes(request, files[Number(path.slice(1))] ?? clip, "video/mp4"));
   onTestFinished(() => server.stop());
-  const house = await openHouse({ env: { GENROUTER_MEDIA__ALLOW: server.host } });
-  onTestFinished(() => house.close());
+  const harness = await openHarness({ env: { GENROUTER_MEDIA__ALLOW: server.host } });
+  onTestFinished(() => harness.close());
   const answerTo = async (path: string) => {
     const input = { prompt: "an edit", resolution: "480p", video_url: `${server.url}/${path}` };
-    return (await house.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } })).status;
+    return (await harness.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } })).status;
   };
   expect(await answerTo("honest")).toBe(202);
   const answers: number[] = [];

@@ -1,7 +1,7 @@
 // An MP4 whose index says a thing twice is longer to some decoders than to others: it is not measured by one of the two.
 import { expect, onTestFinished, test } from "bun:test";
 import { inspect } from "../../src/media/formats/inspect.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { mp4 } from "../media/made.ts";
 import { answerBytes, openTwoFaced } from "./two-faced.ts";
 
@@ -63,11 +63,11 @@ test("A2: a clip that has a second index in a place where only some look is refu
   const files = new Map([...TWICE.map(([, file], at) => [`/${at}`, file] as const), ["/once", clip]]);
   const server = openTwoFaced((request, { path }) => answerBytes(request, files.get(path) ?? clip, "video/mp4"));
   onTestFinished(() => server.stop());
-  const house = await openHouse({ env: { GENROUTER_MEDIA__ALLOW: server.host } });
-  onTestFinished(() => house.close());
+  const harness = await openHarness({ env: { GENROUTER_MEDIA__ALLOW: server.host } });
+  onTestFinished(() => harness.close());
   const answerTo = async (path: string) => {
     const input = { prompt: "an edit", resolution: "480p", video_url: `${server.url}${path}` };
-    const { status, text } = await house.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } });
+    const { status, text } = await harness.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } });
     return [status, text.includes("its index is not one of a real clip")];
   };
   expect(await answerTo("/once")).toEqual([202, false]);

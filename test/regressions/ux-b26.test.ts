@@ -2,19 +2,19 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
-let house: House;
+let harness: Harness;
 let visitor: Visitor;
 beforeAll(async () => {
-  house = await openHouse({ factor: 0 });
-  visitor = await openVisitor(house, "operator", house.tenant);
+  harness = await openHarness({ factor: 0 });
+  visitor = await openVisitor(harness, "operator", harness.tenant);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 /** As it travels. */
 const raw = async (path: string, headers: Record<string, string>, method = "GET") => {
-  const answered = await fetch(house.url + path, {
+  const answered = await fetch(harness.url + path, {
     ...{ method, decompress: false },
     headers: { cookie: visitor.cookie, "accept-encoding": "identity", ...headers },
   });

@@ -4,14 +4,14 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runHere } from "../cli/captured.ts";
-import { type Heard, type House, openHouse } from "../harness.ts";
+import { type Harness, type Heard, openHarness } from "../harness.ts";
 import { runAs } from "./as-user.ts";
 
-let house: House;
+let harness: Harness;
 let heard: Heard[] = [];
 let dir = "";
 beforeAll(async () => {
-  house = await openHouse({ heard: (answer) => heard.push(answer) });
+  harness = await openHarness({ heard: (answer) => heard.push(answer) });
   dir = mkdtempSync(join(tmpdir(), "gr-b7-"));
   chmodSync(dir, 0o777);
   mkdirSync(join(dir, "ro"));
@@ -33,11 +33,11 @@ beforeAll(async () => {
   symlinkSync("circle.png", join(dir, "rw/circle.png"));
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   rmSync(dir, { recursive: true, force: true });
 });
 
-const client = () => ["--url", house.url, "--key", house.tenant.key];
+const client = () => ["--url", harness.url, "--key", harness.tenant.key];
 const generate = () => ["generate", "sim-image-1", "--prompt", "x", ...client()];
 
 test.each<[string[], RegExp]>([

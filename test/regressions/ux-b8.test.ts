@@ -9,10 +9,10 @@ import { doctor, has } from "../cli/diagnosis.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { testClock } from "../clock.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse, type Shown } from "../harness.ts";
+import { type Harness, openHarness, type Shown } from "../harness.ts";
 
 let dir: string;
-let house: House;
+let harness: Harness;
 let visitor: Visitor;
 let whole: Shown;
 let lost: Shown;
@@ -21,13 +21,13 @@ beforeEach(async () => {
   const clock = testClock(100);
   // The commands that look for the files go by the real time.
   clock.skip(Date.now() - clock.nowMs());
-  house = await openHouse({ dir, clock });
-  visitor = await openVisitor(house, "operator", house.tenant);
-  const make = async (model: string) => house.until((await house.submit(model, { prompt: "a kite" })).id);
+  harness = await openHarness({ dir, clock });
+  visitor = await openVisitor(harness, "operator", harness.tenant);
+  const make = async (model: string) => harness.until((await harness.submit(model, { prompt: "a kite" })).id);
   [whole, lost] = [await make("sim-image-1"), await make("sim-image-1")];
 });
 afterEach(async () => {
-  await house.close();
+  await harness.close();
   dropDirs();
 });
 
@@ -45,15 +45,15 @@ test("B8: a file that is lost is found by doctor --deep and verify, and 404 with
   rmSync(join(dir, "files", pathOfFile(lost.id, 1)));
   const link = lost.output?.urls[0] ?? "";
   const answers = [
-    await house.ask("GET", `/v1/generations/${lost.id}/content`),
-    await house.ask("GET", link.slice(house.url.length), { key: null }),
-    await house.ask("GET", `/console/api/generations/${lost.id}/files/1`, { key: null, headers: { cookie: visitor.cookie } }),
+    await harness.ask("GET", `/v1/generations/${lost.id}/content`),
+    await harness.ask("GET", link.slice(harness.url.length), { key: null }),
+    await harness.ask("GET", `/console/api/generations/${lost.id}/files/1`, { key: null, headers: { cookie: visitor.cookie } }),
   ];
   for (const { status, body } of answers) expect([status, body.error]).toMatchObject([404, { code: "not_found", message: SAYS }]);
-  const lines = house.lines.filter(({ event }) => event === "file missing");
+  const lines = harness.lines.filter(({ event }) => event === "file missing");
   expect(new Set(lines.map(({ fields }) => `${fields.generation_id} ${fields.count}`))).toEqual(new Set([`${lost.id} 1`]));
-  expect(house.lines.filter(({ event }) => event === "request failed")).toEqual([]);
-  expect((await house.ask("GET", `/v1/generations/${whole.id}/content`)).status).toBe(200);
+  expect(harness.lines.filter(({ event }) => event === "request failed")).toEqual([]);
+  expect((await harness.ask("GET", `/v1/generations/${whole.id}/content`)).status).toBe(200);
   has(
     await deep(),
     "files",
@@ -70,12 +70,12 @@ test("B8: a file that is lost is found by doctor --deep and verify, and 404 with
 });
 
 test("B8: of a file that was cut no part is handed out as the whole, and the log says what is left of it", async () => {
-  const cut = await house.until((await house.submit("sim-image-1", { prompt: "a kite" })).id);
+  const cut = await harness.until((await harness.submit("sim-image-1", { prompt: "a kite" })).id);
   for (const left of [10, 0]) {
     truncateSync(join(dir, "files", pathOfFile(cut.id, 1)), left);
-    const { status, body } = await house.ask("GET", `/v1/generations/${cut.id}/content`);
+    const { status, body } = await harness.ask("GET", `/v1/generations/${cut.id}/content`);
     expect([status, body.error]).toMatchObject([404, { code: "not_found", message: SAYS }]);
-    const told = house.lines.findLast(({ event }) => event === "file missing");
+    const told = harness.lines.findLast(({ event }) => event === "file missing");
     expect(told?.fields).toMatchObject({ generation_id: cut.id, count: 1 });
     expect(told?.fields.reason).toMatch(new RegExp(`^the stored file has ${left} bytes, not \\d+$`));
   }

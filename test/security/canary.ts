@@ -102,7 +102,7 @@ const submit = async (model: string, input: JsonObject, more: JsonObject = {}) =
   if (status === 202) scene.ids.push((JSON.parse(text) as { id: string }).id);
   return status;
 };
-const office = async (...words: string[]): Promise<JsonObject> =>
+const admin = async (...words: string[]): Promise<JsonObject> =>
   JSON.parse((await runHere([...words, "--json", "--data", scene.dir])).out) as JsonObject;
 
 const media = (path: string) => signed(`${echo.url}/samples/${path}`, SECRETS.media);
@@ -110,11 +110,11 @@ const media = (path: string) => signed(`${echo.url}/samples/${path}`, SECRETS.me
 type RouteJson = { id: string; provider: string; state: string };
 /** A test of a route whose provider takes the key has all routes tried again that were down for that account. */
 const reopen = async (): Promise<void> => {
-  const rows = (await office("routes", "list")) as unknown as RouteJson[];
+  const rows = (await admin("routes", "list")) as unknown as RouteJson[];
   const down = rows.filter(({ state }) => state === "down");
   for (const provider of ["fal", "replicate"]) {
     const route = down.find((row) => row.provider === provider);
-    if (route) await office("routes", "test", route.id);
+    if (route) await admin("routes", "test", route.id);
   }
 };
 
@@ -233,10 +233,10 @@ export const openScene = async (): Promise<void> => {
     scene.err += text;
   });
   scene.url = await eventually(() => scene.out.includes("curl ") && /^url (\S+)$/m.exec(scene.out)?.[1]);
-  scene.account = String((await office("accounts", "create", "--name", "canary", "--credit-usd", "1000")).id);
-  scene.key = String((await office("keys", "create", "--account", scene.account)).key);
-  const other = String((await office("accounts", "create", "--name", "other")).id);
-  scene.otherKey = String((await office("keys", "create", "--account", other)).key);
+  scene.account = String((await admin("accounts", "create", "--name", "canary", "--credit-usd", "1000")).id);
+  scene.key = String((await admin("keys", "create", "--account", scene.account)).key);
+  const other = String((await admin("accounts", "create", "--name", "other")).id);
+  scene.otherKey = String((await admin("keys", "create", "--account", other)).key);
   await generateThroughFaults();
   await askForEveryNo();
   scene.credentials = echo.credentials;

@@ -3,18 +3,18 @@ import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { newApiKey } from "../../src/domain/ids.ts";
-import { openHouse } from "../http-unit/harness.ts";
+import { openHarness } from "../http-unit/harness.ts";
 
 const CROWD = 2_000;
 
 test("2,000 connections that say nothing, or half of something, keep nobody from being answered", async () => {
-  await using house = await openHouse();
-  const { hostname, port } = new URL(house.url);
+  await using harness = await openHarness();
+  const { hostname, port } = new URL(harness.url);
   const sockets: Socket[] = [];
   const said = [
     "",
     "GET /healthz HTTP/1.1\r\nHost: x\r\n",
-    `POST /v1/generations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${house.key}\r\nContent-Length: 99\r\n\r\n{`,
+    `POST /v1/generations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${harness.key}\r\nContent-Length: 99\r\n\r\n{`,
   ];
   try {
     await Promise.all(
@@ -28,26 +28,26 @@ test("2,000 connections that say nothing, or half of something, keep nobody from
         });
       }),
     );
-    const record = house.addRecord();
+    const record = harness.addRecord();
     for (const path of ["/healthz", "/v1/models", `/v1/generations/${record.id}`])
-      expect((await house.call(path)).status).toBe(200);
-    expect((await house.submit('{"model":"m","input":{}}')).status).toBe(202);
-    expect(house.lines.filter(({ event }) => event === "request failed")).toEqual([]);
+      expect((await harness.call(path)).status).toBe(200);
+    expect((await harness.submit('{"model":"m","input":{}}')).status).toBe(202);
+    expect(harness.lines.filter(({ event }) => event === "request failed")).toEqual([]);
   } finally {
     for (const socket of sockets) socket.destroy();
   }
 });
 
 test("a flood of keys that nobody has leaves nothing in memory, well formed or not", async () => {
-  await using house = await openHouse({ GENROUTER_LOG__LEVEL: "error" });
+  await using harness = await openHarness({ GENROUTER_LOG__LEVEL: "error" });
   const flood = async (count: number) => {
     for (let n = 0; n < count; n++) {
       const key = n % 2 === 0 ? newApiKey("test") : `gr_test_${String(n).padStart(49, "x")}`;
-      const request = new Request(`${house.url}/v1/generations/x`, { headers: { authorization: `Bearer ${key}` } });
-      expect((await house.http.handle(request)).status).toBe(401);
+      const request = new Request(`${harness.url}/v1/generations/x`, { headers: { authorization: `Bearer ${key}` } });
+      expect((await harness.http.handle(request)).status).toBe(401);
     }
-    // What was logged is kept by the house, not by the service.
-    house.lines.length = 0;
+    // What was logged is kept by the harness, not by the service.
+    harness.lines.length = 0;
     Bun.gc(true);
     return heapStats().objectCount;
   };

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
 import type { Store } from "../../src/store/store.ts";
-import { openApiHouse } from "../api/harness.ts";
-import type { House, Tenant } from "../harness.ts";
+import { openApiHarness } from "../api/harness.ts";
+import type { Harness, Tenant } from "../harness.ts";
 
 /** Reads of generations that the store was asked for, in order. */
 const asked: string[] = [];
@@ -32,21 +32,21 @@ const randomIds = (count: number): string[] => {
   return Array.from({ length: count }, () => `gen_${Array.from({ length: 21 }, letter).join("")}`);
 };
 
-let house: House;
+let harness: Harness;
 let stranger: Tenant;
 let id = "";
 beforeAll(async () => {
-  house = await openApiHouse({ around: counting });
-  stranger = await house.newTenant();
-  id = (await house.submit("sim-image-1", { prompt: "mine" })).id;
-  await house.until(id);
+  harness = await openApiHarness({ around: counting });
+  stranger = await harness.newTenant();
+  id = (await harness.submit("sim-image-1", { prompt: "mine" })).id;
+  await harness.until(id);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const AT = ["", "/content", "/content/2"];
 const see = async (of: string, at: string, key: string) => {
   asked.length = 0;
-  const { status, text, headers } = await house.ask("GET", `/v1/generations/${of}${at}`, { key });
+  const { status, text, headers } = await harness.ask("GET", `/v1/generations/${of}${at}`, { key });
   const told = [...headers].filter(([name]) => name !== "x-request-id" && name !== "date");
   return { status, text, told, asked: [...asked] };
 };
@@ -60,14 +60,14 @@ test("1,000 ids that nobody has, half of them next to one that there is, are ans
     texts.add(text);
   }
   expect([...texts]).toHaveLength(1);
-  expect((await see(id, "", house.tenant.key)).status).toBe(200);
+  expect((await see(id, "", harness.tenant.key)).status).toBe(200);
 });
 
 describe("a stranger's look takes the same way, and so the same time, for", () => {
   const IDS: [what: string, of: () => string][] = [
     ["a generation of another account, which is in memory", () => id],
     ["its row number with other letters behind it", () => id.slice(0, -10) + (id.endsWith("0") ? "1" : "0").repeat(10)],
-    ["a row number that nobody has yet", () => generationId(newGenerationSeq(house.clock.nowMs() + 86_400_000))],
+    ["a row number that nobody has yet", () => generationId(newGenerationSeq(harness.clock.nowMs() + 86_400_000))],
   ];
   test.each(IDS)("%s: one read of the store by row number, and nothing of it in any header", async (_what, of) => {
     for (const at of AT) {
@@ -80,26 +80,29 @@ describe("a stranger's look takes the same way, and so the same time, for", () =
 });
 
 test("its owner is answered from memory, which is where the two ways would part", async () => {
-  expect((await see(id, "", house.tenant.key)).asked).toEqual([]);
+  expect((await see(id, "", harness.tenant.key)).asked).toEqual([]);
 });
 
 test("no method, header or word of the path opens another account's generation", async () => {
   const headers: Record<string, string>[] = [
-    { "x-account-id": house.tenant.accountId },
-    { "x-forwarded-user": house.tenant.accountId },
+    { "x-account-id": harness.tenant.accountId },
+    { "x-forwarded-user": harness.tenant.accountId },
     { "x-original-url": `/v1/generations/${id}` },
     { "x-http-method-override": "GET" },
-    { cookie: `key=${house.tenant.key}` },
-    { "x-api-key": house.tenant.key },
-    { "proxy-authorization": `Bearer ${house.tenant.key}` },
+    { cookie: `key=${harness.tenant.key}` },
+    { "x-api-key": harness.tenant.key },
+    { "proxy-authorization": `Bearer ${harness.tenant.key}` },
   ];
   for (const more of headers)
     for (const at of AT) {
-      const { status } = await house.ask("GET", `/v1/generations/${id}${at}`, { key: stranger.key, headers: more });
+      const { status } = await harness.ask("GET", `/v1/generations/${id}${at}`, { key: stranger.key, headers: more });
       expect(status).toBe(404);
     }
-  for (const path of [`/v1/generations/${id}?account=${house.tenant.accountId}`, `/v1/generations/${id}?key=${house.tenant.key}`])
-    expect((await house.ask("GET", path, { key: stranger.key })).status).toBe(404);
+  for (const path of [
+    `/v1/generations/${id}?account=${harness.tenant.accountId}`,
+    `/v1/generations/${id}?key=${harness.tenant.key}`,
+  ])
+    expect((await harness.ask("GET", path, { key: stranger.key })).status).toBe(404);
   for (const method of ["PUT", "PATCH", "DELETE", "POST"])
-    expect((await house.ask(method, `/v1/generations/${id}`, { key: stranger.key })).status).toBe(405);
+    expect((await harness.ask(method, `/v1/generations/${id}`, { key: stranger.key })).status).toBe(405);
 });

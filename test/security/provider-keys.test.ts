@@ -8,7 +8,7 @@ import { providerSetting } from "../../src/config/schema.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import { knownProviders } from "../../src/providers/providers.ts";
 import { DIALECT_IDS } from "../../src/simulator/dialect-ids.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { openEcho } from "./echo.ts";
@@ -41,7 +41,7 @@ describe("the key of a provider that cannot keep it", () => {
       mkdirSync(dir);
       const account = ACCOUNTS.get(provider)?.account ?? provider;
       // A pair where the key is one, so that what is made of its halves is looked for as well.
-      const house = await openHouse({
+      const harness = await openHarness({
         ...{ dir, providers: [], catalogue: CATALOGUE, heard: ({ text }) => void heard.push(text) },
         env: {
           [`${providerSetting(account)}__KEY`]: `${CANARY}:${CANARY}-secret`,
@@ -57,10 +57,10 @@ describe("the key of a provider that cannot keep it", () => {
       const ids: string[] = [];
       for (const fault of FAULTS) {
         const body = { model: model.id, input: { ...least, prompt: `a kite [sim:${fault}]`.replace(" [sim:]", "") } };
-        const answered = await house.ask("POST", "/v1/generations", { body });
+        const answered = await harness.ask("POST", "/v1/generations", { body });
         if (answered.status === 202) ids.push(String(answered.body.id));
       }
-      for (const id of ids.slice(0, 3)) await house.until(id);
+      for (const id of ids.slice(0, 3)) await harness.until(id);
       expect(echo.credentials.size).toBeGreaterThan(0);
       const db = new Database(join(dir, "genrouter.db"), { readonly: true });
       const tables = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
@@ -71,14 +71,14 @@ describe("the key of a provider that cannot keep it", () => {
           .map((row) => `${name} ${JSON.stringify(row)}`),
       );
       db.close();
-      const places = { log: house.lines.map((line) => JSON.stringify(line)), answers: heard, rows, files: [filesIn(dir)] };
+      const places = { log: harness.lines.map((line) => JSON.stringify(line)), answers: heard, rows, files: [filesIn(dir)] };
       const made = [...echo.credentials].flatMap((value) => value.split(" ")).filter((word) => word.length >= 8);
       for (const [place, texts] of Object.entries(places))
         for (const secret of [CANARY, ...made]) {
           const told = texts.find((text) => text.includes(secret));
           expect([place, told?.slice(0, 400)]).toEqual([place, undefined]);
         }
-      await house.crash();
+      await harness.crash();
       await echo.stop();
     }, 60_000);
 });

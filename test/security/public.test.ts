@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Glob } from "bun";
 import { isWellFormedApiKey, newApiKey } from "../../src/domain/ids.ts";
-import { codeOf, openApiHouse } from "../api/harness.ts";
-import type { House } from "../harness.ts";
+import { codeOf, openApiHarness } from "../api/harness.ts";
+import type { Harness } from "../harness.ts";
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openApiHouse({ factor: 0 });
+  harness = await openApiHarness({ factor: 0 });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const INSIDE = [
   "/metrics/x",
@@ -53,9 +53,9 @@ const INSIDE = [
 
 describe("paths from inside are not there, with or without a key, by any method", () => {
   test.each(INSIDE)("%s", async (path) => {
-    for (const key of [null, house.tenant.key])
+    for (const key of [null, harness.tenant.key])
       for (const method of ["GET", "POST", "PUT", "DELETE"]) {
-        const answered = await house.ask(method, path, { key });
+        const answered = await harness.ask(method, path, { key });
         expect([answered.status, codeOf(answered)]).toEqual([404, "not_found"]);
       }
   });
@@ -63,14 +63,14 @@ describe("paths from inside are not there, with or without a key, by any method"
 
 describe("console and inspector: one frame for everybody, and behind it nothing without a session", () => {
   const keys = () =>
-    [null, house.tenant.key].map((key): Record<string, string> => (key ? { authorization: `Bearer ${key}` } : {}));
+    [null, harness.tenant.key].map((key): Record<string, string> => (key ? { authorization: `Bearer ${key}` } : {}));
 
   test.each(["/console", "/console/keys", "/inspector", "/inspector/gen_x"])("%s", async (path) => {
     const texts = new Set<string>();
     for (const headers of keys()) {
       for (const method of ["POST", "PUT", "DELETE"])
-        expect((await fetch(house.url + path, { method, headers })).status).toBe(405);
-      const answered = await fetch(house.url + path, { headers });
+        expect((await fetch(harness.url + path, { method, headers })).status).toBe(405);
+      const answered = await fetch(harness.url + path, { headers });
       expect(answered.status).toBe(200);
       texts.add(await answered.text());
     }
@@ -90,7 +90,7 @@ describe("console and inspector: one frame for everybody, and behind it nothing 
     // From somewhere else: with the simulator this machine itself may replay.
     const elsewhere = { "x-forwarded-for": "203.0.113.9" };
     for (const headers of keys().flatMap((key) => cookies.map((cookie) => ({ ...elsewhere, ...key, ...cookie })))) {
-      const answered = await fetch(house.url + path, { method, headers, ...(method === "GET" ? {} : { body: "{}" }) });
+      const answered = await fetch(harness.url + path, { method, headers, ...(method === "GET" ? {} : { body: "{}" }) });
       const { error } = (await answered.json()) as { error: { code: string } };
       expect([answered.status, error.code]).toEqual([401, "signed_out"]);
     }
@@ -99,26 +99,26 @@ describe("console and inspector: one frame for everybody, and behind it nothing 
 
 test("words in the query, and headers that some frameworks obey, change no answer", async () => {
   for (const path of ["/v1/models", "/healthz", "/readyz", "/openapi.json"]) {
-    const plain = await house.ask("GET", path, { key: null });
+    const plain = await harness.ask("GET", path, { key: null });
     for (const words of ["?debug", "?debug=1", "?trace=true", "?format=xml", "?callback=x", "?__proto__[x]=1"])
-      expect((await house.ask("GET", path + words, { key: null })).text).toBe(plain.text);
+      expect((await harness.ask("GET", path + words, { key: null })).text).toBe(plain.text);
     for (const headers of [
       { "x-debug": "1" },
       { "x-forwarded-host": "evil.example" },
       { "x-original-url": "/admin" },
       { accept: "text/html" },
     ])
-      expect((await house.ask("GET", path, { key: null, headers: headers as Record<string, string> })).text).toBe(plain.text);
+      expect((await harness.ask("GET", path, { key: null, headers: headers as Record<string, string> })).text).toBe(plain.text);
   }
 });
 
 test("a GET, HEAD or OPTIONS writes nothing, whatever its path", async () => {
-  const before = await house.balance();
+  const before = await harness.balance();
   for (const path of [...INSIDE, "/v1/models", "/v1/generations", "/v1/generations/x"])
-    for (const method of ["GET", "HEAD", "OPTIONS"]) await house.ask(method, path, { body: undefined });
+    for (const method of ["GET", "HEAD", "OPTIONS"]) await harness.ask(method, path, { body: undefined });
   for (const path of ["/console", "/inspector", "/console/api/credits", "/inspector/api/token"])
-    for (const method of ["GET", "HEAD", "OPTIONS"]) await fetch(house.url + path, { method });
-  expect(await house.balance()).toEqual(before);
+    for (const method of ["GET", "HEAD", "OPTIONS"]) await fetch(harness.url + path, { method });
+  expect(await harness.balance()).toEqual(before);
 });
 
 test("no API key, and no credential in a provider's own form, is written anywhere in the repository", async () => {

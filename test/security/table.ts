@@ -1,6 +1,6 @@
 // Every line of the security checks, and the tests that hold it: file and a part of the test's name.
-import { DOOR_LINES } from "./door-lines.ts";
-import { INNER_LINES } from "./inner-lines.ts";
+import { DOOR_LINES } from "./request-checks.ts";
+import { INNER_LINES } from "./service-checks.ts";
 
 export type Held = readonly [file: string, name: string];
 export type Line = {

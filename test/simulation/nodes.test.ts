@@ -129,9 +129,9 @@ test("a transaction that took too long is undone: it cannot be committed any mor
 });
 
 const ref = `${generationId(4096).slice("gen_".length)}-1`;
-const admit = { deed: "admit", seq: 4096, id: generationId(4096) } as unknown as Mutation;
+const admit = { mutation: "admit", seq: 4096, id: generationId(4096) } as unknown as Mutation;
 const admitted = { kind: "admitted" } as unknown as MutationResult;
-const step = { deed: "step", seq: 4096, version: 1 } as unknown as Mutation;
+const step = { mutation: "step", seq: 4096, version: 1 } as unknown as Mutation;
 const stepped = { kind: "stepped" } as unknown as MutationResult;
 
 test.each<[said: string, play: (book: ReturnType<typeof createOwnershipOracle>) => unknown, found: RegExp]>([

@@ -49,7 +49,7 @@ export const call = async (url: string, method = "GET", body?: unknown, authoriz
 };
 const schemeOf = (url: string) => `${url.includes("/fal/") ? SCHEMES.fal : SCHEMES.replicate} some-credential`;
 
-/** A simulator on a movable clock, and the usual errands. */
+/** A simulator on a movable clock, and the usual tasks. */
 export const openBed = async (options: SimulatorOptions = {}) => {
   const clock = movableClock();
   const simulator = await createSimulator({ clock, sandbox: testSandbox, ...options });

@@ -5,8 +5,8 @@ import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
 import { requestFor } from "../../src/cli/control-client.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { settingsLeadingTo } from "../../src/simulator/dialect-registry.ts";
+import { endow, type Tenant } from "../../src/torture/crash/crash-fixture.ts";
 import { freePort, until } from "../../src/torture/crash/processes.ts";
-import { endow, type Tenant } from "../../src/torture/crash/world.ts";
 import { killAtTheEnd } from "../scratch.ts";
 
 const root = join(import.meta.dir, "../..");

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "../../src/domain/types.ts";
 import { chance } from "../../src/simulator/fault-script.ts";
-import type { Tenant } from "../../src/torture/crash/world.ts";
+import type { Tenant } from "../../src/torture/crash/crash-fixture.ts";
 import type { RunTimes } from "./times.ts";
 
 export type LoadPlan = {

@@ -1,6 +1,6 @@
-// A test file that the meter fails: a house whose service blocks the loop. Run by stall.test.ts, which says for how long and how.
+// A test file that the meter fails: a harness whose service blocks the loop. Run by stall.test.ts, which says for how long and how.
 import { test } from "bun:test";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { compute } from "./compute.ts";
 import { stall } from "./harness.ts";
 
@@ -14,7 +14,7 @@ const WAYS: Record<string, () => void> = {
 };
 
 test("a request is answered late", async () => {
-  const house = await openHouse({
+  const harness = await openHarness({
     factor: 0,
     around: (store) => ({
       ...store,
@@ -24,8 +24,8 @@ test("a request is answered late", async () => {
       },
     }),
   });
-  const look = () => house.store.account(house.tenant.accountId);
+  const look = () => harness.store.account(harness.tenant.accountId);
   if (STALL_BY === "the test") await stall.pause(() => WAYS.computing?.());
   await look();
-  await house.close();
+  await harness.close();
 });

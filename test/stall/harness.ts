@@ -1,10 +1,10 @@
-// The stall meter of a process of tests: it runs while a house is open, prints the longest pause of the loop once, and fails above the bound.
+// The stall meter of a process of tests: it runs while a harness is open, prints the longest pause of the loop once, and fails above the bound.
 import { expect } from "bun:test";
 import { BOUND_MS, createStallMeter } from "./meter.ts";
 
 /**
- * The service of a house and the test that asks it share one loop. So what the test itself does for long, without giving way, would count as the
- * service's: it is wrapped in `stall.pause(() => …)`, as opening, verifying and closing a house are.
+ * The service of a harness and the test that asks it share one loop. So what the test itself does for long, without giving way, would count as the
+ * service's: it is wrapped in `stall.pause(() => …)`, as opening, verifying and closing a harness are.
  */
 export const stall = createStallMeter();
 
@@ -25,7 +25,7 @@ export const watchLoop = async <S extends Watched>(open: () => Promise<S>): Prom
   };
 };
 
-/** Prints the longest pause, where a house was open. @throws above the bound */
+/** Prints the longest pause, where a harness was open. @throws above the bound */
 export const judge = (): void => {
   const { longestMs, wallMs, ticks } = stall.longest();
   stall.stop();

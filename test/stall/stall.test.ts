@@ -58,7 +58,7 @@ describe("a loop", () => {
     end();
   });
 
-  test("is not asked for what a test does in a pause of the meter, or before and after a house", async () => {
+  test("is not asked for what a test does in a pause of the meter, or before and after a harness", async () => {
     meter = createStallMeter();
     compute(300);
     const end = meter.begin();

@@ -7,7 +7,7 @@ import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openTestBucket, type TestBucket } from "../files/s3/bucket.ts";
 import { postgresReason } from "../postgres/binaries.ts";
-import { admit, capturedDeed, openAccount, PRICES, startedDeed, submittedAt } from "../store/fixture.ts";
+import { admit, capturedMutation, openAccount, PRICES, startedMutation, submittedAt } from "../store/fixture.ts";
 import { openDirectory } from "../store/open-store.ts";
 import { makeDatabase, type TestDatabase } from "./database.ts";
 
@@ -38,19 +38,19 @@ const keepFiles = async (dir: string): Promise<string[]> => {
   const startMs = Date.now() - 1000;
   for (let n = 0; n <= KEPT; n += 1) {
     const atMs = n < KEPT ? startMs : startMs - WEEK_MS - 60_000;
-    const deed = await admit(store, account, submittedAt(atMs));
+    const mutation = await admit(store, account, submittedAt(atMs));
     const bytes = new TextEncoder().encode(`film ${n}`);
-    const file = await local.receive(deed.id, 1);
+    const file = await local.receive(mutation.id, 1);
     await file.write(bytes);
     await file.keep();
     const files = [{ n: 1, sha256: Bun.SHA256.hash(bytes, "hex"), bytes: bytes.length, mime: "video/mp4" }];
-    const ended = capturedDeed(deed.seq, 2, 1, PRICES.a);
+    const ended = capturedMutation(mutation.seq, 2, 1, PRICES.a);
     const output = { kind: "video", width: 1280, height: 720, durationMs: 5000, hasAudio: true, files } as const;
     await store.commit([
-      startedDeed(deed),
+      startedMutation(mutation),
       { ...ended, atMs, settlement: { kind: "capture", n: 1, credits: PRICES.a, output, filesExpireAtMs: atMs + WEEK_MS } },
     ]);
-    ids.push(deed.id);
+    ids.push(mutation.id);
   }
   await store.close();
   return ids;

@@ -14,10 +14,10 @@ import {
   NOW_MS,
   openAccount,
   PIN,
-  pinnedDeed,
-  releasedDeed,
-  startedDeed,
-  stepDeed,
+  pinnedMutation,
+  releasedMutation,
+  startedMutation,
+  stepMutation,
   succeed,
 } from "../store/fixture.ts";
 import { openHere } from "../store/open-store.ts";
@@ -36,18 +36,18 @@ const people = async (store: Store, accountSeq: number): Promise<void> => {
   const link = { id: newId("inv"), hash: INVITATION, expiresAtMs: NOW_MS + HOUR_MS, atMs: NOW_MS, by } as const;
   const nobody = { accountSeq: null, accountName: null, email: null, personId: null } as const;
   const outcomes = await store.commit([
-    { deed: "invite", ...link, ...nobody, kind: "setup", role: "operator" },
+    { mutation: "invite", ...link, ...nobody, kind: "setup", role: "operator" },
     {
-      ...{ deed: "accept-invitation", hash: INVITATION, personId: newId("per"), email: "ada@example.com", name: "Ada" },
+      ...{ mutation: "accept-invitation", hash: INVITATION, personId: newId("per"), email: "ada@example.com", name: "Ada" },
       ...{ password: "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA", account: null, session, atMs: NOW_MS },
     },
-    { deed: "make-console-key", accountSeq, id: newId("key"), atMs: NOW_MS },
-    { deed: "set-low-balance", accountSeq, credits: 70, by: BUYER, atMs: NOW_MS },
-    { deed: "set-provider-key", account: "fal", id: "k1", sealed: "sealed\tsecret\\n", atMs: NOW_MS, by },
-    { deed: "switch-route", routeId: "a", reason: "too dear:\n\\.", atMs: NOW_MS, by },
-    { deed: "save-route-health", routeId: "b", snapshot: '{"open":1}', atMs: NOW_MS },
-    { deed: "note-recovery", text: "far" },
-    { deed: "beat", atMs: NOW_MS + 77 },
+    { mutation: "make-console-key", accountSeq, id: newId("key"), atMs: NOW_MS },
+    { mutation: "set-low-balance", accountSeq, credits: 70, by: BUYER, atMs: NOW_MS },
+    { mutation: "set-provider-key", account: "fal", id: "k1", sealed: "sealed\tsecret\\n", atMs: NOW_MS, by },
+    { mutation: "switch-route", routeId: "a", reason: "too dear:\n\\.", atMs: NOW_MS, by },
+    { mutation: "save-route-health", routeId: "b", snapshot: '{"open":1}', atMs: NOW_MS },
+    { mutation: "note-recovery", text: "far" },
+    { mutation: "beat", atMs: NOW_MS + 77 },
   ]);
   expect(outcomes.filter(({ kind }) => kind === "refused")).toEqual([]);
 };
@@ -55,11 +55,15 @@ const people = async (store: Store, accountSeq: number): Promise<void> => {
 /** Fails with an attempt whose provider said what no JSON of PostgreSQL may hold. */
 const failBadly = async (store: Store, account: Account): Promise<void> => {
   const prompt = `a fox\0 in the "snow"\t\\N \u{1f98a}\r\n`;
-  const deed = await admit(store, account, { body: JSON.stringify({ input: { duration: 5, prompt }, model: "vidmodel-2.0" }) });
+  const mutation = await admit(store, account, {
+    body: JSON.stringify({ input: { duration: 5, prompt }, model: "vidmodel-2.0" }),
+  });
   await store.commit([
-    startedDeed(deed),
-    stepDeed(deed.seq, 2, { attemptChanges: [{ n: 1, state: "failed", failure: { class: "job_failed", detail: SAID } }] }),
-    releasedDeed(deed.seq, 3, { settlement: { kind: "release", error: { code: "provider_failed", message: SAID } } }),
+    startedMutation(mutation),
+    stepMutation(mutation.seq, 2, {
+      attemptChanges: [{ n: 1, state: "failed", failure: { class: "job_failed", detail: SAID } }],
+    }),
+    releasedMutation(mutation.seq, 3, { settlement: { kind: "release", error: { code: "provider_failed", message: SAID } } }),
   ]);
 };
 
@@ -71,21 +75,21 @@ export const makeFullWorld = async (dir: string): Promise<Account> => {
   const account = await openAccount(store, 50_000);
   await people(store, account.seq);
   await failBadly(store, account);
-  await store.commit([{ deed: "note-key-use", uses: [[account.keySeq, NOW_MS + 5]] }]);
+  await store.commit([{ mutation: "note-key-use", uses: [[account.keySeq, NOW_MS + 5]] }]);
   const seen = { keySeq: account.keySeq, network: "192.0.2.0/24", address: "192.0.2.7" };
-  await store.commit([{ deed: "note-key-network", ...seen, atMs: NOW_MS + 6 }]);
+  await store.commit([{ mutation: "note-key-network", ...seen, atMs: NOW_MS + 6 }]);
   const pinned = await admit(store, account, { pins: [PIN] });
-  await store.commit([pinnedDeed(pinned.seq, [COPY])]);
+  await store.commit([pinnedMutation(pinned.seq, [COPY])]);
   const expired = await succeed(store, account);
-  await store.commit([{ deed: "roll-up-usage", limit: 1000 }]);
-  await store.commit([{ deed: "expire-files", seq: expired.seq, atMs: NOW_MS + 1000 * HOUR_MS }]);
+  await store.commit([{ mutation: "roll-up-usage", limit: 1000 }]);
+  await store.commit([{ mutation: "expire-files", seq: expired.seq, atMs: NOW_MS + 1000 * HOUR_MS }]);
   // Two openings more, of which the last is not in the usage.
   await store.close();
   for (let n = 0; n < 2; n += 1) {
     const again = await openHere({ path, mode: "test", nowMs: NOW_MS + n });
     await succeed(again, account, { idempotencyKey: `opening ${n}` });
     await admit(again, account);
-    if (n === 0) await again.commit([{ deed: "roll-up-usage", limit: 1000 }]);
+    if (n === 0) await again.commit([{ mutation: "roll-up-usage", limit: 1000 }]);
     await again.close();
   }
   const db = new Database(path);

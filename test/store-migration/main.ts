@@ -1,4 +1,4 @@
-// The move programme: `npm run move -- [--generations N]`: a data directory of that size into PostgreSQL, interrupted on its way; ends with `N passed, N failed`.
+// The move program: `npm run move -- [--generations N]`: a data directory of that size into PostgreSQL, interrupted on its way; ends with `N passed, N failed`.
 import { run, start } from "../../src/torture/crash/processes.ts";
 import { makeStocked } from "../bench/stock.ts";
 import { builtBinary } from "../built.ts";

@@ -7,12 +7,12 @@ import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import {
   admit,
-  capturedDeed,
+  capturedMutation,
   commitOne,
   openAccount,
   PRICES,
-  startedDeed,
-  stepDeed,
+  startedMutation,
+  stepMutation,
   succeed,
   violations,
 } from "../store/fixture.ts";
@@ -42,7 +42,7 @@ const endedIn = async (store: Store) => {
 
 const rollUp = async (store: Store): Promise<void> => {
   for (let behind = await store.usageBehind(); behind > 0; behind = await store.usageBehind())
-    await commitOne(store, { deed: "roll-up-usage", limit: 3 });
+    await commitOne(store, { mutation: "roll-up-usage", limit: 3 });
 };
 
 moving("what was under way goes on, new rows follow the old ones, and usage counts each end once", async () => {
@@ -63,8 +63,8 @@ moving("what was under way goes on, new rows follow the old ones, and usage coun
   if (!running) throw new Error("nothing was running");
   // The one of another owner that was sent and accepted is charged by this one.
   const { version = 0 } = (await store.snapshotOf(running.seq)) ?? {};
-  expect(await commitOne(store, capturedDeed(running.seq, version + 1, 1, PRICES.a))).toMatchObject({ kind: "stepped" });
-  expect(await commitOne(store, stepDeed(running.seq, version + 2))).toMatchObject({ kind: "stale" });
+  expect(await commitOne(store, capturedMutation(running.seq, version + 1, 1, PRICES.a))).toMatchObject({ kind: "stepped" });
+  expect(await commitOne(store, stepMutation(running.seq, version + 2))).toMatchObject({ kind: "stale" });
 
   // The same key is the same generation, a new one is a new one.
   const replay = await store.generationByKey(account.seq, "opening 0");
@@ -77,7 +77,7 @@ moving("what was under way goes on, new rows follow the old ones, and usage coun
     Math.max(...(await store.accounts()).map(({ seq }) => seq).filter((seq) => seq !== other.seq)),
   );
   const failed = await admit(store, other);
-  await store.commit([startedDeed(failed)]);
+  await store.commit([startedMutation(failed)]);
 
   await rollUp(store);
   const after = await endedIn(store);

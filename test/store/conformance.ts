@@ -1,11 +1,11 @@
 // What every store promises: one suite, run over each driver.
 import { afterEach, beforeEach, describe, expect } from "bun:test";
 import type { Store } from "../../src/store/store.ts";
+import { adminPromises } from "./contract/admin.ts";
 import { admissionPromises } from "./contract/admission.ts";
 import { attemptPromises } from "./contract/attempts.ts";
 import { debtPromises } from "./contract/debts.ts";
 import { keyPromises } from "./contract/keys.ts";
-import { officePromises } from "./contract/office.ts";
 import { peoplePromises } from "./contract/people.ts";
 import { purchasePromises } from "./contract/purchases.ts";
 import { stepPromises } from "./contract/steps.ts";
@@ -42,14 +42,14 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
       account = await openAccount(store, 1000);
     });
     afterEach(async () => {
-      // Whatever a test did through deeds, the invariants hold.
+      // Whatever a test did through mutations, the invariants hold.
       expect(await violations(store)).toEqual([]);
       await store.close();
     });
     admissionPromises(stage);
     stepPromises(stage);
     attemptPromises(stage);
-    officePromises(stage);
+    adminPromises(stage);
     keyPromises(stage);
     usagePromises(stage);
     purchasePromises(stage);

@@ -11,9 +11,9 @@ import type { OpenGeneration } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type TestClock, testClock } from "../clock.ts";
 import { catalogueOf, FAL, INPUT, MODEL } from "../generation/catalogue.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { testTelemetry } from "../telemetry/open-telemetry.ts";
-import { stepDeed, violations } from "./fixture.ts";
+import { stepMutation, violations } from "./fixture.ts";
 import { openHere } from "./open-store.ts";
 
 let dir: string;
@@ -21,21 +21,21 @@ let clock: TestClock;
 /** Row numbers of generations that poll jobs which never end, in order. */
 let running: number[];
 
-const open = (): Promise<House> => openHouse({ dir, catalogue: catalogueOf([FAL]) });
+const open = (): Promise<Harness> => openHarness({ dir, catalogue: catalogueOf([FAL]) });
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "loop-"));
   clock = testClock(1000);
-  const house = await open();
-  house.simulator.script({ fault: "stuck" });
+  const harness = await open();
+  harness.simulator.script({ fault: "stuck" });
   running = [];
   for (let i = 0; i < 4; i += 1) {
-    const { id } = await house.submit(MODEL, INPUT);
-    const seq = (await house.store.findGeneration(id))?.seq ?? 0;
-    await house.eventually(async () => (await house.store.attempt(seq, 1))?.state === "accepted");
+    const { id } = await harness.submit(MODEL, INPUT);
+    const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
+    await harness.eventually(async () => (await harness.store.attempt(seq, 1))?.state === "accepted");
     running.push(seq);
   }
-  await house.crash();
+  await harness.crash();
 });
 afterEach(() => {
   clock.stop();
@@ -138,9 +138,9 @@ test("deaths from outside accuse nobody, however regular: a doubted generation i
       };
       const loop = createCrashLoopGuard({
         ...{ clock, noted, unfinished, parkingOf },
-        commit: async (deeds) => {
+        commit: async (mutations) => {
           lives();
-          return commit(deeds);
+          return commit(mutations);
         },
         snapshotOf: async (seq) => {
           lives();
@@ -165,7 +165,7 @@ const fetching = (index: number) =>
     const [found] = await store.unfinished((running[index] ?? 0) - 1, 1);
     if (!found?.snapshot) throw new Error("no snapshot");
     const snapshot = found.snapshot.replace('"polling"', '{"collecting":"fetching"}');
-    const step = stepDeed(found.seq, found.version + 1, { stateAfter: "running.collecting.fetching", snapshot });
+    const step = stepMutation(found.seq, found.version + 1, { stateAfter: "running.collecting.fetching", snapshot });
     expect(await store.commit([step])).toMatchObject([{ kind: "stepped" }]);
   });
 
@@ -208,27 +208,27 @@ test("a result that kills a moment after its generation was taken up is found ou
 
 test("what is parked keeps its hold, is told by a gauge and verify, and the others go on", async () => {
   await lives(8, [1]);
-  const house = await open();
-  const [row] = (await violations(house.store, house.clock.nowMs())).flatMap(({ offending }) => offending);
+  const harness = await open();
+  const [row] = (await violations(harness.store, harness.clock.nowMs())).flatMap(({ offending }) => offending);
   expect(row).toMatchObject({ fault: expect.stringContaining("parked: it could not go on") });
   const id = String(row?.generation);
-  expect([house.rooms.readiness().ready, house.rooms.stuck.count("parked")]).toEqual([true, 1]);
-  const record = await house.store.findGeneration(id);
+  expect([harness.rooms.readiness().ready, harness.rooms.stuck.count("parked")]).toEqual([true, 1]);
+  const record = await harness.store.findGeneration(id);
   expect(record).toMatchObject({
     seq: running[1],
     status: "running",
     message: expect.stringContaining("operator"),
     costCredits: null,
   });
-  const accounts = await house.store.accounts();
+  const accounts = await harness.store.accounts();
   expect(accounts.map(({ heldCredits, inProgress }) => [heldCredits, inProgress])).toContainEqual([80, 4]);
-  const last = (await house.store.journalOf(running[1] ?? 0)).at(-1);
+  const last = (await harness.store.journalOf(running[1] ?? 0)).at(-1);
   expect(last?.event).toEqual({
     type: "parked",
     reason: expect.stringMatching(/^\d starts in a row ended while it was taken up$/),
   });
-  expect(house.rooms.supervisor.counts().deadlines).toBe(3);
-  await house.crash();
+  expect(harness.rooms.supervisor.counts().deadlines).toBe(3);
+  await harness.crash();
 });
 
 test("the service notes its recovery, and forgets it when it is stopped", async () => {
@@ -239,9 +239,9 @@ test("the service notes its recovery, and forgets it when it is stopped", async 
     telemetry: testTelemetry(),
     around: (store) => ({
       ...store,
-      commit: (deeds) => {
-        for (const deed of deeds) if (deed.deed === "note-recovery") notes.push(deed.text);
-        return store.commit(deeds);
+      commit: (mutations) => {
+        for (const mutation of mutations) if (mutation.mutation === "note-recovery") notes.push(mutation.text);
+        return store.commit(mutations);
       },
     }),
   });

@@ -12,7 +12,7 @@ import { DirectoryInUse, DirectoryUnusable, StoreDamaged } from "../../src/store
 import { checkSchema, MIGRATIONS, migrate } from "../../src/store/sqlite/migrate.ts";
 import { openWriter, pragma } from "../../src/store/sqlite/open.ts";
 import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
-import { admit, admitDeed, commitOne, NOW_MS, openAccount, startedDeed, succeed, violations } from "./fixture.ts";
+import { admit, admitMutation, commitOne, NOW_MS, openAccount, startedMutation, succeed, violations } from "./fixture.ts";
 import { openDirectory } from "./open-store.ts";
 
 let dir: string;
@@ -83,11 +83,11 @@ test("the lock outlives the garbage collector and ends with its process", async 
 test("readers see what is committed while the owner has the directory, and cannot write", async () => {
   const store = await open();
   const account = await openAccount(store, 1000);
-  const deed = await admit(store, account);
+  const mutation = await admit(store, account);
   const reads = await openSqliteReads(dir);
-  expect(await reads.findGeneration(deed.id)).toMatchObject({ status: "queued" });
-  await store.commit([startedDeed(deed)]);
-  expect(await reads.findGeneration(deed.id)).toMatchObject({ status: "running" });
+  expect(await reads.findGeneration(mutation.id)).toMatchObject({ status: "queued" });
+  await store.commit([startedMutation(mutation)]);
+  expect(await reads.findGeneration(mutation.id)).toMatchObject({ status: "running" });
   expect(await violations(reads)).toEqual([]);
   await reads.close();
   const raw = new Database(file(), { readonly: true });
@@ -105,14 +105,14 @@ test("a restart finds everything that was acknowledged, and row numbers go on", 
   const account = await openAccount(store, 1000);
   const done = await succeed(store, account, { idempotencyKey: "done" });
   const under = await admit(store, account, { idempotencyKey: "under" });
-  await store.commit([startedDeed(under)]);
+  await store.commit([startedMutation(under)]);
   const before = [await store.unfinished(0, 9), await store.movements(account.id, null, 99), await store.secret("links")];
   await store.close();
   store = await open({ requireExisting: true });
   expect([await store.unfinished(0, 9), await store.movements(account.id, null, 99), await store.secret("links")]).toEqual(
     before,
   );
-  expect(await commitOne(store, admitDeed(account, { idempotencyKey: "done" }))).toMatchObject({
+  expect(await commitOne(store, admitMutation(account, { idempotencyKey: "done" }))).toMatchObject({
     kind: "replayed",
     record: { id: done.id },
   });
@@ -197,7 +197,7 @@ test("on a full disk the whole batch is undone, told as full, and goes through o
   const store = await open({ pragmas: { maxPages: 100 } });
   const account = await openAccount(store, 1_000_000);
   const big = (n: number) =>
-    Array.from({ length: n }, () => admitDeed(account, { body: JSON.stringify({ input: { prompt: "x".repeat(2000) } }) }));
+    Array.from({ length: n }, () => admitMutation(account, { body: JSON.stringify({ input: { prompt: "x".repeat(2000) } }) }));
   let fault: unknown;
   let accepted = 0;
   let refused = big(20);
@@ -215,7 +215,7 @@ test("on a full disk the whole batch is undone, told as full, and goes through o
   expect(fault).toBeInstanceOf(StoreFull);
   expect(await store.unfinished(0, 1000)).toHaveLength(accepted);
   expect(await store.account(account.id)).toMatchObject({ heldCredits: 110 * accepted, inProgress: accepted });
-  for (const deed of refused) expect(await store.generationBySeq(deed.seq)).toBeUndefined();
+  for (const mutation of refused) expect(await store.generationBySeq(mutation.seq)).toBeUndefined();
   expect(await violations(store)).toEqual([]);
   await store.close();
   const roomy = await open();
@@ -227,12 +227,12 @@ test("a write that fails in another way is an unknown outcome, and nothing is wr
   // 300 blocks of 512 bytes: the log cannot grow past them, which SQLite reports as an I/O error.
   const said = await runApart(
     `process.on("SIGXFSZ", () => {});
-     import { openSqliteStore } from ${STORE}; import { admitDeed, openAccount } from ${SCENE};
+     import { openSqliteStore } from ${STORE}; import { admitMutation, openAccount } from ${SCENE};
      const store = await openSqliteStore({ dir: ${JSON.stringify(dir)}, mode: "test" });
      const account = await openAccount(store, 1e9);
      const names = [];
      for (let i = 0; i < 400 && names.length < 2; i++)
-       await store.commit([admitDeed(account)]).catch((fault) => names.push(fault.constructor.name));
+       await store.commit([admitMutation(account)]).catch((fault) => names.push(fault.constructor.name));
      console.log(names.join(" ")); process.exit(0);`,
     "ulimit -f 2000",
   );

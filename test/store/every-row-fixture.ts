@@ -1,4 +1,4 @@
-// A world for the checker: every kind of generation, attempt and movement there is, written by deeds over two openings.
+// A world for the checker: every kind of generation, attempt and movement there is, written by mutations over two openings.
 import { expect } from "bun:test";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
 import type { ApplyTransition } from "../../src/store/mutations.ts";
@@ -6,37 +6,37 @@ import type { Store } from "../../src/store/store.ts";
 import {
   type Account,
   admit,
-  capturedDeed,
+  capturedMutation,
   NOW_MS,
   openAccount,
   PRICES,
-  releasedDeed,
-  startedDeed,
-  stepDeed,
+  releasedMutation,
+  startedMutation,
+  stepMutation,
   succeed,
   violations,
 } from "./fixture.ts";
 import { openHere } from "./open-store.ts";
-import { buy, decideDeed, foreignDeed, openPurchaseDeed, reversalDeed } from "./purchases.ts";
+import { buy, decideMutation, foreignMutation, openPurchaseMutation, reversalMutation } from "./purchases.ts";
 
-const commitAll = async (store: Store, ...deeds: ApplyTransition[]): Promise<void> => {
-  for (const outcome of await store.commit(deeds))
+const commitAll = async (store: Store, ...mutations: ApplyTransition[]): Promise<void> => {
+  for (const outcome of await store.commit(mutations))
     if (outcome.kind !== "stepped") throw new Error(`a step of the world was ${JSON.stringify(outcome)}`);
 };
 
 /** Route a was lost and delivered late, route b was charged; what c was doing when b delivered became superseded. */
 const eventful = async (store: Store, account: Account): Promise<void> => {
-  const deed = await admit(store, account);
+  const mutation = await admit(store, account);
   const watchUntilMs = NOW_MS + 900_000;
   await commitAll(
     store,
-    { ...startedDeed(deed), event: { type: "slotTaken", n: 1 } },
-    stepDeed(deed.seq, 2, { attemptChanges: [{ n: 1, state: "lost", watchUntilMs }] }),
-    startedDeed(deed, 3, 2, "b"),
-    stepDeed(deed.seq, 4, { attemptChanges: [{ n: 2, state: "capped", watchUntilMs }] }),
-    startedDeed(deed, 5, 3, "c"),
+    { ...startedMutation(mutation), event: { type: "slotTaken", n: 1 } },
+    stepMutation(mutation.seq, 2, { attemptChanges: [{ n: 1, state: "lost", watchUntilMs }] }),
+    startedMutation(mutation, 3, 2, "b"),
+    stepMutation(mutation.seq, 4, { attemptChanges: [{ n: 2, state: "capped", watchUntilMs }] }),
+    startedMutation(mutation, 5, 3, "c"),
     {
-      ...capturedDeed(deed.seq, 6, 2, PRICES.b),
+      ...capturedMutation(mutation.seq, 6, 2, PRICES.b),
       attemptChanges: [
         { n: 2, state: "delivered", watchUntilMs: null },
         { n: 3, state: "superseded", watchUntilMs },
@@ -44,7 +44,7 @@ const eventful = async (store: Store, account: Account): Promise<void> => {
     },
   );
   const change = { n: 1, state: "late", watchUntilMs: null } as const;
-  await store.commit([{ deed: "mark-attempt", seq: deed.seq, atMs: NOW_MS + 9000, change }]);
+  await store.commit([{ mutation: "mark-attempt", seq: mutation.seq, atMs: NOW_MS + 9000, change }]);
 };
 
 /** A key with a limit that has spent half of it, and one of the same account without. */
@@ -52,11 +52,11 @@ const limited = async (store: Store): Promise<void> => {
   const account = await openAccount(store, 500);
   const [key] = await store.keys(account.id);
   const limits = { day: 200, week: null, month: null };
-  await store.commit([{ deed: "set-key", keyId: key?.id ?? "", limits, atMs: NOW_MS }]);
+  await store.commit([{ mutation: "set-key", keyId: key?.id ?? "", limits, atMs: NOW_MS }]);
   const other = { id: newId("key"), hash: hashApiKey(newApiKey("test")), start: "gr_test_efgh" };
   const terms = { expiresAtMs: null, models: ["vidmodel-2.0"], limits: { day: null, week: null, month: null } };
   const made = await store.commit([
-    { deed: "create-key", ...other, accountSeq: account.seq, scope: "generate", name: "", terms, atMs: NOW_MS },
+    { mutation: "create-key", ...other, accountSeq: account.seq, scope: "generate", name: "", terms, atMs: NOW_MS },
   ]);
   await succeed(store, account);
   await succeed(store, { ...account, keySeq: made[0]?.kind === "done" ? (made[0].seq ?? 0) : 0 });
@@ -66,13 +66,17 @@ const limited = async (store: Store): Promise<void> => {
 const buyAndDispute = async (store: Store, { seq }: Account): Promise<void> => {
   await buy(store, seq, "a", 1000);
   await store.commit([
-    { deed: "credit", accountSeq: seq, kind: "adjust", credits: -200, note: "spent", reference: null, atMs: NOW_MS },
-    reversalDeed("dp_a", "a", 1000, { kind: "dispute" }),
+    { mutation: "credit", accountSeq: seq, kind: "adjust", credits: -200, note: "spent", reference: null, atMs: NOW_MS },
+    reversalMutation("dp_a", "a", 1000, { kind: "dispute" }),
   ]);
   await buy(store, seq, "b", 2500);
-  await store.commit([reversalDeed("re_b", "b", 700), openPurchaseDeed(seq, "c", 1000)]);
+  await store.commit([reversalMutation("re_b", "b", 700), openPurchaseMutation(seq, "c", 1000)]);
   // One in another currency was decided, another is not.
-  await store.commit([foreignDeed("re_f", "b", 92), decideDeed("re_f", 100), foreignDeed("dp_f", "b", 10, { kind: "dispute" })]);
+  await store.commit([
+    foreignMutation("re_f", "b", 92),
+    decideMutation("re_f", 100),
+    foreignMutation("dp_f", "b", 10, { kind: "dispute" }),
+  ]);
 };
 
 /** Makes the world in a new database, which `open` opens: accounts 1 (most of it), 2 (one success, and a debt) 3 (two keys, one with a limit) and 4 (purchases). */
@@ -85,23 +89,23 @@ export const makeWorldOver = async (open: () => Promise<Store>): Promise<void> =
   const failed = await admit(store, account);
   await commitAll(
     store,
-    startedDeed(failed),
-    stepDeed(failed.seq, 2, { attemptChanges: [{ n: 1, state: "failed" }] }),
-    startedDeed(failed, 3, 2, "b"),
-    releasedDeed(failed.seq, 4, { attemptChanges: [{ n: 2, state: "capped" }] }),
+    startedMutation(failed),
+    stepMutation(failed.seq, 2, { attemptChanges: [{ n: 1, state: "failed" }] }),
+    startedMutation(failed, 3, 2, "b"),
+    releasedMutation(failed.seq, 4, { attemptChanges: [{ n: 2, state: "capped" }] }),
   );
   await eventful(store, account);
   const confirming = await admit(store, account);
   await commitAll(
     store,
-    startedDeed(confirming),
-    stepDeed(confirming.seq, 2, { stateAfter: "running.confirming.acceptance", message: "Confirming." }),
+    startedMutation(confirming),
+    stepMutation(confirming.seq, 2, { stateAfter: "running.confirming.acceptance", message: "Confirming." }),
   );
-  await commitAll(store, startedDeed(await admit(store, account, { idempotencyKey: "k2" })));
+  await commitAll(store, startedMutation(await admit(store, account, { idempotencyKey: "k2" })));
   const queued = await admit(store, account);
   expect(queued.seq).toBeGreaterThan(confirming.seq);
   await store.commit([
-    { deed: "credit", accountSeq: 2, kind: "adjust", credits: -900, note: "dispute", reference: "d", atMs: NOW_MS },
+    { mutation: "credit", accountSeq: 2, kind: "adjust", credits: -900, note: "dispute", reference: "d", atMs: NOW_MS },
   ]);
   await limited(store);
   await buyAndDispute(store, await openAccount(store, 0));

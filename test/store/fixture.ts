@@ -24,8 +24,8 @@ export const OUTPUT: Output = {
 /** Prices of the routes a, b, c of every plan here: quoted 75, reserved 110. */
 export const PRICES = { a: 75, b: 90, c: 110 } as const;
 
-export const commitOne = async <D extends Mutation>(store: Store, deed: D): Promise<ResultOf<D>> => {
-  const [outcome] = await store.commit([deed]);
+export const commitOne = async <D extends Mutation>(store: Store, mutation: D): Promise<ResultOf<D>> => {
+  const [outcome] = await store.commit([mutation]);
   return outcome as ResultOf<D>;
 };
 
@@ -34,11 +34,11 @@ export type Account = { seq: number; id: string; keySeq: number; keyHash: string
 /** An account with a key and `credits` on it. */
 export const openAccount = async (store: Store, credits: number): Promise<Account> => {
   const id = newId("acc");
-  const account = await commitOne(store, { deed: "create-account", id, name: "Ada", atMs: NOW_MS });
+  const account = await commitOne(store, { mutation: "create-account", id, name: "Ada", atMs: NOW_MS });
   if (account.kind !== "done" || account.seq === undefined) throw new Error("no account");
   const keyHash = hashApiKey(newApiKey("test"));
   const key = await commitOne(store, {
-    deed: "create-key",
+    mutation: "create-key",
     id: newId("key"),
     accountSeq: account.seq,
     scope: "generate",
@@ -53,13 +53,13 @@ export const openAccount = async (store: Store, credits: number): Promise<Accoun
 };
 
 export const topUp = (store: Store, accountSeq: number, credits: number, reference: string | null = null): Promise<AdminResult> =>
-  commitOne(store, { deed: "credit", accountSeq, kind: "topup", credits, note: "pack", reference, atMs: NOW_MS });
+  commitOne(store, { mutation: "credit", accountSeq, kind: "topup", credits, note: "pack", reference, atMs: NOW_MS });
 
 /** A submission on the account; quoted 75 and reserved 110 credits unless told otherwise. */
-export const admitDeed = (account: Account, changes: Partial<AdmitGeneration> = {}): AdmitGeneration => {
+export const admitMutation = (account: Account, changes: Partial<AdmitGeneration> = {}): AdmitGeneration => {
   const seq = newGenerationSeq(NOW_MS);
   return {
-    deed: "admit",
+    mutation: "admit",
     seq,
     id: generationId(seq),
     accountSeq: account.seq,
@@ -96,15 +96,15 @@ export const submittedAt = (createdAtMs: number): Partial<AdmitGeneration> => ({
 });
 
 export const admit = async (store: Store, account: Account, changes: Partial<AdmitGeneration> = {}): Promise<AdmitGeneration> => {
-  const deed = admitDeed(account, changes);
-  const outcome: AdmitResult = await commitOne(store, deed);
+  const mutation = admitMutation(account, changes);
+  const outcome: AdmitResult = await commitOne(store, mutation);
   if (outcome.kind !== "admitted") throw new Error(`not admitted: ${outcome.kind}`);
-  return deed;
+  return mutation;
 };
 
 /** A step that goes on; `version` 1 by default. */
-export const stepDeed = (seq: number, version: number, changes: Partial<ApplyTransition> = {}): ApplyTransition => ({
-  deed: "step",
+export const stepMutation = (seq: number, version: number, changes: Partial<ApplyTransition> = {}): ApplyTransition => ({
+  mutation: "step",
   seq,
   version,
   atMs: NOW_MS + version * 1000,
@@ -116,34 +116,34 @@ export const stepDeed = (seq: number, version: number, changes: Partial<ApplyTra
 });
 
 /** The step that begins attempt `n` on a route and has sent it and been given a job: `running`. */
-export const startedDeed = (
-  deed: AdmitGeneration,
+export const startedMutation = (
+  mutation: AdmitGeneration,
   version = 1,
   n = 1,
   route: keyof typeof PRICES = "a",
   provider = "fal",
 ): ApplyTransition =>
-  stepDeed(deed.seq, version, {
+  stepMutation(mutation.seq, version, {
     status: "running",
     attempts: n,
     attemptChanges: [
       {
         n,
         begin: {
-          ref: `${deed.id.slice(4)}-${n}`,
+          ref: `${mutation.id.slice(4)}-${n}`,
           route: { routeId: route, provider, endpoint: "video/fast", options: { tier: "std" }, kind: "video" },
           priceCredits: PRICES[route],
         },
       },
       { n, state: "sending", request: '{"method":"POST"}', sentAtMs: NOW_MS + 500, endsAtMs: NOW_MS + 600_500 },
-      { n, state: "accepted", job: { jobId: `job-${deed.seq}-${n}`, urls: { poll: "https://up.example/1" } } },
+      { n, state: "accepted", job: { jobId: `job-${mutation.seq}-${n}`, urls: { poll: "https://up.example/1" } } },
     ],
     deadline: { kind: "attempt", n, dueAtMs: NOW_MS + 600_500 },
   });
 
 /** The step that charges attempt `n` and ends the generation. */
-export const capturedDeed = (seq: number, version: number, n: number, credits: number): ApplyTransition =>
-  stepDeed(seq, version, {
+export const capturedMutation = (seq: number, version: number, n: number, credits: number): ApplyTransition =>
+  stepMutation(seq, version, {
     event: { type: "collected" },
     stateAfter: "succeeded",
     snapshot: null,
@@ -152,8 +152,8 @@ export const capturedDeed = (seq: number, version: number, n: number, credits: n
   });
 
 /** The step that gives everything back and ends the generation. */
-export const releasedDeed = (seq: number, version: number, changes: Partial<ApplyTransition> = {}): ApplyTransition =>
-  stepDeed(seq, version, {
+export const releasedMutation = (seq: number, version: number, changes: Partial<ApplyTransition> = {}): ApplyTransition =>
+  stepMutation(seq, version, {
     event: { type: "deadline" },
     stateAfter: "failed",
     snapshot: null,
@@ -167,9 +167,9 @@ export const succeed = async (
   account: Account,
   changes: Partial<AdmitGeneration> = {},
 ): Promise<AdmitGeneration> => {
-  const deed = await admit(store, account, changes);
-  await store.commit([startedDeed(deed), capturedDeed(deed.seq, 2, 1, PRICES.a)]);
-  return deed;
+  const mutation = await admit(store, account, changes);
+  await store.commit([startedMutation(mutation), capturedMutation(mutation.seq, 2, 1, PRICES.a)]);
+  return mutation;
 };
 
 /** The invariants that do not hold, with what offends. */
@@ -180,5 +180,10 @@ export const violations = async (store: Pick<Store, "verify">, nowMs: number | n
 export const PIN: PinRequest = { n: 1, field: "input.video_url", kind: "video", measuredMs: 4000, frameMs: 42 };
 export const COPY: PinnedCopy = { n: 1, sha256: "c".repeat(64), bytes: 71_000, mime: "video/mp4", ms: 4010 };
 /** The first step of a generation whose links are pinned: they are. */
-export const pinnedDeed = (seq: number, pinned: readonly PinnedCopy[]): ApplyTransition =>
-  stepDeed(seq, 1, { event: { type: "pinned" }, stateAfter: "queued", snapshot: '{"v":1,"value":"queued","memory":{}}', pinned });
+export const pinnedMutation = (seq: number, pinned: readonly PinnedCopy[]): ApplyTransition =>
+  stepMutation(seq, 1, {
+    event: { type: "pinned" },
+    stateAfter: "queued",
+    snapshot: '{"v":1,"value":"queued","memory":{}}',
+    pinned,
+  });

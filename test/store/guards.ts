@@ -1,7 +1,7 @@
 // What a schema refuses by itself: a scene with every kind of row, and SQL on it that would break an invariant, in words of all drivers.
 import type { Store } from "../../src/store/store.ts";
-import { admit, COPY, openAccount, PIN, pinnedDeed, startedDeed, succeed } from "./fixture.ts";
-import { buy, foreignDeed, openPurchaseDeed, reversalDeed } from "./purchases.ts";
+import { admit, COPY, openAccount, PIN, pinnedMutation, startedMutation, succeed } from "./fixture.ts";
+import { buy, foreignMutation, openPurchaseMutation, reversalMutation } from "./purchases.ts";
 
 /** What a driver says by itself, and how a guard is taken away. */
 export type Words = {
@@ -13,15 +13,15 @@ export type Words = {
 export const makeRows = async (store: Store): Promise<void> => {
   const account = await openAccount(store, 1000);
   await succeed(store, account, { idempotencyKey: "k" });
-  await store.commit([startedDeed(await admit(store, account))]);
+  await store.commit([startedMutation(await admit(store, account))]);
   await admit(store, account);
   const pinned = await admit(store, account, { pins: [PIN] });
-  await store.commit([pinnedDeed(pinned.seq, [COPY])]);
+  await store.commit([pinnedMutation(pinned.seq, [COPY])]);
   await buy(store, account.seq, "a", 1000);
   await store.commit([
-    openPurchaseDeed(account.seq, "b", 2000),
-    reversalDeed("re_1", "a", 5, { state: "lost" }),
-    foreignDeed("re_2", "a", 5, { state: "lost" }),
+    openPurchaseMutation(account.seq, "b", 2000),
+    reversalMutation("re_1", "a", 5, { state: "lost" }),
+    foreignMutation("re_2", "a", 5, { state: "lost" }),
   ]);
 };
 

@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const beat = (): Promise<unknown> =>
-  store.commit([{ deed: "beat", atMs: NOW_MS }]).then(
+  store.commit([{ mutation: "beat", atMs: NOW_MS }]).then(
     () => "written",
     (fault: unknown) => fault,
   );

@@ -1,4 +1,4 @@
-// The way every test opens a store: whatever the test did through deeds, the invariants hold when it is closed.
+// The way every test opens a store: whatever the test did through mutations, the invariants hold when it is closed.
 import { expect } from "bun:test";
 import { openSqliteStore } from "../../src/store/sqlite/client.ts";
 import { openSqliteInProcess } from "../../src/store/sqlite/in-process.ts";

@@ -16,7 +16,7 @@ test("no test opens a store that is not verified when it is closed", () => {
   const openers: string[] = [];
   // Not those in texts: scripts that run in processes of their own, which end by a kill or a full disk.
   // Nor benches: they fill a directory for the service, and have the command verify it when the service has ended. Nor what costs are measured
-  // on, which is a programme, too: it verifies its books itself, before they go.
+  // on, which is a program, too: it verifies its books itself, before they go.
   const others = ["test/bench/", "test/capacity/fixtures.ts"];
   for (const path of new Glob("test/**/*.ts").scanSync({ cwd: root }))
     for (const line of readFileSync(join(root, path), "utf8").split("\n"))

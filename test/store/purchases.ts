@@ -16,8 +16,8 @@ export const BUYER: Principal = { kind: "person", id: "per_1", name: "ada@exampl
 export const STRIPE: Principal = { kind: "service", id: "stripe", name: "Stripe" };
 
 /** Names are short in tests: purchase `a` is `pur_a`, its checkout `cs_a`, its payment `pi_a`. */
-export const openPurchaseDeed = (accountSeq: number, name: string, credits: number): OpenPurchase => ({
-  deed: "open-purchase",
+export const openPurchaseMutation = (accountSeq: number, name: string, credits: number): OpenPurchase => ({
+  mutation: "open-purchase",
   id: `pur_${name}`,
   accountSeq,
   personId: null,
@@ -28,16 +28,21 @@ export const openPurchaseDeed = (accountSeq: number, name: string, credits: numb
   atMs: NOW_MS,
 });
 
-export const payDeed = (name: string, amountCredits: number | null, currency = "usd"): PayPurchase => ({
-  deed: "pay-purchase",
+export const payMutation = (name: string, amountCredits: number | null, currency = "usd"): PayPurchase => ({
+  mutation: "pay-purchase",
   id: `pur_${name}`,
   payment: { sessionId: `cs_${name}`, paymentIntent: `pi_${name}`, amountCredits, currency },
   by: STRIPE,
   atMs: NOW_MS + 1000,
 });
 
-export const reversalDeed = (id: string, of: string, credits: number, changes: Partial<RecordReversal> = {}): RecordReversal => ({
-  deed: "note-reversal",
+export const reversalMutation = (
+  id: string,
+  of: string,
+  credits: number,
+  changes: Partial<RecordReversal> = {},
+): RecordReversal => ({
+  mutation: "note-reversal",
   id,
   kind: "refund",
   paymentIntent: `pi_${of}`,
@@ -50,23 +55,23 @@ export const reversalDeed = (id: string, of: string, credits: number, changes: P
 });
 
 /** One in another currency; `amount` in its smallest unit. */
-export const foreignDeed = (
+export const foreignMutation = (
   id: string,
   of: string,
   amount: number,
   changes: Partial<RecordForeignReversal> = {},
 ): RecordForeignReversal => {
-  const { credits: _, deed: __, ...told } = reversalDeed(id, of, amount);
-  return { ...told, deed: "note-foreign-reversal", amount, currency: "eur", ...changes };
+  const { credits: _, mutation: __, ...told } = reversalMutation(id, of, amount);
+  return { ...told, mutation: "note-foreign-reversal", amount, currency: "eur", ...changes };
 };
 
 /** What an operator decides about it. */
-export const decideDeed = (id: string, credits: number): DecideReversal => ({
-  ...{ deed: "decide-reversal", id, credits, reason: "the rate of that day", atMs: NOW_MS + 3000 },
+export const decideMutation = (id: string, credits: number): DecideReversal => ({
+  ...{ mutation: "decide-reversal", id, credits, reason: "the rate of that day", atMs: NOW_MS + 3000 },
 });
 
 /** Opens and pays a purchase. */
 export const buy = async (store: Store, accountSeq: number, name: string, credits: number): Promise<PurchaseResult> => {
-  await store.commit([openPurchaseDeed(accountSeq, name, credits)]);
-  return commitOne(store, payDeed(name, credits));
+  await store.commit([openPurchaseMutation(accountSeq, name, credits)]);
+  return commitOne(store, payMutation(name, credits));
 };

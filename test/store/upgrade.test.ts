@@ -8,7 +8,7 @@ import { openWriter, pragma } from "../../src/store/sqlite/open.ts";
 import { copyBefore } from "../../src/store/sqlite/pre-migration-copy.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { admit, NOW_MS, openAccount, startedDeed, succeed } from "./fixture.ts";
+import { admit, NOW_MS, openAccount, startedMutation, succeed } from "./fixture.ts";
 import { openDirectory, openHere } from "./open-store.ts";
 
 afterAll(dropDirs);
@@ -56,7 +56,7 @@ beforeAll(async () => {
   const store = await openHere({ path, mode: "test" });
   const account = await openAccount(store, 1000);
   await succeed(store, account, { idempotencyKey: "k" });
-  await store.commit([startedDeed(await admit(store, account))]);
+  await store.commit([startedMutation(await admit(store, account))]);
   await admit(store, account);
   await store.close();
   renameSync(path, `${path}.made`);

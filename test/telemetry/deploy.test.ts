@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { METRICS } from "../../src/telemetry/metrics.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { hasPromtool, promtool } from "../promtool.ts";
 import { stall } from "../stall/harness.ts";
 import { asked } from "./promql.ts";
@@ -56,19 +56,19 @@ const ADDED = ["job", "instance"];
 
 /** Labels by the name of the sample, of a service in which everything has happened once. */
 const told = new Map<string, Set<string>>();
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
   // Whether there are backups is told where some are expected.
-  house = await openHouse({ env: { GENROUTER_BACKUP__DIR: join(tmpdir(), "no-such-backups") } });
+  harness = await openHarness({ env: { GENROUTER_BACKUP__DIR: join(tmpdir(), "no-such-backups") } });
   const input = { resolution: "480p", duration: 4 };
-  await house.until((await house.submit("vidmodel-2.0-fast", { ...input, prompt: "[sim:fal:fail]" })).id);
-  house.simulator.script({ fault: "stuck", prompt: "stands" });
-  await house.submit("sim-image-1", { prompt: "stands" });
-  const { text } = await house.ask("GET", "/metrics", { key: null });
+  await harness.until((await harness.submit("vidmodel-2.0-fast", { ...input, prompt: "[sim:fal:fail]" })).id);
+  harness.simulator.script({ fault: "stuck", prompt: "stands" });
+  await harness.submit("sim-image-1", { prompt: "stands" });
+  const { text } = await harness.ask("GET", "/metrics", { key: null });
   for (const { name, labels } of samplesIn(text)) told.set(name, new Set([...(told.get(name) ?? []), ...Object.keys(labels)]));
   for (const [name, labels] of Object.entries(ELSEWHERE)) told.set(name, new Set(labels));
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 /** Names that an expression, and what is printed of it, uses and that nobody tells. */
 const untold = (expr: string, printed: readonly string[] = []): string[] => {
@@ -112,7 +112,7 @@ describe("the alerts", () => {
     );
     expect(rules.map(({ alert }) => alert).filter((alert) => !fired.includes(alert))).toEqual([]);
     const events = printedIn(rules.map(({ expr }) => expr).join("\n"), /event=~?"([^"]+)"/g).flatMap((words) => words.split("|"));
-    const lines = read("../src/events.ts");
+    const lines = read("../src/logging/events.ts");
     expect(events.filter((event) => !lines.includes(`"${event}": `))).toEqual([]);
   });
 

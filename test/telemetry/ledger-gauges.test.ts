@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
 import type { GaugeReadings } from "../../src/telemetry/gauge-readings.ts";
 import { createLedgerGauges } from "../../src/telemetry/ledger-gauges.ts";
-import { openHouse } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 
 const standingOver = (reads: GaugeReadings["reads"]): GaugeReadings => ({
   ...{ reads, nowMs: () => 0, isReady: () => true, routes: () => [] },
@@ -23,17 +23,17 @@ const standingOver = (reads: GaugeReadings["reads"]): GaugeReadings => ({
 
 /** A directory with generations that have succeeded, failed, run and wait, of two accounts. */
 const fill = async (dir: string): Promise<void> => {
-  const house = await openHouse({ dir, env: { GENROUTER_LIMITS__SEATS: "1" } });
-  const other = await house.newTenant(500);
+  const harness = await openHarness({ dir, env: { GENROUTER_LIMITS__SEATS: "1" } });
+  const other = await harness.newTenant(500);
   for (const prompt of ["a", "b [sim:fail]", "c", "d [sim:fal:fail]", "e"]) {
     const input = { prompt, resolution: "480p", duration: 4 };
-    await house.until((await house.submit("vidmodel-2.0-fast", input)).id);
+    await harness.until((await harness.submit("vidmodel-2.0-fast", input)).id);
   }
-  house.simulator.script({ fault: "stuck", prompt: "stands" });
-  for (let n = 0; n < 3; n += 1) await house.submit("sim-image-1", { prompt: "stands" });
-  await house.ask("POST", "/v1/generations", { key: other.key, body: { model: "sim-speech-1", input: { prompt: "stands" } } });
-  await house.eventually(() => house.rooms.supervisor.counts().running === 1);
-  await house.crash();
+  harness.simulator.script({ fault: "stuck", prompt: "stands" });
+  for (let n = 0; n < 3; n += 1) await harness.submit("sim-image-1", { prompt: "stands" });
+  await harness.ask("POST", "/v1/generations", { key: other.key, body: { model: "sim-speech-1", input: { prompt: "stands" } } });
+  await harness.eventually(() => harness.rooms.supervisor.counts().running === 1);
+  await harness.crash();
 };
 
 /** Changes rows behind the back of what guards them. */
@@ -125,13 +125,13 @@ test("every kind of contradiction is found, as large as it is", async () => {
 
 test("a movement that comes after a look is added to what was summed up before", async () => {
   await inside(async (dir) => {
-    const house = await openHouse({ dir, factor: 0 });
-    const books = createLedgerGauges(standingOver(house.store), 3);
+    const harness = await openHarness({ dir, factor: 0 });
+    const books = createLedgerGauges(standingOver(harness.store), 3);
     expect(await books.imbalanceCredits()).toBe(0);
-    await house.newTenant(321);
+    await harness.newTenant(321);
     expect(await books.imbalanceCredits()).toBe(0);
-    await house.submit("sim-image-1", { prompt: "one more" }).catch(() => undefined);
+    await harness.submit("sim-image-1", { prompt: "one more" }).catch(() => undefined);
     expect(await books.imbalanceCredits()).toBe(0);
-    await house.crash();
+    await harness.crash();
   });
 });

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { METRICS } from "../../src/telemetry/metrics.ts";
 import { backUp } from "../backup/fixture.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 import { hasPromtool, promtool } from "../promtool.ts";
 import { type Scraped, scraped, typesIn } from "./scraped.ts";
 
@@ -17,31 +17,31 @@ const [FIRST, SECOND, , DEAREST] = [20, 22, 24, 28] as const;
 const BACKUPS = mkdtempSync(join(tmpdir(), "backups-"));
 const DIR = mkdtempSync(join(tmpdir(), "metered-"));
 
-let house: House;
+let harness: Harness;
 let seen: Scraped;
 /** What the ledger said at that moment; what runs goes on. */
-let balance: Awaited<ReturnType<House["balance"]>>;
+let balance: Awaited<ReturnType<Harness["balance"]>>;
 let backedUp = "";
 const ids: string[] = [];
 const scrape = async (): Promise<Scraped> => {
-  const { status, text } = await house.ask("GET", "/metrics", { key: null });
+  const { status, text } = await harness.ask("GET", "/metrics", { key: null });
   expect(status).toBe(200);
   return scraped(text);
 };
 const order = (more: object = {}, key?: string) =>
-  house.ask("POST", "/v1/generations", {
+  harness.ask("POST", "/v1/generations", {
     body: { model: MODEL, input: INPUT, ...more },
     ...(key ? { headers: { "idempotency-key": key } } : {}),
   });
 const ended = async (more: object = {}, prompt = "a kite") => {
-  const { id } = await house.submit(MODEL, { ...INPUT, prompt }, more as never);
+  const { id } = await harness.submit(MODEL, { ...INPUT, prompt }, more as never);
   ids.push(id);
-  return house.until(id);
+  return harness.until(id);
 };
 const credit = (kind: "topup" | "adjust", credits: number) =>
-  house.rooms.post({
-    ...{ deed: "credit", accountSeq: house.tenant.accountSeq, kind, credits },
-    ...{ note: "", reference: null, atMs: house.clock.nowMs() },
+  harness.rooms.post({
+    ...{ mutation: "credit", accountSeq: harness.tenant.accountSeq, kind, credits },
+    ...{ note: "", reference: null, atMs: harness.clock.nowMs() },
   });
 
 beforeAll(async () => {
@@ -50,7 +50,7 @@ beforeAll(async () => {
   writeFileSync(join(BACKUPS, "genrouter-20271018T033000Z", "manifest.json"), "{}");
   mkdirSync(join(BACKUPS, "genrouter-20271020T033000Z"));
   writeFileSync(join(BACKUPS, "notes.txt"), "");
-  house = await openHouse({
+  harness = await openHarness({
     dir: DIR,
     env: { GENROUTER_BACKUP__DIR: BACKUPS, GENROUTER_DATA__DIR: DIR, GENROUTER_LIMITS__SEATS_PER_ROUTE: "1" },
   });
@@ -66,30 +66,30 @@ beforeAll(async () => {
   ids.push(String(first.body.id));
   expect((await order({}, "k-1")).status).toBe(200);
   expect((await order({ max_wait_s: 86_400 }, "k-1")).status).toBe(409);
-  await house.until(String(first.body.id));
+  await harness.until(String(first.body.id));
   // No's, paths that are not there, a method that nobody knows.
   expect((await order({ model: "no-such-model" })).status).toBe(422);
-  expect((await house.ask("GET", "/v1/generations/x", { key: "gr_test_none" })).status).toBe(401);
-  for (const path of ["/a", "/b/c?d=e", "/"]) expect((await house.ask("GET", path)).status).toBe(404);
-  await house.ask("PROPFIND", "/v1/models");
+  expect((await harness.ask("GET", "/v1/generations/x", { key: "gr_test_none" })).status).toBe(401);
+  for (const path of ["/a", "/b/c?d=e", "/"]) expect((await harness.ask("GET", path)).status).toBe(404);
+  await harness.ask("PROPFIND", "/v1/models");
   await credit("topup", 500);
   await credit("adjust", 30);
   await credit("adjust", -40);
   // One that runs, and one that waits for its seat.
-  house.simulator.script({ fault: "stuck", prompt: "stands still" });
+  harness.simulator.script({ fault: "stuck", prompt: "stands still" });
   for (const model of [MODEL, MODEL]) {
-    const { id } = await house.submit(model, { ...INPUT, prompt: "stands still" }, { max_cost_usd: FIRST / 100 });
+    const { id } = await harness.submit(model, { ...INPUT, prompt: "stands still" }, { max_cost_usd: FIRST / 100 });
     ids.push(id);
   }
-  await house.eventually(async () => {
+  await harness.eventually(async () => {
     seen = await scrape();
-    balance = await house.balance();
+    balance = await harness.balance();
     return seen.value("genrouter_generations_in_progress", { status: "running" }) === 1;
   });
 }, 60_000);
 
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   for (const dir of [BACKUPS, DIR]) rmSync(dir, { recursive: true, force: true });
 });
 
@@ -126,9 +126,9 @@ test("no label holds a generation, an account, a key, a request or a prompt", ()
   const labels = seen.samples.flatMap((sample) => Object.values(sample.labels)).join("\n");
   for (const text of [
     ...ids,
-    house.tenant.accountId,
-    house.tenant.keyId,
-    house.tenant.key,
+    harness.tenant.accountId,
+    harness.tenant.keyId,
+    harness.tenant.key,
     "gen_",
     "acc_",
     "req_",
@@ -232,16 +232,16 @@ test("the bytes of files are those of the files that are kept, looked up again a
     db.close();
     return row?.bytes;
   };
-  house.clock.skip(200_000);
-  await house.eventually(async () => (await scrape()).value("genrouter_files_bytes") === (await bytes()));
+  harness.clock.skip(200_000);
+  await harness.eventually(async () => (await scrape()).value("genrouter_files_bytes") === (await bytes()));
   expect(await bytes()).toBeGreaterThan(0);
 });
 
 test("a route that goes down is told, and its model when no other is left", async () => {
   const IMAGE = "sim-image-1";
-  house.simulator.script({ fault: "401", provider: "fal" });
-  house.simulator.script({ fault: "401", provider: "replicate" });
-  await house.until((await house.submit(IMAGE, { prompt: "x" })).id);
+  harness.simulator.script({ fault: "401", provider: "fal" });
+  harness.simulator.script({ fault: "401", provider: "replicate" });
+  await harness.until((await harness.submit(IMAGE, { prompt: "x" })).id);
   const after = await scrape();
   expect(after.value("genrouter_model_available", { model: IMAGE })).toBe(0);
   for (const route of ["fal", "replicate"]) {

@@ -1,40 +1,40 @@
 // Who may read /metrics: whoever has the operator's token, or without one this machine alone, and no proxy on it.
 import { afterAll, expect, test } from "bun:test";
 import { networkInterfaces } from "node:os";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
 const TOKEN = "operator-token-0123456789abcdef";
-const open: House[] = [];
-const houseWith = async (env: Record<string, string> = {}): Promise<House> => {
-  const house = await openHouse({ factor: 0, env });
-  open.push(house);
-  return house;
+const open: Harness[] = [];
+const harnessWith = async (env: Record<string, string> = {}): Promise<Harness> => {
+  const harness = await openHarness({ factor: 0, env });
+  open.push(harness);
+  return harness;
 };
 afterAll(async () => {
-  for (const house of open) await house.close();
+  for (const harness of open) await harness.close();
 });
 const codeOf = (text: string): string => (JSON.parse(text) as { error: { code: string; message: string } }).error.code;
 
 test("with a token it answers who sends it, and 401 with a challenge to everybody else, this machine included", async () => {
-  const house = await houseWith({ GENROUTER_OPERATOR__TOKEN: TOKEN });
-  const right = await house.ask("GET", "/metrics", { key: TOKEN });
+  const harness = await harnessWith({ GENROUTER_OPERATOR__TOKEN: TOKEN });
+  const right = await harness.ask("GET", "/metrics", { key: TOKEN });
   expect([right.status, right.headers.get("content-type")]).toEqual([200, "text/plain; version=0.0.4; charset=utf-8"]);
   expect(right.headers.get("cache-control")).toBe("no-store");
   expect(right.text).toContain("genrouter_build_info{");
   // Through a proxy too: who has the token may be anywhere.
-  expect((await house.ask("GET", "/metrics", { key: TOKEN, headers: { "x-forwarded-for": "203.0.113.9" } })).status).toBe(200);
-  expect((await house.ask("HEAD", "/metrics", { key: TOKEN })).status).toBe(200);
+  expect((await harness.ask("GET", "/metrics", { key: TOKEN, headers: { "x-forwarded-for": "203.0.113.9" } })).status).toBe(200);
+  expect((await harness.ask("HEAD", "/metrics", { key: TOKEN })).status).toBe(200);
   const wrong: (string | null)[] = [
     null,
     "",
     `${TOKEN}x`,
     TOKEN.slice(0, -1),
     TOKEN.toUpperCase(),
-    house.tenant.key,
+    harness.tenant.key,
     `${TOKEN}, Bearer ${TOKEN}`,
   ];
   for (const key of wrong) {
-    const { status, headers, text } = await house.ask("GET", "/metrics", { key });
+    const { status, headers, text } = await harness.ask("GET", "/metrics", { key });
     expect([key, status, headers.get("www-authenticate"), codeOf(text)]).toEqual([
       key,
       401,
@@ -47,8 +47,8 @@ test("with a token it answers who sends it, and 401 with a challenge to everybod
 });
 
 test("without a token it answers this machine, and not what a proxy on it hands on", async () => {
-  const house = await houseWith();
-  expect((await house.ask("GET", "/metrics", { key: null })).status).toBe(200);
+  const harness = await harnessWith();
+  expect((await harness.ask("GET", "/metrics", { key: null })).status).toBe(200);
   const handedOn: Record<string, string>[] = [
     { "x-forwarded-for": "127.0.0.1" },
     { "x-forwarded-proto": "https" },
@@ -58,14 +58,14 @@ test("without a token it answers this machine, and not what a proxy on it hands 
     { "x-real-ip": "127.0.0.1" },
   ];
   for (const headers of handedOn) {
-    const { status, text } = await house.ask("GET", "/metrics", { key: null, headers });
+    const { status, text } = await harness.ask("GET", "/metrics", { key: null, headers });
     expect([headers, status, codeOf(text)]).toEqual([headers, 403, "unauthorized"]);
     expect(text).toContain("set operator.token");
   }
   // A customer's key opens nothing here, and closes nothing either.
-  expect((await house.ask("GET", "/metrics")).status).toBe(200);
+  expect((await harness.ask("GET", "/metrics")).status).toBe(200);
   // Without a socket nobody knows who asks.
-  expect((await house.rooms.http.handle(new Request("http://localhost/metrics"))).status).toBe(403);
+  expect((await harness.rooms.http.handle(new Request("http://localhost/metrics"))).status).toBe(403);
 });
 
 const elsewhere = Object.values(networkInterfaces())
@@ -74,17 +74,17 @@ const elsewhere = Object.values(networkInterfaces())
 if (elsewhere === undefined) console.warn("this machine has no address but its own: asking from another one is skipped");
 
 test.skipIf(elsewhere === undefined)("without a token a peer that is not this machine's own address is turned away", async () => {
-  const house = await houseWith();
-  const { url } = await house.rooms.http.listen({ host: "0.0.0.0", port: 0 });
+  const harness = await harnessWith();
+  const { url } = await harness.rooms.http.listen({ host: "0.0.0.0", port: 0 });
   const answer = await fetch(`http://${elsewhere}:${new URL(url).port}/metrics`);
   expect(answer.status).toBe(403);
   expect(codeOf(await answer.text())).toBe("unauthorized");
 });
 
 test("other methods are refused as everywhere", async () => {
-  const house = await houseWith();
+  const harness = await harnessWith();
   for (const method of ["POST", "PUT", "DELETE"]) {
-    const { status, headers } = await house.ask(method, "/metrics", { key: null });
+    const { status, headers } = await harness.ask(method, "/metrics", { key: null });
     expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   }
 });

@@ -12,12 +12,12 @@ test("SQL is written only in the store", () => {
   expect(SOURCES.filter((path) => !path.startsWith("src/store/") && sql.test(read(path)))).toEqual([]);
 });
 
-test("a file is at most 300 lines and begins with one sentence that says what it is for", () => {
+test("a file is at most 400 lines and begins with one sentence that says what it is for", () => {
   const faults: string[] = [];
   for (const path of [...SOURCES, ...TESTS, ...list("scripts/*.{ts,mjs}")]) {
     const text = read(path);
     const lines = text.split("\n").length - 1;
-    if (lines > 300) faults.push(`${path}: ${lines} lines`);
+    if (lines > 400) faults.push(`${path}: ${lines} lines`);
     if (path.endsWith(".d.ts")) continue;
     const [first = "", second = ""] = text.split("\n");
     const sentence = second.startsWith("// ") ? `${first} ${second.slice(3)}` : first;
@@ -32,7 +32,7 @@ test("half of the files are short", () => {
 });
 
 /** Words that say nothing, in the names that we give: declarations, parameters excepted where a library names them. */
-const BANNED = /^(get|handle|process|manage|data|info|util)(?=[A-Z]|$)|(Handler|Manager|Data|Info|Util|Utils|Helper|Helpers)$/;
+const BANNED = /^(get|util)(?=[A-Z]|$)|(Manager|Util|Utils|Helper|Helpers)$/;
 test("names avoid the words that say nothing", () => {
   const faults: string[] = [];
   for (const path of SOURCES)

@@ -1,15 +1,15 @@
-// What one generation costs, worked out from the totals that were measured: per commit and per deed, per life, per look and per poll.
+// What one generation costs, worked out from the totals that were measured: per commit and per mutation, per life, per look and per poll.
 import kept from "./costs.json" with { type: "json" };
 import type { Measured, MeasuredStore, StoreName } from "./measured.ts";
 
-/** A commit of `n` deeds costs `each + n * deed`. */
-export type Linear = { each: number; deed: number };
+/** A commit of `n` mutations costs `each + n * mutation`. */
+export type Linear = { each: number; mutation: number };
 export type TableCost = { table: string; rows: number; bytes: number; indexBytes: number };
 
 /** Times are ms of one core, bytes are bytes; all of one generation unless it says otherwise. */
 export type Costs = {
-  /** Deeds that are committed of a generation: its admission and its steps. */
-  deeds: number;
+  /** Mutations that are committed of a generation: its admission and its steps. */
+  mutations: number;
   commit: { nodeMs: Linear; databaseMs: Linear; logBytes: Linear };
   /** The node's work on it beside commits, looks and polls. */
   lifeMs: number;
@@ -28,14 +28,14 @@ export type Costs = {
   syncMs: number;
 };
 
-export const linearAt = ({ each, deed }: Linear, deeds: number): number => each + deeds * deed;
+export const linearAt = ({ each, mutation }: Linear, mutations: number): number => each + mutations * mutation;
 
 /** The line that fits best, each point's distance taken as a share of it: small commits and large ones count alike. */
-export const fit = (points: readonly { commits: number; deeds: number; total: number }[]): Linear => {
+export const fit = (points: readonly { commits: number; mutations: number; total: number }[]): Linear => {
   let [aa, ab, bb, ay, by] = [0, 0, 0, 0, 0];
-  for (const { commits, deeds, total } of points) {
+  for (const { commits, mutations, total } of points) {
     if (total === 0) continue;
-    const [a, b] = [commits / total, deeds / total];
+    const [a, b] = [commits / total, mutations / total];
     aa += a * a;
     ab += a * b;
     bb += b * b;
@@ -43,16 +43,16 @@ export const fit = (points: readonly { commits: number; deeds: number; total: nu
     by += b;
   }
   const whole = aa * bb - ab * ab;
-  if (whole <= 0) return { each: 0, deed: 0 };
+  if (whole <= 0) return { each: 0, mutation: 0 };
   const each = (ay * bb - by * ab) / whole;
   // Noise can put one of them below nothing; the other then explains it alone.
-  if (each < 0) return { each: 0, deed: by / bb };
-  const deed = (by * aa - ay * ab) / whole;
-  return deed < 0 ? { each: ay / aa, deed: 0 } : { each, deed };
+  if (each < 0) return { each: 0, mutation: by / bb };
+  const mutation = (by * aa - ay * ab) / whole;
+  return mutation < 0 ? { each: ay / aa, mutation: 0 } : { each, mutation };
 };
 
 const fitOf = ({ batches }: MeasuredStore, total: "nodeCpuMs" | "databaseCpuMs" | "logBytes"): Linear =>
-  fit(batches.map((one) => ({ commits: one.batches, deeds: one.deeds, total: one[total] })));
+  fit(batches.map((one) => ({ commits: one.batches, mutations: one.mutations, total: one[total] })));
 
 export const costsOf = (measured: Measured, name: StoreName): Costs => {
   const store = measured.stores[name];
@@ -66,14 +66,14 @@ export const costsOf = (measured: Measured, name: StoreName): Costs => {
     logBytes: fitOf(store, "logBytes"),
   };
   /** Of one life, without what its commits cost. */
-  const beside = ({ nodeCpuMs, transactions, deeds, generations }: typeof few): number =>
-    (nodeCpuMs - transactions * commit.nodeMs.each - deeds * commit.nodeMs.deed) / generations;
-  const reads = ({ databaseCpuMs, transactions, deeds, generations }: typeof few): number =>
-    (databaseCpuMs - transactions * commit.databaseMs.each - deeds * commit.databaseMs.deed) / generations;
+  const beside = ({ nodeCpuMs, transactions, mutations, generations }: typeof few): number =>
+    (nodeCpuMs - transactions * commit.nodeMs.each - mutations * commit.nodeMs.mutation) / generations;
+  const reads = ({ databaseCpuMs, transactions, mutations, generations }: typeof few): number =>
+    (databaseCpuMs - transactions * commit.databaseMs.each - mutations * commit.databaseMs.mutation) / generations;
   const lookMs = Math.max(0, (beside(many) - beside(few)) / (many.looks - few.looks));
   const pollMs = here.nodeCpuMs / here.polls;
   return {
-    ...{ deeds: few.deeds / few.generations, commit, lookMs, pollMs },
+    ...{ mutations: few.mutations / few.generations, commit, lookMs, pollMs },
     lifeMs: Math.max(0, beside(few) - few.looks * lookMs),
     // Neither kind of life reads more than the other: of both, the one that was disturbed less.
     readsMs: Math.max(0, Math.min(reads(few), reads(many))),

@@ -54,7 +54,7 @@ const partsOf = (answer: Answer): [part: string, value: string, why: string][] =
     [
       "transactions",
       `${number(nodes * commits.perS)}/s`,
-      `${number(commits.batch)} deeds each, ${number(commits.takesMs)} ms, writers busy ${percent(commits.busy)}`,
+      `${number(commits.batch)} mutations each, ${number(commits.takesMs)} ms, writers busy ${percent(commits.busy)}`,
     ],
     ["rows", `${number(database.rowsPerS)}/s`, `${number(database.rowsPerDay)} a day`],
     ["tables", `${bytes(database.bytesPerDay)} a day`, `${bytes(database.bytesKept)} in ${number(ask.keepRowsDays)} days`],
@@ -112,7 +112,7 @@ export const jsonOf = (answer: Answer) => {
     },
     transactions: {
       per_s: rounded(load.nodes * load.commits.perS),
-      deeds_each: rounded(load.commits.batch),
+      mutations_each: rounded(load.commits.batch),
       ms: rounded(load.commits.takesMs),
       busy: rounded(load.commits.busy),
     },

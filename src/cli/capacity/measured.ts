@@ -1,10 +1,10 @@
 // What `npm run costs` measures, as it is kept: totals of whole runs, from which everything that is told per generation is worked out.
 
-/** Of commits with so many deeds each: totals. `wallMs`: the median of one. `logBytes`: of the log that makes them durable. */
+/** Of commits with so many mutations each: totals. `wallMs`: the median of one. `logBytes`: of the log that makes them durable. */
 export type Batched = {
-  deedsEach: number;
+  mutationsEach: number;
   batches: number;
-  deeds: number;
+  mutations: number;
   nodeCpuMs: number;
   databaseCpuMs: number;
   logBytes: number;
@@ -16,7 +16,7 @@ export type Batched = {
 export type Lives = {
   generations: number;
   looks: number;
-  deeds: number;
+  mutations: number;
   transactions: number;
   nodeCpuMs: number;
   databaseCpuMs: number;

@@ -34,7 +34,7 @@ const DAY_S = 86_400;
 export type Load = {
   nodes: number;
   run: Run;
-  deedsPerS: number;
+  mutationsPerS: number;
   commits: Grouped;
   /** Cores in use: of all nodes together, of the busiest thread of one node, of the database. */
   nodeCores: number;
@@ -47,9 +47,9 @@ export type Load = {
 /** How long a commit takes: work of the node and of the database one after the other, the journeys, and the sync. */
 export const commitMs =
   (costs: Costs, { syncMs, roundTripMs }: CapacityRequest, store: StoreName, waitMs = 0) =>
-  (deeds: number): number =>
-    linearAt(costs.commit.nodeMs, deeds) +
-    linearAt(costs.commit.databaseMs, deeds) +
+  (mutations: number): number =>
+    linearAt(costs.commit.nodeMs, mutations) +
+    linearAt(costs.commit.databaseMs, mutations) +
     syncMs +
     (store === "postgres" ? JOURNEYS * roundTripMs + waitMs : 0);
 
@@ -66,11 +66,11 @@ const TURNS = 30;
 export const loadOn = (costs: Costs, ask: CapacityRequest, store: StoreName, nodes: number): Load => {
   const { rate } = ask;
   const run = runsOf(ask.runS);
-  const deedsPerS = rate * costs.deeds;
+  const mutationsPerS = rate * costs.mutations;
   const ownMs = threadMs(costs, ask, run, nodes);
   const own = (rate * ownMs) / 1000 / nodes;
   const isShared = store === "postgres";
-  let commits = groupCommits(deedsPerS / nodes, commitMs(costs, ask, store));
+  let commits = groupCommits(mutationsPerS / nodes, commitMs(costs, ask, store));
   let busiestThread = own;
   const committing = () => (commits.perS / 1000) * linearAt(costs.commit.nodeMs, commits.batch);
   for (let turn = 0; turn < TURNS; turn += 1) {
@@ -78,18 +78,18 @@ export const loadOn = (costs: Costs, ask: CapacityRequest, store: StoreName, nod
     busiestThread = isShared ? own + committing() : Math.max(own, committing());
     if (!isShared || busiestThread >= 1) break;
     // What is before it in the thread's line, twice in each commit.
-    const taskMs = costs.lifeMs / costs.deeds;
+    const taskMs = costs.lifeMs / costs.mutations;
     const waitMs = (own * taskMs) / (1 - busiestThread);
-    const next = groupCommits(deedsPerS / nodes, commitMs(costs, ask, store, waitMs));
+    const next = groupCommits(mutationsPerS / nodes, commitMs(costs, ask, store, waitMs));
     const isSettled = Math.abs(next.batch - commits.batch) < 1e-4 * commits.batch;
     commits = next;
     if (isSettled) break;
   }
   const reads = rate * (costs.readsMs + (isShared ? ask.polls * (1 - 1 / nodes) * costs.pollElsewhere.databaseMs : 0));
   const databaseCores = (nodes * commits.perS * linearAt(costs.commit.databaseMs, commits.batch) + reads) / 1000;
-  const inFlight = rate * (ask.runS + run.lateS + (commits.takesMs * (costs.deeds - 1)) / 1000);
+  const inFlight = rate * (ask.runS + run.lateS + (commits.takesMs * (costs.mutations - 1)) / 1000);
   return {
-    ...{ nodes, run, deedsPerS, commits, nodeCores: nodes * (own + committing()), busiestThread, databaseCores },
+    ...{ nodes, run, mutationsPerS, commits, nodeCores: nodes * (own + committing()), busiestThread, databaseCores },
     inFlight: { mean: inFlight, seldomMore: seldomMore(inFlight) },
   };
 };
@@ -118,12 +118,12 @@ export const saturations = (
   databaseCores: number,
 ): Saturation[] => {
   const run = runsOf(ask.runS);
-  const perDeed = (cost: { each: number; deed: number }): number => cost.each / MOST_IN_A_COMMIT + cost.deed;
+  const perMutation = (cost: { each: number; mutation: number }): number => cost.each / MOST_IN_A_COMMIT + cost.mutation;
   const isShared = store === "postgres";
-  const ownMs = threadMs(costs, ask, run, nodes) + (isShared ? costs.deeds * perDeed(costs.commit.nodeMs) : 0);
-  const writerMs = (costs.deeds * commitMs(costs, ask, store)(MOST_IN_A_COMMIT)) / MOST_IN_A_COMMIT;
+  const ownMs = threadMs(costs, ask, run, nodes) + (isShared ? costs.mutations * perMutation(costs.commit.nodeMs) : 0);
+  const writerMs = (costs.mutations * commitMs(costs, ask, store)(MOST_IN_A_COMMIT)) / MOST_IN_A_COMMIT;
   const readMs = costs.readsMs + ask.polls * (1 - 1 / nodes) * costs.pollElsewhere.databaseMs;
-  const databaseMs = costs.deeds * perDeed(costs.commit.databaseMs) + readMs;
+  const databaseMs = costs.mutations * perMutation(costs.commit.databaseMs) + readMs;
   const all: Saturation[] = [
     { part: "node", rate: (1000 * nodes) / ownMs },
     { part: "writer", rate: (1000 * nodes) / writerMs },

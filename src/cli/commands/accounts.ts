@@ -82,7 +82,7 @@ export const addAccounts = (program: Command, session: Session): void => {
       const reference = flags.reference ?? newReference("acc");
       const made = await withAdminService(
         settingsOf(session, flags),
-        (office) => office.createAccount({ reference, name: flags.name, creditCredits }),
+        (admin) => admin.createAccount({ reference, name: flags.name, creditCredits }),
         { create: flags.simulate ? "test" : "live", note: terminal.note },
       );
       if (flags.json)
@@ -99,7 +99,7 @@ export const addAccounts = (program: Command, session: Session): void => {
     .command("list")
     .description("list all accounts")
     .action(async (flags: Flags) => {
-      const rows = await withAdminService(settingsOf(session, flags), (office) => office.listAccounts({}));
+      const rows = await withAdminService(settingsOf(session, flags), (admin) => admin.listAccounts({}));
       if (flags.json) terminal.print(JSON.stringify(rows.map(accountJson)));
       else if (rows.length === 0) terminal.note("no accounts; genrouter accounts create --name NAME makes one");
       else for (const line of accountLines(rows)) terminal.print(line);
@@ -111,7 +111,7 @@ export const addAccounts = (program: Command, session: Session): void => {
     id: string,
     what: { paused?: boolean; burstPerS?: number | null; inProgressLimit?: number | null },
   ) => {
-    const row = await withAdminService(settingsOf(session, flags), (office) => office.setAccount({ id, ...what }));
+    const row = await withAdminService(settingsOf(session, flags), (admin) => admin.setAccount({ id, ...what }));
     if (flags.json) terminal.print(JSON.stringify(accountJson(row)));
     else for (const line of accountLines([row])) terminal.print(line);
   };

@@ -11,7 +11,7 @@ export const addSettle = (backup: Command, session: Session): void => {
     )
     .requiredOption("--reason <text>", "what was done, for the audit log")
     .action(async ({ reason, ...flags }: DirFlag & JsonFlag & { reason: string }) => {
-      const { takenAtMs } = await withAdminService(settingsOf(session, flags), (office) => office.settleRestored({ reason }));
+      const { takenAtMs } = await withAdminService(settingsOf(session, flags), (admin) => admin.settleRestored({ reason }));
       const takenAt = new Date(takenAtMs).toISOString();
       if (flags.json) return session.terminal.print(JSON.stringify({ taken_at: takenAt, settled: true }));
       session.terminal.print(`settled: the backup as of ${takenAt}`);

@@ -68,8 +68,8 @@ export const addCredits = (program: Command, session: Session): void => {
           credits: parseUsd(flags.usd, "--usd"),
           note: flags.note,
         };
-        const { account, movedCredits } = await withAdminService(settingsOf(session, flags), (office) =>
-          name === "add" ? office.addCredits(ask) : office.takeCredits(ask),
+        const { account, movedCredits } = await withAdminService(settingsOf(session, flags), (admin) =>
+          name === "add" ? admin.addCredits(ask) : admin.takeCredits(ask),
         );
         if (flags.json) return terminal.print(JSON.stringify({ moved_usd: usdNumber(movedCredits), ...accountJson(account) }));
         if (movedCredits === 0 && flags.reference !== undefined && name === "add")
@@ -97,8 +97,8 @@ export const addCredits = (program: Command, session: Session): void => {
     .option("--last <n>", "how many movements, newest last", "10")
     .action(async (flags: Flags & { last: string }) => {
       const last = parseWhole(flags.last, "--last", 0, 1000);
-      const { account, movements } = await withAdminService(settingsOf(session, flags), (office) =>
-        office.showCredits({ accountId: flags.account, last }),
+      const { account, movements } = await withAdminService(settingsOf(session, flags), (admin) =>
+        admin.showCredits({ accountId: flags.account, last }),
       );
       const { balance_usd, held_usd, available_usd, charged_usd, owed_usd } = accountJson(account);
       if (flags.json)

@@ -93,7 +93,7 @@ export const addGenerations = (program: Command, session: Session): void => {
     command.action(async (id: string, flags: DecisionFlags) => {
       const attempt = flags.attempt === undefined ? null : parseWhole(flags.attempt, "--attempt", 1, 1000);
       const ask = { id, decision, attempt, reason: flags.reason };
-      const decided = await withAdminService(settingsOf(session, flags), (office) => office.decideGeneration(ask));
+      const decided = await withAdminService(settingsOf(session, flags), (admin) => admin.decideGeneration(ask));
       if (!decided.isTaken) session.exit = EXITS.tryAgain;
       terminal.print(flags.json ? JSON.stringify(decidedJson(decided)) : decidedText(decided));
     });

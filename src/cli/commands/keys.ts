@@ -27,8 +27,8 @@ export const addKeys = (program: Command, session: Session): void => {
     .option("--name <name>", "what to call it", "")
     .action(async (flags: Flags & TermFlags & { account: string; scope: KeyScope; name: string }) => {
       const terms = termsOf(flags, Date.now());
-      const made = await withAdminService(settingsOf(session, flags), (office) =>
-        office.createKey({
+      const made = await withAdminService(settingsOf(session, flags), (admin) =>
+        admin.createKey({
           ...{ reference: newReference("key"), accountId: flags.account, scope: flags.scope, name: flags.name },
           ...(Object.keys(terms).length === 0 ? {} : { terms }),
         }),
@@ -53,8 +53,8 @@ export const addKeys = (program: Command, session: Session): void => {
     .description("list keys by their first characters, with their limits, last use and the spend of 30 days")
     .option("--account <id>", "only this account's")
     .action(async (flags: Flags & { account?: string }) => {
-      const rows = await withAdminService(settingsOf(session, flags), (office) =>
-        office.listKeys({ accountId: flags.account ?? null }),
+      const rows = await withAdminService(settingsOf(session, flags), (admin) =>
+        admin.listKeys({ accountId: flags.account ?? null }),
       );
       if (flags.json) terminal.print(JSON.stringify(rows.map(keyJson)));
       else if (rows.length === 0) terminal.note("no keys; genrouter keys create --account ID makes one");
@@ -70,7 +70,7 @@ export const addKeys = (program: Command, session: Session): void => {
       const change = { ...termsOf(flags, Date.now()), ...(flags.name === undefined ? {} : { name: flags.name }) };
       if (Object.keys(change).length === 0)
         throw new CommandFault(EXITS.usage, "nothing to change; name a flag of genrouter keys set --help", { code: "bad_flag" });
-      const row = await withAdminService(settingsOf(session, flags), (office) => office.setKey({ id, ...change }));
+      const row = await withAdminService(settingsOf(session, flags), (admin) => admin.setKey({ id, ...change }));
       if (flags.json) terminal.print(JSON.stringify(keyJson(row)));
       else for (const line of keyLines([row], Date.now())) terminal.print(line);
     });
@@ -87,8 +87,8 @@ export const addKeys = (program: Command, session: Session): void => {
     .option("--overlap <time>", "how long the other goes on: 0s to 30d", "24h")
     .action(async (id: string, flags: Flags & { overlap: string }) => {
       const overlapMs = overlapOf(flags.overlap);
-      const made = await withAdminService(settingsOf(session, flags), (office) =>
-        office.rotateKey({ reference: newReference("key"), id, overlapMs }),
+      const made = await withAdminService(settingsOf(session, flags), (admin) =>
+        admin.rotateKey({ reference: newReference("key"), id, overlapMs }),
       );
       const until = new Date(made.fromExpiresAtMs).toISOString();
       if (flags.json)
@@ -109,7 +109,7 @@ export const addKeys = (program: Command, session: Session): void => {
     .command("revoke <id>")
     .description("refuse a key from now on; generations it submitted go on")
     .action(async (id: string, flags: Flags) => {
-      const row = await withAdminService(settingsOf(session, flags), (office) => office.revokeKey({ id }));
+      const row = await withAdminService(settingsOf(session, flags), (admin) => admin.revokeKey({ id }));
       if (flags.json) terminal.print(JSON.stringify(keyJson(row)));
       else for (const line of keyLines([row], Date.now())) terminal.print(line);
     });

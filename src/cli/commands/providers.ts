@@ -58,7 +58,7 @@ export const addProviders = (program: Command, session: Session): void => {
     .command("list")
     .description("every provider that is spoken here: where its key comes from, how a lost job is found, how many routes are up")
     .action(async (flags: Flags) => {
-      const rows = await withAdminService(settingsOf(session, flags), (office) => office.listProviders({}));
+      const rows = await withAdminService(settingsOf(session, flags), (admin) => admin.listProviders({}));
       if (flags.json) return terminal.print(JSON.stringify(rows.map(rowJson)));
       const cells = rows.map((row) => [row.id, row.name, sourceText(row), row.recovery, String(row.up), String(row.routes)]);
       for (const line of table(["ID", "NAME", "KEY", "LOST JOBS", "UP", "ROUTES"], cells, [4, 5])) terminal.print(line);
@@ -82,7 +82,7 @@ export const addProviders = (program: Command, session: Session): void => {
           },
         );
       const key = await readKey(session, account, flags.file);
-      const made = await withAdminService(settingsOf(session, flags), (office) => office.setProviderKey({ account, key }), {
+      const made = await withAdminService(settingsOf(session, flags), (admin) => admin.setProviderKey({ account, key }), {
         create: "live",
         note: terminal.note,
       });
@@ -101,7 +101,7 @@ export const addProviders = (program: Command, session: Session): void => {
     .command("drop-key <account>")
     .description("forget a key that is kept; its routes go out of use unless the settings have another")
     .action(async (account: string, flags: Flags) => {
-      const dropped = await withAdminService(settingsOf(session, flags), (office) => office.dropProviderKey({ account }));
+      const dropped = await withAdminService(settingsOf(session, flags), (admin) => admin.dropProviderKey({ account }));
       terminal.print(flags.json ? JSON.stringify(dropped) : `the key of ${dropped.account} is forgotten`);
     });
   withExamples(withJson(withDir(dropKey)), "providers drop-key fal");
@@ -113,7 +113,7 @@ export const addProviders = (program: Command, session: Session): void => {
     )
     .action(async (flags: Flags) => {
       const settings = settingsOf(session, flags);
-      const { accounts } = await withAdminService(settings, (office) => office.rotateMasterKey({}));
+      const { accounts } = await withAdminService(settings, (admin) => admin.rotateMasterKey({}));
       terminal.print(
         flags.json ? JSON.stringify({ accounts }) : `${accounts.length} kept keys are sealed under a new master key`,
       );

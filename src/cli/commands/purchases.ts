@@ -144,9 +144,7 @@ const addDeciding = (purchases: Command, session: Session): void => {
     .requiredOption("--reason <text>", "why, for the audit log")
     .action(async (id: string, flags: SettleFlags) => {
       const ask = { id, credits: creditsOf(flags.usd), reason: flags.reason };
-      const { movedCredits, account } = await withAdminService(settingsOf(session, flags), (office) =>
-        office.decideReversal(ask),
-      );
+      const { movedCredits, account } = await withAdminService(settingsOf(session, flags), (admin) => admin.decideReversal(ask));
       if (flags.json)
         return terminal.print(JSON.stringify({ moved_usd: usdNumber(movedCredits), ...(account ? accountJson(account) : {}) }));
       const owed = account && account.owedCredits > 0 ? `  owed ${showUsd(account.owedCredits)}` : "";

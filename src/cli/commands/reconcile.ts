@@ -86,7 +86,7 @@ export const addReconcile = (program: Command, session: Session): void => {
       const routes = [
         ...new Map(sent.map(({ endpoint, options }) => [JSON.stringify([endpoint, options]), { endpoint, options }])).values(),
       ];
-      const list = await withAdminService(settings, (office) => office.listJobs({ provider, routes, sinceMs: fromMs }));
+      const list = await withAdminService(settings, (admin) => admin.listJobs({ provider, routes, sinceMs: fromMs }));
       const reachesMs = list.reachesMs === 0 ? fromMs : Math.max(fromMs, untilMs - list.reachesMs);
       const found = reconcile(list.jobs, sent, { sinceMs: reachesMs, untilMs });
       const isClean = found.strangers.length + found.missing.length + found.untold.length === 0;

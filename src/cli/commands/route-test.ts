@@ -39,12 +39,12 @@ export const addRouteTest = (routes: Command, session: Session): void => {
   const buy = async (id: string, flags: Flags, checked: CheckedRoute): Promise<void> => {
     const ask = { reference: randomUUID(), id, input: flags.input === undefined ? null : parseObject(flags.input, "--input") };
     const settings = settingsOf(session, flags);
-    let trial: Trial = await withAdminService(settings, (office) => office.tryRoute(ask));
+    let trial: Trial = await withAdminService(settings, (admin) => admin.tryRoute(ask));
     const { generationId } = trial;
     while (trial.status === "queued" || trial.status === "running") {
       terminal.progress(`${generationId}  ${trial.status} on ${id}`);
       await Bun.sleep(LOOK_MS);
-      trial = await withAdminService(settings, (office) => office.findTrial({ generationId }));
+      trial = await withAdminService(settings, (admin) => admin.findTrial({ generationId }));
     }
     terminal.progress(null);
     const { status, costCredits, failure } = trial;
@@ -72,7 +72,7 @@ export const addRouteTest = (routes: Command, session: Session): void => {
     )
     .option("--input <json>", "what to ask for instead, e.g. with the media that the model needs")
     .action(async (id: string, flags: Flags) => {
-      const checked = await withAdminService(settingsOf(session, flags), (office) => office.checkRoute({ id }));
+      const checked = await withAdminService(settingsOf(session, flags), (admin) => admin.checkRoute({ id }));
       const { provider, check, costs } = checked;
       session.exit = check.kind === "works" ? EXITS.ok : EXITS.failure;
       // A key that is refused is refused for money as well.

@@ -49,7 +49,7 @@ export const addRoutes = (program: Command, session: Session): void => {
     .option("--provider <id>", "only this provider's")
     .action(async (flags: Flags & { model?: string; provider?: string }) => {
       const ask = { model: flags.model ?? null, provider: flags.provider ?? null };
-      const rows = await withAdminService(settingsOf(session, flags), (office) => office.listRoutes(ask));
+      const rows = await withAdminService(settingsOf(session, flags), (admin) => admin.listRoutes(ask));
       if (flags.json) return terminal.print(JSON.stringify(rows.map(rowJson)));
       if (rows.length === 0) {
         session.exit = EXITS.notFound;
@@ -67,7 +67,7 @@ export const addRoutes = (program: Command, session: Session): void => {
       command.option("--reason <text>", "why; shown to whoever lists routes", "switched off by the operator");
     command.action(async (id: string, flags: Flags & { reason?: string }) => {
       const reason = name === "disable" ? (flags.reason ?? null) : null;
-      const row = await withAdminService(settingsOf(session, flags), (office) => office.switchRoute({ id, reason }));
+      const row = await withAdminService(settingsOf(session, flags), (admin) => admin.switchRoute({ id, reason }));
       if (flags.json) terminal.print(JSON.stringify(rowJson(row)));
       tell([row], flags.json === true);
     });

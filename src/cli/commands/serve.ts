@@ -167,9 +167,9 @@ const runUntilEnd = async (
 };
 
 /** Who starts a service may set it up: a link that is new with every start. On a full disk there is none, and the next start makes one. */
-const setUpLink = async (office: AdminService): Promise<string | undefined> => {
+const setUpLink = async (admin: AdminService): Promise<string | undefined> => {
   try {
-    return (await office.setUpLink({ by: { kind: "service", id: "genrouter", name: "start" } })).path;
+    return (await admin.setUpLink({ by: { kind: "service", id: "genrouter", name: "start" } })).path;
   } catch (fault) {
     if (fault instanceof StoreFull || fault instanceof AdminError) return undefined;
     throw fault;
@@ -177,9 +177,9 @@ const setUpLink = async (office: AdminService): Promise<string | undefined> => {
 };
 
 /** How the first operator gets in: logs are read by many, so the link is for a person at a terminal alone. */
-const firstAdminLines = async (terminal: Pick<Terminal, "isLive">, office: AdminService, reached: string): Promise<string[]> => {
+const firstAdminLines = async (terminal: Pick<Terminal, "isLive">, admin: AdminService, reached: string): Promise<string[]> => {
   if (!terminal.isLive) return ["  First admin: genrouter people setup prints the link to sign in with"];
-  const path = await setUpLink(office);
+  const path = await setUpLink(admin);
   return path === undefined ? [] : [`  First admin: open ${reached}${path}  (valid 30 min)`];
 };
 
@@ -222,7 +222,7 @@ export const addServe = (program: Command, session: Session): void => {
       const service = await open(read, simulate, telemetry);
       // A process that is told twice does not wait; what it leaves behind is what a crash leaves, and recovery reads it.
       const signal = firstSignal((exit) => process.exit(exit));
-      const office = createAdminService({
+      const admin = createAdminService({
         reads: service.reads,
         post: service.post,
         mode: service.mode,
@@ -239,7 +239,7 @@ export const addServe = (program: Command, session: Session): void => {
       const about = { url: service.url, mode: service.mode, version: VERSION, pid: process.pid };
       const closeControl = openControl(
         settings.data.dir,
-        office,
+        admin,
         about,
         log,
         service.figures,
@@ -261,7 +261,7 @@ export const addServe = (program: Command, session: Session): void => {
       if (settings.inspector.enabled === "on" || (settings.inspector.enabled === "auto" && simulate))
         terminal.note(`  inspector ${reached}/inspector`);
       if (settings.console.enabled && (await service.reads.operators()) === 0)
-        for (const line of await firstAdminLines(terminal, office, reached)) terminal.note(line);
+        for (const line of await firstAdminLines(terminal, admin, reached)) terminal.note(line);
       if (simulate) terminal.note("  SIMULATOR MODE: no provider is called and no money moves");
       for (const fault of service.readiness().faults) terminal.warn(`  not ready: ${fault}`);
       const unnamed = settings.console.enabled ? unnamedProxy(settings.server) : null;
@@ -270,7 +270,7 @@ export const addServe = (program: Command, session: Session): void => {
       if (low !== undefined) log("descriptor limit low", { reason: `${low}; raise ulimit -n (LimitNOFILE)` });
       // On a full disk the demo account waits for space; whoever tells the service to stop does not.
       const isTold = Promise.race([signal, service.ended]).then(() => undefined);
-      const key = simulate ? await Promise.race([demoKey(settings.data.dir, office, service.reads), isTold]) : undefined;
+      const key = simulate ? await Promise.race([demoKey(settings.data.dir, admin, service.reads), isTold]) : undefined;
       terminal.print(`url ${service.url}`);
       if (key !== undefined) {
         terminal.print(`key ${key}`);

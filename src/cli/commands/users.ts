@@ -61,7 +61,7 @@ export const addPeople = (program: Command, session: Session): void => {
     .command("list")
     .description("people who may sign in, and invitations that can still be used")
     .action(async (flags: Flags) => {
-      const { people: rows, invitations } = await withAdminService(settingsOf(session, flags), (office) => office.listPeople({}));
+      const { people: rows, invitations } = await withAdminService(settingsOf(session, flags), (admin) => admin.listPeople({}));
       if (flags.json) {
         const open = invitations.map(({ id, kind, role, email, accountId, expiresAtMs }) => ({
           ...{ id, kind, role, email, account: accountId, expires_at: stamp(expiresAtMs) },
@@ -83,7 +83,7 @@ export const addPeople = (program: Command, session: Session): void => {
     .option("--new-account <name>", "make an account of this name when they come")
     .action(async (email: string, flags: Flags & { role: string; account?: string; newAccount?: string }) => {
       const ask = { email, role: roleOf(flags.role), accountId: flags.account ?? null, accountName: flags.newAccount ?? null };
-      await printLink(flags, await withAdminService(settingsOf(session, flags), (office) => office.invitePerson(ask)));
+      await printLink(flags, await withAdminService(settingsOf(session, flags), (admin) => admin.invitePerson(ask)));
     });
   withExamples(
     withJson(withDir(invite)),
@@ -96,7 +96,7 @@ export const addPeople = (program: Command, session: Session): void => {
     .command("reset <person>")
     .description("make a link by which somebody sets a new password; their sessions end with it")
     .action(async (person: string, flags: Flags) =>
-      printLink(flags, await withAdminService(settingsOf(session, flags), (office) => office.resetPerson({ person }))),
+      printLink(flags, await withAdminService(settingsOf(session, flags), (admin) => admin.resetPerson({ person }))),
     );
   withExamples(withJson(withDir(reset)), "people reset ada@example.com");
 
@@ -105,7 +105,7 @@ export const addPeople = (program: Command, session: Session): void => {
       .command(`${name} <person>`)
       .description(description)
       .action(async (person: string, flags: Flags) => {
-        const row = await withAdminService(settingsOf(session, flags), (office) => office.setPerson({ person, disabled }));
+        const row = await withAdminService(settingsOf(session, flags), (admin) => admin.setPerson({ person, disabled }));
         if (flags.json) terminal.print(JSON.stringify(personJson(row)));
         else for (const line of personLines([row])) terminal.print(line);
       });
@@ -118,7 +118,7 @@ export const addPeople = (program: Command, session: Session): void => {
     .command("setup")
     .description("make the link by which the first operator comes in; valid 30 min")
     .action(async (flags: Flags) =>
-      printLink(flags, await withAdminService(settingsOf(session, flags), (office) => office.setUpLink({}))),
+      printLink(flags, await withAdminService(settingsOf(session, flags), (admin) => admin.setUpLink({}))),
     );
   withExamples(withJson(withDir(setup)), "people setup");
 };

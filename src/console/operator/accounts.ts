@@ -52,7 +52,7 @@ const movementOf = (row: TransferRow): AccountTransfer => ({
 
 const undecidedOf = ({ state: _, ...row }: UndecidedReversal): UndecidedLine => row;
 
-export const createAccounts = ({ office, reads, limits }: OperatorDeps) => {
+export const createAccounts = ({ admin, reads, limits }: OperatorDeps) => {
   const undecided = async () => (await reads.undecidedReversals(MOST_UNDECIDED)).map(undecidedOf);
   const view = async (id: string): Promise<AccountView> => {
     const row = await reads.account(id);
@@ -88,11 +88,11 @@ export const createAccounts = ({ office, reads, limits }: OperatorDeps) => {
     },
     show: (ask: ConsoleRequest): Promise<AccountView> => view(named(ask, "id")),
     create: async (ask: ConsoleRequest): Promise<AccountView> => {
-      const { id } = await office.createAccount(signed(ask, ask.body as NewAccount));
+      const { id } = await admin.createAccount(signed(ask, ask.body as NewAccount));
       return view(id);
     },
     change: async (ask: ConsoleRequest): Promise<AccountView> => {
-      const { id } = await office.setAccount(signed(ask, { id: named(ask, "id"), ...(ask.body as AccountChange) }));
+      const { id } = await admin.setAccount(signed(ask, { id: named(ask, "id"), ...(ask.body as AccountChange) }));
       return view(id);
     },
     /** What a refund or dispute in another currency takes back, decided once. */
@@ -100,7 +100,7 @@ export const createAccounts = ({ office, reads, limits }: OperatorDeps) => {
       const id = named(ask, "reversal");
       const of = (await undecided()).find((one) => one.id === id);
       if (of?.accountId !== named(ask, "id")) throw new ConsoleRefused("not_found", `There is nothing to decide about ${id}.`);
-      await office.decideReversal(signed(ask, { id, ...(ask.body as DecisionAsk) }));
+      await admin.decideReversal(signed(ask, { id, ...(ask.body as DecisionAsk) }));
       return view(of.accountId);
     },
     /** Above zero grants, below zero takes back at most what is available. */
@@ -110,7 +110,7 @@ export const createAccounts = ({ office, reads, limits }: OperatorDeps) => {
       // The reference belongs to one wish on one account: what came once by this page is not taken for another's.
       const wish = signed(ask, { reference: `console ${accountId} ${reference}`, accountId, credits: Math.abs(credits), note });
       const owedBefore = (await reads.account(accountId))?.owedCredits ?? 0;
-      const { movedCredits } = await (credits > 0 ? office.addCredits(wish) : office.takeCredits(wish));
+      const { movedCredits } = await (credits > 0 ? admin.addCredits(wish) : admin.takeCredits(wish));
       const account = await view(accountId);
       return { account, movedCredits, newlyOwedCredits: Math.max(0, account.owedCredits - owedBefore) };
     },

@@ -1,4 +1,4 @@
-// What the operator's answers need: the office that changes things, what may be read, and what only the running service knows.
+// What the operator's answers need: the admin service that changes things, what may be read, and what only the running service knows.
 
 import type { AdminService } from "../../admin/admin-service.ts";
 import type { Clock } from "../../domain/clock.ts";
@@ -6,7 +6,7 @@ import type { LongReads, StoreReads } from "../../store/store.ts";
 import { actorOf, type ConsoleRequest } from "../request-context.ts";
 
 export type OperatorDeps = Operating & {
-  office: Pick<
+  admin: Pick<
     AdminService,
     | "createAccount"
     | "setAccount"
@@ -66,7 +66,7 @@ export type Operating = {
   };
 };
 
-/** What is asked of the office, with who wants it. */
+/** What is asked of the admin service, with who wants it. */
 export const signed = <T extends object>(ask: ConsoleRequest, wish: T) => ({ ...wish, by: actorOf(ask) });
 
 /** A part of the path, which the router found by its name. */

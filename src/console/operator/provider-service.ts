@@ -7,9 +7,9 @@ import { named, type OperatorDeps, signed } from "./deps.ts";
 const sourceOf = (key: ProviderRow["key"]): KeySourceView | null =>
   key === null ? null : { from: key.from, setAtMs: key.from === "vault" ? key.setAtMs : null };
 
-export const createProviderService = ({ office }: OperatorDeps) => ({
+export const createProviderService = ({ admin }: OperatorDeps) => ({
   list: async (): Promise<ProvidersPage> => {
-    const [rows, routes] = [await office.listProviders({}), await office.listRoutes({ model: null, provider: null })];
+    const [rows, routes] = [await admin.listProviders({}), await admin.listRoutes({ model: null, provider: null })];
     return {
       providers: [...Map.groupBy(rows, ({ account }) => account)].map(([account, interfaces]) => ({
         account,
@@ -27,11 +27,11 @@ export const createProviderService = ({ office }: OperatorDeps) => ({
   },
   setKey: async (ask: ConsoleRequest): Promise<KeySet> => {
     const { key } = ask.body as { key: string };
-    const { account, isShadowed } = await office.setProviderKey(signed(ask, { account: named(ask, "account"), key }));
+    const { account, isShadowed } = await admin.setProviderKey(signed(ask, { account: named(ask, "account"), key }));
     return { account, isShadowed };
   },
   dropKey: async (ask: ConsoleRequest): Promise<{ account: string }> => {
-    const { account } = await office.dropProviderKey(signed(ask, { account: named(ask, "account") }));
+    const { account } = await admin.dropProviderKey(signed(ask, { account: named(ask, "account") }));
     return { account };
   },
 });

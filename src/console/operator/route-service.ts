@@ -17,7 +17,7 @@ const trialOf = ({ failure, ...trial }: Trial): TrialView => ({
   failure: failure === null ? null : `${failure.class}: ${failure.detail}`,
 });
 
-export const createRouteService = ({ office, reads, running, clock }: OperatorDeps) => {
+export const createRouteService = ({ admin, reads, running, clock }: OperatorDeps) => {
   let looked: { atMs: number; figures: ReturnType<typeof readFigures> } | null = null;
   const readFigures = async () => ({
     outcomes: outcomesOf(await reads.lastOutcomes(ATTEMPTS)),
@@ -29,10 +29,10 @@ export const createRouteService = ({ office, reads, running, clock }: OperatorDe
     return looked.figures;
   };
   const catalogue = async (): Promise<Map<string, { model: Model; route: Route }>> =>
-    new Map((await office.listModels({})).flatMap((model) => model.routes.map((route) => [route.id, { model, route }] as const)));
+    new Map((await admin.listModels({})).flatMap((model) => model.routes.map((route) => [route.id, { model, route }] as const)));
   const lines = async (): Promise<RouteLine[]> => {
     const [rows, known, { outcomes, deliveries }] = [
-      await office.listRoutes({ model: null, provider: null }),
+      await admin.listRoutes({ model: null, provider: null }),
       await catalogue(),
       await figures(),
     ];
@@ -76,19 +76,19 @@ export const createRouteService = ({ office, reads, running, clock }: OperatorDe
     /** Off for a reason, or on again (null). */
     switch: async (ask: ConsoleRequest): Promise<RouteLine | object> => {
       const { reason } = ask.body as { reason: string | null };
-      await office.switchRoute(signed(ask, { id: named(ask, "id"), reason }));
+      await admin.switchRoute(signed(ask, { id: named(ask, "id"), reason }));
       return (await find(ask))[0] ?? {};
     },
     check: async (ask: ConsoleRequest): Promise<RouteChecked> => {
-      const { check, costs } = await office.checkRoute({ id: named(ask, "id") });
+      const { check, costs } = await admin.checkRoute({ id: named(ask, "id") });
       if (check.kind === "refused") return { kind: check.kind, detail: `${check.failure.class}: ${check.failure.detail}`, costs };
       return { kind: check.kind, detail: "detail" in check ? check.detail : null, costs };
     },
     /** Buys one generation. The same reference again is the same generation. */
     try: async (ask: ConsoleRequest): Promise<TrialView> => {
       const { reference } = ask.body as { reference: string };
-      return trialOf(await office.tryRoute(signed(ask, { reference, id: named(ask, "id"), input: null })));
+      return trialOf(await admin.tryRoute(signed(ask, { reference, id: named(ask, "id"), input: null })));
     },
-    trial: async (ask: ConsoleRequest): Promise<TrialView> => trialOf(await office.findTrial({ generationId: named(ask, "id") })),
+    trial: async (ask: ConsoleRequest): Promise<TrialView> => trialOf(await admin.findTrial({ generationId: named(ask, "id") })),
   };
 };

@@ -12,10 +12,10 @@ const unsettled = (takenAtMs: number): string => {
   return `these books are of a backup as of ${taken}: what was bought, paid or revoked since is not in them; genrouter reconcile PROVIDER --since ${taken} lists what was bought, then genrouter backup settle --reason TEXT`;
 };
 
-export const createServiceStatus = ({ reads, running, office }: OperatorDeps) => ({
+export const createServiceStatus = ({ reads, running, admin }: OperatorDeps) => ({
   /** Ends a generation that does not end by itself. */
   decide: (ask: ConsoleRequest): Promise<DecidedView> =>
-    office.decideGeneration(signed(ask, { id: named(ask, "id"), ...(ask.body as GenerationDecisionRequest) })),
+    admin.decideGeneration(signed(ask, { id: named(ask, "id"), ...(ask.body as GenerationDecisionRequest) })),
   show: async (): Promise<ServiceView> => {
     const [restored, oldest] = [await reads.restored(), (await reads.unfinished(0, 1))[0]];
     const nodes = await listNodes(reads.nodes, running.epoch);

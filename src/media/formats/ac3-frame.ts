@@ -18,7 +18,7 @@ const plainFrame = (code: number, size: number, version: number): Ac3Frame | und
   return { bytes: words * 2, samples: 6 * BLOCK_SAMPLES, rate: rate >> Math.max(0, version - 8) };
 };
 
-/** The frame that begins at `at`; undefined when none does. Of another frame or programme a part has no samples. */
+/** The frame that begins at `at`; undefined when none does. Of another frame or program a part has no samples. */
 export const ac3Frame = (bytes: Uint8Array, at: number): Ac3Frame | undefined => {
   const b = (n: number) => bytes[at + n] ?? 0;
   if (b(0) !== 0x0b || b(1) !== 0x77) return undefined;

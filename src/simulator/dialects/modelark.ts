@@ -184,7 +184,7 @@ const list = async (bench: Bench, ask: SimulatorRequest, provider: string): Prom
   return json(200, { total: fitting.length, items: fitting.slice((page_num - 1) * page_size, page_num * page_size) });
 };
 
-/** Answers a request below the base address of one of the two houses. */
+/** Answers a request below the base address of one of the two harnesses. */
 export const handleModelArk =
   (provider: string): DialectHandler =>
   async (bench, ask, path) => {

@@ -119,7 +119,7 @@ const onceByTrace = async (bench: Bench, name: string, work: () => Promise<Answe
   const before = known.get(name);
   if (before) return before;
   const answer = await work();
-  // Only what the house itself said: a gateway remembers nothing.
+  // Only what the harness itself said: a gateway remembers nothing.
   const isOwn = answer.kind === "reply" && answer.status === 200 && answer.headers["content-type"] === "application/json";
   if (isOwn && answer.body.length < LONGEST_REMEMBERED) known.set(name, answer);
   const [oldest] = known.keys();

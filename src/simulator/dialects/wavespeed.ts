@@ -48,7 +48,7 @@ const refused = (fault: Fault): Reply => {
 
 const invalid = ([first]: readonly Problem[]): Reply => failed(400, `${first?.field ?? "body"}: ${first?.message}`);
 
-/** A model's own fields, without those that are for the house. */
+/** A model's own fields, without those that are for the harness. */
 const inputOf = ({ webhook_url: _, enable_sync_mode: __, enable_base64_output: ___, ...input }: JsonObject): JsonObject => input;
 
 /** Times come with nine digits behind the second. */

@@ -1,4 +1,4 @@
-// Carries out a batch of deeds in one transaction: those of the hot way in groups, all others one by one; what is refused is undone alone.
+// Carries out a batch of mutations in one transaction: those of the hot way in groups, all others one by one; what is refused is undone alone.
 
 import type { Credits } from "../../domain/types.ts";
 import type { AdminMutation, MutationResult } from "../mutations.ts";
@@ -17,14 +17,14 @@ import { integers } from "./parameters.ts";
 import { carryOut } from "./sql-program.ts";
 
 export type BatchDeps = DecideBatchDeps & {
-  /** A deed that is not of the hot way. */
-  other: (deed: AdminMutation | PurchaseMutation) => SqlProgram<MutationResult>;
+  /** A mutation that is not of the hot way. */
+  other: (mutation: AdminMutation | PurchaseMutation) => SqlProgram<MutationResult>;
   /** Takes what an account owes out of what it has available. @returns how much that was. */
   settleDebt: (accountSeq: number, atMs: number) => SqlProgram<Credits>;
 };
 
-/** Deeds that come all the time and read nothing in order to change it: they wait for nobody. */
-export const FREQUENT: ReadonlySet<SerializedMutation["deed"]> = new Set([
+/** Mutations that come all the time and read nothing in order to change it: they wait for nobody. */
+export const FREQUENT: ReadonlySet<SerializedMutation["mutation"]> = new Set([
   "note-key-use",
   "note-sessions-seen",
   "roll-up-usage",
@@ -38,21 +38,22 @@ export const FREQUENT: ReadonlySet<SerializedMutation["deed"]> = new Set([
  * All others are carried out one after another, whatever node they come to: what one of them reads is so until it is done. They are counted,
  * so that other nodes learn that what they remember of accounts, keys and people may be old.
  */
-const LOCK_OFFICE = "UPDATE meta SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'office'";
+const LOCK_ADMIN = "UPDATE meta SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'admin'";
 
-const isHot = (deed: SerializedMutation): deed is BatchedMutation => deed.deed === "admit" || deed.deed === "step";
+const isHot = (mutation: SerializedMutation): mutation is BatchedMutation =>
+  mutation.mutation === "admit" || mutation.mutation === "step";
 
 /**
  * A batch of several groups locks the balances of all of them before the first: group by group, two nodes could each have what the other
  * waits for.
  */
-const lockAll = (line: Connection, deeds: readonly SerializedMutation[]): Promise<unknown>[] => {
-  const accounts = deeds.flatMap((one) =>
-    one.deed === "admit" || one.deed === "credit" || one.deed === "settle-debt" ? [one.accountSeq] : [],
+const lockAll = (line: Connection, mutations: readonly SerializedMutation[]): Promise<unknown>[] => {
+  const accounts = mutations.flatMap((one) =>
+    one.mutation === "admit" || one.mutation === "credit" || one.mutation === "settle-debt" ? [one.accountSeq] : [],
   );
-  const ending = deeds.flatMap((one) => (one.deed === "step" && one.settlement ? [one.seq] : []));
-  const bought = deeds.flatMap((one) => (one.deed === "pay-purchase" ? [one.id] : []));
-  const payments = deeds.flatMap((one) => ("paymentIntent" in one ? [one.paymentIntent] : []));
+  const ending = mutations.flatMap((one) => (one.mutation === "step" && one.settlement ? [one.seq] : []));
+  const bought = mutations.flatMap((one) => (one.mutation === "pay-purchase" ? [one.id] : []));
+  const payments = mutations.flatMap((one) => ("paymentIntent" in one ? [one.paymentIntent] : []));
   if (accounts.length + ending.length + bought.length + payments.length === 0) return [];
   return [
     line.send(
@@ -62,37 +63,37 @@ const lockAll = (line: Connection, deeds: readonly SerializedMutation[]): Promis
   ];
 };
 
-/** Deeds in their order: neighbours of the hot way together, but never two of one generation; every other one alone. */
-const grouped = (deeds: readonly SerializedMutation[], isAlone: boolean): SerializedMutation[][] => {
+/** Mutations in their order: neighbours of the hot way together, but never two of one generation; every other one alone. */
+const grouped = (mutations: readonly SerializedMutation[], isAlone: boolean): SerializedMutation[][] => {
   const groups: SerializedMutation[][] = [];
   let seqs: Set<number> | undefined;
-  for (const deed of deeds) {
-    if (!isHot(deed) || isAlone || seqs === undefined || seqs.has(deed.seq)) groups.push([]);
-    groups.at(-1)?.push(deed);
-    if (!isHot(deed) || isAlone) seqs = undefined;
-    else if (groups.at(-1)?.length === 1) seqs = new Set([deed.seq]);
-    else seqs?.add(deed.seq);
+  for (const mutation of mutations) {
+    if (!isHot(mutation) || isAlone || seqs === undefined || seqs.has(mutation.seq)) groups.push([]);
+    groups.at(-1)?.push(mutation);
+    if (!isHot(mutation) || isAlone) seqs = undefined;
+    else if (groups.at(-1)?.length === 1) seqs = new Set([mutation.seq]);
+    else seqs?.add(mutation.seq);
   }
   return groups;
 };
 
 /**
- * The work of a transaction that carries deeds out. @param isAlone each deed can be undone by itself; without it, one that breaks a
+ * The work of a transaction that carries mutations out. @param isAlone each mutation can be undone by itself; without it, one that breaks a
  * constraint, or gives back what is owed (DebtInTheWay), takes the whole batch with it, which then has to be repeated so.
  */
 export const batchOf =
-  (deeds: readonly SerializedMutation[], isAlone: boolean, deps: BatchDeps): Work<MutationResult[]> =>
+  (mutations: readonly SerializedMutation[], isAlone: boolean, deps: BatchDeps): Work<MutationResult[]> =>
   async (line, begun) => {
-    const groups = grouped(deeds, isAlone);
+    const groups = grouped(mutations, isAlone);
     const outcomes: MutationResult[] = [];
     // One of a batch that is repeated may open an account again.
-    const isFrequent = !isAlone && deeds.every((deed) => isHot(deed) || FREQUENT.has(deed.deed));
-    let sent: Promise<unknown>[] = isFrequent ? [] : [line.send(LOCK_OFFICE)];
-    if (groups.length > 1) sent.push(...lockAll(line, deeds));
+    const isFrequent = !isAlone && mutations.every((mutation) => isHot(mutation) || FREQUENT.has(mutation.mutation));
+    let sent: Promise<unknown>[] = isFrequent ? [] : [line.send(LOCK_ADMIN)];
+    if (groups.length > 1) sent.push(...lockAll(line, mutations));
     for (const group of groups) {
-      const [deed] = group;
-      if (deed === undefined) continue;
-      if (isHot(deed) && !isAlone) {
+      const [mutation] = group;
+      if (mutation === undefined) continue;
+      if (isHot(mutation) && !isAlone) {
         const told = await hot(line, [begun, ...sent], group.filter(isHot), deps);
         outcomes.push(...told.outcomes);
         sent = told.sent;
@@ -100,7 +101,7 @@ export const batchOf =
       }
       await together([begun, ...sent]);
       sent = [];
-      outcomes.push(await alone(line, deed, deps));
+      outcomes.push(await alone(line, mutation, deps));
     }
     return { value: outcomes, sent };
   };
@@ -109,41 +110,41 @@ export const batchOf =
 const hot = async (
   line: Connection,
   before: readonly Promise<unknown>[],
-  deeds: readonly BatchedMutation[],
+  mutations: readonly BatchedMutation[],
   deps: BatchDeps,
   settlesDebts = false,
 ) => {
-  const loading = load(line, deeds);
+  const loading = load(line, mutations);
   loading.catch(() => undefined);
   await together(before);
   const loaded = await loading;
   const { decide, writes } = createBatchDecider(loaded, deps, settlesDebts);
-  const outcomes = deeds.map(decide);
+  const outcomes = mutations.map(decide);
   return { outcomes, sent: sendWrites(line, writes), heads: loaded.heads };
 };
 
-/** Carries out one deed, and undoes what it has written where it is refused. */
-const alone = async (line: Connection, deed: SerializedMutation, deps: BatchDeps): Promise<MutationResult> => {
-  await line.script("SAVEPOINT deed");
+/** Carries out one mutation, and undoes what it has written where it is refused. */
+const alone = async (line: Connection, mutation: SerializedMutation, deps: BatchDeps): Promise<MutationResult> => {
+  await line.script("SAVEPOINT mutation");
   try {
-    const outcome = isHot(deed) ? await hotAlone(line, deed, deps) : await carryOut(line, deps.other(deed));
-    await line.script("RELEASE deed");
+    const outcome = isHot(mutation) ? await hotAlone(line, mutation, deps) : await carryOut(line, deps.other(mutation));
+    await line.script("RELEASE mutation");
     return outcome;
   } catch (fault) {
     if (!(fault instanceof MutationRejected) && !isOwn(fault)) throw fault;
-    await line.script("ROLLBACK TO deed; RELEASE deed");
+    await line.script("ROLLBACK TO mutation; RELEASE mutation");
     return { kind: "refused", reason: fault instanceof MutationRejected ? fault.message : faultText(fault) };
   }
 };
 
-const hotAlone = async (line: Connection, deed: BatchedMutation, deps: BatchDeps): Promise<MutationResult> => {
-  const { outcomes, sent, heads } = await hot(line, [], [deed], deps, true);
+const hotAlone = async (line: Connection, mutation: BatchedMutation, deps: BatchDeps): Promise<MutationResult> => {
+  const { outcomes, sent, heads } = await hot(line, [], [mutation], deps, true);
   await together(sent);
   const [outcome] = outcomes;
-  if (!outcome) throw new Error("a deed has no outcome");
-  if (deed.deed !== "step" || outcome.kind !== "stepped" || !deed.settlement) return outcome;
+  if (!outcome) throw new Error("a mutation has no outcome");
+  if (mutation.mutation !== "step" || outcome.kind !== "stepped" || !mutation.settlement) return outcome;
   const { accountSeq } = outcome.record;
   if ((heads.get(accountSeq)?.owedCredits ?? 0) === 0) return outcome;
-  const settledCredits = await carryOut(line, deps.settleDebt(accountSeq, deed.atMs));
+  const settledCredits = await carryOut(line, deps.settleDebt(accountSeq, mutation.atMs));
   return settledCredits > 0 ? { ...outcome, settledCredits } : outcome;
 };

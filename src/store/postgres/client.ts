@@ -1,4 +1,4 @@
-// Opens a PostgreSQL database as one of the nodes that share it: deeds go out in transactions of this owner, reads over a pool.
+// Opens a PostgreSQL database as one of the nodes that share it: mutations go out in transactions of this owner, reads over a pool.
 
 import { createSequence } from "../../domain/ids.ts";
 import { ServerUnfit, StoreMigrated, WrongMode, WrongSchema } from "../errors.ts";
@@ -131,9 +131,9 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
     }
   };
 
-  const commit = async (deeds: readonly Mutation[]): Promise<MutationResult[]> => {
-    if (deeds.length === 0) return [];
-    const packed = deeds.map(pack);
+  const commit = async (mutations: readonly Mutation[]): Promise<MutationResult[]> => {
+    if (mutations.length === 0) return [];
+    const packed = mutations.map(pack);
     try {
       return await writer.transact(batchOf(packed, false, parts));
     } catch (fault) {

@@ -1,4 +1,4 @@
-// What deeds of a group come to, decided in memory over rows that are locked or nobody else's; all writes of the group are kept for one go.
+// What mutations of a group come to, decided in memory over rows that are locked or nobody else's; all writes of the group are kept for one go.
 import { dayOf } from "../../domain/calendar.ts";
 import { isSameRequest } from "../../domain/idempotency.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
@@ -22,15 +22,15 @@ export type DecideBatchDeps = {
 };
 
 /**
- * What a step would give back is owed: settling that may open the account again, and whoever changes accounts locks the office before any
- * balance. Nothing of the batch is written; it is repeated deed by deed.
+ * What a step would give back is owed: settling that may open the account again, and whoever changes accounts locks the admin service before any
+ * balance. Nothing of the batch is written; it is repeated mutation by mutation.
  */
 export class DebtInTheWay extends Error {
   override readonly name = "DebtInTheWay";
 }
 
 /**
- * Decides deeds one after another; each sees what those before it have done. @param settlesDebts whoever asks settles, after the writes, what
+ * Decides mutations one after another; each sees what those before it have done. @param settlesDebts whoever asks settles, after the writes, what
  * an account of a step's owes. @throws DebtInTheWay where nobody would.
  */
 export const createBatchDecider = (loaded: Loaded, { epoch, newPosting, minds }: DecideBatchDeps, settlesDebts: boolean) => {
@@ -53,33 +53,35 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newPosting, minds }:
   const spentSince = (meterSeq: number, day: number): Credits =>
     (spent.get(meterSeq) ?? []).reduce((sum, one) => sum + (one.day >= day ? one.credits : 0), 0);
 
-  const known = (deed: PackedAdmit): AdmitResult | undefined => {
-    const { accountSeq, idempotencyKey } = deed;
+  const known = (mutation: PackedAdmit): AdmitResult | undefined => {
+    const { accountSeq, idempotencyKey } = mutation;
     const before = idempotencyKey === null ? undefined : used.get(keyName(accountSeq, idempotencyKey));
     if (!before) return undefined;
-    return isSameRequest(before.request, deed) ? { kind: "replayed", record: before.record } : { kind: "idempotency_conflict" };
+    return isSameRequest(before.request, mutation)
+      ? { kind: "replayed", record: before.record }
+      : { kind: "idempotency_conflict" };
   };
 
-  const admit = (deed: PackedAdmit): AdmitResult => {
-    const { accountSeq, keySeq, createdAtMs, reservedCredits, idempotencyKey } = deed;
+  const admit = (mutation: PackedAdmit): AdmitResult => {
+    const { accountSeq, keySeq, createdAtMs, reservedCredits, idempotencyKey } = mutation;
     const head = heads.get(accountSeq);
     if (!head) throw new MutationRejected(`there is no account ${accountSeq}`);
-    const before = known(deed);
+    const before = known(mutation);
     if (before) return before;
     const bound = bounds.get(keySeq);
     const meter = bound?.meter ?? null;
-    const refusal = inTheWay(deed, head, expiryOf(bound, createdAtMs), () =>
+    const refusal = inTheWay(mutation, head, expiryOf(bound, createdAtMs), () =>
       meter === null ? undefined : shortageOf(meter, createdAtMs, reservedCredits, spentSince),
     );
     if (refusal) return refusal;
-    const shared = { generationSeq: deed.seq, attemptN: null, atMs: createdAtMs, note: null };
+    const shared = { generationSeq: mutation.seq, attemptN: null, atMs: createdAtMs, note: null };
     const held = chain(head, { ...shared, kind: "hold", credits: reservedCredits, from: "available", to: "held", progress: 1 });
-    writes.generations.push({ deed, held, epoch });
-    for (const pin of deed.pins ?? []) writes.pins.push({ seq: deed.seq, pin });
-    moved(accountSeq, head, headAfter(held, -deed.seq), 0);
+    writes.generations.push({ mutation, held, epoch });
+    for (const pin of mutation.pins ?? []) writes.pins.push({ seq: mutation.seq, pin });
+    moved(accountSeq, head, headAfter(held, -mutation.seq), 0);
     if (meter && dayOf(createdAtMs) >= meter.fromDay) spend(meter.seq, dayOf(createdAtMs), reservedCredits);
-    const record = admittedRecord(deed);
-    if (idempotencyKey !== null) used.set(keyName(accountSeq, idempotencyKey), { record, request: deed });
+    const record = admittedRecord(mutation);
+    if (idempotencyKey !== null) used.set(keyName(accountSeq, idempotencyKey), { record, request: mutation });
     return { kind: "admitted", record };
   };
 
@@ -111,13 +113,13 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newPosting, minds }:
       throw new MutationRejected(`attempt ${settlement.n} was quoted ${price} credits and the capture is ${settlement.credits}`);
   };
 
-  const end = (deed: PackedStep, record: GenerationRecord, meter: { seq: number; fromDay: number } | null): void => {
-    const { settlement, seq, atMs } = deed;
+  const end = (mutation: PackedStep, record: GenerationRecord, meter: { seq: number; fromDay: number } | null): void => {
+    const { settlement, seq, atMs } = mutation;
     let head = heads.get(record.accountSeq);
     if (!settlement || !head) return;
     for (const move of settlementTransfers(record, settlement, atMs)) head = post(record.accountSeq, head, move);
     if (settlement.kind === "capture" && attempts.get(attemptName(seq, settlement.n))?.isDelivered !== true) {
-      const isToldDelivered = deed.attemptChanges.some(({ n, state }) => n === settlement.n && state === "delivered");
+      const isToldDelivered = mutation.attemptChanges.some(({ n, state }) => n === settlement.n && state === "delivered");
       const change: AttemptChange = { n: settlement.n, state: "delivered", watchUntilMs: null, endedAtMs: atMs };
       if (!isToldDelivered) writes.attempts.push({ seq, change, atMs });
     }
@@ -127,32 +129,42 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newPosting, minds }:
     if (meter && back > 0 && day >= meter.fromDay) spend(meter.seq, day, -back);
   };
 
-  const step = (deed: PackedStep): TransitionResult => {
-    const { seq, version } = deed;
+  const step = (mutation: PackedStep): TransitionResult => {
+    const { seq, version } = mutation;
     const standing = standings.get(seq);
     if (!standing || standing.record.completedAtMs !== null || standing.version !== version - 1) return { kind: "stale" };
     if (minds && standing.epoch !== epoch) return { kind: "stale" };
-    const fault = snapshotFault(deed);
+    const fault = snapshotFault(mutation);
     if (fault !== undefined) throw new MutationRejected(fault);
-    insistOnAttempts(deed);
-    const head = deed.settlement && heads.get(standing.record.accountSeq);
-    if (deed.settlement && !head) throw new MutationRejected(`there is no account ${standing.record.accountSeq}`);
+    insistOnAttempts(mutation);
+    const head = mutation.settlement && heads.get(standing.record.accountSeq);
+    if (mutation.settlement && !head) throw new MutationRejected(`there is no account ${standing.record.accountSeq}`);
     if (head && head.owedCredits > 0 && !settlesDebts) throw new DebtInTheWay();
-    const record = recordAfter(standing.record, deed);
-    writes.journal.push({ seq, version, atMs: deed.atMs, epoch, stateAfter: deed.stateAfter, eventJson: deed.eventJson });
-    for (const copy of deed.pinned ?? []) writes.pinned.push({ seq, copy, atMs: deed.atMs });
-    for (const change of deed.attemptChanges) writes.attempts.push({ seq, change, atMs: deed.atMs });
-    end(deed, record, standing.meter);
-    if (!deed.settlement && (deed.status !== undefined || deed.message !== undefined || deed.attempts !== undefined))
+    const record = recordAfter(standing.record, mutation);
+    writes.journal.push({
+      seq,
+      version,
+      atMs: mutation.atMs,
+      epoch,
+      stateAfter: mutation.stateAfter,
+      eventJson: mutation.eventJson,
+    });
+    for (const copy of mutation.pinned ?? []) writes.pinned.push({ seq, copy, atMs: mutation.atMs });
+    for (const change of mutation.attemptChanges) writes.attempts.push({ seq, change, atMs: mutation.atMs });
+    end(mutation, record, standing.meter);
+    if (
+      !mutation.settlement &&
+      (mutation.status !== undefined || mutation.message !== undefined || mutation.attempts !== undefined)
+    )
       writes.moved.push(record);
-    writes.snapshots.push(deed);
+    writes.snapshots.push(mutation);
     standings.set(seq, { ...standing, record, version });
     return { kind: "stepped", record };
   };
 
-  const decide = (deed: BatchedMutation): MutationResult => {
+  const decide = (mutation: BatchedMutation): MutationResult => {
     try {
-      return deed.deed === "admit" ? admit(deed) : step(deed);
+      return mutation.mutation === "admit" ? admit(mutation) : step(mutation);
     } catch (fault) {
       // Nothing of it was noted yet: what can be refused is refused before.
       if (fault instanceof MutationRejected) return { kind: "refused", reason: fault.message };

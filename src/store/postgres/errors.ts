@@ -26,7 +26,7 @@ export const isLost = (fault: unknown): boolean =>
 /** Transactions got into each other's way: this one was rolled back, and may be tried again at once. */
 export const isCollision = (fault: unknown): boolean => /^(40(?!003)...|55P03|57014)$/.test(stateOf(fault));
 
-/** A constraint, a trigger or a value that cannot be: it concerns one deed only. */
+/** A constraint, a trigger or a value that cannot be: it concerns one mutation only. */
 export const isOwn = (fault: unknown): boolean => /^(22|23|P0)/.test(stateOf(fault));
 
 /** There is no room: the transaction was rolled back. */

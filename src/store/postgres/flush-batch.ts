@@ -27,7 +27,7 @@ import {
 } from "./statements.ts";
 
 export type Writes = {
-  generations: { deed: PackedAdmit; held: Chained; epoch: number }[];
+  generations: { mutation: PackedAdmit; held: Chained; epoch: number }[];
   journal: { seq: number; version: number; atMs: number; epoch: number; stateAfter: string; eventJson: string }[];
   attempts: { seq: number; change: AttemptChange; atMs: number }[];
   postings: { seq: number; accountSeq: number; previous: number | null; link: Link; hash: string; epoch: number }[];
@@ -93,17 +93,28 @@ const begunAttempts = (attempts: Writes["attempts"]): Row[] =>
   });
 
 const admitted = ({ generations }: Writes): Row[] =>
-  generations.map(({ deed, held: { link, hash, head }, epoch }) => ({
-    ...{ seq: deed.seq, account: deed.accountSeq, id: deed.id, model: deed.model, quoted: deed.quotedCredits },
+  generations.map(({ mutation, held: { link, hash, head }, epoch }) => ({
     ...{
-      reserved: deed.reservedCredits,
-      created_at: deed.createdAtMs,
-      wait_ends_at: deed.waitEndsAtMs,
-      key: deed.idempotencyKey,
+      seq: mutation.seq,
+      account: mutation.accountSeq,
+      id: mutation.id,
+      model: mutation.model,
+      quoted: mutation.quotedCredits,
+    },
+    ...{
+      reserved: mutation.reservedCredits,
+      created_at: mutation.createdAtMs,
+      wait_ends_at: mutation.waitEndsAtMs,
+      key: mutation.idempotencyKey,
     },
     ...{ chain: link.chainSeq, previous: head.chainEnd, available: link.availableAfter, held: link.heldAfter, epoch, hash },
-    ...{ key_seq: deed.keySeq, max_cost: deed.maxCostCredits, request: deed.requestId, plan_hash: sha256(deed.planJson) },
-    ...{ body: deed.body, added: deed.addedJson, ordered: deed.orderedJson, fingerprint: deed.fingerprint },
+    ...{
+      key_seq: mutation.keySeq,
+      max_cost: mutation.maxCostCredits,
+      request: mutation.requestId,
+      plan_hash: sha256(mutation.planJson),
+    },
+    ...{ body: mutation.body, added: mutation.addedJson, ordered: mutation.orderedJson, fingerprint: mutation.fingerprint },
   }));
 
 const posted = ({ postings }: Writes): Row[] =>
@@ -167,7 +178,7 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
   const { added, back } = spent(spends);
   const going = snapshots.filter(({ snapshot }) => snapshot !== null);
   return [
-    ...send(INSERT_PLANS, texts(generations.map(({ deed }) => deed.planJson))),
+    ...send(INSERT_PLANS, texts(generations.map(({ mutation }) => mutation.planJson))),
     ...send(
       INSERT_OPTIONS,
       texts(attempts.flatMap(({ change }) => (change.begin ? [JSON.stringify(change.begin.route.options)] : []))),

@@ -1,4 +1,4 @@
-// How a deed that is not on the fast way moves credits: the balance is locked before it is read.
+// How a mutation that is not on the fast way moves credits: the balance is locked before it is read.
 
 import { chain, headAfter, type RequestedTransfer } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";

@@ -1,4 +1,4 @@
-// Reads what the deeds of a group rest on, in one journey: balances, which it locks, keys used before, generations, attempts, limits.
+// Reads what the mutations of a group rest on, in one journey: balances, which it locks, keys used before, generations, attempts, limits.
 import { dayOf, windowFrom } from "../../domain/calendar.ts";
 import type { FingerprintedRequest } from "../../domain/idempotency.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
@@ -60,9 +60,9 @@ const unless = <Row>(isNone: boolean, send: () => Promise<Sent<Row>>): Promise<S
  * numbers, by every node: none waits for another that waits for it. Each statement sees what was committed before it began, and a lock
  * comes first: nothing that is read of an account is older.
  */
-export const load = async (connection: Connection, deeds: readonly BatchedMutation[]): Promise<Loaded> => {
-  const admits = deeds.filter((deed) => deed.deed === "admit");
-  const steps = deeds.filter((deed) => deed.deed === "step");
+export const load = async (connection: Connection, mutations: readonly BatchedMutation[]): Promise<Loaded> => {
+  const admits = mutations.filter((mutation) => mutation.mutation === "admit");
+  const steps = mutations.filter((mutation) => mutation.mutation === "step");
   const accounts = integers.of(admits.map(({ accountSeq }) => accountSeq));
   const ending = integers.of(steps.flatMap(({ seq, settlement }) => (settlement ? [seq] : [])));
   const seqs = integers.of(steps.map(({ seq }) => seq));

@@ -84,7 +84,7 @@ export const acquireLease = async (
   await line.send(put, "secret", randomBytes(32).toString("hex"));
   await line.send(put, "created_at_ms", String(nowMs));
   await line.send(put, "last_seen_ms", "0");
-  await line.send(put, "office", "0");
+  await line.send(put, "admin", "0");
   const made = (await line.send<{ value: Mode }>("SELECT value FROM meta WHERE name = 'mode'")).rows[0]?.value;
   if (made && mode && made !== mode)
     throw new WrongMode(`the database was made ${SPOKEN[made]} and cannot be used ${SPOKEN[mode]}; use another one`);
@@ -122,7 +122,7 @@ export const acquireLease = async (
 
 const RENEW = "UPDATE lease SET ends_at_ms = now_ms() + CAST(?2 AS bigint), leaving = ?3 WHERE epoch = ?1";
 const LOOK = `SELECT now_ms() AS now, (SELECT count(*) FROM lease) AS alive, (SELECT count(*) FROM lease WHERE leaving = 0 AND epoch <> ?1) AS others, (SELECT min(epoch) FROM lease) AS first,
-  (SELECT value FROM meta WHERE name = 'office') AS news,
+  (SELECT value FROM meta WHERE name = 'admin') AS news,
   CASE WHEN EXISTS (SELECT 1 FROM hint) THEN 1 ELSE 0 END AS hints,
   CASE WHEN EXISTS (SELECT 1 FROM owner WHERE ended_at_ms IS NOT NULL AND has_left = 1) THEN 1 ELSE 0 END AS left_behind`;
 

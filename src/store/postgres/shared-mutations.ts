@@ -1,4 +1,4 @@
-// The deeds that all drivers share, with what this one brings for them: balances that are locked first, and a mark of usage for each owner.
+// The mutations that all drivers share, with what this one brings for them: balances that are locked first, and a mark of usage for each owner.
 
 import type { AdminMutation, AdminResult, AttemptChange, MutationResult, RollUpUsage } from "../mutations.ts";
 import { isPurchaseMutation, type PurchaseMutation } from "../purchase-mutations.ts";
@@ -35,9 +35,9 @@ const usageOf = (epoch: number) =>
 /** Adds up this owner's postings, and then those of one that has ended. @param passed up to which number its postings are written. */
 const prepareRollUp = (epoch: number, passed: () => number) => {
   const own = usageOf(epoch);
-  return function* (deed: RollUpUsage): SqlProgram<AdminResult> {
+  return function* (mutation: RollUpUsage): SqlProgram<AdminResult> {
     const before = passed();
-    const told = yield* own(deed);
+    const told = yield* own(mutation);
     const upTo = told.kind === "done" ? (told.seq ?? 0) : 0;
     // What follows has greater numbers: an owner that rests does not keep others looking from where it stopped.
     yield* change(
@@ -47,7 +47,7 @@ const prepareRollUp = (epoch: number, passed: () => number) => {
     );
     const left = yield* first<{ epoch: number }>(LEFT_BEHIND);
     if (!left) return told;
-    const added = yield* usageOf(left.epoch)(deed);
+    const added = yield* usageOf(left.epoch)(mutation);
     const rest = yield* first(
       "SELECT 1 AS more FROM posting p JOIN usage_mark m ON m.epoch = p.epoch WHERE m.epoch = ?1 AND p.seq > m.up_to_seq LIMIT 1",
       left.epoch,
@@ -67,7 +67,7 @@ export const createSharedMutations = (epoch: number, newPosting: () => number, p
   const crediting = prepareCredit(createLedger(epoch, newPosting));
   const reversals = prepareReversals(POSTGRES, crediting);
   const purchases = preparePurchases(POSTGRES, crediting, reversals);
-  const office = prepareAdminMutations({
+  const admin = prepareAdminMutations({
     ...{ dialect: POSTGRES, crediting, reversals, changeAttempt },
     rollUpUsage: prepareRollUp(epoch, passed),
     notAddedUp: NOT_ADDED_UP,
@@ -75,8 +75,8 @@ export const createSharedMutations = (epoch: number, newPosting: () => number, p
     keysChanged: () => undefined,
   });
   return {
-    other: (deed: AdminMutation | PurchaseMutation): SqlProgram<MutationResult> =>
-      isPurchaseMutation(deed) ? purchases(deed) : office(deed),
+    other: (mutation: AdminMutation | PurchaseMutation): SqlProgram<MutationResult> =>
+      isPurchaseMutation(mutation) ? purchases(mutation) : admin(mutation),
     /** Takes what an account owes out of what it has available. @returns how much that was. */
     settleDebt: crediting.settle,
   };

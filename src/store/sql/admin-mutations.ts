@@ -1,4 +1,4 @@
-// The deeds of the office: accounts, keys, credits, and the marks that are set beside a generation's life.
+// The mutations of the admin service: accounts, keys, credits, and the marks that are set beside a generation's life.
 import type { AdminMutation, AdminResult, AttemptChange, CreateAccount, RollUpUsage, UpdateAccount } from "../mutations.ts";
 import { auditAdmin } from "./audit.ts";
 import type { Crediting } from "./balance-adjustments.ts";
@@ -10,13 +10,13 @@ import type { Reversals } from "./reversals.ts";
 import { change, first, insert, type SqlProgram } from "./sql-program.ts";
 import { preparePeople } from "./user-mutations.ts";
 
-/** What a driver brings for the deeds of the office. */
+/** What a driver brings for the mutations of the admin service. */
 export type AdminMutationsDeps = {
   dialect: Dialect;
   crediting: Crediting;
   reversals: Pick<Reversals, "decide">;
   changeAttempt(seq: number, change: AttemptChange, atMs: number): SqlProgram<void>;
-  rollUpUsage(deed: RollUpUsage): SqlProgram<AdminResult>;
+  rollUpUsage(mutation: RollUpUsage): SqlProgram<AdminResult>;
   /** A condition on `posting p`: that usage was not rolled up to it yet. */
   notAddedUp: string;
   /** What is known of the terms of keys is about to be other than before. */
@@ -46,7 +46,7 @@ const changed = function* (changing: SqlProgram<number>, otherwise: string): Sql
   return DONE;
 };
 
-const makeAccount = function* ({ id, name, atMs }: Omit<CreateAccount, "deed">): SqlProgram<number> {
+const makeAccount = function* ({ id, name, atMs }: Omit<CreateAccount, "mutation">): SqlProgram<number> {
   const seq = yield* insert("INSERT INTO account (id, name, created_at_ms) VALUES (?1, ?2, ?3) RETURNING seq", id, name, atMs);
   yield* change("INSERT INTO balance (account_seq) VALUES (?1)", seq);
   return seq;
@@ -68,44 +68,44 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
   const keys = prepareKeys(deps.dialect, deps.notAddedUp, deps.keysChanged);
   const people = preparePeople(makeAccount);
 
-  const carryOut = function* (deed: AdminMutation): SqlProgram<AdminResult> {
-    switch (deed.deed) {
+  const carryOut = function* (mutation: AdminMutation): SqlProgram<AdminResult> {
+    switch (mutation.mutation) {
       case "mark-attempt": {
-        const generation = yield* first<{ at: number | null }>(COMPLETED, deed.seq);
-        if (deed.change.begin || typeof generation?.at !== "number")
+        const generation = yield* first<{ at: number | null }>(COMPLETED, mutation.seq);
+        if (mutation.change.begin || typeof generation?.at !== "number")
           throw new MutationRejected("only attempts of a generation that has ended are marked; others change with a step");
-        yield* deps.changeAttempt(deed.seq, deed.change, deed.atMs);
+        yield* deps.changeAttempt(mutation.seq, mutation.change, mutation.atMs);
         return DONE;
       }
       case "decide-generation": {
-        const found = yield* first<{ at: number | null }>(COMPLETED, deed.seq);
+        const found = yield* first<{ at: number | null }>(COMPLETED, mutation.seq);
         if (found?.at !== null) throw new MutationRejected("only a generation that has not ended is decided");
         return DONE;
       }
       case "credit": {
-        const { movedCredits, movementSeq } = yield* crediting.credit(deed);
+        const { movedCredits, movementSeq } = yield* crediting.credit(mutation);
         return { kind: "done", credits: movedCredits, ...(movementSeq === null ? {} : { seq: movementSeq }) };
       }
       case "settle-debt":
-        return { kind: "done", credits: -(yield* crediting.settle(deed.accountSeq, deed.atMs)) };
+        return { kind: "done", credits: -(yield* crediting.settle(mutation.accountSeq, mutation.atMs)) };
       case "decide-reversal":
-        return { kind: "done", credits: yield* deps.reversals.decide(deed) };
+        return { kind: "done", credits: yield* deps.reversals.decide(mutation) };
       case "create-account":
-        return { kind: "done", seq: yield* makeAccount(deed) };
+        return { kind: "done", seq: yield* makeAccount(mutation) };
       case "set-account":
-        if (deed.paused !== undefined) yield* crediting.decidedOnPause(deed.accountSeq);
-        return yield* changed(setAccount(deed), `there is no account ${deed.accountSeq}`);
+        if (mutation.paused !== undefined) yield* crediting.decidedOnPause(mutation.accountSeq);
+        return yield* changed(setAccount(mutation), `there is no account ${mutation.accountSeq}`);
       case "create-key":
       case "set-key":
       case "rotate-key":
       case "revoke-key":
       case "note-key-use":
       case "note-key-network":
-        return yield* keys(deed);
+        return yield* keys(mutation);
       case "roll-up-usage":
-        return yield* deps.rollUpUsage(deed);
+        return yield* deps.rollUpUsage(mutation);
       case "expire-files": {
-        const { seq, atMs } = deed;
+        const { seq, atMs } = mutation;
         // Marked already: deleting files is repeated after a crash, the mark is not.
         if ((yield* first<{ at: number | null }>("SELECT files_expired_at_ms AS at FROM generation WHERE seq = ?1", seq))?.at)
           return DONE;
@@ -114,41 +114,41 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
       }
       case "drop-pins":
         // Marked already: deleting copies is repeated after a crash, the mark is not.
-        yield* change(DROP_PINS, deed.seq, deed.atMs);
+        yield* change(DROP_PINS, mutation.seq, mutation.atMs);
         return DONE;
       case "set-provider-key":
-        yield* change(SET_PROVIDER_KEY, deed.account, deed.id, deed.sealed, deed.atMs);
+        yield* change(SET_PROVIDER_KEY, mutation.account, mutation.id, mutation.sealed, mutation.atMs);
         return DONE;
       case "drop-provider-key": {
-        const dropping = change("DELETE FROM provider_key WHERE account = ?1", deed.account);
-        return yield* changed(dropping, `no key of ${deed.account} is kept here`);
+        const dropping = change("DELETE FROM provider_key WHERE account = ?1", mutation.account);
+        return yield* changed(dropping, `no key of ${mutation.account} is kept here`);
       }
       case "switch-route":
         // What is on already is on: the same wish twice is one.
-        if (deed.reason === null) {
-          yield* change("DELETE FROM route_switch WHERE route_id = ?1", deed.routeId);
-          yield* change("DELETE FROM route_health WHERE route_id = ?1", deed.routeId);
-        } else yield* change(SWITCH_OFF, deed.routeId, deed.reason, deed.atMs);
+        if (mutation.reason === null) {
+          yield* change("DELETE FROM route_switch WHERE route_id = ?1", mutation.routeId);
+          yield* change("DELETE FROM route_health WHERE route_id = ?1", mutation.routeId);
+        } else yield* change(SWITCH_OFF, mutation.routeId, mutation.reason, mutation.atMs);
         return DONE;
       case "save-route-health":
-        yield* change(SAVE_HEALTH, deed.routeId, deed.snapshot, deed.atMs);
+        yield* change(SAVE_HEALTH, mutation.routeId, mutation.snapshot, mutation.atMs);
         return DONE;
       case "beat":
-        yield* change(BEAT, String(deed.atMs), deed.atMs);
+        yield* change(BEAT, String(mutation.atMs), mutation.atMs);
         return DONE;
       case "note-recovery":
-        yield* change(NOTE_RECOVERY, deed.text);
+        yield* change(NOTE_RECOVERY, mutation.text);
         return DONE;
       case "settle-restored":
-        yield* settlingRestored(deed.atMs);
+        yield* settlingRestored(mutation.atMs);
         return DONE;
       default:
-        return yield* people(deed, deed.by);
+        return yield* people(mutation, mutation.by);
     }
   };
-  return function* (deed: AdminMutation): SqlProgram<AdminResult> {
-    const outcome = yield* carryOut(deed);
-    if (deed.by) yield* auditAdmin(deed, deed.by, outcome);
+  return function* (mutation: AdminMutation): SqlProgram<AdminResult> {
+    const outcome = yield* carryOut(mutation);
+    if (mutation.by) yield* auditAdmin(mutation, mutation.by, outcome);
     return outcome;
   };
 };

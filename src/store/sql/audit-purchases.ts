@@ -6,18 +6,18 @@ import type { SqlProgram } from "./sql-program.ts";
 type Told = { action: string; target: Target; detail: Record<string, unknown> };
 type Purchase = NonNullable<Extract<PurchaseResult, { kind: "purchase" }>["purchase"]>;
 
-/** Every deed is here, so that a new one does not come without saying whether it is told. Null: of no money, or of none that moved. */
-const toldOf = (deed: PurchaseMutation, purchase: Purchase | null): Told | null => {
+/** Every mutation is here, so that a new one does not come without saying whether it is told. Null: of no money, or of none that moved. */
+const toldOf = (mutation: PurchaseMutation, purchase: Purchase | null): Told | null => {
   const of = { target: purchase?.id ?? null };
   const whose = purchase ? { accountId: purchase.accountId } : {};
-  switch (deed.deed) {
+  switch (mutation.mutation) {
     case "open-purchase":
-      return { action: deed.deed, ...of, detail: { ...whose, credits: deed.credits, provider: deed.provider } };
+      return { action: mutation.mutation, ...of, detail: { ...whose, credits: mutation.credits, provider: mutation.provider } };
     case "pay-purchase": {
-      const { amountCredits: credits, currency, sessionId, paymentIntent } = deed.payment;
+      const { amountCredits: credits, currency, sessionId, paymentIntent } = mutation.payment;
       const isPaid = purchase?.state === "paid";
       return {
-        action: isPaid ? deed.deed : "mismatch-purchase",
+        action: isPaid ? mutation.mutation : "mismatch-purchase",
         ...of,
         detail: { ...whose, credits, ...(isPaid ? {} : { currency }), sessionId, paymentIntent },
       };
@@ -26,12 +26,13 @@ const toldOf = (deed: PurchaseMutation, purchase: Purchase | null): Told | null 
     case "note-foreign-reversal": {
       // Of a payment that is not known here, as of whatever else the same Stripe account sells: it may never be.
       if (purchase === null) return null;
-      const { id, kind, state, paymentIntent } = deed;
-      const much = "credits" in deed ? { credits: deed.credits } : { amount: deed.amount, currency: deed.currency };
+      const { id, kind, state, paymentIntent } = mutation;
+      const much =
+        "credits" in mutation ? { credits: mutation.credits } : { amount: mutation.amount, currency: mutation.currency };
       return { action: `note-${kind}`, ...of, detail: { ...whose, id, state, ...much, paymentIntent } };
     }
     case "set-low-balance":
-      return { action: deed.deed, target: accountOf(deed.accountSeq), detail: { credits: deed.credits } };
+      return { action: mutation.mutation, target: accountOf(mutation.accountSeq), detail: { credits: mutation.credits } };
     case "name-checkout":
     case "note-asked":
     case "expire-purchase":
@@ -41,13 +42,17 @@ const toldOf = (deed: PurchaseMutation, purchase: Purchase | null): Told | null 
 };
 
 /** What changed nothing, as all that is told again, leaves no line. */
-export const auditPurchase = function* (deed: PurchaseMutation, outcome: PurchaseResult): SqlProgram<void> {
-  if (outcome.kind === "refused" || !outcome.changed || !("by" in deed)) return;
+export const auditPurchase = function* (mutation: PurchaseMutation, outcome: PurchaseResult): SqlProgram<void> {
+  if (outcome.kind === "refused" || !outcome.changed || !("by" in mutation)) return;
   const { movedCredits, purchase, undecided } = outcome;
-  const told = toldOf(deed, purchase);
+  const told = toldOf(mutation, purchase);
   if (told === null) return;
   const moved = purchase ? { movedCredits, ...(purchase.owedCredits > 0 ? { owedCredits: purchase.owedCredits } : {}) } : {};
   const waits = undecided === undefined ? {} : { undecided };
-  const isOpening = deed.deed === "open-purchase";
-  yield* writeAudit(deed.atMs, deed.by, told.action, told.target, { ...told.detail, ...(isOpening ? {} : moved), ...waits });
+  const isOpening = mutation.mutation === "open-purchase";
+  yield* writeAudit(mutation.atMs, mutation.by, told.action, told.target, {
+    ...told.detail,
+    ...(isOpening ? {} : moved),
+    ...waits,
+  });
 };

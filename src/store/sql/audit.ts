@@ -1,11 +1,11 @@
-// The audit log: a deed that somebody wanted is written down with who it was, in the transaction that carries it out.
+// The audit log: a mutation that somebody wanted is written down with who it was, in the transaction that carries it out.
 import type { AdminMutation, AdminResult, Principal } from "../mutations.ts";
 import { MutationRejected } from "./mutation-rejected.ts";
 import { change, first, type SqlProgram } from "./sql-program.ts";
 
-/** What is told of a deed: whom or what it concerned, and the members that say what changed. Hashes, passwords and sealed values never. */
-type Told<D> = { target: (deed: D) => Target; tells: readonly (keyof D & string)[] };
-/** A name, or the question for the name of what the deed knows by its row. */
+/** What is told of a mutation: whom or what it concerned, and the members that say what changed. Hashes, passwords and sealed values never. */
+type Told<D> = { target: (mutation: D) => Target; tells: readonly (keyof D & string)[] };
+/** A name, or the question for the name of what the mutation knows by its row. */
 export type Target = string | null | SqlProgram<string | null>;
 
 const nameOf = function* (sql: string, row: number | string): SqlProgram<string | null> {
@@ -16,8 +16,8 @@ const generationOf = (seq: number): Target => nameOf("SELECT id FROM generation 
 const invitationOf = (hash: string): Target => nameOf("SELECT id FROM invitation WHERE hash = ?1", hash);
 
 const nothing = { target: () => null, tells: [] } as const;
-/** Every deed is here, so that a new one does not come without saying what may be told of it. */
-const TOLD: { [K in AdminMutation["deed"]]: Told<Extract<AdminMutation, { deed: K }>> } = {
+/** Every mutation is here, so that a new one does not come without saying what may be told of it. */
+const TOLD: { [K in AdminMutation["mutation"]]: Told<Extract<AdminMutation, { mutation: K }>> } = {
   "mark-attempt": { target: ({ seq }) => generationOf(seq), tells: [] },
   credit: { target: ({ accountSeq }) => accountOf(accountSeq), tells: ["kind", "credits", "note", "reference"] },
   "settle-debt": nothing,
@@ -62,18 +62,18 @@ const TOLD: { [K in AdminMutation["deed"]]: Told<Extract<AdminMutation, { deed: 
 };
 
 /** A member that holds a secret is told as having changed, no more. */
-const extras = (deed: AdminMutation, outcome: AdminResult): Record<string, unknown> => ({
-  ...(deed.deed === "set-person" && deed.password !== undefined ? { password: "changed" } : {}),
-  ...(deed.deed === "sign-up" || deed.deed === "open-session" || deed.deed === "accept-invitation"
-    ? { sessionId: deed.session.id, address: deed.session.address }
+const extras = (mutation: AdminMutation, outcome: AdminResult): Record<string, unknown> => ({
+  ...(mutation.mutation === "set-person" && mutation.password !== undefined ? { password: "changed" } : {}),
+  ...(mutation.mutation === "sign-up" || mutation.mutation === "open-session" || mutation.mutation === "accept-invitation"
+    ? { sessionId: mutation.session.id, address: mutation.session.address }
     : {}),
   ...(outcome.kind === "done" && outcome.credits !== undefined ? { movedCredits: outcome.credits } : {}),
 });
 
-const toldOf = <K extends AdminMutation["deed"]>(deed: Extract<AdminMutation, { deed: K }>) => {
-  const { target, tells } = TOLD[deed.deed as K];
-  const detail = Object.fromEntries(tells.flatMap((name) => (deed[name] === undefined ? [] : [[name, deed[name]]])));
-  return { target: target(deed), detail };
+const toldOf = <K extends AdminMutation["mutation"]>(mutation: Extract<AdminMutation, { mutation: K }>) => {
+  const { target, tells } = TOLD[mutation.mutation as K];
+  const detail = Object.fromEntries(tells.flatMap((name) => (mutation[name] === undefined ? [] : [[name, mutation[name]]])));
+  return { target: target(mutation), detail };
 };
 
 /** Writes one line. */
@@ -91,12 +91,12 @@ export const writeAudit = function* (
   );
 };
 
-export const auditAdmin = function* (deed: AdminMutation, by: Principal, outcome: AdminResult): SqlProgram<void> {
+export const auditAdmin = function* (mutation: AdminMutation, by: Principal, outcome: AdminResult): SqlProgram<void> {
   // Upkeep that somebody's wish brings about is not what they wished.
-  if (TOLD[deed.deed] === nothing) return;
+  if (TOLD[mutation.mutation] === nothing) return;
   // The network is known already: another node has told of it, or the process before.
-  if (deed.deed === "note-key-network" && (outcome.kind !== "done" || outcome.of === undefined)) return;
-  if (deed.atMs === undefined) throw new MutationRejected(`${deed.deed} is wanted by somebody and does not say when`);
-  const { target, detail } = toldOf(deed);
-  yield* writeAudit(deed.atMs, by, deed.deed, target, { ...detail, ...extras(deed, outcome) });
+  if (mutation.mutation === "note-key-network" && (outcome.kind !== "done" || outcome.of === undefined)) return;
+  if (mutation.atMs === undefined) throw new MutationRejected(`${mutation.mutation} is wanted by somebody and does not say when`);
+  const { target, detail } = toldOf(mutation);
+  yield* writeAudit(mutation.atMs, by, mutation.mutation, target, { ...detail, ...extras(mutation, outcome) });
 };

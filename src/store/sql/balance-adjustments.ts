@@ -8,7 +8,7 @@ import { change, first, insert, type SqlProgram } from "./sql-program.ts";
 
 /** `seq` is the row of the credit; `movementSeq` of its movement, where anything moved; `isNew` false: its reference was used before. */
 export type Credited = { seq: number; movedCredits: Credits; movementSeq: number | null; isNew: boolean };
-type Asked = Omit<AdjustBalance, "deed">;
+type Asked = Omit<AdjustBalance, "mutation">;
 type Known = { seq: number; account_seq: number; asked_credits: number; kind: string; movement_seq: number | null };
 
 const SELECT_REFERENCE = "SELECT seq, account_seq, asked_credits, kind, movement_seq FROM credit WHERE reference = ?1";
@@ -25,7 +25,7 @@ const RESUME = `UPDATE account SET paused = 0
   WHERE seq = ?1 AND seq IN (SELECT account_seq FROM paused_by_debt WHERE account_seq = ?1)`;
 const FORGET_PAUSE = "DELETE FROM paused_by_debt WHERE account_seq = ?1";
 
-/** Prepares the deed of a credit, for the office, for purchases, and for settlements of generations. */
+/** Prepares the mutation of a credit, for the admin service, for purchases, and for settlements of generations. */
 export const prepareCredit = (money: RequestedTransfer) => {
   /** Moves credits and writes the row that says who asked; `credits` are there to be moved. */
   const move = function* (asked: Asked, movedCredits: Credits): SqlProgram<Credited> {

@@ -1,4 +1,4 @@
-// The deeds about keys: made, changed, rotated, revoked, and when they were last used.
+// The mutations about keys: made, changed, rotated, revoked, and when they were last used.
 
 import { MOST_KEY_NETWORKS } from "../../config/cidr-list.ts";
 import { DAY_MS, windowFrom } from "../../domain/calendar.ts";
@@ -133,8 +133,8 @@ export const prepareKeys = (dialect: Dialect, notAddedUp: string, keysChanged: (
   const setLimits = prepareMeters(dialect, notAddedUp);
   const noteUse = noteUses(dialect);
 
-  const create = function* (deed: CreateKey): SqlProgram<AdminResult> {
-    const { id, accountSeq, scope, name, hash, start, terms, atMs } = deed;
+  const create = function* (mutation: CreateKey): SqlProgram<AdminResult> {
+    const { id, accountSeq, scope, name, hash, start, terms, atMs } = mutation;
     yield* insistOnRoom(accountSeq, atMs);
     const seq = yield* insert(INSERT_KEY, id, accountSeq, scope, name, hash, start, atMs);
     if (terms) {
@@ -156,26 +156,26 @@ export const prepareKeys = (dialect: Dialect, notAddedUp: string, keysChanged: (
     return { kind: "done", seq };
   };
 
-  return function* (deed: KeyMutation): SqlProgram<AdminResult> {
-    if (deed.deed === "note-key-use") {
-      yield* change(noteUse, JSON.stringify(deed.uses));
+  return function* (mutation: KeyMutation): SqlProgram<AdminResult> {
+    if (mutation.mutation === "note-key-use") {
+      yield* change(noteUse, JSON.stringify(mutation.uses));
       return { kind: "done" };
     }
-    if (deed.deed === "note-key-network") {
-      const { keySeq, network, atMs } = deed;
+    if (mutation.mutation === "note-key-network") {
+      const { keySeq, network, atMs } = mutation;
       if ((yield* change(NOTE_NETWORK, keySeq, network, atMs)) === 0) return { kind: "done" };
       return { kind: "done", of: (yield* first<{ id: string }>(ID_OF, keySeq))?.id ?? "" };
     }
     keysChanged();
-    switch (deed.deed) {
+    switch (mutation.mutation) {
       case "create-key":
-        return yield* create(deed);
+        return yield* create(mutation);
       case "set-key":
-        return yield* set(deed);
+        return yield* set(mutation);
       case "rotate-key":
-        return yield* rotate(deed);
+        return yield* rotate(mutation);
       case "revoke-key": {
-        const { keyId, atMs } = deed;
+        const { keyId, atMs } = mutation;
         const revoked = yield* change(
           "UPDATE api_key SET revoked_at_ms = coalesce(revoked_at_ms, ?2) WHERE id = ?1",
           keyId,

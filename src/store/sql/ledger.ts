@@ -1,4 +1,4 @@
-// What a movement of credits is: how it chains to the one before it, what it makes of a balance, and how deeds ask for one.
+// What a movement of credits is: how it chains to the one before it, what it makes of a balance, and how mutations ask for one.
 import type { Credits, LedgerSide, TransferKind } from "../../domain/types.ts";
 import type { SqlProgram } from "./sql-program.ts";
 
@@ -84,7 +84,7 @@ export const headAfter = ({ move, head, link, hash }: Chained, chainEnd: number)
   chainHash: hash,
 });
 
-/** How a deed that is not on the fast way moves credits. */
+/** How a mutation that is not on the fast way moves credits. */
 export type RequestedTransfer = {
   /** The balance of an account, which nobody else changes before this transaction is over; undefined where there is no account. */
   head(accountSeq: number): SqlProgram<Head | undefined>;

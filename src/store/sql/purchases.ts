@@ -1,4 +1,4 @@
-// The deeds of purchases: a payment credits once, and what has to be given back is taken once, whatever comes how often and in which order.
+// The mutations of purchases: a payment credits once, and what has to be given back is taken once, whatever comes how often and in which order.
 
 import type { Credits } from "../../domain/types.ts";
 import type { OpenPurchase, PayPurchase, PurchaseMutation, PurchaseResult, PurchaseState } from "../purchase-mutations.ts";
@@ -61,8 +61,8 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
     return { kind: "purchase", changed, movedCredits, purchase, ...(undecided > 0 ? { undecided } : {}) };
   };
 
-  const open = function* (deed: OpenPurchase): SqlProgram<PurchaseResult> {
-    const { id, accountSeq, personId, credits, provider, atMs, expiresAtMs } = deed;
+  const open = function* (mutation: OpenPurchase): SqlProgram<PurchaseResult> {
+    const { id, accountSeq, personId, credits, provider, atMs, expiresAtMs } = mutation;
     const known = yield* first<Stored>(selectById, id);
     if (known) {
       if (known.account_seq !== accountSeq || known.credits !== credits || known.provider !== provider)
@@ -100,38 +100,41 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
     return yield* answer(yield* first<Stored>(selectByPayment, paymentIntent), came.changed, came);
   };
 
-  const carryOut = function* (deed: PurchaseMutation): SqlProgram<PurchaseResult> {
-    switch (deed.deed) {
+  const carryOut = function* (mutation: PurchaseMutation): SqlProgram<PurchaseResult> {
+    switch (mutation.mutation) {
       case "open-purchase":
-        return yield* open(deed);
+        return yield* open(mutation);
       case "name-checkout": {
-        const bought = yield* named(deed.id);
-        if (bought.session_id === deed.sessionId) return yield* answer(bought, false);
-        yield* change(SET_SESSION, bought.seq, deed.sessionId);
+        const bought = yield* named(mutation.id);
+        if (bought.session_id === mutation.sessionId) return yield* answer(bought, false);
+        yield* change(SET_SESSION, bought.seq, mutation.sessionId);
         return yield* answer(bought, true);
       }
       case "note-asked":
-        return yield* answer(yield* named(deed.id), (yield* change(SET_ASKED, deed.id, deed.atMs)) > 0);
+        return yield* answer(yield* named(mutation.id), (yield* change(SET_ASKED, mutation.id, mutation.atMs)) > 0);
       case "pay-purchase":
-        return yield* pay(deed);
+        return yield* pay(mutation);
       case "expire-purchase":
-        return yield* answer(yield* named(deed.id), (yield* change(SET_EXPIRED, deed.id)) > 0);
+        return yield* answer(yield* named(mutation.id), (yield* change(SET_EXPIRED, mutation.id)) > 0);
       case "note-invoice":
-        return yield* answer(yield* named(deed.id), (yield* change(SET_INVOICE, deed.id, deed.number, deed.url)) > 0);
+        return yield* answer(
+          yield* named(mutation.id),
+          (yield* change(SET_INVOICE, mutation.id, mutation.number, mutation.url)) > 0,
+        );
       case "note-reversal":
-        return yield* reversed(deed.paymentIntent, yield* reversals.note(deed));
+        return yield* reversed(mutation.paymentIntent, yield* reversals.note(mutation));
       case "note-foreign-reversal":
-        return yield* reversed(deed.paymentIntent, yield* reversals.noteForeign(deed));
+        return yield* reversed(mutation.paymentIntent, yield* reversals.noteForeign(mutation));
       case "set-low-balance": {
-        const { accountSeq, credits } = deed;
+        const { accountSeq, credits } = mutation;
         const setting = credits === null ? change(DROP_LOW_BALANCE, accountSeq) : change(SET_LOW_BALANCE, accountSeq, credits);
         return yield* answer(undefined, (yield* setting) > 0);
       }
     }
   };
-  return function* (deed: PurchaseMutation): SqlProgram<PurchaseResult> {
-    const outcome = yield* carryOut(deed);
-    yield* auditPurchase(deed, outcome);
+  return function* (mutation: PurchaseMutation): SqlProgram<PurchaseResult> {
+    const outcome = yield* carryOut(mutation);
+    yield* auditPurchase(mutation, outcome);
     return outcome;
   };
 };

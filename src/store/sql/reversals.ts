@@ -126,7 +126,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
       const came = changed ? yield* review(yield* boughtWith(paymentIntent), atMs) : { movedCredits: 0, undecided: 0 };
       return { changed, ...came };
     },
-    *noteForeign({ deed: _, by: __, currency, ...told }: RecordForeignReversal): SqlProgram<Reversed> {
+    *noteForeign({ mutation: _, by: __, currency, ...told }: RecordForeignReversal): SqlProgram<Reversed> {
       const { id, kind, paymentIntent, atMs } = told;
       const known = yield* first<Foreign>(selectForeign, id);
       if (known && known.currency !== currency)

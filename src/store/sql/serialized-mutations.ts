@@ -1,4 +1,4 @@
-// Deeds with every large part made into JSON once, as their rows keep it.
+// Mutations with every large part made into JSON once, as their rows keep it.
 
 import { memoize } from "../../collections/memoize.ts";
 import type { GenerationRecord } from "../../domain/types.ts";
@@ -25,33 +25,33 @@ export const printedOrdered = (ordered: AdmitGeneration["ordered"]): string | nu
 /** @param print makes a step's event into JSON, as the database can read it. */
 export const packedBy =
   (print: (event: ApplyTransition["event"]) => string) =>
-  (deed: Mutation): SerializedMutation => {
-    if (deed.deed === "step") {
-      const { event, ...rest } = deed;
+  (mutation: Mutation): SerializedMutation => {
+    if (mutation.mutation === "step") {
+      const { event, ...rest } = mutation;
       return { ...rest, eventJson: print(event) };
     }
-    if (deed.deed !== "admit") return deed;
-    const { added, plan, ordered, ...rest } = deed;
+    if (mutation.mutation !== "admit") return mutation;
+    const { added, plan, ordered, ...rest } = mutation;
     return { ...rest, addedJson: printedAdded(added), planJson: printedPlan(plan), orderedJson: printedOrdered(ordered) };
   };
 export const pack = packedBy((event) => JSON.stringify(event));
 
 /** What polls will read of a generation that was just admitted. */
-export const admittedRecord = (deed: AdmitGeneration | PackedAdmit): GenerationRecord => ({
-  seq: deed.seq,
-  id: deed.id,
-  accountSeq: deed.accountSeq,
-  requestId: deed.requestId,
-  model: deed.model,
+export const admittedRecord = (mutation: AdmitGeneration | PackedAdmit): GenerationRecord => ({
+  seq: mutation.seq,
+  id: mutation.id,
+  accountSeq: mutation.accountSeq,
+  requestId: mutation.requestId,
+  model: mutation.model,
   status: "queued",
   message: null,
-  quotedCredits: deed.quotedCredits,
-  reservedCredits: deed.reservedCredits,
+  quotedCredits: mutation.quotedCredits,
+  reservedCredits: mutation.reservedCredits,
   costCredits: null,
   attempts: 0,
   error: null,
   output: null,
-  createdAtMs: deed.createdAtMs,
+  createdAtMs: mutation.createdAtMs,
   completedAtMs: null,
   filesExpiredAtMs: null,
 });

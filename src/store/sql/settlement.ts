@@ -12,7 +12,7 @@ export const recordAfter = (
   const record = { ...before, attempts: attempts ?? before.attempts };
   if (!settlement)
     return { ...record, status: status ?? before.status, message: message === undefined ? before.message : message };
-  // The clock never runs backwards, but a deed may carry a time taken before the admission it follows was stamped.
+  // The clock never runs backwards, but a mutation may carry a time taken before the admission it follows was stamped.
   const ended = { ...record, message: null, completedAtMs: Math.max(atMs, before.createdAtMs) };
   return settlement.kind === "capture"
     ? { ...ended, status: "succeeded", costCredits: settlement.credits, output: settlement.output }

@@ -1,4 +1,4 @@
-// How a deed that is not on the fast way asks its database, one statement after another, in words that both databases understand.
+// How a mutation that is not on the fast way asks its database, one statement after another, in words that both databases understand.
 
 /** What stands for a `?1` in a statement. */
 export type Value = string | number | null;
@@ -31,5 +31,5 @@ export const insert = function* (sql: string, ...values: Value[]): SqlProgram<nu
   return (rows[0] as { seq: number }).seq;
 };
 
-/** Reads rows outside of any deed. */
+/** Reads rows outside of any mutation. */
 export type Query = <Row>(sql: string, ...values: Value[]) => Promise<Row[]>;

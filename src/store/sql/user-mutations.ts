@@ -1,4 +1,4 @@
-// The deeds of people: invitations that let in once, sessions that end once, and never a service without an operator.
+// The mutations of people: invitations that let in once, sessions that end once, and never a service without an operator.
 
 import { hashApiKey } from "../../domain/ids.ts";
 import type { AdminResult, Principal } from "../mutations.ts";
@@ -71,26 +71,26 @@ const letIn = function* (member: Member, session: NewSession, invited: string | 
   return seq;
 };
 
-const invite = function* (deed: InviteUser, by: Principal | undefined): SqlProgram<AdminResult> {
-  const { kind, atMs } = deed;
+const invite = function* (mutation: InviteUser, by: Principal | undefined): SqlProgram<AdminResult> {
+  const { kind, atMs } = mutation;
   if (kind === "setup") yield* insistOnNoOperator();
-  const person = kind === "reset" ? yield* personOf(deed.personId ?? "") : null;
+  const person = kind === "reset" ? yield* personOf(mutation.personId ?? "") : null;
   if (person && person.disabled_at_ms !== null)
     throw new MutationRejected("somebody who is disabled does not sign in: enable them first");
   if (kind === "invite") {
-    yield* insistOnNew(deed.email ?? "");
-    yield* change(WITHDRAW_EMAIL, deed.email, atMs);
+    yield* insistOnNew(mutation.email ?? "");
+    yield* change(WITHDRAW_EMAIL, mutation.email, atMs);
   } else yield* change(WITHDRAW_OLDER, kind, person?.seq ?? null, atMs);
   const madeBy = by?.name ?? "genrouter";
-  const role = person?.role ?? deed.role;
-  const { hash, id, accountSeq, accountName, email, expiresAtMs } = deed;
+  const role = person?.role ?? mutation.role;
+  const { hash, id, accountSeq, accountName, email, expiresAtMs } = mutation;
   const whom = [accountSeq, accountName, email, person?.seq ?? null];
   yield* change(INSERT_INVITATION, hash, id, kind, role, ...whom, madeBy, atMs, expiresAtMs);
   return DONE;
 };
 
-const setPerson = function* (deed: UpdateUser): SqlProgram<AdminResult> {
-  const { personId, name, role, password, ifPassword, disabled, keepSessionId, atMs } = deed;
+const setPerson = function* (mutation: UpdateUser): SqlProgram<AdminResult> {
+  const { personId, name, role, password, ifPassword, disabled, keepSessionId, atMs } = mutation;
   const person = yield* personOf(personId);
   if (role === "member" && person.account_seq === null)
     throw new MutationRejected("a member needs an account: invite them to one under another address");
@@ -114,17 +114,17 @@ const setPerson = function* (deed: UpdateUser): SqlProgram<AdminResult> {
   return DONE;
 };
 
-/** @param makeAccount how the office makes one. */
+/** @param makeAccount how the admin service makes one. */
 export const preparePeople = (makeAccount: (account: { id: string; name: string; atMs: number }) => SqlProgram<number>) => {
-  const accept = function* (deed: AcceptInvitation): SqlProgram<AdminResult> {
-    const { hash, password, session, atMs } = deed;
+  const accept = function* (mutation: AcceptInvitation): SqlProgram<AdminResult> {
+    const { hash, password, session, atMs } = mutation;
     const found = yield* first<StoredInvitation>(SELECT_INVITATION, hash, atMs);
     if (!found) throw new MutationRejected("this link was used, withdrawn, or is too old: ask for a new one");
     if (found.kind === "setup") yield* insistOnNoOperator();
     const seq = found.person_seq;
     if (seq === null) {
-      const accountSeq = found.account_seq ?? (deed.account ? yield* makeAccount({ ...deed.account, atMs }) : null);
-      const member = { ...deed, email: found.email ?? deed.email, role: found.role, accountSeq };
+      const accountSeq = found.account_seq ?? (mutation.account ? yield* makeAccount({ ...mutation.account, atMs }) : null);
+      const member = { ...mutation, email: found.email ?? mutation.email, role: found.role, accountSeq };
       return { kind: "done", seq: yield* letIn(member, session, hash) };
     }
     yield* change(UPDATE_PERSON, seq, null, null, password, null, atMs, null);
@@ -134,45 +134,45 @@ export const preparePeople = (makeAccount: (account: { id: string; name: string;
     return { kind: "done", seq };
   };
 
-  return function* (deed: UserMutation, by: Principal | undefined): SqlProgram<AdminResult> {
-    switch (deed.deed) {
+  return function* (mutation: UserMutation, by: Principal | undefined): SqlProgram<AdminResult> {
+    switch (mutation.mutation) {
       case "invite":
-        return yield* invite(deed, by);
+        return yield* invite(mutation, by);
       case "withdraw-invitation":
-        if ((yield* change(WITHDRAW, deed.invitationId, deed.atMs)) === 0)
-          throw new MutationRejected(`${deed.invitationId} was used or withdrawn already, or there is none`);
+        if ((yield* change(WITHDRAW, mutation.invitationId, mutation.atMs)) === 0)
+          throw new MutationRejected(`${mutation.invitationId} was used or withdrawn already, or there is none`);
         return DONE;
       case "accept-invitation":
-        return yield* accept(deed);
+        return yield* accept(mutation);
       case "sign-up": {
-        const accountSeq = yield* makeAccount({ ...deed.account, atMs: deed.atMs });
-        return { kind: "done", seq: yield* letIn({ ...deed, role: "member", accountSeq }, deed.session, null) };
+        const accountSeq = yield* makeAccount({ ...mutation.account, atMs: mutation.atMs });
+        return { kind: "done", seq: yield* letIn({ ...mutation, role: "member", accountSeq }, mutation.session, null) };
       }
       case "open-session": {
-        const { seq } = yield* personOf(deed.personId);
+        const { seq } = yield* personOf(mutation.personId);
         // What was checked is what is kept: a password that was reset meanwhile lets nobody in.
-        if ((yield* change(UPDATE_PERSON, seq, null, null, null, null, 0, deed.password)) === 0)
+        if ((yield* change(UPDATE_PERSON, seq, null, null, null, null, 0, mutation.password)) === 0)
           throw new MutationRejected("the password was changed meanwhile");
-        yield* openSession(seq, deed.session, deed.atMs);
+        yield* openSession(seq, mutation.session, mutation.atMs);
         return DONE;
       }
       case "note-sessions-seen":
-        yield* noteSessions(deed.seen);
+        yield* noteSessions(mutation.seen);
         return DONE;
       case "end-sessions":
-        yield* endSessions((yield* personOf(deed.personId)).seq, deed.onlyId, deed.exceptId, deed.atMs);
+        yield* endSessions((yield* personOf(mutation.personId)).seq, mutation.onlyId, mutation.exceptId, mutation.atMs);
         return DONE;
       case "note-refused-sign-ins":
-        yield* personOf(deed.personId);
+        yield* personOf(mutation.personId);
         return DONE;
       // Nothing but a line of the audit log.
       case "note-look":
       case "note-inspector-token":
         return DONE;
       case "set-person":
-        return yield* setPerson(deed);
+        return yield* setPerson(mutation);
       case "make-console-key": {
-        const { accountSeq, id, atMs } = deed;
+        const { accountSeq, id, atMs } = mutation;
         const select = "SELECT seq FROM api_key WHERE account_seq = ?1 AND kind = 'console'";
         const known = yield* first<{ seq: number }>(select, accountSeq);
         // The hash of what is no key: nothing that is sent to the API has it.

@@ -29,65 +29,65 @@ export const prepareAdmit = (db: Database, money: Ledger, plans: Interned, limit
   );
 
   /** The generation that the key already made. */
-  const known = (deed: PackedAdmit): AdmitResult | undefined => {
-    const { accountSeq, idempotencyKey } = deed;
+  const known = (mutation: PackedAdmit): AdmitResult | undefined => {
+    const { accountSeq, idempotencyKey } = mutation;
     const row = idempotencyKey === null ? null : selectKey.get(accountSeq, idempotencyKey);
     if (!row) return undefined;
-    return isSameRequest(row, deed) ? { kind: "replayed", record: toRecord(row) } : { kind: "idempotency_conflict" };
+    return isSameRequest(row, mutation) ? { kind: "replayed", record: toRecord(row) } : { kind: "idempotency_conflict" };
   };
 
-  return (deed: PackedAdmit): AdmitResult => {
-    const head = money.head(deed.accountSeq);
-    if (!head) throw new MutationRejected(`there is no account ${deed.accountSeq}`);
-    const { keySeq, createdAtMs, reservedCredits } = deed;
-    const refusal = inTheWay(deed, head, limits.expiry(keySeq, createdAtMs), () =>
+  return (mutation: PackedAdmit): AdmitResult => {
+    const head = money.head(mutation.accountSeq);
+    if (!head) throw new MutationRejected(`there is no account ${mutation.accountSeq}`);
+    const { keySeq, createdAtMs, reservedCredits } = mutation;
+    const refusal = inTheWay(mutation, head, limits.expiry(keySeq, createdAtMs), () =>
       limits.shortage(keySeq, createdAtMs, reservedCredits),
     );
-    if (refusal) return known(deed) ?? refusal;
+    if (refusal) return known(mutation) ?? refusal;
     const held = chain(head, {
       kind: "hold",
-      credits: deed.reservedCredits,
+      credits: mutation.reservedCredits,
       from: "available",
       to: "held",
-      generationSeq: deed.seq,
+      generationSeq: mutation.seq,
       attemptN: null,
-      atMs: deed.createdAtMs,
+      atMs: mutation.createdAtMs,
       note: null,
       progress: 1,
     });
     const { changes } = insertGeneration.run(
-      deed.seq,
-      deed.accountSeq,
-      deed.id,
-      deed.model,
-      deed.quotedCredits,
-      deed.reservedCredits,
-      deed.createdAtMs,
-      deed.waitEndsAtMs,
-      deed.idempotencyKey,
+      mutation.seq,
+      mutation.accountSeq,
+      mutation.id,
+      mutation.model,
+      mutation.quotedCredits,
+      mutation.reservedCredits,
+      mutation.createdAtMs,
+      mutation.waitEndsAtMs,
+      mutation.idempotencyKey,
       held.link.chainSeq,
       head.chainEnd,
       held.link.availableAfter,
       held.link.heldAfter,
       held.hash,
-      deed.keySeq,
-      deed.maxCostCredits,
-      deed.requestId,
-      plans.seqOf(deed.planJson),
-      deed.body,
-      deed.addedJson,
-      deed.orderedJson,
-      deed.fingerprint,
+      mutation.keySeq,
+      mutation.maxCostCredits,
+      mutation.requestId,
+      plans.seqOf(mutation.planJson),
+      mutation.body,
+      mutation.addedJson,
+      mutation.orderedJson,
+      mutation.fingerprint,
     );
     if (changes === 0) {
-      const before = known(deed);
+      const before = known(mutation);
       if (!before) throw new MutationRejected("a key that was used before has no generation");
       return before;
     }
-    for (const { n, field, kind, measuredMs, frameMs } of deed.pins ?? [])
-      insertPin.run(deed.seq, n, field, kind, measuredMs, frameMs);
-    money.hold(deed.accountSeq, held, deed.seq);
-    limits.admitted(deed.keySeq, deed.createdAtMs, deed.reservedCredits);
-    return { kind: "admitted", record: admittedRecord(deed) };
+    for (const { n, field, kind, measuredMs, frameMs } of mutation.pins ?? [])
+      insertPin.run(mutation.seq, n, field, kind, measuredMs, frameMs);
+    money.hold(mutation.accountSeq, held, mutation.seq);
+    limits.admitted(mutation.keySeq, mutation.createdAtMs, mutation.reservedCredits);
+    return { kind: "admitted", record: admittedRecord(mutation) };
   };
 };

@@ -99,17 +99,17 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
     return updateWithDeadline.run(seq, version, stateAfter, snapshot, ...due).changes === 1;
   };
 
-  const carryOut = (deed: PackedStep): TransitionResult => {
-    const { seq, version, settlement } = deed;
+  const carryOut = (mutation: PackedStep): TransitionResult => {
+    const { seq, version, settlement } = mutation;
     const standing = standingOf(seq);
     if (!standing || standing.record.completedAtMs !== null || standing.version !== version - 1) return { kind: "stale" };
-    const fault = snapshotFault(deed);
+    const fault = snapshotFault(mutation);
     if (fault !== undefined) throw new MutationRejected(fault);
 
-    insertJournal.run(seq, version, deed.atMs, deed.stateAfter, deed.eventJson);
-    for (const { n, sha256, bytes, mime, ms } of deed.pinned ?? []) pin.run(seq, n, sha256, bytes, mime, ms, deed.atMs);
-    for (const change of deed.attemptChanges) attempts.change(seq, change, deed.atMs);
-    const record = recordAfter(standing.record, deed);
+    insertJournal.run(seq, version, mutation.atMs, mutation.stateAfter, mutation.eventJson);
+    for (const { n, sha256, bytes, mime, ms } of mutation.pinned ?? []) pin.run(seq, n, sha256, bytes, mime, ms, mutation.atMs);
+    for (const change of mutation.attemptChanges) attempts.change(seq, change, mutation.atMs);
+    const record = recordAfter(standing.record, mutation);
     let debt: { settledCredits?: Credits } = {};
     if (settlement) {
       if (settlement.kind === "capture") {
@@ -119,17 +119,17 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
             `attempt ${settlement.n} was quoted ${price} credits and the capture is ${settlement.credits}`,
           );
       }
-      debt = settle(record, settlement, deed.atMs);
+      debt = settle(record, settlement, mutation.atMs);
       end(record, settlement);
       limits.settled(seq, record.createdAtMs, record.reservedCredits - (record.costCredits ?? 0));
       known.delete(seq);
     } else {
-      if (deed.status !== undefined || deed.message !== undefined || deed.attempts !== undefined)
+      if (mutation.status !== undefined || mutation.message !== undefined || mutation.attempts !== undefined)
         updateGeneration.run(seq, record.status, record.message, record.attempts);
       known.set(seq, { record, version });
     }
 
-    if (!keepSnapshot(deed)) throw new MutationRejected("the snapshot is of another version");
+    if (!keepSnapshot(mutation)) throw new MutationRejected("the snapshot is of another version");
     return { kind: "stepped", record, ...debt };
   };
   return {

@@ -1,4 +1,4 @@
-// Carries out a batch of deeds in one transaction: all that can be done is done, and what is refused is undone alone.
+// Carries out a batch of mutations in one transaction: all that can be done is done, and what is refused is undone alone.
 import type { Database } from "bun:sqlite";
 import { type MutationResult, StoreFull, StoreUnknown } from "../mutations.ts";
 import type { SerializedMutation } from "../sql/serialized-mutations.ts";
@@ -12,10 +12,10 @@ import { prepareLedger } from "./ledger.ts";
 import { prepareCrediting, prepareSharedMutations } from "./shared-mutations.ts";
 import { createSqlProgram } from "./sql-program.ts";
 
-/** Carries out deeds in order and answers after the commit. @throws StoreFull, StoreUnknown. */
-export type Batch = (deeds: readonly SerializedMutation[]) => MutationResult[];
+/** Carries out mutations in order and answers after the commit. @throws StoreFull, StoreUnknown. */
+export type Batch = (mutations: readonly SerializedMutation[]) => MutationResult[];
 
-/** Whether a fault concerns one deed only: a constraint, a refusal of its own, or a defect in its code. */
+/** Whether a fault concerns one mutation only: a constraint, a refusal of its own, or a defect in its code. */
 const isOwnFault = (fault: unknown): boolean => {
   const code = faultCode(fault);
   return !code.startsWith("SQLITE_") || code.startsWith("SQLITE_CONSTRAINT");
@@ -28,7 +28,7 @@ const asStoreFault = (fault: unknown, during: string): Error => {
   return new StoreUnknown(`${during} failed and its outcome is not known: ${code} ${faultText(fault)}`);
 };
 
-/** Prepares every deed once, for the one writing connection. */
+/** Prepares every mutation once, for the one writing connection. */
 export const createBatchRunner = (db: Database, epoch: number): Batch => {
   const money = prepareLedger(db, epoch);
   const attempts = prepareAttempts(db);
@@ -42,18 +42,18 @@ export const createBatchRunner = (db: Database, epoch: number): Batch => {
   const asked = prepareSharedMutations(crediting, attempts, limits);
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
-  const savepoint = db.prepare("SAVEPOINT deed");
-  const undo = db.prepare("ROLLBACK TO deed");
-  const release = db.prepare("RELEASE deed");
+  const savepoint = db.prepare("SAVEPOINT mutation");
+  const undo = db.prepare("ROLLBACK TO mutation");
+  const release = db.prepare("RELEASE mutation");
 
-  const carryOut = (deed: SerializedMutation): MutationResult => {
-    switch (deed.deed) {
+  const carryOut = (mutation: SerializedMutation): MutationResult => {
+    switch (mutation.mutation) {
       case "admit":
-        return admit(deed);
+        return admit(mutation);
       case "step":
-        return step.carryOut(deed);
+        return step.carryOut(mutation);
       default:
-        return answer(asked(deed));
+        return answer(asked(mutation));
     }
   };
   const forget = () => {
@@ -63,11 +63,11 @@ export const createBatchRunner = (db: Database, epoch: number): Batch => {
     step.forget();
     limits.forget();
   };
-  const carryOutAlone = (deed: SerializedMutation): MutationResult => {
+  const carryOutAlone = (mutation: SerializedMutation): MutationResult => {
     savepoint.run();
     let outcome: MutationResult;
     try {
-      outcome = carryOut(deed);
+      outcome = carryOut(mutation);
     } catch (fault) {
       if (!isOwnFault(fault)) throw fault;
       undo.run();
@@ -92,27 +92,27 @@ export const createBatchRunner = (db: Database, epoch: number): Batch => {
     }
   };
   const attemptAll = (
-    deeds: readonly SerializedMutation[],
-    one: (deed: SerializedMutation) => MutationResult,
+    mutations: readonly SerializedMutation[],
+    one: (mutation: SerializedMutation) => MutationResult,
   ): MutationResult[] => {
     start();
-    const outcomes = deeds.map(one);
+    const outcomes = mutations.map(one);
     commit.run();
     return outcomes;
   };
 
-  return (deeds) => {
+  return (mutations) => {
     // First without savepoints, which cost a copy of every page touched; refusals are rare and pay for a second pass.
     try {
-      return attemptAll(deeds, carryOut);
+      return attemptAll(mutations, carryOut);
     } catch (fault) {
       rollBackOr(fault, rollBack);
       if (fault instanceof StoreFull || fault instanceof StoreUnknown) throw fault;
       if (!isOwnFault(fault)) throw asStoreFault(fault, "writing a batch");
-      if (deeds.length === 1) return [{ kind: "refused", reason: faultText(fault) }];
+      if (mutations.length === 1) return [{ kind: "refused", reason: faultText(fault) }];
     }
     try {
-      return attemptAll(deeds, carryOutAlone);
+      return attemptAll(mutations, carryOutAlone);
     } catch (fault) {
       rollBackOr(fault, rollBack);
       if (fault instanceof StoreFull || fault instanceof StoreUnknown) throw fault;

@@ -66,11 +66,11 @@ const startWriter = (): Writer => {
 /** `lostTo`: why this process may not write any more; asked at every commit, and the service commits every few seconds. */
 const commitThrough =
   (writer: Writer, lostTo: () => string | null) =>
-  async (deeds: readonly Mutation[]): Promise<MutationResult[]> => {
+  async (mutations: readonly Mutation[]): Promise<MutationResult[]> => {
     const why = lostTo();
     if (why !== null) throw new StoreUnknown(why);
-    const answer = await writer.ask(toLines(deeds));
-    if (typeof answer === "string") return outcomesFromText(answer, deeds);
+    const answer = await writer.ask(toLines(mutations));
+    if (typeof answer === "string") return outcomesFromText(answer, mutations);
     if ("full" in answer) throw new StoreFull(answer.full);
     throw new StoreUnknown("unknown" in answer ? answer.unknown : "the writing thread answered something else");
   };

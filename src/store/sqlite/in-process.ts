@@ -1,4 +1,4 @@
-// The store in one thread: the same deeds and reads over one connection, for tests and simulated worlds.
+// The store in one thread: the same mutations and reads over one connection, for tests and simulated worlds.
 
 import type { Database } from "bun:sqlite";
 import { pack } from "../sql/serialized-mutations.ts";
@@ -10,7 +10,7 @@ import { readsOver } from "./reads.ts";
 
 const over = (db: Database, path: string, mode: Mode, nowMs: number): Store => {
   const batch = createBatchRunner(db, ownDatabase(db, path, mode, nowMs));
-  return { ...readsOver(db), node: null, commit: async (deeds) => batch(deeds.map(pack)) };
+  return { ...readsOver(db), node: null, commit: async (mutations) => batch(mutations.map(pack)) };
 };
 
 /**

@@ -5,7 +5,7 @@ import type { Credits } from "../../domain/types.ts";
 import { type Chained, chain, chainStart, changeOf, type Head, type Transfer } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 
-/** Balances remembered between deeds: more than are busy at a time. One takes about 200 bytes. */
+/** Balances remembered between mutations: more than are busy at a time. One takes about 200 bytes. */
 const HEADS_AT_LEAST = 10_000;
 
 /** Prepares the statements of the ledger for a writer of `epoch`. */

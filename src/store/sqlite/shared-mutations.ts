@@ -1,4 +1,4 @@
-// The deeds that all drivers share, with what this one brings for them: the money, attempts and limits of its one writer.
+// The mutations that all drivers share, with what this one brings for them: the money, attempts and limits of its one writer.
 
 import type { AdminMutation, MutationResult } from "../mutations.ts";
 import { isPurchaseMutation, type PurchaseMutation } from "../purchase-mutations.ts";
@@ -29,7 +29,7 @@ export const prepareCrediting = (money: Ledger): Crediting =>
 export const prepareSharedMutations = (crediting: Crediting, attempts: Attempts, limits: Limits) => {
   const reversals = prepareReversals(SQLITE, crediting);
   const purchases = preparePurchases(SQLITE, crediting, reversals);
-  const office = prepareAdminMutations({
+  const admin = prepareAdminMutations({
     dialect: SQLITE,
     ...{ crediting, reversals },
     changeAttempt: (seq, change, atMs) => known(attempts.change(seq, change, atMs)),
@@ -37,6 +37,6 @@ export const prepareSharedMutations = (crediting: Crediting, attempts: Attempts,
     notAddedUp: `p.seq > coalesce((${SELECT_MARK}), 0)`,
     keysChanged: () => limits.forget(),
   });
-  return (deed: AdminMutation | PurchaseMutation): SqlProgram<MutationResult> =>
-    isPurchaseMutation(deed) ? purchases(deed) : office(deed);
+  return (mutation: AdminMutation | PurchaseMutation): SqlProgram<MutationResult> =>
+    isPurchaseMutation(mutation) ? purchases(mutation) : admin(mutation);
 };

@@ -1,4 +1,4 @@
-// Deeds and outcomes as text: how a batch crosses to the writing thread, with every large part made into JSON once.
+// Mutations and outcomes as text: how a batch crosses to the writing thread, with every large part made into JSON once.
 
 import type { PinRequest } from "../../domain/types.ts";
 import type { AdminMutation, AdmitGeneration, Mutation, MutationResult } from "../mutations.ts";
@@ -33,44 +33,44 @@ type AdmitHead = [
 ];
 type StepHead = Omit<PackedStep, "eventJson" | "snapshot">;
 
-const admitHead = (deed: AdmitGeneration): AdmitHead => [
-  deed.seq,
-  deed.id,
-  deed.accountSeq,
-  deed.keySeq,
-  deed.model,
-  deed.idempotencyKey,
-  deed.quotedCredits,
-  deed.reservedCredits,
-  deed.maxCostCredits,
-  deed.inProgressLimit,
-  deed.createdAtMs,
-  deed.waitEndsAtMs,
-  deed.requestId,
-  deed.fingerprint,
-  deed.pins ?? 0,
+const admitHead = (mutation: AdmitGeneration): AdmitHead => [
+  mutation.seq,
+  mutation.id,
+  mutation.accountSeq,
+  mutation.keySeq,
+  mutation.model,
+  mutation.idempotencyKey,
+  mutation.quotedCredits,
+  mutation.reservedCredits,
+  mutation.maxCostCredits,
+  mutation.inProgressLimit,
+  mutation.createdAtMs,
+  mutation.waitEndsAtMs,
+  mutation.requestId,
+  mutation.fingerprint,
+  mutation.pins ?? 0,
 ];
 
 /**
- * The first line is the heads of all deeds, printed and read at once; then come the large parts, four lines for an admission and two
+ * The first line is the heads of all mutations, printed and read at once; then come the large parts, four lines for an admission and two
  * for a step. JSON never holds a raw line feed, so they need no escaping. A plan that is the one before it is an empty line, and so is an order
  * that there is not.
  */
-export const toLines = (deeds: readonly Mutation[]): string => {
+export const toLines = (mutations: readonly Mutation[]): string => {
   const heads: (AdmitHead | StepHead | AdminMutation | PurchaseMutation)[] = [];
   let parts = "";
   let planBefore = "";
-  for (const deed of deeds) {
-    if (deed.deed === "admit") {
-      const planJson = printedPlan(deed.plan);
-      heads.push(admitHead(deed));
-      parts += `\n${planJson === planBefore ? "" : planJson}\n${deed.body}\n${printedAdded(deed.added)}\n${printedOrdered(deed.ordered) ?? ""}`;
+  for (const mutation of mutations) {
+    if (mutation.mutation === "admit") {
+      const planJson = printedPlan(mutation.plan);
+      heads.push(admitHead(mutation));
+      parts += `\n${planJson === planBefore ? "" : planJson}\n${mutation.body}\n${printedAdded(mutation.added)}\n${printedOrdered(mutation.ordered) ?? ""}`;
       planBefore = planJson;
-    } else if (deed.deed === "step") {
-      const { event, snapshot, ...head } = deed;
+    } else if (mutation.mutation === "step") {
+      const { event, snapshot, ...head } = mutation;
       heads.push(head);
       parts += `\n${JSON.stringify(event)}\n${snapshot ?? ""}`;
-    } else heads.push(deed);
+    } else heads.push(mutation);
   }
   return JSON.stringify(heads) + parts;
 };
@@ -82,7 +82,7 @@ const toAdmit = (
   addedJson: string,
   orderedJson: string | null,
 ): PackedAdmit => ({
-  deed: "admit",
+  mutation: "admit",
   seq: head[0],
   id: head[1],
   accountSeq: head[2],
@@ -115,18 +115,18 @@ export const fromLines = (text: string): SerializedMutation[] => {
       planJson = next() || planJson;
       return toAdmit(head, planJson, next(), next(), next() || null);
     }
-    return head.deed === "step" ? { ...head, eventJson: next(), snapshot: next() || null } : head;
+    return head.mutation === "step" ? { ...head, eventJson: next(), snapshot: next() || null } : head;
   });
 };
 
-/** Outcomes back: an admission is a 0, because the sender can make its record from the deed. */
+/** Outcomes back: an admission is a 0, because the sender can make its record from the mutation. */
 export const outcomesToText = (outcomes: readonly MutationResult[]): string =>
   JSON.stringify(outcomes.map((outcome) => (outcome.kind === "admitted" ? 0 : outcome)));
 
-export const outcomesFromText = (text: string, deeds: readonly Mutation[]): MutationResult[] =>
+export const outcomesFromText = (text: string, mutations: readonly Mutation[]): MutationResult[] =>
   (JSON.parse(text) as (0 | MutationResult)[]).map((outcome, i) => {
     if (outcome !== 0) return outcome;
-    const deed = deeds[i];
-    if (deed?.deed !== "admit") throw new Error("an outcome does not belong to its deed");
-    return { kind: "admitted", record: admittedRecord(deed) };
+    const mutation = mutations[i];
+    if (mutation?.mutation !== "admit") throw new Error("an outcome does not belong to its mutation");
+    return { kind: "admitted", record: admittedRecord(mutation) };
   });

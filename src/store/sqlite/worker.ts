@@ -6,7 +6,7 @@ import { faultText } from "./errors.ts";
 import { openWriter, type Pragmas } from "./open.ts";
 import { fromLines, outcomesToText } from "./worker-protocol.ts";
 
-/** What the thread is told: to open, to close, or a batch of deeds as lines. */
+/** What the thread is told: to open, to close, or a batch of mutations as lines. */
 export type ToWriter = { open: { path: string; epoch: number; pragmas: Pragmas } } | { close: true } | string;
 /** What it answers, one for each message in order: a batch's outcomes as text, or one of these. */
 export type FromWriter = { opened: true } | { closed: true } | { full: string } | { unknown: string } | string;

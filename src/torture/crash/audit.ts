@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { Attempt, AttemptState, FailureClass, JsonObject, TransferKind } from "../../domain/types.ts";
 import type { Submission } from "../../simulator/log.ts";
 import type { ClientLine } from "./client-log.ts";
+import type { Tenant } from "./crash-fixture.ts";
 import { attemptBehind, type Stored } from "./read-store.ts";
 import { originOf } from "./workload.ts";
-import type { Tenant } from "./world.ts";
 
 /** A promise and what broke it; none: it was kept. */
 export type Check = { name: string; faults: string[] };

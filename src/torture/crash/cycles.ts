@@ -1,10 +1,5 @@
 // The random crashes: load from a client, kills at any moment, and after each a look at what lies on disk.
 import { chance } from "../../simulator/fault-script.ts";
-import { restarted } from "./load.ts";
-import type { Child, Genrouter } from "./processes.ts";
-import { createProviderLog } from "./provider-log.ts";
-import { attemptBehind } from "./read-store.ts";
-import { originOf } from "./workload.ts";
 import {
   reading,
   type ServicePlace,
@@ -13,7 +8,12 @@ import {
   spawnService,
   startService,
   type Tenant,
-} from "./world.ts";
+} from "./crash-fixture.ts";
+import { restarted } from "./load.ts";
+import type { Child, Genrouter } from "./processes.ts";
+import { createProviderLog } from "./provider-log.ts";
+import { attemptBehind } from "./read-store.ts";
+import { originOf } from "./workload.ts";
 
 export type Figures = {
   cycles: number;

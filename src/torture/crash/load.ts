@@ -1,9 +1,9 @@
 // The load of a crash run: the accounts that order, the client process, and the providers' simulator with its mischief.
 import { writeFileSync } from "node:fs";
 import type { ClientPlan } from "./client.ts";
+import { type SimulatorPlace, type SimulatorProcess, startSimulator } from "./crash-fixture.ts";
 import { type Genrouter, start } from "./processes.ts";
 import { PROVIDER_FAULT_PLAN } from "./provider-fault-plan.ts";
-import { type SimulatorPlace, type SimulatorProcess, startSimulator } from "./world.ts";
 
 /** Credits of the accounts: every tenth has little and runs dry; between the rounds it gets a little more. */
 const PLENTY = 1_000_000;

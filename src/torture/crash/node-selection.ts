@@ -1,5 +1,5 @@
 // Where a client knocks: the nodes by turns, those that gave no answer a moment ago last.
-import { type Answer, ask } from "./world.ts";
+import { type Answer, ask } from "./crash-fixture.ts";
 
 /** A node that gave no answer is passed over for so long, as long as there is another one. */
 const AVOIDED_MS = 1000;

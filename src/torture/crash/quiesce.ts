@@ -5,10 +5,6 @@ import type { CheckResult } from "../../store/store.ts";
 import type { Check, Evidence } from "./audit.ts";
 import { type ClientPlan, type Sender, sendOrder } from "./client.ts";
 import { type ClientLine, openClientLog, readClientLog, withoutLinks } from "./client-log.ts";
-import { createNodeSelection } from "./node-selection.ts";
-import { type Genrouter, run } from "./processes.ts";
-import { readStored, type Stored } from "./read-store.ts";
-import type { Order } from "./workload.ts";
 import {
   ask,
   type DatabaseLocation,
@@ -19,7 +15,11 @@ import {
   startService,
   startSimulator,
   type Tenant,
-} from "./world.ts";
+} from "./crash-fixture.ts";
+import { createNodeSelection } from "./node-selection.ts";
+import { type Genrouter, run } from "./processes.ts";
+import { readStored, type Stored } from "./read-store.ts";
+import type { Order } from "./workload.ts";
 
 /**
  * How many times faster than life peace is. A look-up proves an absence after 40 min of life at fal and 2 min at

@@ -6,12 +6,12 @@ import { auditAll, type Check, type Evidence } from "./audit.ts";
 import { writeCatalogue } from "./catalogue.ts";
 import type { ClientPlan } from "./client.ts";
 import type { ClientLine } from "./client-log.ts";
+import { endow, type ServicePlace, type SimulatorPlace, topUp } from "./crash-fixture.ts";
 import { createCycles } from "./cycles.ts";
 import { LITTLE, startClient, startTroubled, TENANTS } from "./load.ts";
 import { type End, figuresOf, figuresOfLog, mergeChecks } from "./merge-reports.ts";
 import { freePort, type Genrouter } from "./processes.ts";
 import { quiesce } from "./quiesce.ts";
-import { endow, type ServicePlace, type SimulatorPlace, topUp } from "./world.ts";
 
 /** How far a run is; `submissions`: those that reached a provider. */
 export type Far = { kills: number; submissions: number };

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import type { Attempt, GenerationRecord, JsonObject, TransferKind } from "../../domain/types.ts";
 import type { JournalLine, StoreReads, TransferRow } from "../../store/store.ts";
+import type { Tenant } from "./crash-fixture.ts";
 import { hashOf } from "./workload.ts";
-import type { Tenant } from "./world.ts";
 
 /** A posting of the ledger about a generation. */
 export type StoredTransfer = { kind: TransferKind; credits: number };

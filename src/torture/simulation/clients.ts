@@ -164,7 +164,7 @@ export const createClients = (deps: ClientDeps) => {
       const done = await ask((engine) =>
         engine
           .post({
-            ...{ deed: "credit", kind: "topup", credits, note: "", reference },
+            ...{ mutation: "credit", kind: "topup", credits, note: "", reference },
             accountSeq: deps.accountSeqs[account] ?? 0,
             atMs: world.nowMs(),
           })

@@ -6,7 +6,7 @@ export const SITUATIONS = {
   decidedSettle: "an operator's settlement is in the journal",
   decidedFail: "an operator's end is in the journal",
   decidedRetry: "an operator's retry is in the journal",
-  decisionsRefused: "the office refused what an operator wanted",
+  decisionsRefused: "the admin refused what an operator wanted",
   decisionsLeft: "a node left a decision for the node that owns the generation",
   decisionsOvertaken: "something else happened to a generation between the decision and its step",
   decisionsUnanswered: "a process ended before it answered an operator",

@@ -12,23 +12,24 @@ import type { WorldDatabase } from "./world-database.ts";
 /** A charge as a defect would have it, not the quote of its attempt: the store refuses it, and its generation is parked. */
 export const defective =
   (dice: Rng, faults: () => Faults, situations: CoverageCounters) =>
-  (deed: Mutation): Mutation => {
-    if (deed.deed !== "step" || deed.settlement?.kind !== "capture" || !dice.chance(faults().refusedCapture)) return deed;
+  (mutation: Mutation): Mutation => {
+    if (mutation.mutation !== "step" || mutation.settlement?.kind !== "capture" || !dice.chance(faults().refusedCapture))
+      return mutation;
     situations.count("parked");
-    return { ...deed, settlement: { ...deed.settlement, credits: deed.settlement.credits + 1 } };
+    return { ...mutation, settlement: { ...mutation.settlement, credits: mutation.settlement.credits + 1 } };
   };
 
-/** A step that the store refuses as it is was never to be written. @param sent the deeds as they came to the store */
+/** A step that the store refuses as it is was never to be written. @param sent the mutations as they came to the store */
 export const insistOnSteps = (
-  deeds: readonly Mutation[],
+  mutations: readonly Mutation[],
   sent: readonly Mutation[],
   outcomes: readonly MutationResult[],
   fault: (text: string) => void,
 ): void => {
-  deeds.forEach((deed, at) => {
+  mutations.forEach((mutation, at) => {
     const outcome = outcomes[at];
-    if (deed.deed === "step" && sent[at] === deed && outcome?.kind === "refused")
-      fault(`${deed.seq}: the store refused its ${deed.event.type}: ${outcome.reason}`);
+    if (mutation.mutation === "step" && sent[at] === mutation && outcome?.kind === "refused")
+      fault(`${mutation.seq}: the store refused its ${mutation.event.type}: ${outcome.reason}`);
   });
 };
 
@@ -39,31 +40,32 @@ export type DiskDeps = {
   faults: () => Faults;
   isFull: () => boolean;
   trace: Trace;
-  /** What becomes of a deed on its way to the store. */
-  tamper: (deed: Mutation) => Mutation;
+  /** What becomes of a mutation on its way to the store. */
+  tamper: (mutation: Mutation) => Mutation;
   /** Something happened that the service must never do. */
   fault: (text: string) => void;
 };
 
-/** What a commit is for, by the deed in it that matters most. */
-export const crossingOf = (deeds: readonly Mutation[]): Crossing => {
-  const isStepTo = (state: string) => deeds.some((deed) => deed.deed === "step" && deed.stateAfter === state);
-  if (deeds.some((deed) => deed.deed === "step" && deed.settlement)) return "commit: settled";
+/** What a commit is for, by the mutation in it that matters most. */
+export const crossingOf = (mutations: readonly Mutation[]): Crossing => {
+  const isStepTo = (state: string) => mutations.some((mutation) => mutation.mutation === "step" && mutation.stateAfter === state);
+  if (mutations.some((mutation) => mutation.mutation === "step" && mutation.settlement)) return "commit: settled";
   if (isStepTo("running.submitting.sending")) return "commit: sending";
   if (isStepTo("running.polling")) return "commit: accepted";
   if (isStepTo("running.submitting.intent")) return "commit: attempt begun";
-  return deeds.some((deed) => deed.deed === "admit") ? "commit: admitted, not told" : "commit: other";
+  return mutations.some((mutation) => mutation.mutation === "admit") ? "commit: admitted, not told" : "commit: other";
 };
 
-/** One line for the trace: what the deed was about and what became of it. */
-export const describeMutation = (trace: Trace, who: string, deed: Mutation, outcome: MutationResult): void => {
-  if (deed.deed === "step") {
-    const n = "n" in deed.event ? String(deed.event.n) : "";
-    trace.tell(who, deed.event.type, `${deed.seq} ${n}`, `${deed.stateAfter} v${deed.version} ${outcome.kind}`);
-  } else if (deed.deed === "admit") trace.tell(who, "admit", deed.id, `${deed.idempotencyKey ?? "no key"} ${outcome.kind}`);
-  else if (deed.deed === "mark-attempt")
-    trace.tell(who, "mark-attempt", `${deed.seq} ${deed.change.n}`, `${deed.change.state ?? ""} ${outcome.kind}`);
-  else if (deed.deed !== "beat") trace.tell(who, deed.deed, "", outcome.kind);
+/** One line for the trace: what the mutation was about and what became of it. */
+export const describeMutation = (trace: Trace, who: string, mutation: Mutation, outcome: MutationResult): void => {
+  if (mutation.mutation === "step") {
+    const n = "n" in mutation.event ? String(mutation.event.n) : "";
+    trace.tell(who, mutation.event.type, `${mutation.seq} ${n}`, `${mutation.stateAfter} v${mutation.version} ${outcome.kind}`);
+  } else if (mutation.mutation === "admit")
+    trace.tell(who, "admit", mutation.id, `${mutation.idempotencyKey ?? "no key"} ${outcome.kind}`);
+  else if (mutation.mutation === "mark-attempt")
+    trace.tell(who, "mark-attempt", `${mutation.seq} ${mutation.change.n}`, `${mutation.change.state ?? ""} ${outcome.kind}`);
+  else if (mutation.mutation !== "beat") trace.tell(who, mutation.mutation, "", outcome.kind);
 };
 
 type Read = Exclude<keyof StoreReads, "close">;
@@ -104,7 +106,7 @@ export const createDisk = async (deps: DiskDeps): Promise<Store> => {
   const { life, dice, trace } = deps;
   const inner = await openSqliteOver(deps.database, { mode: "test", nowMs: life.clock.nowMs() });
 
-  const commit = async (deeds: readonly Mutation[]): Promise<MutationResult[]> => {
+  const commit = async (mutations: readonly Mutation[]): Promise<MutationResult[]> => {
     const faults = deps.faults();
     await life.cross("commit: before");
     await life.sleep(dice.chance(faults.slowCommit) ? dice.between(100, 4_000) : dice.between(0, 4));
@@ -112,15 +114,15 @@ export const createDisk = async (deps: DiskDeps): Promise<Store> => {
     if (deps.isFull()) throw new StoreFull("the disk is full");
     const isUnknown = dice.chance(faults.unknownCommit);
     if (isUnknown && dice.chance(0.5)) throw new StoreUnknown("a sync failed, and nothing was written");
-    const sent = deeds.map(deps.tamper);
+    const sent = mutations.map(deps.tamper);
     const outcomes = await inner.commit(sent);
-    insistOnSteps(deeds, sent, outcomes, deps.fault);
-    deeds.forEach((deed, at) => {
+    insistOnSteps(mutations, sent, outcomes, deps.fault);
+    mutations.forEach((mutation, at) => {
       const outcome = outcomes[at];
-      if (outcome) describeMutation(trace, life.name, deed, outcome);
+      if (outcome) describeMutation(trace, life.name, mutation, outcome);
     });
     if (isUnknown) throw new StoreUnknown("a sync failed, and all was written");
-    await life.cross(crossingOf(deeds));
+    await life.cross(crossingOf(mutations));
     return outcomes;
   };
 

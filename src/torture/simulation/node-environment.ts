@@ -72,7 +72,7 @@ export type Node = {
   /** The engine of this life once it has recovered; undefined while it is down or starts. */
   engine(): Core | undefined;
   /** Where operators decide about generations; undefined as long as the engine is. */
-  office(): By<GenerationAdmin> | undefined;
+  admin(): By<GenerationAdmin> | undefined;
   life(): NodeLife | undefined;
   /** When this life took up its work, true time. */
   openSinceMs(): number;

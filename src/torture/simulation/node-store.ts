@@ -115,7 +115,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
     return turn;
   };
 
-  const commit = async (deeds: readonly Mutation[]): Promise<MutationResult[]> => {
+  const commit = async (mutations: readonly Mutation[]): Promise<MutationResult[]> => {
     await life.cross("commit: before");
     // On its way, and before anything is locked: longer than a lease, now and then.
     const slowMs = dice.chance(0.9) ? 4_000 : 3 * leaseMs;
@@ -123,16 +123,16 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
     await life.cross("commit: before");
     if (deps.isFull()) throw new StoreFull("the database has no room");
     const outcomes = await transact((rows) => {
-      const sent = deeds.map(deps.tamper);
+      const sent = mutations.map(deps.tamper);
       const told = rows.carryOut(sent);
-      insistOnSteps(deeds, sent, told, deps.fault);
-      deeds.forEach((deed, at) => {
+      insistOnSteps(mutations, sent, told, deps.fault);
+      mutations.forEach((mutation, at) => {
         const outcome = told[at];
-        if (outcome) describeMutation(trace, life.name, deed, outcome);
+        if (outcome) describeMutation(trace, life.name, mutation, outcome);
       });
       return told;
     });
-    await life.cross(crossingOf(deeds));
+    await life.cross(crossingOf(mutations));
     return outcomes;
   };
 

@@ -44,8 +44,8 @@ export const createNode = (name: string, around: Surroundings): Node => {
   let lives = 0;
   let life: NodeLife | undefined;
   let engine: Core | undefined;
-  let office: By<GenerationAdmin> | undefined;
-  /** Its own disk, which outlives its lives; and what happens to deeds on their way to the store. */
+  let admin: By<GenerationAdmin> | undefined;
+  /** Its own disk, which outlives its lives; and what happens to mutations on their way to the store. */
   const own: NodeDisk = new Map();
   const tamper = defective(dice.fork("defects"), faults, situations);
   /** Tells the others that this life drains. */
@@ -68,7 +68,7 @@ export const createNode = (name: string, around: Surroundings): Node => {
       },
       parkingOf,
     });
-  const openOfficeOf = (mine: NodeLife, store: Store, { post, decide }: Core): By<GenerationAdmin> =>
+  const openAdminOf = (mine: NodeLife, store: Store, { post, decide }: Core): By<GenerationAdmin> =>
     withActors(
       (posting, by) =>
         createGenerationAdmin({
@@ -109,7 +109,7 @@ export const createNode = (name: string, around: Surroundings): Node => {
       changed: () => undefined,
       ended: () => kill("ended by another node"),
     });
-    const { tenure } = membership;
+    const { leaseKeeper } = membership;
     const inHand = ({ provider, ref, jobId }: UpstreamJob) => {
       if (shared && shared.cutUntilMs() > world.nowMs()) situations.count("answersWhileAway");
       const got = { provider, ref, jobId, atMs: world.nowMs(), life: mine };
@@ -148,12 +148,17 @@ export const createNode = (name: string, around: Surroundings): Node => {
         return { seq, id: `${id.slice(0, -RANDOM_CHARS)}${"0".repeat(RANDOM_CHARS)}` };
       },
       ...(crashLoop ? { takingUp: crashLoop.takingUp } : {}),
-      ...(tenure
-        ? { nodes: membership.nodes, isAnotherThere: membership.isAnotherThere, sure: tenure.sure, isSure: tenure.isSure }
-        : {}),
-      ...(shared && tenure
+      ...(leaseKeeper
         ? {
-            ...{ isAway: tenure.isAway, isDiskFull: shared.isSpoolFull },
+            nodes: membership.nodes,
+            isAnotherThere: membership.isAnotherThere,
+            sure: leaseKeeper.sure,
+            isSure: leaseKeeper.isSure,
+          }
+        : {}),
+      ...(shared && leaseKeeper
+        ? {
+            ...{ isAway: leaseKeeper.isAway, isDiskFull: shared.isSpoolFull },
             outcomes: createUnsavedOutcomes({
               ...{ life: mine, dice: spoolDice, disk: own, answers, isFull: shared.isSpoolFull, situations, fault: around.fault },
               wasCalmSince: (ms) => Math.max(shared.cutUntilMs(), mine.frozenUntilMs()) <= ms && !around.isDiskFull(),
@@ -167,7 +172,7 @@ export const createNode = (name: string, around: Surroundings): Node => {
     });
     await crashLoop?.begin();
     await joined.recover();
-    await tenure?.begin();
+    await leaseKeeper?.begin();
     crashLoop?.recovered().catch(() => {
       if (mine.isAlive()) kill("commit in doubt");
     });
@@ -177,17 +182,17 @@ export const createNode = (name: string, around: Surroundings): Node => {
     // Replaced while this life began.
     if (around.catalogue() !== offered) joined.replaceCatalogue(around.catalogue());
     engine = joined;
-    office = openOfficeOf(mine, store, joined);
+    admin = openAdminOf(mine, store, joined);
     tellLeaving = () => membership.leave(0);
     leave = async () => {
       await crashLoop?.stopped().catch(() => undefined);
-      await Promise.all([joined.stop(), tenure?.stop()]);
-      if (tenure) await store.close();
+      await Promise.all([joined.stop(), leaseKeeper?.stop()]);
+      if (leaseKeeper) await store.close();
     };
     openSinceMs = world.nowMs();
     trace.tell(mine.name, "open");
     const beat = () => {
-      void joined.post({ deed: "beat", atMs: mine.clock.nowMs() }).catch(() => undefined);
+      void joined.post({ mutation: "beat", atMs: mine.clock.nowMs() }).catch(() => undefined);
       mine.clock.after(BEAT_MS, beat);
     };
     mine.clock.after(BEAT_MS, beat);
@@ -231,7 +236,7 @@ export const createNode = (name: string, around: Surroundings): Node => {
     trace.tell(life.name, "end", "", why);
     life.end();
     engine = undefined;
-    office = undefined;
+    admin = undefined;
     const [shortest, longest] = DOWN_MS;
     world.after(dice.chance(0.05) ? dice.between(longest, LONG_DOWN_MS) : dice.between(shortest, longest) * dice.roll(), start);
   };
@@ -239,7 +244,7 @@ export const createNode = (name: string, around: Surroundings): Node => {
   return {
     name,
     engine: () => engine,
-    office: () => office,
+    admin: () => admin,
     life: () => life,
     openSinceMs: () => openSinceMs,
     boot: start,

@@ -1,4 +1,4 @@
-// The operator of a simulated world: decides about generations through the office of one node or another, at any moment.
+// The operator of a simulated world: decides about generations through the admin service of one node or another, at any moment.
 
 import { AdminError } from "../../admin/admin-error.ts";
 import type { Decided } from "../../admin/generations.ts";
@@ -23,7 +23,7 @@ export type Order = {
   wasOver: boolean;
   /** Null: no answer came, because the process ended or could not reach its store. */
   answer: Decided | null;
-  /** Why the office said no. */
+  /** Why the admin service said no. */
   refused: string | null;
 };
 
@@ -51,10 +51,10 @@ export const openOperator = (parts: {
 
   /** At a node that answers. */
   const order = async ({ id, seq }: { id: string; seq: number }, decision: Decision): Promise<void> => {
-    const up = nodes.filter((node) => node.office());
+    const up = nodes.filter((node) => node.admin());
     const node = up.length > 0 ? dice.pick(up) : undefined;
-    const office = node?.office();
-    if (!node || !office) return;
+    const admin = node?.admin();
+    if (!node || !admin) return;
     const reason = `order ${orders.length + 1}`;
     const attempt = decision === "settle" && dice.chance(0.5) ? dice.whole(1, 3) : null;
     const made: Order = { id, seq, decision, reason, askedAtMs: world.nowMs(), wasOver: false, answer: null, refused: null };
@@ -62,7 +62,7 @@ export const openOperator = (parts: {
     made.wasOver = ((await reads.generationBySeq(seq))?.completedAtMs ?? null) !== null;
     trace.tell("operator", decision, id, `${reason} at ${node.name}${attempt === null ? "" : `, attempt ${attempt}`}`);
     try {
-      made.answer = await office.decideGeneration({ id, decision, attempt, reason, by: OPERATOR });
+      made.answer = await admin.decideGeneration({ id, decision, attempt, reason, by: OPERATOR });
       trace.tell("operator", "answer", reason, `${made.answer.state} ${made.answer.isTaken ? "taken" : "not taken yet"}`);
     } catch (fault) {
       if (!(fault instanceof AdminError)) return;
@@ -86,7 +86,7 @@ export const openOperator = (parts: {
   const endParked = async (): Promise<void> => {
     for (const one of await reads.unfinished(0, 50)) {
       if (!STUCK.test(one.snapshot ?? "")) continue;
-      if (nodes.some((node) => node.office())) situations.count("parkedInPeace");
+      if (nodes.some((node) => node.admin())) situations.count("parkedInPeace");
       await order(one, dice.pick(["settle", "fail", "fail", "retry"]));
     }
   };

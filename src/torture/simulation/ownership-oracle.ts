@@ -6,8 +6,8 @@ import type { Mutation, MutationResult } from "../../store/mutations.ts";
 export type OwnershipOracle = {
   joined(epoch: number, name: string): void;
   ended(epoch: number): void;
-  /** A deed is in the database now. */
-  done(epoch: number, deed: Mutation, outcome: MutationResult): void;
+  /** A mutation is in the database now. */
+  done(epoch: number, mutation: Mutation, outcome: MutationResult): void;
   claimed(epoch: number, seq: number): void;
   /** A submission leaves a node. */
   sent(epoch: number, ref: string): void;
@@ -39,14 +39,15 @@ export const createOwnershipOracle = (fault: (text: string) => void): OwnershipO
       fenced += 1;
       ended.add(epoch);
     },
-    done: (epoch, deed, outcome) => {
-      if (ended.has(epoch)) fault(`${deed.deed}: written by ${called(epoch)}`);
-      if (deed.deed === "step" && outcome.kind === "stepped") insist(epoch, deed.seq, `step ${deed.version} was written`);
-      if (deed.deed !== "admit") return;
-      if (outcome.kind === "refused") fault(`${deed.id}: could not be accepted: ${outcome.reason}`);
+    done: (epoch, mutation, outcome) => {
+      if (ended.has(epoch)) fault(`${mutation.mutation}: written by ${called(epoch)}`);
+      if (mutation.mutation === "step" && outcome.kind === "stepped")
+        insist(epoch, mutation.seq, `step ${mutation.version} was written`);
+      if (mutation.mutation !== "admit") return;
+      if (outcome.kind === "refused") fault(`${mutation.id}: could not be accepted: ${outcome.reason}`);
       if (outcome.kind !== "admitted") return;
-      if (ownerOf.has(deed.seq)) fault(`${deed.seq}: given to two generations`);
-      ownerOf.set(deed.seq, epoch);
+      if (ownerOf.has(mutation.seq)) fault(`${mutation.seq}: given to two generations`);
+      ownerOf.set(mutation.seq, epoch);
     },
     claimed: (epoch, seq) => {
       claims += 1;

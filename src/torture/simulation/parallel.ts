@@ -1,4 +1,4 @@
-// Runs seeds on several cores: one process of the programme per core, each with its share of the seeds, their ends added up.
+// Runs seeds on several cores: one process of the program per core, each with its share of the seeds, their ends added up.
 
 /** The last line of a process that was run with `--json`. */
 export type ShareEnd = {
@@ -10,7 +10,7 @@ export type ShareEnd = {
   figures: Record<string, number>;
 };
 
-/** @param words what the programme is started with besides its share. `told` hears the progress of all. */
+/** @param words what the program is started with besides its share. `told` hears the progress of all. */
 export const runOnCores = async (of: {
   first: number;
   count: number;

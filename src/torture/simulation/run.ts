@@ -1,8 +1,8 @@
-// Runs seeds: one after the other, each a world of its own; what torture, the programme and the tests call.
+// Runs seeds: one after the other, each a world of its own; what torture, the program and the tests call.
 import { CROSSINGS, type Crossing } from "./node-life.ts";
-import { runWorld, type WorldEnd, type WorldOptions } from "./world.ts";
+import { runWorld, type WorldEnd, type WorldOptions } from "./simulated-world.ts";
 
-export type { WorldEnd, WorldOptions } from "./world.ts";
+export type { WorldEnd, WorldOptions } from "./simulated-world.ts";
 
 /** One seed. The same seed and options make the same world, to the last line of its trace. */
 export const runSeed = (seed: number, options: WorldOptions = {}): Promise<WorldEnd> => runWorld(seed, options);

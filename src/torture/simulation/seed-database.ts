@@ -7,13 +7,13 @@ import type { WorldDatabase } from "./world-database.ts";
 /** Makes the accounts of a world, each with a key, before any node lives. Returns their row numbers. */
 export const endow = async (database: WorldDatabase, atMs: number, ids: readonly string[]): Promise<number[]> => {
   const store = await openSqliteOver(database, { mode: "test", nowMs: atMs });
-  const outcomes = await store.commit(ids.map((id) => ({ deed: "create-account", id, name: id, atMs }) as const));
+  const outcomes = await store.commit(ids.map((id) => ({ mutation: "create-account", id, name: id, atMs }) as const));
   const seqs = outcomes.map((outcome) => (outcome.kind === "done" ? (outcome.seq ?? 0) : 0));
   await store.commit(
     seqs.map((accountSeq, at) => {
       const hash = String(at).padStart(64, "0");
       return {
-        deed: "create-key",
+        mutation: "create-key",
         id: `key_${at}`,
         accountSeq,
         scope: "generate",

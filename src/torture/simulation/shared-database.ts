@@ -1,4 +1,4 @@
-// The database that the nodes of a world share: SQLite's rows and deeds behind the rules of the PostgreSQL driver for owners, leases and claims.
+// The database that the nodes of a world share: SQLite's rows and mutations behind the rules of the PostgreSQL driver for owners, leases and claims.
 
 import { SLOTS } from "../../domain/ids.ts";
 import type { Hint, Surroundings } from "../../store/cluster-port.ts";
@@ -21,7 +21,7 @@ import type { Timeline } from "./timeline.ts";
 import type { WorldDatabase } from "./world-database.ts";
 
 /** What a transaction may do before it is committed; all of it happens at the commit. */
-export type Rows = { carryOut(deeds: readonly Mutation[]): MutationResult[]; claim(limit: number): number[] };
+export type Rows = { carryOut(mutations: readonly Mutation[]): MutationResult[]; claim(limit: number): number[] };
 export type Transaction = {
   /** It was undone by the server, because it took too long. */
   isOver(): boolean;
@@ -75,8 +75,8 @@ export const createSharedDatabase = (of: {
 }): SharedDatabase => {
   const { database, world, book } = of;
   const owners = new Map<number, Owner>();
-  /** Deeds of the office so far: nodes learn by it that what they remember may be old. */
-  let office = 0;
+  /** Mutations of the admin service so far: nodes learn by it that what they remember may be old. */
+  let admin = 0;
   const hints = new Map<string, Hint>();
   let written: { epoch: number; batch: Batch } | undefined;
   const query = openQuery(database);
@@ -122,15 +122,15 @@ export const createSharedDatabase = (of: {
     const { epoch } = database.query(OWNER).get(seq) as { epoch: number };
     return ownerAt(epoch).endedAtMs !== null && database.query(HAS_ENDED).get(seq) !== null;
   };
-  const carryOut = (epoch: number, deeds: readonly Mutation[]): MutationResult[] => {
-    const isFit = (deed: Mutation) => deed.deed !== "step" || isOwn(epoch, deed.seq);
-    const done = writerOf(epoch)(deeds.filter(isFit).map(pack));
-    office += deeds.every(({ deed }) => deed === "admit" || deed === "step" || FREQUENT.has(deed)) ? 0 : 1;
+  const carryOut = (epoch: number, mutations: readonly Mutation[]): MutationResult[] => {
+    const isFit = (mutation: Mutation) => mutation.mutation !== "step" || isOwn(epoch, mutation.seq);
+    const done = writerOf(epoch)(mutations.filter(isFit).map(pack));
+    admin += mutations.every(({ mutation }) => mutation === "admit" || mutation === "step" || FREQUENT.has(mutation)) ? 0 : 1;
     let at = 0;
-    return deeds.map((deed) => {
-      const outcome = isFit(deed) ? done[at++] : ({ kind: "stale" } as const);
-      if (!outcome) throw new StoreUnknown("a deed has no outcome");
-      book.done(epoch, deed, outcome);
+    return mutations.map((mutation) => {
+      const outcome = isFit(mutation) ? done[at++] : ({ kind: "stale" } as const);
+      if (!outcome) throw new StoreUnknown("a mutation has no outcome");
+      book.done(epoch, mutation, outcome);
       return outcome;
     });
   };
@@ -177,7 +177,7 @@ export const createSharedDatabase = (of: {
       me.isLeaving = isLeaving;
       const isFirst = alive[0] === me;
       const others = alive.filter((one) => one !== me && !one.isLeaving).length;
-      const around = { apartMs: 0, alive: alive.length, others, isFirst, news: String(office), hasHints: hints.size > 0 };
+      const around = { apartMs: 0, alive: alive.length, others, isFirst, news: String(admin), hasHints: hints.size > 0 };
       return { ...around, isAnythingLeft: leaving.length > 0, ended: dead };
     },
     begin: (epoch, batch, longestMs) => {
@@ -199,7 +199,7 @@ export const createSharedDatabase = (of: {
           if (isOver) throw new ConnectionLost("the transaction was given up");
           try {
             const value = work({
-              carryOut: (deeds) => carryOut(epoch, deeds),
+              carryOut: (mutations) => carryOut(epoch, mutations),
               claim: (limit) => claim(epoch, limit),
             });
             owner.batch = batch;

@@ -16,12 +16,12 @@ export const drawWorkload = (
   catalogue: Catalogue,
   faults: Faults,
   most = Number.POSITIVE_INFINITY,
-): { credits: number[]; errands: PlannedWork[]; spanMs: number } => {
+): { credits: number[]; tasks: PlannedWork[]; spanMs: number } => {
   const clips = dice.fork("clips");
   const credits = Array.from({ length: dice.whole(1, 3) }, () => (dice.chance(0.3) ? dice.whole(1, 80) : 5_000));
   const spanMs = dice.between(1, 25) * MINUTE_MS;
   const count = Math.min(most, dice.whole(2, dice.pick([4, 8, 16])));
-  const errands: PlannedWork[] = [];
+  const tasks: PlannedWork[] = [];
   for (let at = 1; at <= count; at += 1) {
     const wish: PlannedRequest = {
       name: `w${at}`,
@@ -36,14 +36,14 @@ export const drawWorkload = (
     // Equal inputs have none: which of them a list shows is told by their prompts.
     if (wish.prompt !== "the same" && clips.chance(0.3)) wish.clip = drawClip(clips, wish.name, faults, wish.maxWaitMs !== null);
     const atMs = dice.between(0, spanMs);
-    errands.push({ wish, atMs, senders: dice.chance(0.2) ? dice.whole(2, 4) : 1 });
+    tasks.push({ wish, atMs, senders: dice.chance(0.2) ? dice.whole(2, 4) : 1 });
     // The same key with another body: a conflict, or the first to come makes it.
     if (wish.key !== null && dice.chance(0.1))
-      errands.push({
+      tasks.push({
         wish: { ...wish, name: `w${at}b`, prompt: `another ${at}` },
         atMs: atMs + dice.between(-2_000, 60_000),
         senders: 1,
       });
   }
-  return { credits, errands, spanMs };
+  return { credits, tasks, spanMs };
 };

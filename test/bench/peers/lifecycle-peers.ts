@@ -79,11 +79,11 @@ export const openLifePeer = async (
   const dir = makeScratch(`bench-${queue}-`);
   const model = { ...ON_FAL, endpoint: `bench/${queue}` };
   const prefix = `${queue}/`;
-  const errand = {
+  const task = {
     ...{ base: provider.falUrl, endpoint: model.endpoint, pollEveryMs: POLL_EVERY_MS, dir },
     ...(shared ? { bucket: { endpoint: shared.bucket.endpoint, name: BUCKET_NAME, key: BUCKET_KEY, prefix } } : {}),
   };
-  const worker = { errand, atATime: IN_FLIGHT };
+  const worker = { task, atATime: IN_FLIGHT };
   const part = await startPeer(queue, { worker, ...(shared ? { on: shared.postgres } : {}) }, env.tell);
   const kept = async () => (shared ? (await shared.bucket.kept(prefix)).objects : picturesIn(dir));
   const url = `http://127.0.0.1:${part.port}`;

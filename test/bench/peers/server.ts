@@ -1,16 +1,16 @@
 // A peer as a process: `bun server.ts PLAN` with a plan as JSON; its door and, where it is told to, its worker. Prints its port when it listens.
 
 import { ACCOUNTS, BODY } from "../rungs/parts.ts";
-import { type ErrandPlan, openErrand } from "./errand.ts";
 import { gathering, openFront, orderOf, type Told } from "./front.ts";
 import { openQueue, type Place, type QueueName } from "./queues.ts";
+import { openTask, type TaskPlan } from "./task.ts";
 
 export type PeerPlan = {
   queue: QueueName;
   /** Where its jobs are kept. */
   place: Place;
   /** Absent: orders are taken and stay in line. */
-  worker: { errand: ErrandPlan; atATime: number } | null;
+  worker: { task: TaskPlan; atATime: number } | null;
   /** So many orders are there before it listens. */
   filled: number;
   /** Orders that come while others are being written go together, by the call that the queue has for many. */
@@ -30,7 +30,7 @@ for (let from = 0; from < filled; from += PER_WRITE)
     ),
   );
 if (worker)
-  await queue.work(await openErrand(worker.errand), worker.atATime, () => {
+  await queue.work(await openTask(worker.task), worker.atATime, () => {
     told.open -= 1;
     told.endedAtMs.push(Date.now());
   });

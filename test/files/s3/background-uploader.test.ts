@@ -4,65 +4,65 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathOfFile } from "../../../src/files/local.ts";
-import { openApiHouse } from "../../api/harness.ts";
+import { openApiHarness } from "../../api/harness.ts";
 import { testClock } from "../../clock.ts";
-import type { Answered, House, HouseOptions, Shown } from "../../harness.ts";
+import type { Answered, Harness, HarnessOptions, Shown } from "../../harness.ts";
 import { openTestBucket, type TestBucket } from "./bucket.ts";
 
 let dir = "";
 let clock: ReturnType<typeof testClock>;
 let bucket: TestBucket;
-let houses: House[] = [];
+let harnesses: Harness[] = [];
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "moved-"));
   clock = testClock(100);
   bucket = await openTestBucket(clock.nowMs, "/base-path");
 });
 afterEach(async () => {
-  for (const house of houses.splice(0)) await house.close();
+  for (const harness of harnesses.splice(0)) await harness.close();
   await bucket.close();
   clock.stop();
   rmSync(dir, { recursive: true, force: true });
 });
 
-const open = async (env: Record<string, string> = {}, more: HouseOptions = {}): Promise<House> => {
-  const house = await openApiHouse({ dir, clock, ...more, env: { ...bucket.settings, ...env } });
-  houses.push(house);
-  return house;
+const open = async (env: Record<string, string> = {}, more: HarnessOptions = {}): Promise<Harness> => {
+  const harness = await openApiHarness({ dir, clock, ...more, env: { ...bucket.settings, ...env } });
+  harnesses.push(harness);
+  return harness;
 };
-const shut = async (house: House) => {
-  houses = houses.filter((each) => each !== house);
-  await house.close();
+const shut = async (harness: Harness) => {
+  harnesses = harnesses.filter((each) => each !== harness);
+  await harness.close();
 };
 const isLocal = (id: string, n = 1) => existsSync(join(dir, "files", pathOfFile(id, n)));
 const follow = async (answered: Answered, init: RequestInit = {}) => {
   expect(answered.status).toBe(302);
   return fetch(answered.headers.get("location") ?? "", init);
 };
-const picture = async (house: House): Promise<Shown> =>
-  house.until((await house.submit("sim-image-1", { prompt: "a robot" })).id);
+const picture = async (harness: Harness): Promise<Shown> =>
+  harness.until((await harness.submit("sim-image-1", { prompt: "a robot" })).id);
 /** A picture that has been answered from disk, however fast it would be moved, and may be moved now. */
-const pictureOnDisk = async (house: House): Promise<Shown & { before: Answered }> => {
+const pictureOnDisk = async (harness: Harness): Promise<Shown & { before: Answered }> => {
   await bucket.away();
-  const shown = await picture(house);
-  const before = await house.ask("GET", `/v1/generations/${shown.id}/content`);
+  const shown = await picture(harness);
+  const before = await harness.ask("GET", `/v1/generations/${shown.id}/content`);
   expect(before.status).toBe(200);
   await bucket.back();
   clock.skip(3_600_000);
   return { ...shown, before };
 };
-const gone = (house: House, id: string) =>
-  house.eventually(() => !isLocal(id) && !isLocal(id, 2) && house.waiting()?.files === 0, "the move");
+const gone = (harness: Harness, id: string) =>
+  harness.eventually(() => !isLocal(id) && !isLocal(id, 2) && harness.waiting()?.files === 0, "the move");
 
 describe("a result that has been moved", () => {
   test("is under its generation's name in the bucket, as it was recorded, and not on disk", async () => {
-    const house = await open({ GENROUTER_S3__PREFIX: "kunden/Küche (a)/" });
-    const { id, output } = await picture(house);
-    await gone(house, id);
-    const record = await house.store.findGeneration(id);
+    const harness = await open({ GENROUTER_S3__PREFIX: "kunden/Küche (a)/" });
+    const { id, output } = await picture(harness);
+    await gone(harness, id);
+    const record = await harness.store.findGeneration(id);
     const files = record?.output?.files ?? [];
     expect(files).toHaveLength(output?.urls.length ?? 0);
-    await house.eventually(
+    await harness.eventually(
       () => ![...bucket.objects.keys()].some((key) => key.endsWith("genrouter-start")),
       "the end of the trial",
     );
@@ -72,27 +72,27 @@ describe("a result that has been moved", () => {
       expect(Bun.SHA256.hash(kept?.bytes ?? "", "hex")).toBe(sha256);
       expect(kept?.headers["content-type"]).toBe(mime);
     }
-    await house.eventually(
+    await harness.eventually(
       () => readdirSync(join(dir, "files")).sort().join() === "bucket.json,incoming",
       "the end of the directory",
     );
     expect(bucket.seen.filter(({ refused }) => refused !== undefined)).toEqual([]);
-    expect([...bucket.objects.keys()].join()).not.toContain(house.tenant.accountId);
+    expect([...bucket.objects.keys()].join()).not.toContain(harness.tenant.accountId);
   });
 
   test("is answered with a short-lived link, by key and by its own link, with the words it had on disk", async () => {
-    const house = await open();
-    const { id, output, before } = await pictureOnDisk(house);
+    const harness = await open();
+    const { id, output, before } = await pictureOnDisk(harness);
     const path = `/v1/generations/${id}/content`;
-    await gone(house, id);
-    const own = new URL((await house.show(id)).output?.urls[0] ?? "");
-    expect(own.origin).toBe(house.url);
+    await gone(harness, id);
+    const own = new URL((await harness.show(id)).output?.urls[0] ?? "");
+    expect(own.origin).toBe(harness.url);
     expect(new URL(output?.urls[0] ?? "").pathname).toBe(own.pathname);
     for (const [at, key] of [
-      [path, house.tenant.key],
+      [path, harness.tenant.key],
       [own.pathname + own.search, null],
     ] as const) {
-      const answered = await house.ask("GET", at, { key });
+      const answered = await harness.ask("GET", at, { key });
       expect(answered.headers.get("cache-control")).toBe("private, no-store");
       const there = await follow(answered);
       expect(there.status).toBe(200);
@@ -105,67 +105,69 @@ describe("a result that has been moved", () => {
         6,
         `bytes 4-9/${before.headers.get("content-length")}`,
       ]);
-      const head = await follow(await house.ask("HEAD", at, { key }), { method: "HEAD" });
+      const head = await follow(await harness.ask("HEAD", at, { key }), { method: "HEAD" });
       expect([head.status, head.headers.get("content-length")]).toEqual([200, before.headers.get("content-length")]);
     }
-    const known = await house.ask("GET", path, { headers: { "if-none-match": before.headers.get("etag") ?? "" } });
+    const known = await harness.ask("GET", path, { headers: { "if-none-match": before.headers.get("etag") ?? "" } });
     expect(known.status).toBe(304);
-    expect((await house.ask("GET", `/v1/generations/${id}/content/2`)).status).toBe(302);
+    expect((await harness.ask("GET", `/v1/generations/${id}/content/2`)).status).toBe(302);
   });
 
   test("has links that end with limits.link_s, and with the link that led to them", async () => {
-    const house = await open({ GENROUTER_LIMITS__LINK_S: "1800" });
-    const { id } = await picture(house);
-    await gone(house, id);
-    const keyed = await house.ask("GET", `/v1/generations/${id}/content`);
+    const harness = await open({ GENROUTER_LIMITS__LINK_S: "1800" });
+    const { id } = await picture(harness);
+    await gone(harness, id);
+    const keyed = await harness.ask("GET", `/v1/generations/${id}/content`);
     const validS = ({ headers }: Answered) => Number(new URL(headers.get("location") ?? "").searchParams.get("X-Amz-Expires"));
     expect(validS(keyed)).toBe(1800);
-    const own = new URL((await house.show(id)).output?.urls[0] ?? "");
+    const own = new URL((await harness.show(id)).output?.urls[0] ?? "");
     clock.skip(1_000_000);
-    const late = await house.ask("GET", own.pathname + own.search, { key: null });
+    const late = await harness.ask("GET", own.pathname + own.search, { key: null });
     expect(validS(late)).toBeLessThanOrEqual(800);
     clock.skip(1_000_000);
     expect((await follow(keyed)).status).toBe(403);
     expect(bucket.seen.at(-1)?.refused).toBe("AccessDenied");
-    expect((await house.ask("GET", own.pathname + own.search, { key: null })).status).toBe(403);
+    expect((await harness.ask("GET", own.pathname + own.search, { key: null })).status).toBe(403);
   });
 
   test("is deleted in the bucket when its retention is over, and says so from then on", async () => {
-    const house = await open({ GENROUTER_LIMITS__KEEP_FILES_S: "3600" });
-    const { id } = await picture(house);
-    await gone(house, id);
+    const harness = await open({ GENROUTER_LIMITS__KEEP_FILES_S: "3600" });
+    const { id } = await picture(harness);
+    await gone(harness, id);
     expect(bucket.objects.size).toBe(2);
     clock.skip(3_600_000);
-    expect((await house.ask("GET", `/v1/generations/${id}/content`)).body).toMatchObject({ error: { message: "files expired" } });
-    await house.rooms.sweep();
+    expect((await harness.ask("GET", `/v1/generations/${id}/content`)).body).toMatchObject({
+      error: { message: "files expired" },
+    });
+    await harness.rooms.sweep();
     expect(bucket.objects.size).toBe(0);
-    expect((await house.store.findGeneration(id))?.filesExpiredAtMs).not.toBeNull();
+    expect((await harness.store.findGeneration(id))?.filesExpiredAtMs).not.toBeNull();
   });
 
   test("that is gone from the bucket already, by a rule of its own, is marked as any other", async () => {
-    const house = await open({ GENROUTER_LIMITS__KEEP_FILES_S: "3600" });
-    const { id } = await picture(house);
-    await gone(house, id);
+    const harness = await open({ GENROUTER_LIMITS__KEEP_FILES_S: "3600" });
+    const { id } = await picture(harness);
+    await gone(harness, id);
     bucket.objects.clear();
     clock.skip(3_600_000);
-    await house.rooms.sweep();
-    expect((await house.store.findGeneration(id))?.filesExpiredAtMs).not.toBeNull();
+    await harness.rooms.sweep();
+    expect((await harness.store.findGeneration(id))?.filesExpiredAtMs).not.toBeNull();
   });
 });
 
 test("a sweep while the bucket is away ends at once, marks nothing, and the next one goes on", async () => {
-  const house = await open({ GENROUTER_LIMITS__KEEP_FILES_S: "3600" });
-  const ids = [(await picture(house)).id, (await picture(house)).id];
-  for (const id of ids) await gone(house, id);
+  const harness = await open({ GENROUTER_LIMITS__KEEP_FILES_S: "3600" });
+  const ids = [(await picture(harness)).id, (await picture(harness)).id];
+  for (const id of ids) await gone(harness, id);
   clock.skip(3_600_000);
   await bucket.away();
-  expect(await house.rooms.sweep().catch((fault: Error) => fault.constructor.name)).toBe("StorageUnavailable");
-  for (const id of ids) expect((await house.store.findGeneration(id))?.filesExpiredAtMs).toBeNull();
+  expect(await harness.rooms.sweep().catch((fault: Error) => fault.constructor.name)).toBe("StorageUnavailable");
+  for (const id of ids) expect((await harness.store.findGeneration(id))?.filesExpiredAtMs).toBeNull();
   expect(bucket.objects.size).toBe(4);
   await bucket.back();
-  await house.rooms.sweep();
+  await harness.rooms.sweep();
   expect(bucket.objects.size).toBe(0);
-  for (const id of ids) expect((await house.store.findGeneration(id))?.filesExpiredAtMs).not.toBeNull();
+  for (const id of ids) expect((await harness.store.findGeneration(id))?.filesExpiredAtMs).not.toBeNull();
 });
 
 test("files that were on local disk before go into the bucket by themselves, and what is in it stays reachable after the way back", async () => {
@@ -206,27 +208,27 @@ test("a start under settings that would not find what is in the bucket is refuse
 });
 
 test("files of a generation that fails never reach the bucket", async () => {
-  const house = await open({ GENROUTER_LIMITS__COLLECT_S: "60" });
-  house.simulator.script({ fault: "fail", prompt: "fails" });
-  const { id, status } = await house.until((await house.submit("sim-image-1", { prompt: "fails" })).id);
+  const harness = await open({ GENROUTER_LIMITS__COLLECT_S: "60" });
+  harness.simulator.script({ fault: "fail", prompt: "fails" });
+  const { id, status } = await harness.until((await harness.submit("sim-image-1", { prompt: "fails" })).id);
   expect(status).toBe("failed");
   clock.skip(120_000);
-  await house.eventually(() => house.waiting()?.files === 0);
+  await harness.eventually(() => harness.waiting()?.files === 0);
   expect([...bucket.objects.keys()].filter((key) => key.includes(id))).toEqual([]);
 });
 
 test("whoever was about to be answered from disk still is while the copy goes, and then gets the link", async () => {
-  const house = await open();
+  const harness = await open();
   // However fast it would be moved: it waits until somebody has been answered from disk.
   await bucket.away();
-  const { id } = await picture(house);
-  const seen = new Set([(await house.ask("GET", `/v1/generations/${id}/content`)).status]);
+  const { id } = await picture(harness);
+  const seen = new Set([(await harness.ask("GET", `/v1/generations/${id}/content`)).status]);
   await bucket.back();
   clock.skip(3_600_000);
   while (isLocal(id)) {
-    const answered = await house.ask("GET", `/v1/generations/${id}/content`);
+    const answered = await harness.ask("GET", `/v1/generations/${id}/content`);
     seen.add(answered.status);
   }
-  seen.add((await house.ask("GET", `/v1/generations/${id}/content`)).status);
+  seen.add((await harness.ask("GET", `/v1/generations/${id}/content`)).status);
   expect([...seen]).toEqual([200, 302]);
 });

@@ -21,17 +21,17 @@ const KINDS: readonly [words: string, mime: string, how: string][] = [
 ];
 for (const [words, mime, how] of KINDS)
   test(`${words} is there as ${mime}, ${how}, before it counts, and nothing else is left`, async () => {
-    const house = await nodes.open();
-    const { id, status } = await house.until((await house.submit(PICTURE, { prompt: `a robot ${words}` })).id);
+    const harness = await nodes.open();
+    const { id, status } = await harness.until((await harness.submit(PICTURE, { prompt: `a robot ${words}` })).id);
     expect(status).toBe("succeeded");
-    const files = await nodes.filesOf(house, id);
+    const files = await nodes.filesOf(harness, id);
     expect(files.map((file) => file.mime)).toEqual([mime, mime]);
     expect(nodes.objects()).toEqual(files.map(({ object }) => `${id}/${object}`).sort());
     const there = nodes.bucket.objects.get(`${id}/${files[0]?.object}`);
     expect(Bun.SHA256.hash(there?.bytes ?? "", "hex")).toBe(files[0]?.sha256 ?? "");
     expect(there?.headers["content-type"]).toBe(mime);
     expect(there?.headers["content-disposition"]).toStartWith(how);
-    const answered = await nodes.follow(house, id, house.tenant.key);
+    const answered = await nodes.follow(harness, id, harness.tenant.key);
     expect(answered.headers.get("content-type")).toBe(mime);
     expect(answered.headers.get("content-disposition")).toStartWith(how);
     expect(nodes.onDisk()).toEqual([]);
@@ -43,15 +43,15 @@ test("a file of several that is never good does not lose the other, which is in 
   let fetched = 0;
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(++fetched <= 3 ? "" : png) });
   try {
-    const house = await nodes.open({ env: { GENROUTER_MEDIA__ALLOW: server.url.host } });
+    const harness = await nodes.open({ env: { GENROUTER_MEDIA__ALLOW: server.url.host } });
     nodes.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/file` });
     // The first of two is fetched three times and is empty each time; its place is not kept free.
-    const { id } = await house.submit(PICTURE, { prompt: "a robot" });
-    await house.eventually(async () => {
+    const { id } = await harness.submit(PICTURE, { prompt: "a robot" });
+    await harness.eventually(async () => {
       nodes.clock.skip(1000);
-      return (await house.show(id)).status === "succeeded";
+      return (await harness.show(id)).status === "succeeded";
     });
-    const files = await nodes.filesOf(house, id);
+    const files = await nodes.filesOf(harness, id);
     expect(files).toHaveLength(1);
     expect(files[0]).toMatchObject({ n: 1, sha256: Bun.SHA256.hash(png, "hex") });
     expect(nodes.objects()).toEqual([`${id}/${files[0]?.object}`]);

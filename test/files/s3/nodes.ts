@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSimulator } from "../../../src/simulator/simulator.ts";
-import { openApiHouse } from "../../api/harness.ts";
+import { openApiHarness } from "../../api/harness.ts";
 import { testClock } from "../../clock.ts";
-import type { House, HouseOptions, Shown } from "../../harness.ts";
+import type { Harness, HarnessOptions, Shown } from "../../harness.ts";
 import { openTestBucket } from "./bucket.ts";
 
 export const PICTURE = "sim-image-1";
@@ -18,41 +18,49 @@ export const openNodes = async () => {
   const clock = testClock(100);
   const bucket = await openTestBucket(clock.nowMs);
   const simulator = await createSimulator({ clock, kindOf: () => undefined });
-  let houses: House[] = [];
+  let harnesses: Harness[] = [];
 
-  const open = async (more: HouseOptions = {}): Promise<House> => {
-    const house = await openApiHouse({ dir, clock, simulator, shared: true, ...more, env: { ...bucket.settings, ...more.env } });
-    houses.push(house);
-    return house;
+  const open = async (more: HarnessOptions = {}): Promise<Harness> => {
+    const harness = await openApiHarness({
+      dir,
+      clock,
+      simulator,
+      shared: true,
+      ...more,
+      env: { ...bucket.settings, ...more.env },
+    });
+    harnesses.push(harness);
+    return harness;
   };
   /** The process ends as by a kill. */
-  const crash = async (house: House) => {
-    houses = houses.filter((each) => each !== house);
-    await house.crash();
+  const crash = async (harness: Harness) => {
+    harnesses = harnesses.filter((each) => each !== harness);
+    await harness.crash();
   };
   /** Another machine over the same store: what the one before had on its own disk is gone with it. */
-  const takenOver = async (house: House, more: HouseOptions = {}): Promise<House> => {
-    await crash(house);
+  const takenOver = async (harness: Harness, more: HarnessOptions = {}): Promise<Harness> => {
+    await crash(harness);
     for (const own of ["files", "spool"]) rmSync(join(dir, own), { recursive: true, force: true });
     return open(more);
   };
   const onDisk = () => readdirSync(join(dir, "files")).filter((name) => name.startsWith("gen_"));
   const objects = () => [...bucket.objects.keys()].filter((key) => key.startsWith("gen_")).sort();
-  const picture = async (house: House): Promise<Shown> => house.until((await house.submit(PICTURE, { prompt: "a robot" })).id);
-  const journal = async (house: House, id: string) => {
-    const seq = (await house.store.findGeneration(id))?.seq ?? 0;
-    return (await house.store.journalOf(seq)).map(({ event }) => event.type);
+  const picture = async (harness: Harness): Promise<Shown> =>
+    harness.until((await harness.submit(PICTURE, { prompt: "a robot" })).id);
+  const journal = async (harness: Harness, id: string) => {
+    const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
+    return (await harness.store.journalOf(seq)).map(({ event }) => event.type);
   };
-  const filesOf = async (house: House, id: string) => (await house.store.findGeneration(id))?.output?.files ?? [];
+  const filesOf = async (harness: Harness, id: string) => (await harness.store.findGeneration(id))?.output?.files ?? [];
   /** Its record as every node reads it, and a key of the account. */
-  const follow = async (house: House, id: string, key: string, method: "GET" | "HEAD" = "GET", headers = {}) => {
-    const answered = await house.ask(method, `/v1/generations/${id}/content`, { key });
+  const follow = async (harness: Harness, id: string, key: string, method: "GET" | "HEAD" = "GET", headers = {}) => {
+    const answered = await harness.ask(method, `/v1/generations/${id}/content`, { key });
     expect(answered.status).toBe(302);
     return fetch(answered.headers.get("location") ?? "", { method, headers });
   };
 
   const close = async () => {
-    for (const house of houses.splice(0)) await house.close();
+    for (const harness of harnesses.splice(0)) await harness.close();
     await simulator.stop();
     await bucket.close();
     clock.stop();

@@ -10,7 +10,7 @@ import { createSpool } from "../../../src/files/inline-spool.ts";
 import { createLocalStorage, pathOfFile } from "../../../src/files/local.ts";
 import { createS3Storage } from "../../../src/files/s3/s3-storage.ts";
 import { testClock } from "../../clock.ts";
-import { type House, openHouse } from "../../harness.ts";
+import { type Harness, openHarness } from "../../harness.ts";
 import { type Asked, type Failure, openTestBucket, type TestBucket } from "./bucket.ts";
 
 let dir = "";
@@ -89,30 +89,31 @@ describe("two minutes of trouble while generations succeed", () => {
   };
   /** What a start writes to see whether it may is deleted again: trouble that comes in between is told of by itself. */
   const isTried = () => bucket.seen.some(({ method }) => method === "DELETE");
-  const lived = async (house: House, begin: () => void | Promise<void>, end: () => void | Promise<void>) => {
+  const lived = async (harness: Harness, begin: () => void | Promise<void>, end: () => void | Promise<void>) => {
     await begin();
     const fromMs = clock.nowMs();
     const ids: string[] = [];
     while (clock.nowMs() < fromMs + 120_000) {
-      const { id, status } = await house.until((await house.submit("sim-image-1", { prompt: `picture ${ids.length}` })).id);
+      const { id, status } = await harness.until((await harness.submit("sim-image-1", { prompt: `picture ${ids.length}` })).id);
       expect(status).toBe("succeeded");
       ids.push(id);
       for (const each of ids) {
-        const answered = await house.ask("GET", `/v1/generations/${each}/content`);
+        const answered = await harness.ask("GET", `/v1/generations/${each}/content`);
         // What arrived in spite of it is answered from there; everything else from disk.
         const link = answered.headers.get("location");
         expect([each, link === null ? answered.status : (await fetch(link)).status]).toEqual([each, 200]);
       }
     }
     await end();
-    const uploaded = () => house.waiting()?.files === 0 && ids.every((id) => !existsSync(join(dir, "files", pathOfFile(id, 1))));
-    await house.eventually(uploaded, `the move of ${ids.length} results`);
+    const uploaded = () =>
+      harness.waiting()?.files === 0 && ids.every((id) => !existsSync(join(dir, "files", pathOfFile(id, 1))));
+    await harness.eventually(uploaded, `the move of ${ids.length} results`);
     for (const id of ids) {
-      const files = (await house.store.findGeneration(id))?.output?.files ?? [];
+      const files = (await harness.store.findGeneration(id))?.output?.files ?? [];
       expect(files.length).toBeGreaterThan(0);
       for (const { n, sha256 } of files)
         expect([id, Bun.SHA256.hash(bucket.objects.get(`${id}/${n}`)?.bytes ?? "", "hex")]).toEqual([id, sha256]);
-      const there = await fetch((await house.ask("GET", `/v1/generations/${id}/content`)).headers.get("location") ?? "");
+      const there = await fetch((await harness.ask("GET", `/v1/generations/${id}/content`)).headers.get("location") ?? "");
       expect(there.status).toBe(200);
     }
     expect(bucket.uploads.size).toBe(0);
@@ -122,11 +123,11 @@ describe("two minutes of trouble while generations succeed", () => {
   test.each(Object.keys(TROUBLES))(
     "%s",
     async (name) => {
-      const house = await openHouse({ dir, clock, env: bucket.settings });
-      await house.eventually(isTried, "the trial of the start");
+      const harness = await openHarness({ dir, clock, env: bucket.settings });
+      await harness.eventually(isTried, "the trial of the start");
       const [trouble, fromMs] = [TROUBLES[name], clock.nowMs()];
       await lived(
-        house,
+        harness,
         () => {
           bucket.fail = (asked) => trouble?.(asked);
         },
@@ -134,7 +135,7 @@ describe("two minutes of trouble while generations succeed", () => {
           bucket.fail = () => undefined;
         },
       );
-      const told = house.lines.filter(({ event }) => /^(bucket|file not)/.test(event));
+      const told = harness.lines.filter(({ event }) => /^(bucket|file not)/.test(event));
       expect(JSON.stringify(told)).not.toMatch(/s3cr3t|AKIDTEST|127\.0\.0\.1|Signature=/);
       // Told when it begins and when it is over, not at every try; a bucket that works by halves once in each minute.
       const minutes = Math.floor((clock.nowMs() - fromMs) / 60_000) + 1;
@@ -145,19 +146,19 @@ describe("two minutes of trouble while generations succeed", () => {
           name.startsWith("403") ? "bucket refuses" : "bucket away",
           "bucket back",
         ]);
-      await house.close();
+      await harness.close();
     },
     60_000,
   );
 
   test("nobody listens", async () => {
-    const house = await openHouse({ dir, clock, env: bucket.settings });
-    await house.eventually(isTried, "the trial of the start");
-    await lived(house, bucket.away, bucket.back);
-    const told = house.lines.filter(({ event }) => event.startsWith("bucket"));
+    const harness = await openHarness({ dir, clock, env: bucket.settings });
+    await harness.eventually(isTried, "the trial of the start");
+    await lived(harness, bucket.away, bucket.back);
+    const told = harness.lines.filter(({ event }) => event.startsWith("bucket"));
     expect(told.map(({ event }) => event)).toEqual(["bucket away", "bucket back"]);
     expect(told[0]?.fields.reason).toContain("served from there");
-    await house.close();
+    await harness.close();
   }, 60_000);
 });
 

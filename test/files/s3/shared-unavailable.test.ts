@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { builtInCatalogue } from "../../../catalogue/load.ts";
-import type { House, HouseOptions } from "../../harness.ts";
+import type { Harness, HarnessOptions } from "../../harness.ts";
 import { leastInput } from "../../least-input.ts";
 import { type Nodes, openNodes, PICTURE } from "./nodes.ts";
 
@@ -21,46 +21,46 @@ describe("while the bucket is away", () => {
   const fetches = () => nodes.simulator.jobs().map((job) => job.fetches);
 
   test("a generation waits, is fetched once, and is charged once when it is back, although its provider has long deleted the result", async () => {
-    const house = await nodes.open({ providers: ["replicate"] });
+    const harness = await nodes.open({ providers: ["replicate"] });
     await nodes.bucket.away();
-    const { id } = await house.submit(PICTURE, { prompt: "a robot" });
-    await house.eventually(async () => (await nodes.journal(house, id)).includes("storageRefused"), "the refusal");
-    expect(await house.show(id)).toMatchObject({ status: "running", attempts: 1, cost_usd: null });
-    expect((await house.balance()).charged).toBe(0);
+    const { id } = await harness.submit(PICTURE, { prompt: "a robot" });
+    await harness.eventually(async () => (await nodes.journal(harness, id)).includes("storageRefused"), "the refusal");
+    expect(await harness.show(id)).toMatchObject({ status: "running", attempts: 1, cost_usd: null });
+    expect((await harness.balance()).charged).toBe(0);
     nodes.clock.skip(2 * 3_600_000);
-    await house.eventually(
-      () => nodes.clock.nowMs() > 0 && house.lines.some(({ event }) => event === "bucket away"),
+    await harness.eventually(
+      () => nodes.clock.nowMs() > 0 && harness.lines.some(({ event }) => event === "bucket away"),
       "the event",
     );
     await nodes.bucket.back();
-    const ended = await house.until(id);
+    const ended = await harness.until(id);
     expect(ended).toMatchObject({ status: "succeeded", attempts: 1 });
     expect(fetches()).toEqual([2]);
     expect(nodes.simulator.submissions()).toHaveLength(1);
-    expect((await house.balance()).charged).toBeGreaterThan(0);
+    expect((await harness.balance()).charged).toBeGreaterThan(0);
     expect(nodes.objects()).toHaveLength(2);
     expect(readdirSync(join(nodes.dir, "files", "incoming"))).toEqual([]);
-    expect(house.lines.filter(({ event }) => /^bucket/.test(event)).map(({ event }) => event)).toEqual([
+    expect(harness.lines.filter(({ event }) => /^bucket/.test(event)).map(({ event }) => event)).toEqual([
       "bucket away",
       "bucket back",
     ]);
   });
 
   test("one asks for all who wait", async () => {
-    const house = await nodes.open();
+    const harness = await nodes.open();
     await nodes.bucket.away();
     await nodes.bucket.back();
     nodes.bucket.fail = ({ method }) => (method === "PUT" ? { status: 503, code: "SlowDown" } : undefined);
-    const ids = await Promise.all(Array.from({ length: 20 }, async () => (await house.submit(PICTURE, { prompt: "x" })).id));
+    const ids = await Promise.all(Array.from({ length: 20 }, async () => (await harness.submit(PICTURE, { prompt: "x" })).id));
     for (const id of ids)
-      await house.eventually(async () => (await nodes.journal(house, id)).includes("storageRefused"), "the refusal");
+      await harness.eventually(async () => (await nodes.journal(harness, id)).includes("storageRefused"), "the refusal");
     const before = nodes.bucket.seen.length;
     const fromMs = nodes.clock.nowMs();
-    await house.eventually(() => nodes.clock.nowMs() > fromMs + 120_000, "two minutes");
+    await harness.eventually(() => nodes.clock.nowMs() > fromMs + 120_000, "two minutes");
     // At most one every 15 s by then, of two requests each; without it some 20 every 5 s.
     expect(nodes.bucket.seen.length - before).toBeLessThan(60);
     nodes.bucket.fail = () => undefined;
-    for (const id of ids) expect((await house.until(id)).status).toBe("succeeded");
+    for (const id of ids) expect((await harness.until(id)).status).toBe("succeeded");
     expect(nodes.objects()).toHaveLength(40);
   });
 
@@ -78,20 +78,20 @@ describe("while the bucket is away", () => {
   });
 
   test("a right that is missing burns no route either", async () => {
-    const house = await nodes.open();
+    const harness = await nodes.open();
     nodes.bucket.fail = ({ method }) => (method === "PUT" ? { status: 403, code: "AccessDenied" } : undefined);
-    const { id } = await house.submit(PICTURE, { prompt: "a robot" });
-    await house.eventually(async () => (await nodes.journal(house, id)).includes("storageRefused"), "the refusal");
+    const { id } = await harness.submit(PICTURE, { prompt: "a robot" });
+    await harness.eventually(async () => (await nodes.journal(harness, id)).includes("storageRefused"), "the refusal");
     nodes.bucket.fail = () => undefined;
     nodes.clock.skip(300_000);
-    expect(await house.until(id)).toMatchObject({ status: "succeeded", attempts: 1 });
-    expect(house.lines.some(({ event }) => event === "bucket refuses")).toBe(true);
+    expect(await harness.until(id)).toMatchObject({ status: "succeeded", attempts: 1 });
+    expect(harness.lines.some(({ event }) => event === "bucket refuses")).toBe(true);
   });
 });
 
 describe("an upload that lasts", () => {
   test("longer than the collecting waits is joined by the next try, and neither begun nor fetched anew", async () => {
-    const house = await nodes.open();
+    const harness = await nodes.open();
     let puts = 0;
     const { promise, resolve } = Promise.withResolvers<void>();
     nodes.bucket.hold = async ({ method, key }) => {
@@ -99,29 +99,29 @@ describe("an upload that lasts", () => {
       puts += 1;
       await promise;
     };
-    const { id } = await house.submit(PICTURE, { prompt: "a robot" });
-    await house.eventually(async () => (await nodes.journal(house, id)).includes("storageReturned"), "the second try");
+    const { id } = await harness.submit(PICTURE, { prompt: "a robot" });
+    await harness.eventually(async () => (await nodes.journal(harness, id)).includes("storageReturned"), "the second try");
     expect(puts).toBe(1);
     resolve();
-    expect(await house.until(id)).toMatchObject({ status: "succeeded", attempts: 1 });
+    expect(await harness.until(id)).toMatchObject({ status: "succeeded", attempts: 1 });
     expect(puts).toBe(2);
     expect(nodes.simulator.jobs().map((job) => job.fetches)).toEqual([2]);
   });
 });
 
 describe("what is inside an answer", () => {
-  const inline = (house: House) => {
+  const inline = (harness: Harness) => {
     const model = CATALOGUE.models.find(({ id }) => id === "gpt-image-2");
     if (!model) throw new Error("no such model");
-    return house.submit(model.id, leastInput(model, `${nodes.simulator.url}/samples`));
+    return harness.submit(model.id, leastInput(model, `${nodes.simulator.url}/samples`));
   };
-  const options: HouseOptions = { providers: ["openai"], catalogue: CATALOGUE };
+  const options: HarnessOptions = { providers: ["openai"], catalogue: CATALOGUE };
 
   test("is in the bucket before it is written down, and sent there once", async () => {
-    const house = await nodes.open(options);
-    const { id } = await inline(house);
-    expect((await house.until(id)).status).toBe("succeeded");
-    const files = await nodes.filesOf(house, id);
+    const harness = await nodes.open(options);
+    const { id } = await inline(harness);
+    expect((await harness.until(id)).status).toBe("succeeded");
+    const files = await nodes.filesOf(harness, id);
     expect(nodes.objects()).toEqual(files.map(({ object }) => `${id}/${object}`));
     expect(nodes.bucket.seen.filter(({ method, key }) => method === "PUT" && key.startsWith(id))).toHaveLength(files.length);
     expect(nodes.bucket.objects.get(nodes.objects()[0] ?? "")?.headers["content-type"]).toBe(files[0]?.mime ?? "");
@@ -141,11 +141,11 @@ describe("what is inside an answer", () => {
   });
 
   test("goes with a generation that fails on it", async () => {
-    const house = await nodes.open(options);
+    const harness = await nodes.open(options);
     nodes.simulator.script({ fault: "truncated" });
-    const { id } = await inline(house);
-    expect((await house.until(id)).status).toBe("failed");
+    const { id } = await inline(harness);
+    expect((await harness.until(id)).status).toBe("failed");
     expect(nodes.bucket.seen.some(({ method, key }) => method === "PUT" && key.startsWith(id))).toBe(true);
-    await house.eventually(() => nodes.objects().length === 0, "the end of it");
+    await harness.eventually(() => nodes.objects().length === 0, "the end of it");
   });
 });

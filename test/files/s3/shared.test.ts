@@ -19,9 +19,9 @@ afterEach(() => nodes.close());
 
 describe("a result", () => {
   test("is in the bucket when its generation has succeeded, whole and under the name in its record, and on no disk", async () => {
-    const house = await nodes.open({ env: { GENROUTER_S3__PREFIX: "kunden/Küche (a)/" } });
-    const { id } = await nodes.picture(house);
-    const files = await nodes.filesOf(house, id);
+    const harness = await nodes.open({ env: { GENROUTER_S3__PREFIX: "kunden/Küche (a)/" } });
+    const { id } = await nodes.picture(harness);
+    const files = await nodes.filesOf(harness, id);
     expect(files).toHaveLength(2);
     for (const { n, sha256, mime, object } of files) {
       expect(object).toBe(`${n}-${sha256.slice(0, 32)}`);
@@ -89,29 +89,29 @@ describe("a result", () => {
   });
 
   test("goes when its retention is over, with what another attempt or a node that died has left beside it", async () => {
-    const house = await nodes.open({ env: { GENROUTER_LIMITS__KEEP_FILES_S: "3600" } });
-    const [one, other] = [await nodes.picture(house), await nodes.picture(house)];
+    const harness = await nodes.open({ env: { GENROUTER_LIMITS__KEEP_FILES_S: "3600" } });
+    const [one, other] = [await nodes.picture(harness), await nodes.picture(harness)];
     const left = { bytes: Buffer.from("of a node that was taken for dead"), headers: {} };
     nodes.bucket.objects.set(`${one.id}/1-${"0".repeat(32)}`, left);
     nodes.clock.skip(3_600_000);
-    expect((await house.ask("GET", `/v1/generations/${other.id}/content`)).body).toMatchObject({
+    expect((await harness.ask("GET", `/v1/generations/${other.id}/content`)).body).toMatchObject({
       error: { message: "files expired" },
     });
-    await house.rooms.sweep();
+    await harness.rooms.sweep();
     expect(nodes.objects()).toEqual([]);
   });
 
   test("whose key may not list is deleted all the same, and only what its record does not name is left to the bucket's rule", async () => {
-    const house = await nodes.open({ env: { GENROUTER_LIMITS__KEEP_FILES_S: "3600" } });
-    const { id } = await nodes.picture(house);
+    const harness = await nodes.open({ env: { GENROUTER_LIMITS__KEEP_FILES_S: "3600" } });
+    const { id } = await nodes.picture(harness);
     const left = `${id}/1-${"0".repeat(32)}`;
     nodes.bucket.objects.set(left, { bytes: Buffer.from("left"), headers: {} });
     nodes.bucket.fail = ({ query }) => (query.has("list-type") ? { status: 403, code: "AccessDenied" } : undefined);
     nodes.clock.skip(3_600_000);
-    await house.rooms.sweep();
+    await harness.rooms.sweep();
     expect(nodes.objects()).toEqual([left]);
-    expect((await house.store.findGeneration(id))?.filesExpiredAtMs).not.toBeNull();
-    expect(house.lines.filter(({ event }) => event === "bucket refuses")).toEqual([]);
+    expect((await harness.store.findGeneration(id))?.filesExpiredAtMs).not.toBeNull();
+    expect(harness.lines.filter(({ event }) => event === "bucket refuses")).toEqual([]);
   });
 });
 

@@ -5,7 +5,7 @@ import type { Dialects } from "../../../src/providers/dialect/load.ts";
 import type { FindOutcome, PollOutcome, Providers, SubmitOutcome, Work } from "../../../src/providers/port.ts";
 import { createProviders } from "../../../src/providers/providers.ts";
 import { createSimulator, type Simulator } from "../../../src/simulator/simulator.ts";
-import { answer, errandFor } from "../task.ts";
+import { answer, taskFor } from "../task.ts";
 
 const KEY = "s3cr3t-0123456789";
 const never = new AbortController().signal;
@@ -126,20 +126,20 @@ export const promisesOf = (one: DialectCase, dialects: Dialects): Bed => {
       ...{ provider, endpoint, options, ref: `${provider}${attempts}-1`, sentAtMs: Date.now() },
       input: { ...input, [words]: `${input[words]}, take ${attempts} ${fault && `[sim:${fault}]`}` },
     };
-    return errandFor({ ...wish, request: providers.compose(errandFor(wish)) });
+    return taskFor({ ...wish, request: providers.compose(taskFor(wish)) });
   };
-  const withJob = (errand: Work, job: Work["attempt"]["job"]): Work => ({ ...errand, attempt: { ...errand.attempt, job } });
-  const pollOut = async (providers: Providers, errand: Work): Promise<PollOutcome> => {
+  const withJob = (task: Work, job: Work["attempt"]["job"]): Work => ({ ...task, attempt: { ...task.attempt, job } });
+  const pollOut = async (providers: Providers, task: Work): Promise<PollOutcome> => {
     for (;;) {
-      const outcome = await providers.poll(errand, never);
+      const outcome = await providers.poll(task, never);
       if (outcome.kind !== "pending" && outcome.kind !== "unclear") return outcome;
     }
   };
   const runOf = async (fault: string): Promise<string> => {
     const { providers } = await bed();
-    const errand = begin(providers, fault);
-    const outcome = await providers.submit(errand, never);
-    return said(outcome.kind === "accepted" ? await pollOut(providers, withJob(errand, outcome.job)) : outcome);
+    const task = begin(providers, fault);
+    const outcome = await providers.submit(task, never);
+    return said(outcome.kind === "accepted" ? await pollOut(providers, withJob(task, outcome.job)) : outcome);
   };
   const expected = (fault: string, usual: string): string | null => {
     const own = differs[fault];
@@ -148,9 +148,9 @@ export const promisesOf = (one: DialectCase, dialects: Dialects): Bed => {
   };
 
   const pages = recorded.map(({ name, of, job: jobId = "job-1", status, headers = {}, body, bytes, outcome }): Promised => {
-    const errand = errandFor({ provider, endpoint, options, input, ref: "0k3v9x2m-1" });
+    const task = taskFor({ provider, endpoint, options, input, ref: "0k3v9x2m-1" });
     const context = {
-      ...{ ref: "0k3v9x2m-1", endpoint, options, baseUrl: "https://provider.example/base", input: errand.input },
+      ...{ ref: "0k3v9x2m-1", endpoint, options, baseUrl: "https://provider.example/base", input: task.input },
     };
     const keep = () => {
       const r = bytes ? { status, headers, json: undefined, text: "", bytes } : answer(status, body, headers);
@@ -172,15 +172,15 @@ export const promisesOf = (one: DialectCase, dialects: Dialects): Bed => {
     const keep = async () => {
       const { simulator, providers } = await bed();
       const before = simulator.submissions().length;
-      const errand = begin(providers, fault);
-      expect(said(await providers.submit(errand, never))).toBe(submitted);
+      const task = begin(providers, fault);
+      expect(said(await providers.submit(task, never))).toBe(submitted);
       const sent = () => simulator.submissions().slice(before);
       expect(sent().length).toBe(1);
       expect(sent()[0]?.accepted).toBe(exists);
       if (submitted !== "ambiguous" || lost === "unclear") return;
-      const found = await providers.find(errand, never);
+      const found = await providers.find(task, never);
       expect<string>(found.kind).toBe(exists || adapter.recovery === "key" ? lost : "absent");
-      if (found.kind === "found") expect((await pollOut(providers, withJob(errand, found.job))).kind).toBe("announced");
+      if (found.kind === "found") expect((await pollOut(providers, withJob(task, found.job))).kind).toBe("announced");
       // A provider that knows our key makes nothing twice, however often it is asked.
       expect(simulator.jobs().filter(({ ref }) => ref !== null && ref === sent()[0]?.ref).length).toBeLessThanOrEqual(1);
     };
@@ -200,9 +200,9 @@ export const promisesOf = (one: DialectCase, dialects: Dialects): Bed => {
       ...{ of: `a submission to ${provider}`, name: "that was lost and cannot be looked for says so" },
       keep: async () => {
         const { providers } = await bed();
-        const errand = begin(providers, "drop-after");
-        await providers.submit(errand, never);
-        expect((await providers.find(errand, never)).kind).toBe("unclear");
+        const task = begin(providers, "drop-after");
+        await providers.submit(task, never);
+        expect((await providers.find(task, never)).kind).toBe("unclear");
       },
     });
 

@@ -1,46 +1,46 @@
 // Accepting a submission: keys, limits, balances, and how a generation is found again.
 import { expect, test } from "bun:test";
 import type { Stage } from "../conformance.ts";
-import { admit, admitDeed, commitOne, NOW_MS, openAccount, succeed, topUp } from "../fixture.ts";
+import { admit, admitMutation, commitOne, NOW_MS, openAccount, succeed, topUp } from "../fixture.ts";
 
 export const admissionPromises = (stage: Stage): void => {
   test("an accepted submission holds its reserve and is read back as it was answered", async () => {
     const { store, account, balance } = stage;
-    const deed = admitDeed(account, { idempotencyKey: "k1" });
-    const outcome = await commitOne(store, deed);
+    const mutation = admitMutation(account, { idempotencyKey: "k1" });
+    const outcome = await commitOne(store, mutation);
     if (outcome.kind !== "admitted") throw new Error(outcome.kind);
     expect(outcome.record).toMatchObject({
-      id: deed.id,
+      id: mutation.id,
       status: "queued",
       quotedCredits: 75,
       reservedCredits: 110,
       attempts: 0,
     });
-    expect(await store.generationById(deed.id, account.seq)).toEqual(outcome.record);
-    expect(await store.generationBySeq(deed.seq)).toEqual(outcome.record);
+    expect(await store.generationById(mutation.id, account.seq)).toEqual(outcome.record);
+    expect(await store.generationBySeq(mutation.seq)).toEqual(outcome.record);
     expect(await store.generationByKey(account.seq, "k1")).toEqual({
       record: outcome.record,
-      body: deed.body,
-      fingerprint: deed.fingerprint,
+      body: mutation.body,
+      fingerprint: mutation.fingerprint,
     });
     const [made] = await store.keys(account.id);
     const key = { id: made?.id ?? "", name: made?.name ?? "", start: made?.start ?? "", isPlayground: false };
     const more = { accountId: account.id, key, idempotencyKey: "k1" };
-    expect(await store.findGeneration(deed.id)).toEqual({ ...outcome.record, ...more });
+    expect(await store.findGeneration(mutation.id)).toEqual({ ...outcome.record, ...more });
     expect(await balance()).toEqual([890, 110, 0, 1]);
     expect(await store.unfinished(0, 10)).toEqual([
       {
-        seq: deed.seq,
-        id: deed.id,
+        seq: mutation.seq,
+        id: mutation.id,
         accountSeq: account.seq,
         status: "queued",
         createdAtMs: NOW_MS,
-        waitEndsAtMs: deed.waitEndsAtMs,
-        plan: deed.plan,
+        waitEndsAtMs: mutation.waitEndsAtMs,
+        plan: mutation.plan,
         version: 0,
         snapshot: null,
         awaitsPins: false,
-        deadline: { kind: "start", n: 0, dueAtMs: deed.waitEndsAtMs },
+        deadline: { kind: "start", n: 0, dueAtMs: mutation.waitEndsAtMs },
       },
     ]);
   });
@@ -51,28 +51,30 @@ export const admissionPromises = (stage: Stage): void => {
     ["line feeds and quotes are inside", { prompt: 'two\nlines "quoted" \\ 雪 \u2028' }, { n: [] }],
   ])("the input comes back byte for byte, with what was added, when %s", async (_name, raw, added) => {
     const { store, account } = stage;
-    const deed = await admit(store, account, { body: JSON.stringify({ input: raw }), added });
-    expect(JSON.stringify(await store.inputOf(deed.seq))).toBe(JSON.stringify({ raw, filled: { ...raw, ...added } }));
+    const mutation = await admit(store, account, { body: JSON.stringify({ input: raw }), added });
+    expect(JSON.stringify(await store.inputOf(mutation.seq))).toBe(JSON.stringify({ raw, filled: { ...raw, ...added } }));
   });
 
   test("the same key and body is one generation, another body is a conflict, another account is free", async () => {
     const { store, account, balance } = stage;
     const first = await admit(store, account, { idempotencyKey: "k" });
-    expect(await commitOne(store, admitDeed(account, { idempotencyKey: "k" }))).toMatchObject({
+    expect(await commitOne(store, admitMutation(account, { idempotencyKey: "k" }))).toMatchObject({
       kind: "replayed",
       record: { id: first.id },
     });
-    expect(await commitOne(store, admitDeed(account, { idempotencyKey: "k", body: '{"input":{"prompt":"another"}}' }))).toEqual({
+    expect(
+      await commitOne(store, admitMutation(account, { idempotencyKey: "k", body: '{"input":{"prompt":"another"}}' })),
+    ).toEqual({
       kind: "idempotency_conflict",
     });
     const other = await openAccount(store, 1000);
-    expect((await commitOne(store, admitDeed(other, { idempotencyKey: "k" }))).kind).toBe("admitted");
+    expect((await commitOne(store, admitMutation(other, { idempotencyKey: "k" }))).kind).toBe("admitted");
     expect(await balance()).toEqual([890, 110, 0, 1]);
   });
 
   test("fifty submissions with one key in one batch make one generation", async () => {
     const { store, account, balance } = stage;
-    const outcomes = await store.commit(Array.from({ length: 50 }, () => admitDeed(account, { idempotencyKey: "one" })));
+    const outcomes = await store.commit(Array.from({ length: 50 }, () => admitMutation(account, { idempotencyKey: "one" })));
     expect(outcomes.map(({ kind }) => kind)).toEqual(["admitted", ...Array<"replayed">(49).fill("replayed")]);
     expect(await balance()).toEqual([890, 110, 0, 1]);
   });
@@ -81,17 +83,17 @@ export const admissionPromises = (stage: Stage): void => {
     const { store, account } = stage;
     await admit(store, account, { idempotencyKey: "k" });
     const tight = { inProgressLimit: 1, reservedCredits: 110 };
-    expect((await commitOne(store, admitDeed(account, { ...tight, idempotencyKey: "k" }))).kind).toBe("replayed");
-    expect(await commitOne(store, admitDeed(account, { ...tight, idempotencyKey: "k2" }))).toEqual({
+    expect((await commitOne(store, admitMutation(account, { ...tight, idempotencyKey: "k" }))).kind).toBe("replayed");
+    expect(await commitOne(store, admitMutation(account, { ...tight, idempotencyKey: "k2" }))).toEqual({
       kind: "concurrency_limit",
     });
-    expect((await commitOne(store, admitDeed(account, { idempotencyKey: "k2" }))).kind).toBe("admitted");
+    expect((await commitOne(store, admitMutation(account, { idempotencyKey: "k2" }))).kind).toBe("admitted");
   });
 
   test("fifty submissions on a balance for ten: ten are accepted, forty refused, nothing else changes", async () => {
     const { store } = stage;
     const poor = await openAccount(store, 1100 + 109);
-    const outcomes = await store.commit(Array.from({ length: 50 }, () => admitDeed(poor)));
+    const outcomes = await store.commit(Array.from({ length: 50 }, () => admitMutation(poor)));
     expect(outcomes.filter(({ kind }) => kind === "admitted")).toHaveLength(10);
     expect(outcomes.slice(10)).toEqual(Array(40).fill({ kind: "insufficient_credits", availableCredits: 109 }));
     expect(await store.account(poor.id)).toMatchObject({ availableCredits: 109, heldCredits: 1100, inProgress: 10 });
@@ -101,8 +103,8 @@ export const admissionPromises = (stage: Stage): void => {
     const { store } = stage;
     const poor = await openAccount(store, 110);
     await admit(store, poor, { inProgressLimit: 1 });
-    expect(await commitOne(store, admitDeed(poor, { inProgressLimit: 1 }))).toEqual({ kind: "concurrency_limit" });
-    expect(await commitOne(store, admitDeed(poor, { inProgressLimit: 2 }))).toEqual({
+    expect(await commitOne(store, admitMutation(poor, { inProgressLimit: 1 }))).toEqual({ kind: "concurrency_limit" });
+    expect(await commitOne(store, admitMutation(poor, { inProgressLimit: 2 }))).toEqual({
       kind: "insufficient_credits",
       availableCredits: 0,
     });
@@ -123,10 +125,10 @@ export const admissionPromises = (stage: Stage): void => {
 
   test("a generation is found on its own account and by its whole id only", async () => {
     const { store, account } = stage;
-    const deed = await admit(store, account);
+    const mutation = await admit(store, account);
     const other = await openAccount(store, 0);
-    expect(await store.generationById(deed.id, other.seq)).toBeUndefined();
-    const forged = deed.id.slice(0, -1) + (deed.id.endsWith("0") ? "1" : "0");
+    expect(await store.generationById(mutation.id, other.seq)).toBeUndefined();
+    const forged = mutation.id.slice(0, -1) + (mutation.id.endsWith("0") ? "1" : "0");
     expect(await store.generationById(forged, account.seq)).toBeUndefined();
     expect(await store.findGeneration(forged)).toBeUndefined();
     expect(await store.generationById("gen_../../etc", account.seq)).toBeUndefined();

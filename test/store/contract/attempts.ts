@@ -1,27 +1,27 @@
 // Attempts, deadlines and messages on the way.
 import { expect, test } from "bun:test";
 import type { Stage } from "../conformance.ts";
-import { admit, capturedDeed, commitOne, NOW_MS, releasedDeed, startedDeed, stepDeed } from "../fixture.ts";
+import { admit, capturedMutation, commitOne, NOW_MS, releasedMutation, startedMutation, stepMutation } from "../fixture.ts";
 
 export const attemptPromises = (stage: Stage): void => {
   test("a job that one attempt owns is never taken by another", async () => {
     const { store, account } = stage;
     const [one, two] = [await admit(store, account), await admit(store, account)];
-    await store.commit([startedDeed(one)]);
+    await store.commit([startedMutation(one)]);
     const jobId = `job-${one.seq}-1`;
     expect(await store.jobOwner("fal", jobId)).toEqual({ seq: one.seq, n: 1 });
     expect(await store.jobOwner("replicate", jobId)).toBeUndefined();
-    const thief = startedDeed(two);
+    const thief = startedMutation(two);
     thief.attemptChanges = thief.attemptChanges.map((change) => (change.job ? { ...change, job: { jobId } } : change));
     expect((await commitOne(store, thief)).kind).toBe("refused");
   });
 
   test("an attempt is read back with everything that was written of it", async () => {
     const { store, account } = stage;
-    const deed = await admit(store, account);
+    const mutation = await admit(store, account);
     await store.commit([
-      startedDeed(deed),
-      stepDeed(deed.seq, 2, {
+      startedMutation(mutation),
+      stepMutation(mutation.seq, 2, {
         attemptChanges: [
           {
             n: 1,
@@ -33,19 +33,19 @@ export const attemptPromises = (stage: Stage): void => {
         ],
       }),
     ]);
-    expect(await store.attemptsOf(deed.seq)).toEqual([
+    expect(await store.attemptsOf(mutation.seq)).toEqual([
       {
-        seq: deed.seq,
+        seq: mutation.seq,
         n: 1,
-        ref: `${deed.id.slice(4)}-1`,
-        requestId: deed.requestId,
+        ref: `${mutation.id.slice(4)}-1`,
+        requestId: mutation.requestId,
         route: { routeId: "a", provider: "fal", endpoint: "video/fast", options: { tier: "std" }, kind: "video" },
         priceCredits: 75,
         state: "lost",
         request: '{"method":"POST"}',
         sentAtMs: NOW_MS + 500,
         endsAtMs: NOW_MS + 600_500,
-        job: { jobId: `job-${deed.seq}-1`, urls: { poll: "https://up.example/1" } },
+        job: { jobId: `job-${mutation.seq}-1`, urls: { poll: "https://up.example/1" } },
         results: [{ url: "https://up.example/f" }],
         failure: { class: "gone", detail: "404" },
         watchUntilMs: NOW_MS + 900_000,
@@ -56,56 +56,63 @@ export const attemptPromises = (stage: Stage): void => {
 
   test("after the end an attempt can be marked late and unwatched, and never sent or charged", async () => {
     const { store, account, balance } = stage;
-    const deed = await admit(store, account);
+    const mutation = await admit(store, account);
     const mark = (change: object) =>
-      commitOne(store, { deed: "mark-attempt", seq: deed.seq, atMs: NOW_MS + 9000, change: { n: 1, ...change } });
-    await store.commit([startedDeed(deed)]);
+      commitOne(store, { mutation: "mark-attempt", seq: mutation.seq, atMs: NOW_MS + 9000, change: { n: 1, ...change } });
+    await store.commit([startedMutation(mutation)]);
     expect((await mark({ watchUntilMs: null })).kind).toBe("refused");
     await store.commit([
-      releasedDeed(deed.seq, 2, { attemptChanges: [{ n: 1, state: "capped", watchUntilMs: NOW_MS + 900_000 }] }),
+      releasedMutation(mutation.seq, 2, { attemptChanges: [{ n: 1, state: "capped", watchUntilMs: NOW_MS + 900_000 }] }),
     ]);
-    expect(await store.watchedAttempts(0, 10)).toMatchObject([{ seq: deed.seq, n: 1, state: "capped" }]);
+    expect(await store.watchedAttempts(0, 10)).toMatchObject([{ seq: mutation.seq, n: 1, state: "capped" }]);
     expect((await mark({ state: "delivered" })).kind).toBe("refused");
     expect((await mark({ state: "sending" })).kind).toBe("refused");
     expect(await mark({ state: "late", watchUntilMs: null })).toEqual({ kind: "done" });
     expect(await store.watchedAttempts(0, 10)).toEqual([]);
-    expect(await store.attempt(deed.seq, 1)).toMatchObject({ state: "late", endedAtMs: NOW_MS + 9000 });
+    expect(await store.attempt(mutation.seq, 1)).toMatchObject({ state: "late", endedAtMs: NOW_MS + 9000 });
     expect(await balance()).toEqual([1000, 0, 0, 0]);
   });
 
   test("a late delivery of an earlier attempt is charged at its own quote before the end", async () => {
     const { store, account } = stage;
-    const deed = await admit(store, account);
+    const mutation = await admit(store, account);
     await store.commit([
-      startedDeed(deed),
-      stepDeed(deed.seq, 2, { attemptChanges: [{ n: 1, state: "lost", watchUntilMs: NOW_MS + 900_000 }] }),
-      startedDeed(deed, 3, 2, "b"),
-      { ...capturedDeed(deed.seq, 4, 1, 75), attemptChanges: [{ n: 2, state: "superseded", watchUntilMs: NOW_MS + 900_000 }] },
+      startedMutation(mutation),
+      stepMutation(mutation.seq, 2, { attemptChanges: [{ n: 1, state: "lost", watchUntilMs: NOW_MS + 900_000 }] }),
+      startedMutation(mutation, 3, 2, "b"),
+      {
+        ...capturedMutation(mutation.seq, 4, 1, 75),
+        attemptChanges: [{ n: 2, state: "superseded", watchUntilMs: NOW_MS + 900_000 }],
+      },
     ]);
-    expect(await store.generationBySeq(deed.seq)).toMatchObject({ status: "succeeded", costCredits: 75, attempts: 2 });
-    expect((await store.attemptsOf(deed.seq)).map(({ state }) => state)).toEqual(["delivered", "superseded"]);
+    expect(await store.generationBySeq(mutation.seq)).toMatchObject({ status: "succeeded", costCredits: 75, attempts: 2 });
+    expect((await store.attemptsOf(mutation.seq)).map(({ state }) => state)).toEqual(["delivered", "superseded"]);
     expect(await store.watchedAttempts(0, 10)).toMatchObject([{ n: 2 }]);
   });
 
   test("the deadline is replaced, kept when a step does not name it, taken away with null, and gone at the end", async () => {
     const { store, account } = stage;
-    const deed = await admit(store, account);
+    const mutation = await admit(store, account);
     const deadline = async () => (await store.unfinished(0, 10))[0]?.deadline;
-    await store.commit([startedDeed(deed), stepDeed(deed.seq, 2)]);
+    await store.commit([startedMutation(mutation), stepMutation(mutation.seq, 2)]);
     expect(await deadline()).toEqual({ kind: "attempt", n: 1, dueAtMs: NOW_MS + 600_500 });
-    await store.commit([stepDeed(deed.seq, 3, { deadline: { kind: "collect", n: 1, dueAtMs: 7 } })]);
+    await store.commit([stepMutation(mutation.seq, 3, { deadline: { kind: "collect", n: 1, dueAtMs: 7 } })]);
     expect(await deadline()).toEqual({ kind: "collect", n: 1, dueAtMs: 7 });
-    await store.commit([stepDeed(deed.seq, 4, { deadline: null })]);
+    await store.commit([stepMutation(mutation.seq, 4, { deadline: null })]);
     expect(await deadline()).toBeNull();
-    await store.commit([stepDeed(deed.seq, 5, { deadline: { kind: "attempt", n: 1, dueAtMs: NOW_MS + 600_500 } })]);
+    await store.commit([stepMutation(mutation.seq, 5, { deadline: { kind: "attempt", n: 1, dueAtMs: NOW_MS + 600_500 } })]);
   });
 
   test("a message is set while running and cleared by the end", async () => {
     const { store, account } = stage;
-    const deed = await admit(store, account);
-    await store.commit([startedDeed(deed), stepDeed(deed.seq, 2, { message: "Confirming." }), stepDeed(deed.seq, 3)]);
-    expect(await store.generationBySeq(deed.seq)).toMatchObject({ status: "running", message: "Confirming." });
-    await store.commit([releasedDeed(deed.seq, 4, { attemptChanges: [{ n: 1, state: "failed" }] })]);
-    expect(await store.generationBySeq(deed.seq)).toMatchObject({ message: null });
+    const mutation = await admit(store, account);
+    await store.commit([
+      startedMutation(mutation),
+      stepMutation(mutation.seq, 2, { message: "Confirming." }),
+      stepMutation(mutation.seq, 3),
+    ]);
+    expect(await store.generationBySeq(mutation.seq)).toMatchObject({ status: "running", message: "Confirming." });
+    await store.commit([releasedMutation(mutation.seq, 4, { attemptChanges: [{ n: 1, state: "failed" }] })]);
+    expect(await store.generationBySeq(mutation.seq)).toMatchObject({ message: null });
   });
 };

@@ -5,21 +5,21 @@ import type { ReversalState } from "../../../src/store/purchase-mutations.ts";
 import type { Stage } from "../conformance.ts";
 import {
   admit,
-  admitDeed,
-  capturedDeed,
+  admitMutation,
+  capturedMutation,
   commitOne,
   NOW_MS,
   openAccount,
   PRICES,
-  releasedDeed,
-  startedDeed,
+  releasedMutation,
+  startedMutation,
   topUp,
 } from "../fixture.ts";
-import { buy, decideDeed, foreignDeed, openPurchaseDeed, payDeed, reversalDeed } from "../purchases.ts";
+import { buy, decideMutation, foreignMutation, openPurchaseMutation, payMutation, reversalMutation } from "../purchases.ts";
 
 export const debtPromises = (stage: Stage): void => {
   const adjust = (credits: number): Mutation => ({
-    deed: "credit",
+    mutation: "credit",
     accountSeq: stage.account.seq,
     kind: "adjust",
     credits,
@@ -27,7 +27,7 @@ export const debtPromises = (stage: Stage): void => {
     reference: null,
     atMs: NOW_MS,
   });
-  const all = (...deeds: Mutation[]): Promise<MutationResult[]> => stage.store.commit(deeds);
+  const all = (...mutations: Mutation[]): Promise<MutationResult[]> => stage.store.commit(mutations);
   /** Available, owed, paused. */
   const standing = async () => {
     const row = await stage.store.account(stage.account.id);
@@ -44,9 +44,9 @@ export const debtPromises = (stage: Stage): void => {
       const other = await admit(store, account);
       await all(adjust(-900));
       expect(await standing()).toEqual([0, 120, true]);
-      expect(await commitOne(store, releasedDeed(one.seq, 1))).toMatchObject({ kind: "stepped", settledCredits: 110 });
+      expect(await commitOne(store, releasedMutation(one.seq, 1))).toMatchObject({ kind: "stepped", settledCredits: 110 });
       expect(await standing()).toEqual([0, 10, true]);
-      expect(await commitOne(store, releasedDeed(other.seq, 1))).toMatchObject({ kind: "stepped", settledCredits: 10 });
+      expect(await commitOne(store, releasedMutation(other.seq, 1))).toMatchObject({ kind: "stepped", settledCredits: 10 });
       expect(await standing()).toEqual([100, 0, false]);
       expect(await notes(4)).toEqual([
         ["adjust", 10, "settles what was owed"],
@@ -58,16 +58,16 @@ export const debtPromises = (stage: Stage): void => {
 
     test("pays it out of the rest of a hold, too, and charges what was delivered in full", async () => {
       const { store, account } = stage;
-      const deed = await admit(store, account);
-      await all(startedDeed(deed), adjust(-900));
+      const mutation = await admit(store, account);
+      await all(startedMutation(mutation), adjust(-900));
       expect(await standing()).toEqual([0, 10, true]);
-      const captured = capturedDeed(deed.seq, 2, 1, PRICES.a);
+      const captured = capturedMutation(mutation.seq, 2, 1, PRICES.a);
       expect(await commitOne(store, captured)).toMatchObject({ kind: "stepped", settledCredits: 10 });
       expect(await stage.balance()).toEqual([25, 0, 75, 0]);
       expect(await standing()).toEqual([25, 0, false]);
     });
 
-    test("pays it once, where several end in one batch among others' deeds", async () => {
+    test("pays it once, where several end in one batch among others' mutations", async () => {
       const { store, account } = stage;
       const other = await openAccount(store, 1000);
       const mine = [await admit(store, account), await admit(store, account), await admit(store, account)];
@@ -75,9 +75,9 @@ export const debtPromises = (stage: Stage): void => {
       await all(adjust(-900));
       expect(await standing()).toEqual([0, 230, true]);
       const told = await store.commit([
-        ...[theirs, ...mine].map(({ seq }) => releasedDeed(seq, 1)),
-        admitDeed(other),
-        admitDeed(account),
+        ...[theirs, ...mine].map(({ seq }) => releasedMutation(seq, 1)),
+        admitMutation(other),
+        admitMutation(account),
       ]);
       expect(told.map((one) => [one.kind, "settledCredits" in one ? one.settledCredits : 0])).toEqual([
         ["stepped", 0],
@@ -93,13 +93,13 @@ export const debtPromises = (stage: Stage): void => {
 
     test("nothing is held while anything is owed, and the pause that a person lifted changes nothing about it", async () => {
       const { store, account } = stage;
-      await all(adjust(-1200), { deed: "set-account", accountSeq: account.seq, paused: false });
+      await all(adjust(-1200), { mutation: "set-account", accountSeq: account.seq, paused: false });
       expect(await standing()).toEqual([0, 200, false]);
-      expect(await commitOne(store, admitDeed(account))).toEqual({ kind: "owed", owedCredits: 200 });
+      expect(await commitOne(store, admitMutation(account))).toEqual({ kind: "owed", owedCredits: 200 });
       await topUp(store, account.seq, 150);
-      expect(await commitOne(store, admitDeed(account))).toEqual({ kind: "owed", owedCredits: 50 });
+      expect(await commitOne(store, admitMutation(account))).toEqual({ kind: "owed", owedCredits: 50 });
       await topUp(store, account.seq, 160);
-      expect(await commitOne(store, admitDeed(account))).toMatchObject({ kind: "admitted" });
+      expect(await commitOne(store, admitMutation(account))).toMatchObject({ kind: "admitted" });
     });
   });
 
@@ -107,7 +107,7 @@ export const debtPromises = (stage: Stage): void => {
     const { store, account } = stage;
     await buy(store, account.seq, "a", 1000);
     const told = (state: ReversalState, second: number) =>
-      commitOne(store, reversalDeed("dp_1", "a", 1000, { kind: "dispute", state, toldAtMs: NOW_MS + second * 1000 }));
+      commitOne(store, reversalMutation("dp_1", "a", 1000, { kind: "dispute", state, toldAtMs: NOW_MS + second * 1000 }));
     expect(await told("taken", 1)).toMatchObject({ movedCredits: -1000 });
     expect(await told("returned", 10)).toMatchObject({ movedCredits: 1000 });
     expect(await told("lost", 20)).toMatchObject({ movedCredits: -1000 });
@@ -125,7 +125,7 @@ export const debtPromises = (stage: Stage): void => {
     expect(await told("lost", 35)).toMatchObject({ changed: false });
     // A refund that failed stays so.
     const refund = (state: ReversalState, second: number) =>
-      commitOne(store, reversalDeed("re_1", "a", 300, { state, toldAtMs: NOW_MS + second * 1000 }));
+      commitOne(store, reversalMutation("re_1", "a", 300, { state, toldAtMs: NOW_MS + second * 1000 }));
     await refund("returned", 1);
     expect(await refund("taken", 99)).toMatchObject({ changed: false });
     expect(await standing()).toEqual([2000, 0, false]);
@@ -137,12 +137,12 @@ export const debtPromises = (stage: Stage): void => {
     test("pauses the account until an operator has decided what it takes back, once", async () => {
       const { store, account } = stage;
       await buy(store, account.seq, "a", 1000);
-      expect(await commitOne(store, foreignDeed("re_1", "a", 460))).toMatchObject({
+      expect(await commitOne(store, foreignMutation("re_1", "a", 460))).toMatchObject({
         changed: true,
         movedCredits: 0,
         undecided: 1,
       });
-      expect(await commitOne(store, foreignDeed("re_1", "a", 460))).toMatchObject({ changed: false });
+      expect(await commitOne(store, foreignMutation("re_1", "a", 460))).toMatchObject({ changed: false });
       expect(await standing()).toEqual([2000, 0, true]);
       const [one, ...none] = await store.undecidedReversals(9);
       expect([{ ...one }, none]).toMatchObject([
@@ -152,16 +152,19 @@ export const debtPromises = (stage: Stage): void => {
         },
         [],
       ]);
-      for (const credits of [-1, 1001, 0.5]) expect((await commitOne(store, decideDeed("re_1", credits))).kind).toBe("refused");
-      expect((await commitOne(store, decideDeed("re_9", 1))).kind).toBe("refused");
-      expect(await commitOne(store, decideDeed("re_1", 500))).toEqual({ kind: "done", credits: -500 });
-      expect(await commitOne(store, decideDeed("re_1", 500))).toEqual({ kind: "done", credits: 0 });
-      expect((await commitOne(store, decideDeed("re_1", 400))).kind).toBe("refused");
+      for (const credits of [-1, 1001, 0.5])
+        expect((await commitOne(store, decideMutation("re_1", credits))).kind).toBe("refused");
+      expect((await commitOne(store, decideMutation("re_9", 1))).kind).toBe("refused");
+      expect(await commitOne(store, decideMutation("re_1", 500))).toEqual({ kind: "done", credits: -500 });
+      expect(await commitOne(store, decideMutation("re_1", 500))).toEqual({ kind: "done", credits: 0 });
+      expect((await commitOne(store, decideMutation("re_1", 400))).kind).toBe("refused");
       expect(await standing()).toEqual([1500, 0, false]);
       expect(await undecided()).toEqual([]);
       expect(await store.purchase("pur_a")).toMatchObject({ refundedCredits: 500, reversedCredits: 500 });
       // It failed after all.
-      expect(await commitOne(store, foreignDeed("re_1", "a", 460, { state: "returned" }))).toMatchObject({ movedCredits: 500 });
+      expect(await commitOne(store, foreignMutation("re_1", "a", 460, { state: "returned" }))).toMatchObject({
+        movedCredits: 500,
+      });
       expect(await standing()).toEqual([2000, 0, false]);
     });
 
@@ -169,12 +172,12 @@ export const debtPromises = (stage: Stage): void => {
       const { store, account } = stage;
       await buy(store, account.seq, "a", 1000);
       const dispute = (amount: number, second: number, state: ReversalState = "taken") =>
-        foreignDeed("dp_1", "a", amount, { kind: "dispute", state, toldAtMs: NOW_MS + second * 1000 });
-      await all(dispute(100, 1), decideDeed("dp_1", 0));
+        foreignMutation("dp_1", "a", amount, { kind: "dispute", state, toldAtMs: NOW_MS + second * 1000 });
+      await all(dispute(100, 1), decideMutation("dp_1", 0));
       expect(await standing()).toEqual([2000, 0, false]);
       expect(await commitOne(store, dispute(900, 2))).toMatchObject({ undecided: 1 });
       expect(await standing()).toEqual([2000, 0, true]);
-      await all(decideDeed("dp_1", 970), dispute(900, 3, "returned"), dispute(900, 4, "lost"), dispute(900, 3, "returned"));
+      await all(decideMutation("dp_1", 970), dispute(900, 3, "returned"), dispute(900, 4, "lost"), dispute(900, 3, "returned"));
       expect(await standing()).toEqual([1030, 0, false]);
       expect(await undecided()).toEqual([]);
     });
@@ -183,35 +186,39 @@ export const debtPromises = (stage: Stage): void => {
       const { store, account } = stage;
       await buy(store, account.seq, "a", 1000);
       const dispute = { kind: "dispute" } as const;
-      await all(foreignDeed("dp_1", "a", 900, { ...dispute, state: "asked" }));
+      await all(foreignMutation("dp_1", "a", 900, { ...dispute, state: "asked" }));
       expect(await standing()).toEqual([2000, 0, false]);
-      await all(foreignDeed("dp_1", "a", 900, { ...dispute, toldAtMs: NOW_MS + 5000 }));
+      await all(foreignMutation("dp_1", "a", 900, { ...dispute, toldAtMs: NOW_MS + 5000 }));
       expect(await standing()).toEqual([2000, 0, true]);
-      await all(foreignDeed("dp_1", "a", 900, { ...dispute, state: "returned", toldAtMs: NOW_MS + 9000 }));
+      await all(foreignMutation("dp_1", "a", 900, { ...dispute, state: "returned", toldAtMs: NOW_MS + 9000 }));
       expect(await standing()).toEqual([2000, 0, false]);
-      expect((await commitOne(store, decideDeed("dp_1", 900))).kind).toBe("refused");
+      expect((await commitOne(store, decideMutation("dp_1", 900))).kind).toBe("refused");
     });
 
     test("waits for its payment, and concerns none of what else the same Stripe account sells", async () => {
       const { store, account } = stage;
-      await all(openPurchaseDeed(account.seq, "a", 1000), foreignDeed("re_1", "a", 900), foreignDeed("re_x", "shop", 5));
+      await all(
+        openPurchaseMutation(account.seq, "a", 1000),
+        foreignMutation("re_1", "a", 900),
+        foreignMutation("re_x", "shop", 5),
+      );
       expect([await standing(), await undecided()]).toEqual([[1000, 0, false], []]);
-      expect(await commitOne(store, payDeed("a", 1000))).toMatchObject({ movedCredits: 1000, undecided: 1 });
+      expect(await commitOne(store, payMutation("a", 1000))).toMatchObject({ movedCredits: 1000, undecided: 1 });
       expect([await standing(), await undecided()]).toEqual([[2000, 0, true], ["re_1"]]);
       // What was paid otherwise than was asked was never credited: giving it back takes nothing.
-      await all(openPurchaseDeed(account.seq, "b", 1000), payDeed("b", 950, "eur"), foreignDeed("re_2", "b", 950));
+      await all(openPurchaseMutation(account.seq, "b", 1000), payMutation("b", 950, "eur"), foreignMutation("re_2", "b", 950));
       expect(await undecided()).toEqual(["re_1"]);
     });
 
     test("leaves a pause while anything is owed, and a debt one while anything is undecided", async () => {
       const { store, account } = stage;
       await buy(store, account.seq, "a", 1000);
-      await all(foreignDeed("re_1", "a", 900), adjust(-1800), decideDeed("re_1", 1000));
+      await all(foreignMutation("re_1", "a", 900), adjust(-1800), decideMutation("re_1", 1000));
       expect(await standing()).toEqual([0, 800, true]);
-      await all(foreignDeed("re_2", "a", 50));
+      await all(foreignMutation("re_2", "a", 50));
       await topUp(store, account.seq, 900);
       expect(await standing()).toEqual([100, 0, true]);
-      await all(decideDeed("re_2", 0));
+      await all(decideMutation("re_2", 0));
       expect(await standing()).toEqual([100, 0, false]);
     });
   });

@@ -7,12 +7,12 @@ import type { Stage } from "../conformance.ts";
 import {
   type Account,
   admit,
-  admitDeed,
-  capturedDeed,
+  admitMutation,
+  capturedMutation,
   commitOne,
   NOW_MS,
-  releasedDeed,
-  startedDeed,
+  releasedMutation,
+  startedMutation,
   submittedAt,
   succeed,
   topUp,
@@ -24,16 +24,16 @@ const newKey = async ({ store, account }: Stage, terms: { limits?: KeyLimits; ex
   const id = newId("key");
   const hash = hashApiKey(newApiKey("test"));
   const outcome = await commitOne(store, {
-    deed: "create-key",
+    mutation: "create-key",
     ...{ id, hash, accountSeq: account.seq, scope: "generate", name: "limited", start: "gr_test_wxyz", atMs: NOW_MS },
     terms: { expiresAtMs: null, models: null, limits: NONE, ...terms },
   });
   if (outcome.kind !== "done" || outcome.seq === undefined) throw new Error(JSON.stringify(outcome));
   return { id, hash, with: { ...account, keySeq: outcome.seq } satisfies Account };
 };
-const rotateDeed = (keyId: string, overlapMs: number, atMs = NOW_MS) =>
+const rotateMutation = (keyId: string, overlapMs: number, atMs = NOW_MS) =>
   ({
-    deed: "rotate-key",
+    mutation: "rotate-key",
     ...{ keyId, overlapMs, id: newId("key"), hash: hashApiKey(newApiKey("test")), start: "gr_test_next", atMs },
   }) as const;
 // Monday 2026-09-21 at 14:13:20, UTC.
@@ -49,17 +49,17 @@ export const keyPromises = (stage: Stage): void => {
     const key = await newKey(stage, { limits: { ...NONE, day: 220 } });
     const [one, two] = [await admit(store, key.with), await admit(store, key.with)];
     expect(await spent(key.id)).toEqual({ windows: { day: 220, week: 220, month: 220 }, last30Credits: 220 });
-    const third = admitDeed(key.with);
+    const third = admitMutation(key.with);
     const refusal = { kind: "key_limit", window: "day", limitCredits: 220, leftCredits: 0, anewAtMs: Date.UTC(2026, 8, 22) };
     expect(await commitOne(store, third)).toMatchObject(refusal);
     // 75 of 110 were charged: 35 are the key's again. A failure gives all of it back.
-    await store.commit([startedDeed(one), capturedDeed(one.seq, 2, 1, 75)]);
+    await store.commit([startedMutation(one), capturedMutation(one.seq, 2, 1, 75)]);
     expect(await commitOne(store, third)).toMatchObject({ ...refusal, leftCredits: 35 });
-    await store.commit([releasedDeed(two.seq, 1)]);
+    await store.commit([releasedMutation(two.seq, 1)]);
     expect(await spent(key.id)).toMatchObject({ windows: { day: 75 } });
     expect((await commitOne(store, third)).kind).toBe("admitted");
     // Other keys of the account are not in it.
-    expect((await commitOne(store, admitDeed(stage.account))).kind).toBe("admitted");
+    expect((await commitOne(store, admitMutation(stage.account))).kind).toBe("admitted");
   });
 
   test.each([
@@ -70,11 +70,11 @@ export const keyPromises = (stage: Stage): void => {
     const { store } = stage;
     const key = await newKey(stage, { limits: { ...NONE, [window]: 150 } });
     await admit(store, key.with);
-    expect(await commitOne(store, admitDeed(key.with))).toEqual({
+    expect(await commitOne(store, admitMutation(key.with))).toEqual({
       ...{ kind: "key_limit", window, limitCredits: 150, leftCredits: 40, anewAtMs },
     });
-    expect((await commitOne(store, admitDeed(key.with, submittedAt(anewAtMs - 1)))).kind).toBe("key_limit");
-    expect((await commitOne(store, admitDeed(key.with, submittedAt(anew)))).kind).toBe("admitted");
+    expect((await commitOne(store, admitMutation(key.with, submittedAt(anewAtMs - 1)))).kind).toBe("key_limit");
+    expect((await commitOne(store, admitMutation(key.with, submittedAt(anew)))).kind).toBe("admitted");
     expect(await spent(key.id, anew)).toMatchObject({ windows: { [window]: 110 }, last30Credits: 220 });
   });
 
@@ -82,7 +82,7 @@ export const keyPromises = (stage: Stage): void => {
     const { store } = stage;
     const key = await newKey(stage, { limits: { day: 150, week: 1000, month: 150 } });
     await admit(store, key.with);
-    expect(await commitOne(store, admitDeed(key.with))).toMatchObject({ kind: "key_limit", window: "month" });
+    expect(await commitOne(store, admitMutation(key.with))).toMatchObject({ kind: "key_limit", window: "month" });
   });
 
   test("what ends in another window is given back to the one it was submitted in", async () => {
@@ -90,16 +90,16 @@ export const keyPromises = (stage: Stage): void => {
     const key = await newKey(stage, { limits: { ...NONE, day: 110, week: 400 } });
     const monday = await admit(store, key.with);
     await admit(store, key.with, submittedAt(TUESDAY));
-    await store.commit([releasedDeed(monday.seq, 1, { atMs: TUESDAY + 1 })]);
+    await store.commit([releasedMutation(monday.seq, 1, { atMs: TUESDAY + 1 })]);
     expect(await spent(key.id, NOW_MS)).toMatchObject({ windows: { day: 110, week: 110 } });
     expect(await spent(key.id, TUESDAY)).toMatchObject({ windows: { day: 110, week: 110 } });
-    expect((await commitOne(store, admitDeed(key.with, submittedAt(TUESDAY)))).kind).toBe("key_limit");
+    expect((await commitOne(store, admitMutation(key.with, submittedAt(TUESDAY)))).kind).toBe("key_limit");
   });
 
   test("a hundred submissions in one batch for the last of a limit: as many as it covers are accepted", async () => {
     const { store } = stage;
     const key = await newKey(stage, { limits: { ...NONE, month: 450 } });
-    const outcomes = await store.commit(Array.from({ length: 100 }, () => admitDeed(key.with)));
+    const outcomes = await store.commit(Array.from({ length: 100 }, () => admitMutation(key.with)));
     expect(outcomes.filter(({ kind }) => kind === "admitted")).toHaveLength(4);
     expect(outcomes.slice(4).every(({ kind }) => kind === "key_limit")).toBe(true);
     expect(await spent(key.id)).toMatchObject({ windows: { month: 440 } });
@@ -109,20 +109,20 @@ export const keyPromises = (stage: Stage): void => {
     const { store } = stage;
     const key = await newKey(stage, { limits: { ...NONE, day: 110 } });
     await admit(store, key.with, { idempotencyKey: "k" });
-    const again = admitDeed(key.with, { idempotencyKey: "k", inProgressLimit: 1 });
+    const again = admitMutation(key.with, { idempotencyKey: "k", inProgressLimit: 1 });
     expect((await commitOne(store, again)).kind).toBe("replayed");
-    expect((await commitOne(store, admitDeed(key.with, { inProgressLimit: 1 }))).kind).toBe("concurrency_limit");
-    expect((await commitOne(store, admitDeed(key.with, { reservedCredits: 900, maxCostCredits: 1 }))).kind).toBe("key_limit");
-    await commitOne(store, { deed: "set-key", keyId: key.id, expiresAtMs: NOW_MS, atMs: NOW_MS });
+    expect((await commitOne(store, admitMutation(key.with, { inProgressLimit: 1 }))).kind).toBe("concurrency_limit");
+    expect((await commitOne(store, admitMutation(key.with, { reservedCredits: 900, maxCostCredits: 1 }))).kind).toBe("key_limit");
+    await commitOne(store, { mutation: "set-key", keyId: key.id, expiresAtMs: NOW_MS, atMs: NOW_MS });
     expect((await commitOne(store, again)).kind).toBe("replayed");
-    expect(await commitOne(store, admitDeed(key.with, { inProgressLimit: 1 }))).toEqual({ kind: "key_expired" });
+    expect(await commitOne(store, admitMutation(key.with, { inProgressLimit: 1 }))).toEqual({ kind: "key_expired" });
   });
 
   test("a key accepts until the moment it expires", async () => {
     const { store } = stage;
     const key = await newKey(stage, { expiresAtMs: NOW_MS + 1 });
-    expect((await commitOne(store, admitDeed(key.with))).kind).toBe("admitted");
-    expect((await commitOne(store, admitDeed(key.with, submittedAt(NOW_MS + 1)))).kind).toBe("key_expired");
+    expect((await commitOne(store, admitMutation(key.with))).kind).toBe("admitted");
+    expect((await commitOne(store, admitMutation(key.with, submittedAt(NOW_MS + 1)))).kind).toBe("key_expired");
     expect(await store.callerByKeyHash(key.hash)).toMatchObject({ expiresAtMs: NOW_MS + 1, models: null });
   });
 
@@ -135,16 +135,16 @@ export const keyPromises = (stage: Stage): void => {
     await succeed(store, account, submittedAt(NOW_MS));
     await admit(store, account, submittedAt(NOW_MS));
     expect(await spent(keyId)).toMatchObject({ windows: null });
-    await commitOne(store, { deed: "set-key", keyId, limits: { day: 200, week: null, month: null }, atMs: NOW_MS });
+    await commitOne(store, { mutation: "set-key", keyId, limits: { day: 200, week: null, month: null }, atMs: NOW_MS });
     expect(await spent(keyId)).toMatchObject({ windows: { day: 185, week: 185, month: 260 } });
-    expect((await commitOne(store, admitDeed(account, submittedAt(NOW_MS)))).kind).toBe("key_limit");
+    expect((await commitOne(store, admitMutation(account, submittedAt(NOW_MS)))).kind).toBe("key_limit");
     // Raised, taken away, and set anew: always what the generations say.
-    await commitOne(store, { deed: "set-key", keyId, limits: { day: 300, week: null, month: null }, atMs: NOW_MS });
+    await commitOne(store, { mutation: "set-key", keyId, limits: { day: 300, week: null, month: null }, atMs: NOW_MS });
     await admit(store, account, submittedAt(NOW_MS));
-    await commitOne(store, { deed: "set-key", keyId, limits: NONE, atMs: NOW_MS });
+    await commitOne(store, { mutation: "set-key", keyId, limits: NONE, atMs: NOW_MS });
     expect(await spent(keyId)).toMatchObject({ windows: null });
     await admit(store, account, submittedAt(NOW_MS));
-    await commitOne(store, { deed: "set-key", keyId, limits: { ...NONE, month: 1000 }, atMs: NOW_MS });
+    await commitOne(store, { mutation: "set-key", keyId, limits: { ...NONE, month: 1000 }, atMs: NOW_MS });
     expect(await spent(keyId)).toMatchObject({ windows: { day: 405, month: 480 } });
   });
 
@@ -164,16 +164,16 @@ export const keyPromises = (stage: Stage): void => {
           const given = await admit(store, account, submittedAt(createdAtMs));
           expect(held.seq).toBeLessThan(spent.seq);
           // All of them end when the last window has begun.
-          await store.commit([startedDeed(spent), { ...capturedDeed(spent.seq, 2, 1, 75), atMs: atMs + 1 }]);
-          await store.commit([releasedDeed(given.seq, 1, { atMs: atMs + 1 })]);
+          await store.commit([startedMutation(spent), { ...capturedMutation(spent.seq, 2, 1, 75), atMs: atMs + 1 }]);
+          await store.commit([releasedMutation(given.seq, 1, { atMs: atMs + 1 })]);
         }
-      await commitOne(store, { deed: "roll-up-usage", limit });
-      await commitOne(store, { deed: "set-key", keyId, limits: { day: 110 + 75, week: null, month: null }, atMs });
+      await commitOne(store, { mutation: "roll-up-usage", limit });
+      await commitOne(store, { mutation: "set-key", keyId, limits: { day: 110 + 75, week: null, month: null }, atMs });
       const each = 110 + 75;
       expect(await spent(keyId, atMs)).toMatchObject({ windows: { day: each, week: 3 * each, month: 5 * each } });
-      expect((await commitOne(store, admitDeed(account, submittedAt(atMs + 1)))).kind).toBe("key_limit");
-      await commitOne(store, { deed: "set-key", keyId, limits: { day: 110 + each }, atMs });
-      expect((await commitOne(store, admitDeed(account, submittedAt(atMs + 1)))).kind).toBe("admitted");
+      expect((await commitOne(store, admitMutation(account, submittedAt(atMs + 1)))).kind).toBe("key_limit");
+      await commitOne(store, { mutation: "set-key", keyId, limits: { day: 110 + each }, atMs });
+      expect((await commitOne(store, admitMutation(account, submittedAt(atMs + 1)))).kind).toBe("admitted");
     },
   );
 
@@ -181,12 +181,12 @@ export const keyPromises = (stage: Stage): void => {
     const { store } = stage;
     const key = await newKey(stage, { limits: { ...NONE, day: 330 } });
     const outcomes = await store.commit([
-      admitDeed(key.with),
-      { deed: "set-key", keyId: key.id, limits: { ...NONE, day: 0 }, atMs: NOW_MS },
-      admitDeed(key.with),
-      { deed: "rotate-key", keyId: "key_none", overlapMs: 0, id: "x", hash: "x", start: "x", atMs: NOW_MS },
-      admitDeed(key.with),
-      admitDeed(key.with),
+      admitMutation(key.with),
+      { mutation: "set-key", keyId: key.id, limits: { ...NONE, day: 0 }, atMs: NOW_MS },
+      admitMutation(key.with),
+      { mutation: "rotate-key", keyId: "key_none", overlapMs: 0, id: "x", hash: "x", start: "x", atMs: NOW_MS },
+      admitMutation(key.with),
+      admitMutation(key.with),
     ]);
     expect(outcomes.map(({ kind }) => kind)).toEqual([
       ...["admitted", "refused", "admitted", "refused", "admitted", "key_limit"],
@@ -200,32 +200,32 @@ export const keyPromises = (stage: Stage): void => {
       const limits = { ...NONE, week: 330 };
       const old = await newKey(stage, { limits, models: ["vidmodel-2.0"] });
       await admit(store, old.with);
-      const deed = rotateDeed(old.id, DAY_MS);
-      const made = await commitOne(store, deed);
+      const mutation = rotateMutation(old.id, DAY_MS);
+      const made = await commitOne(store, mutation);
       const next = { ...old.with, keySeq: made.kind === "done" ? (made.seq ?? 0) : 0 };
       const terms = { scope: "generate", name: "limited", models: ["vidmodel-2.0"], limits };
       expect((await store.keys()).slice(1)).toMatchObject([
         { id: old.id, ...terms, expiresAtMs: NOW_MS + DAY_MS, rotatedFrom: null },
-        { id: deed.id, ...terms, expiresAtMs: null, rotatedFrom: old.id },
+        { id: mutation.id, ...terms, expiresAtMs: null, rotatedFrom: old.id },
       ]);
       await admit(store, next);
       await admit(store, old.with);
-      expect((await commitOne(store, admitDeed(next))).kind).toBe("key_limit");
-      expect((await commitOne(store, admitDeed(old.with))).kind).toBe("key_limit");
-      expect([await spent(old.id), await spent(deed.id)]).toMatchObject([
+      expect((await commitOne(store, admitMutation(next))).kind).toBe("key_limit");
+      expect((await commitOne(store, admitMutation(old.with))).kind).toBe("key_limit");
+      expect([await spent(old.id), await spent(mutation.id)]).toMatchObject([
         { windows: { week: 330 }, last30Credits: 220 },
         { windows: { week: 330 }, last30Credits: 110 },
       ]);
       // Limits are of the line, whichever of its keys they are set on.
-      await commitOne(store, { deed: "set-key", keyId: deed.id, limits: { ...NONE, week: 440 }, atMs: NOW_MS });
-      expect((await commitOne(store, admitDeed(old.with))).kind).toBe("admitted");
-      expect(await store.callerByKeyHash(deed.hash)).toMatchObject({ keySeq: next.keySeq, models: ["vidmodel-2.0"] });
+      await commitOne(store, { mutation: "set-key", keyId: mutation.id, limits: { ...NONE, week: 440 }, atMs: NOW_MS });
+      expect((await commitOne(store, admitMutation(old.with))).kind).toBe("admitted");
+      expect(await store.callerByKeyHash(mutation.hash)).toMatchObject({ keySeq: next.keySeq, models: ["vidmodel-2.0"] });
     });
 
     test("never lets the old key live longer than it would have", async () => {
       const { store } = stage;
       const old = await newKey(stage, { expiresAtMs: NOW_MS + 1000 });
-      await commitOne(store, rotateDeed(old.id, DAY_MS));
+      await commitOne(store, rotateMutation(old.id, DAY_MS));
       expect((await store.keys()).slice(1).map(({ expiresAtMs }) => expiresAtMs)).toEqual([NOW_MS + 1000, NOW_MS + 1000]);
     });
 
@@ -236,10 +236,10 @@ export const keyPromises = (stage: Stage): void => {
         await newKey(stage, { expiresAtMs: NOW_MS }),
         await newKey(stage),
       ];
-      await commitOne(store, { deed: "revoke-key", keyId: revoked.id, atMs: NOW_MS });
-      await commitOne(store, rotateDeed(rotated.id, 0));
+      await commitOne(store, { mutation: "revoke-key", keyId: revoked.id, atMs: NOW_MS });
+      await commitOne(store, rotateMutation(rotated.id, 0));
       const before = await store.keys();
-      const reasons = await store.commit([revoked, expired, rotated].map(({ id }) => rotateDeed(id, 0)));
+      const reasons = await store.commit([revoked, expired, rotated].map(({ id }) => rotateMutation(id, 0)));
       expect(reasons).toMatchObject([
         { kind: "refused", reason: expect.stringContaining("was revoked") },
         { kind: "refused", reason: expect.stringContaining("has expired") },
@@ -252,21 +252,21 @@ export const keyPromises = (stage: Stage): void => {
   test("the name and the models of a key change alone, and not after it was revoked", async () => {
     const { store } = stage;
     const key = await newKey(stage, { models: ["a"], limits: { ...NONE, day: 5 }, expiresAtMs: NOW_MS + 9 });
-    await commitOne(store, { deed: "set-key", keyId: key.id, name: "server", atMs: NOW_MS });
-    await commitOne(store, { deed: "set-key", keyId: key.id, models: ["b", "c"], atMs: NOW_MS });
-    await commitOne(store, { deed: "set-key", keyId: key.id, limits: { week: 9 }, atMs: NOW_MS });
+    await commitOne(store, { mutation: "set-key", keyId: key.id, name: "server", atMs: NOW_MS });
+    await commitOne(store, { mutation: "set-key", keyId: key.id, models: ["b", "c"], atMs: NOW_MS });
+    await commitOne(store, { mutation: "set-key", keyId: key.id, limits: { week: 9 }, atMs: NOW_MS });
     const now = { name: "server", models: ["b", "c"], limits: { day: 5, week: 9, month: null }, expiresAtMs: NOW_MS + 9 };
     expect(await store.keys()).toMatchObject([{}, now]);
-    await commitOne(store, { deed: "revoke-key", keyId: key.id, atMs: NOW_MS });
-    expect((await commitOne(store, { deed: "set-key", keyId: key.id, name: "x", atMs: NOW_MS })).kind).toBe("refused");
-    expect((await commitOne(store, { deed: "set-key", keyId: "key_none", name: "x", atMs: NOW_MS })).kind).toBe("refused");
+    await commitOne(store, { mutation: "revoke-key", keyId: key.id, atMs: NOW_MS });
+    expect((await commitOne(store, { mutation: "set-key", keyId: key.id, name: "x", atMs: NOW_MS })).kind).toBe("refused");
+    expect((await commitOne(store, { mutation: "set-key", keyId: "key_none", name: "x", atMs: NOW_MS })).kind).toBe("refused");
   });
 
   test("the last use of a key is the latest that was noted", async () => {
     const { store, account } = stage;
     expect(await store.keys()).toMatchObject([{ lastUsedAtMs: null }]);
-    await commitOne(store, { deed: "note-key-use", uses: [[account.keySeq, NOW_MS + 5]] });
-    await commitOne(store, { deed: "note-key-use", uses: [[account.keySeq, NOW_MS + 2]] });
+    await commitOne(store, { mutation: "note-key-use", uses: [[account.keySeq, NOW_MS + 5]] });
+    await commitOne(store, { mutation: "note-key-use", uses: [[account.keySeq, NOW_MS + 2]] });
     expect(await store.keys()).toMatchObject([{ lastUsedAtMs: NOW_MS + 5 }]);
   });
 };

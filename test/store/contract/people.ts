@@ -18,7 +18,7 @@ const newSession = (atMs = NOW_MS): NewSession => ({
   address: "127.0.0.1",
 });
 const invite = (changes: Partial<InviteUser> = {}): InviteUser => ({
-  deed: "invite",
+  mutation: "invite",
   id: newId("inv"),
   hash: hashApiKey(newId("inv")),
   kind: "invite",
@@ -33,7 +33,7 @@ const invite = (changes: Partial<InviteUser> = {}): InviteUser => ({
 });
 const setup = (): InviteUser => invite({ kind: "setup", email: null });
 const accept = (hash: string, changes: Partial<AcceptInvitation> = {}): AcceptInvitation => ({
-  deed: "accept-invitation",
+  mutation: "accept-invitation",
   hash,
   personId: newId("per"),
   email: "ada@example.com",
@@ -45,7 +45,7 @@ const accept = (hash: string, changes: Partial<AcceptInvitation> = {}): AcceptIn
   ...changes,
 });
 const signUp = (email: string, changes: Partial<SignUp> = {}): SignUp => ({
-  deed: "sign-up",
+  mutation: "sign-up",
   personId: newId("per"),
   email,
   name: "Ben",
@@ -58,11 +58,11 @@ const signUp = (email: string, changes: Partial<SignUp> = {}): SignUp => ({
 /** The first operator, as they come in by the set-up link. */
 const setUp = async (store: Store): Promise<AcceptInvitation> => {
   const link = setup();
-  const deed = accept(link.hash);
-  expect(await store.commit([link, deed])).toMatchObject([{ kind: "done" }, { kind: "done" }]);
-  return deed;
+  const mutation = accept(link.hash);
+  expect(await store.commit([link, mutation])).toMatchObject([{ kind: "done" }, { kind: "done" }]);
+  return mutation;
 };
-const kindOf = async (store: Store, deed: Parameters<typeof commitOne>[1]) => (await commitOne(store, deed)).kind;
+const kindOf = async (store: Store, mutation: Parameters<typeof commitOne>[1]) => (await commitOne(store, mutation)).kind;
 
 export const peoplePromises = (stage: Stage): void => {
   test("the set-up link lets the first operator in once, and a newer one takes the place of an older one", async () => {
@@ -84,7 +84,7 @@ export const peoplePromises = (stage: Stage): void => {
     const link = invite();
     await store.commit([link]);
     expect(await kindOf(store, accept(link.hash, { atMs: link.expiresAtMs }))).toBe("refused");
-    const take = { deed: "withdraw-invitation", invitationId: link.id, atMs: NOW_MS + 1 } as const;
+    const take = { mutation: "withdraw-invitation", invitationId: link.id, atMs: NOW_MS + 1 } as const;
     expect([await kindOf(store, take), await kindOf(store, take)]).toEqual(["done", "refused"]);
     expect(await kindOf(store, accept(link.hash))).toBe("refused");
     expect(await store.people()).toEqual([]);
@@ -118,7 +118,7 @@ export const peoplePromises = (stage: Stage): void => {
     const second = newSession();
     await store.commit([
       ben,
-      { deed: "open-session", personId: ben.personId, password: PASSWORD, session: second, atMs: NOW_MS },
+      { mutation: "open-session", personId: ben.personId, password: PASSWORD, session: second, atMs: NOW_MS },
     ]);
     expect(await store.sessionByHash(ben.session.hash)).toMatchObject({
       personId: ben.personId,
@@ -132,7 +132,7 @@ export const peoplePromises = (stage: Stage): void => {
     });
     await store.commit([
       {
-        deed: "note-sessions-seen",
+        mutation: "note-sessions-seen",
         seen: [
           [ben.session.id, NOW_MS + 5],
           [second.id, NOW_MS - 5],
@@ -143,17 +143,17 @@ export const peoplePromises = (stage: Stage): void => {
       [ben.session.id, NOW_MS + 5],
       [second.id, NOW_MS],
     ]);
-    await store.commit([{ deed: "end-sessions", personId: ben.personId, exceptId: second.id, atMs: NOW_MS + 6 }]);
+    await store.commit([{ mutation: "end-sessions", personId: ben.personId, exceptId: second.id, atMs: NOW_MS + 6 }]);
     expect(await store.sessionByHash(ben.session.hash)).toBeUndefined();
     expect(await store.sessionByHash(second.hash)).toBeDefined();
-    await store.commit([{ deed: "end-sessions", personId: ben.personId, onlyId: second.id, atMs: NOW_MS + 7 }]);
+    await store.commit([{ mutation: "end-sessions", personId: ben.personId, onlyId: second.id, atMs: NOW_MS + 7 }]);
     expect(await store.sessionByHash(second.hash)).toBeUndefined();
   });
 
   test("refused sign-ins of somebody who is there are told to the audit log, and of nobody are not", async () => {
     const { store } = stage;
     const ben = signUp("ben@example.com");
-    const refused = { deed: "note-refused-sign-ins", wrong: 3, throttled: 1, networks: 2, atMs: NOW_MS } as const;
+    const refused = { mutation: "note-refused-sign-ins", wrong: 3, throttled: 1, networks: 2, atMs: NOW_MS } as const;
     const by = { kind: "service", id: "genrouter", name: "sign-in" } as const;
     const outcomes = await store.commit([
       ben,
@@ -171,7 +171,7 @@ export const peoplePromises = (stage: Stage): void => {
     const ada = await setUp(store);
     const password = `${PASSWORD}2`;
     const late = {
-      deed: "open-session",
+      mutation: "open-session",
       personId: ada.personId,
       password: PASSWORD,
       session: newSession(),
@@ -184,7 +184,7 @@ export const peoplePromises = (stage: Stage): void => {
     expect(await store.sessionByHash(ada.session.hash)).toBeUndefined();
     expect(await store.sessionByHash(reset.session.hash)).toMatchObject({ personId: ada.personId });
     expect((await store.personByEmail("ada@example.com"))?.password).toBe(password);
-    const own = { deed: "set-person", personId: ada.personId, password: PASSWORD, atMs: NOW_MS } as const;
+    const own = { mutation: "set-person", personId: ada.personId, password: PASSWORD, atMs: NOW_MS } as const;
     expect(await kindOf(store, { ...own, ifPassword: PASSWORD })).toBe("refused");
     expect(await kindOf(store, { ...own, ifPassword: password, keepSessionId: reset.session.id })).toBe("done");
     expect(await store.sessionByHash(reset.session.hash)).toBeDefined();
@@ -193,10 +193,10 @@ export const peoplePromises = (stage: Stage): void => {
   test("somebody who is disabled is out at once, and in again only by signing in", async () => {
     const { store } = stage;
     const ben = signUp("ben@example.com");
-    await store.commit([ben, { deed: "set-person", personId: ben.personId, disabled: true, atMs: NOW_MS }]);
+    await store.commit([ben, { mutation: "set-person", personId: ben.personId, disabled: true, atMs: NOW_MS }]);
     expect(await store.sessionByHash(ben.session.hash)).toBeUndefined();
     const again = {
-      deed: "open-session",
+      mutation: "open-session",
       personId: ben.personId,
       password: PASSWORD,
       session: newSession(),
@@ -204,7 +204,7 @@ export const peoplePromises = (stage: Stage): void => {
     } as const;
     expect(await kindOf(store, again)).toBe("refused");
     expect(await kindOf(store, invite({ kind: "reset", email: null, personId: ben.personId }))).toBe("refused");
-    await store.commit([{ deed: "set-person", personId: ben.personId, disabled: false, atMs: NOW_MS }]);
+    await store.commit([{ mutation: "set-person", personId: ben.personId, disabled: false, atMs: NOW_MS }]);
     expect(await store.sessionByHash(ben.session.hash)).toBeUndefined();
     expect(await kindOf(store, again)).toBe("done");
   });
@@ -212,7 +212,7 @@ export const peoplePromises = (stage: Stage): void => {
   test("the service is never without an operator who may sign in", async () => {
     const { store } = stage;
     const ada = await setUp(store);
-    const out = { deed: "set-person", personId: ada.personId, disabled: true, atMs: NOW_MS } as const;
+    const out = { mutation: "set-person", personId: ada.personId, disabled: true, atMs: NOW_MS } as const;
     expect(await commitOne(store, out)).toMatchObject({ kind: "refused", reason: expect.stringContaining("last operator") });
     expect(await kindOf(store, { ...out, disabled: false, role: "viewer" })).toBe("refused");
     const link = invite({ email: "bo@example.com" });
@@ -227,7 +227,7 @@ export const peoplePromises = (stage: Stage): void => {
   test("the key of a playground is one per account, is not listed, and opens nothing", async () => {
     const { store, account } = stage;
     const make = (): Parameters<typeof commitOne>[1] => ({
-      deed: "make-console-key",
+      mutation: "make-console-key",
       accountSeq: account.seq,
       id: newId("key"),
       atMs: NOW_MS,
@@ -246,7 +246,7 @@ export const peoplePromises = (stage: Stage): void => {
     const ada = await setUp(store);
     const by = { kind: "person", id: ada.personId, name: ada.email } as const;
     const credit = {
-      deed: "credit",
+      mutation: "credit",
       accountSeq: account.seq,
       kind: "topup",
       note: "pack",
@@ -258,9 +258,9 @@ export const peoplePromises = (stage: Stage): void => {
       { ...credit, credits: 5, by },
       { ...credit, credits: -5, by },
       { ...credit, credits: 7 },
-      { deed: "set-account", accountSeq: account.seq, paused: true, atMs: NOW_MS + 1, by: FIRST },
-      { deed: "set-provider-key", account: "fal", id: "k1", sealed: "sealed-secret", atMs: NOW_MS + 2, by },
-      { deed: "set-person", personId: ada.personId, name: "Ada L.", password, atMs: NOW_MS + 3, by },
+      { mutation: "set-account", accountSeq: account.seq, paused: true, atMs: NOW_MS + 1, by: FIRST },
+      { mutation: "set-provider-key", account: "fal", id: "k1", sealed: "sealed-secret", atMs: NOW_MS + 2, by },
+      { mutation: "set-person", personId: ada.personId, name: "Ada L.", password, atMs: NOW_MS + 3, by },
     ]);
     const lines = await store.audit(null, 10, {});
     expect(lines.map(({ action, target, actor, detail }) => [action, target, actor.name, detail])).toEqual([
@@ -276,7 +276,9 @@ export const peoplePromises = (stage: Stage): void => {
     expect(await store.audit(null, 10, { action: "credit" })).toEqual(lines.slice(3));
     expect(await store.audit(null, 10, { fromMs: NOW_MS + 1, toMs: NOW_MS + 3 })).toEqual(lines.slice(1, 3));
     // Whoever wants something says when.
-    expect((await commitOne(store, { deed: "set-account", accountSeq: account.seq, paused: false, by })).kind).toBe("refused");
+    expect((await commitOne(store, { mutation: "set-account", accountSeq: account.seq, paused: false, by })).kind).toBe(
+      "refused",
+    );
     expect(await store.account(account.id)).toMatchObject({ paused: true });
   });
 };

@@ -2,12 +2,12 @@
 import { expect, test } from "bun:test";
 import type { Mutation, MutationResult } from "../../../src/store/mutations.ts";
 import type { Stage } from "../conformance.ts";
-import { admit, commitOne, NOW_MS, openAccount, releasedDeed, topUp } from "../fixture.ts";
-import { BUYER, buy, openPurchaseDeed, payDeed, reversalDeed } from "../purchases.ts";
+import { admit, commitOne, NOW_MS, openAccount, releasedMutation, topUp } from "../fixture.ts";
+import { BUYER, buy, openPurchaseMutation, payMutation, reversalMutation } from "../purchases.ts";
 
 export const purchasePromises = (stage: Stage): void => {
   const adjust = (credits: number): Mutation => ({
-    deed: "credit",
+    mutation: "credit",
     accountSeq: stage.account.seq,
     kind: "adjust",
     credits,
@@ -15,7 +15,7 @@ export const purchasePromises = (stage: Stage): void => {
     reference: null,
     atMs: NOW_MS,
   });
-  const all = (...deeds: Mutation[]): Promise<MutationResult[]> => stage.store.commit(deeds);
+  const all = (...mutations: Mutation[]): Promise<MutationResult[]> => stage.store.commit(mutations);
   /** Available, owed, paused. */
   const standing = async () => {
     const row = await stage.store.account(stage.account.id);
@@ -24,10 +24,10 @@ export const purchasePromises = (stage: Stage): void => {
 
   test("a payment credits its purchase once, however often it is told", async () => {
     const { store, account } = stage;
-    await all(openPurchaseDeed(account.seq, "a", 2500));
+    await all(openPurchaseMutation(account.seq, "a", 2500));
     expect(await store.purchase("pur_a")).toMatchObject({ state: "open", sessionId: null, receipt: null });
-    const told = await all(payDeed("a", 2500), payDeed("a", 2500));
-    expect([...told, await commitOne(store, payDeed("a", 2500))]).toMatchObject([
+    const told = await all(payMutation("a", 2500), payMutation("a", 2500));
+    expect([...told, await commitOne(store, payMutation("a", 2500))]).toMatchObject([
       { changed: true, movedCredits: 2500, purchase: { id: "pur_a", accountId: account.id, state: "paid" } },
       { changed: false, movedCredits: 0 },
       { changed: false, movedCredits: 0 },
@@ -42,14 +42,14 @@ export const purchasePromises = (stage: Stage): void => {
 
   test("a payment of another amount or currency, or of another checkout, credits nothing", async () => {
     const { store, account } = stage;
-    await all(openPurchaseDeed(account.seq, "a", 2500), openPurchaseDeed(account.seq, "b", 1000));
-    await all({ deed: "name-checkout", id: "pur_b", sessionId: "cs_b", atMs: NOW_MS });
-    expect(await commitOne(store, payDeed("a", 2499))).toMatchObject({ movedCredits: 0, purchase: { state: "mismatched" } });
-    expect(await commitOne(store, payDeed("a", 2500))).toMatchObject({ changed: false, purchase: { state: "mismatched" } });
-    const { payment } = payDeed("c", 1000);
-    expect((await commitOne(store, { ...payDeed("b", 1000), payment })).kind).toBe("refused");
-    expect(await commitOne(store, payDeed("b", 1000, "eur"))).toMatchObject({ purchase: { state: "mismatched" } });
-    expect((await commitOne(store, payDeed("none", 1000))).kind).toBe("refused");
+    await all(openPurchaseMutation(account.seq, "a", 2500), openPurchaseMutation(account.seq, "b", 1000));
+    await all({ mutation: "name-checkout", id: "pur_b", sessionId: "cs_b", atMs: NOW_MS });
+    expect(await commitOne(store, payMutation("a", 2499))).toMatchObject({ movedCredits: 0, purchase: { state: "mismatched" } });
+    expect(await commitOne(store, payMutation("a", 2500))).toMatchObject({ changed: false, purchase: { state: "mismatched" } });
+    const { payment } = payMutation("c", 1000);
+    expect((await commitOne(store, { ...payMutation("b", 1000), payment })).kind).toBe("refused");
+    expect(await commitOne(store, payMutation("b", 1000, "eur"))).toMatchObject({ purchase: { state: "mismatched" } });
+    expect((await commitOne(store, payMutation("none", 1000))).kind).toBe("refused");
     expect(await standing()).toEqual([1000, 0, false]);
     expect(await store.purchase("pur_a")).toMatchObject({ found: "2499 usd" });
     const found = async (sinceMs: number) => (await store.mismatchedPurchases(sinceMs, 9)).map(({ id }) => id).sort();
@@ -58,20 +58,20 @@ export const purchasePromises = (stage: Stage): void => {
 
   test("a purchase that expired and was paid after all is credited, one that was paid does not expire", async () => {
     const { store, account } = stage;
-    await all(openPurchaseDeed(account.seq, "a", 1000));
-    const expire = { deed: "expire-purchase", id: "pur_a", atMs: NOW_MS } as const;
+    await all(openPurchaseMutation(account.seq, "a", 1000));
+    const expire = { mutation: "expire-purchase", id: "pur_a", atMs: NOW_MS } as const;
     expect(await all(expire, expire)).toMatchObject([{ changed: true }, { changed: false }]);
     expect(await store.openPurchases(NOW_MS + 1, 10)).toEqual([]);
-    await all(payDeed("a", 1000), expire);
+    await all(payMutation("a", 1000), expire);
     expect(await store.purchase("pur_a")).toMatchObject({ state: "paid" });
     expect(await standing()).toEqual([2000, 0, false]);
   });
 
   test("of what is undecided, whoever waited longest to be asked about comes first", async () => {
     const { store, account } = stage;
-    for (const name of ["a", "b", "c"]) await all(openPurchaseDeed(account.seq, name, 1000));
+    for (const name of ["a", "b", "c"]) await all(openPurchaseMutation(account.seq, name, 1000));
     const next = async (beforeMs: number, limit = 9) => (await store.openPurchases(beforeMs, limit)).map(({ id }) => id);
-    const asked = (name: string, atMs: number) => commitOne(store, { deed: "note-asked", id: `pur_${name}`, atMs });
+    const asked = (name: string, atMs: number) => commitOne(store, { mutation: "note-asked", id: `pur_${name}`, atMs });
     expect([await next(NOW_MS), await next(NOW_MS + 1, 2)]).toEqual([[], ["pur_a", "pur_b"]]);
     await asked("a", NOW_MS + 20);
     await asked("b", NOW_MS + 10);
@@ -81,38 +81,40 @@ export const purchasePromises = (stage: Stage): void => {
     ]);
     // A note that comes late does not put anybody before their turn.
     expect(await asked("a", NOW_MS + 5)).toMatchObject({ changed: false });
-    for (const name of ["a", "b", "c"]) await all(payDeed(name, 1000));
+    for (const name of ["a", "b", "c"]) await all(payMutation(name, 1000));
     await asked("a", NOW_MS + 30);
     expect(await next(NOW_MS + 99)).toEqual([]);
     expect((await store.uninvoicedPurchases(NOW_MS, 2)).map(({ id }) => id)).toEqual(["pur_c", "pur_b"]);
   });
 
   test.each([900, 1050, 500_100, 0, -1000])("a purchase of %d credits is refused", async (credits) => {
-    expect((await commitOne(stage.store, openPurchaseDeed(stage.account.seq, "a", credits))).kind).toBe("refused");
+    expect((await commitOne(stage.store, openPurchaseMutation(stage.account.seq, "a", credits))).kind).toBe("refused");
   });
 
   test("refunds add up: each takes the difference, never more than was paid, and one that failed is given back", async () => {
     const { store, account } = stage;
     await buy(store, account.seq, "a", 1000);
-    expect(await commitOne(store, reversalDeed("re_1", "a", 300))).toMatchObject({ movedCredits: -300 });
-    expect(await commitOne(store, reversalDeed("re_1", "a", 300))).toMatchObject({ changed: false, movedCredits: 0 });
-    expect(await commitOne(store, reversalDeed("re_2", "a", 200))).toMatchObject({ movedCredits: -200 });
-    expect(await commitOne(store, reversalDeed("dp_1", "a", 900, { kind: "dispute" }))).toMatchObject({ movedCredits: -500 });
+    expect(await commitOne(store, reversalMutation("re_1", "a", 300))).toMatchObject({ movedCredits: -300 });
+    expect(await commitOne(store, reversalMutation("re_1", "a", 300))).toMatchObject({ changed: false, movedCredits: 0 });
+    expect(await commitOne(store, reversalMutation("re_2", "a", 200))).toMatchObject({ movedCredits: -200 });
+    expect(await commitOne(store, reversalMutation("dp_1", "a", 900, { kind: "dispute" }))).toMatchObject({ movedCredits: -500 });
     expect(await standing()).toEqual([1000, 0, false]);
     expect(await store.purchase("pur_a")).toMatchObject({ refundedCredits: 500, disputedCredits: 900, reversedCredits: 1000 });
-    await all(reversalDeed("dp_1", "a", 900, { kind: "dispute", state: "returned" }));
-    expect(await commitOne(store, reversalDeed("re_2", "a", 200, { state: "returned" }))).toMatchObject({ movedCredits: 200 });
+    await all(reversalMutation("dp_1", "a", 900, { kind: "dispute", state: "returned" }));
+    expect(await commitOne(store, reversalMutation("re_2", "a", 200, { state: "returned" }))).toMatchObject({
+      movedCredits: 200,
+    });
     // News of before it failed comes late.
-    expect(await commitOne(store, reversalDeed("re_2", "a", 200))).toMatchObject({ changed: false });
+    expect(await commitOne(store, reversalMutation("re_2", "a", 200))).toMatchObject({ changed: false });
     expect(await standing()).toEqual([1700, 0, false]);
     expect(await store.purchase("pur_a")).toMatchObject({ refundedCredits: 300, disputedCredits: 0, reversedCredits: 300 });
   });
 
   test("a refund that is known before the payment is taken when that comes", async () => {
     const { store, account } = stage;
-    await all(openPurchaseDeed(account.seq, "a", 1000), reversalDeed("re_1", "a", 400));
+    await all(openPurchaseMutation(account.seq, "a", 1000), reversalMutation("re_1", "a", 400));
     expect(await standing()).toEqual([1000, 0, false]);
-    expect(await commitOne(store, payDeed("a", 1000))).toMatchObject({ movedCredits: 600, purchase: { state: "paid" } });
+    expect(await commitOne(store, payMutation("a", 1000))).toMatchObject({ movedCredits: 600, purchase: { state: "paid" } });
     expect(await standing()).toEqual([1600, 0, false]);
     expect(await store.purchase("pur_a")).toMatchObject({ refundedCredits: 400, reversedCredits: 400 });
   });
@@ -120,7 +122,7 @@ export const purchasePromises = (stage: Stage): void => {
   test("an inquiry takes nothing until it becomes a dispute", async () => {
     const { store, account } = stage;
     await buy(store, account.seq, "a", 1000);
-    const stands = (state: "asked" | "taken" | "lost") => reversalDeed("dp_1", "a", 1000, { kind: "dispute", state });
+    const stands = (state: "asked" | "taken" | "lost") => reversalMutation("dp_1", "a", 1000, { kind: "dispute", state });
     expect(await all(stands("asked"), stands("taken"), stands("asked"), stands("lost"))).toMatchObject([
       { movedCredits: 0 },
       { movedCredits: -1000 },
@@ -135,12 +137,12 @@ export const purchasePromises = (stage: Stage): void => {
     const running = await admit(store, account);
     await all(adjust(-1500));
     expect(await standing()).toEqual([390, 0, false]);
-    const dispute = reversalDeed("dp_1", "a", 1000, { kind: "dispute" });
+    const dispute = reversalMutation("dp_1", "a", 1000, { kind: "dispute" });
     expect(await commitOne(store, dispute)).toMatchObject({ movedCredits: -390, purchase: { owedCredits: 610 } });
     expect(await standing()).toEqual([0, 610, true]);
     expect(await commitOne(store, { ...dispute, state: "returned" })).toMatchObject({ movedCredits: 1000 });
     expect(await standing()).toEqual([390, 0, false]);
-    await all(releasedDeed(running.seq, 1));
+    await all(releasedMutation(running.seq, 1));
     expect(await standing()).toEqual([500, 0, false]);
   });
 
@@ -163,7 +165,7 @@ export const purchasePromises = (stage: Stage): void => {
 
   test("a pause that a person decided on stays when a debt is settled", async () => {
     const { store, account } = stage;
-    const pause = { deed: "set-account", accountSeq: account.seq, paused: true } as const;
+    const pause = { mutation: "set-account", accountSeq: account.seq, paused: true } as const;
     await all(pause, adjust(-1300));
     await topUp(store, account.seq, 500);
     expect(await standing()).toEqual([200, 0, true]);
@@ -172,7 +174,7 @@ export const purchasePromises = (stage: Stage): void => {
     await topUp(store, account.seq, 100);
     expect(await standing()).toEqual([0, 0, true]);
     // A limit that is set meanwhile is no decision about the pause.
-    await all({ ...pause, paused: false }, adjust(-50), { deed: "set-account", accountSeq: account.seq, burstPerS: 3 });
+    await all({ ...pause, paused: false }, adjust(-50), { mutation: "set-account", accountSeq: account.seq, burstPerS: 3 });
     await topUp(store, account.seq, 60);
     expect(await standing()).toEqual([10, 0, false]);
   });
@@ -194,7 +196,7 @@ export const purchasePromises = (stage: Stage): void => {
     await buy(store, account.seq, "a", 1000);
     expect((await store.uninvoicedPurchases(NOW_MS, 5)).map(({ id }) => id)).toEqual(["pur_a"]);
     expect(await store.uninvoicedPurchases(NOW_MS + 2000, 5)).toEqual([]);
-    const invoice = { deed: "note-invoice", id: "pur_a", number: "R-1", url: "https://pay.example/1", atMs: NOW_MS } as const;
+    const invoice = { mutation: "note-invoice", id: "pur_a", number: "R-1", url: "https://pay.example/1", atMs: NOW_MS } as const;
     expect(await all(invoice, { ...invoice, url: "https://pay.example/2" })).toMatchObject([
       { changed: true },
       { changed: false },
@@ -205,7 +207,7 @@ export const purchasePromises = (stage: Stage): void => {
 
   test("an account has its own mark of a low balance, or none", async () => {
     const { store, account } = stage;
-    const mark = { deed: "set-low-balance", accountSeq: account.seq, by: BUYER, atMs: NOW_MS } as const;
+    const mark = { mutation: "set-low-balance", accountSeq: account.seq, by: BUYER, atMs: NOW_MS } as const;
     expect(await store.lowBalance(account.seq)).toBeNull();
     await all({ ...mark, credits: 700 }, { ...mark, credits: 0 });
     expect(await store.lowBalance(account.seq)).toBe(0);

@@ -5,13 +5,13 @@ import { USAGE_BY, type UsageBy, type UsageRow } from "../../../src/store/store.
 import type { Stage } from "../conformance.ts";
 import {
   admit,
-  capturedDeed,
+  capturedMutation,
   commitOne,
   NOW_MS,
   openAccount,
-  releasedDeed,
-  startedDeed,
-  stepDeed,
+  releasedMutation,
+  startedMutation,
+  stepMutation,
   submittedAt,
   topUp,
 } from "../fixture.ts";
@@ -29,21 +29,23 @@ export const usagePromises = (stage: Stage): void => {
       const createdAtMs = NOW_MS + Math.floor(n / 8) * DAY_MS + n * 1000;
       const of = n % 4 === 0 ? other : account;
       const model = n % 2 === 0 ? "vidmodel-2.0" : "vidmodel-2.0-fast";
-      const deed = await admit(store, of, { ...submittedAt(createdAtMs), model });
-      ids.push(deed.id);
+      const mutation = await admit(store, of, { ...submittedAt(createdAtMs), model });
+      ids.push(mutation.id);
       const atMs = createdAtMs + 500 * 2 ** (n % 12);
       if (n % 7 === 0) continue;
-      if (n % 3 === 0) await store.commit([releasedDeed(deed.seq, 1, { atMs })]);
-      else await store.commit([startedDeed(deed), { ...capturedDeed(deed.seq, 2, 1, 75), atMs }]);
+      if (n % 3 === 0) await store.commit([releasedMutation(mutation.seq, 1, { atMs })]);
+      else await store.commit([startedMutation(mutation), { ...capturedMutation(mutation.seq, 2, 1, 75), atMs }]);
     }
     // Going on is not an end, and neither is what comes of a balance.
     const last = await admit(store, account);
-    await store.commit([stepDeed(last.seq, 1, { status: "running", deadline: { kind: "seat", n: 0, dueAtMs: NOW_MS + 9000 } })]);
+    await store.commit([
+      stepMutation(last.seq, 1, { status: "running", deadline: { kind: "seat", n: 0, dueAtMs: NOW_MS + 9000 } }),
+    ]);
     return { ids, other };
   };
   const rollUp = async (limit: number) => {
     for (let behind = await stage.store.usageBehind(); behind > 0; behind = await stage.store.usageBehind())
-      expect(await commitOne(stage.store, { deed: "roll-up-usage", limit })).toMatchObject({ kind: "done" });
+      expect(await commitOne(stage.store, { mutation: "roll-up-usage", limit })).toMatchObject({ kind: "done" });
   };
   const keyOf = async (accountId: string) => (await stage.store.keys(accountId))[0]?.id ?? "";
   /** The same from the generations alone. */
@@ -80,16 +82,16 @@ export const usagePromises = (stage: Stage): void => {
       }
     // Once more adds nothing.
     const before = await store.usage({ ...WHEN, by: "key" });
-    await commitOne(store, { deed: "roll-up-usage", limit });
+    await commitOne(store, { mutation: "roll-up-usage", limit });
     expect(await store.usage({ ...WHEN, by: "key" })).toEqual(before);
   });
 
   test("what ends between two turns is in the next one, once", async () => {
     const { store, account } = stage;
     const first = await live();
-    await commitOne(store, { deed: "roll-up-usage", limit: 30 });
+    await commitOne(store, { mutation: "roll-up-usage", limit: 30 });
     const more = await admit(store, account);
-    await store.commit([startedDeed(more), { deed: "roll-up-usage", limit: 5 }, capturedDeed(more.seq, 2, 1, 75)]);
+    await store.commit([startedMutation(more), { mutation: "roll-up-usage", limit: 5 }, capturedMutation(more.seq, 2, 1, 75)]);
     await rollUp(11);
     expect(sorted(await store.usage({ ...WHEN, by: "model" }))).toEqual(
       sorted(await recount([...first.ids, more.id], "model", null)),
@@ -110,7 +112,7 @@ export const usagePromises = (stage: Stage): void => {
     const { store, account } = stage;
     const [key] = await store.keys(account.id);
     const done = await admit(store, account);
-    await store.commit([startedDeed(done), capturedDeed(done.seq, 2, 1, 75)]);
+    await store.commit([startedMutation(done), capturedMutation(done.seq, 2, 1, 75)]);
     await admit(store, account);
     await rollUp(100);
     const spent = async (atMs: number) => (await store.keySpend(atMs)).get(key?.id ?? "")?.last30Credits;

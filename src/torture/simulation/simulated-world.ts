@@ -111,7 +111,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   const first = drawCatalogue(dice.fork("market"), drawn.instantResult / 2);
   replace(first);
   const catalogue = () => catalogues.at(-1)?.catalogue ?? first;
-  const { credits, errands, spanMs } = drawWorkload(dice.fork("wishes"), first, drawn, options.wishes);
+  const { credits, tasks, spanMs } = drawWorkload(dice.fork("wishes"), first, drawn, options.wishes);
 
   const { database, giveBack } = borrowDatabase();
   const accountNames = credits.map((_, at) => `acc_${at}`);
@@ -196,14 +196,14 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   operator.begin();
   fleet.boot();
   drainMicrotasks();
-  let errandsLeft = errands.reduce((sum, { senders }) => sum + senders, credits.length);
+  let tasksLeft = tasks.reduce((sum, { senders }) => sum + senders, credits.length);
   const isDone = () => {
-    errandsLeft -= 1;
+    tasksLeft -= 1;
   };
   credits.forEach((amount, account) => void clients.giveCredits(account, amount, `start-${account}`).then(isDone));
   // Two nodes are asked in the same millisecond now and then.
   const apartMs = fleet.shared ? 3 : 30;
-  for (const { wish, atMs, senders } of errands)
+  for (const { wish, atMs, senders } of tasks)
     for (let sender = 0; sender < senders; sender += 1)
       world.after(FIRST_WISH_MS + atMs + sender * weather.between(0, apartMs), () => void clients.fulfil(wish).then(isDone));
 
@@ -220,7 +220,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       live(world, found, () => world.nowMs() >= middleMs);
       await verify(null);
     }
-    live(world, found, () => errandsLeft === 0 || world.nowMs() >= beganMs + spanMs + TROUBLE_MS);
+    live(world, found, () => tasksLeft === 0 || world.nowMs() >= beganMs + spanMs + TROUBLE_MS);
 
     [faults, isPeace] = [NO_FAULTS, true];
     [wallOffsetMs, diskFullUntilMs, bucketAwayUntilMs] = [0, 0, 0];
@@ -229,7 +229,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     let unfinished = 1;
     // A process that is stopped may take up what was asked of it long ago.
     const isWell = () => world.nowMs() > fleet.wellSinceMs();
-    while ((unfinished > 0 || errandsLeft > 0 || !isWell()) && found.length === 0 && world.nowMs() < peaceMs + LONGEST_PEACE_MS) {
+    while ((unfinished > 0 || tasksLeft > 0 || !isWell()) && found.length === 0 && world.nowMs() < peaceMs + LONGEST_PEACE_MS) {
       const untilMs = world.nowMs() + MINUTE_MS;
       live(world, found, () => world.nowMs() >= untilMs);
       unfinished = (await reads.unfinished(0, 1)).length;

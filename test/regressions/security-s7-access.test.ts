@@ -1,27 +1,27 @@
 // security.md 7: who looked at other people's prompts and files, and who made a token for the inspector, is in the audit log.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type House, openHouse } from "../harness.ts";
+import { type Harness, openHarness } from "../harness.ts";
 
-let house: House;
+let harness: Harness;
 let operator: Visitor;
 let member: Visitor;
 let id: string;
 beforeAll(async () => {
-  house = await openHouse({ env: { GENROUTER_INSPECTOR__PROMPTS: "true" } });
-  operator = await openVisitor(house, "operator", null);
-  member = await openVisitor(house, "member", house.tenant);
-  id = (await house.until((await house.submit("sim-image-1", { prompt: "a secret kite" })).id)).id;
+  harness = await openHarness({ env: { GENROUTER_INSPECTOR__PROMPTS: "true" } });
+  operator = await openVisitor(harness, "operator", null);
+  member = await openVisitor(harness, "member", harness.tenant);
+  id = (await harness.until((await harness.submit("sim-image-1", { prompt: "a secret kite" })).id)).id;
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 /** Whom the audit log names, what they did, and of what. */
 const lines = async (action: string) => {
-  const found = await house.store.audit(null, 50, { action });
+  const found = await harness.store.audit(null, 50, { action });
   return found.reverse().map(({ actor, target, detail }) => [actor.name, target, detail.what ?? detail.role]);
 };
 const look = async (who: Visitor) => {
-  for (const path of ["?account=*", `?account=${house.tenant.accountId}`, `/${id}`, `/${id}/files/1`])
+  for (const path of ["?account=*", `?account=${harness.tenant.accountId}`, `/${id}`, `/${id}/files/1`])
     expect((await who.ask("GET", `/console/api/generations${path}`)).status).toBe(200);
   expect((await who.ask("GET", `/inspector/api/generations/${id}`)).status).toBe(200);
 };
@@ -31,16 +31,16 @@ test("S7: an operator's looks at another account are told, each once an hour", a
   await look(operator);
   const once = [
     [operator.email, null, "generations"],
-    [operator.email, house.tenant.accountId, "generations"],
+    [operator.email, harness.tenant.accountId, "generations"],
     [operator.email, id, "generation"],
     [operator.email, id, "files"],
     [operator.email, id, "replay"],
   ];
-  await house.eventually(async () => (await lines("note-look")).length >= once.length, "the lines");
+  await harness.eventually(async () => (await lines("note-look")).length >= once.length, "the lines");
   expect(await lines("note-look")).toEqual(once);
-  house.clock.skip(3_600_000);
+  harness.clock.skip(3_600_000);
   await look(operator);
-  await house.eventually(async () => (await lines("note-look")).length >= 2 * once.length, "the lines of the next hour");
+  await harness.eventually(async () => (await lines("note-look")).length >= 2 * once.length, "the lines of the next hour");
   expect(await lines("note-look")).toEqual([...once, ...once]);
 });
 
@@ -54,6 +54,6 @@ test("S7: whoever looks at what is their own is not told", async () => {
 
 test("S7: a token for the inspector is told, with who has it made", async () => {
   expect((await operator.ask("POST", "/inspector/api/token", {}, { "x-csrf-token": operator.csrf })).status).toBe(200);
-  await house.eventually(async () => (await lines("note-inspector-token")).length === 1, "the line");
+  await harness.eventually(async () => (await lines("note-inspector-token")).length === 1, "the line");
   expect(await lines("note-inspector-token")).toEqual([[operator.email, null, "operator"]]);
 });

@@ -142,16 +142,16 @@ export const INNER_LINES: readonly Line[] = [
   {
     area: "money",
     line: "a negative, fractional or huge top-up is refused",
-    instead: "there are no webhooks yet: the deed itself refuses",
+    instead: "there are no webhooks yet: the mutation itself refuses",
     held: [
-      ["store/contract/office.ts", "a top-up of %d is refused"],
+      ["store/contract/admin.ts", "a top-up of %d is refused"],
       ["cli/usd.test.ts", "is refused by name of the flag"],
     ],
   },
   {
     area: "money",
     line: "the same payment twice is credited once",
-    held: [["store/contract/office.ts", "a payment with a reference is credited once"]],
+    held: [["store/contract/admin.ts", "a payment with a reference is credited once"]],
   },
   {
     area: "money",

@@ -7,9 +7,9 @@ import { pathOfFile } from "../../src/files/local.ts";
 import type { Submission } from "../../src/simulator/log.ts";
 import type { StoreReads } from "../../src/store/store.ts";
 import type { ClientLine } from "../../src/torture/crash/client-log.ts";
+import { reading, type Tenant } from "../../src/torture/crash/crash-fixture.ts";
 import { attemptBehind } from "../../src/torture/crash/read-store.ts";
 import { originOf } from "../../src/torture/crash/workload.ts";
-import { reading, type Tenant } from "../../src/torture/crash/world.ts";
 
 /** What is missing, as sentences; all empty where the promises are kept. */
 export type Missing = { acknowledged: string[]; ends: string[]; journal: string[]; files: string[]; invariants: string[] };

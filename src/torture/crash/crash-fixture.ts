@@ -33,12 +33,12 @@ export const endow = async (books: DatabaseLocation, credits: readonly number[])
   for (const amount of credits) {
     const accountId = newId("acc");
     const key = newApiKey("test");
-    await store.commit([{ deed: "create-account", id: accountId, name: "crash", atMs }]);
+    await store.commit([{ mutation: "create-account", id: accountId, name: "crash", atMs }]);
     const accountSeq = (await store.account(accountId))?.seq ?? 0;
     const hash = hashApiKey(key);
     await store.commit([
-      { deed: "credit", accountSeq, kind: "topup", credits: amount, note: "crash", reference: null, atMs },
-      { deed: "create-key", id: newId("key"), accountSeq, scope: "generate", name: "", hash, start: key.slice(0, 12), atMs },
+      { mutation: "credit", accountSeq, kind: "topup", credits: amount, note: "crash", reference: null, atMs },
+      { mutation: "create-key", id: newId("key"), accountSeq, scope: "generate", name: "", hash, start: key.slice(0, 12), atMs },
     ]);
     tenants.push({ accountId, accountSeq, key, credits: amount });
   }
@@ -52,7 +52,7 @@ export const topUp = async (books: DatabaseLocation, tenants: readonly Tenant[],
   for (const tenant of tenants) {
     const { accountSeq } = tenant;
     await store.commit([
-      { deed: "credit", accountSeq, kind: "topup", credits, note: "crash", reference: null, atMs: Date.now() },
+      { mutation: "credit", accountSeq, kind: "topup", credits, note: "crash", reference: null, atMs: Date.now() },
     ]);
     tenant.credits += credits;
   }

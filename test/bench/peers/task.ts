@@ -3,7 +3,7 @@ import { openKeep } from "../rungs/keep.ts";
 import type { Order } from "./front.ts";
 import type { Work } from "./queues.ts";
 
-export type ErrandPlan = {
+export type TaskPlan = {
   /** Base URL of a provider that speaks fal's queue, and its endpoint. */
   base: string;
   endpoint: string;
@@ -19,14 +19,14 @@ const ask = async <T>(url: string): Promise<T> => (await (await fetch(url, { hea
 type Job = { request_id: string; status_url: string; response_url: string };
 
 /** Bun's own client: one request a picture, where the service looks before and after. */
-const openBucketKeep = ({ endpoint, name, key, prefix }: NonNullable<ErrandPlan["bucket"]>) => {
+const openBucketKeep = ({ endpoint, name, key, prefix }: NonNullable<TaskPlan["bucket"]>) => {
   const client = new Bun.S3Client({ endpoint, bucket: name, accessKeyId: key, secretAccessKey: key });
   return async (id: string, bytes: Uint8Array): Promise<void> => {
     await client.write(`${prefix}${id}`, bytes, { type: "image/jpeg" });
   };
 };
 
-export const openErrand = async ({ base, endpoint, pollEveryMs, dir, bucket }: ErrandPlan): Promise<Work> => {
+export const openTask = async ({ base, endpoint, pollEveryMs, dir, bucket }: TaskPlan): Promise<Work> => {
   const keep = bucket ? openBucketKeep(bucket) : await openKeep(dir);
   const [firstMs, longestMs] = pollEveryMs;
   return async ({ id, input }: Order) => {

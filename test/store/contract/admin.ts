@@ -1,9 +1,9 @@
-// The office: credits, keys, accounts, files, and what is kept beside generations.
+// The admin service: credits, keys, accounts, files, and what is kept beside generations.
 import { expect, test } from "bun:test";
 import type { Stage } from "../conformance.ts";
-import { admit, admitDeed, commitOne, NOW_MS, OUTPUT, openAccount, succeed, topUp } from "../fixture.ts";
+import { admit, admitMutation, commitOne, NOW_MS, OUTPUT, openAccount, succeed, topUp } from "../fixture.ts";
 
-export const officePromises = (stage: Stage): void => {
+export const adminPromises = (stage: Stage): void => {
   test("a payment with a reference is credited once", async () => {
     const { store, account, balance } = stage;
     expect(await topUp(store, account.seq, 500, "pay_1")).toMatchObject({ kind: "done", credits: 500 });
@@ -17,7 +17,7 @@ export const officePromises = (stage: Stage): void => {
     const { store, account } = stage;
     await admit(store, account);
     const dispute = {
-      deed: "credit",
+      mutation: "credit",
       accountSeq: account.seq,
       kind: "adjust",
       credits: -1000,
@@ -78,46 +78,48 @@ export const officePromises = (stage: Stage): void => {
       burstPerS: null,
       inProgressLimit: null,
     });
-    await store.commit([{ deed: "set-account", accountSeq: account.seq, paused: true, burstPerS: 7 }]);
+    await store.commit([{ mutation: "set-account", accountSeq: account.seq, paused: true, burstPerS: 7 }]);
     expect(await store.callerByKeyHash(account.keyHash)).toMatchObject({ paused: true, burstPerS: 7 });
-    await store.commit([{ deed: "set-account", accountSeq: account.seq, paused: false, burstPerS: null, inProgressLimit: 3 }]);
+    await store.commit([
+      { mutation: "set-account", accountSeq: account.seq, paused: false, burstPerS: null, inProgressLimit: 3 },
+    ]);
     expect(await store.callerByKeyHash(account.keyHash)).toMatchObject({ paused: false, burstPerS: null, inProgressLimit: 3 });
     const [key] = await store.keys(account.id);
-    await store.commit([{ deed: "revoke-key", keyId: key?.id ?? "", atMs: NOW_MS + 1 }]);
+    await store.commit([{ mutation: "revoke-key", keyId: key?.id ?? "", atMs: NOW_MS + 1 }]);
     expect(await store.callerByKeyHash(account.keyHash)).toBeUndefined();
     expect(await store.keys(account.id)).toMatchObject([{ revokedAtMs: NOW_MS + 1 }]);
-    expect((await commitOne(store, { deed: "revoke-key", keyId: "key_none", atMs: NOW_MS })).kind).toBe("refused");
+    expect((await commitOne(store, { mutation: "revoke-key", keyId: "key_none", atMs: NOW_MS })).kind).toBe("refused");
   });
 
   test("files past their retention are listed until they are marked, and those that are kept until then", async () => {
     const { store, account } = stage;
-    const deed = await succeed(store, account);
-    const kept = { seq: deed.seq, id: deed.id, files: OUTPUT.files };
-    expect(await store.keptOutputs(deed.seq - 1, NOW_MS + 604_799_999, 10)).toEqual([kept]);
-    expect(await store.keptOutputs(deed.seq - 1, NOW_MS + 604_800_000, 10)).toEqual([]);
-    expect(await store.keptOutputs(deed.seq, NOW_MS, 10)).toEqual([]);
+    const mutation = await succeed(store, account);
+    const kept = { seq: mutation.seq, id: mutation.id, files: OUTPUT.files };
+    expect(await store.keptOutputs(mutation.seq - 1, NOW_MS + 604_799_999, 10)).toEqual([kept]);
+    expect(await store.keptOutputs(mutation.seq - 1, NOW_MS + 604_800_000, 10)).toEqual([]);
+    expect(await store.keptOutputs(mutation.seq, NOW_MS, 10)).toEqual([]);
     expect(await store.expiredFiles(NOW_MS + 604_799_999, 10)).toEqual([]);
-    expect(await store.expiredFiles(NOW_MS + 604_800_000, 10)).toEqual([{ seq: deed.seq, id: deed.id, files: 1 }]);
-    const mark = { deed: "expire-files", seq: deed.seq, atMs: NOW_MS + 604_800_001 } as const;
+    expect(await store.expiredFiles(NOW_MS + 604_800_000, 10)).toEqual([{ seq: mutation.seq, id: mutation.id, files: 1 }]);
+    const mark = { mutation: "expire-files", seq: mutation.seq, atMs: NOW_MS + 604_800_001 } as const;
     expect([await commitOne(store, mark), await commitOne(store, mark)]).toEqual([{ kind: "done" }, { kind: "done" }]);
     expect(await store.expiredFiles(NOW_MS + 604_800_002, 10)).toEqual([]);
-    expect(await store.keptOutputs(deed.seq - 1, NOW_MS, 10)).toEqual([]);
-    expect(await store.generationBySeq(deed.seq)).toMatchObject({ filesExpiredAtMs: NOW_MS + 604_800_001, output: OUTPUT });
+    expect(await store.keptOutputs(mutation.seq - 1, NOW_MS, 10)).toEqual([]);
+    expect(await store.generationBySeq(mutation.seq)).toMatchObject({ filesExpiredAtMs: NOW_MS + 604_800_001, output: OUTPUT });
   });
 
   test("time that was seen, route health and secrets stay", async () => {
     const { store } = stage;
     await store.commit([
-      { deed: "beat", atMs: NOW_MS + 50 },
-      { deed: "beat", atMs: NOW_MS },
+      { mutation: "beat", atMs: NOW_MS + 50 },
+      { mutation: "beat", atMs: NOW_MS },
     ]);
     expect(await store.lastSeenMs()).toBe(NOW_MS + 50);
-    await store.commit([{ deed: "save-route-health", routeId: "a", snapshot: "{}", atMs: 1 }]);
-    await store.commit([{ deed: "save-route-health", routeId: "a", snapshot: '{"open":1}', atMs: 2 }]);
+    await store.commit([{ mutation: "save-route-health", routeId: "a", snapshot: "{}", atMs: 1 }]);
+    await store.commit([{ mutation: "save-route-health", routeId: "a", snapshot: '{"open":1}', atMs: 2 }]);
     expect(await store.routeHealth()).toEqual(new Map([["a", '{"open":1}']]));
-    await store.commit([{ deed: "switch-route", routeId: "a", reason: "too dear", atMs: 3 }]);
+    await store.commit([{ mutation: "switch-route", routeId: "a", reason: "too dear", atMs: 3 }]);
     expect((await store.routeHealth()).size).toBe(1);
-    await store.commit([{ deed: "switch-route", routeId: "a", reason: null, atMs: 4 }]);
+    await store.commit([{ mutation: "switch-route", routeId: "a", reason: null, atMs: 4 }]);
     expect((await store.routeHealth()).size).toBe(0);
     const secret = await store.secret("links");
     expect(secret).toMatch(/^[0-9a-f]{64}$/);
@@ -129,8 +131,8 @@ export const officePromises = (stage: Stage): void => {
   test("an empty batch is answered, and commits sent together are answered each with its own", async () => {
     const { store, account } = stage;
     expect(await store.commit([])).toEqual([]);
-    const deeds = Array.from({ length: 9 }, () => admitDeed(account));
-    const answers = await Promise.all(deeds.map((deed) => store.commit([deed])));
-    expect(answers.map(([one]) => (one?.kind === "admitted" ? one.record.id : one?.kind))).toEqual(deeds.map(({ id }) => id));
+    const mutations = Array.from({ length: 9 }, () => admitMutation(account));
+    const answers = await Promise.all(mutations.map((mutation) => store.commit([mutation])));
+    expect(answers.map(([one]) => (one?.kind === "admitted" ? one.record.id : one?.kind))).toEqual(mutations.map(({ id }) => id));
   });
 };

@@ -1,4 +1,4 @@
-// What the ledger's property is played on: an image with accounts for several rounds, and the deeds that submissions become.
+// What the ledger's property is played on: an image with accounts for several rounds, and the mutations that submissions become.
 
 import { fingerprintOf } from "../../src/domain/idempotency.ts";
 import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
@@ -18,9 +18,9 @@ export const accountsOf = (round: number): number[] =>
 export const ledgerImage = (): Uint8Array =>
   prepareImage((commit) => {
     for (let seq = 1; seq <= ROUNDS * ACCOUNTS_OF_A_ROUND; seq += 1) {
-      commit({ deed: "create-account", id: `acc_${seq}`, name: "Ada", atMs: NOW_MS });
+      commit({ mutation: "create-account", id: `acc_${seq}`, name: "Ada", atMs: NOW_MS });
       const key = { id: `key_${seq}`, accountSeq: seq, name: "", hash: String(seq).padStart(64, "0"), start: "gr", atMs: NOW_MS };
-      commit({ deed: "create-key", scope: "generate", ...key });
+      commit({ mutation: "create-key", scope: "generate", ...key });
     }
   });
 
@@ -28,14 +28,14 @@ export const ledgerImage = (): Uint8Array =>
 
 export type Wish = { accountSeq: number; routes: number; key: number | null; body: number; limit: number };
 
-/** The deed of a submission that may run on the first `routes` routes; `again` names an existing row. */
+/** The mutation of a submission that may run on the first `routes` routes; `again` names an existing row. */
 export const submissionOf = (wish: Wish, again?: { seq: number; id: string }): AdmitGeneration => {
   const seq = again?.seq ?? newGenerationSeq(NOW_MS);
   const prices = Object.entries(PRICES).slice(0, wish.routes);
   const request: JsonObject = { input: { prompt: "a fox in the snow" }, n: wish.body };
   const body = JSON.stringify(request);
   return {
-    deed: "admit",
+    mutation: "admit",
     seq,
     id: again?.id ?? generationId(seq),
     accountSeq: wish.accountSeq,
