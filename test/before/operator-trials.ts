@@ -82,10 +82,14 @@ const wrongPassword = async (world: World): Promise<Seen> => {
     headers: { "content-type": "application/json", origin: url },
     body: JSON.stringify({ email: "nobody@example.com", password: "wrong password" }),
   });
-  const line = child
-    .said()
-    .split("\n")
-    .find((one) => one.includes('"sign-in refused"'));
+  // The line may come after the response.
+  const lineOf = () =>
+    child
+      .said()
+      .split("\n")
+      .find((one) => one.includes('"sign-in refused"'));
+  for (let waited = 0; waited < 40 && lineOf() === undefined; waited += 1) await Bun.sleep(50);
+  const line = lineOf();
   return {
     isRight: line !== undefined,
     seen: `answered ${answer.status}; ${line === undefined ? "no line of the log" : "a line of the log"}`,
