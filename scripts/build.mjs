@@ -35,7 +35,7 @@ if (values.help) {
   process.exit(0);
 }
 // The packages come first: the runtime is one of them, and installing them later would take away what was fetched meanwhile.
-const ready = spawnSync(process.execPath, [join(root, "scripts", "bun.mjs"), "--version"], {
+const ready = spawnSync(process.execPath, [join(root, "scripts", "bun.mjs"), "--production", "--version"], {
   stdio: ["ignore", "ignore", "inherit"],
 });
 if (ready.status !== 0) process.exit(ready.status ?? 1);
@@ -79,7 +79,7 @@ const prove = (binary) => {
 
 /** The packages inside, for programs (CycloneDX). */
 const listParts = (path) => {
-  const words = [join(root, "scripts", "bun.mjs"), join(root, "scripts", "notices.ts"), "--parts", path];
+  const words = [join(root, "scripts", "bun.mjs"), "--production", join(root, "scripts", "notices.ts"), "--parts", path];
   const told = spawnSync(process.execPath, words, { cwd: root, encoding: "utf8" });
   if (told.status !== 0) throw new Error(`scripts/notices.ts: ${told.stderr || told.error?.message}`);
 };

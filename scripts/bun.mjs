@@ -1,4 +1,7 @@
-// Runs Bun with the arguments given, installing the locked packages first where they are missing or out of date.
+// Runs Bun with the arguments given, and installs the locked packages first if they are missing or stale.
+//
+// `--production` before the arguments needs the packages of production only. Install scripts of packages never run: the runtime is the
+// optional package @oven/bun-* of this platform, and npm checks its hash as it does for every other package.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -6,48 +9,64 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const isProduction = process.argv[2] === "--production";
+const bunArguments = process.argv.slice(isProduction ? 3 : 2);
+
 const stamp = join(root, "node_modules", ".genrouter-lock");
 const lockHash = createHash("sha256")
   .update(readFileSync(join(root, "package-lock.json")))
   .digest("hex");
+/** The content of the stamp: what was installed, and from which lock file. */
+const STAMPS = { all: lockHash, production: `${lockHash} production` };
+
+/** Of bun's package of this platform: `@oven/bun-OS-CPU`, with a suffix where the C library is another. */
+const runtimePackage = () => {
+  const os = { win32: "windows", android: "linux" }[process.platform] ?? process.platform;
+  const cpu = process.arch === "arm64" ? "aarch64" : process.arch;
+  const isMusl = process.platform === "linux" && !process.report?.getReport().header.glibcVersionRuntime;
+  return `@oven/bun-${os}-${cpu}${isMusl ? "-musl" : ""}${process.platform === "android" ? "-android" : ""}`;
+};
 
 const findBun = () => {
   const exe = process.platform === "win32" ? "bun.exe" : "bun";
-  const isMusl = process.platform === "linux" && !process.report?.getReport().header.glibcVersionRuntime;
-  const names = ["", "-baseline"].map(
-    (kind) => `bun-${process.platform}-${process.arch === "arm64" ? "aarch64" : "x64"}${isMusl ? "-musl" : ""}${kind}`,
-  );
   const candidates = [
-    ...names.map((name) => join(root, "node_modules", "@oven", name, "bin", exe)),
+    join(root, "node_modules", runtimePackage(), "bin", exe),
+    // The install script of bun, where a person ran it, moves the runtime here.
     join(root, "node_modules", "bun", "bin", "bun.exe"),
   ];
   return candidates.find((path) => existsSync(path) && spawnSync(path, ["--version"], { encoding: "utf8" }).status === 0);
 };
 
-const isCurrent = existsSync(stamp) && readFileSync(stamp, "utf8") === lockHash;
-let bun = isCurrent ? findBun() : undefined;
+const isCurrent = () => {
+  const installed = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
+  return installed === STAMPS.all || (isProduction && installed === STAMPS.production);
+};
+
+let bun = isCurrent() ? findBun() : undefined;
 if (!bun) {
-  process.stderr.write("installing the locked packages (once per lock file) …\n");
-  const npm = spawnSync(process.platform === "win32" ? "npm.cmd" : "npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
-    cwd: root,
-    stdio: ["ignore", process.stderr, process.stderr],
-    shell: process.platform === "win32",
-  });
+  process.stderr.write(`installing the locked packages${isProduction ? " of production" : ""} (once per lock file) …\n`);
+  const npm = spawnSync(
+    process.platform === "win32" ? "npm.cmd" : "npm",
+    ["ci", "--ignore-scripts", ...(isProduction ? ["--omit=dev"] : []), "--no-audit", "--no-fund", "--loglevel=error"],
+    { cwd: root, stdio: ["ignore", process.stderr, process.stderr], shell: process.platform === "win32" },
+  );
   if (npm.status !== 0) {
-    process.stderr.write("npm ci failed; fix what it says above and run the same command again\n");
+    process.stderr.write("npm ci failed; correct the error above and run the same command again\n");
     process.exit(npm.status ?? 1);
   }
   bun = findBun();
   if (!bun) {
-    process.stderr.write("Bun did not arrive with the packages; run: node node_modules/bun/install.js\n");
+    process.stderr.write(
+      `${runtimePackage()} is missing or does not start on this processor; node node_modules/bun/install.js fetches another build of Bun\n`,
+    );
     process.exit(1);
   }
-  writeFileSync(stamp, lockHash);
+  writeFileSync(stamp, isProduction ? STAMPS.production : STAMPS.all);
 }
 
 // Read once, when Bun starts: requests in flight over all hosts (256 without it).
 const env = { BUN_CONFIG_MAX_HTTP_REQUESTS: "4096", ...process.env };
-const child = spawn(bun, process.argv.slice(2), { stdio: "inherit", cwd: process.cwd(), env });
+const child = spawn(bun, bunArguments, { stdio: "inherit", cwd: process.cwd(), env });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 const parent = process.ppid;
 // A package manager that is told to end does not tell its child; without it nobody is left to wait for.

@@ -31,10 +31,14 @@ export const revisionOf = (root) => {
  * @throws Error when they do not build.
  */
 const pagesOf = (root, aside) => {
-  const packed = spawnSync(process.execPath, [join(root, "scripts", "bun.mjs"), join(root, "scripts", "web-files.ts"), aside], {
-    cwd: root,
-    stdio: ["ignore", process.stderr, process.stderr],
-  });
+  const packed = spawnSync(
+    process.execPath,
+    [join(root, "scripts", "bun.mjs"), "--production", join(root, "scripts", "web-files.ts"), aside],
+    {
+      cwd: root,
+      stdio: ["ignore", process.stderr, process.stderr],
+    },
+  );
   if (packed.status !== 0) throw new Error(`the web pages were not built: ${packed.status ?? packed.signal}`);
   const names = readdirSync(aside).sort();
   const digest = createHash("sha256");
@@ -76,6 +80,7 @@ export const compile = ({ root, target, place, revision, runtime = runtimeOf(roo
     process.execPath,
     [
       join(root, "scripts", "bun.mjs"),
+      "--production",
       "build",
       "--compile",
       `--target=${TARGETS[target].compiler}`,

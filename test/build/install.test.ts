@@ -1,0 +1,63 @@
+// Installing the locked packages: `npm start` takes those of production only, no install script runs, and one lock file installs once.
+import { afterAll, expect, test } from "bun:test";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import packageJson from "../../package.json" with { type: "json" };
+import { dropScratch, makeScratch } from "../scratch.ts";
+
+const root = join(import.meta.dir, "../..");
+const checkout = makeScratch("gr-install-");
+afterAll(() => dropScratch(checkout));
+
+const calls = join(checkout, "calls");
+const lock = join(checkout, "package-lock.json");
+
+/** A checkout whose `npm` notes its arguments and unpacks this runtime as the package of every platform. */
+const prepare = (): void => {
+  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as { packages: object };
+  const runtimes = Object.keys(packages).filter((path) => path.startsWith("node_modules/@oven/"));
+  expect(runtimes.length).toBeGreaterThan(5);
+  mkdirSync(join(checkout, "scripts"));
+  mkdirSync(join(checkout, "path"));
+  copyFileSync(join(root, "scripts/bun.mjs"), join(checkout, "scripts/bun.mjs"));
+  writeFileSync(lock, "{}");
+  const npm = join(checkout, "path/npm");
+  writeFileSync(
+    npm,
+    `#!/bin/sh
+echo "$@" >> "${calls}"
+rm -rf node_modules
+for path in ${runtimes.join(" ")}; do mkdir -p "$path/bin"; ln -s "${process.execPath}" "$path/bin/bun"; done
+`,
+  );
+  chmodSync(npm, 0o755);
+};
+
+/** @returns what `npm` was called with meanwhile. */
+const run = (...words: string[]): string[] => {
+  const before = existsSync(calls) ? readFileSync(calls, "utf8").split("\n").length - 1 : 0;
+  const { exitCode, stdout, stderr } = Bun.spawnSync(["node", "scripts/bun.mjs", ...words, "--version"], {
+    cwd: checkout,
+    env: { PATH: `${join(checkout, "path")}:${process.env.PATH ?? ""}` },
+  });
+  expect([exitCode, stdout.toString(), stderr.toString()]).toEqual([0, `${Bun.version}\n`, expect.any(String)]);
+  return existsSync(calls) ? readFileSync(calls, "utf8").trimEnd().split("\n").slice(before) : [];
+};
+
+const PRODUCTION = ["ci --ignore-scripts --omit=dev --no-audit --no-fund --loglevel=error"];
+const ALL = ["ci --ignore-scripts --no-audit --no-fund --loglevel=error"];
+
+test("packages are installed once per lock file, without scripts, and those of development only for the commands that need them", () => {
+  prepare();
+  expect(run("--production")).toEqual(PRODUCTION);
+  expect(run("--production")).toEqual([]);
+  expect(run()).toEqual(ALL);
+  expect(run("--production")).toEqual([]);
+  writeFileSync(lock, '{"lockfileVersion":3}');
+  expect(run("--production")).toEqual(PRODUCTION);
+});
+
+test("the commands that run the service need the packages of production only", () => {
+  for (const name of ["start", "genrouter"] as const)
+    expect(packageJson.scripts[name]).toStartWith("node scripts/bun.mjs --production src/main.ts");
+});
