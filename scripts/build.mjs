@@ -77,11 +77,10 @@ const prove = (binary) => {
   return said.stdout.trim();
 };
 
-/** The packages inside, for programs (CycloneDX). */
-const listParts = (path) => {
-  const words = [join(root, "scripts", "bun.mjs"), "--production", join(root, "scripts", "notices.ts"), "--parts", path];
-  const told = spawnSync(process.execPath, words, { cwd: root, encoding: "utf8" });
-  if (told.status !== 0) throw new Error(`scripts/notices.ts: ${told.stderr || told.error?.message}`);
+const writeSbom = (path) => {
+  const words = [join(root, "scripts", "bun.mjs"), "--production", join(root, "scripts", "sbom.ts"), path];
+  const ended = spawnSync(process.execPath, words, { cwd: root, encoding: "utf8" });
+  if (ended.status !== 0) throw new Error(`scripts/sbom.ts: ${ended.stderr || ended.error?.message}`);
 };
 
 const wanted = values.all ? Object.keys(TARGETS) : values.target;
@@ -102,9 +101,9 @@ try {
   if (wanted.length > 0) {
     const notices = join(out, `genrouter-${version}-NOTICES.txt`);
     copyFileSync(join(root, "THIRD_PARTY_NOTICES.txt"), notices);
-    const parts = join(out, `genrouter-${version}-sbom.json`);
-    listParts(parts);
-    const sums = [...files, notices, parts].map(
+    const sbom = join(out, `genrouter-${version}-sbom.json`);
+    writeSbom(sbom);
+    const sums = [...files, notices, sbom].map(
       (path) => `${createHash("sha256").update(readFileSync(path)).digest("hex")}  ${basename(path)}\n`,
     );
     writeFileSync(join(out, "SHA256SUMS"), sums.join(""));

@@ -1,11 +1,11 @@
-// Writes THIRD_PARTY_NOTICES.txt and the list of parts: the licence of everything inside the binary, from the lock file and the packages.
+// Writes THIRD_PARTY_NOTICES.txt: the licence of everything inside the binary, from the lock file and the packages.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 
 const root = join(import.meta.dir, "..");
 export const NOTICES = join(root, "THIRD_PARTY_NOTICES.txt");
 
-type Entry = {
+export type Entry = {
   version: string;
   integrity: string;
   license?: string;
@@ -13,8 +13,10 @@ type Entry = {
   devOptional?: true;
   optional?: true;
   link?: true;
+  dependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
 };
-type Package = { name: string; path: string; version: string; license: string | undefined; integrity: string };
+export type Package = { name: string; path: string; version: string; license: string | undefined; integrity: string };
 
 /** Licences whose terms a notice fulfils. Whatever has another is not put into the binary. */
 const ALLOWED = ["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "0BSD", "MPL-2.0", "Unlicense", "BlueOak-1.0.0"];
@@ -29,7 +31,8 @@ const isAllowed = (expression: string | undefined): boolean =>
     .split(/ OR /i)
     .some((choice) => choice.split(/ AND /i).every((one) => ALLOWED.includes(one.trim())));
 
-const locked = (): Record<string, Entry> => JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
+/** The packages of the lock file, by path. */
+export const locked = (): Record<string, Entry> => JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
 
 /** Everything that is installed for production, the runtime excepted: what only some platforms or only peers' development need is not in it. */
 export const productionPackages = (): Package[] =>
@@ -148,36 +151,4 @@ export const printNotices = (packages = productionPackages()): string => {
     .replace(/[ \t]+$/gm, "")}\n`;
 };
 
-/** The same packages for programs: a CycloneDX list, without the moment and the number that would make every build another. */
-export const listParts = (): object => {
-  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const component = ({ name, version, license, integrity }: Package) => ({
-    type: "library",
-    name,
-    version,
-    purl: `pkg:npm/${name.replace("@", "%40")}@${version}`,
-    "bom-ref": `${name}@${version}`,
-    licenses: [{ expression: license }],
-    hashes: [{ alg: "SHA-512", content: Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex") }],
-  });
-  const runtime = locked()["node_modules/bun"];
-  const packages = [
-    ...(runtime ? [{ ...runtime, name: "bun", path: "", license: runtime.license ?? "MIT" }] : []),
-    ...productionPackages(),
-  ];
-  return {
-    $schema: "http://cyclonedx.org/schema/bom-1.5.schema.json",
-    bomFormat: "CycloneDX",
-    specVersion: "1.5",
-    version: 1,
-    metadata: { component: { type: "application", name: "genrouter", version, licenses: [{ license: { id: "MIT" } }] } },
-    components: packages.map(component),
-  };
-};
-
-// `--parts FILE` writes the list instead of the notices.
-if (import.meta.main) {
-  const [, , flag, path = ""] = process.argv;
-  if (flag === "--parts") writeFileSync(path, `${JSON.stringify(listParts(), null, 2)}\n`);
-  else writeFileSync(NOTICES, printNotices());
-}
+if (import.meta.main) writeFileSync(NOTICES, printNotices());

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { listParts, NOTICES, printNotices, productionPackages } from "../../scripts/notices.ts";
+import { NOTICES, printNotices, productionPackages } from "../../scripts/notices.ts";
 import { allOf, treeOf } from "../../src/cli/command-tree.ts";
 import { buildProgram } from "../../src/cli/program.ts";
 import { createTerminal } from "../../src/cli/terminal.ts";
@@ -155,11 +155,4 @@ describe("licences", () => {
     expect(out).toContain("Mozilla Public License");
     expect(out).toContain("JavaScriptCore");
   });
-});
-
-test("the list of parts names packages alone, each with the hash that it is locked to", () => {
-  const { components } = listParts() as { components: { name: string; hashes?: { content: string }[] }[] };
-  expect(components.length).toBeGreaterThan(10);
-  expect(components.map(({ name }) => name)).not.toContain("client");
-  for (const { hashes } of components) expect(hashes?.[0]?.content).toMatch(/^[0-9a-f]{64,}$/);
 });
