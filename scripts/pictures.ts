@@ -49,7 +49,7 @@ const settled = async (page: Page): Promise<void> => {
 };
 
 const url = await lineOf(service.stdout, /^url (\S+)$/m);
-const link = Bun.spawnSync([process.execPath, join(root, "src", "main.ts"), "people", "setup", "--data", dir]).stdout.toString();
+const link = Bun.spawnSync([process.execPath, join(root, "src", "main.ts"), "users", "setup", "--data", dir]).stdout.toString();
 const token = link.trim().split("#")[1] ?? "";
 const browser = await openBrowser();
 if (typeof browser === "string") throw new Error(browser);

@@ -47,7 +47,7 @@ export type Shown = {
 export type Heard = { method: string; path: string; status: number; headers: Headers; text: string };
 
 export type HarnessOptions = {
-  /** Settings as environment names, e.g. `{ GENROUTER_LIMITS__SEATS: "1" }`. */
+  /** Settings as environment names, e.g. `{ GENROUTER_LIMITS__MAX_RUNNING: "1" }`. */
   env?: Record<string, string>;
   catalogue?: Catalogue;
   /** Those that there is a key of; fal and Replicate when absent. */

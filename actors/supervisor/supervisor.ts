@@ -32,8 +32,8 @@ export class Supervisor {
 
   constructor(deps: SupervisorDeps) {
     this.deps = deps;
-    this.seats = createRunQueue({ all: deps.limits.seats, of: deps.limits.seatsOf });
-    this.awake = createPassivation(deps.limits.liveActors, deps.clock.nowMs);
+    this.seats = createRunQueue({ all: deps.limits.maxRunning, of: deps.limits.maxRunningOf });
+    this.awake = createPassivation(deps.limits.maxLiveActors, deps.clock.nowMs);
     this.resuming = createResumeQueue(deps);
     const { clock, limits, post, space } = deps;
     const due = (seq: number, command: Deadline) => this.report(seq, eventOf(command, clock.nowMs()));

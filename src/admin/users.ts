@@ -37,7 +37,7 @@ export const createUserAdmin = ({ reads, post, clock }: Parts): UserAdmin => {
     const found = (await reads.people()).find((person) => person.id === named || person.email === email);
     if (found) return found;
     throw new AdminError("notFound", `there is no person ${named}`, {
-      fix: "genrouter people list shows those there are",
+      fix: "genrouter users list shows those there are",
       code: "not_found",
     });
   };

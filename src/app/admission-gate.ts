@@ -9,7 +9,7 @@ export type AdmissionGateDeps = {
   load: Ledger["load"];
   /** Whether another node goes on with what this one leaves. */
   isAnotherThere: (() => boolean) | undefined;
-  limits: Pick<Settings["limits"], "waiting_submissions" | "slow_commit_ms">;
+  limits: Pick<Settings["limits"], "max_pending_submissions" | "slow_commit_ms">;
 };
 
 export const createAdmissionGate = (deps: AdmissionGateDeps) => (): AdmissionState => {
@@ -18,5 +18,5 @@ export const createAdmissionGate = (deps: AdmissionGateDeps) => (): AdmissionSta
   // What is accepted while one of several nodes leaves is gone on with by another; the last of them turns away what nobody would go on with.
   if (life !== "open" && !(life === "draining" && deps.isAnotherThere?.())) return "restarting";
   const { isFull, waiting, committingForMs } = deps.load();
-  return isFull || waiting > limits.waiting_submissions || committingForMs > limits.slow_commit_ms ? "busy" : "open";
+  return isFull || waiting > limits.max_pending_submissions || committingForMs > limits.slow_commit_ms ? "busy" : "open";
 };

@@ -181,7 +181,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
   const links = createSignedLinks({
     secretHex: await store.secret("links"),
     baseUrl: () => baseUrl,
-    validS: settings.limits.link_s,
+    validS: settings.limits.file_link_ttl_s,
     clock,
   });
   const startedAtMs = clock.nowMs();
@@ -195,7 +195,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
     ...{ settings, reads: store, nowMs: clock.nowMs, ledger: engine.ledger, health: engine.health, watch: watching() },
     simulated: (await store.mode()) === "test",
     ...{ isAwake: engine.supervisor.isAwake, counts: () => engine.supervisor.counts(), post: engine.post },
-    elsewhere: neighbours && { neighbours, collectMs: settings.limits.collect_s * 1000 },
+    elsewhere: neighbours && { neighbours, collectMs: settings.limits.result_download_timeout_s * 1000 },
     breathe: () => new Promise((turn) => setImmediate(turn)),
     failed: (fault) =>
       log("effect failed", { event: "inspector", reason: fault instanceof Error ? fault.message : String(fault) }),
@@ -216,7 +216,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
   const closing = new AbortController();
   const making: MakingService = {
     ...{ reads: store, clock, log, files, submit: engine.submit, quote: engine.quote, models: engine.routes.models },
-    ...{ mode: await store.mode(), through: serveThrough, keepFilesS: settings.limits.keep_files_s, soon: setImmediate },
+    ...{ mode: await store.mode(), through: serveThrough, keepFilesS: settings.limits.file_retention_s, soon: setImmediate },
     ...{ watch: watching(), elsewhere: neighbours && { neighbours, admin }, closing: closing.signal },
     count: (caller) => http.count(caller),
     thumbnail: joined.thumbnail,
@@ -287,7 +287,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
     drain: async (longestMs) => {
       drainEndsAtMs = clock.nowMs() + longestMs;
       closing.abort();
-      await Promise.all([engine.drain(longestMs), membership.leave(Math.min(longestMs, settings.server.leave_s * 1000))]);
+      await Promise.all([engine.drain(longestMs), membership.leave(Math.min(longestMs, settings.server.drain_notice_s * 1000))]);
     },
     stop: async () => {
       engine.close();

@@ -123,6 +123,24 @@ ${EXIT_TABLE}`,
   );
 };
 
+/** Former words of commands, by the words that replaced them. */
+const RENAMED_COMMANDS: readonly (readonly [former: string, current: string])[] = [
+  ["people", "users"],
+  ["machine", "statechart"],
+  ["backup adopt", "backup mark-restored"],
+];
+
+/** The words with a former command replaced by the current one, and the note about it. */
+const currentWords = (words: readonly string[]): { words: readonly string[]; note: string | null } => {
+  for (const [former, current] of RENAMED_COMMANDS) {
+    const length = former.split(" ").length;
+    if (words.slice(0, length).join(" ") !== former) continue;
+    const note = `genrouter ${former} was renamed; use genrouter ${current}`;
+    return { words: [...current.split(" "), ...words.slice(length)], note };
+  }
+  return { words, note: null };
+};
+
 /** A mistake in the words of a command line, as one line. */
 const usageText = (fault: CommanderError): string =>
   fault.code === "commander.help"
@@ -131,12 +149,14 @@ const usageText = (fault: CommanderError): string =>
 
 /**
  * Runs one command line.
- * @param words the words after the program's name.
+ * @param given the words after the program's name.
  * @returns the exit code; nothing is thrown, faults are told on standard error.
  */
-export const run = async (words: readonly string[], terminal: Terminal, env: Session["env"]): Promise<Exit> => {
+export const run = async (given: readonly string[], terminal: Terminal, env: Session["env"]): Promise<Exit> => {
+  const { words, note } = currentWords(given);
   const isJson = words.includes("--json");
   const session: Session = { terminal, env, exit: EXITS.ok, isIgnoredTold: isJson };
+  if (note !== null && !isJson) terminal.note(note);
   try {
     await buildProgram(session, isJson).parseAsync(words, { from: "user" });
     return session.exit;

@@ -6,6 +6,7 @@ import { isLoopback } from "./cidr-list.ts";
 import { databaseFault } from "./database-url.ts";
 import { isOfService } from "./kubernetes-variables.ts";
 import { converted, isText, misfit, type ValueSchema } from "./parse-value.ts";
+import { RENAMED_SETTINGS } from "./renamed-settings.ts";
 import { BadSetting, PREFIX, ProviderSettings, type Settings, SettingsSchema } from "./schema.ts";
 import { entriesOfFile, type SettingsFile } from "./toml-file.ts";
 import { codeOf, entryIn, isPassing, type Note } from "./value-files.ts";
@@ -155,6 +156,13 @@ const strangeLine = ({ path, from, isInFile }: Entry): string | undefined => {
   if (isSetting(path)) return undefined;
   const [section = ""] = path;
   const spelt = (key: string) => (isInFile ? key : key.toUpperCase());
+  const isFile = (path.at(-1) ?? "").endsWith(FILE_SUFFIX);
+  const former = isFile ? path.join(".").slice(0, -FILE_SUFFIX.length) : path.join(".");
+  const current = Object.hasOwn(RENAMED_SETTINGS, former) ? RENAMED_SETTINGS[former] : undefined;
+  if (current !== undefined) {
+    const name = `${current}${isFile ? FILE_SUFFIX : ""}`;
+    return `${from} was renamed; set ${isInFile ? name : PREFIX + name.toUpperCase().replaceAll(".", "__")} instead`;
+  }
   const known = Object.keys(beside(path) ?? {});
   if (!SECTIONS.includes(section)) return `${from} is not a setting; the sections are ${SECTIONS.join(", ")}`;
   return `${from} is not a setting; ${known.length > 0 ? `known here: ${known.map(spelt).join(", ")}` : "see the settings table"}`;

@@ -50,7 +50,12 @@ export const SettingsSchema = Type.Object(
           240,
         ),
         drain_s: positive(25, "longest time a drain waits for answers under way before the process ends", 30),
-        leave_s: positive(5, "seconds that one of several nodes takes requests after /readyz has said that it leaves", 30, 0),
+        drain_notice_s: positive(
+          5,
+          "seconds that one of several nodes takes requests after /readyz has said that it leaves",
+          30,
+          0,
+        ),
       },
       { default: {}, additionalProperties: false },
     ),
@@ -77,7 +82,7 @@ export const SettingsSchema = Type.Object(
         ),
         lease_s: positive(30, "seconds after which a node that says nothing is taken for dead and others take over", 3600),
         prepared: Type.Boolean({ default: true, description: "false behind a connection pooler without prepared statements" }),
-        connections: positive(8, "connections for reads; writing and the lease have one each", 200),
+        read_connections: positive(8, "connections for reads; writing and the lease have one each", 200),
       },
       { default: {}, additionalProperties: false },
     ),
@@ -89,15 +94,18 @@ export const SettingsSchema = Type.Object(
       {
         burst_per_s: positive(20, "requests in one second over all keyed endpoints, per account"),
         in_progress: positive(20, "generations queued or running, per account"),
-        seats: positive(1000, "generations running at a time in this process"),
-        seats_per_route: positive(64, "generations running at a time on one route, unless the catalogue says otherwise"),
-        waiting_submissions: positive(1000, "submissions waiting for the ledger before new ones get 503 busy"),
+        max_running: positive(1000, "generations running at a time in this process"),
+        max_running_per_route: positive(64, "generations running at a time on one route, unless the catalogue says otherwise"),
+        max_pending_submissions: positive(1000, "submissions waiting for the ledger before new ones get 503 busy"),
         slow_commit_ms: positive(2000, "a commit under way for longer makes new submissions get 503 busy"),
-        link_s: positive(3600, "seconds a file link is valid", 3600),
-        keep_files_s: positive(604_800, "seconds the files of a generation are kept after success"),
-        collect_s: positive(600, "seconds that collecting a result may take"),
-        no_wait_s: positive(86_400, "seconds after which no attempt begins, for requests without max_wait_s"),
-        live_actors: positive(10_000, "machines kept in memory; above it, and after a minute of rest, idle ones are put away"),
+        file_link_ttl_s: positive(3600, "seconds a file link is valid", 3600),
+        file_retention_s: positive(604_800, "seconds the files of a generation are kept after success"),
+        result_download_timeout_s: positive(600, "seconds that collecting a result may take"),
+        default_max_wait_s: positive(86_400, "seconds after which no attempt begins, for requests without max_wait_s"),
+        max_live_actors: positive(
+          10_000,
+          "machines kept in memory; above it, and after a minute of rest, idle ones are put away",
+        ),
         result_bytes: positive(2_147_483_648, "largest result file, bytes"),
       },
       { default: {}, additionalProperties: false },
@@ -220,7 +228,7 @@ export const SettingsSchema = Type.Object(
     ),
     credits: Type.Object(
       {
-        low_usd: Type.Integer({
+        low_balance_alert_usd: Type.Integer({
           default: 5,
           minimum: 0,
           maximum: 1_000_000,

@@ -45,7 +45,7 @@ const ledgerAskOf = (account: AccountRow, { query }: CreditsRequest): LedgerRequ
 export const createCredits = ({ settings, till, clock, reads, post }: CreditsDeps) => {
   const view = async (account: AccountRow, ask: CreditsRequest): Promise<CreditsView> => {
     const own = await reads.lowBalance(account.seq);
-    const thresholdCredits = own ?? settings.credits.low_usd * 100;
+    const thresholdCredits = own ?? settings.credits.low_balance_alert_usd * 100;
     return {
       account: { id: account.id, name: account.name, paused: account.paused },
       balanceCredits: account.availableCredits + account.heldCredits,

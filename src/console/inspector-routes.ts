@@ -42,7 +42,11 @@ export const inspectorRoutes = ({ settings, reads, sessions, issueToken, isAtHom
       who: "anyone",
       answer: async (ask) => {
         const id = ask.params.id ?? "";
-        const replay = await replayOf({ store: reads, collectMs: settings.limits.collect_s * 1000 }, id, askerOf(ask));
+        const replay = await replayOf(
+          { store: reads, collectMs: settings.limits.result_download_timeout_s * 1000 },
+          id,
+          askerOf(ask),
+        );
         const accountId = (await reads.findGeneration(id))?.accountId ?? null;
         if (ask.who !== null) looks.note(ask.who, { what: "replay", of: id, accountId });
         return replay;

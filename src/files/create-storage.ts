@@ -123,7 +123,7 @@ export const createResultStorage = async ({
     const record = seq === undefined ? undefined : await store.generationBySeq(seq);
     return record?.id === id ? record : undefined;
   };
-  const bucket = { shared, spool, clock, chance, tell: log, linkS: settings.limits.link_s };
+  const bucket = { shared, spool, clock, chance, tell: log, linkS: settings.limits.file_link_ttl_s };
   const kept = createS3Storage({ ...bucket, settings: settings.s3, moves, local, recordOf });
   if (!shared) return { ...kept, copies: createInputCopies(pinned, null, clock.nowMs) };
   const outcomes = await createOutcomeSpool(join(settings.data.dir, "outcomes"), clock.nowMs);

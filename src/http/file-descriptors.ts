@@ -33,7 +33,7 @@ export const descriptorLimitOf = (process: number | "self"): number | undefined 
 export const lowDescriptors = (seats: number, limit = descriptorLimitOf("self")): string | undefined => {
   const needed = BASE + 2 * seats;
   if (limit === undefined || limit >= needed) return undefined;
-  return `the process may open ${limit} file descriptors; limits.seats = ${seats} needs ${needed}, one for each client and one for each provider's connection`;
+  return `the process may open ${limit} file descriptors; limits.max_running = ${seats} needs ${needed}, one for each client and one for each provider's connection`;
 };
 
 const take = (count: number): number[] | undefined => {

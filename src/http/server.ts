@@ -109,7 +109,7 @@ export const routesOf = (
 ): Route[] => {
   const { reads, files, links } = deps;
   const linkTo: LinkTo = (id, n) => links.sign(id, n);
-  const shelf = storedResultsOf(files, deps, deps.settings.limits.keep_files_s);
+  const shelf = storedResultsOf(files, deps, deps.settings.limits.file_retention_s);
   const list = modelList(deps.models);
   let printed: PublicJson | undefined;
   const document: Answer = (request, requestId) => {

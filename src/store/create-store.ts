@@ -44,7 +44,7 @@ export const openStore = async (settings: Settings, mode: Mode, log: Log): Promi
       reason: `from schema ${from} to ${to}${copy === null ? "" : `; the copy made before is ${copy}, with which the release before starts`}`,
     });
   const { dir, network_disk: allowNetworkDisk } = settings.data;
-  const { url, lease_s, prepared: prepare, connections: readers } = settings.store;
+  const { url, lease_s, prepared: prepare, read_connections: readers } = settings.store;
   if (url === "") return await openSqliteStore({ dir, mode, allowNetworkDisk, migrated });
   // Nothing of it is loaded where the store is a file.
   const { openPostgresStore } = await import("./postgres/client.ts");

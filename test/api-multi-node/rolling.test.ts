@@ -76,7 +76,7 @@ describe.skipIf(postgresReason !== undefined)(`three processes${postgresReason ?
     const env = {
       ...bucket.settings,
       GENROUTER_STORE__URL: database.url,
-      GENROUTER_SERVER__LEAVE_S: String(LEAVE_S),
+      GENROUTER_SERVER__DRAIN_NOTICE_S: String(LEAVE_S),
       GENROUTER_LIMITS__IN_PROGRESS: "100000",
     };
     places = [];

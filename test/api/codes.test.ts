@@ -102,7 +102,9 @@ describe("how much (§8)", () => {
   });
 
   test("concurrency_limit: as many as the account may have, queued or running, and room again when one has ended", async () => {
-    const { newTenant, rooms, clock } = await open({ env: { GENROUTER_LIMITS__IN_PROGRESS: "2", GENROUTER_LIMITS__SEATS: "1" } });
+    const { newTenant, rooms, clock } = await open({
+      env: { GENROUTER_LIMITS__IN_PROGRESS: "2", GENROUTER_LIMITS__MAX_RUNNING: "1" },
+    });
     const [tenant, other] = [await newTenant(), await newTenant()];
     for (const _ of [1, 2]) expect((await post({ key: tenant.key })).status).toBe(202);
     const before = await harness.balance(tenant);

@@ -176,7 +176,7 @@ describe("max_wait_s (§2.5, §8)", () => {
   });
 
   test("a generation that is still queued when it has passed fails, and was never tried", async () => {
-    harness = await openApiHarness({ factor: 0, env: { GENROUTER_LIMITS__SEATS: "1" } });
+    harness = await openApiHarness({ factor: 0, env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } });
     harness.simulator.script({ fault: "stuck" });
     for (let seat = 0; seat < harness.nodes; seat += 1) await harness.submit(MODEL, INPUT);
     const { id } = await harness.submit(MODEL, INPUT, { max_wait_s: WAIT_S });

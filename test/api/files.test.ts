@@ -9,7 +9,7 @@ let harness: Harness;
 let of: Record<"queued" | "running" | "succeeded" | "failed" | "video" | "speech", Shown>;
 
 beforeAll(async () => {
-  harness = await openApiHarness({ factor: 0, catalogue: wideCatalogue(), env: { GENROUTER_LIMITS__SEATS: "1" } });
+  harness = await openApiHarness({ factor: 0, catalogue: wideCatalogue(), env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } });
   const { submit, simulator, show, clock, eventually } = harness;
   const ended = async ({ id }: Shown) =>
     eventually(async () => {

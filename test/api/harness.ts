@@ -73,7 +73,7 @@ export const openStillHarness = async (options: HarnessOptions = {}): Promise<St
       if (answer.status === 202) accepted.add((JSON.parse(answer.text) as { id: string }).id);
       options.heard?.(answer);
     },
-    env: { GENROUTER_LIMITS__SEATS: "1", ...options.env },
+    env: { GENROUTER_LIMITS__MAX_RUNNING: "1", ...options.env },
   });
   const rich = await harness.newTenant(10_000_000);
   for (let node = 0; node < harness.nodes; node += 1) await occupy(harness, await harness.newTenant());

@@ -76,7 +76,7 @@ describe("restarting", () => {
 describe("busy", () => {
   test("more submissions wait for the ledger than the setting allows; those that wait are accepted all the same", async () => {
     const gate = openGate();
-    const { balance } = await open({ around: gate.around, env: { GENROUTER_LIMITS__WAITING_SUBMISSIONS: "3" } });
+    const { balance } = await open({ around: gate.around, env: { GENROUTER_LIMITS__MAX_PENDING_SUBMISSIONS: "3" } });
     const load = () => harness.rooms.ledger.load().waiting;
     gate.shut();
     const { nodes } = harness;

@@ -158,7 +158,7 @@ const send = ({ asked }: Scene) =>
 
 beforeAll(async () => {
   // One seat that is never free again: accepted generations stay where they are.
-  harness = await openApiHarness({ factor: 0, env: { GENROUTER_LIMITS__SEATS: "1" } });
+  harness = await openApiHarness({ factor: 0, env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } });
   // Of each route by itself: what holds of the account would close the other model's routes too.
   harness.simulator.script({ fault: "403" });
   const failing = await harness.submit(DOWN, { prompt: "opens the breakers" });

@@ -247,7 +247,7 @@ test("a directory that a snapshot of the disk brought back is adopted: marked as
   const { id } = await harness.submit("sim-image-1", { prompt: "kite" });
   await harness.until(id);
   await harness.close();
-  const { exit, out } = await runHere(["backup", "adopt", "--data", dir, "--json"]);
+  const { exit, out } = await runHere(["backup", "mark-restored", "--data", dir, "--json"]);
   expect(exit).toBe(0);
   const takenAtMs = Date.parse((JSON.parse(out) as { taken_at: string }).taken_at);
   expect(metaOf(dir, "restored_taken_at_ms")).toBe(takenAtMs);
@@ -257,7 +257,7 @@ test("a directory that a snapshot of the disk brought back is adopted: marked as
   await again.verify();
   await again.close();
   const service = await openDirectory({ dir, mode: "test" });
-  expect((await runHere(["backup", "adopt", "--data", dir])).exit).toBe(75);
+  expect((await runHere(["backup", "mark-restored", "--data", dir])).exit).toBe(75);
   await service.close();
-  expect((await runHere(["backup", "adopt", "--data", freshDir()])).exit).toBe(78);
+  expect((await runHere(["backup", "mark-restored", "--data", freshDir()])).exit).toBe(78);
 });

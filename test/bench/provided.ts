@@ -3,8 +3,8 @@ import { type BenchModel, SEATED, writeCatalogue } from "./upstream.ts";
 
 /** A seat for each, and asked about so seldom that nothing moves while it is looked at. */
 export const RESTING = {
-  GENROUTER_LIMITS__SEATS: "1000000",
-  GENROUTER_LIMITS__SEATS_PER_ROUTE: "1000000",
+  GENROUTER_LIMITS__MAX_RUNNING: "1000000",
+  GENROUTER_LIMITS__MAX_RUNNING_PER_ROUTE: "1000000",
   GENROUTER_SIMULATOR__SPEED: "0.0001",
 };
 

@@ -84,7 +84,7 @@ export type ServiceOptions = {
 const RAISED = {
   GENROUTER_LIMITS__BURST_PER_S: "10000000",
   GENROUTER_LIMITS__IN_PROGRESS: "100000000",
-  GENROUTER_LIMITS__WAITING_SUBMISSIONS: "100000",
+  GENROUTER_LIMITS__MAX_PENDING_SUBMISSIONS: "100000",
 };
 
 const alive = new Set<ReturnType<typeof Bun.spawn>>();

@@ -104,7 +104,7 @@ export const startRung = async (name: string, script = SERVER): Promise<Rung> =>
 };
 
 /** Generations stay in line: what is measured is the door and the ledger, not what one core makes of a provider's answers. */
-export const IN_LINE = { GENROUTER_LIMITS__SEATS: "1", GENROUTER_SIMULATOR__SPEED: "0.0001" };
+export const IN_LINE = { GENROUTER_LIMITS__MAX_RUNNING: "1", GENROUTER_SIMULATOR__SPEED: "0.0001" };
 
 export type Stage = { dir: string; tenants: readonly Tenant[]; service: Service; keys: readonly string[] };
 

@@ -101,8 +101,8 @@ export const POLL_EVERY_MS: readonly [number, number] = [2_000 / PACE, 5_000 / P
 export const IN_FLIGHT = 256;
 /** Seats for all, and the pace. */
 export const SEATED = {
-  GENROUTER_LIMITS__SEATS: "100000",
-  GENROUTER_LIMITS__SEATS_PER_ROUTE: "100000",
+  GENROUTER_LIMITS__MAX_RUNNING: "100000",
+  GENROUTER_LIMITS__MAX_RUNNING_PER_ROUTE: "100000",
   GENROUTER_SIMULATOR__SPEED: String(PACE),
 };
 

@@ -44,8 +44,8 @@ beforeAll(async () => {
   });
   url = await firstOf(child.stdout, /^url (\S+)\n/m);
   // As a start says to whoever reads its log: the link is printed to a person alone.
-  await firstOf(child.stderr, /(First admin: genrouter people setup)/);
-  link = Bun.spawnSync([...PROGRAM, "people", "setup", "--data", dir])
+  await firstOf(child.stderr, /(First admin: genrouter users setup)/);
+  link = Bun.spawnSync([...PROGRAM, "users", "setup", "--data", dir])
     .stdout.toString()
     .trim();
 }, 60_000);

@@ -32,7 +32,7 @@ test("seats follow from rate and run time, files from their size and how long th
 });
 
 test("files are kept as long as the settings say, unless it is said otherwise", async () => {
-  const day = await runHere(["capacity", "--rate", "1", "--json"], { GENROUTER_LIMITS__KEEP_FILES_S: "86400" });
+  const day = await runHere(["capacity", "--rate", "1", "--json"], { GENROUTER_LIMITS__FILE_RETENTION_S: "86400" });
   expect(JSON.parse(day.out).files.kept).toBe(86_400);
 });
 
@@ -47,7 +47,7 @@ test("people get it in words: the verdict first, then what is needed, table by t
   const { exit, out, err } = await runHere(["capacity", "--rate", "100", "--store", "postgres"]);
   expect(exit as number).toBe(0);
   expect(out).toMatch(/^100 generations\/s, 60 s each, 20 polls each: PostgreSQL with \d+ nodes?/);
-  expect(out).toMatch(/^seats +[\d,]+ a node +limits\.seats; [\d,]+ on each route \(limits\.seats_per_route\)$/m);
+  expect(out).toMatch(/^seats +[\d,]+ a node +limits\.max_running; [\d,]+ on each route \(limits\.max_running_per_route\)$/m);
   expect(out).toMatch(/^full at +[\d,.]+\/s +the nodes' own threads [\d,.]+, /m);
   expect(out).toMatch(/^journal +[\d,]+ +[\d.]+ GB +[\d.]+ TB$/m);
   expect(err).toMatch(/^costs as measured on .*; your machine's: npm run costs$/m);

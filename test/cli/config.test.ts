@@ -37,7 +37,7 @@ test.each<[Record<string, string>, RegExp]>([
   [{ GENROUTER_SERVER__PORT: "80.9" }, /^GENROUTER_SERVER__PORT: expected integer, not "80\.9"/],
   [{ GENROUTER_SERVER__PORT: "0x50" }, /not "0x50"/],
   [{ GENROUTER_SERVER__PORT: "true" }, /not "true"/],
-  [{ GENROUTER_LIMITS__SEATS: "99999999999999999999" }, /not "99999999999999999999"/],
+  [{ GENROUTER_LIMITS__MAX_RUNNING: "99999999999999999999" }, /not "99999999999999999999"/],
   [{ GENROUTER_SIMULATOR__SPEED: "1e3" }, /^GENROUTER_SIMULATOR__SPEED: expected number, not "1e3"/],
   [{ GENROUTER_LOG__PROMPTS: "1" }, /^GENROUTER_LOG__PROMPTS: expected boolean, not "1"/],
   [{ GENROUTER_BACKUP__AT: "3:30" }, /^GENROUTER_BACKUP__AT: expected a time of day as 03:30, not "3:30"/],
@@ -78,7 +78,7 @@ test("an empty variable is none, unless text is asked for: then it is the empty 
   const file = { path: "/etc/x.toml", text: '[server]\nport = 9\npublic_url = "http://x"\n' };
   const env = {
     GENROUTER_SERVER__PORT: "",
-    GENROUTER_LIMITS__SEATS_FILE: "",
+    GENROUTER_LIMITS__MAX_RUNNING_FILE: "",
     GENROUTER_LOG__PROMPTS: "",
     GENROUTER_LOG__LEVEL: "",
     GENROUTER_SERVER__PUBLIC_URL: "",

@@ -129,11 +129,13 @@ describe("keys", () => {
 test("what a reload does not take is named, and counts from the next start on", async () => {
   const { service, settingsOf } = await openKeyed({ FAL_KEY: "k" });
   const { waiting } = await service.reload(
-    settingsOf({ FAL_KEY: "k", GENROUTER_LIMITS__SEATS: "5", GENROUTER_LOG__LEVEL: "warn" }),
+    settingsOf({ FAL_KEY: "k", GENROUTER_LIMITS__MAX_RUNNING: "5", GENROUTER_LOG__LEVEL: "warn" }),
   );
-  expect(waiting).toEqual(["limits.seats", "log.level"]);
+  expect(waiting).toEqual(["limits.max_running", "log.level"]);
   // As long as it waits it is told, and no more once it is as at the start again.
-  expect((await service.reload(settingsOf({ FAL_KEY: "k", GENROUTER_LIMITS__SEATS: "5" }))).waiting).toEqual(["limits.seats"]);
+  expect((await service.reload(settingsOf({ FAL_KEY: "k", GENROUTER_LIMITS__MAX_RUNNING: "5" }))).waiting).toEqual([
+    "limits.max_running",
+  ]);
   expect((await service.reload(settingsOf({ FAL_KEY: "k" }))).waiting).toEqual([]);
 });
 

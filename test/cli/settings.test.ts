@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { examine, readAll, readSettings } from "../../src/config/load.ts";
+import { RENAMED_SETTINGS } from "../../src/config/renamed-settings.ts";
 import { BadSetting, SettingsSchema } from "../../src/config/schema.ts";
 import { findSettingsFile } from "../../src/config/toml-file.ts";
 import { runHere } from "./captured.ts";
@@ -40,12 +41,12 @@ test("each place wins over the one behind it", () => {
 });
 
 test("where each setting was said is known", () => {
-  const env = { GENROUTER_LIMITS__SEATS: "7", FAL_KEY: "k" };
+  const env = { GENROUTER_LIMITS__MAX_RUNNING: "7", FAL_KEY: "k" };
   const { origins } = readAll(env, { server: { port: 1 } }, toml('[log]\nlevel = "warn"\n'));
   expect(Object.fromEntries(origins)).toEqual({
     "log.level": "log.level in /etc/x.toml",
     "providers.fal.key": "FAL_KEY",
-    "limits.seats": "GENROUTER_LIMITS__SEATS",
+    "limits.max_running": "GENROUTER_LIMITS__MAX_RUNNING",
     "server.port": "--port",
   });
 });
@@ -92,7 +93,7 @@ describe("what cannot be used is told with its place, all of it, and credentials
     [`[server]\nport = 1\n[providers.fal\nkey = "${CANARY}"\n`, [/^\/etc\/x\.toml:3:\d+: /]],
     ['[backup]\nat = "25:00"\n', [/^backup\.at in .*UTC, as 03:30/]],
     ["[server]\ndrain_s = 1.9\nport = true\n", [/^server\.port in .*, not true/, /^server\.drain_s in .*, not 1\.9/]],
-    ["[limits]\nlink_s = 0.5\n", [/^limits\.link_s in .*: expected integer, not 0\.5/]],
+    ["[limits]\nfile_link_ttl_s = 0.5\n", [/^limits\.file_link_ttl_s in .*: expected integer, not 0\.5/]],
     ["[log]\nprompts = 1\nlevel = true\n", [/^log\.level in .*, not true/, /^log\.prompts in .*, not 1 /]],
     ["[data]\ndir = 5\n", [/^data\.dir in .*: expected string, not 5/]],
     ["[simulator]\nspeed = inf\n", [/^simulator\.speed in .*: expected number, not Infinity/]],
@@ -108,11 +109,24 @@ describe("what cannot be used is told with its place, all of it, and credentials
     }
   });
 
+  test.each(Object.entries(RENAMED_SETTINGS))("a former name, %s, stops the start with the current one", (former, current) => {
+    const variable = (path: string) => `GENROUTER_${path.toUpperCase().replaceAll(".", "__")}`;
+    const [section, key] = former.split(".");
+    expect(linesOf({ [variable(former)]: "5" }, "")).toEqual([
+      `${variable(former)} was renamed; set ${variable(current)} instead`,
+    ]);
+    expect(linesOf({ [`${variable(former)}_FILE`]: "/etc/five" }, "")).toEqual([
+      `${variable(former)}_FILE was renamed; set ${variable(current)}_FILE instead`,
+    ]);
+    expect(linesOf({}, `[${section}]\n${key} = 5\n`)).toEqual([`${former} in /etc/x.toml was renamed; set ${current} instead`]);
+    expect(linesOf({ [variable(current)]: "5" }, "")).toEqual([]);
+  });
+
   test("of every class, whatever was found before", () => {
     const env = {
       GENROUTER_PORT: "1",
       GENROUTER_LIMITS__BURSTS: "1",
-      GENROUTER_LIMITS__SEATS: "1.5",
+      GENROUTER_LIMITS__MAX_RUNNING: "1.5",
       GENROUTER_OPERATOR__TOKEN_FILE: "/no/token",
       CREDENTIALS_DIRECTORY: "/no/credentials",
     };
@@ -123,7 +137,7 @@ describe("what cannot be used is told with its place, all of it, and credentials
       "GENROUTER_OPERATOR__TOKEN_FILE",
       "log.levle",
       "GENROUTER_LIMITS__BURSTS",
-      "GENROUTER_LIMITS__SEATS",
+      "GENROUTER_LIMITS__MAX_RUNNING",
       "log.level",
     ]);
     expect(starts(linesOf({ GENROUTER_PORT: "1" }, "[log\n"))).toEqual(["/etc/x.toml", "GENROUTER_PORT"]);
@@ -255,17 +269,20 @@ describe("config", () => {
       GENROUTER_S3__SECRET_KEY: CANARY,
       FAL_KEY: CANARY,
       GENROUTER_PROVIDERS__FAL__BASE_URL: `http://user:${CANARY}@h/`,
-      GENROUTER_LIMITS__SEATS: "7",
+      GENROUTER_LIMITS__MAX_RUNNING: "7",
     };
     const { out, exit } = await runHere(["config", "print"], env);
     expect(exit as number).toBe(0);
     expect(out).not.toContain(CANARY);
-    expect(out).toMatch(/^seats = 7 +# GENROUTER_LIMITS__SEATS$/m);
+    expect(out).toMatch(/^max_running = 7 +# GENROUTER_LIMITS__MAX_RUNNING$/m);
     for (const section of Object.keys(SettingsSchema.properties).filter((name) => name !== "providers"))
       expect(out).toContain(`[${section}]\n`);
-    const plain = await runHere(["config", "print"], { GENROUTER_LIMITS__SEATS: "7", GENROUTER_DATA__DIR: 'a "b"\\c\u00e9' });
+    const plain = await runHere(["config", "print"], {
+      GENROUTER_LIMITS__MAX_RUNNING: "7",
+      GENROUTER_DATA__DIR: 'a "b"\\c\u00e9',
+    });
     const { settings } = readAll({}, {}, toml(plain.out));
-    expect(settings).toEqual(readSettings({ GENROUTER_LIMITS__SEATS: "7", GENROUTER_DATA__DIR: 'a "b"\\c\u00e9' }));
+    expect(settings).toEqual(readSettings({ GENROUTER_LIMITS__MAX_RUNNING: "7", GENROUTER_DATA__DIR: 'a "b"\\c\u00e9' }));
   });
 
   test("print --redact also hides what names machines and places", async () => {

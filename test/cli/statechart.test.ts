@@ -1,4 +1,4 @@
-// `genrouter machine`: the statecharts listed and drawn, and a stored generation replayed with its guards, commands and money.
+// `genrouter statechart`: the statecharts listed and drawn, and a stored generation replayed with its guards, commands and money.
 import { expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,36 +8,36 @@ import { openScene } from "../generation/fixture.ts";
 import { runHere } from "./captured.ts";
 
 test("every machine is listed, with how much of it the tests take", async () => {
-  const { exit, out } = await runHere(["machine", "list", "--json"]);
+  const { exit, out } = await runHere(["statechart", "list", "--json"]);
   expect(exit).toBe(0);
   const rows = JSON.parse(out) as { name: string; transitions: number; covered: number }[];
   expect(rows.map(({ name }) => name)).toEqual([...MACHINE_NAMES]);
   for (const { transitions, covered } of rows) expect(covered).toBe(transitions);
-  expect((await runHere(["machine", "list"])).out).toContain("100 %");
+  expect((await runHere(["statechart", "list"])).out).toContain("100 %");
 });
 
 test("a diagram is what the README shows, or SVG, or JSON; to a file too", async () => {
   const readme = readFileSync(join(import.meta.dir, "../../actors/README.md"), "utf8");
   for (const name of MACHINE_NAMES) {
-    const { exit, out } = await runHere(["machine", "diagram", name]);
+    const { exit, out } = await runHere(["statechart", "diagram", name]);
     expect(exit).toBe(0);
     expect(readme).toContain(out);
   }
-  expect((await runHere(["machine", "diagram", "ledger", "--format", "svg"])).out).toMatch(/^<svg .*<\/svg>\n$/s);
-  const { transitions } = JSON.parse((await runHere(["machine", "diagram", "ledger", "--format", "json"])).out);
+  expect((await runHere(["statechart", "diagram", "ledger", "--format", "svg"])).out).toMatch(/^<svg .*<\/svg>\n$/s);
+  const { transitions } = JSON.parse((await runHere(["statechart", "diagram", "ledger", "--format", "json"])).out);
   expect(transitions[0]).toMatchObject({ source: "idle", event: "mutationsArrived", target: "committing", covered: true });
 
   const dir = mkdtempSync(join(tmpdir(), "diagram-"));
   try {
     const file = join(dir, "ledger.mmd");
-    expect(await runHere(["machine", "diagram", "ledger", "-o", file])).toMatchObject({ exit: 0, out: "" });
+    expect(await runHere(["statechart", "diagram", "ledger", "-o", file])).toMatchObject({ exit: 0, out: "" });
     expect(readme).toContain(readFileSync(file, "utf8"));
-    const nowhere = await runHere(["machine", "diagram", "ledger", "-o", join(dir, "no/where")]);
+    const nowhere = await runHere(["statechart", "diagram", "ledger", "-o", join(dir, "no/where")]);
     expect([nowhere.exit, nowhere.err]).toEqual([78, expect.stringContaining("ENOENT")]);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
-  const unknown = await runHere(["machine", "diagram", "teapot"]);
+  const unknown = await runHere(["statechart", "diagram", "teapot"]);
   expect([unknown.exit, unknown.err]).toEqual([2, expect.stringContaining("there are generation, route-health, ledger")]);
 });
 
@@ -48,7 +48,7 @@ test("a generation that fell back is replayed with guards, commands and money, a
     scene.simulator.script({ fault: "fail", endpoint: "life/fal" });
     const { id } = await scene.begin();
     await scene.until(id);
-    const replayed = (...more: string[]) => runHere(["machine", "replay", id, "--data", dir, ...more]);
+    const replayed = (...more: string[]) => runHere(["statechart", "replay", id, "--data", dir, ...more]);
 
     const { exit, out, err } = await replayed();
     expect({ exit, err }).toEqual({ exit: 0, err: "" });
@@ -67,7 +67,7 @@ test("a generation that fell back is replayed with guards, commands and money, a
     expect((await replayed("--format", "mermaid")).out).toContain("jobFailed (4)");
     expect((await replayed("--format", "svg")).out).toContain(`The way of ${id}`);
 
-    const missing = await runHere(["machine", "replay", `gen_${"0".repeat(26)}`, "--data", dir]);
+    const missing = await runHere(["statechart", "replay", `gen_${"0".repeat(26)}`, "--data", dir]);
     expect([missing.exit, missing.err]).toEqual([4, expect.stringContaining("there is no generation")]);
     await scene.close();
   } finally {

@@ -1,4 +1,4 @@
-// `genrouter people`: links by which people come in, who is kept out, and that the user of the machine stands beside each change.
+// `genrouter users`: links by which people come in, who is kept out, and that the user of the machine stands beside each change.
 import { afterAll, expect, test } from "bun:test";
 import { userInfo } from "node:os";
 import { openDirectory } from "../store/open-store.ts";
@@ -8,7 +8,7 @@ import { dropDirs, freshDir } from "./fresh-dir.ts";
 afterAll(dropDirs);
 
 const run = async (dir: string, ...words: string[]) => {
-  const { exit, out, err } = await runHere(["people", ...words, "--data", dir]);
+  const { exit, out, err } = await runHere(["users", ...words, "--data", dir]);
   return { exit, out, err };
 };
 const newDirectory = async (): Promise<string> => {
@@ -19,7 +19,7 @@ const newDirectory = async (): Promise<string> => {
 
 test("a set-up link is printed once, and the audit log names who made it without its token", async () => {
   const dir = await newDirectory();
-  expect((await run(dir, "list")).err).toContain("genrouter people setup");
+  expect((await run(dir, "list")).err).toContain("genrouter users setup");
   const { exit, out } = await run(dir, "setup");
   expect(exit).toBe(0);
   const token = /^\/console\/setup#([\w-]{43})\n$/.exec(out)?.[1] ?? "";
@@ -57,4 +57,15 @@ test("somebody is invited to a new account, and what is wrong is told in one lin
     const told = await run(dir, ...words);
     expect([words, told.exit, told.err]).toEqual([words, exit, expect.stringContaining(says)]);
   }
+});
+
+test.each([
+  [["people", "--help"], "users", "genrouter people was renamed; use genrouter users"],
+  [["machine", "list"], "generation", "genrouter machine was renamed; use genrouter statechart"],
+  [["backup", "adopt", "--help"], "mark-restored", "genrouter backup adopt was renamed; use genrouter backup mark-restored"],
+])("the former command %j runs the current one, and a note names it", async (words, printed, note) => {
+  const { exit, out, err } = await runHere(words);
+  expect(exit).toBe(0);
+  expect(out).toContain(printed);
+  expect(err).toContain(note);
 });

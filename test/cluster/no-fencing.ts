@@ -8,7 +8,7 @@ import type { Store } from "../../src/store/store.ts";
 import { testTelemetry } from "../telemetry/open-telemetry.ts";
 
 const settings = readSettings(process.env);
-const { url, prepared, connections, lease_s } = settings.store;
+const { url, prepared, read_connections: connections, lease_s } = settings.store;
 const store = await openPostgresStore({
   ...{ url, prepare: prepared, readers: connections, leaseMs: lease_s * 1000 },
   ...{ mode: "test", mindsOwners: false },

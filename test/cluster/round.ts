@@ -55,7 +55,7 @@ const settingsOf = ({ bucket, name, dir }: RoundPlan): Record<string, string> =>
   GENROUTER_LOG__LEVEL: "warn",
   GENROUTER_CATALOGUE__DIR: writeCatalogue(join(dir, "catalogue"), true),
   GENROUTER_STORE__LEASE_S: String(LEASE_S),
-  GENROUTER_STORE__CONNECTIONS: "3",
+  GENROUTER_STORE__READ_CONNECTIONS: "3",
   GENROUTER_LIMITS__IN_PROGRESS: "200",
   ...bucket.settings(`${name}/`),
 });

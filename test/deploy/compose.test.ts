@@ -63,7 +63,7 @@ describe.each(BOTH)("%s", (_name, compose) => {
       expect(settings.operator.token).toBe(SECRETS.operator_token ?? "");
       expect([node.read_only, node.stop_grace_period]).toEqual([true, "40s"]);
       expect(Number.parseInt(node.stop_grace_period ?? "", 10)).toBeGreaterThan(
-        settings.server.drain_s + settings.server.leave_s,
+        settings.server.drain_s + settings.server.drain_notice_s,
       );
     }
     const volumes = nodesOf(compose).flatMap(({ volumes: own = [] }) => own);

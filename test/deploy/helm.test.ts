@@ -105,7 +105,7 @@ describe.skipIf(helm === null)("rendered by Helm", () => {
     const settings = readSettings({ ...named, ...secret, GENROUTER_DATA__DIR: freshDir() });
     for (const check of startChecks(settings, "live")) await check();
     expect(settings.server).toMatchObject({ host: "0.0.0.0", port: 8080, public_url: "https://genrouter.example.com" });
-    const { drain_s: drainS, leave_s: leaveS } = settings.server;
+    const { drain_s: drainS, drain_notice_s: leaveS } = settings.server;
     expect(spec?.template?.spec.terminationGracePeriodSeconds).toBeGreaterThan(drainS + leaveS);
   });
 

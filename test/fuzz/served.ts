@@ -14,7 +14,7 @@ const PROVIDER_KEYS = {
   GENROUTER_PROVIDERS__REPLICATE__KEY: "provider-canary-replicate-92d1",
 };
 /** Seconds pass in milliseconds here, so a commit that takes real time would look slow. */
-const NEVER_BUSY = { GENROUTER_LIMITS__SLOW_COMMIT_MS: "100000000", GENROUTER_LIMITS__WAITING_SUBMISSIONS: "100000" };
+const NEVER_BUSY = { GENROUTER_LIMITS__SLOW_COMMIT_MS: "100000000", GENROUTER_LIMITS__MAX_PENDING_SUBMISSIONS: "100000" };
 const TIMES_LIFE = 100;
 const HALF_AN_HOUR_MS = 1_800_000;
 
@@ -62,7 +62,7 @@ export const openServed = async (dir: string, simulatorUrl?: string): Promise<Se
     ...PROVIDER_KEYS,
     ...NEVER_BUSY,
     GENROUTER_LIMITS__IN_PROGRESS: "1000000",
-    GENROUTER_LIMITS__SEATS: "32",
+    GENROUTER_LIMITS__MAX_RUNNING: "32",
   };
   const harness = await openHarness({ dir, writer: "thread", factor: TIMES_LIFE, env });
   return {

@@ -64,7 +64,7 @@ test("every route left is removed: the attempts that were made have failed", asy
 });
 
 test("queued, and every planned route is removed: no route could take it, nothing was tried or charged", async () => {
-  const scene = await openScene({ routes: [FAL], env: { GENROUTER_LIMITS__SEATS: "1" } });
+  const scene = await openScene({ routes: [FAL], env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } });
   await scene.occupy();
   const { id } = await scene.begin();
   expect((await scene.show(id)).status).toBe("queued");

@@ -116,7 +116,7 @@ test("a settlement that is refused parks the generation: running, the hold kept,
     return { ...mutation, settlement: { ...mutation.settlement, credits: mutation.settlement.credits + 1 } };
   };
   const around = (store: Store): Store => ({ ...store, commit: (mutations) => store.commit(mutations.map(tamper)) });
-  const lasting = await openLasting([FAL], { around, env: { GENROUTER_LIMITS__SEATS: "1" } });
+  const lasting = await openLasting([FAL], { around, env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } });
   const { first } = lasting;
   const { id } = await first.begin();
   const parked = await first.until(id, ({ message }) => message?.includes("operator") ?? false);

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { FAL, INPUT, MODEL, REPLICATE } from "./catalogue.ts";
 import { expectEnd, INITIAL_CREDITS, openScene } from "./fixture.ts";
 
-const ONE_SEAT = { GENROUTER_LIMITS__SEATS: "1" };
+const ONE_SEAT = { GENROUTER_LIMITS__MAX_RUNNING: "1" };
 
 test("queued until the waiting time is over: timed out, never tried, the whole hold released", async () => {
   const scene = await openScene({
@@ -27,7 +27,7 @@ test("queued until the waiting time is over: timed out, never tried, the whole h
 test("without `max_wait_s` no attempt begins after the time that is set for that", async () => {
   const scene = await openScene({
     routes: [{ ...FAL, timeoutS: 2400 }],
-    env: { ...ONE_SEAT, GENROUTER_LIMITS__NO_WAIT_S: "300" },
+    env: { ...ONE_SEAT, GENROUTER_LIMITS__DEFAULT_MAX_WAIT_S: "300" },
   });
   await scene.occupy();
   const { id } = await scene.begin();

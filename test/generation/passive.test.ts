@@ -5,7 +5,7 @@ import { FAL, REPLICATE } from "./catalogue.ts";
 import { INITIAL_CREDITS, openScene } from "./fixture.ts";
 
 test("ten generations run with two machines in memory, fail over, and all end well", async () => {
-  const scene = await openScene({ routes: [FAL, REPLICATE], factor: 1, env: { GENROUTER_LIMITS__LIVE_ACTORS: "2" } });
+  const scene = await openScene({ routes: [FAL, REPLICATE], factor: 1, env: { GENROUTER_LIMITS__MAX_LIVE_ACTORS: "2" } });
   scene.simulator.script({ fault: "late-ms", ms: 400_000 });
   const ids = await Promise.all(Array.from({ length: 10 }, async () => (await scene.begin()).id));
   for (const id of ids) await scene.untilAttempts(id, "accepted");
@@ -52,7 +52,7 @@ test("a read that fails when a machine wakes is tried again: its result is not l
   let isFailing = false;
   const scene = await openScene({
     routes: [FAL],
-    env: { GENROUTER_LIMITS__LIVE_ACTORS: "1" },
+    env: { GENROUTER_LIMITS__MAX_LIVE_ACTORS: "1" },
     around: (store) => ({
       ...store,
       unfinished: async (afterSeq, limit) => {

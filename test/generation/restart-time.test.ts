@@ -55,7 +55,7 @@ test.each([
 );
 
 test("a waiting time that passed while nobody ran: the queued generation is timed out, the running one may finish", async () => {
-  const lasting = await openLasting([{ ...FAL, timeoutS: 2400 }], { env: { GENROUTER_LIMITS__SEATS: "1" } });
+  const lasting = await openLasting([{ ...FAL, timeoutS: 2400 }], { env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } });
   lasting.first.simulator.script({ fault: "late-ms", ms: 200_000, times: 1 });
   const running = await lasting.first.begin({ max_wait_s: 60 });
   await lasting.first.untilAttempts(running.id, "accepted");

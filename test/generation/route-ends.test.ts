@@ -34,7 +34,7 @@ test("what was planned before and not begun passes it over, and nothing is tried
   const scene = await openScene({
     routes: [{ ...FAL, ends: ENDS }, REPLICATE],
     clock: testClock(100, OVER_MS - 600_000),
-    env: { GENROUTER_LIMITS__SEATS: "1" },
+    env: { GENROUTER_LIMITS__MAX_RUNNING: "1" },
   });
   await scene.occupy({ ms: 500_000 });
   const { id } = await scene.begin();

@@ -13,8 +13,8 @@ const beginAs = async (scene: Scene, { key }: Tenant): Promise<string> => {
 
 for (const [what, options] of [
   ["of the route", { routes: [{ ...FAL, seats: 1 }, REPLICATE] }],
-  ["of every route, by the setting", { env: { GENROUTER_LIMITS__SEATS_PER_ROUTE: "1" } }],
-  ["of the process", { env: { GENROUTER_LIMITS__SEATS: "1" } }],
+  ["of every route, by the setting", { env: { GENROUTER_LIMITS__MAX_RUNNING_PER_ROUTE: "1" } }],
+  ["of the process", { env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } }],
 ] as const)
   test(`the seats ${what} are taken: a generation stays queued, untried, until one is free`, async () => {
     const scene = await openScene(options);
@@ -88,7 +88,7 @@ test("a planned route that is down when its turn comes is passed over and does n
 });
 
 test("more generations than seats, over several accounts: all are served, each charged once", async () => {
-  const scene = await openScene({ routes: [{ ...FAL, seats: 2 }, REPLICATE], env: { GENROUTER_LIMITS__SEATS: "3" } });
+  const scene = await openScene({ routes: [{ ...FAL, seats: 2 }, REPLICATE], env: { GENROUTER_LIMITS__MAX_RUNNING: "3" } });
   const tenants = await Promise.all(Array.from({ length: 3 }, () => scene.newTenant()));
   const ids = await Promise.all(Array.from({ length: 18 }, (_, at) => beginAs(scene, tenants[at % 3] as Tenant)));
   let most = 0;

@@ -157,7 +157,7 @@ test("while a provider makes us wait the generation is running, without a messag
 });
 
 test("jobs that are under way occupy no connection of the provider's pool: more of them than connections", async () => {
-  const scene = await openScene({ routes: [FAL], env: { GENROUTER_LIMITS__SEATS_PER_ROUTE: "1000" } });
+  const scene = await openScene({ routes: [FAL], env: { GENROUTER_LIMITS__MAX_RUNNING_PER_ROUTE: "1000" } });
   scene.simulator.script({ fault: "stuck" });
   await Promise.all(Array.from({ length: 80 }, () => scene.begin()));
   await scene.eventually(() => scene.received().length === 80, "all submissions");

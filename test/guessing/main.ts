@@ -97,7 +97,7 @@ const attack = async (url: string): Promise<{ statuses: Record<number, number>; 
 
 const play = async (place: Place): Promise<[boolean, string][]> => {
   const { url, child } = place.nodes[0] ?? { url: "", child: undefined };
-  const link = (await place.command("people", "setup")).said;
+  const link = (await place.command("users", "setup")).said;
   const [, token = ""] = /#([\w-]{43})/.exec(link) ?? [];
   const accepted = await post(url, "link/accept", { token, email: EMAIL, name: "Ada", password: PASSWORD }, "198.51.100.4");
   if (accepted.status !== 200) throw new Error(`the set-up link answered ${accepted.status}: ${link}`);

@@ -56,7 +56,12 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
   let nowMs = START_MS;
   const clock: Clock = { nowMs: () => nowMs, after: () => () => undefined };
   let url = "";
-  const links = createSignedLinks({ secretHex: "5a".repeat(32), baseUrl: () => url, validS: settings.limits.link_s, clock });
+  const links = createSignedLinks({
+    secretHex: "5a".repeat(32),
+    baseUrl: () => url,
+    validS: settings.limits.file_link_ttl_s,
+    clock,
+  });
   const callers = new Map<string, Caller>();
   const records = new Map<string, GenerationRecord>();
   const orders: SubmitRequest[] = [];

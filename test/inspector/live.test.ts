@@ -36,7 +36,10 @@ test("a generation is seen in every state of its journal, each with what led to 
 }, 30_000);
 
 test("a late viewer sees all that had not ended: what runs, what is queued, and what was put away", async () => {
-  const harness = await openHarness({ factor: 20, env: { GENROUTER_LIMITS__SEATS: "2", GENROUTER_LIMITS__LIVE_ACTORS: "1" } });
+  const harness = await openHarness({
+    factor: 20,
+    env: { GENROUTER_LIMITS__MAX_RUNNING: "2", GENROUTER_LIMITS__MAX_LIVE_ACTORS: "1" },
+  });
   const submit = () => harness.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
   const [first, second, third] = [await submit(), await submit(), await submit()];
   await harness.until(second.id, ({ status }) => status === "running");

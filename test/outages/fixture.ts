@@ -65,9 +65,9 @@ const settingsOf = (plan: WorldPlan, bucket: BucketServer, url: string): Record<
   GENROUTER_CATALOGUE__DIR: writeModels(join(plan.dir, "catalogue"), plan.times),
   GENROUTER_STORE__URL: url,
   ...(plan.isPooled ? { GENROUTER_STORE__PREPARED: "false" } : {}),
-  GENROUTER_STORE__CONNECTIONS: "4",
+  GENROUTER_STORE__READ_CONNECTIONS: "4",
   // No load balancer needs the time to find out.
-  GENROUTER_SERVER__LEAVE_S: "0",
+  GENROUTER_SERVER__DRAIN_NOTICE_S: "0",
   GENROUTER_LIMITS__IN_PROGRESS: "200",
   ...bucket.settings("outages/"),
 });

@@ -50,9 +50,9 @@ test.skipIf(process.platform !== "linux")(
   30_000,
 );
 
-test("D7: the limit that counts is the hard one, and it is held against limits.seats", () => {
+test("D7: the limit that counts is the hard one, and it is held against limits.max_running", () => {
   expect(descriptorLimit("Max open files            64        4096       files\n")).toBe(4096);
   expect(descriptorLimit("")).toBeUndefined();
-  expect(lowDescriptors(1000, 1024)).toMatch(/limits\.seats = 1000 needs 2256/);
+  expect(lowDescriptors(1000, 1024)).toMatch(/limits\.max_running = 1000 needs 2256/);
   expect(lowDescriptors(1000, 65_536)).toBeUndefined();
 });

@@ -34,7 +34,7 @@ const serve = (dir: string) => [process.execPath, MAIN, "serve", "--simulate", "
 
 test("A10: what is not a terminal gets the command that prints it", async () => {
   const said = await started(serve(freshDir()));
-  expect(said).toContain("First admin: genrouter people setup");
+  expect(said).toContain("First admin: genrouter users setup");
   expect(said).not.toMatch(LINK);
 }, 30_000);
 

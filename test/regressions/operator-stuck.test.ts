@@ -82,7 +82,7 @@ test("retried while the defect lasts: it is parked again, its hold is kept, and 
 });
 
 test("one that runs can be failed: its job is stopped where that is possible, and its seat is free", async () => {
-  const scene = await openScene({ routes: [FAL, REPLICATE], env: { GENROUTER_LIMITS__SEATS: "1" } });
+  const scene = await openScene({ routes: [FAL, REPLICATE], env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } });
   const id = await scene.occupy();
   await (await decider(scene))(id, "fail");
   await scene.hurry(() => scene.simulator.jobs()[0]?.state === "cancelled");

@@ -104,9 +104,9 @@ export const openPlace = async (genrouter: readonly string[], home: string, seed
     ...settingsLeadingTo(simulatorUrl),
     GENROUTER_LIMITS__BURST_PER_S: "1000000",
     GENROUTER_LIMITS__IN_PROGRESS: "1000000",
-    GENROUTER_LIMITS__SEATS: "20000",
-    GENROUTER_LIMITS__SEATS_PER_ROUTE: "20000",
-    GENROUTER_LIMITS__KEEP_FILES_S: String(KEEP_FILES_S),
+    GENROUTER_LIMITS__MAX_RUNNING: "20000",
+    GENROUTER_LIMITS__MAX_RUNNING_PER_ROUTE: "20000",
+    GENROUTER_LIMITS__FILE_RETENTION_S: String(KEEP_FILES_S),
   };
   return {
     dir,

@@ -23,7 +23,7 @@ const standingOver = (reads: GaugeReadings["reads"]): GaugeReadings => ({
 
 /** A directory with generations that have succeeded, failed, run and wait, of two accounts. */
 const fill = async (dir: string): Promise<void> => {
-  const harness = await openHarness({ dir, env: { GENROUTER_LIMITS__SEATS: "1" } });
+  const harness = await openHarness({ dir, env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } });
   const other = await harness.newTenant(500);
   for (const prompt of ["a", "b [sim:fail]", "c", "d [sim:fal:fail]", "e"]) {
     const input = { prompt, resolution: "480p", duration: 4 };

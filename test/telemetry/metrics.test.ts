@@ -52,7 +52,7 @@ beforeAll(async () => {
   writeFileSync(join(BACKUPS, "notes.txt"), "");
   harness = await openHarness({
     dir: DIR,
-    env: { GENROUTER_BACKUP__DIR: BACKUPS, GENROUTER_DATA__DIR: DIR, GENROUTER_LIMITS__SEATS_PER_ROUTE: "1" },
+    env: { GENROUTER_BACKUP__DIR: BACKUPS, GENROUTER_DATA__DIR: DIR, GENROUTER_LIMITS__MAX_RUNNING_PER_ROUTE: "1" },
   });
   backedUp = backUp(DIR, BACKUPS).path;
   // A fallback, one that no route can do, one whose input is refused, and two whose limits leave routes out.

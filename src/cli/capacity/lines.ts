@@ -47,7 +47,7 @@ const partsOf = (answer: Answer): [part: string, value: string, why: string][] =
     [
       "seats",
       `${number(answer.seatsPerNode)} a node`,
-      `limits.seats; ${number(answer.seatsPerRoute)} on each route (limits.seats_per_route)`,
+      `limits.max_running; ${number(answer.seatsPerRoute)} on each route (limits.max_running_per_route)`,
     ],
     ["memory", `${bytes(answer.memoryBytes)} a node`, `${number(inFlight.seldomMore / nodes)} running`],
     ...(store === "postgres" ? shared : []),

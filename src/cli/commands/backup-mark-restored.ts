@@ -1,4 +1,4 @@
-// `genrouter backup adopt`: what something else brought back, a snapshot of a disk or a database's own restore, is marked as old.
+// `genrouter backup mark-restored`: what something else brought back, a snapshot of a disk or a database's own restore, is marked as old.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -51,7 +51,7 @@ const adoptShared = async ({ url, prepared: prepare }: Settings["store"]): Promi
 
 export const addAdopt = (backup: Command, session: Session): void => {
   const adopt = backup
-    .command("adopt")
+    .command("mark-restored")
     .description(
       "say that a data directory, or without --data the database of store.url, is an old state of itself, brought back by something else than restore (a snapshot, a replica, PostgreSQL's own restore or failover): the next start asks the providers what was sent since before it sends anything. Every node has to be stopped",
     )
@@ -69,7 +69,7 @@ export const addAdopt = (backup: Command, session: Session): void => {
     });
   withExamples(
     withJson(withDir(adopt)),
-    "backup adopt --data /var/lib/genrouter",
-    "backup adopt   # with GENROUTER_STORE__URL_FILE, after a restore of PostgreSQL",
+    "backup mark-restored --data /var/lib/genrouter",
+    "backup mark-restored   # with GENROUTER_STORE__URL_FILE, after a restore of PostgreSQL",
   );
 };

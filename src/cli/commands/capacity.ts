@@ -58,7 +58,7 @@ export const addCapacity = (program: Command, session: Session): void => {
     .option("--run-s <seconds>", "how long one runs at its provider, on average", "60")
     .option("--polls <count>", "polls of the client for each", "20")
     .option("--result-mb <megabytes>", "result files of each", "2")
-    .option("--keep-files-days <days>", "how long result files are kept (limits.keep_files_s)")
+    .option("--keep-files-days <days>", "how long result files are kept (limits.file_retention_s)")
     .option("--keep-rows-days <days>", "how long rows stay in the database", "365")
     .option("--routes <count>", "routes that they are spread over", "1")
     .option("--nodes <count>", "with so many nodes, instead of as many as are needed")
@@ -78,10 +78,10 @@ export const addCapacity = (program: Command, session: Session): void => {
           code: "bad_flag",
         });
       const settings = settingsOf(session, {});
-      const ask = askOf(flags, settings.limits.keep_files_s, MEASURED.syncMs);
+      const ask = askOf(flags, settings.limits.file_retention_s, MEASURED.syncMs);
       if (store === "sqlite" && (ask.nodes ?? 1) > 1)
         throw new CommandFault(EXITS.usage, "--nodes: SQLite is for one node; use --store postgres", { code: "bad_flag" });
-      const answer = answerTo(ask, store === "auto" ? null : store, settings.store.connections);
+      const answer = answerTo(ask, store === "auto" ? null : store, settings.store.read_connections);
       if (flags.json) return terminal.print(JSON.stringify(jsonOf(answer)));
       for (const line of linesOf(answer)) terminal.print(line);
       terminal.note(`costs as measured on ${MEASURED.machine}; your machine's: npm run costs`);

@@ -178,7 +178,7 @@ const setUpLink = async (admin: AdminService): Promise<string | undefined> => {
 
 /** How the first operator gets in: logs are read by many, so the link is for a person at a terminal alone. */
 const firstAdminLines = async (terminal: Pick<Terminal, "isLive">, admin: AdminService, reached: string): Promise<string[]> => {
-  if (!terminal.isLive) return ["  First admin: genrouter people setup prints the link to sign in with"];
+  if (!terminal.isLive) return ["  First admin: genrouter users setup prints the link to sign in with"];
   const path = await setUpLink(admin);
   return path === undefined ? [] : [`  First admin: open ${reached}${path}  (valid 30 min)`];
 };
@@ -266,7 +266,7 @@ export const addServe = (program: Command, session: Session): void => {
       for (const fault of service.readiness().faults) terminal.warn(`  not ready: ${fault}`);
       const unnamed = settings.console.enabled ? unnamedProxy(settings.server) : null;
       if (unnamed !== null) log("proxy not named", { reason: unnamed });
-      const low = lowDescriptors(settings.limits.seats);
+      const low = lowDescriptors(settings.limits.max_running);
       if (low !== undefined) log("descriptor limit low", { reason: `${low}; raise ulimit -n (LimitNOFILE)` });
       // On a full disk the demo account waits for space; whoever tells the service to stop does not.
       const isTold = Promise.race([signal, service.ended]).then(() => undefined);

@@ -1,4 +1,4 @@
-// `genrouter machine`: the statecharts of the service, drawn from the machines themselves, and any generation replayed over its own.
+// `genrouter statechart`: the statecharts of the service, drawn from the machines themselves, and any generation replayed over its own.
 import { writeFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import type { Chart } from "../../../actors/chart/chart.ts";
@@ -61,7 +61,7 @@ const addList = (machine: Command, { terminal }: Session): void => {
       for (const line of table(["MACHINE", "STATES", "TRANSITIONS", "TESTED", "WHAT IT IS"], cells, [1, 2, 3]))
         terminal.print(line);
     });
-  withExamples(withJson(list), "machine list");
+  withExamples(withJson(list), "statechart list");
 };
 
 const addDiagram = (machine: Command, { terminal }: Session): void => {
@@ -84,7 +84,7 @@ const addDiagram = (machine: Command, { terminal }: Session): void => {
         put(terminal, flags, mermaidOf(chart));
       }
     });
-  withExamples(diagram, "machine diagram generation", "machine diagram generation --format svg -o generation.svg");
+  withExamples(diagram, "statechart diagram generation", "statechart diagram generation --format svg -o generation.svg");
 };
 
 const addReplay = (machine: Command, session: Session): void => {
@@ -101,7 +101,9 @@ const addReplay = (machine: Command, session: Session): void => {
     .action(async (id: string, flags: DirFlag & JsonFlag & Out & { format: Form | "text" }) => {
       const { limits } = settingsOf(session, flags);
       const { readLife } = await import("../../inspector/generation-history.ts");
-      const life = await withReads(storeLocationOf(session, flags), (reads) => readLife(reads, id, limits.collect_s * 1000));
+      const life = await withReads(storeLocationOf(session, flags), (reads) =>
+        readLife(reads, id, limits.result_download_timeout_s * 1000),
+      );
       if (!life)
         throw new CommandFault(EXITS.notFound, `there is no generation ${id} in this data directory`, {
           fix: "--data names the directory of the service that has it",
@@ -116,18 +118,18 @@ const addReplay = (machine: Command, session: Session): void => {
     });
   withExamples(
     withJson(withDir(replayed)),
-    "machine replay gen_01k…",
-    "machine replay gen_01k… --format svg -o way.svg",
-    "machine replay gen_01k… --json | jq '.steps[].told'",
+    "statechart replay gen_01k…",
+    "statechart replay gen_01k… --format svg -o way.svg",
+    "statechart replay gen_01k… --json | jq '.steps[].told'",
   );
 };
 
 export const addMachine = (program: Command, session: Session): void => {
   const machine = withExamples(
-    program.command("machine").description("look at the state machines: list, draw, replay a generation"),
-    "machine list",
-    "machine diagram generation --format svg -o generation.svg",
-    "machine replay gen_01k…",
+    program.command("statechart").description("look at the state machines: list, draw, replay a generation"),
+    "statechart list",
+    "statechart diagram generation --format svg -o generation.svg",
+    "statechart replay gen_01k…",
   );
   addList(machine, session);
   addDiagram(machine, session);

@@ -1,4 +1,4 @@
-// `genrouter people`: who may sign in to the console, invited, given a new password, or kept out; and the link that sets a service up.
+// `genrouter users`: who may sign in to the console, invited, given a new password, or kept out; and the link that sets a service up.
 import type { Command } from "commander";
 import type { MadeLink } from "../../admin/users.ts";
 import type { Settings } from "../../config/schema.ts";
@@ -41,10 +41,10 @@ const roleOf = (text: string): PersonRole => {
 export const addPeople = (program: Command, session: Session): void => {
   const { terminal } = session;
   const people = withExamples(
-    program.command("people").description("who may sign in to the console"),
-    "people setup",
-    "people invite ada@example.com --account acc_01k…",
-    "people list",
+    program.command("users").description("who may sign in to the console"),
+    "users setup",
+    "users invite ada@example.com --account acc_01k…",
+    "users list",
   );
 
   /** The address as people type it: the service's own where it runs, else the path alone. */
@@ -59,7 +59,7 @@ export const addPeople = (program: Command, session: Session): void => {
 
   const list = people
     .command("list")
-    .description("people who may sign in, and invitations that can still be used")
+    .description("users who may sign in, and invitations that can still be used")
     .action(async (flags: Flags) => {
       const { people: rows, invitations } = await withAdminService(settingsOf(session, flags), (admin) => admin.listPeople({}));
       if (flags.json) {
@@ -68,12 +68,12 @@ export const addPeople = (program: Command, session: Session): void => {
         }));
         return terminal.print(JSON.stringify({ people: rows.map(personJson), invitations: open }));
       }
-      if (rows.length === 0) terminal.note("nobody yet; genrouter people setup makes the link for the first operator");
+      if (rows.length === 0) terminal.note("nobody yet; genrouter users setup makes the link for the first operator");
       else for (const line of personLines(rows)) terminal.print(line);
       for (const { id, kind, email, role, expiresAtMs } of invitations)
         terminal.note(`open: ${id}  ${kind} ${email ?? ""} as ${role}, until ${stamp(expiresAtMs)}`);
     });
-  withExamples(withJson(withDir(list)), "people list", "people list --json | jq -r '.people[].email'");
+  withExamples(withJson(withDir(list)), "users list", "users list --json | jq -r '.people[].email'");
 
   const invite = people
     .command("invite <email>")
@@ -87,9 +87,9 @@ export const addPeople = (program: Command, session: Session): void => {
     });
   withExamples(
     withJson(withDir(invite)),
-    "people invite ada@example.com --account acc_01k…",
-    "people invite ben@example.com --new-account ben",
-    "people invite cy@example.com --role operator",
+    "users invite ada@example.com --account acc_01k…",
+    "users invite ben@example.com --new-account ben",
+    "users invite cy@example.com --role operator",
   );
 
   const reset = people
@@ -98,7 +98,7 @@ export const addPeople = (program: Command, session: Session): void => {
     .action(async (person: string, flags: Flags) =>
       printLink(flags, await withAdminService(settingsOf(session, flags), (admin) => admin.resetPerson({ person }))),
     );
-  withExamples(withJson(withDir(reset)), "people reset ada@example.com");
+  withExamples(withJson(withDir(reset)), "users reset ada@example.com");
 
   const set = (name: string, description: string, disabled: boolean) => {
     const command = people
@@ -120,5 +120,5 @@ export const addPeople = (program: Command, session: Session): void => {
     .action(async (flags: Flags) =>
       printLink(flags, await withAdminService(settingsOf(session, flags), (admin) => admin.setUpLink({}))),
     );
-  withExamples(withJson(withDir(setup)), "people setup");
+  withExamples(withJson(withDir(setup)), "users setup");
 };

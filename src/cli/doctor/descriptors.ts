@@ -7,8 +7,8 @@ import { type Finding, ok, warning } from "./finding.ts";
 export const descriptorFindings = ({ limits }: Pick<Settings, "limits">, pid?: number): Finding[] => {
   const limit = descriptorLimitOf(pid ?? "self");
   if (limit === undefined) return [];
-  const low = lowDescriptors(limits.seats, limit);
+  const low = lowDescriptors(limits.max_running, limit);
   if (low === undefined) return [ok("descriptors", `${limit} file descriptors at most`)];
-  const fix = "LimitNOFILE=65536 in the unit, --ulimit nofile=65536 for a container, or ulimit -Hn; or lower limits.seats";
+  const fix = "LimitNOFILE=65536 in the unit, --ulimit nofile=65536 for a container, or ulimit -Hn; or lower limits.max_running";
   return [warning("descriptors", low, fix)];
 };

@@ -22,9 +22,9 @@ import type { UpstreamJob } from "./upstream.ts";
 
 const settings = readSettings({
   GENROUTER_LIMITS__IN_PROGRESS: "4",
-  GENROUTER_LIMITS__SEATS: "6",
-  GENROUTER_LIMITS__SEATS_PER_ROUTE: "3",
-  GENROUTER_LIMITS__LIVE_ACTORS: "4",
+  GENROUTER_LIMITS__MAX_RUNNING: "6",
+  GENROUTER_LIMITS__MAX_RUNNING_PER_ROUTE: "3",
+  GENROUTER_LIMITS__MAX_LIVE_ACTORS: "4",
 });
 export const LIMITS = settings.limits;
 

@@ -113,8 +113,8 @@ describe("a result that has been moved", () => {
     expect((await harness.ask("GET", `/v1/generations/${id}/content/2`)).status).toBe(302);
   });
 
-  test("has links that end with limits.link_s, and with the link that led to them", async () => {
-    const harness = await open({ GENROUTER_LIMITS__LINK_S: "1800" });
+  test("has links that end with limits.file_link_ttl_s, and with the link that led to them", async () => {
+    const harness = await open({ GENROUTER_LIMITS__FILE_LINK_TTL_S: "1800" });
     const { id } = await picture(harness);
     await gone(harness, id);
     const keyed = await harness.ask("GET", `/v1/generations/${id}/content`);
@@ -131,7 +131,7 @@ describe("a result that has been moved", () => {
   });
 
   test("is deleted in the bucket when its retention is over, and says so from then on", async () => {
-    const harness = await open({ GENROUTER_LIMITS__KEEP_FILES_S: "3600" });
+    const harness = await open({ GENROUTER_LIMITS__FILE_RETENTION_S: "3600" });
     const { id } = await picture(harness);
     await gone(harness, id);
     expect(bucket.objects.size).toBe(2);
@@ -145,7 +145,7 @@ describe("a result that has been moved", () => {
   });
 
   test("that is gone from the bucket already, by a rule of its own, is marked as any other", async () => {
-    const harness = await open({ GENROUTER_LIMITS__KEEP_FILES_S: "3600" });
+    const harness = await open({ GENROUTER_LIMITS__FILE_RETENTION_S: "3600" });
     const { id } = await picture(harness);
     await gone(harness, id);
     bucket.objects.clear();
@@ -156,7 +156,7 @@ describe("a result that has been moved", () => {
 });
 
 test("a sweep while the bucket is away ends at once, marks nothing, and the next one goes on", async () => {
-  const harness = await open({ GENROUTER_LIMITS__KEEP_FILES_S: "3600" });
+  const harness = await open({ GENROUTER_LIMITS__FILE_RETENTION_S: "3600" });
   const ids = [(await picture(harness)).id, (await picture(harness)).id];
   for (const id of ids) await gone(harness, id);
   clock.skip(3_600_000);
@@ -208,7 +208,7 @@ test("a start under settings that would not find what is in the bucket is refuse
 });
 
 test("files of a generation that fails never reach the bucket", async () => {
-  const harness = await open({ GENROUTER_LIMITS__COLLECT_S: "60" });
+  const harness = await open({ GENROUTER_LIMITS__RESULT_DOWNLOAD_TIMEOUT_S: "60" });
   harness.simulator.script({ fault: "fail", prompt: "fails" });
   const { id, status } = await harness.until((await harness.submit("sim-image-1", { prompt: "fails" })).id);
   expect(status).toBe("failed");

@@ -67,7 +67,7 @@ describe("a result", () => {
     const { id } = await nodes.picture(alone);
     await alone.eventually(() => nodes.onDisk().length === 0 && alone.waiting()?.files === 0, "the move");
     expect(nodes.objects()).toEqual([`${id}/1`, `${id}/2`]);
-    const node = await nodes.takenOver(alone, { env: { GENROUTER_LIMITS__KEEP_FILES_S: "3600" } });
+    const node = await nodes.takenOver(alone, { env: { GENROUTER_LIMITS__FILE_RETENTION_S: "3600" } });
     const answered = await nodes.follow(node, id, alone.tenant.key);
     expect(Bun.SHA256.hash(await answered.bytes(), "hex")).toBe((await nodes.filesOf(node, id))[0]?.sha256 ?? "");
     nodes.clock.skip(8 * 86_400_000);
@@ -89,7 +89,7 @@ describe("a result", () => {
   });
 
   test("goes when its retention is over, with what another attempt or a node that died has left beside it", async () => {
-    const harness = await nodes.open({ env: { GENROUTER_LIMITS__KEEP_FILES_S: "3600" } });
+    const harness = await nodes.open({ env: { GENROUTER_LIMITS__FILE_RETENTION_S: "3600" } });
     const [one, other] = [await nodes.picture(harness), await nodes.picture(harness)];
     const left = { bytes: Buffer.from("of a node that was taken for dead"), headers: {} };
     nodes.bucket.objects.set(`${one.id}/1-${"0".repeat(32)}`, left);
@@ -102,7 +102,7 @@ describe("a result", () => {
   });
 
   test("whose key may not list is deleted all the same, and only what its record does not name is left to the bucket's rule", async () => {
-    const harness = await nodes.open({ env: { GENROUTER_LIMITS__KEEP_FILES_S: "3600" } });
+    const harness = await nodes.open({ env: { GENROUTER_LIMITS__FILE_RETENTION_S: "3600" } });
     const { id } = await nodes.picture(harness);
     const left = `${id}/1-${"0".repeat(32)}`;
     nodes.bucket.objects.set(left, { bytes: Buffer.from("left"), headers: {} });

@@ -14,7 +14,7 @@ export const SignInPage = (): VNode => {
       {known?.isSetUp === false && (
         <p class="notice is-warn">
           Nobody can sign in yet. Open the link that the service printed when it started, or make a new one with{" "}
-          <code>genrouter people setup</code>.
+          <code>genrouter users setup</code>.
         </p>
       )}
       <Form
@@ -68,7 +68,7 @@ export const ForgottenPage = (): VNode => (
   <>
     <p>
       Ask an operator of this service for a link to set a new password. Operators make one on the page People, or with{" "}
-      <code>genrouter people reset</code> and your e-mail address. It is good for a day, once.
+      <code>genrouter users reset</code> and your e-mail address. It is good for a day, once.
     </p>
     <p>
       <a href="/console/sign-in">Back to signing in</a>
