@@ -109,7 +109,7 @@ export const addPeople = (program: Command, session: Session): void => {
         if (flags.json) terminal.print(JSON.stringify(personJson(row)));
         else for (const line of personLines([row])) terminal.print(line);
       });
-    withExamples(withJson(withDir(command)), `people ${name} ada@example.com`);
+    withExamples(withJson(withDir(command)), `users ${name} ada@example.com`);
   };
   set("disable", "keep somebody out, at once", true);
   set("enable", "let somebody in again", false);
