@@ -15,6 +15,8 @@ const PAGES = [
   "test/README.md",
   "test/bench/README.md",
   "CHANGELOG.md",
+  "SECURITY.md",
+  "examples/README.md",
   "deploy/BACKUP.md",
   "deploy/README.md",
   "deploy/S3.md",
