@@ -15,7 +15,13 @@ export type SupervisorDeps = {
   clock: Clock;
   /** When a process was last known to live before this one. */
   lastAliveMs: number;
-  limits: { maxRunning: number; maxRunningOf: (routeId: string) => number; maxLiveActors: number; collectMs: number; keepFilesMs: number };
+  limits: {
+    maxRunning: number;
+    maxRunningOf: (routeId: string) => number;
+    maxLiveActors: number;
+    collectMs: number;
+    keepFilesMs: number;
+  };
   post: (mutation: ApplyTransition) => Promise<TransitionResult>;
   /** Resolves when there may be space on the disk again. */
   space: () => Promise<void>;
