@@ -169,7 +169,7 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
     copies: kept.copies,
     waiting: kept.waiting,
     ...{ catalogue, pace: 1 },
-    unknownOutcome: () => lines.push({ event: "store outcome unknown", fields: {} }),
+    unknownOutcome: () => lines.push({ event: "commit outcome unknown", fields: {} }),
     admin,
     ...(options.callTimes ? { callTimes: options.callTimes } : {}),
     media: { sandbox: sandboxUnder(clock), ...media },

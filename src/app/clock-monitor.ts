@@ -17,7 +17,7 @@ export const createClockMonitor = (log: Log): ((aheadMs: number) => void) => {
     if (Math.abs(aheadMs - toldMs) <= APART_MS) return;
     const isApart = Math.abs(aheadMs) > APART_MS;
     toldMs = isApart ? aheadMs : 0;
-    if (!isApart) return log("clock right");
+    if (!isApart) return log("clock corrected");
     const [way, set] = aheadMs > 0 ? ["ahead of", "back"] : ["behind", "forward"];
     log("clock jumped", { reason: `the service's clock is ${spoken(aheadMs)} ${way} the machine's, which was set ${set}` });
   };

@@ -197,8 +197,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
     ...{ isAwake: engine.supervisor.isAwake, counts: () => engine.supervisor.counts(), post: engine.post },
     elsewhere: neighbours && { neighbours, collectMs: settings.limits.result_download_timeout_s * 1000 },
     breathe: () => new Promise((turn) => setImmediate(turn)),
-    failed: (fault) =>
-      log("effect failed", { event: "inspector", reason: fault instanceof Error ? fault.message : String(fault) }),
+    failed: (fault) => log("inspector failed", { reason: fault instanceof Error ? fault.message : String(fault) }),
     signedIn: async (request) => {
       const token = sessions.cookieOf(request);
       const role = token === null ? undefined : (await sessions.find(token))?.role;

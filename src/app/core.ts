@@ -41,15 +41,15 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     clock,
     soon,
     committed: (mutation, outcome) => committed(mutation, outcome),
-    defect: (fault) => log("effect failed", { event: "committed", reason: reasonOf(fault) }),
+    defect: (fault) => log("post-commit failed", { reason: reasonOf(fault) }),
     full: () =>
-      log("store full", {
+      log("database disk full", {
         reason: "the disk is full: submissions are turned away, everything else waits",
         action: "make room on the disk of data.dir (genrouter doctor names it); nothing has to be restarted",
       }),
-    hasRoom: () => log("disk has room"),
+    hasRoom: () => log("disk space recovered"),
     unknown: (fault) => {
-      log("store outcome unknown", { reason: reasonOf(fault) });
+      log("commit outcome unknown", { reason: reasonOf(fault) });
       deps.unknownOutcome();
     },
   });
@@ -77,7 +77,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
       error_code === "balance"
         ? `add credit with the provider, then genrouter routes test ${routeId}`
         : `genrouter providers set-key ${provider}, or correct what the reason names, then genrouter routes test ${routeId}`;
-    log("route needs its operator", { route_id: routeId, provider, error_code, reason: detail, action });
+    log("route needs operator", { route_id: routeId, provider, error_code, reason: detail, action });
   };
   const health: CircuitBreakers = createCircuitBreakers(clock, saved.health, (routeId, state, snapshot, why) => {
     // Those that go up or down with the key of a provider are one line together.
@@ -97,7 +97,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     watchMs: (providerId) => providers.traits(providerId).watchMs,
     switchedOff: new Map(saved.off.map(({ routeId, reason }) => [routeId, reason])),
     ...{ seatsPerRoute: limits.max_running_per_route, nowMs: clock.nowMs },
-    ends: (route_id, reason) => log("route ends", { route_id, reason }),
+    ends: (route_id, reason) => log("route retiring", { route_id, reason }),
     ...(deps.nodes ? { nodes: deps.nodes } : {}),
   });
 
@@ -146,7 +146,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     unread: ({ id }, times, fault) => {
       // A store that is away says so itself, once.
       if (!(fault instanceof DatabaseUnavailable))
-        log("effect failed", { event: "waking", generation_id: id, reason: reasonOf(fault) });
+        log("generation restore failed", { generation_id: id, reason: reasonOf(fault) });
       return new Promise((tryAgain) => clock.after(retryMs(times, fault), tryAgain));
     },
     gate: routes.gate,

@@ -72,7 +72,7 @@ export const createFileSweeper = ({
       isSweeping = true;
       try {
         const count = await results();
-        if (count > 0) log("files swept", { count });
+        if (count > 0) log("expired files deleted", { count });
         await inputs();
       } finally {
         isSweeping = false;

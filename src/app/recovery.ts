@@ -66,7 +66,7 @@ export const createRecovery = (deps: RecoveryDeps) => {
     log("recovery finished", { count: found, dur_ms: clock.nowMs() - startedAtMs });
     supervisor.resume();
     watchEnded({ reads: store, soon, isOver, perform }).catch((fault: unknown) =>
-      log("effect failed", { event: "watches", reason: fault instanceof Error ? fault.message : String(fault) }),
+      log("late result watch failed", { reason: fault instanceof Error ? fault.message : String(fault) }),
     );
   };
 };

@@ -110,7 +110,7 @@ export const createServer = async (
   const vault = createVault(settings.data.dir, settings.store.url !== "");
   const keyring = createCredentials({
     ...{ settings: () => current, vault },
-    told: (reason) => log("effect failed", { event: "opening a kept key", reason }),
+    told: (reason) => log("credential decryption failed", { reason }),
   });
   // Where nothing can be kept yet, a start with a key's file that cannot be read leaves nothing behind.
   if (!simulate && isNewHere(settings)) keyring.first([]);
@@ -151,7 +151,7 @@ export const createServer = async (
     // A full disk, or a bucket that is away, is told once by who met it; upkeep comes again by itself.
     const failed = (fault: unknown) => {
       if (fault instanceof StoreFull || fault instanceof StorageUnavailable) return;
-      log("effect failed", { event: "upkeep", reason: fault instanceof Error ? fault.message : String(fault) });
+      log("maintenance failed", { reason: fault instanceof Error ? fault.message : String(fault) });
     };
     const keyed = simulator?.settings ?? keyring.first(await store.providerKeys());
     const rooms: Components = await createComponents({

@@ -58,7 +58,7 @@ export const createNightly = ({ settings, lineage, version, clock, log }: Nightl
     const [first] = made.faults;
     const what = { detail: made.path, count: made.entries, dur_ms };
     if (first)
-      log("backup faulty", {
+      log("backup verification failed", {
         ...what,
         reason: `${made.faults.length} faults of its original, the first: ${first.path}: ${first.why}`,
       });
@@ -79,7 +79,7 @@ export const createNightly = ({ settings, lineage, version, clock, log }: Nightl
       tellMade(await underWay.result, clock.nowMs() - startedMs);
       armAt(nextAt(clock.nowMs(), at));
     } catch (fault) {
-      if (isStopped && fault instanceof BackupFault && fault.kind === "stopped") return log("backup stopped");
+      if (isStopped && fault instanceof BackupFault && fault.kind === "stopped") return log("backup canceled");
       log("backup failed", { reason: textOf(fault), dur_ms: clock.nowMs() - startedMs });
       armAt(Math.min(clock.nowMs() + RETRY_MS, nextAt(clock.nowMs(), at)));
     } finally {

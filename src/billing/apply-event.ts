@@ -40,11 +40,11 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
   const pay = async (id: string, payment: Payment, by: Principal = STRIPE): Promise<void> => {
     const outcome = await post({ mutation: "pay-purchase", id, payment, by, atMs: clock.nowMs() });
     const names = { purchase_id: id, credits: payment.amountCredits ?? 0 };
-    if (outcome.kind === "refused") return log("payment unclear", { ...names, reason: outcome.reason });
+    if (outcome.kind === "refused") return log("payment mismatch", { ...names, reason: outcome.reason });
     if (!outcome.changed) return;
     const account_id = outcome.purchase?.accountId ?? "";
     if (outcome.purchase?.state === "mismatched")
-      return log("payment unclear", {
+      return log("payment mismatch", {
         ...{ ...names, account_id },
         reason: `paid ${payment.amountCredits ?? "nothing"} ${payment.currency}, which is not what was asked: nothing was credited`,
       });
@@ -70,13 +70,13 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
       },
       ...{ expiresAtMs: atMs + 1, by: STRIPE },
     });
-    if (outcome.kind === "refused") log("payment unclear", { purchase_id: purchaseId, reason: outcome.reason });
+    if (outcome.kind === "refused") log("payment mismatch", { purchase_id: purchaseId, reason: outcome.reason });
     return outcome.kind === "purchase";
   };
 
   const noted = (news: Extract<StripeEvent, { state: unknown }>, outcome: PurchaseResult): void => {
     const much = news.kind === "foreign" ? ` of ${news.amount} ${news.currency}` : "";
-    if (outcome.kind === "refused") log("payment unclear", { reason: `${news.of} ${news.id}: ${outcome.reason}` });
+    if (outcome.kind === "refused") log("payment mismatch", { reason: `${news.of} ${news.id}: ${outcome.reason}` });
     told(outcome, `${news.of} ${news.id}${much}, ${news.state}`);
   };
 

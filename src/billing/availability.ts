@@ -2,7 +2,7 @@
 import type { Log } from "../logging/events.ts";
 import { type StripeClient, StripeUnavailable } from "./stripe.ts";
 
-/** @returns the same calls. Each caller logs `payments away` itself, with what it could not do. */
+/** @returns the same calls. Each caller logs `payment provider unavailable` itself, with what it could not do. */
 export const watchAvailability = (desk: StripeClient, log: Log): StripeClient => {
   let isAway = false;
   const watched =
@@ -10,7 +10,7 @@ export const watchAvailability = (desk: StripeClient, log: Log): StripeClient =>
     async (...args: Args): Promise<Result> => {
       try {
         const result = await call(...args);
-        if (isAway) log("payments back", {});
+        if (isAway) log("payment provider recovered", {});
         isAway = false;
         return result;
       } catch (fault) {

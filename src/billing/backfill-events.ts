@@ -54,7 +54,7 @@ const inOrder = (all: readonly StripeEvent[]): StripeEvent[] => {
 /** @returns asks when it is due: at the first call, then once a day. Everything it learns may be known already. */
 export const createBackfill = ({ clock, log, reads, desk, booking }: BackfillDeps) => {
   let dueAtMs = 0;
-  const away = (reason: string): void => log("payments away", { reason });
+  const away = (reason: string): void => log("payment provider unavailable", { reason });
   const newsSince = async (desk: StripeClient, sinceMs: number, types: EventType[]): Promise<StripeEvent[]> =>
     (await desk.eventsSince(Math.floor(sinceMs / 1000), types)).flatMap((event) => eventOf(event) ?? []);
   return async (): Promise<void> => {

@@ -90,7 +90,7 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
       if (named.kind === "purchase" && url !== null) return url;
     } catch (fault) {
       if (!(fault instanceof StripeUnavailable)) throw fault;
-      log("payments away", { purchase_id: row.id, account_id: row.accountId, reason: fault.message });
+      log("payment provider unavailable", { purchase_id: row.id, account_id: row.accountId, reason: fault.message });
       throw new BillingError(
         "unavailable",
         "The payment service cannot be reached at the moment: nothing was bought and nothing charged. Try again in a minute.",
@@ -144,7 +144,7 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
         if (paid.state === "paid" && desk) await booking.invoice(paid);
       } catch (fault) {
         if (!(fault instanceof StripeUnavailable)) throw fault;
-        log("payments away", { purchase_id: id, account_id: row.accountId, reason: fault.message });
+        log("payment provider unavailable", { purchase_id: id, account_id: row.accountId, reason: fault.message });
       }
       return reads.purchase(id);
     },

@@ -51,7 +51,7 @@ export const createPendingReconciler = ({ clock, log, reads, post, desk, booking
     });
     const [first] = faults;
     if (first !== undefined)
-      log("payments away", { reason: `${faults.length} of ${rows.length} could not be asked about: ${first}` });
+      log("payment provider unavailable", { reason: `${faults.length} of ${rows.length} could not be asked about: ${first}` });
   };
 
   const go = async (): Promise<void> => {

@@ -16,7 +16,7 @@ const TAKEN: WebhookAnswer = { status: 200, message: "taken" };
 export const createWebhook = ({ desk, booking, log, settings }: WebhookParts) => {
   const isLive = isLiveKey(settings.secret_key);
   const refused = (reason: string): WebhookAnswer => {
-    log("webhook refused", { reason });
+    log("webhook rejected", { reason });
     return { status: 400, message: reason };
   };
   /** Takes one delivery. Whatever came may come again, and in any order. */

@@ -72,7 +72,7 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
 
   const end = (reason: string): void => {
     isStopped = true;
-    log("node ended", { reason });
+    log("node fenced, exiting", { reason });
     deps.ended();
   };
   const reasonOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
@@ -82,10 +82,10 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
     const wasApart = isApart;
     isApart = Math.abs(apartMs) > APART_MS;
     if (isApart && !wasApart)
-      log("clock apart", {
+      log("clock skew detected", {
         reason: `the database's clock is ${Math.round(apartMs / 1000)} s ${apartMs > 0 ? "ahead of" : "behind"} this machine's: nodes need the same time (NTP)`,
       });
-    if (!isApart && wasApart) log("clock in step", {});
+    if (!isApart && wasApart) log("clock skew ended", {});
   };
 
   const isAwayNow = () => !isStopped && (isAway || monoMs() - (unansweredMs ?? monoMs()) > SILENT_LOOKS * everyMs);
@@ -95,7 +95,7 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
     for (;;) {
       const seqs = await node.takeOver(TAKE_OVER);
       if (seqs.length === 0 || isStopped) return;
-      log("generations taken over", { count: seqs.length });
+      log("generations reclaimed", { count: seqs.length });
       try {
         await deps.takeUp(seqs);
       } catch (fault) {
@@ -128,7 +128,7 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
       return;
     }
     if (isAway) {
-      log("store back", {});
+      log("database recovered", {});
       node.noteAway(null);
     }
     isAway = false;
@@ -146,7 +146,7 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
     following = Promise.all([deps.looked(around), ...(isNew ? [deps.changed()] : [])]);
     news = around.news;
     if (around.ended.length > 0)
-      log("node taken for dead", {
+      log("node considered dead", {
         count: around.ended.length,
         reason: `the lease of ${around.ended.map((epoch) => `epoch ${epoch}`).join(", ")} ran out; what was left there is taken over`,
         action: "genrouter nodes says which node that was; its log says why it ended",
@@ -157,14 +157,14 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
     if (isStopped) return;
     // It was ended meanwhile, or may own what it has not heard of: nobody would go on with that as long as this node lives.
     if (fault instanceof StoreUnknown) end(`what became of a take-over is not known: ${reasonOf(fault)}`);
-    else log("effect failed", { event: "taking over", reason: reasonOf(fault) });
+    else log("takeover failed", { reason: reasonOf(fault) });
   };
   const turn = async (): Promise<void> => {
     try {
       await look();
     } catch (fault) {
       if (!isStopped && !isAway) {
-        log("store away", { reason: reasonOf(fault) });
+        log("database unavailable", { reason: reasonOf(fault) });
         node.noteAway(reachedAtMs);
       }
       isAway = true;

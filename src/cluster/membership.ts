@@ -68,7 +68,7 @@ export const createMembership = (deps: MembershipDeps): Membership => {
   const failing =
     (event: string) =>
     (fault: unknown): void =>
-      log("effect failed", { event, reason: fault instanceof Error ? fault.message : String(fault) });
+      log("cluster task failed", { event, reason: fault instanceof Error ? fault.message : String(fault) });
   const failed = failing("adopting");
   const leaseKeeper = createLeaseKeeper({
     ...{ node, clock, log, ended, monoMs: monoMs ?? (() => performance.now()) },

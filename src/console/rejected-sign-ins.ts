@@ -61,7 +61,7 @@ export const createRejectedSignIns = ({ log, clock, post }: RejectedSignInsDeps)
   };
   return {
     tell: ({ outcome, address, personId, requestId }) => {
-      log("sign-in refused", {
+      log("sign-in rejected", {
         ...{ outcome, address, request_id: requestId },
         ...(personId === null ? {} : { person_id: personId }),
       });

@@ -61,7 +61,7 @@ export const createPendingOutcomes = ({ spool, clock, log, isAway, asksByKey }: 
   const failed =
     (event: string, { ref }: SpooledOutcome) =>
     (fault: unknown) =>
-      log("effect failed", {
+      log("outcome spool failed", {
         event,
         generation_id: generationOf(ref),
         reason: fault instanceof Error ? fault.message : String(fault),

@@ -97,7 +97,12 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
         task.signal,
       );
       if ("url" in done || turn >= UPLOAD_TRIES || task.signal.aborted) return done;
-      deps.log("provider unclear", { ...namesOf(work.attempt), route_id: routeId, provider, detail: done.failure.detail });
+      deps.log("unrecognized provider response", {
+        ...namesOf(work.attempt),
+        route_id: routeId,
+        provider,
+        detail: done.failure.detail,
+      });
       await task.pause(AGAIN_MS / deps.pace);
     }
   };

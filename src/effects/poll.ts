@@ -82,7 +82,7 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
         }
         break;
       case "unclear":
-        deps.log("provider unclear", { ...namesOf(work.attempt), provider, detail: seen.detail });
+        deps.log("unrecognized provider response", { ...namesOf(work.attempt), provider, detail: seen.detail });
         if (seen.fault) blame("faulty", { class: seen.fault, detail: seen.detail }, seen.isOfAccount);
         laterMs = seen.retryAfterMs ?? 0;
         break;

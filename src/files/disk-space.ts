@@ -32,7 +32,7 @@ export const createDiskSpace = ({ dir, clock, log }: { dir: string; clock: Clock
         await rm(join(dir, TRIAL), { force: true });
       }).then(() => {
         isFull = false;
-        log("disk has room");
+        log("disk space recovered");
       }, tryAgain);
     });
   const counting = async <T>(write: Promise<T>): Promise<T> => {

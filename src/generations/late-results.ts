@@ -48,7 +48,7 @@ export const createLateResults =
     if (event.type === "accepted") deps.abandon(seq, event.n);
     if (change.state !== "late") return true;
     const record = await deps.recordOf(seq);
-    deps.log("attempt late", { generation_id: record?.id ?? "", request_id: record?.requestId ?? "", attempt: change.n });
+    deps.log("late result received", { generation_id: record?.id ?? "", request_id: record?.requestId ?? "", attempt: change.n });
     return true;
   };
 

@@ -46,7 +46,7 @@ const kindOf = (fault: unknown): string => {
 /** Whatever was thrown, as an answer. A defect is logged here and tells the caller nothing but that it happened. */
 export const answerFault = (fault: unknown, requestId: string, log: Log, method: string, route: string): Response => {
   if (fault instanceof ApiError) {
-    log("request refused", { request_id: requestId, method, route, status: fault.status, error_code: fault.code });
+    log("request rejected", { request_id: requestId, method, route, status: fault.status, error_code: fault.code });
     return answerRefusal(fault, requestId);
   }
   // Nothing was asked of a provider, and nothing of this request was written.

@@ -65,7 +65,7 @@ export const watchDescriptors = (log: Log, on: { exhausted(): void; recovered():
       if (spare) return give(spare);
       give(reserve);
       reserve = undefined;
-      log("descriptors exhausted", {
+      log("file descriptors exhausted", {
         ...(limit === undefined ? {} : { count: limit }),
         reason: `no file descriptor${of} is left for connections: new ones are refused until some are closed; raise ulimit -n (LimitNOFILE)`,
       });
@@ -77,7 +77,7 @@ export const watchDescriptors = (log: Log, on: { exhausted(): void; recovered():
     give(free);
     try {
       on.recovered();
-      log("descriptors recovered", { reason: "connections are accepted again" });
+      log("file descriptors recovered", { reason: "connections are accepted again" });
     } catch {
       // The port, or a descriptor, cannot be had at this moment: the next look tries again.
       give(reserve);

@@ -50,7 +50,7 @@ export const createProxies = (server: Server, log: Log): Proxies => {
   const tell = (peer: string, reason: string): void => {
     if (told.has(peer) || told.size >= MOST_TOLD) return;
     told.add(peer);
-    log("proxy not named", { address: machineOf(peer), reason });
+    log("trusted proxy missing", { address: machineOf(peer), reason });
   };
   /** Says it once of each proxy that callers stand behind without being told apart. */
   const look = (request: Request, peer: string): void => {

@@ -168,11 +168,11 @@ const entrance = (
   deps: HttpDeps & { addressOf: (request: Request) => string },
   route: string,
   answer: Answer,
-  event: "request answered" | "read answered",
+  event: "request completed" | "read completed",
 ) => {
   const { log } = deps;
   const see = deps.observe(route);
-  const isLogged = event === "request answered" || deps.settings.log.level === "debug";
+  const isLogged = event === "request completed" || deps.settings.log.level === "debug";
   const failed = (fault: unknown, request: Request, requestId: string): Response => {
     if (isLogged) addLogContext(request, { error_code: fault instanceof ApiError ? fault.code : "server_error" });
     return answerFault(fault, requestId, log, request.method, route);
@@ -248,7 +248,7 @@ export const createHttpServer = (deps: HttpDeps): Http => {
       { ...deps, addressOf },
       path === "/" ? NO_ROUTE : path,
       answer,
-      method === "POST" ? "request answered" : "read answered",
+      method === "POST" ? "request completed" : "read completed",
     );
     app.route(method, path, ({ request, params }) => enter(request, params ?? NO_PARAMS), { parse: "none" });
   };
@@ -266,7 +266,7 @@ export const createHttpServer = (deps: HttpDeps): Http => {
           const peer = peerOf(request);
           return answerConsole(request, requestId, proxies.callerOf(request, peer), peer);
         },
-        "read answered",
+        "read completed",
       );
       // By name: a page's GET would go before what takes every method.
       for (const method of ["GET", "POST", "PATCH", "DELETE", "ALL"])

@@ -17,7 +17,7 @@ export const logCalls =
     const called = await call(request, rules);
     const { ref = "", requestId } = rules.about ?? {};
     const [, body, n] = /^(.+)-(\d+)$/.exec(ref) ?? [];
-    log("provider called", {
+    log("provider call completed", {
       ...(requestId === undefined ? {} : { request_id: requestId }),
       ...(body === undefined ? {} : { generation_id: `gen_${body}`, attempt: Number(n) }),
       host: new URL(request.url).hostname,

@@ -106,8 +106,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
     const names = { generation_id: record.id, request_id: record.requestId, attempt: change.n, route_id: route.routeId };
     log("attempt failed", { ...names, outcome, ...(change.failure ? { error_code: change.failure.class } : {}) });
   };
-  const failed = (fault: unknown) =>
-    log("effect failed", { event: "counting", reason: fault instanceof Error ? fault.message : String(fault) });
+  const failed = (fault: unknown) => log("telemetry failed", { reason: fault instanceof Error ? fault.message : String(fault) });
 
   /** Its provider may have a job of it, and said nothing that can be told from that: the generation waits until it is known. */
   const tellUnclear = (
@@ -132,7 +131,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
     if (rate === undefined) return;
     reads.findGeneration(id).then((found) => {
       const reason = `${rate.mismatched} of ${rate.of} results of the last hour were not what was ordered`;
-      if (found) log("account mismatches", { account_id: found.accountId, count: rate.mismatched, reason });
+      if (found) log("account mismatch rate high", { account_id: found.accountId, count: rate.mismatched, reason });
     }, failed);
   };
 
@@ -158,7 +157,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
     const n = deliveredBy.get(seq)?.n ?? count;
     const attempt = n > 0 ? await attempts.find(seq, n) : undefined;
     const accountId = await accountIdOf(record);
-    log("generation ended", {
+    log("generation completed", {
       generation_id: record.id,
       request_id: record.requestId,
       ...(accountId === undefined ? {} : { account_id: accountId }),

@@ -20,34 +20,34 @@ const TROUBLES = Object.entries(EVENTS).filter(([, level]) => level === "warn" |
 const TROUBLE: ReadonlyMap<string, string> = new Map(TROUBLES);
 
 const COUNTED: ReadonlySet<EventName> = new Set<EventName>([
-  "generation ended",
+  "generation completed",
   "attempt ended",
   "attempt unclear",
   "route skipped",
   "credits added",
-  "provider called",
-  "request refused",
+  "provider call completed",
+  "request rejected",
   "request failed",
   "submission replayed",
-  "generations taken over",
+  "generations reclaimed",
   "signed in",
-  "sign-in refused",
+  "sign-in rejected",
 ]);
 /** Events that begin a fault which lasts, and those that end it. */
 const FAULTS: ReadonlyMap<EventName, readonly [fault: string, isActive: 0 | 1]> = new Map([
   ["backup failed", ["backup", 1]],
-  ["backup faulty", ["backup", 1]],
+  ["backup verification failed", ["backup", 1]],
   ["backup finished", ["backup", 0]],
-  ["clock apart", ["clock", 1]],
-  ["clock in step", ["clock", 0]],
-  ["descriptors exhausted", ["descriptors", 1]],
-  ["descriptors recovered", ["descriptors", 0]],
-  ["payments away", ["payments", 1]],
-  ["payments back", ["payments", 0]],
-  ["settings refused", ["settings", 1]],
-  ["settings read again", ["settings", 0]],
-  ["traces not delivered", ["traces", 1]],
-  ["traces delivered", ["traces", 0]],
+  ["clock skew detected", ["clock", 1]],
+  ["clock skew ended", ["clock", 0]],
+  ["file descriptors exhausted", ["descriptors", 1]],
+  ["file descriptors recovered", ["descriptors", 0]],
+  ["payment provider unavailable", ["payments", 1]],
+  ["payment provider recovered", ["payments", 0]],
+  ["config reload rejected", ["settings", 1]],
+  ["config reloaded", ["settings", 0]],
+  ["trace export failed", ["traces", 1]],
+  ["trace export recovered", ["traces", 0]],
 ]);
 /** Whether an event changes a metric at all. */
 export const isCounted = (event: EventName): boolean => COUNTED.has(event) || TROUBLE.has(event) || FAULTS.has(event);
@@ -126,7 +126,7 @@ export const createEventCounters = (registered: Registered): CountEvent => {
       tellFaults();
     }
     switch (event) {
-      case "generation ended":
+      case "generation completed":
         return generationEnded(fields);
       case "attempt ended":
         return attemptEnded(fields);
@@ -139,15 +139,15 @@ export const createEventCounters = (registered: Registered): CountEvent => {
         });
       case "credits added":
         return count("genrouter_credits_added_total", { source: word(fields.source) }, Math.max(0, fields.credits ?? 0));
-      case "provider called":
+      case "provider call completed":
         return called(fields);
-      case "request refused":
+      case "request rejected":
       case "request failed":
         return refused(fields);
-      case "generations taken over":
+      case "generations reclaimed":
         return count("genrouter_generations_taken_over_total", {}, fields.count ?? 0);
       case "signed in":
-      case "sign-in refused":
+      case "sign-in rejected":
         return count("genrouter_sign_ins_total", { outcome: word(fields.outcome) });
       case "submission replayed":
         return count("genrouter_idempotency_replays_total", { result: "replayed" });

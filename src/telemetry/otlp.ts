@@ -34,11 +34,11 @@ export const createExporter = (log: Log): SpanExporter => {
     export: (spans: ReadableSpan[], done) =>
       inner.export(spans, (result) => {
         if (result.code !== SUCCESS && !isTold)
-          log("traces not delivered", {
+          log("trace export failed", {
             reason: `${codeOf(result.error)}; spans are dropped until the OTLP endpoint takes them again`,
             count: spans.length,
           });
-        if (result.code === SUCCESS && isTold) log("traces delivered", {});
+        if (result.code === SUCCESS && isTold) log("trace export recovered", {});
         isTold = result.code !== SUCCESS;
         done(result);
       }),

@@ -36,7 +36,7 @@ export const areTracesWanted = (env: Environment): boolean => {
   return !isOff && Boolean(env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || env.OTEL_EXPORTER_OTLP_ENDPOINT);
 };
 
-const TOLD: ReadonlySet<EventName> = new Set<EventName>(["attempt ended", "generation ended"]);
+const TOLD: ReadonlySet<EventName> = new Set<EventName>(["attempt ended", "generation completed"]);
 
 /** @param log told once when spans cannot be delivered, and again after they could. */
 export const createTraces = (env: Environment, version: string, log: Log): Traces => {

@@ -86,12 +86,12 @@ test("a clock that is apart from the store's is told of once, and when it is in 
   const { leaseKeeper, told } = openScene({ attend: () => Promise.resolve({ ...ALIVE, apartMs }) });
   await leaseKeeper.begin();
   await leaseKeeper.look();
-  expect(told.lines).toEqual(["clock apart"]);
+  expect(told.lines).toEqual(["clock skew detected"]);
   apartMs = 3;
   await leaseKeeper.look();
   apartMs = -60_000;
   await leaseKeeper.look();
-  expect(told.lines).toEqual(["clock apart", "clock in step", "clock apart"]);
+  expect(told.lines).toEqual(["clock skew detected", "clock skew ended", "clock skew detected"]);
 });
 
 test("an answer that was on its way while the node stood still lets nobody go on: the lease that it tells of is over", async () => {
@@ -152,10 +152,10 @@ test("a node that was taken for dead is told as such; what a drain hands over is
   });
   await leaseKeeper.begin();
   await new Promise((turn) => setImmediate(turn));
-  expect(told.lines).toEqual(["generations taken over"]);
+  expect(told.lines).toEqual(["generations reclaimed"]);
   clock.skip(1000);
   await new Promise((turn) => setImmediate(turn));
-  expect(told.lines).toEqual(["generations taken over", "node taken for dead", "generations taken over"]);
+  expect(told.lines).toEqual(["generations reclaimed", "node considered dead", "generations reclaimed"]);
   leaseKeeper.stop();
 });
 
@@ -165,7 +165,7 @@ test("a take-over whose outcome is not known ends the node: what it may own nobo
     takeOver: () => Promise.reject(new StoreUnknown("the database does not answer")),
   });
   await leaseKeeper.begin();
-  expect(told).toEqual({ ended: 1, lines: ["node ended"] });
+  expect(told).toEqual({ ended: 1, lines: ["node fenced, exiting"] });
 });
 
 test("a take-over that could not begin is told, and tried again at the next look", async () => {
@@ -180,7 +180,7 @@ test("a take-over that could not begin is told, and tried again at the next look
   await leaseKeeper.begin();
   clock.skip(1000);
   await new Promise((turn) => setImmediate(turn));
-  expect({ tries, ...told }).toEqual({ tries: 2, ended: 0, lines: ["effect failed"] });
+  expect({ tries, ...told }).toEqual({ tries: 2, ended: 0, lines: ["takeover failed"] });
 });
 
 test("what a node remembers of a generation is told as long as it is sure; after that the store is asked", async () => {

@@ -177,7 +177,7 @@ test("a drain ends one that is under way: nothing is left of it, and nothing is 
   clock.skip(60_000);
   expect(told("backup started")).toBe(1);
   await nightly.stop(10_000);
-  expect(lines.map(({ event }) => event)).toEqual(["backup started", "backup stopped"]);
+  expect(lines.map(({ event }) => event)).toEqual(["backup started", "backup canceled"]);
   expect(states()).toEqual([]);
   clock.skip(3 * DAY_MS);
   expect(told("backup started")).toBe(1);

@@ -87,7 +87,7 @@ const wrongPassword = async (world: World): Promise<Seen> => {
     child
       .said()
       .split("\n")
-      .find((one) => one.includes('"sign-in refused"'));
+      .find((one) => one.includes('"sign-in rejected"'));
   for (let waited = 0; waited < 40 && lineOf() === undefined; waited += 1) await Bun.sleep(50);
   const line = lineOf();
   return {

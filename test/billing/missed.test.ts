@@ -33,7 +33,8 @@ const bought = async (tenant: Tenant): Promise<string> => {
 const round = () => harness.rooms.till.rounds();
 const available = async ({ accountId }: Tenant) => (await harness.store.account(accountId))?.availableCredits;
 const eventsAsked = () => stripe.asked.filter(({ what }) => what === "GET /v1/events").length;
-const away = () => harness.lines.filter(({ event }) => event === "payments away").map(({ fields }) => fields.reason);
+const away = () =>
+  harness.lines.filter(({ event }) => event === "payment provider unavailable").map(({ fields }) => fields.reason);
 
 test("a refund and a dispute that nobody heard of are learnt at the first round, once, and those behind a day later", async () => {
   const tenant = await harness.newTenant(0);

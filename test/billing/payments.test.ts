@@ -57,7 +57,7 @@ describe("a checkout", () => {
   test("that Stripe cannot open is one clear sentence, and nothing is lost: the same purchase is opened later", async () => {
     bed.stripe.be("failing");
     await expect(buy()).rejects.toThrow("nothing was bought and nothing charged. Try again in a minute.");
-    await bed.harness.eventually(() => lines("payments away").length > 0);
+    await bed.harness.eventually(() => lines("payment provider unavailable").length > 0);
     const [open] = await bed.harness.store.purchases(bed.tenant.accountId, null, 1);
     expect(open).toMatchObject({ state: "open", sessionId: null });
     bed.stripe.be("well");
@@ -141,7 +141,7 @@ describe("a payment", () => {
       const id = await buy();
       expect(await send(bed.stripe.pay(id, changes as object))).toBe(200);
       expect([await standing(), await stateOf(id)]).toEqual([[0, 0, false], "mismatched"]);
-      expect(lines("payment unclear").at(-1)).toMatchObject({ purchase_id: id, account_id: bed.tenant.accountId });
+      expect(lines("payment mismatch").at(-1)).toMatchObject({ purchase_id: id, account_id: bed.tenant.accountId });
     },
   );
 

@@ -89,7 +89,7 @@ describe.each([
       expect(await paid([behind])).toBe(1);
       for (let i = 1; i < turns - 1; i++) await once();
       expect([Math.min(...times.values()), Math.max(...times.values())]).toEqual([1, 2]);
-      expect(bed.lines("payments away").at(-1)).toMatchObject({
+      expect(bed.lines("payment provider unavailable").at(-1)).toMatchObject({
         reason: expect.stringMatching(/^5 of 100 could not be asked about: /),
       });
       bed.stripe.shut.clear();

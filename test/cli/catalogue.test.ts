@@ -208,12 +208,12 @@ describe("a running service", () => {
     const { text, line } = edited(WRITTEN, '"provider": "fal"', '"provider": "nobody"');
     writeFileSync(join(dir, "models/a.json"), text);
     service.kill("SIGHUP");
-    await until("settings refused");
+    await until("config reload rejected");
     expect(await models()).toEqual(before);
     const errors = () => log.split("\n").filter((one) => one.includes('"level":"error"'));
     expect(errors()).toHaveLength(1);
     expect(JSON.parse(errors()[0] ?? "")).toMatchObject({
-      msg: "settings refused",
+      msg: "config reload rejected",
       reason: expect.stringContaining(`everything stays as it was; ${dir}/models/a.json:${line}: unknown provider nobody`),
     });
     // A good one is what the service has from then on, and what a diff is against.
@@ -225,7 +225,7 @@ describe("a running service", () => {
       err: "against the running service:\n",
     });
     service.kill("SIGHUP");
-    await until("settings read again");
+    await until("config reloaded");
     expect((await runHere(["catalogue", "diff", dir, "--data", data])).out).toBe("nothing differs from the running service\n");
     service.kill("SIGTERM");
     expect(await service.exited).toBe(0);

@@ -181,7 +181,7 @@ test("a running process takes a new catalogue at SIGHUP without dropping a reque
   const text = await Bun.file(path).text();
   writeFileSync(path, text.replace("{", '{ "nonsense": 1,'));
   child.kill("SIGHUP");
-  const [refused] = await logged("settings refused", 1);
+  const [refused] = await logged("config reload rejected", 1);
   expect(refused).toMatchObject({
     level: "error",
     reason: expect.stringMatching(/everything stays as it was.*sim-image-1\.json/),
@@ -191,13 +191,13 @@ test("a running process takes a new catalogue at SIGHUP without dropping a reque
   mkdirSync(join(catalogue, "models"), { recursive: true });
   writeFileSync(path, text.replace(/"name": ?"[^"]*"/, '"name": "Renamed"'));
   child.kill("SIGHUP");
-  await logged("settings read again", 1);
+  await logged("config reloaded", 1);
   expect((await models()).find(({ id }) => id === "sim-image-1")?.name).toBe("Renamed");
   isOver = true;
   await asking;
   expect(answers.length).toBeGreaterThan(0);
   expect(new Set(answers)).toEqual(new Set([404]));
-  expect(await logged("settings refused", 1)).toHaveLength(1);
+  expect(await logged("config reload rejected", 1)).toHaveLength(1);
   child.kill("SIGTERM");
   expect(await child.exited).toBe(0);
   await reading;

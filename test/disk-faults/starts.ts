@@ -137,7 +137,7 @@ const descriptors = (world: RowWorld) =>
     const calls = Array.from({ length: CALLERS }, () => scene.submit(life.url));
     const leave = await occupy(life.url);
     // By then it has given its reserve back and listens no more: what is open proves nothing.
-    const isExhausted = life.child.said().includes('"descriptors exhausted"');
+    const isExhausted = life.child.said().includes('"file descriptors exhausted"');
     leave();
     for (const answer of await Promise.all(calls))
       must(

@@ -6,8 +6,7 @@ import { catalogueOf, FAL, REPLICATE } from "./catalogue.ts";
 import { openScene, type Scene } from "./fixture.ts";
 
 const ROUTE = "life/fal";
-const alarms = (scene: Scene) =>
-  scene.lines.flatMap(({ event, fields }) => (event === "route needs its operator" ? [fields] : []));
+const alarms = (scene: Scene) => scene.lines.flatMap(({ event, fields }) => (event === "route needs operator" ? [fields] : []));
 /** The route as `genrouter routes list` shows it. */
 const shown = async ({ store }: Scene) => {
   const parts = {

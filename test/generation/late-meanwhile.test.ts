@@ -123,7 +123,7 @@ test("a late result that is told twice, and once more after the end, is charged 
   ];
   const bare = (of: typeof shown) => ({ ...of, output: null });
   expect([bare(shown), ...rest] as unknown).toEqual([bare(before[0] as typeof shown), ...before.slice(1)]);
-  expect(scene.lines.map(({ event }) => event)).not.toContain("attempt late");
+  expect(scene.lines.map(({ event }) => event)).not.toContain("late result received");
 });
 
 test("a late result that is told twice before its files are in is fetched and charged once", async () => {

@@ -59,7 +59,7 @@ test("a lost attempt that delivers after the end is marked late, and nothing cha
     output: { ...ended.output, urls: [] },
   } as never);
   await expectEnd(scene, id, { ends: 25, attempts: ["late", "delivered"], received: ["fal", "replicate"] });
-  expect(scene.lines.map(({ event }) => event)).toContain("attempt late");
+  expect(scene.lines.map(({ event }) => event)).toContain("late result received");
   expect(stateOf(scene, "fal")).toBe("done");
 });
 

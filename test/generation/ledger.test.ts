@@ -29,7 +29,7 @@ test("the disk is full: submissions are busy, reads go on, what runs waits, and 
     expect(await scene.show(id)).toMatchObject({ status: "running", attempts: 1, cost_usd: null });
   }
   expect((await scene.balance()).held).toBe(30);
-  expect(scene.lines.map(({ event }) => event)).toContain("store full");
+  expect(scene.lines.map(({ event }) => event)).toContain("database disk full");
   isFull = false;
   scene.clock.skip(10_000);
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
@@ -91,7 +91,7 @@ test("a commit whose outcome is unknown: the process is told to end, nobody hear
   const answered = await first.ask("POST", "/v1/generations", { body: order(), headers });
   // Neither accepted nor refused: the caller may only send it again with its key.
   expect(answered).toMatchObject({ status: 500, body: { error: { code: "server_error" } } });
-  expect(first.lines.filter(({ event }) => event === "store outcome unknown").length).toBeGreaterThan(0);
+  expect(first.lines.filter(({ event }) => event === "commit outcome unknown").length).toBeGreaterThan(0);
   const after = commits;
   first.clock.skip(60_000);
   await first.eventually(() => first.lines.some(({ event }) => event === "generation stopped"));

@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 const ENDS = "2026-12-03";
 const OVER_MS = Date.UTC(2026, 11, 4);
 const told = ({ lines }: Scene) =>
-  lines.flatMap(({ event, fields }) => (event === "route ends" ? [`${fields.route_id}: ${fields.reason}`] : []));
+  lines.flatMap(({ event, fields }) => (event === "route retiring" ? [`${fields.route_id}: ${fields.reason}`] : []));
 const pricesShown = async (scene: Scene) => {
   const { body } = await scene.ask("GET", "/v1/models", { key: null });
   const [model] = body.data as { price: { rates: { usd: number }[] } }[];

@@ -142,7 +142,7 @@ const play = async (place: Place): Promise<[boolean, string][]> => {
   const counted = Object.entries(refused).reduce((sum, [outcome, n]) => (outcome === "succeeded" ? sum : sum + n), 0);
   // Those that came too early of the new browser in a network of theirs are among them.
   const own = Math.max(0, counted - busy - ownBusy - (statuses[422] ?? 0) - (statuses[429] ?? 0));
-  const lines = (child?.said() ?? "").split("\n").filter((line) => line.includes('"sign-in refused"')).length;
+  const lines = (child?.said() ?? "").split("\n").filter((line) => line.includes('"sign-in rejected"')).length;
   const worst = (answers: readonly Answer[]) => Math.max(...answers.map(({ ms }) => ms));
   const all200 = (answers: readonly Answer[]) => answers.every(({ status }) => status === 200);
   say(`figures ${JSON.stringify({ tries, networks, atOnce, tookS: Math.round(tookS), statuses, refused, lines, own })}`);

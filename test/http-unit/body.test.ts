@@ -71,7 +71,7 @@ test("who has no key is told so before the body is looked at", async () => {
 
 test("a caller that hangs up half-way leaves no defect in the log", async () => {
   const { hostname, port } = new URL(harness.url);
-  const before = harness.lines.filter((line) => line.event === "request answered").length;
+  const before = harness.lines.filter((line) => line.event === "request completed").length;
   const socket = connect(Number(port), hostname);
   await new Promise<void>((resolve) => socket.once("connect", () => resolve()));
   const head = `POST /v1/generations HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${harness.key}\r\n`;
@@ -79,7 +79,7 @@ test("a caller that hangs up half-way leaves no defect in the log", async () => 
   // The door has begun to read when it has answered somebody who came later.
   await harness.call("/healthz");
   socket.destroy();
-  const isOver = () => harness.lines.filter((line) => line.event === "request answered").length > before;
+  const isOver = () => harness.lines.filter((line) => line.event === "request completed").length > before;
   for (let turn = 0; turn < 200 && !isOver(); turn++) await Bun.sleep(10);
   expect(isOver()).toBe(true);
   expect(harness.lines.filter((line) => line.event === "request failed")).toEqual([]);

@@ -99,7 +99,7 @@ describe("the noes of /content", () => {
   test("a file that should be there and is not is told to be missing, and logged without its path", async () => {
     const id = make({ ...succeeded, completedAtMs: Date.now() });
     expect(await errorOf(await harness.call(`/v1/generations/${id}/content`))).toMatchObject({ status: 404, code: "not_found" });
-    expect(harness.lines.at(-3)).toMatchObject({ event: "file missing", fields: { generation_id: id, count: 1 } });
+    expect(harness.lines.at(-3)).toMatchObject({ event: "file missing", fields: { generation_id: id, file_no: 1 } });
   });
 
   test("a file past its retention that was deleted and is not marked so yet has expired", async () => {

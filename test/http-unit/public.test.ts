@@ -170,7 +170,7 @@ describe("headers of every answer", () => {
     await harness.submit('{"model":"m","input":{}}', { "x-request-id": "mine-1" });
     expect(harness.orders.at(-1)?.requestId).toBe("mine-1");
     expect(harness.lines.at(-1)).toMatchObject({
-      event: "request answered",
+      event: "request completed",
       fields: { request_id: "mine-1", method: "POST", route: "/v1/generations", status: 202 },
     });
   });
@@ -252,7 +252,7 @@ test("without debug a poll leaves no line and a submission leaves one", async ()
   await quiet.call("/v1/models");
   expect(quiet.lines).toEqual([]);
   await quiet.submit('{"model":"m","input":{}}');
-  expect(quiet.lines.map((line) => line.event)).toEqual(["request answered"]);
+  expect(quiet.lines.map((line) => line.event)).toEqual(["request completed"]);
 });
 
 test("a request can be answered without a socket", async () => {

@@ -14,7 +14,7 @@ const opened = async (options: HarnessOptions = {}): Promise<Harness> => {
 const submit = (harness: Harness, headers: Record<string, string>, input: object = { prompt: CANARY }) =>
   harness.ask("POST", "/v1/generations", { body: { model: "sim-image-1", input }, headers });
 const answered = (harness: Harness, requestId: string): EventFields => {
-  const found = harness.lines.filter(({ event, fields }) => event === "request answered" && fields.request_id === requestId);
+  const found = harness.lines.filter(({ event, fields }) => event === "request completed" && fields.request_id === requestId);
   expect(found).toHaveLength(1);
   return found[0]?.fields ?? {};
 };
@@ -62,11 +62,11 @@ test("polls have no line, but for the one who asks for all", async () => {
   const harness = await opened();
   const { id } = await harness.submit("sim-image-1", { prompt: CANARY });
   await harness.until(id);
-  expect(harness.lines.some(({ event }) => event === "read answered")).toBe(false);
+  expect(harness.lines.some(({ event }) => event === "read completed")).toBe(false);
   const debugging = await opened({ env: { GENROUTER_LOG__LEVEL: "debug" } });
   await debugging.ask("GET", "/v1/generations/gen_none", { headers: { "x-request-id": "look" } });
   const { accountId, keyId } = debugging.tenant;
-  expect(debugging.lines.find(({ event }) => event === "read answered")?.fields).toMatchObject({
+  expect(debugging.lines.find(({ event }) => event === "read completed")?.fields).toMatchObject({
     ...{ request_id: "look", account_id: accountId, key_id: keyId, status: 404, error_code: "not_found" },
     route: "/v1/generations/:id",
   });
@@ -87,11 +87,11 @@ test("the request id goes through to the ledger, the attempt and the provider's 
     harness.lines
       .filter((line) => (line.event as string) === event && line.fields.generation_id === id)
       .map(({ fields }) => fields);
-  for (const event of ["generation ended", "attempt ended", "provider called"]) {
+  for (const event of ["generation completed", "attempt ended", "provider call completed"]) {
     expect(told(event).length).toBeGreaterThan(0);
     expect(told(event).map(({ request_id }) => request_id)).toEqual(told(event).map(() => "through-and-through"));
   }
-  expect(told("provider called")[0]).toMatchObject({ attempt: 1, method: "POST" });
+  expect(told("provider call completed")[0]).toMatchObject({ attempt: 1, method: "POST" });
 });
 
 test("a failed attempt is told with its route and the class of its failure, and not with what the provider said", async () => {
@@ -110,7 +110,7 @@ test("prompts are told only where the operator has switched it on", async () => 
   expect(JSON.stringify(harness.lines)).not.toContain(CANARY);
   const telling = await opened({ env: { GENROUTER_LOG__PROMPTS: "true" } });
   await telling.until((await telling.submit("sim-image-1", { prompt: CANARY })).id);
-  expect(telling.lines.find(({ event }) => event === "input read")?.fields).toMatchObject({
+  expect(telling.lines.find(({ event }) => event === "input measured")?.fields).toMatchObject({
     model: "sim-image-1",
     input: JSON.stringify({ prompt: CANARY }),
   });
@@ -121,8 +121,8 @@ test("lines about a generation name its trace while traces are sent, and only th
   const linesWith = (env: Record<string, string>): EventFields[] => {
     const lines: EventFields[] = [];
     const { log } = createTelemetry((_, fields = {}) => lines.push(fields), env, about);
-    log("request answered", { generation_id: "gen_1", request_id: "r" });
-    log("request answered", { request_id: "r" });
+    log("request completed", { generation_id: "gen_1", request_id: "r" });
+    log("request completed", { request_id: "r" });
     return lines;
   };
   expect(linesWith({})).toEqual([{ generation_id: "gen_1", request_id: "r" }, { request_id: "r" }]);

@@ -10,7 +10,7 @@ const linesOf = (settings: object, place: object): string[] => {
   const code = `import { openLog } from ${JSON.stringify(LOG)};
     const log = openLog(${JSON.stringify(settings)}, ${JSON.stringify(place)});
     log("service listening", { url: "http://h", pid: 1 });
-    log("read answered", { route: "/x" });
+    log("read completed", { route: "/x" });
     log("request failed", { reason: 'a "quoted" reason\\nand more' });
     log("service stopped");
     process.exit(0);`;

@@ -121,7 +121,9 @@ onPostgres("the keys of providers", () => {
         ...{ GENROUTER_STORE__URL: url, GENROUTER_DATA__DIR: one, GENROUTER_SERVER__PORT: "0", FAL_KEY: key, ...bucket.settings },
       });
     const told: string[] = [];
-    const telemetry = testTelemetry((event, { reason } = {}) => void (event === "effect failed" && told.push(String(reason))));
+    const telemetry = testTelemetry(
+      (event, { reason } = {}) => void (event === "credential decryption failed" && told.push(String(reason))),
+    );
     const service = await createServer(settingsWith("first"), { simulate: false, telemetry });
     onTestFinished(async () => {
       await service.drain();

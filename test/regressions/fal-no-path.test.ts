@@ -12,7 +12,7 @@ test("a path that there is not puts its route out of use at once: the next one d
   const [first] = await scene.attempts(id);
   expect(first?.failure).toMatchObject({ class: "config_fault", detail: expect.stringMatching(/Path \/.* not found/) });
   // The operator is told by whom, and nobody is sent there any more.
-  const alarms = scene.lines.filter(({ event }) => event === "route needs its operator");
+  const alarms = scene.lines.filter(({ event }) => event === "route needs operator");
   expect(alarms).toMatchObject([{ fields: { route_id: "life/fal", error_code: "config_fault" } }]);
   expect((await scene.begin()).quoted_usd).toBe(0.25);
   expect(await scene.store.orphans(0)).toEqual([]);

@@ -24,7 +24,7 @@ const REFUSED: [number, string] = [403, "insecure_origin"];
 const kept = async () => ({
   ...(await (await harness.admin()).listPeople({})),
   audit: (await harness.store.audit(null, 100, {})).length,
-  logged: harness.lines.filter(({ event }) => event === "signed in" || event === "sign-in refused").length,
+  logged: harness.lines.filter(({ event }) => event === "signed in" || event === "sign-in rejected").length,
 });
 
 test("D3: a set-up link, an invitation, a sign-up and a sign-in are refused over plain http, and nothing is spent", async () => {

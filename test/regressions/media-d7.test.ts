@@ -34,16 +34,16 @@ test.skipIf(process.platform !== "linux")(
       {},
     );
     const [, url = ""] = await node.hears(/^url (\S+)\n/m);
-    await node.hears(/"descriptor limit low"/);
+    await node.hears(/"file descriptor limit low"/);
     has(await doctor(dir, {}), "descriptors", "warning", /may open 256 file descriptors/, /LimitNOFILE/);
     const port = Number(new URL(url).port);
     const clients = crowd(port, 2 * LIMIT);
-    await node.hears(/"descriptors exhausted"/);
+    await node.hears(/"file descriptors exhausted"/);
     await eventually(() => clients.open.size < LIMIT, "refusals");
     clients.leave();
-    await node.hears(/"descriptors recovered"/);
+    await node.hears(/"file descriptors recovered"/);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
-    expect(node.said().match(/"descriptors exhausted"/g)).toHaveLength(1);
+    expect(node.said().match(/"file descriptors exhausted"/g)).toHaveLength(1);
     node.kill("SIGTERM");
     expect(await node.ended).toMatchObject({ code: 0 });
   },

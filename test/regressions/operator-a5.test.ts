@@ -48,7 +48,7 @@ test("A5: what providers cost is counted by provider and model, for what was del
   await harness.until((await harness.submit(MODEL, { ...INPUT, prompt: "a kite [sim:fal:fail-later]" })).id);
   const cost = (route: number, outcome: string, seen: Awaited<ReturnType<typeof scrape>>) =>
     seen.value("genrouter_provider_cost_credits_total", { provider: routes[route]?.provider ?? "", model: MODEL, outcome });
-  const ended = () => harness.lines.filter(({ event }) => event === "generation ended").map(({ fields }) => fields);
+  const ended = () => harness.lines.filter(({ event }) => event === "generation completed").map(({ fields }) => fields);
   await harness.eventually(() => ended().length === 2, "both ends");
   const seen = await scrape(harness);
   expect(cost(0, "delivered", seen)).toBeCloseTo(4, 6);
@@ -80,12 +80,12 @@ test("A5: a fault that lasts is a gauge, which an alert can follow until it is o
   const active = async (fault: string) => scraped(await telemetry.metrics(standing)).value("genrouter_fault_active", { fault });
   for (const [fault, begins, ends] of [
     ["backup", "backup failed", "backup finished"],
-    ["backup", "backup faulty", "backup finished"],
-    ["clock", "clock apart", "clock in step"],
-    ["descriptors", "descriptors exhausted", "descriptors recovered"],
-    ["payments", "payments away", "payments back"],
-    ["settings", "settings refused", "settings read again"],
-    ["traces", "traces not delivered", "traces delivered"],
+    ["backup", "backup verification failed", "backup finished"],
+    ["clock", "clock skew detected", "clock skew ended"],
+    ["descriptors", "file descriptors exhausted", "file descriptors recovered"],
+    ["payments", "payment provider unavailable", "payment provider recovered"],
+    ["settings", "config reload rejected", "config reloaded"],
+    ["traces", "trace export failed", "trace export recovered"],
   ] as const) {
     const seen = [await active(fault)];
     for (const event of [begins, begins, ends]) {

@@ -24,7 +24,7 @@ test("A8: a clock that was moved is told once, in words, and again when it is mo
   expect(told).toEqual([
     ["clock jumped", "the service's clock is 60 min behind the machine's, which was set forward"],
     ["clock jumped", "the service's clock is 2 h ahead of the machine's, which was set back"],
-    ["clock right"],
+    ["clock corrected"],
   ]);
 });
 

@@ -57,7 +57,7 @@ test("A9: it has room again when a trial was written, which leaves nothing behin
   expect(room.isFull()).toBe(true);
   clock.skip(1);
   await eventually(() => !room.isFull(), "room");
-  expect([events, readdirSync(dir)]).toEqual([["disk full", "disk has room"], []]);
+  expect([events, readdirSync(dir)]).toEqual([["disk full", "disk space recovered"], []]);
 });
 
 test("A9: a disk that is gone stays full until it is back", async () => {

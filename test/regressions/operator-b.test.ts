@@ -25,7 +25,7 @@ test("B: the end of a generation names its account, route, provider and cost, al
   const failed = await harness.submit("sim-image-1", { prompt: "a kite [sim:fail]" });
   await harness.until(failed.id);
   const end = (id: string) =>
-    harness.eventually(() => lines("generation ended").find(({ generation_id }) => generation_id === id), "its line");
+    harness.eventually(() => lines("generation completed").find(({ generation_id }) => generation_id === id), "its line");
   const [good, bad] = [await end(made.id), await end(failed.id)];
   expect(good).toMatchObject({ account_id: accountId, route_id: "sim-image-1/fal", provider: "fal", state: "succeeded" });
   expect([good.credits, good.provider_credits]).toEqual([expect.any(Number), expect.any(Number)]);
@@ -45,7 +45,7 @@ test("B: a request's line has the address of the caller, as the named proxy has 
     ["six", { "x-forwarded-for": "2001:db8:1:2:3:4:5:6" }, "2001:db8:1:2::/64"],
   ] as const) {
     await harness.ask("POST", "/v1/generations", { body: {}, headers: { "x-request-id": id, ...more } });
-    expect(lines("request answered").find(({ request_id }) => request_id === id)).toMatchObject({ address, status: 400 });
+    expect(lines("request completed").find(({ request_id }) => request_id === id)).toMatchObject({ address, status: 400 });
   }
 });
 

@@ -36,10 +36,10 @@ test("a key that is refused: the alert's metric is true until the key works, and
   const count = Number(await refusedAt(harness, "fal"));
   expect(count).toBeGreaterThan(1);
   expect(await refusedAt(harness, "replicate")).toBe(0);
-  const lines = harness.lines.filter(({ event }) => event === "route state changed" || event === "route needs its operator");
+  const lines = harness.lines.filter(({ event }) => event === "route state changed" || event === "route needs operator");
   expect(lines.map(({ event, fields }) => [event, fields.count])).toEqual([
     ["route state changed", undefined],
-    ["route needs its operator", undefined],
+    ["route needs operator", undefined],
     ["route state changed", count - 1],
   ]);
   expect(lines[1]?.fields.action).toStartWith("genrouter providers set-key fal");
@@ -69,7 +69,7 @@ test("a bucket that refuses a process that works alone is a warning of the conso
   expect(await warningsOf(operators)).toEqual([
     expect.stringMatching(/^the bucket takes no files(, \d+ wait on disk)?: .*GENROUTER_S3__SECRET_KEY.*genrouter doctor/),
   ]);
-  expect(harness.lines.find(({ event }) => event === "bucket refuses")?.fields.action).toContain("restart");
+  expect(harness.lines.find(({ event }) => event === "object storage access denied")?.fields.action).toContain("restart");
   nodes.bucket.fail = () => undefined;
   nodes.clock.skip(600_000);
   await harness.eventually(async () => (await warningsOf(operators)).length === 0, "no warning is left");

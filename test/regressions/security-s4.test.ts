@@ -219,7 +219,7 @@ test("S4: a route that delivers something else five times in a row is down; an a
   expect(changes.map(({ fields }) => [fields.route_id, fields.state, fields.error_code])).toEqual([
     [cheap?.id, "open", "mismatched"],
   ]);
-  const told = harness.lines.filter(({ event }) => event === "account mismatches");
+  const told = harness.lines.filter(({ event }) => event === "account mismatch rate high");
   expect(told.map(({ fields }) => [fields.account_id, fields.count])).toEqual([[harness.tenant.accountId, 5]]);
 });
 

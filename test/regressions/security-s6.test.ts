@@ -215,7 +215,7 @@ test("every try is in the log and in a counter, and of a person that there is in
   await attack(harness, 14, 1);
   await signIn(harness, WRONG, { address: "203.0.113.9", email: "nobody@example.com" });
   await signIn(harness, PASSWORD, { address: "203.0.113.10" });
-  const refused = harness.lines.filter(({ event }) => event === "sign-in refused").map(({ fields }) => fields);
+  const refused = harness.lines.filter(({ event }) => event === "sign-in rejected").map(({ fields }) => fields);
   const of = (outcome: string) => refused.filter((fields: EventFields) => fields.outcome === outcome);
   expect([of("wrong").length, of("throttled").length, refused.length]).toEqual([11, 4, 15]);
   expect(refused.at(-1)).toEqual({ outcome: "wrong", address: "203.0.113.9", request_id: expect.stringMatching(/^req_/) });

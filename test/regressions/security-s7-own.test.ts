@@ -22,7 +22,7 @@ test("S7: wrong passwords of somebody who is in are in the log and the audit log
   const statuses: number[] = [];
   for (let n = 0; n < 12; n += 1) statuses.push((await guess()).status);
   expect(statuses).toEqual([...Array.from({ length: 10 }, () => 422), 429, 429]);
-  const refused = harness.lines.filter(({ event }) => event === "sign-in refused").map(({ fields }) => fields);
+  const refused = harness.lines.filter(({ event }) => event === "sign-in rejected").map(({ fields }) => fields);
   expect(refused.map(({ outcome }) => outcome)).toEqual([
     ...Array.from({ length: 10 }, () => "wrong"),
     ...["throttled", "throttled"],

@@ -51,7 +51,7 @@ test("B8: a file that is lost is found by doctor --deep and verify, and 404 with
   ];
   for (const { status, body } of answers) expect([status, body.error]).toMatchObject([404, { code: "not_found", message: SAYS }]);
   const lines = harness.lines.filter(({ event }) => event === "file missing");
-  expect(new Set(lines.map(({ fields }) => `${fields.generation_id} ${fields.count}`))).toEqual(new Set([`${lost.id} 1`]));
+  expect(new Set(lines.map(({ fields }) => `${fields.generation_id} ${fields.file_no}`))).toEqual(new Set([`${lost.id} 1`]));
   expect(harness.lines.filter(({ event }) => event === "request failed")).toEqual([]);
   expect((await harness.ask("GET", `/v1/generations/${whole.id}/content`)).status).toBe(200);
   has(
@@ -76,7 +76,7 @@ test("B8: of a file that was cut no part is handed out as the whole, and the log
     const { status, body } = await harness.ask("GET", `/v1/generations/${cut.id}/content`);
     expect([status, body.error]).toMatchObject([404, { code: "not_found", message: SAYS }]);
     const told = harness.lines.findLast(({ event }) => event === "file missing");
-    expect(told?.fields).toMatchObject({ generation_id: cut.id, count: 1 });
+    expect(told?.fields).toMatchObject({ generation_id: cut.id, file_no: 1 });
     expect(told?.fields.reason).toMatch(new RegExp(`^the stored file has ${left} bytes, not \\d+$`));
   }
 });

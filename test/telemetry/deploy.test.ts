@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DEFECT_EVENTS } from "../../src/logging/events.ts";
 import { METRICS } from "../../src/telemetry/metrics.ts";
 import { type Harness, openHarness } from "../harness.ts";
 import { hasPromtool, promtool } from "../promtool.ts";
@@ -114,6 +115,12 @@ describe("the alerts", () => {
     const events = printedIn(rules.map(({ expr }) => expr).join("\n"), /event=~?"([^"]+)"/g).flatMap((words) => words.split("|"));
     const lines = read("../src/logging/events.ts");
     expect(events.filter((event) => !lines.includes(`"${event}": `))).toEqual([]);
+  });
+
+  test("GenrouterDefects names every event that reports a defect", () => {
+    const defects = rules.find(({ alert }) => alert === "GenrouterDefects");
+    const named = printedIn(defects?.expr ?? "", /event=~"([^"]+)"/g).flatMap((names) => names.split("|"));
+    expect(new Set(named)).toEqual(new Set<string>(DEFECT_EVENTS));
   });
 
   test.skipIf(!hasPromtool)(

@@ -177,11 +177,11 @@ test("a collector that is not there is told in one line, and neither slows nor b
   for (let n = 0; n < 40; n += 1) expect((await alone.ask("GET", "/healthz")).status).toBe(200);
   const id = await alone.submit("sim-image-1", { prompt: "x" });
   expect(await alone.until(id)).toMatchObject({ status: "succeeded" });
-  await eventually(() => said.err.includes("traces not delivered"), "the line in the log");
+  await eventually(() => said.err.includes("trace export failed"), "the line in the log");
   for (let n = 0; n < 40; n += 1) await alone.ask("GET", "/healthz");
   // The drain waits for the collector no longer than it may: the test's own end would come first.
   expect(await alone.stop()).toBe(0);
-  const lines = said.err.split("\n").filter((line) => line.includes("traces not delivered"));
+  const lines = said.err.split("\n").filter((line) => line.includes("trace export failed"));
   expect(lines).toHaveLength(1);
   expect(said.err).not.toMatch(/^\s+at /m);
   expect(said.err).not.toContain(SECRETS.header);

@@ -109,7 +109,7 @@ const open = async ({ settings, origins }: ReadSettings, simulate: boolean, tele
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2))
     try {
       const service = await createServer(settings, { simulate, telemetry, origins, beforeListening: stopStarting });
-      if (told !== undefined) log("store back", {});
+      if (told !== undefined) log("database recovered", {});
       return service;
     } catch (fault) {
       if (!(fault instanceof DatabaseUnavailable) || fault.isRefusal) {
@@ -120,7 +120,7 @@ const open = async ({ settings, origins }: ReadSettings, simulate: boolean, tele
       // A service that had got as far as its address has taken it along.
       starting ??= await openStarting(settings);
       starting.withoutStore(fault.message);
-      if (told !== fault.message) log("store away", { reason: `the start waits: ${fault.message}` });
+      if (told !== fault.message) log("database unavailable", { reason: `the start waits: ${fault.message}` });
       told = fault.message;
       await Bun.sleep(pauseMs);
     }
@@ -144,10 +144,10 @@ const reload = async (service: Service, settingsNow: () => ReadSettings, log: Lo
     const said = [`${models} models`];
     if (rekeyed.length > 0) said.push(`other keys for ${rekeyed.join(", ")}`);
     if (waiting.length > 0) said.push(`from the next start on: ${waiting.join(", ")}`);
-    log("settings read again", { reason: said.join("; ") });
+    log("config reloaded", { reason: said.join("; ") });
   } catch (fault) {
     const { lines } = await messageOf(fault);
-    log("settings refused", { reason: `everything stays as it was; ${lines.join(" ")}` });
+    log("config reload rejected", { reason: `everything stays as it was; ${lines.join(" ")}` });
   }
 };
 
@@ -265,9 +265,9 @@ export const addServe = (program: Command, session: Session): void => {
       if (simulate) terminal.note("  SIMULATOR MODE: no provider is called and no money moves");
       for (const fault of service.readiness().faults) terminal.warn(`  not ready: ${fault}`);
       const unnamed = settings.console.enabled ? unnamedProxy(settings.server) : null;
-      if (unnamed !== null) log("proxy not named", { reason: unnamed });
+      if (unnamed !== null) log("trusted proxy missing", { reason: unnamed });
       const low = lowDescriptors(settings.limits.max_running);
-      if (low !== undefined) log("descriptor limit low", { reason: `${low}; raise ulimit -n (LimitNOFILE)` });
+      if (low !== undefined) log("file descriptor limit low", { reason: `${low}; raise ulimit -n (LimitNOFILE)` });
       // On a full disk the demo account waits for space; whoever tells the service to stop does not.
       const isTold = Promise.race([signal, service.ended]).then(() => undefined);
       const key = simulate ? await Promise.race([demoKey(settings.data.dir, admin, service.reads), isTold]) : undefined;

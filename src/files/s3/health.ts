@@ -4,7 +4,7 @@ import type { BucketFault } from "./errors.ts";
 
 /** How the service hears of it; the words of its events, without any address. */
 export type ReportHealth = (
-  event: "bucket away" | "bucket refuses" | "bucket back" | "file not uploaded",
+  event: "object storage unavailable" | "object storage access denied" | "object storage recovered" | "file not uploaded",
   fields: { error_code?: string; reason?: string; action?: string; generation_id?: string; count?: number },
 ) => void;
 
@@ -59,7 +59,7 @@ export const createBucketHealth = ({ clock, chance, tell, consequence }: BucketH
       if (sinceMs >= 0 && sinceMs < TOLD_EVERY_MS) return;
       told = next.kind;
       toldAtMs[next.kind] = clock.nowMs();
-      const event = next.kind === "refused" ? "bucket refuses" : "bucket away";
+      const event = next.kind === "refused" ? "object storage access denied" : "object storage unavailable";
       const action = next.kind === "refused" ? { action: CORRECT_AND_RESTART } : {};
       tell(event, { error_code: next.code, reason: `${next.message}; ${consequence}`, ...action });
     },
@@ -67,7 +67,7 @@ export const createBucketHealth = ({ clock, chance, tell, consequence }: BucketH
       fault = null;
       times = 0;
       againAtMs = 0;
-      if (told !== null) tell("bucket back", {});
+      if (told !== null) tell("object storage recovered", {});
       told = null;
     },
     fault: () => fault,

@@ -39,7 +39,7 @@ export const storedResultsOf = (
   keepFilesS: number,
 ): StoredResults => ({
   files,
-  missing: (id, n, reason) => log("file missing", { generation_id: id, count: n, reason }),
+  missing: (id, n, reason) => log("file missing", { generation_id: id, file_no: n, reason }),
   isOver: ({ completedAtMs }) => completedAtMs !== null && clock.nowMs() >= completedAtMs + keepFilesS * 1000,
 });
 

@@ -63,7 +63,7 @@ export const submission =
     const order = readOrder(bytes, request, requestId, caller);
     const { submit, log, settings } = deps;
     if (settings.log.prompts)
-      log("input read", { request_id: requestId, model: order.model, input: JSON.stringify(order.input) });
+      log("input measured", { request_id: requestId, model: order.model, input: JSON.stringify(order.input) });
     const { record, replayed } = await submit(order, presenceOf(request));
     addLogContext(request, { generation_id: record.id });
     const json = resourceJson(record, linkTo);

@@ -7,7 +7,7 @@ import type { Core } from "../../app/core-types.ts";
 import { createMembership, type Membership } from "../../cluster/membership.ts";
 import { readSettings } from "../../config/load.ts";
 import { type CrashLoop, createCrashLoopGuard } from "../../generations/crash-loop-guard.ts";
-import type { Log } from "../../logging/events.ts";
+import { DEFECT_EVENTS, type Log } from "../../logging/events.ts";
 import type { Store } from "../../store/store.ts";
 import { attemptOf, isOnRow } from "./audit-answers.ts";
 import { createDisk, defective } from "./disk.ts";
@@ -86,12 +86,13 @@ export const createNode = (name: string, around: Surroundings): Node => {
     (event, fields = {}) => {
       // Of a life that is over nothing counts: a commit in doubt ends it. Nor does it when the store was not there to be asked.
       const isFault =
-        event === "effect failed" &&
+        DEFECT_EVENTS.has(event) &&
+        event !== "commit outcome unknown" &&
         fields.event !== "spooling an outcome" &&
         mine.isAlive() &&
         !String(fields.reason).includes(OUT_OF_REACH);
       if (isFault) around.fault(`${name}: ${fields.event ?? ""}: ${fields.reason ?? ""}`);
-      if (event === "generations taken over") shared?.tookOver(Number(fields.count));
+      if (event === "generations reclaimed") shared?.tookOver(Number(fields.count));
     };
 
   const begin = async (mine: NodeLife): Promise<void> => {

@@ -25,16 +25,16 @@ describe("of a bucket it is told", () => {
     fail("away");
     expect(told).toEqual([]);
     for (let n = 0; n < 5; n++) fail("away");
-    expect(told).toEqual(["bucket away"]);
+    expect(told).toEqual(["object storage unavailable"]);
     for (let n = 0; n < 5; n++) standing.worked();
-    expect(told).toEqual(["bucket away", "bucket back"]);
+    expect(told).toEqual(["object storage unavailable", "object storage recovered"]);
   });
 
   test("a refusal at once", () => {
     const { told, fail } = scene();
     fail("refused");
     fail("refused");
-    expect(told).toEqual(["bucket refuses"]);
+    expect(told).toEqual(["object storage access denied"]);
   });
 
   test("once in a minute where it goes and comes at every file", () => {
@@ -47,8 +47,8 @@ describe("of a bucket it is told", () => {
       standing.worked();
       wait(beganMs + 3000 - wait(0));
     }
-    expect(told.filter((event) => event === "bucket away").length).toBe(5);
-    expect(told.filter((event) => event === "bucket back").length).toBe(5);
+    expect(told.filter((event) => event === "object storage unavailable").length).toBe(5);
+    expect(told.filter((event) => event === "object storage recovered").length).toBe(5);
   });
 
   test("in the end, though it had come and gone a moment before", () => {
@@ -57,7 +57,7 @@ describe("of a bucket it is told", () => {
     fail("away");
     standing.worked();
     for (let n = 0; n < 20; n++) fail("away");
-    expect(told).toEqual(["bucket away", "bucket back", "bucket away"]);
+    expect(told).toEqual(["object storage unavailable", "object storage recovered", "object storage unavailable"]);
   });
 
   test("though the clock was set back in between", () => {
@@ -68,6 +68,6 @@ describe("of a bucket it is told", () => {
     wait(-3_600_000);
     fail("away");
     fail("away");
-    expect(told).toEqual(["bucket away", "bucket back", "bucket away"]);
+    expect(told).toEqual(["object storage unavailable", "object storage recovered", "object storage unavailable"]);
   });
 });

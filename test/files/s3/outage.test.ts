@@ -140,11 +140,11 @@ describe("two minutes of trouble while generations succeed", () => {
       // Told when it begins and when it is over, not at every try; a bucket that works by halves once in each minute.
       const minutes = Math.floor((clock.nowMs() - fromMs) / 60_000) + 1;
       if (name === "200, and nothing kept" || name === "done, and the answer lost")
-        expect(told.filter(({ event }) => event === "bucket away").length).toBeLessThanOrEqual(minutes);
+        expect(told.filter(({ event }) => event === "object storage unavailable").length).toBeLessThanOrEqual(minutes);
       else
         expect(told.map(({ event }) => event)).toEqual([
-          name.startsWith("403") ? "bucket refuses" : "bucket away",
-          "bucket back",
+          name.startsWith("403") ? "object storage access denied" : "object storage unavailable",
+          "object storage recovered",
         ]);
       await harness.close();
     },
@@ -156,7 +156,7 @@ describe("two minutes of trouble while generations succeed", () => {
     await harness.eventually(isTried, "the trial of the start");
     await lived(harness, bucket.away, bucket.back);
     const told = harness.lines.filter(({ event }) => event.startsWith("bucket"));
-    expect(told.map(({ event }) => event)).toEqual(["bucket away", "bucket back"]);
+    expect(told.map(({ event }) => event)).toEqual(["object storage unavailable", "object storage recovered"]);
     expect(told[0]?.fields.reason).toContain("served from there");
     await harness.close();
   }, 60_000);
@@ -273,7 +273,7 @@ test("a right that is missing is told once and with what to do, and tried again 
     clock.skip(60_000);
     await Bun.sleep(5);
   }
-  expect(store.lines.map(({ event }) => event)).toEqual(["bucket refuses"]);
+  expect(store.lines.map(({ event }) => event)).toEqual(["object storage access denied"]);
   expect(store.lines[0]?.fields.reason).toContain("deploy/S3.md");
   expect(bucket.seen.length).toBeLessThan(40);
   expect(store.waiting()).toMatchObject({ files: 20 });

@@ -82,7 +82,7 @@ test("a start without the bucket is told once, and the service is ready and work
   await bucket.away();
   const dir = freshDir();
   const served = await serve(dir);
-  await served.child.hears(/"msg":"bucket away"|bucket away/);
+  await served.child.hears(/"msg":"object storage unavailable"|bucket away/);
   expect((await ask(served, "/readyz")).status).toBe(200);
   const id = await generate(served);
   await until("the result", async () => (await ask(served, `/v1/generations/${id}/content`)).status === 200);

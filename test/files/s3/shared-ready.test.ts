@@ -45,6 +45,9 @@ test("a process alone stays ready: it serves what waits from its own disk", asyn
   await nodes.bucket.away();
   const harness = await nodes.open({ shared: false });
   expect((await nodes.picture(harness)).status).toBe("succeeded");
-  await harness.eventually(() => harness.lines.some(({ event }) => event === "bucket away"), "the bucket is missed");
+  await harness.eventually(
+    () => harness.lines.some(({ event }) => event === "object storage unavailable"),
+    "the bucket is missed",
+  );
   expect((await ready(harness)).status).toBe(200);
 });

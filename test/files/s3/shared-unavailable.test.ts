@@ -29,7 +29,7 @@ describe("while the bucket is away", () => {
     expect((await harness.balance()).charged).toBe(0);
     nodes.clock.skip(2 * 3_600_000);
     await harness.eventually(
-      () => nodes.clock.nowMs() > 0 && harness.lines.some(({ event }) => event === "bucket away"),
+      () => nodes.clock.nowMs() > 0 && harness.lines.some(({ event }) => event === "object storage unavailable"),
       "the event",
     );
     await nodes.bucket.back();
@@ -41,8 +41,8 @@ describe("while the bucket is away", () => {
     expect(nodes.objects()).toHaveLength(2);
     expect(readdirSync(join(nodes.dir, "files", "incoming"))).toEqual([]);
     expect(harness.lines.filter(({ event }) => /^bucket/.test(event)).map(({ event }) => event)).toEqual([
-      "bucket away",
-      "bucket back",
+      "object storage unavailable",
+      "object storage recovered",
     ]);
   });
 
@@ -85,7 +85,7 @@ describe("while the bucket is away", () => {
     nodes.bucket.fail = () => undefined;
     nodes.clock.skip(300_000);
     expect(await harness.until(id)).toMatchObject({ status: "succeeded", attempts: 1 });
-    expect(harness.lines.some(({ event }) => event === "bucket refuses")).toBe(true);
+    expect(harness.lines.some(({ event }) => event === "object storage access denied")).toBe(true);
   });
 });
 

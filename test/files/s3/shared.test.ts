@@ -111,7 +111,7 @@ describe("a result", () => {
     await harness.rooms.sweep();
     expect(nodes.objects()).toEqual([left]);
     expect((await harness.store.findGeneration(id))?.filesExpiredAtMs).not.toBeNull();
-    expect(harness.lines.filter(({ event }) => event === "bucket refuses")).toEqual([]);
+    expect(harness.lines.filter(({ event }) => event === "object storage access denied")).toEqual([]);
   });
 });
 
