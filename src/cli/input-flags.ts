@@ -39,7 +39,7 @@ export const withFields = (command: Command): Command => {
   return command
     .option("--audio", "with sound")
     .option("--no-audio", "without sound")
-    .option("--input <json>", "the whole input as JSON, or @FILE; the flags above are put over it");
+    .option("--input <json>", "input as JSON or @FILE; the flags above override its fields");
 };
 
 /** A JSON object of a flag or argument: the text itself, or of a file when it begins with `@`. */

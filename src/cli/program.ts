@@ -87,7 +87,7 @@ export const buildProgram = (session: Session, isJson = false): Command => {
     )
     .option("--quiet", "no progress, warnings only")
     .option("--no-color", "no colours (also NO_COLOR)")
-    .option("--debug", "print the stack of what went wrong")
+    .option("--debug", "print the stack trace of an error")
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({

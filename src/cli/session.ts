@@ -31,8 +31,8 @@ export const withJson = (command: Command): Command => command.option("--json", 
 /** `--url`, `--key`, `--data`: where the service is and who asks. */
 export const withClient = (command: Command): Command =>
   withDir(command)
-    .option("--url <url>", "address of the service (GENROUTER_URL, else the one running in the data directory)")
-    .option("--key <key>", "API key (GENROUTER_API_KEY is better: it stays out of the shell's history)");
+    .option("--url <url>", "URL of the service (GENROUTER_URL, else the service of the data directory)")
+    .option("--key <key>", "API key (prefer GENROUTER_API_KEY, which stays out of the shell history)");
 
 /** Adds the examples that end each command's help. */
 export const withExamples = (command: Command, ...lines: string[]): Command =>

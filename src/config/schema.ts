@@ -17,11 +17,13 @@ export const ProviderSettings = Type.Object(
         format: "address",
         pattern: "^https?://",
         expects: "an address that begins with http:// or https://",
-        description: "where the provider is, instead of its public address",
+        description: "base URL of the provider's API, in place of its public address",
       }),
     ),
-    key: Type.Optional(Type.String({ minLength: 1, description: "the operator's credential with this provider", ...SECRET })),
-    key_file: Type.Optional(Type.String({ minLength: 1, description: "a file with the credential and nothing else in it" })),
+    key: Type.Optional(
+      Type.String({ minLength: 1, description: "API key of the operator's account with this provider", ...SECRET }),
+    ),
+    key_file: Type.Optional(Type.String({ minLength: 1, description: "file that contains the API key and nothing else" })),
   },
   { additionalProperties: false },
 );
@@ -31,28 +33,33 @@ export const SettingsSchema = Type.Object(
     server: Type.Object(
       {
         host: Type.String({ default: "127.0.0.1", minLength: 1, description: "address to listen on" }),
-        port: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: "port to listen on; 0 takes a free one" }),
+        port: Type.Integer({
+          default: 8080,
+          minimum: 0,
+          maximum: 65535,
+          description: "port to listen on; 0 selects a free port",
+        }),
         public_url: Type.String({
           default: "",
           ...ADDRESS,
           description:
-            "address clients reach the service at, without a path; file links are built from it. Empty: the listening address, which may not be every address of the machine then",
+            "URL at which clients reach the service, without a path; file links start with it. If empty, the listening address is used, which must then be one address and not a wildcard",
         }),
         trusted_proxies: Type.String({
           default: "",
           ...NETWORKS,
           description:
-            "proxies in front of the service whose X-Forwarded-For is believed, as addresses or networks, separated by commas (127.0.0.1 for one on this machine). Wrong passwords are counted by the address that they name; where server.public_url is elsewhere and none is named, the start, the console and doctor say so",
+            "trusted reverse proxies, as addresses or networks, separated by commas (127.0.0.1 for a proxy on this machine). The service takes the client address from their X-Forwarded-For and counts failed sign-ins by it. If server.public_url names another host and no proxy is listed, the start, the console and doctor print a warning",
         }),
         keep_alive_s: positive(
           75,
-          "seconds that a connection may be idle before the service closes it; a load balancer must close its own idle connections earlier",
+          "idle time in seconds before the service closes a connection; a load balancer must use a shorter idle timeout",
           240,
         ),
-        drain_s: positive(25, "longest time a drain waits for answers under way before the process ends", 30),
+        drain_s: positive(25, "maximum time in seconds that a drain waits for running requests before the process exits", 30),
         drain_notice_s: positive(
           5,
-          "seconds that one of several nodes takes requests after /readyz has said that it leaves",
+          "seconds that a node of a cluster accepts requests after /readyz has started to return 503 for a drain",
           30,
           0,
         ),
@@ -62,7 +69,7 @@ export const SettingsSchema = Type.Object(
     data: Type.Object(
       {
         dir: Type.String({ default: "./data", minLength: 1, description: "data directory: database, files, control socket" }),
-        network_disk: flag(false, "accept a data directory on a network file system, whose locks cannot be relied on"),
+        network_disk: flag(false, "allow a data directory on a network file system, where file locks are not reliable"),
       },
       { default: {}, additionalProperties: false },
     ),
@@ -72,41 +79,48 @@ export const SettingsSchema = Type.Object(
           default: "",
           ...SECRET,
           pattern: "^(postgres(ql)?://\\S+)?$",
-          expects: "the address of a PostgreSQL database, as postgres://user:password@host:5432/database",
+          expects: "the URL of a PostgreSQL database, as postgres://user:password@host:5432/database",
           description:
-            "PostgreSQL database that this node shares with others, as postgres://user:password@host/database?sslmode=verify-full. Empty: a file in the data directory, for one process alone",
+            "URL of a PostgreSQL database for one or more nodes, as postgres://user:password@host/database?sslmode=verify-full. If empty, the service stores its data in SQLite in the data directory, for one process",
         }),
-        insecure: flag(
-          false,
-          "take a database on another machine without sslmode=verify-full: on a network where nobody else listens",
+        insecure: flag(false, "allow a database on another machine without sslmode=verify-full; only for a private network"),
+        lease_s: positive(
+          30,
+          "lease duration in seconds; a node that does not renew its lease within it is considered dead and other nodes take over",
+          3600,
         ),
-        lease_s: positive(30, "seconds after which a node that says nothing is taken for dead and others take over", 3600),
-        prepared: Type.Boolean({ default: true, description: "false behind a connection pooler without prepared statements" }),
-        read_connections: positive(8, "connections for reads; writing and the lease have one each", 200),
+        prepared: Type.Boolean({
+          default: true,
+          description: "use prepared statements; set to false behind a connection pooler that does not support them",
+        }),
+        read_connections: positive(8, "number of read connections; the writer and the lease use one more each", 200),
       },
       { default: {}, additionalProperties: false },
     ),
     catalogue: Type.Object(
-      { dir: Type.String({ default: "", description: "directory with models/ to use instead of the built-in catalogue" }) },
+      { dir: Type.String({ default: "", description: "directory with models/ that replaces the built-in catalogue" }) },
       { default: {}, additionalProperties: false },
     ),
     limits: Type.Object(
       {
-        burst_per_s: positive(20, "requests in one second over all keyed endpoints, per account"),
-        in_progress: positive(20, "generations queued or running, per account"),
-        max_running: positive(1000, "generations running at a time in this process"),
-        max_running_per_route: positive(64, "generations running at a time on one route, unless the catalogue says otherwise"),
-        max_pending_submissions: positive(1000, "submissions waiting for the ledger before new ones get 503 busy"),
-        slow_commit_ms: positive(2000, "a commit under way for longer makes new submissions get 503 busy"),
-        file_link_ttl_s: positive(3600, "seconds a file link is valid", 3600),
-        file_retention_s: positive(604_800, "seconds the files of a generation are kept after success"),
-        result_download_timeout_s: positive(600, "seconds that collecting a result may take"),
-        default_max_wait_s: positive(86_400, "seconds after which no attempt begins, for requests without max_wait_s"),
+        burst_per_s: positive(20, "maximum requests per second and account over all endpoints that take a key"),
+        in_progress: positive(20, "maximum generations that are queued or running per account"),
+        max_running: positive(1000, "maximum generations that run concurrently in this process"),
+        max_running_per_route: positive(
+          64,
+          "maximum generations that run concurrently on one route, unless the catalogue sets another number",
+        ),
+        max_pending_submissions: positive(1000, "maximum submissions that wait for the ledger; further submissions get 503 busy"),
+        slow_commit_ms: positive(2000, "commit duration in milliseconds above which new submissions get 503 busy"),
+        file_link_ttl_s: positive(3600, "validity of a file link in seconds", 3600),
+        file_retention_s: positive(604_800, "retention of result files in seconds after success"),
+        result_download_timeout_s: positive(600, "maximum time in seconds to download and store a result"),
+        default_max_wait_s: positive(86_400, "default for max_wait_s: seconds after which no attempt starts"),
         max_live_actors: positive(
           10_000,
-          "machines kept in memory; above it, and after a minute of rest, idle ones are put away",
+          "maximum generation actors in memory; idle actors are passivated above it and after one idle minute",
         ),
-        result_bytes: positive(2_147_483_648, "largest result file, bytes"),
+        result_bytes: positive(2_147_483_648, "maximum size of a result file in bytes"),
       },
       { default: {}, additionalProperties: false },
     ),
@@ -115,12 +129,12 @@ export const SettingsSchema = Type.Object(
         store: Type.Union([Type.Literal("local"), Type.Literal("s3")], {
           default: "local",
           description:
-            "where result files are kept: local (the data directory) or s3 (a bucket, see the settings of s3; nodes that share a database need it)",
+            "storage of result files: local (the data directory) or s3 (a bucket, see the s3 settings; required when several nodes share a database)",
         }),
         provider_links: Type.Union([Type.Literal("auto"), Type.Literal("on"), Type.Literal("off")], {
           default: "auto",
           description:
-            "whether providers are given signed links of the service to clips that it has pinned. auto: where server.public_url is https at a public address, and those at a loopback or private base_url. Others get the clip by their own upload or inline form",
+            "whether providers receive signed links of this service to pinned inputs. auto: if server.public_url is a public https address, or if the provider's base_url is a loopback or private address. Other providers receive the input by upload or inline",
         }),
       },
       { default: {}, additionalProperties: false },
@@ -131,29 +145,29 @@ export const SettingsSchema = Type.Object(
           default: "",
           ...ADDRESS,
           description:
-            "address of an S3-compatible service; {bucket} in it stands for the bucket, which otherwise begins the path. Empty: Amazon's in s3.region",
+            "URL of an S3-compatible service; {bucket} in the host selects virtual-hosted addressing, otherwise path-style addressing is used. If empty, Amazon S3 in s3.region",
         }),
-        region: Type.String({ default: "us-east-1", minLength: 1, description: "region that requests are signed for" }),
-        bucket: Type.String({ default: "", description: "bucket of the result files; it must exist" }),
+        region: Type.String({ default: "us-east-1", minLength: 1, description: "region for request signatures" }),
+        bucket: Type.String({ default: "", description: "bucket for result files; it must exist" }),
         prefix: Type.String({
           default: "",
-          description: "beginning of every object's name, for a bucket that holds other things",
+          description: "prefix of every object name, for a shared bucket",
         }),
-        access_key: Type.String({ default: "", description: "id of the access key" }),
-        secret_key: Type.String({ default: "", description: "the secret that belongs to s3.access_key", ...SECRET }),
+        access_key: Type.String({ default: "", description: "access key id" }),
+        secret_key: Type.String({ default: "", description: "secret access key of s3.access_key", ...SECRET }),
       },
       { default: {}, additionalProperties: false },
     ),
     backup: Type.Object(
       {
-        dir: Type.String({ default: "", description: "directory of the nightly backups; empty: none are made" }),
+        dir: Type.String({ default: "", description: "directory for nightly backups; if empty, no backup is created" }),
         at: Type.String({
           default: "03:30",
           pattern: "^([01]\\d|2[0-3]):[0-5]\\d$",
           expects: "a time of day as 03:30",
           description: "time of day of the nightly backup, UTC, as 03:30",
         }),
-        keep: positive(14, "nightly backups kept; older ones are deleted after a new one is verified", 3660),
+        keep: positive(14, "number of nightly backups to keep; older backups are deleted after a new backup is verified", 3660),
       },
       { default: {}, additionalProperties: false },
     ),
@@ -165,17 +179,17 @@ export const SettingsSchema = Type.Object(
           pattern: "^([\\x21-\\x7e]{24,200})?$",
           expects: "24 to 200 characters of printable ASCII, no spaces",
           description:
-            "credential for the operator's pages (/metrics), 24 to 200 characters; needed to listen beyond this machine. Empty: they answer this machine only",
+            "bearer token for operator endpoints (/metrics), 24 to 200 characters; required to listen on a non-loopback address. If empty, operator endpoints accept loopback requests only",
         }),
       },
       { default: {}, additionalProperties: false },
     ),
     console: Type.Object(
       {
-        enabled: Type.Boolean({ default: true, description: "the console (/console), where people sign in" }),
+        enabled: Type.Boolean({ default: true, description: "serve the console at /console" }),
         sign_up: Type.Boolean({
           default: false,
-          description: "whether anybody may make an account of their own in the console; without it operators invite",
+          description: "allow sign-up in the console; if false, operators invite users",
         }),
       },
       { default: {}, additionalProperties: false },
@@ -184,12 +198,11 @@ export const SettingsSchema = Type.Object(
       {
         enabled: Type.Union([Type.Literal("auto"), Type.Literal("on"), Type.Literal("off")], {
           default: "auto",
-          description: "the inspector (/inspector): auto: on with the simulator, else off",
+          description: "serve the inspector at /inspector; auto: on with the simulator, otherwise off",
         }),
         prompts: Type.Boolean({
           default: false,
-          description:
-            "the inspector also shows prompts and, to operators, what providers say, which may repeat them: they are your customers' words",
+          description: "show prompts in the inspector, and provider texts to operators; both contain customer data",
         }),
       },
       { default: {}, additionalProperties: false },
@@ -201,16 +214,20 @@ export const SettingsSchema = Type.Object(
           ...SECRET,
           pattern: "^((sk|rk)_(live|test)_[A-Za-z0-9_]{8,250})?$",
           expects: "a secret or restricted key of Stripe (sk_live_… or rk_live_…; sk_test_… for its test mode)",
-          description: "key of the Stripe account that credits are bought with. Empty: operators grant credits",
+          description: "Stripe secret key for the purchase of credits. If empty, only operators grant credits",
         }),
         webhook_secret: Type.String({
           default: "",
           ...SECRET,
           pattern: "^(whsec_[\\x21-\\x7e]{8,250})?$",
           expects: "the signing secret of the webhook endpoint (whsec_…)",
-          description: "signing secret of the webhook endpoint at Stripe whose address is /webhooks/stripe of this service",
+          description: "signing secret of the Stripe webhook endpoint that points to /webhooks/stripe of this service",
         }),
-        api_url: Type.String({ default: "", ...ADDRESS, description: "where Stripe's API is, instead of its public address" }),
+        api_url: Type.String({
+          default: "",
+          ...ADDRESS,
+          description: "base URL of the Stripe API, in place of its public address",
+        }),
       },
       { default: {}, additionalProperties: false },
     ),
@@ -221,7 +238,7 @@ export const SettingsSchema = Type.Object(
           minimum: 0,
           maximum: 100,
           description:
-            "attempts of one generation that may deliver something else than what was ordered before it fails, although routes are left; 0: every route is tried",
+            "maximum mismatched deliveries of one generation before it fails although routes remain; 0: try every route",
         }),
       },
       { default: {}, additionalProperties: false },
@@ -233,7 +250,7 @@ export const SettingsSchema = Type.Object(
           minimum: 0,
           maximum: 1_000_000,
           description:
-            "an account's people are told when less than so many USD are available; 0: never. Accounts may set their own",
+            "available balance in USD below which an account's users see a low-balance alert; 0: never. An account can set its own value",
         }),
       },
       { default: {}, additionalProperties: false },
@@ -245,7 +262,7 @@ export const SettingsSchema = Type.Object(
           default: 1,
           exclusiveMinimum: 0,
           maximum: 100_000,
-          description: "how fast the simulator works; 1 = a picture in about 2 s",
+          description: "speed factor of the simulator; 1 = a picture in about 2 s",
         }),
       },
       { default: {}, additionalProperties: false },
@@ -261,7 +278,7 @@ export const SettingsSchema = Type.Object(
           [Type.Literal("debug"), Type.Literal("info"), Type.Literal("warn"), Type.Literal("error"), Type.Literal("silent")],
           {
             default: "info",
-            description: "lines below this level are not written",
+            description: "minimum level of log lines that are written",
           },
         ),
         format: Type.Union([Type.Literal("auto"), Type.Literal("json"), Type.Literal("pretty")], {
@@ -270,7 +287,7 @@ export const SettingsSchema = Type.Object(
         }),
         prompts: Type.Boolean({
           default: false,
-          description: "also log what was asked for, prompts and media addresses included: they are your customers' words",
+          description: "log the input of each submission, including prompts and media URLs, which are customer data",
         }),
       },
       { default: {}, additionalProperties: false },

@@ -61,18 +61,18 @@ const LONGEST_NAME_CHARS = 200;
 export const addAccounts = (program: Command, session: Session): void => {
   const { terminal } = session;
   const accounts = withExamples(
-    program.command("accounts").description("make, list, pause and limit accounts"),
+    program.command("accounts").description("create, list, pause and limit accounts"),
     "accounts create --name acme --credit-usd 25",
     "accounts list",
   );
 
   const create = accounts
     .command("create")
-    .description("make an account")
-    .requiredOption("--name <name>", "what to call it")
-    .option("--credit-usd <amount>", "first credit in USD, at most two decimals")
+    .description("create an account")
+    .requiredOption("--name <name>", "name")
+    .option("--credit-usd <amount>", "initial credit in USD, at most two decimals")
     .option("--reference <text>", "makes the command safe to repeat: the same reference makes the account once")
-    .option("--simulate", "where the data directory is new: make it for the simulator, not for real providers")
+    .option("--simulate", "create a new data directory for the simulator, not for real providers")
     .action(async (flags: Flags & { name: string; creditUsd?: string; reference?: string; simulate?: true }) => {
       if (flags.name.trim() === "" || flags.name.length > LONGEST_NAME_CHARS)
         throw new CommandFault(EXITS.usage, `--name: give the account a name of 1 to ${LONGEST_NAME_CHARS} characters`, {
@@ -118,21 +118,21 @@ export const addAccounts = (program: Command, session: Session): void => {
 
   const pause = accounts
     .command("pause <id>")
-    .description("refuse every request of its keys; what was accepted goes on and settles")
+    .description("reject every request of its keys; open generations continue")
     .action((id: string, flags: Flags) => change(flags, id, { paused: true }));
   withExamples(withJson(withDir(pause)), "accounts pause acc_01k…");
 
   const resume = accounts
     .command("resume <id>")
-    .description("let its keys in again")
+    .description("accept requests of its keys again")
     .action((id: string, flags: Flags) => change(flags, id, { paused: false }));
   withExamples(withJson(withDir(resume)), "accounts resume acc_01k…");
 
   const set = accounts
     .command("set <id>")
-    .description("limits of one account; `default` is the service's own again")
-    .option("--burst <n>", "requests in one second over all keyed endpoints")
-    .option("--in-progress <n>", "generations queued or running at a time")
+    .description("set the limits of an account; `default` restores the limit of the configuration")
+    .option("--burst <n>", "maximum requests per second over all endpoints that take a key")
+    .option("--in-progress <n>", "maximum generations that are queued or running")
     .action(async (id: string, flags: Flags & { burst?: string; inProgress?: string }) => {
       if (flags.burst === undefined && flags.inProgress === undefined)
         throw new CommandFault(EXITS.usage, "nothing to set; give --burst, --in-progress or both", { code: "bad_flag" });

@@ -25,9 +25,12 @@ export const addArchive = (program: Command, session: Session): void => {
   const { terminal } = session;
   const command = program
     .command("archive")
-    .description("write settled generations, with their movements, attempts and journal, into an archive; the books keep them")
-    .requiredOption("--before <time>", "those that were settled before: 90d, or a date like 2026-10-19")
-    .requiredOption("--to <place>", "directory of the archive, or bucket: that of the settings (s3.*); what it has is added to")
+    .description("write settled generations with transfers, attempts and events to an archive; the database keeps them")
+    .requiredOption("--before <time>", "generations settled before: 90d, or a date like 2026-10-19")
+    .requiredOption(
+      "--to <place>",
+      "archive location: a directory, or bucket: for the bucket of the configuration (s3.*); new data is appended",
+    )
     .action((flags: Flags) =>
       withArchiveErrors(AGAIN, async () => {
         const nowMs = Date.now();

@@ -58,9 +58,9 @@ export const addRestore = (backup: Command, session: Session): void => {
 
   const command = backup
     .command("restore <path>")
-    .description("check a backup and put it into a new or empty directory; nothing that is there is ever overwritten")
-    .requiredOption("--to <dir>", "the directory; with --dry-run also the one in use, to be held against the backup")
-    .option("--dry-run", "only tell what is in it, and what would be lost of what the directory holds now")
+    .description("verify a backup and restore it into a new or empty directory; existing files are never overwritten")
+    .requiredOption("--to <dir>", "target directory; with --dry-run also the directory in use, to compare with the backup")
+    .option("--dry-run", "print the contents of the backup and what a restore would lose, without a restore")
     .option("--yes", "do not ask")
     .action(async (path: string, flags: Flags) => {
       const { restoreInWorker } = await import("../../backup/worker-client.ts");

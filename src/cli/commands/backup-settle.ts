@@ -9,7 +9,7 @@ export const addSettle = (backup: Command, session: Session): void => {
     .description(
       "say that what came after a restored backup was looked after: what was bought since (genrouter reconcile), top-ups, revoked keys. Doctor, the console and the alert are silent about it from then on; the next restore is told again",
     )
-    .requiredOption("--reason <text>", "what was done, for the audit log")
+    .requiredOption("--reason <text>", "reason, for the audit log")
     .action(async ({ reason, ...flags }: DirFlag & JsonFlag & { reason: string }) => {
       const { takenAtMs } = await withAdminService(settingsOf(session, flags), (admin) => admin.settleRestored({ reason }));
       const takenAt = new Date(takenAtMs).toISOString();

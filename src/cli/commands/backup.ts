@@ -67,15 +67,15 @@ export const addBackup = (program: Command, session: Session): void => {
   const { terminal } = session;
   const bad = terminal.paint("red", "✘");
   const backup = withExamples(
-    program.command("backup").description("make, check and list backups of a data directory, and bring one back"),
+    program.command("backup").description("create, verify, list and restore backups of a data directory"),
     "backup create /var/backups/genrouter",
     "backup restore /var/backups/genrouter/genrouter-20261121T041200Z --to /var/lib/genrouter --dry-run",
   );
 
   const create = backup
     .command("create [dir]")
-    .description("make a backup of the database and the result files, while the service runs or not, and check it completely")
-    .option("--with-master-key", "also the key that opens the providers' keys: whoever has such a backup can use them")
+    .description("create and verify a backup of the database and the result files, while the service is running or stopped")
+    .option("--with-master-key", "include the master key; the backup then contains usable provider credentials")
     .action(async (dir: string | undefined, flags: Flags & { withMasterKey?: true }) => {
       const place = placeOf(session, dir, flags);
       const { data, files } = settingsOf(session, flags);
@@ -106,7 +106,7 @@ export const addBackup = (program: Command, session: Session): void => {
 
   const verify = backup
     .command("verify <path>")
-    .description("read every byte of a backup: files and manifest, and the books in its database; exit 1 when something is wrong")
+    .description("verify every file of a backup, its manifest and the ledger of its database; exit 1 if a check fails")
     .action(async (path: string, flags: JsonFlag) => {
       const { verifyBackup } = await import("../../backup/worker-client.ts");
       const { manifest, faults, books } = await awaitWork(session, (tell) => verifyBackup(path, tell));
@@ -134,7 +134,7 @@ export const addBackup = (program: Command, session: Session): void => {
 
   const list = backup
     .command("list [dir]")
-    .description("the backups of a directory, newest first")
+    .description("list the backups of a directory, newest first")
     .action(async (dir: string | undefined, flags: Flags) => {
       const place = placeOf(session, dir, flags);
       const { openBackupDirectory } = await import("../../backup/backup-directory.ts");

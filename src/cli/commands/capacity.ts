@@ -53,19 +53,21 @@ export const addCapacity = (program: Command, session: Session): void => {
   const { terminal } = session;
   const command = program
     .command("capacity")
-    .description("what a rate of generations needs: nodes, seats, database, log, bucket, and where it ends; from measured costs")
+    .description(
+      "estimate nodes, concurrency, database, WAL and bucket for a rate of generations, and its maximum, from measured costs",
+    )
     .requiredOption("--rate <generations>", "generations a second")
-    .option("--run-s <seconds>", "how long one runs at its provider, on average", "60")
-    .option("--polls <count>", "polls of the client for each", "20")
-    .option("--result-mb <megabytes>", "result files of each", "2")
-    .option("--keep-files-days <days>", "how long result files are kept (limits.file_retention_s)")
-    .option("--keep-rows-days <days>", "how long rows stay in the database", "365")
-    .option("--routes <count>", "routes that they are spread over", "1")
-    .option("--nodes <count>", "with so many nodes, instead of as many as are needed")
+    .option("--run-s <seconds>", "average duration at the provider in seconds", "60")
+    .option("--polls <count>", "client polls per generation", "20")
+    .option("--result-mb <megabytes>", "size of the result files per generation in MB", "2")
+    .option("--keep-files-days <days>", "retention of result files in days (limits.file_retention_s)")
+    .option("--keep-rows-days <days>", "retention of rows in days", "365")
+    .option("--routes <count>", "number of routes", "1")
+    .option("--nodes <count>", "number of nodes (default: as many as required)")
     .option("--store <name>", `store: ${STORES.join(", ")}; auto takes SQLite where it is enough`, "auto")
-    .option("--full <percent>", "how much of a core is planned to be used", "60")
-    .option("--sync-ms <ms>", "what the disk of the database takes for a sync (default: as measured)")
-    .option("--round-trip-ms <ms>", "from a node to the database and back", "0.5")
+    .option("--full <percent>", "planned utilization of a core in percent", "60")
+    .option("--sync-ms <ms>", "duration of an fsync on the database disk in milliseconds (default: measured)")
+    .option("--round-trip-ms <ms>", "round trip from a node to the database in milliseconds", "0.5")
     .action(async (flags: Flags) => {
       const [{ answerTo }, { MEASURED }, { jsonOf, linesOf }] = await Promise.all([
         import("../capacity/answer.ts"),

@@ -17,7 +17,7 @@ export const addExport = (catalogue: Command, session: Session): void => {
   const { terminal } = session;
   const command = catalogue
     .command("export <dir>")
-    .description("write the built-in models as files, and the shape that editors check them by; nothing is overwritten")
+    .description("write the built-in models and their JSON Schema to files; nothing is overwritten")
     .action(async (dir: string, flags: JsonFlag) => {
       const [{ BUILT_IN_MODELS }, { default: shape }] = await Promise.all([
         import("../../../catalogue/built-in.ts"),

@@ -66,11 +66,11 @@ const plural = (count: number, word: string): string => `${count} ${word}${count
 
 export const addCatalogue = (program: Command, session: Session): void => {
   const { terminal } = session;
-  const catalogue = program.command("catalogue").description("check a catalogue of your own, and see what it would change");
+  const catalogue = program.command("catalogue").description("check a custom catalogue and show its changes");
   const check = catalogue
     .command("check")
     .description("check the models and dialects of a directory: exit 2 with FILE:LINE: message for every fault")
-    .argument("[dir]", "directory with models/ and, where you bring some, providers/ (else that of the settings)")
+    .argument("[dir]", "directory with models/ and optional providers/ (default: catalogue.dir)")
     .action(async (named: string | undefined, flags: DirFlag & JsonFlag) => {
       const dir = folderOf(session, named, flags);
       const read = await readFolder(dir);
@@ -91,8 +91,8 @@ export const addCatalogue = (program: Command, session: Session): void => {
   withExamples(withJson(check), "catalogue check", "catalogue check /etc/genrouter/catalogue");
   const diff = catalogue
     .command("diff")
-    .description("what a directory would change: against the running service, or else the built-in catalogue")
-    .argument("[dir]", "directory with models/ (else that of the settings)")
+    .description("show the changes of a directory against the running service, or else against the built-in catalogue")
+    .argument("[dir]", "directory with models/ (default: catalogue.dir)")
     .action(async (named: string | undefined, flags: DirFlag & JsonFlag) => {
       const { dir: dataDir } = settingsOf(session, flags).data;
       const read = await readFolder(folderOf(session, named, flags));

@@ -154,7 +154,7 @@ export const addConfig = (program: Command, session: Session): void => {
 
   const check = config
     .command("check")
-    .description("tell every fault of the settings, with its place; exit 2 when there is one")
+    .description("print every configuration error with its source; exit 2 if there is one")
     .action(async (flags: DirFlag & JsonFlag) => {
       const { file, read: found } = read(flags);
       const isRead = "settings" in found;
@@ -187,8 +187,8 @@ export const addConfig = (program: Command, session: Session): void => {
 
   const print = config
     .command("print")
-    .description("print every setting as a settings file, with the place where it was said; credentials are never shown")
-    .option("--redact", "also hide addresses and places, to show the output to others")
+    .description("print the effective configuration and the source of each value; credentials are redacted")
+    .option("--redact", "hide addresses and paths as well, to share the output")
     .action((flags: DirFlag & JsonFlag & { redact?: true }) => {
       const { read: found } = read(flags);
       if (!("settings" in found)) {

@@ -50,7 +50,7 @@ const movementLines = (rows: readonly TransferRow[]): string[] =>
 export const addCredits = (program: Command, session: Session): void => {
   const { terminal } = session;
   const credits = withExamples(
-    program.command("credits").description("add, take back and show prepaid credits"),
+    program.command("credits").description("add, withdraw and show prepaid credits"),
     "credits add --account acc_01k… --usd 25",
     "credits show --account acc_01k…",
   );
@@ -59,7 +59,7 @@ export const addCredits = (program: Command, session: Session): void => {
     withJson(withDir(credits.command(name).description(description)))
       .requiredOption("--account <id>", "the account")
       .requiredOption("--usd <amount>", "USD, at most two decimals")
-      .option("--note <text>", "why, for the ledger", "")
+      .option("--note <text>", "note for the ledger", "")
       .option("--reference <text>", "makes the command safe to repeat: the same reference moves credits once")
       .action(async (flags: MoveFlags) => {
         const ask = {
@@ -92,9 +92,9 @@ export const addCredits = (program: Command, session: Session): void => {
 
   const show = credits
     .command("show")
-    .description("show the balance and the last movements")
+    .description("show the balance and the last transfers")
     .requiredOption("--account <id>", "the account")
-    .option("--last <n>", "how many movements, newest last", "10")
+    .option("--last <n>", "number of transfers, newest last", "10")
     .action(async (flags: Flags & { last: string }) => {
       const last = parseWhole(flags.last, "--last", 0, 1000);
       const { account, movements } = await withAdminService(settingsOf(session, flags), (admin) =>

@@ -202,7 +202,9 @@ export const addExplain = (program: Command, session: Session): void => {
   const { terminal } = session;
   const command = program
     .command("explain <model> [input]")
-    .description("quote and plan of a request, without submitting it: routes, prices, what is skipped and why")
+    .description(
+      "print the quote and the plan of a request without submitting it: routes, prices and skipped routes with the reason",
+    )
     .option("--max-cost-usd <usd>", "as in the request")
     .option("--max-wait-s <seconds>", "as in the request")
     .option("--catalogue <dir>", "directory with models/ to use instead of the built-in catalogue")

@@ -157,8 +157,8 @@ export const addGenerate = (program: Command, session: Session): void => {
     .option("--max-cost-usd <usd>", "skip routes priced above it")
     .option("--max-wait-s <seconds>", "skip routes expected to take longer")
     .option("--idempotency-key <key>", "makes the command safe to repeat: the same key makes one generation")
-    .option("--timeout <seconds>", "stop waiting after this long (exit 8); the generation goes on")
-    .option("--no-wait", "print the generation once it is accepted and leave it at that")
+    .option("--timeout <seconds>", "stop waiting after this time (exit 8); the generation continues")
+    .option("--no-wait", "print the accepted generation and exit")
     .action(async (model: string, flags: Flags) =>
       interruptible(async (signal) => {
         // A usage error is found before anything is sent, so that it costs nothing.

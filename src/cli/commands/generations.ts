@@ -60,14 +60,14 @@ const DECISIONS: Readonly<Record<Decision, { about: string; example: string }>> 
 export const addGenerations = (program: Command, session: Session): void => {
   const { terminal } = session;
   const generations = withExamples(
-    program.command("generations").description("end generations that do not end by themselves (operator)"),
+    program.command("generations").description("settle, fail or retry parked generations (operator)"),
     "generations parked",
     'generations fail gen_01k… --reason "lost at the provider since Monday"',
   );
 
   const parked = generations
     .command("parked")
-    .description("list generations that cannot go on by themselves, with the reason; what they hold stays held until you decide")
+    .description("list parked generations with the reason; their credits stay on hold until you decide")
     .action(async (flags: Flags) => {
       const rows = await withReads(storeLocationOf(session, flags), (reads) => reads.parked(MOST_PARKED));
       if (flags.json) return terminal.print(JSON.stringify({ parked: rows.map(parkedJson) }));
@@ -88,8 +88,9 @@ export const addGenerations = (program: Command, session: Session): void => {
     const command = generations
       .command(`${decision} <id>`)
       .description(about)
-      .requiredOption("--reason <text>", "why, for the audit log and the generation's journal");
-    if (decision === "settle") command.option("--attempt <n>", "the attempt that delivered, else the newest that may have");
+      .requiredOption("--reason <text>", "reason, for the audit log and the events of the generation");
+    if (decision === "settle")
+      command.option("--attempt <n>", "number of the attempt that delivered (default: the newest that may have delivered)");
     command.action(async (id: string, flags: DecisionFlags) => {
       const attempt = flags.attempt === undefined ? null : parseWhole(flags.attempt, "--attempt", 1, 1000);
       const ask = { id, decision, attempt, reason: flags.reason };

@@ -13,10 +13,10 @@ export const addHealthcheck = (program: Command, session: Session): void => {
   const { terminal } = session;
   const command = program
     .command("healthcheck")
-    .description("ask the service whether it lives, with --ready whether it takes work; exit 0 yes, 1 no")
+    .description("check /healthz of the service, or /readyz with --ready; exit 0 for healthy, 1 otherwise")
     .option("--ready", "ask /readyz instead of /healthz")
-    .option("--url <url>", "address of the service (GENROUTER_URL, else the one running in the data directory)")
-    .option("--timeout <s>", "how long to wait for the answer, seconds", "3")
+    .option("--url <url>", "URL of the service (GENROUTER_URL, else the service of the data directory)")
+    .option("--timeout <s>", "timeout in seconds", "3")
     .action(async (flags: Flags) => {
       const patienceMs = parseWhole(flags.timeout, "--timeout", 1, LONGEST_S) * 1000;
       const path = flags.ready ? "/readyz" : "/healthz";

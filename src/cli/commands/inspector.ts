@@ -15,7 +15,7 @@ export const addInspector = (program: Command, session: Session): void => {
 
   const token = inspector
     .command("token")
-    .description("make a token for a program that is to be seen in the inspector, or to receive what it shows")
+    .description("create a token for a program that connects to the inspector")
     .action(async (flags: Flags) => {
       const dir = dirOf(session, flags);
       const about = await requestFor(dir);

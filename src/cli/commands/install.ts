@@ -57,13 +57,13 @@ const ownPath = (): string => {
 
 export const addInstall = (program: Command, session: Session): void => {
   const { terminal } = session;
-  const install = program.command("install").description("put genrouter into the system's own places");
+  const install = program.command("install").description("install genrouter as a system service");
   const systemd = install
     .command("systemd")
-    .description("write a systemd unit, its settings and its credential; nothing is started and nothing is overwritten")
+    .description("write a systemd unit, its configuration and its credential; nothing is started or overwritten")
     .option("--root <dir>", "write below another root directory, for images and packages", "/")
-    .option("--program <path>", "the program that the unit starts, where it is not this one")
-    .option("--dry-run", "only say what would be written")
+    .option("--program <path>", "program that the unit starts (default: this one)")
+    .option("--dry-run", "print the files without writing them")
     .action(async (flags: Flags & { program?: string }) => {
       const { partsOf } = await import("../systemd.ts");
       const path = resolve(flags.program ?? ownPath());

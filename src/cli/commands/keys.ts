@@ -12,19 +12,19 @@ type Flags = DirFlag & JsonFlag;
 export const addKeys = (program: Command, session: Session): void => {
   const { terminal } = session;
   const keys = withExamples(
-    program.command("keys").description("make, list, change, rotate and revoke API keys"),
+    program.command("keys").description("create, list, update, rotate and revoke API keys"),
     "keys create --account acc_01k…",
     "keys list",
   );
 
   const create = keys
     .command("create")
-    .description("make a key; it is shown this once, the service keeps its hash only")
+    .description("create a key; it is printed once, and the service stores only its hash")
     .requiredOption("--account <id>", "the account it belongs to")
     .addOption(
       new Option("--scope <scope>", "generate: everything; read: look only").choices(["generate", "read"]).default("generate"),
     )
-    .option("--name <name>", "what to call it", "")
+    .option("--name <name>", "name", "")
     .action(async (flags: Flags & TermFlags & { account: string; scope: KeyScope; name: string }) => {
       const terms = termsOf(flags, Date.now());
       const made = await withAdminService(settingsOf(session, flags), (admin) =>
@@ -50,8 +50,8 @@ export const addKeys = (program: Command, session: Session): void => {
 
   const list = keys
     .command("list")
-    .description("list keys by their first characters, with their limits, last use and the spend of 30 days")
-    .option("--account <id>", "only this account's")
+    .description("list keys by prefix, with limits, last use and the spend of 30 days")
+    .option("--account <id>", "only this account")
     .action(async (flags: Flags & { account?: string }) => {
       const rows = await withAdminService(settingsOf(session, flags), (admin) =>
         admin.listKeys({ accountId: flags.account ?? null }),
@@ -64,8 +64,8 @@ export const addKeys = (program: Command, session: Session): void => {
 
   const set = keys
     .command("set <id>")
-    .description("change what a key may; what is not named stays as it is")
-    .option("--name <name>", "what to call it")
+    .description("update the policy of a key; options that are not given stay unchanged")
+    .option("--name <name>", "name")
     .action(async (id: string, flags: Flags & TermFlags & { name?: string }) => {
       const change = { ...termsOf(flags, Date.now()), ...(flags.name === undefined ? {} : { name: flags.name }) };
       if (Object.keys(change).length === 0)
@@ -83,8 +83,8 @@ export const addKeys = (program: Command, session: Session): void => {
 
   const rotate = keys
     .command("rotate <id>")
-    .description("make a key with the same terms, and let the other go on for a while; both count against the same limits")
-    .option("--overlap <time>", "how long the other goes on: 0s to 30d", "24h")
+    .description("create a key with the same policy and keep the old key valid for an overlap; both share the same limits")
+    .option("--overlap <time>", "time that the old key stays valid: 0s to 30d", "24h")
     .action(async (id: string, flags: Flags & { overlap: string }) => {
       const overlapMs = overlapOf(flags.overlap);
       const made = await withAdminService(settingsOf(session, flags), (admin) =>
@@ -107,7 +107,7 @@ export const addKeys = (program: Command, session: Session): void => {
 
   const revoke = keys
     .command("revoke <id>")
-    .description("refuse a key from now on; generations it submitted go on")
+    .description("revoke a key; its open generations continue")
     .action(async (id: string, flags: Flags) => {
       const row = await withAdminService(settingsOf(session, flags), (admin) => admin.revokeKey({ id }));
       if (flags.json) terminal.print(JSON.stringify(keyJson(row)));

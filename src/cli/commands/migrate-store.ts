@@ -107,7 +107,7 @@ export const addMigrateStore = (program: Command, session: Session): void => {
       "--to <url>",
       "the database, as postgres://user@host/name (GENROUTER_STORE__URL is better for a password: it stays out of the list of processes)",
     )
-    .option("--undo", "go back: the directory can be started on again, as long as no service was open over the database")
+    .option("--undo", "undo the migration; possible until a service has opened the database")
     .action((flags: Flags) =>
       interruptible(async (signal) => {
         const settings = settingsOf(session, flags);

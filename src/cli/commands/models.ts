@@ -41,8 +41,8 @@ export const addModels = (program: Command, session: Session): void => {
   const { terminal } = session;
   const models = program
     .command("models")
-    .description("list the models that can be generated with at this moment")
-    .option("--all", "every model of the catalogue, whether it can run or not, with its routes; no service is asked")
+    .description("list the available models")
+    .option("--all", "list every model of the catalogue with its routes, available or not; needs no service")
     .action(async (flags: ClientFlags & JsonFlag & { all?: true }) =>
       interruptible(async (signal) => {
         if (flags.all) return showAll(session, flags);

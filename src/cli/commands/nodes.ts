@@ -51,7 +51,7 @@ export const addNodes = (program: Command, session: Session): void => {
   const nodes = program
     .command("nodes")
     .description("list the nodes that share the database of store.url, and those that ended in the last week (operator)")
-    .option("--all", "also the commands that opened the database for a moment")
+    .option("--all", "include commands that opened the database briefly")
     .action(async (flags: DirFlag & JsonFlag & { all?: true }) => {
       const place = storeLocationOf(session, flags);
       await withReads(place, async (reads, isServed) => {

@@ -51,7 +51,7 @@ export const addOrphans = (program: Command, session: Session): void => {
     .description(
       "list attempts that may have been paid and that nobody was charged for: fate unknown, late, mismatched, unusable (operator)",
     )
-    .option("--since <time>", "only those sent since then: 90m, 24h, 7d, or a date like 2026-10-19")
+    .option("--since <time>", "only attempts sent since: 90m, 24h, 7d, or a date like 2026-10-19")
     .option("--sort <order>", `order: ${ORDERS.join(" or ")} first`, "newest")
     .action(async (flags: Flags) => {
       const nowMs = Date.now();

@@ -49,14 +49,14 @@ const readKey = async (session: Session, account: string, file: string | undefin
 export const addProviders = (program: Command, session: Session): void => {
   const { terminal } = session;
   const providers = withExamples(
-    program.command("providers").description("list providers, and keep their keys"),
+    program.command("providers").description("list providers and manage their credentials"),
     "providers list",
     "providers set-key fal < fal.key",
   );
 
   const list = providers
     .command("list")
-    .description("every provider that is spoken here: where its key comes from, how a lost job is found, how many routes are up")
+    .description("list providers with the source of the credential, the recovery method and the number of available routes")
     .action(async (flags: Flags) => {
       const rows = await withAdminService(settingsOf(session, flags), (admin) => admin.listProviders({}));
       if (flags.json) return terminal.print(JSON.stringify(rows.map(rowJson)));
@@ -67,7 +67,7 @@ export const addProviders = (program: Command, session: Session): void => {
 
   const setKey = providers
     .command("set-key <account>")
-    .description("keep a provider's key, sealed; a running service uses it at once, and a key that was kept is replaced")
+    .description("store a provider's credential, encrypted; a running service uses it immediately")
     .option("--file <path>", "read the key from a file instead of standard input")
     // A word too many is likely the key itself, which the usual refusal would repeat.
     .argument("[words...]")
@@ -99,7 +99,7 @@ export const addProviders = (program: Command, session: Session): void => {
 
   const dropKey = providers
     .command("drop-key <account>")
-    .description("forget a key that is kept; its routes go out of use unless the settings have another")
+    .description("delete a stored credential; its routes become unavailable unless the configuration has another")
     .action(async (account: string, flags: Flags) => {
       const dropped = await withAdminService(settingsOf(session, flags), (admin) => admin.dropProviderKey({ account }));
       terminal.print(flags.json ? JSON.stringify(dropped) : `the key of ${dropped.account} is forgotten`);

@@ -138,10 +138,10 @@ const addDeciding = (purchases: Command, session: Session): void => {
 
   const settle = purchases
     .command("settle")
-    .description("decide what one of them takes back of its purchase; its account is open again when nothing else is in the way")
-    .argument("<id>", "the refund or dispute at Stripe, as purchases undecided names it")
-    .requiredOption("--usd <amount>", "USD to take back, at most what was bought; 0: nothing")
-    .requiredOption("--reason <text>", "why, for the audit log")
+    .description("set the amount that a reversal takes from its purchase; the account resumes if no other reversal is undecided")
+    .argument("<id>", "id of the refund or dispute at Stripe, as printed by purchases undecided")
+    .requiredOption("--usd <amount>", "USD to withdraw, at most the purchase; 0: nothing")
+    .requiredOption("--reason <text>", "reason, for the audit log")
     .action(async (id: string, flags: SettleFlags) => {
       const ask = { id, credits: creditsOf(flags.usd), reason: flags.reason };
       const { movedCredits, account } = await withAdminService(settingsOf(session, flags), (admin) => admin.decideReversal(ask));
@@ -161,7 +161,7 @@ const addDeciding = (purchases: Command, session: Session): void => {
 export const addPurchases = (program: Command, session: Session): void => {
   const { terminal } = session;
   const purchases = withExamples(
-    program.command("purchases").description("show what was bought, with the payment's names at Stripe (operator)"),
+    program.command("purchases").description("show purchases with their Stripe ids (operator)"),
     "purchases list",
     "purchases list --state mismatched",
     "purchases undecided",
@@ -170,7 +170,7 @@ export const addPurchases = (program: Command, session: Session): void => {
   const list = purchases
     .command("list")
     .description("list purchases, newest last")
-    .option("--account <id>", "only those of this account")
+    .option("--account <id>", "only this account")
     .option(
       "--state <state>",
       `only those ${PURCHASE_STATES.join(", ")} (mismatched: paid otherwise than was asked, not credited)`,

@@ -73,8 +73,8 @@ export const addReconcile = (program: Command, session: Session): void => {
   const { terminal } = session;
   const command = program
     .command("reconcile <provider>")
-    .description("hold a provider's own list of jobs against our attempts: what only one of the two has, with amounts (operator)")
-    .option("--since <time>", "from then on: 90m, 24h, 7d, or a date like 2026-10-19", "24h")
+    .description("compare a provider's job list with the attempts and print the differences with amounts (operator)")
+    .option("--since <time>", "start time: 90m, 24h, 7d, or a date like 2026-10-19", "24h")
     .action(async (provider: string, flags: Flags) => {
       const untilMs = Date.now();
       const fromMs = sinceMs(flags.since, untilMs);

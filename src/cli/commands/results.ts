@@ -36,9 +36,9 @@ export const addResults = (program: Command, session: Session): void => {
 
   const download = program
     .command("download <id>")
-    .description("save the files of a generation; waits until it has finished")
+    .description("wait for a generation and download its files")
     .option("-o, --output <file>", OUTPUT_HELP)
-    .option("--timeout <seconds>", "stop waiting after this long (exit 8); the generation goes on")
+    .option("--timeout <seconds>", "stop waiting after this time (exit 8); the generation continues")
     .action(async (id: string, flags: Flags & { output?: string; timeout?: string }) =>
       interruptible(async (signal) => {
         const wait = await waitOf(flags);

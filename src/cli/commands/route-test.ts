@@ -65,12 +65,14 @@ export const addRouteTest = (routes: Command, session: Session): void => {
 
   const command = routes
     .command("test <id>")
-    .description("whether a route's provider takes your key: for nothing where it can be asked, or by buying one generation")
+    .description(
+      "test whether the provider of a route accepts your credential, free of charge if possible, otherwise with one paid generation",
+    )
     .option(
       "--buy",
       "buy one generation on this route alone, the least that its model can be asked for; needs the running service",
     )
-    .option("--input <json>", "what to ask for instead, e.g. with the media that the model needs")
+    .option("--input <json>", "input to send instead, e.g. with the media that the model requires")
     .action(async (id: string, flags: Flags) => {
       const checked = await withAdminService(settingsOf(session, flags), (admin) => admin.checkRoute({ id }));
       const { provider, check, costs } = checked;

@@ -35,7 +35,7 @@ export const addRoutes = (program: Command, session: Session): void => {
     for (const line of lines(rows)) if (!json) terminal.print(line);
   };
   const routes = withExamples(
-    program.command("routes").description("list routes, switch them off and on"),
+    program.command("routes").description("list, disable and enable routes"),
     "routes list --model vidmodel-2.0",
     'routes disable vidmodel-2.0/fal --reason "too dear since Monday"',
   );
@@ -63,8 +63,7 @@ export const addRoutes = (program: Command, session: Session): void => {
 
   const turn = (name: "disable" | "enable", description: string) => {
     const command = routes.command(`${name} <id>`).description(description);
-    if (name === "disable")
-      command.option("--reason <text>", "why; shown to whoever lists routes", "switched off by the operator");
+    if (name === "disable") command.option("--reason <text>", "reason, shown in the route list", "switched off by the operator");
     command.action(async (id: string, flags: Flags & { reason?: string }) => {
       const reason = name === "disable" ? (flags.reason ?? null) : null;
       const row = await withAdminService(settingsOf(session, flags), (admin) => admin.switchRoute({ id, reason }));

@@ -201,7 +201,7 @@ export const addServe = (program: Command, session: Session): void => {
     .option("--port <port>", "port to listen on, 0 takes a free one (GENROUTER_SERVER__PORT, else 8080)")
     .option("--host <address>", "address to listen on (GENROUTER_SERVER__HOST, else 127.0.0.1)")
     .option("--catalogue <dir>", "directory with models/ to use instead of the built-in catalogue (GENROUTER_CATALOGUE__DIR)")
-    .option("--simulate", "with a built-in simulator of the providers: no provider is called, no money moves")
+    .option("--simulate", "use the built-in provider simulator: no provider is called and nothing is billed")
     .action(async (flags: Flags) => {
       const read = settingsWith(session, flagsOf(flags));
       const { settings } = read;

@@ -18,13 +18,13 @@ const endpointsIn = async (dir: string | undefined) => {
 export const addSimulator = (program: Command, session: Session): void => {
   const command = program
     .command("simulator")
-    .description("run the simulator of upstream providers by itself; it prints how to point a service at it")
+    .description("run the provider simulator standalone; it prints the settings for a service")
     .option("--port <port>", "port to listen on, 0 takes a free one", "8090")
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--speed <factor>", "1 = a picture in about 2 s, 100 = a hundred times faster (GENROUTER_SIMULATOR__SPEED)")
-    .option("--seed <n>", "decides times and looks", "1")
-    .option("--log <file>", "keep every submission in a file, durable before it is answered; continued after a restart")
-    .option("--catalogue <dir>", "catalogue that says what each endpoint makes, instead of the built-in one")
+    .option("--seed <n>", "seed of durations and files", "1")
+    .option("--log <file>", "append every submission to a file before it is answered; a restart continues the file")
+    .option("--catalogue <dir>", "catalogue that defines the endpoints, in place of the built-in one")
     .action(async ({ catalogue, ...flags }: Flags) => {
       const { runSimulator } = await import("../../simulator/command.ts");
       const speed = flags.speed ?? session.env.GENROUTER_SIMULATOR__SPEED ?? "1";

@@ -42,7 +42,7 @@ const chartNamed = async (name: string): Promise<{ chart: Chart; covered: readon
 const addList = (machine: Command, { terminal }: Session): void => {
   const list = machine
     .command("list")
-    .description("every statechart, its size, and how much of it the tests take")
+    .description("list statecharts with their size and test coverage")
     .action(async (flags: JsonFlag) => {
       const { MACHINES, MACHINE_NAMES } = await import("../../../actors/chart/machines.ts");
       const rows = await Promise.all(
@@ -67,10 +67,10 @@ const addList = (machine: Command, { terminal }: Session): void => {
 const addDiagram = (machine: Command, { terminal }: Session): void => {
   const diagram = machine
     .command("diagram <machine>")
-    .description("draw a statechart from the machine itself")
+    .description("draw a statechart")
     .addOption(new Option("--format <form>", "what to draw it as").choices(["mermaid", "svg", "json"]).default("mermaid"))
     .option("--coverage", "mark in an SVG which transitions the tests take")
-    .option("-o, --output <file>", "write it to a file instead of standard output")
+    .option("-o, --output <file>", "write to a file instead of standard output")
     .action(async (name: string, flags: Out & { format: Form; coverage?: true }) => {
       const { chart, covered } = await chartNamed(name);
       if (flags.format === "svg") {
@@ -91,13 +91,13 @@ const addReplay = (machine: Command, session: Session): void => {
   const { terminal } = session;
   const replayed = machine
     .command("replay <id>")
-    .description("run the machine again over a generation's journal: each step with its guards, commands and money (operator)")
+    .description("replay the stored events of a generation: each transition with guards, effects and transfers (operator)")
     .addOption(
       new Option("--format <form>", "as text, or the way it took as a diagram")
         .choices(["text", "mermaid", "svg", "json"])
         .default("text"),
     )
-    .option("-o, --output <file>", "write it to a file instead of standard output")
+    .option("-o, --output <file>", "write to a file instead of standard output")
     .action(async (id: string, flags: DirFlag & JsonFlag & Out & { format: Form | "text" }) => {
       const { limits } = settingsOf(session, flags);
       const { readLife } = await import("../../inspector/generation-history.ts");
@@ -126,7 +126,7 @@ const addReplay = (machine: Command, session: Session): void => {
 
 export const addMachine = (program: Command, session: Session): void => {
   const machine = withExamples(
-    program.command("statechart").description("look at the state machines: list, draw, replay a generation"),
+    program.command("statechart").description("list and draw the statecharts, or replay a generation"),
     "statechart list",
     "statechart diagram generation --format svg -o generation.svg",
     "statechart replay gen_01k…",

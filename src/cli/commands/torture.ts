@@ -207,10 +207,10 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
 export const addTorture = (program: Command, session: Session): void => {
   const command = program
     .command("torture")
-    .description("kill this program again and again on your disk, in a scratch directory, and prove that nothing is lost")
-    .option("--minutes <n>", "how long, about", "5")
-    .option("--dir <dir>", "where to make the scratch directory: on the disk to be tried (default: this directory's)")
-    .option("--seed <n>", "decides loads, faults and kills (default: another each time)")
+    .description("run crash cycles of this program in a scratch directory and verify that no data is lost")
+    .option("--minutes <n>", "approximate duration in minutes", "5")
+    .option("--dir <dir>", "parent of the scratch directory, on the disk to test (default: the current directory)")
+    .option("--seed <n>", "seed of loads, faults and kills (default: random)")
     .action(async (flags: TortureFlags) => {
       // Until it is judged: a reader that stops listening is not told that all is well.
       session.exit = EXITS.failure;
@@ -219,8 +219,8 @@ export const addTorture = (program: Command, session: Session): void => {
   withExamples(withJson(command), "torture", "torture --minutes 60 --dir /var/lib", "torture --seed 7 --json | jq .ok");
   const client = program
     .command("torture-client", { hidden: true })
-    .description("the load of the torture, as a process of its own")
-    .argument("<plan>", "file with its plan")
+    .description("run the load client of torture")
+    .argument("<plan>", "file with the load plan")
     .action(async (plan: string) => {
       const { runClient } = await import("../../torture/crash/client.ts");
       await runClient(plan);

@@ -113,7 +113,7 @@ export const addTrace = (program: Command, session: Session): void => {
   const { terminal } = session;
   const trace = program
     .command("trace <id>")
-    .description("show the life of a generation: every event, every movement of money, every attempt (operator)")
+    .description("show every event, transfer and attempt of a generation (operator)")
     .action(async (id: string, flags: DirFlag & JsonFlag) =>
       withReads(storeLocationOf(session, flags), async (reads) => {
         const record = await reads.findGeneration(id);

@@ -41,7 +41,7 @@ const roleOf = (text: string): PersonRole => {
 export const addPeople = (program: Command, session: Session): void => {
   const { terminal } = session;
   const people = withExamples(
-    program.command("users").description("who may sign in to the console"),
+    program.command("users").description("manage the users of the console"),
     "users setup",
     "users invite ada@example.com --account acc_01k…",
     "users list",
@@ -59,7 +59,7 @@ export const addPeople = (program: Command, session: Session): void => {
 
   const list = people
     .command("list")
-    .description("users who may sign in, and invitations that can still be used")
+    .description("list users and open invitations")
     .action(async (flags: Flags) => {
       const { people: rows, invitations } = await withAdminService(settingsOf(session, flags), (admin) => admin.listPeople({}));
       if (flags.json) {
@@ -77,10 +77,10 @@ export const addPeople = (program: Command, session: Session): void => {
 
   const invite = people
     .command("invite <email>")
-    .description("make a link by which somebody new chooses a password and comes in")
-    .option("--role <role>", "member (of one account), operator, or viewer (sees what operators see)", "member")
+    .description("create an invitation link for a new user")
+    .option("--role <role>", "member (of one account), operator, or viewer (read access of an operator)", "member")
     .option("--account <id>", "the account to join")
-    .option("--new-account <name>", "make an account of this name when they come")
+    .option("--new-account <name>", "create an account with this name when the user accepts")
     .action(async (email: string, flags: Flags & { role: string; account?: string; newAccount?: string }) => {
       const ask = { email, role: roleOf(flags.role), accountId: flags.account ?? null, accountName: flags.newAccount ?? null };
       await printLink(flags, await withAdminService(settingsOf(session, flags), (admin) => admin.invitePerson(ask)));
@@ -94,7 +94,7 @@ export const addPeople = (program: Command, session: Session): void => {
 
   const reset = people
     .command("reset <person>")
-    .description("make a link by which somebody sets a new password; their sessions end with it")
+    .description("create a link to reset a user's password; it ends the user's sessions")
     .action(async (person: string, flags: Flags) =>
       printLink(flags, await withAdminService(settingsOf(session, flags), (admin) => admin.resetPerson({ person }))),
     );
@@ -116,7 +116,7 @@ export const addPeople = (program: Command, session: Session): void => {
 
   const setup = people
     .command("setup")
-    .description("make the link by which the first operator comes in; valid 30 min")
+    .description("create the sign-in link of the first operator; valid for 30 minutes")
     .action(async (flags: Flags) =>
       printLink(flags, await withAdminService(settingsOf(session, flags), (admin) => admin.setUpLink({}))),
     );

@@ -60,12 +60,12 @@ export const addVerify = (program: Command, session: Session): void => {
   const { terminal } = session;
   const verify = program
     .command("verify")
-    .description("check the thirteen invariants: exit 0 they hold, 1 with the rows that offend, 2 could not run")
+    .description("check the thirteen invariants; exit 0 if they hold, 1 with the violating rows, 2 if the check cannot run")
     .option(
       "--archive <place>",
       "check an archive instead, in a directory or in the bucket of the settings (bucket), and that the books go on where it ends",
     )
-    .option("--alone", "with --archive: the archive by itself, without the books")
+    .option("--alone", "with --archive: verify the archive without the database")
     .action(async (flags: Flags) => {
       if (flags.alone && flags.archive === undefined)
         throw new CommandFault(EXITS.usage, "--alone: goes with --archive", { code: "bad_flag" });
