@@ -6,7 +6,7 @@ import type { Devices } from "./known-devices.ts";
 import { createPasswords } from "./passwords.ts";
 import { createRejectedSignIns } from "./rejected-sign-ins.ts";
 import { actorOf, type ConsoleRequest, type ConsoleRoute, type PublicRequest } from "./request-context.ts";
-import { createUserService, type Door, type LetIn } from "./user-service.ts";
+import { createUserService, type OpenedSession, type SignInRequest } from "./user-service.ts";
 import type { MadeLinkView, PeopleView } from "./users-dto.ts";
 
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
@@ -44,9 +44,13 @@ export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[
     for (const cookie of cookies) headers.append("set-cookie", cookie);
     return new Response(JSON.stringify(body), { headers });
   };
-  const doorOf = ({ request, address, requestId }: PublicRequest | ConsoleRequest): Door => ({ request, address, requestId });
+  const doorOf = ({ request, address, requestId }: PublicRequest | ConsoleRequest): SignInRequest => ({
+    request,
+    address,
+    requestId,
+  });
   /** A session that the browser had is over: whoever came in before stays out, and no token outlives a sign-in. */
-  const letIn = async (ask: PublicRequest, come: Promise<LetIn>): Promise<Response> => {
+  const letIn = async (ask: PublicRequest, come: Promise<OpenedSession>): Promise<Response> => {
     const made = await come;
     if (ask.who) await desk.end(ask.who, { onlyId: ask.who.sessionId }).catch(() => undefined);
     const who = await sessions.find(made.token);

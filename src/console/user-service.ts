@@ -37,9 +37,9 @@ export type UserServiceDeps = {
   signUp: boolean;
 };
 /** Where somebody comes from. */
-export type Door = { request: Request; address: string; requestId: string };
+export type SignInRequest = { request: Request; address: string; requestId: string };
 /** The token of the session that was opened, and whose it is. */
-export type LetIn = { token: string; personId: string };
+export type OpenedSession = { token: string; personId: string };
 
 export const createUserService = ({ reads, post, clock, sessions, passwords, devices, refused, signUp }: UserServiceDeps) => {
   const guesses = createSignInThrottle(clock);
@@ -75,7 +75,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
   };
   /** Whoever is in is counted by their name alone, wherever they are: a session may be a thief's, who tries the password in it. */
   const isOwnPassword = async (
-    { address, requestId }: Door,
+    { address, requestId }: SignInRequest,
     { personId, password, kept }: { personId: string; password: string; kept: string | null },
   ): Promise<boolean> => {
     const no = (outcome: RefusedOutcome): void => refused.tell({ outcome, address, personId, requestId });
@@ -110,7 +110,10 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
     },
 
     /** @throws ConsoleRefused one sentence for all that may be wrong; it is told to the log and, of people that there are, to the audit log */
-    signIn: async ({ request, address, requestId }: Door, ask: { email: string; password: string }): Promise<LetIn> => {
+    signIn: async (
+      { request, address, requestId }: SignInRequest,
+      ask: { email: string; password: string },
+    ): Promise<OpenedSession> => {
       const email = readEmail(ask.email) ?? "";
       const person = await reads.personByEmail(email);
       const kept = person?.disabledAtMs === null ? person.password : null;
@@ -151,7 +154,10 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
     },
 
     /** `email` and `name` as the link asks for them: the first operator's are new, a reset needs neither. */
-    accept: async (door: Door, ask: { token: string; email: string; name: string; password: string }): Promise<LetIn> => {
+    accept: async (
+      door: SignInRequest,
+      ask: { token: string; email: string; name: string; password: string },
+    ): Promise<OpenedSession> => {
       const link = await linkOf(ask.token);
       const email = link.email ?? emailOf(ask.email);
       const name = link.kind === "reset" ? (link.personName ?? "") : nameOf(ask.name);
@@ -167,7 +173,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       return { token, personId };
     },
 
-    signUp: async (door: Door, ask: { email: string; name: string; password: string }): Promise<LetIn> => {
+    signUp: async (door: SignInRequest, ask: { email: string; name: string; password: string }): Promise<OpenedSession> => {
       if (!signUp || (await reads.operators()) === 0)
         throw new ConsoleRefused("forbidden", "Nobody signs up here: ask an operator of the service for an invitation.");
       const [email, name] = [emailOf(ask.email), nameOf(ask.name)];
@@ -201,7 +207,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       ),
 
     /** The other sessions end; whoever asks stays. */
-    changePassword: async (who: SignedIn, door: Door, ask: { old: string; password: string }): Promise<void> => {
+    changePassword: async (who: SignedIn, door: SignInRequest, ask: { old: string; password: string }): Promise<void> => {
       const kept = (await reads.personByEmail(who.email))?.password ?? null;
       if (!(await isOwnPassword(door, { personId: who.personId, password: ask.old, kept })) || kept === null)
         throw new ConsoleRefused("refused", "The password of now is wrong.");

@@ -28,7 +28,7 @@ moving(
     await interrupted.hears(UNDER_WAY);
     process.kill(interrupted.pid, "SIGINT");
     expect((await interrupted.ended).code).toBe(130);
-    expect(interrupted.said()).toMatch(/error: stopped; the same command goes on where it was$/m);
+    expect(interrupted.said()).toMatch(/error: stopped; run the same command to resume$/m);
     let kills = 0;
     for (let ms = FIRST_MS; ; ms += LATER_MS) {
       const child = start(words);

@@ -35,7 +35,7 @@ export class Fault extends Error {
 }
 
 /** Whatever was thrown, as a sentence. */
-export const told = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
+export const errorText = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
 type Options = { headers?: Record<string, string>; signal?: AbortSignal };
 

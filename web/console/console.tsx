@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { type ComponentProps, render, type VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { Redirect, useLocation, useSearch } from "wouter-preact";
-import { learnMe, me, told } from "../components/api.ts";
+import { errorText, learnMe, me } from "../components/api.ts";
 import { Frame, type NavigationEntry } from "../components/layout.tsx";
 import { AccountScope } from "./account-scope.tsx";
 import { CreditsNotice } from "./credits/low-balance-alert.tsx";
@@ -117,7 +117,7 @@ const Console = (): VNode => {
 const Root = (): VNode => {
   useEffect(() => {
     learnMe().catch((fault: unknown) => {
-      unreachable.value = told(fault);
+      unreachable.value = errorText(fault);
     });
   }, []);
   return <Console />;

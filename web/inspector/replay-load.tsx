@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
-import { Fault, told } from "../components/api.ts";
+import { errorText, Fault } from "../components/api.ts";
 import { ReplayView } from "./replay-page.tsx";
 
 type Loaded = { told: GenerationHistoryDto } | { fault: string; isSignedOut: boolean } | null;
@@ -15,7 +15,7 @@ export const ReplayPage = ({ id, load }: Props): VNode => {
     load(id).then(
       (life) => isLeft || setLoaded({ told: life }),
       (fault: unknown) =>
-        isLeft || setLoaded({ fault: told(fault), isSignedOut: fault instanceof Fault && fault.code === "signed_out" }),
+        isLeft || setLoaded({ fault: errorText(fault), isSignedOut: fault instanceof Fault && fault.code === "signed_out" }),
     );
     return () => {
       isLeft = true;

@@ -7,7 +7,7 @@ export const addSettle = (backup: Command, session: Session): void => {
   const settle = backup
     .command("settle")
     .description(
-      "say that what came after a restored backup was looked after: what was bought since (genrouter reconcile), top-ups, revoked keys. Doctor, the console and the alert are silent about it from then on; the next restore is told again",
+      "confirm that the gap after a restored backup was handled: provider jobs since then (genrouter reconcile), top-ups and revoked keys. Ends the warning of doctor, the console and the alert until the next restore",
     )
     .requiredOption("--reason <text>", "reason, for the audit log")
     .action(async ({ reason, ...flags }: DirFlag & JsonFlag & { reason: string }) => {

@@ -52,7 +52,7 @@ const DECISIONS: Readonly<Record<Decision, { about: string; example: string }>> 
     example: '--reason "lost at the provider since Monday"',
   },
   retry: {
-    about: "ask about it anew, with its route's whole time: its provider first; a further route only within its waiting time",
+    about: "ask the provider again, with the full timeout of the route; try a further route only within the waiting time",
     example: '--reason "the defect is mended in 0.2"',
   },
 };

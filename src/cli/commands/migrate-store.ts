@@ -101,7 +101,7 @@ export const addMigrateStore = (program: Command, session: Session): void => {
   const command = program
     .command("migrate-store")
     .description(
-      "move a data directory into an empty PostgreSQL database, and its result files into the bucket; stopped, it goes on",
+      "migrate a data directory to an empty PostgreSQL database and its result files to the bucket; run it again to resume",
     )
     .option(
       "--to <url>",
@@ -115,7 +115,7 @@ export const addMigrateStore = (program: Command, session: Session): void => {
           await (flags.undo ? undo : move)(flags, settings, signal);
         } catch (fault) {
           if (!signal.aborted || !(fault instanceof CommandFault)) throw fault;
-          throw new CommandFault(fault.exit, "stopped; the same command goes on where it was", { code: fault.code });
+          throw new CommandFault(fault.exit, "stopped; run the same command to resume", { code: fault.code });
         } finally {
           terminal.progress(null);
         }

@@ -49,7 +49,7 @@ export const addOrphans = (program: Command, session: Session): void => {
   const orphans = program
     .command("orphans")
     .description(
-      "list attempts that may have been paid and that nobody was charged for: fate unknown, late, mismatched, unusable (operator)",
+      "list attempts that a provider may have billed but no customer was charged for: unknown, late, mismatched, unusable (operator)",
     )
     .option("--since <time>", "only attempts sent since: 90m, 24h, 7d, or a date like 2026-10-19")
     .option("--sort <order>", `order: ${ORDERS.join(" or ")} first`, "newest")

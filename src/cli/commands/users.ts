@@ -111,8 +111,8 @@ export const addPeople = (program: Command, session: Session): void => {
       });
     withExamples(withJson(withDir(command)), `users ${name} ada@example.com`);
   };
-  set("disable", "keep somebody out, at once", true);
-  set("enable", "let somebody in again", false);
+  set("disable", "disable a user and end their sessions", true);
+  set("enable", "enable a user", false);
 
   const setup = people
     .command("setup")

@@ -36,7 +36,7 @@ const ORDER: readonly ReversalState[] = ["asked", "taken", "lost", "returned"];
  * What is known of a refund or dispute once it is told again, in whatever order. A refund only goes on. A dispute may be lost after it was won
  * and the other way round: what the provider says of it later counts, and of the same second what is further in the order.
  */
-export const afterTold = (known: Known | undefined, told: Pick<Told, "kind" | keyof Known>): Known => {
+export const mergeReversal = (known: Known | undefined, told: Pick<Told, "kind" | keyof Known>): Known => {
   const { amount, state, toldAtMs } = told;
   if (!known) return { amount, state, toldAtMs };
   const isFurther = ORDER.indexOf(state) > ORDER.indexOf(known.state);
@@ -80,7 +80,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
   const save = function* (told: Told): SqlProgram<boolean> {
     const { id, kind, paymentIntent, atMs } = told;
     const known = yield* first<Known>(selectKnown, id);
-    const now = afterTold(known, told);
+    const now = mergeReversal(known, told);
     if (isSame(known, now) && known?.toldAtMs === now.toldAtMs) return false;
     yield* change(SAVE, id, kind, paymentIntent, now.amount, now.state, now.toldAtMs, atMs);
     return !isSame(known, now);
@@ -131,7 +131,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
       const known = yield* first<Foreign>(selectForeign, id);
       if (known && known.currency !== currency)
         throw new MutationRejected(`${kind} ${id} is of ${known.currency}, not of ${currency}`);
-      const now = afterTold(known, told);
+      const now = mergeReversal(known, told);
       if (isSame(known, now) && known?.toldAtMs === now.toldAtMs) return { changed: false, movedCredits: 0, undecided: 0 };
       yield* change(SAVE_FOREIGN, id, kind, paymentIntent, now.amount, now.state, now.toldAtMs, atMs, currency);
       const came = yield* review(yield* boughtWith(paymentIntent), atMs);

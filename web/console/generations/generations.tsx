@@ -8,7 +8,7 @@ import type {
   ModelsDto,
   GenerationsPage as Page,
 } from "../../../src/console/generations-dto.ts";
-import { call, told } from "../../components/api.ts";
+import { call, errorText } from "../../components/api.ts";
 import { timeText } from "../../components/format.ts";
 import { useQuery } from "../../components/use-query.ts";
 import { usdText } from "../credits/amounts.ts";
@@ -114,7 +114,7 @@ const useRows = (filters: Filters, isHeld: () => boolean) => {
       setFault(null);
     } catch (thrown) {
       if (mine !== newest.current) return;
-      setFault(told(thrown));
+      setFault(errorText(thrown));
     }
     setBusy(false);
   }, [asked]);
@@ -139,7 +139,7 @@ const useRows = (filters: Filters, isHeld: () => boolean) => {
       setNext(page.next);
       setLooked((before) => before + page.looked);
     } catch (thrown) {
-      setFault(told(thrown));
+      setFault(errorText(thrown));
     }
     setBusy(false);
   };

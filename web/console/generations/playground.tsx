@@ -4,7 +4,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { Link, useLocation, useSearch } from "wouter-preact";
 import type { ModelEntry } from "../../../catalogue/public-model.ts";
 import type { GenerationDetail, GenerationDto, ModelsDto } from "../../../src/console/generations-dto.ts";
-import { call, me, told } from "../../components/api.ts";
+import { call, errorText, me } from "../../components/api.ts";
 import { useQuery } from "../../components/use-query.ts";
 import { Copy } from "./copy.tsx";
 import { useEvents } from "./event-stream.ts";
@@ -101,7 +101,7 @@ const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTe
       );
       key.current = null;
     } catch (thrown) {
-      setFault(told(thrown));
+      setFault(errorText(thrown));
     }
     setBusy(false);
   };

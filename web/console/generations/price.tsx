@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { QuoteDto } from "../../../src/console/generations-dto.ts";
 import type { JsonObject } from "../../../src/domain/types.ts";
-import { call, told } from "../../components/api.ts";
+import { call, errorText } from "../../components/api.ts";
 import { usdText } from "../credits/amounts.ts";
 import { titleOf } from "./form.ts";
 
@@ -23,7 +23,7 @@ export const useQuote = (ask: PriceQuery | null): Priced => {
       call<QuoteDto>("POST", "/console/api/quote", JSON.parse(text), { signal: ending.signal }).then(
         (quote) => setPriced({ quote, fault: null }),
         (thrown: unknown) => {
-          if (!ending.signal.aborted) setPriced({ quote: null, fault: told(thrown) });
+          if (!ending.signal.aborted) setPriced({ quote: null, fault: errorText(thrown) });
         },
       );
     }, REST_MS);

@@ -1,7 +1,7 @@
 // The dialogs of the operator's pages: they say what will happen, do it once, and tell what the service refuses.
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { told } from "../../components/api.ts";
+import { errorText } from "../../components/api.ts";
 import { Modal } from "../../components/modal.tsx";
 
 type Props = {
@@ -31,7 +31,7 @@ export const DialogState = ({ title, does, isDanger, close, run, children }: Pro
     if (isBusy || !run) return;
     setBusy(true);
     setFault(null);
-    const wrong = await run().catch(told);
+    const wrong = await run().catch(errorText);
     if (isGone.current) return;
     setBusy(false);
     setFault(wrong ?? null);

@@ -15,7 +15,7 @@ const AGES: readonly (readonly [ms: number, unit: string])[] = [
   [60_000, "min"],
 ];
 /** `3 h ago`, `in 20 s`. */
-export const away = (ms: number, nowMs = Date.now()): string => {
+export const relativeAge = (ms: number, nowMs = Date.now()): string => {
   const apart = Math.abs(nowMs - ms);
   const [size, unit] = AGES.find(([each]) => apart >= 2 * each) ?? [1000, "s"];
   const text = `${Math.floor(apart / size)} ${unit}`;

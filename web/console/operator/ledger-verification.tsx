@@ -3,7 +3,7 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { InvariantResult, ProofRun, ProofView, VerificationResult } from "../../../src/console/operator-dto.ts";
-import { call, told } from "../../components/api.ts";
+import { call, errorText } from "../../components/api.ts";
 import { timeText, usd } from "../../components/format.ts";
 import { useQuery } from "../../components/use-query.ts";
 import { count, span } from "./format.ts";
@@ -90,7 +90,7 @@ export const ProofPage = (): VNode => {
   }, [value, again]);
   const begin = () => {
     setFault("");
-    call<ProofView>("POST", `${API}/proof`).then(put, (thrown: unknown) => setFault(told(thrown)));
+    call<ProofView>("POST", `${API}/proof`).then(put, (thrown: unknown) => setFault(errorText(thrown)));
   };
   return (
     <Awaited of={page}>

@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import type { NodeLine } from "../../../src/console/operator-dto.ts";
 import { timeText } from "../../components/format.ts";
-import { away, span } from "./format.ts";
+import { relativeAge, span } from "./format.ts";
 import { type Column, SortedTable } from "./table.tsx";
 
 const NameCell = ({ name, isThis, pid }: NodeLine): VNode => (
@@ -18,7 +18,11 @@ const leaseText = (ms: number): string => (ms >= 0 ? `in ${span(ms)}` : `ran out
 
 const ALIVE: readonly Column<NodeLine>[] = [
   { says: "Node", by: ({ name }) => name, cell: (row) => <NameCell {...row} /> },
-  { says: "Since", by: ({ openedAtMs }) => openedAtMs, cell: ({ openedAtMs }) => `${timeText(openedAtMs)}, ${away(openedAtMs)}` },
+  {
+    says: "Since",
+    by: ({ openedAtMs }) => openedAtMs,
+    cell: ({ openedAtMs }) => `${timeText(openedAtMs)}, ${relativeAge(openedAtMs)}`,
+  },
   {
     says: "Lease ends",
     by: ({ leaseEndsInMs }) => leaseEndsInMs,

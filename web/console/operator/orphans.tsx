@@ -6,7 +6,7 @@ import type { OrphanLine, OrphansPage } from "../../../src/console/operator-dto.
 import { usd } from "../../components/format.ts";
 import { useQuery } from "../../components/use-query.ts";
 import { Labelled } from "./dialog.tsx";
-import { away, count } from "./format.ts";
+import { count, relativeAge } from "./format.ts";
 import { API, Awaited } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
 
@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<OrphanLine>[] = [
   },
   { says: "Fate", by: ({ fate }) => fate, cell: ({ fate }) => fate },
   { says: "Price", by: (row) => row.priceCredits, cell: (row) => usd(row.priceCredits), isNumber: true },
-  { says: "Sent", by: ({ sentAtMs }) => sentAtMs, cell: ({ sentAtMs }) => away(sentAtMs) },
+  { says: "Sent", by: ({ sentAtMs }) => sentAtMs, cell: ({ sentAtMs }) => relativeAge(sentAtMs) },
   {
     says: "Route and job",
     by: ({ routeId }) => routeId,

@@ -3,7 +3,7 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RouteChecked, RouteLine, TrialView } from "../../../src/console/operator-dto.ts";
-import { call, told } from "../../components/api.ts";
+import { call, errorText } from "../../components/api.ts";
 import { usd } from "../../components/format.ts";
 import { DialogState, TextField } from "./dialog.tsx";
 import { newReference } from "./format.ts";
@@ -66,7 +66,7 @@ const useTrial = () => {
     const timer = setTimeout(
       () =>
         void call<TrialView>("GET", `${API}/trials/${trial.generationId}`).then(setTrial, (thrown: unknown) => {
-          setFault(told(thrown));
+          setFault(errorText(thrown));
           setTrial({ ...trial });
         }),
       LOOK_MS,
@@ -83,7 +83,7 @@ const Test = ({ of, close }: Props): VNode => {
   const reference = useRef(newReference());
   const path = pathOf(of);
   useEffect(() => {
-    call<RouteChecked>("POST", `${path}/check`).then(setChecked, (thrown: unknown) => setFault(told(thrown)));
+    call<RouteChecked>("POST", `${path}/check`).then(setChecked, (thrown: unknown) => setFault(errorText(thrown)));
   }, [path]);
   const run = async () => {
     setTrial(await call<TrialView>("POST", `${path}/try`, { reference: reference.current }));

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { RouteLine, RoutesPage } from "../../../src/console/operator-dto.ts";
 import { useQuery } from "../../components/use-query.ts";
 import { Labelled, TextField } from "./dialog.tsx";
-import { away, percent, span } from "./format.ts";
+import { percent, relativeAge, span } from "./format.ts";
 import { API, Awaited, mayChange } from "./page.tsx";
 import { type RouteAction, RouteDialog } from "./route-dialogs.tsx";
 import { LatencySparkline, MarginBar } from "./sparklines.tsx";
@@ -27,8 +27,8 @@ const State = ({ of }: { of: RouteLine }): VNode => (
   <>
     <RouteStatus state={of.state} />
     {of.reason !== null && <span class="why">{of.reason}</span>}
-    {of.sinceMs !== null && <span class="muted">since {away(of.sinceMs)}</span>}
-    {of.untilMs !== null && of.untilMs > Date.now() && <span class="muted">tried again {away(of.untilMs)}</span>}
+    {of.sinceMs !== null && <span class="muted">since {relativeAge(of.sinceMs)}</span>}
+    {of.untilMs !== null && of.untilMs > Date.now() && <span class="muted">tried again {relativeAge(of.untilMs)}</span>}
   </>
 );
 

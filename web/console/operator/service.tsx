@@ -6,14 +6,14 @@ import type { ServiceView } from "../../../src/console/operator-dto.ts";
 import { timeText, usd } from "../../components/format.ts";
 import { useQuery } from "../../components/use-query.ts";
 import { Deciding, type Parked } from "./decision.tsx";
-import { away } from "./format.ts";
+import { relativeAge } from "./format.ts";
 import { Nodes } from "./nodes.tsx";
 import { API, Awaited, mayChange, PageMessage } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
 
 const backupText = ({ backup: { isNightly, lastMs } }: ServiceView): string => {
   if (!isNightly) return "none are made: set backup.dir";
-  return lastMs === null ? "none verified yet" : `${timeText(lastMs)}, ${away(lastMs)}`;
+  return lastMs === null ? "none verified yet" : `${timeText(lastMs)}, ${relativeAge(lastMs)}`;
 };
 
 const restoredText = ({ restored }: ServiceView): string => {
@@ -78,7 +78,7 @@ const Facts = ({ of }: { of: ServiceView }): VNode => {
     ["Version", of.version],
     ["Mode", of.mode === "test" ? "simulator: no provider is called and no money moves" : "live"],
     ["Address", of.url],
-    ["Started", `${timeText(of.startedAtMs)}, ${away(of.startedAtMs)}`],
+    ["Started", `${timeText(of.startedAtMs)}, ${relativeAge(of.startedAtMs)}`],
     ["Running", String(of.running)],
     ["Queued", String(of.queued)],
     ["Last backup", backupText(of)],

@@ -1,7 +1,7 @@
 // Forms about people: named fields, and one button that sends them and tells in one sentence why not.
 import type { ComponentChildren, VNode } from "preact";
 import { useId, useState } from "preact/hooks";
-import { told } from "../../components/api.ts";
+import { errorText } from "../../components/api.ts";
 
 type FieldProps = {
   says: string;
@@ -66,7 +66,7 @@ export const Form = ({ does, send, done, empties = false, children }: FormProps)
       if (empties) form.reset();
       setState({ fault: null, isBusy: false, isDone: true });
     } catch (fault) {
-      setState({ fault: told(fault), isBusy: false, isDone: false });
+      setState({ fault: errorText(fault), isBusy: false, isDone: false });
     }
   };
   return (

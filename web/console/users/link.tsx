@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import type { LinkView } from "../../../src/console/users-dto.ts";
-import { call, type Me, me, told } from "../../components/api.ts";
+import { call, errorText, type Me, me } from "../../components/api.ts";
 import { Fault, Field, Form } from "./form.tsx";
 import { PASSWORD_HINT } from "./sign-in.tsx";
 
@@ -29,7 +29,7 @@ export const LinkPage = (): VNode => {
   const [fault, setFault] = useState<string | null>(/^[\w-]{43}$/.test(token) ? null : INCOMPLETE);
   useEffect(() => {
     if (fault !== null) return;
-    call<LinkView>("POST", "/console/api/link", { token }).then(setLink, (thrown: unknown) => setFault(told(thrown)));
+    call<LinkView>("POST", "/console/api/link", { token }).then(setLink, (thrown: unknown) => setFault(errorText(thrown)));
   }, [token, fault]);
   if (fault !== null)
     return (

@@ -3,7 +3,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { SessionView } from "../../../src/console/users-dto.ts";
-import { call, learnMe, type Me, me, told } from "../../components/api.ts";
+import { call, errorText, learnMe, type Me, me } from "../../components/api.ts";
 import { timeText } from "../../components/format.ts";
 import { useQuery } from "../../components/use-query.ts";
 import { useSecondThought } from "./confirm-dialog.tsx";
@@ -32,7 +32,7 @@ const Sessions = ({ asked }: { asked: ReturnType<typeof useQuery<Listed>> }): VN
   };
   const endOne = (path: string, leaves: boolean): void => {
     setFault(null);
-    end(path, leaves).catch((thrown: unknown) => setFault(told(thrown)));
+    end(path, leaves).catch((thrown: unknown) => setFault(errorText(thrown)));
   };
   const sessions = asked.value?.sessions;
   return (

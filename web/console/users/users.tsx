@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Role } from "../../../src/console/request-context.ts";
 import type { MadeLinkView, PeopleView, PersonView } from "../../../src/console/users-dto.ts";
-import { call, me, told } from "../../components/api.ts";
+import { call, errorText, me } from "../../components/api.ts";
 import { timeText } from "../../components/format.ts";
 import { type Query, useQuery } from "../../components/use-query.ts";
 import { type Thought, useSecondThought } from "./confirm-dialog.tsx";
@@ -183,7 +183,7 @@ export const PeoplePage = (): VNode => {
   const sent = async (work: () => Promise<unknown>) => {
     setFault(null);
     await work().catch((thrown: unknown) => {
-      setFault(told(thrown));
+      setFault(errorText(thrown));
       asked.again();
     });
   };
