@@ -1,24 +1,24 @@
-// What has been read of a file so far, piece by piece: a little of it in memory, the rest on disk.
+// Caches the bytes that have been read of a file: 256 KiB in memory, the rest on disk.
 import type { Incoming } from "../files/port.ts";
 
-/** Most files that are only looked at are smaller than this, or say what they are within it. */
+/** Most files that are only measured are smaller than this or declare their properties within it. */
 const MEMORY_BYTES = 256 * 1024;
 
 type Piece = { start: number; end: number; isOnDisk: boolean; at: number };
 
 export type ByteCache = {
-  /** Adds bytes that lie at `start` in the file. */
+  /** Adds bytes at offset `start` of the file. */
   add(start: number, bytes: Uint8Array): Promise<void>;
-  /** The end of what is known without a gap from `start` on; `start` itself where its byte is not known. */
+  /** The end of the contiguous cached range that begins at `start`; `start` itself if that byte is not cached. */
   knownTo(start: number): number;
-  /** Known bytes only. */
+  /** Returns cached bytes. @throws Error if a byte of the range is not cached */
   read(start: number, end: number): Promise<Uint8Array>;
-  /** What is in memory of the beginning of the file. */
+  /** The bytes from offset 0 that are held in memory; empty if offset 0 is not in memory. */
   beginning(): Uint8Array;
   discard(): Promise<void>;
 };
 
-/** @param spool opens the file on disk, when it is wanted */
+/** @param spool opens the temporary file when the memory limit is first exceeded */
 export const createByteCache = (spool: () => Promise<Incoming>): ByteCache => {
   let memory = new Uint8Array(32 * 1024);
   let inMemory = 0;

@@ -1,16 +1,16 @@
-// Bytes of somebody else's file: how they are read, and what is said when they cannot be.
+// Interfaces and helpers for reading the bytes of an untrusted file.
 
-/** A file that can be read at any place. `start` and `end` in bytes, `end` exclusive and not past the size. */
+/** A file with random access. `start` and `end` are in bytes; `end` is exclusive and at most the size. */
 export interface ByteReader {
   sizeBytes(): Promise<number>;
-  /** Exactly the bytes asked for. @throws Unreadable */
+  /** Returns exactly the requested bytes. @throws Unreadable */
   read(start: number, end: number): Promise<Uint8Array>;
 }
 
-/** The file cannot be read as what it should be. The message is our own sentence and may be shown to the caller. */
+/** The file cannot be read as its expected kind. The message is written by genrouter and may be shown to the client. */
 export class Unreadable extends Error {}
 
-/** Orders reads one after the other, so that each sees what those before it have fetched. */
+/** Runs reads one after the other, so that each read finds the bytes that earlier reads fetched. */
 export const inTurn = (): (<T>(work: () => Promise<T>) => Promise<T>) => {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -20,10 +20,10 @@ export const inTurn = (): (<T>(work: () => Promise<T>) => Promise<T>) => {
   };
 };
 
-/** Bytes as text, one character for each. */
+/** Decodes bytes as Latin-1, one character for each byte. */
 export const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
 
-/** One buffer of several chunks. */
+/** Concatenates several chunks into one buffer. */
 export const joined = (chunks: readonly Uint8Array[]): Uint8Array => {
   const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
   let at = 0;
@@ -34,7 +34,7 @@ export const joined = (chunks: readonly Uint8Array[]): Uint8Array => {
   return whole;
 };
 
-/** A part of a file that lies in memory in several chunks; copied only where it is not in one of them. */
+/** Returns a range of a file that is held in memory as several chunks. The bytes are copied only if the range spans chunks. */
 export const rangeOf = (chunks: readonly Uint8Array[], start: number, end: number): Uint8Array => {
   const parts: Uint8Array[] = [];
   let at = 0;
@@ -47,8 +47,8 @@ export const rangeOf = (chunks: readonly Uint8Array[], start: number, end: numbe
 };
 
 /**
- * Gives the memory of a piece of a body back at once, when nobody looks at it any more: the collector comes when it likes, and pieces come by
- * the thousand. What shares its memory with others is left alone.
+ * Frees the memory of a body chunk immediately, because a body has thousands of chunks and garbage collection may come late. A
+ * chunk that shares its buffer with other views is left unchanged.
  */
 export const giveBack = ({ buffer, byteLength }: Uint8Array): void => {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);

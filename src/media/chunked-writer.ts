@@ -1,16 +1,19 @@
-// Writes a file that comes in pieces: the first of it in one call, and of a small one all.
+// Writes a streamed file, with up to its first 1 MiB gathered into one call.
 import type { Incoming } from "../files/port.ts";
 
-/** A file up to this size is written in one go, and measured without reading it back. */
+/** A file up to this size is written in one call and measured without reading it back. */
 const GATHERED_BYTES = 1024 * 1024;
-/** One that drips in comes in more pieces than can be handed on at once. */
+/** A slow stream can deliver more chunks than one write call accepts. */
 const GATHERED_PIECES = 1000;
 
-/** Writes what comes: the first of it together, once that is much or all; the rest piece by piece. */
+/**
+ * Gathers the first chunks and writes them together at the end of the stream or above a bound. Later chunks are written one by
+ * one.
+ */
 export const gathering = (incoming: Pick<Incoming, "write">) => {
   let gathered: Uint8Array[] | null = [];
   let bytes = 0;
-  /** Nothing is waited for as long as it is only gathered. */
+  /** Returns undefined while chunks are only gathered, so the caller has nothing to await. */
   const write = (chunk: Uint8Array): Promise<void> | undefined => {
     if (gathered === null) return incoming.write(chunk);
     gathered.push(chunk);
@@ -20,7 +23,7 @@ export const gathering = (incoming: Pick<Incoming, "write">) => {
     gathered = null;
     return incoming.write(...first);
   };
-  /** The whole, where it was small enough to be kept. */
+  /** Returns the chunks of the whole file if it was small enough to be gathered; undefined otherwise. */
   const end = async (): Promise<readonly Uint8Array[] | undefined> => {
     if (gathered !== null) await incoming.write(...gathered);
     return gathered ?? undefined;

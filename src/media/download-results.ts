@@ -1,4 +1,4 @@
-// Brings the results of a provider home: streamed to disk, hashed, checked to be what was ordered, measured.
+// Downloads the results of a job, checks them against the order and stores them.
 
 import { judged } from "../domain/delivery-check.ts";
 import type { MediaKind, Output, ResultFile, StoredFile } from "../domain/types.ts";
@@ -16,21 +16,21 @@ import { createSemaphore, type Pool } from "./semaphore.ts";
 export type CollectOptions = KindOptions & {
   files: Pick<Files, "receive" | "objectOf">;
   spool: Pick<Spool, "open">;
-  /** How result URLs of a provider are opened, but for the signal. */
+  /** Fetch options for the result URLs of a provider, without the signal. */
   fetchFor: (provider: string) => Omit<FetchOptions, "signal" | "headers">;
-  /** A server that sends nothing for this long is given up, ms. */
+  /** A download is aborted after the server has sent nothing for this time, ms. */
   idleMs: number;
-  /** Files of one provider fetched at a time. */
+  /** Maximum number of concurrent downloads for each provider. */
   placesPerProvider: number;
 };
 
-/** `output.urls` has places 1 to 99 (§4.4). */
+/** `output.urls` numbers files from 1 to 99 (§4.4). */
 const MOST_FILES = 99;
 
-/** The link says that it is over. */
+/** The server reports that the link has expired. */
 class Expired extends Unreadable {}
 
-/** Ends a wait that lasts too long; `rest` is called at each sign of life. */
+/** Aborts a download that stalls; `rest` is called for each received chunk. */
 const watchdog = (signal: AbortSignal, idleMs: number) => {
   const idle = new AbortController();
   let aliveAtMs = performance.now();
@@ -42,7 +42,7 @@ const watchdog = (signal: AbortSignal, idleMs: number) => {
   let timer = setTimeout(look, idleMs);
   return {
     signal: AbortSignal.any([signal, idle.signal]),
-    // Of a body with thousands of pieces each is one: no timer is made anew for it.
+    // A body has thousands of chunks, so the timer is not recreated for each of them.
     rest: () => {
       aliveAtMs = performance.now();
     },
@@ -51,12 +51,15 @@ const watchdog = (signal: AbortSignal, idleMs: number) => {
 };
 
 type Received = { incoming: Incoming; stored: StoredFile; hasAudio?: boolean };
-/** What came of the files of a result: those that are good, and what is wrong with the others. */
+/** The outcome of the files of a result: the accepted files, and the failures of the others. */
 type Brought = { good: readonly Received[]; lost: readonly FileFailure[] };
 
 type What = Parameters<Media["collect"]>[0];
 
-/** A clip is as long as its pictures are, and its sound as long as that is: neither makes up for what is missing of the other. */
+/**
+ * The duration of a video is that of its pictures, the duration of audio that of its sound. One track does not compensate for a
+ * shorter other.
+ */
 const storedOf = (n: number, kind: MediaKind, { bytes, sha256, found }: Ready): StoredFile => {
   const file: StoredFile = { n, sha256, bytes, mime: found.mime };
   if (found.width !== undefined && found.height !== undefined) Object.assign(file, { width: found.width, height: found.height });
@@ -66,7 +69,7 @@ const storedOf = (n: number, kind: MediaKind, { bytes, sha256, found }: Ready): 
   return file;
 };
 
-/** What is told of a generation is measured from its first file. */
+/** The properties of the output are measured from its first file. */
 const outputOf = (kind: MediaKind, { good, lost }: Brought): Output => {
   const output: Output = { kind, files: good.map((each) => each.stored) };
   if (lost.length > 0) output.announced = good.length + lost.length;
@@ -84,7 +87,7 @@ const failureOf = (error: Unreadable): FileFailure => ({
   ...(error instanceof Expired ? { isExpired: true } : {}),
 });
 
-/** A try that ended without a single file. */
+/** The outcome of a collection in which no file was accepted. */
 const unread = ({ detail, print, isOurs, isExpired }: FileFailure): CollectOutcome => {
   if (isExpired) return { kind: "expired", detail };
   if (isOurs) return { kind: "unreadable", detail, isOurs };
@@ -95,7 +98,7 @@ const discard = async (all: readonly Incoming[]): Promise<void> => {
   for (const incoming of all) await incoming.discard();
 };
 
-/** Fetches one result into a file of ours that nobody sees yet. */
+/** Downloads one result into a received file that is not visible yet. */
 const openReceive = (options: CollectOptions) => {
   const { files, spool, fetchFor, resultBytes, idleMs, placesPerProvider } = options;
   const bringIntoKind = createNormalizeResult(options);
@@ -149,15 +152,16 @@ const openReceive = (options: CollectOptions) => {
   };
 };
 
-/** Makes `collect` of the port. */
+/** Implements `collect` of the port. */
 export const createDownloadResults = (options: CollectOptions): Media["collect"] => {
   const receive = openReceive(options);
-  /** By attempt: its job has one result, whatever links lead to it. */
+  /** Keyed by attempt, because a job has one result, regardless of the links that lead to it. */
   const holding = createPendingStoreBuffer<Brought>(({ good }) => void discard(good.map(({ incoming }) => incoming)));
 
   /**
-   * One after the other, so that a generation takes one place of its provider at a time. A file that is given up does not lose the others;
-   * for one that may still come the first failure decides, and all are tried again.
+   * Downloads the files sequentially, so that a generation occupies one place of its provider at a time. A file that is given up
+   * does not fail the other files. If a failed file may still be retried, the first failure ends the collection and all files are
+   * retried.
    */
   const bring = async (what: What, signal: AbortSignal, undo: Incoming[]): Promise<Brought> => {
     const good: Received[] = [];
@@ -195,7 +199,7 @@ export const createDownloadResults = (options: CollectOptions): Media["collect"]
       const output = outputOf(what.kind, brought);
       const { mismatch, odd } = judged(what.ordered, output);
       if (mismatch) return { kind: "mismatched", mismatch };
-      // Nothing becomes visible before every file is known to be good, nor after the collecting was called off.
+      // A file becomes visible only after all files are accepted, and only while collection has not been cancelled.
       for (const each of brought.good) {
         if (signal.aborted) return { kind: "unreadable", detail: "collecting was called off" };
         await each.incoming.keep(each.stored);
@@ -205,12 +209,13 @@ export const createDownloadResults = (options: CollectOptions): Media["collect"]
     } catch (error) {
       isHeld = error instanceof StorageUnavailable && brought !== undefined;
       if (isHeld && brought) holding.put(key, brought);
-      // Without a child nothing is known of the file, and the provider is not to blame: it waits as it does for a disk.
+      // Without a sandbox child, the file cannot be inspected and the provider is not at fault. The collection waits as it does
+      // for a disk.
       if (error instanceof StorageUnavailable && error.againAtMs !== undefined)
         return { kind: "storage-refused", detail: error.message, againAtMs: error.againAtMs };
       if (error instanceof Busy) return { kind: "storage-refused", detail: error.message, againAtMs: 0 };
       if (error instanceof StorageRefused) return { kind: "storage-refused", detail: error.message };
-      // What did not come in time may be a file all the same.
+      // A file that did not arrive in time may still be valid.
       if (error instanceof Unreadable)
         return signal.aborted ? { kind: "unreadable", detail: error.message } : unread(failureOf(error));
       throw error;
@@ -220,7 +225,8 @@ export const createDownloadResults = (options: CollectOptions): Media["collect"]
     }
   };
 
-  // Two attempts of one generation may deliver at the same time: they take turns, so that their files never mix.
+  // Two attempts of one generation may deliver at the same time. They are collected sequentially, so that their files are never
+  // mixed.
   const underWay = new Map<string, Promise<CollectOutcome>>();
   return async (what, signal) => {
     const before = underWay.get(what.generationId);

@@ -1,32 +1,38 @@
-// The only way out of this room: a GET whose every hop is vetted and which connects to the very address that was vetted.
+// Fetches external URLs with SSRF protection: every redirect is vetted before the connection.
+//
+// The request connects to the vetted address itself, so a second DNS response cannot change the target. Media bytes are fetched
+// only here.
 import type { AllowsHost } from "./host-allowlist.ts";
 import { literalAddress, type Resolve, systemResolve, type Vetted, vetAddresses, vetUrl } from "./ssrf-guard.ts";
 
 export type FetchOptions = {
   headers?: Record<string, string>;
-  /** What opens a file at an address; asked anew at every hop, so that no redirect takes a credential along. */
+  /**
+   * Headers that authorize the download of a URL. They are requested again for every redirect, so that no redirect carries a
+   * credential along.
+   */
   keyFor?: (address: string) => Record<string, string>;
-  /** Ends everything: look-up, connection and body. */
+  /** Aborts the name lookup, the connection and the body. */
   signal: AbortSignal;
   allows: AllowsHost;
   resolve?: Resolve;
-  /** A certificate authority to trust instead of the machine's, PEM. */
+  /** A certificate authority (PEM) that is trusted instead of the system's. */
   ca?: string;
-  /** Only for the control test, which shows that without the guard the forbidden listener would be reached. */
+  /** Only for the control test, which verifies that the forbidden listener is reachable without the guard. */
   guard?: "off";
 };
 
 export type Fetched =
-  /** Whatever the server said, its body still on the wire: read it bounded, or cancel it. */
+  /** Any response of the server. Its body has not been read; the caller reads it within a bound or cancels it. */
   { kind: "answered"; response: Response } | { kind: "forbidden"; why: string } | { kind: "unreachable"; why: string };
 
-/** Redirects followed by hand; a longer chain is not followed. */
+/** Maximum number of redirects; a longer chain is an error. */
 const MOST_REDIRECTS = 3;
-/** Of a name with many addresses, how many are tried. */
+/** Maximum number of addresses that are tried for one host name. */
 const MOST_ADDRESSES = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** A look-up cannot be called off, so it races the deadline; what it finds later is dropped. */
+/** A name lookup cannot be cancelled, so it races with the signal; a later result is discarded. */
 const beforeEnd = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((fulfil, reject) => {
     const stop = () => reject(new Error("the time is over"));
@@ -35,14 +41,14 @@ const beforeEnd = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
     promise.then(fulfil, reject).finally(() => signal.removeEventListener("abort", stop));
   });
 
-/** Opens the URL at one address: the name travels in `Host` and in TLS, where the certificate is checked against it. */
+/** Connects to one vetted address. The host name is sent in `Host` and in TLS, which verifies the certificate against it. */
 const connect = (vetted: Vetted, address: string, options: FetchOptions): Promise<Response> => {
   const { url } = vetted;
   const key = options.keyFor?.(url.href) ?? {};
   const port = url.port === "" ? "" : `:${url.port}`;
   const target = `${url.protocol}//${address.includes(":") ? `[${address}]` : address}${port}${url.pathname}${url.search}`;
   const init = {
-    // Bodies are taken as they are: what is not decompressed cannot be a decompression bomb.
+    // Bodies are not decompressed here, so a decompression bomb has no effect.
     headers: {
       Accept: "*/*",
       "Accept-Encoding": "identity",
@@ -55,7 +61,7 @@ const connect = (vetted: Vetted, address: string, options: FetchOptions): Promis
     signal: options.signal,
     keepalive: false,
     decompress: false,
-    // Only `false` keeps a proxy named in the environment from being used; the types do not know it yet.
+    // Only `false` disables a proxy that is set in the environment; Bun's types do not declare this value yet.
     proxy: false,
     tls: {
       ...(literalAddress(url) === undefined ? { serverName: url.hostname } : {}),
@@ -78,15 +84,16 @@ const hop = async (vetted: Vetted, options: FetchOptions): Promise<Fetched> => {
     try {
       return { kind: "answered", response: await connect(vetted, address, options) };
     } catch {
-      // The error holds the whole URL, which may be a signed one: it is neither kept nor logged. The next address may do.
+      // The error contains the whole URL, which may be signed, so it is neither kept nor logged. The next address may be
+      // reachable.
     }
   }
   return { kind: "unreachable", why: options.signal.aborted ? "it took too long" : "its server could not be reached" };
 };
 
 /**
- * Fetches a URL that somebody else chose. Never throws for anything the outside does.
- * @param text the URL; redirects (at most 3) are vetted like it, each anew.
+ * Fetches a URL from an untrusted source. Returns every network or server failure as a value and never throws for one.
+ * @param text the URL; each redirect (at most 3) is vetted in the same way
  */
 export const guardedFetch = async (text: string, options: FetchOptions): Promise<Fetched> => {
   const allows = options.guard === "off" ? () => true : options.allows;

@@ -1,25 +1,27 @@
-// The operator's list of hosts that media may come from over plain http, on any port and at private addresses.
+// Parses `media.allow`, the operator's list of trusted media hosts.
+//
+// Trusted hosts may use plain http, any port and private addresses.
 
-/** Says whether a host, written as `URL.host` has it (`name`, `name:port`, `[v6]:port`), is one the operator has named. */
+/** Reports whether the operator trusts a host in the form of `URL.host` (`name`, `name:port`, `[v6]:port`). */
 export type AllowsHost = (host: string) => boolean;
 
-/** An entry of the list that is no host. The message is one line that names the entry and what is allowed. */
+/** An invalid entry of the list. The message is one line with the entry and the allowed forms. */
 export class BadAllowEntry extends Error {}
 
-/** A host as it is compared: lower case, one spelling per address, no dot at the end of the name. */
+/** Normalizes a host for comparison: lower case, one spelling for each address, no trailing dot. */
 const plain = (host: string): { name: string; port: string } | undefined => {
   if (!URL.canParse(`http://${host}`)) return undefined;
   const url = new URL(`http://${host}`);
   if (url.username !== "" || url.password !== "" || url.pathname !== "/" || url.search !== "" || url.hash !== "")
     return undefined;
-  // The parser drops `:80`, so what was written is looked at: an entry with a port means that port only.
+  // The URL parser drops `:80`, so the port is read from the original text. An entry with a port matches only that port.
   return { name: url.hostname.replace(/\.$/, ""), port: /:(\d+)$/.exec(host)?.[1] ?? "" };
 };
 
 /**
- * Reads `media.allow`: entries `host` (every port) or `host:port`, comma separated, v6 addresses in brackets.
- * An entry for port 80 or 443 also matches the bare host, which is how `URL.host` writes the default port of either scheme.
- * @throws BadAllowEntry for an entry that is neither.
+ * Parses `media.allow`: comma-separated entries `host` (every port) or `host:port`, with IPv6 addresses in brackets. An entry for
+ * port 80 or 443 also matches the bare host, because `URL.host` omits the default port of either scheme.
+ * @throws BadAllowEntry if an entry has neither form
  */
 export const readAllowed = (setting: string): AllowsHost => {
   const everyPort = new Set<string>();

@@ -1,22 +1,24 @@
-// Files that came inside answers: unpacked piece by piece, so that a large one holds nobody up.
+// Decodes result files that a provider embeds in its response.
+//
+// Large files are decoded in slices, so that decoding does not block the event loop.
 import type { InlineContent, ResultFile } from "../domain/types.ts";
 
-/** After so long everything else has its turn, ms. */
+/** Decoding yields to the event loop after this time, ms. */
 const TURN_MS = 5;
 const PIECE_CHARACTERS = 256 * 1024;
 
-/** Enough to tell what a file is. */
+/** Sufficient to detect the kind of a file. */
 const START_BYTES = 16 * 1024;
-/** Pieces of a large file are not small; of a small one these are all, or enough. */
+/** The chunks of a large file are large. For a small file, this number covers all chunks or enough of them. */
 const MOST_SMALL = 64;
 
-/** The bytes of a `data:` address in base64; undefined for any other. */
+/** Decodes a base64 `data:` URL; undefined for any other URL. */
 const inAddress = (url: string): Uint8Array | undefined => {
   const found = url.startsWith("data:") ? url.indexOf(";base64,") : -1;
   return found < 0 ? undefined : Buffer.from(url.slice(found + ";base64,".length), "base64");
 };
 
-/** Characters that make whole bytes: what is left over goes to the next piece. */
+/** Number of characters that encode whole bytes. A remainder is carried over to the next slice. */
 const GROUP = { base64: 4, hex: 2 } as const;
 
 const unpacked = async ({ as, pieces }: InlineContent): Promise<readonly Uint8Array[]> => {
@@ -41,14 +43,14 @@ const unpacked = async ({ as, pieces }: InlineContent): Promise<readonly Uint8Ar
   return made;
 };
 
-/** The pieces of a file that came with its announcement; undefined for one that is elsewhere. */
+/** The chunks of a file that is embedded in the response; undefined if the file is at a URL. */
 export const inlinePieces = async ({ url, content }: ResultFile): Promise<readonly Uint8Array[] | undefined> => {
   if (content) return unpacked(content);
   const bytes = inAddress(url);
   return bytes && [bytes];
 };
 
-/** The beginning of a file in pieces. */
+/** The first bytes of a file that is held in chunks. */
 export const startOf = (pieces: readonly Uint8Array[]): Uint8Array => {
   const [first] = pieces;
   if (first && (pieces.length === 1 || first.length >= START_BYTES)) return first;

@@ -1,4 +1,4 @@
-// Opens the room: one measure and one collect with their guard, budgets and places.
+// Creates the media port: probe, pinned inputs, inline files and result downloads.
 
 import type { Spool } from "../files/inline-spool.ts";
 import type { Copies } from "../files/input-copies.ts";
@@ -17,30 +17,38 @@ import type { Resolve } from "./ssrf-guard.ts";
 export type MediaOptions = {
   files: Pick<Files, "receive" | "objectOf">;
   spool: Pick<Spool, "keep" | "keepHere" | "share" | "open">;
-  /** Where pinned inputs are kept, the largest, bytes, and the longest time for one, ms; absent where none are. */
+  /**
+   * Storage of pinned inputs, the maximum size in bytes and the maximum time for one input, ms. Absent if inputs are not pinned.
+   */
   pins?: { copies: Copies; mostBytes: number; timeoutMs: number };
-  /** Headers that open a result of a provider at an address; none for most. */
+  /** Headers that authorize the download of a provider's result; empty for most providers. */
   keyFor: (provider: string, address: string) => Record<string, string>;
   /** Hosts of `media.allow`. */
   allows: AllowsHost;
-  /** Whether a provider's results may come from a host as if the operator had named it: the host of its base URL. */
+  /**
+   * Reports whether a provider's results may come from a host as if the operator had listed it. True for the host of its base
+   * URL.
+   */
   allowsResult: (provider: string, host: string) => boolean;
-  /** Largest result file, bytes. */
+  /** Maximum size of a result file, bytes. */
   resultBytes: number;
-  /** Pictures of more pixels are not converted; the usual bound when absent. */
+  /** Pictures with more pixels are not converted; 16,777,216 if absent. */
   convertPixels?: number;
-  /** Where their bytes are looked at. */
+  /** Inspects and converts the bytes of media files. */
   sandbox: Pick<Sandbox, "run">;
   timeouts?: { measureMs?: number; waitMs?: number; idleMs?: number };
   budget?: Partial<ReadBudget>;
   resolve?: Resolve;
-  /** A certificate authority to trust instead of the machine's, PEM. */
+  /** A certificate authority (PEM) that is trusted instead of the system's. */
   ca?: string;
   /** Only for the control test; see guarded-fetch.ts. */
   guard?: "off";
 };
 
-/** Links of all requests that are measured at a time, those of one account, and files of one provider that are fetched at a time. */
+/**
+ * Maximum number of links measured concurrently in total and for each account, and of files downloaded concurrently for each
+ * provider.
+ */
 const MEASURING_PLACES = 128;
 const PLACES_PER_ACCOUNT = 8;
 const COLLECTING_PLACES = 32;

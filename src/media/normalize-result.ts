@@ -1,4 +1,4 @@
-// What a file of ours that arrived whole is, and the file that is kept: itself, or another of a usual kind that was made of it.
+// Inspects a downloaded result and converts it to a standard format where possible.
 import { open } from "node:fs/promises";
 import type { MediaKind } from "../domain/types.ts";
 import { type Files, type Incoming, StorageRefused } from "../files/port.ts";
@@ -14,15 +14,15 @@ import { createSemaphore } from "./semaphore.ts";
 
 export type KindOptions = {
   files: Pick<Files, "receive">;
-  /** Where they are looked into and made into others. */
+  /** Inspects and converts the files. */
   sandbox: Pick<Sandbox, "run">;
-  /** Largest result file, bytes. */
+  /** Maximum size of a result file, bytes. */
   resultBytes: number;
-  /** Pictures of more pixels are not converted. */
+  /** Pictures with more pixels are not converted. */
   convertPixels: number;
 };
 
-/** A file that is to be kept, and what it is. */
+/** A file that is ready to be stored, with its inspection. */
 export type Ready = { incoming: Incoming; bytes: number; sha256: string; found: Examined };
 
 const notRead = () => new StorageRefused("the disk refused to read back");
@@ -32,7 +32,7 @@ const notWritten = (fault: unknown): never => {
 };
 
 const HASHED_BYTES = 1024 * 1024;
-/** Length and hash of a file on our disk, piece by piece. */
+/** Computes the length and SHA-256 hash of a local file in chunks of 1 MiB. */
 const weigh = async (path: string, bytes: number): Promise<{ bytes: number; sha256: string }> => {
   const hash = new Bun.CryptoHasher("sha256");
   for (let at = 0; at < bytes; at += HASHED_BYTES)
@@ -47,13 +47,13 @@ const weigh = async (path: string, bytes: number): Promise<{ bytes: number; sha2
   return { bytes, sha256: hash.digest("hex") };
 };
 
-/** One at a time: it may take seconds, and whoever waits for a link to be read is to find a child free. */
+/** One conversion at a time, because a conversion may take seconds and link measurements need a free child. */
 const CONVERTED_AT_A_TIME = 1;
-/** A file that waits for longer is delivered as it is. */
+/** A file that waits longer than this for conversion is delivered unchanged. */
 const LONGEST_WAIT_MS = 30_000;
 
 type Fresh = { generationId: string; n: number; kind: MediaKind; provider: string; incoming: Incoming; arrived: Arrived };
-/** A file that is to become another. */
+/** A file that may be converted. */
 type Task = Fresh & { source: () => Source; before: Inspection; signal: AbortSignal; undo: Incoming[] };
 
 export const createNormalizeResult = ({ files, sandbox, resultBytes, convertPixels }: KindOptions) => {
@@ -85,7 +85,7 @@ export const createNormalizeResult = ({ files, sandbox, resultBytes, convertPixe
     }
   };
 
-  /** Makes another file of it; undefined where it stays as it is. */
+  /** Converts the file; undefined if it stays unchanged. */
   const another = async (task: Task): Promise<Ready | undefined> => {
     const to = targetOf(task.before, task.kind, task.arrived.bytes);
     const leave = to && (await line.take(AbortSignal.any([task.signal, AbortSignal.timeout(LONGEST_WAIT_MS)])));
@@ -98,8 +98,8 @@ export const createNormalizeResult = ({ files, sandbox, resultBytes, convertPixe
   };
 
   /**
-   * @param undo what is to be discarded in the end, unless it was kept; files that are made join it
-   * @throws UnreadableResult for what is not all there or not what was ordered; StorageRefused; Busy
+   * @param undo files to discard at the end unless they were stored; converted files are added to it
+   * @throws UnreadableResult if the file is incomplete or does not match the order; StorageRefused; Busy
    */
   return async (fresh: Fresh, signal: AbortSignal, undo: Incoming[]): Promise<Ready> => {
     const { kind, provider, incoming, arrived } = fresh;

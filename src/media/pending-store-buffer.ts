@@ -1,15 +1,20 @@
-// What has been fetched whole and could not be kept for now: held, so that nothing is fetched again and no link runs out meanwhile.
+// Holds downloaded results while storage is unavailable, to avoid downloading them again.
+//
+// A second download would fail if the links had expired in the meantime.
 
-/** Who waits for our storage comes every few seconds; what nobody has come for in this time was given up. */
+/**
+ * An attempt that waits for storage retries every few seconds. A result that is not taken within this time belongs to an
+ * abandoned attempt.
+ */
 const HELD_MS = 600_000;
 
 export type PendingStoreBuffer<T> = {
   put(key: string, what: T): void;
-  /** What is held under a key; it is its taker's then. */
+  /** Removes and returns the result of a key; the caller owns it from then on. */
   take(key: string): T | undefined;
 };
 
-/** @param drop lets go of what nobody came for */
+/** @param drop discards a result that was not taken in time */
 export const createPendingStoreBuffer = <T>(drop: (what: T) => void, heldMs = HELD_MS): PendingStoreBuffer<T> => {
   const held = new Map<string, { what: T; timer: ReturnType<typeof setTimeout> }>();
   const take = (key: string): T | undefined => {
@@ -25,7 +30,7 @@ export const createPendingStoreBuffer = <T>(drop: (what: T) => void, heldMs = HE
         held.delete(key);
         drop(what);
       };
-      // Nobody stays for it: a process that ends leaves it to be fetched by the next one.
+      // The timer does not keep the process alive. After an exit, the next process downloads the result again.
       const timer = setTimeout(late, heldMs);
       timer.unref();
       held.set(key, { what, timer });

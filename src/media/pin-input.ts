@@ -1,4 +1,6 @@
-// Pins an input: its whole file is fetched to our storage, hashed and measured again, so that what was measured is what is sent.
+// Pins a linked input: downloads the file to result storage, hashes it and measures it.
+//
+// The file that is measured is therefore the file that is sent.
 
 import type { PinRequest } from "../domain/types.ts";
 import { type Files, type Incoming, StorageRefused } from "../files/port.ts";
@@ -11,24 +13,24 @@ import { createFairQueue } from "./sandbox/fair-queue.ts";
 import { Busy, onDisk, type Sandbox } from "./sandbox/sandbox.ts";
 
 export type PinOptions = {
-  /** How links are opened, but for the signal. */
+  /** Fetch options for links, without the signal. */
   fetch: Omit<FetchOptions, "signal" | "headers">;
-  /** Where the copies are kept. */
+  /** Storage of the pinned copies. */
   copies: Pick<Files, "receive" | "objectOf">;
-  /** Where they are looked into. */
+  /** Inspects the copies. */
   sandbox: Pick<Sandbox, "run">;
-  /** Largest file, bytes, and the longest time for it, ms, from the moment that it has its place. */
+  /** Maximum size of a file, bytes, and maximum time for its download, ms, counted from the moment that it has a place. */
   mostBytes: number;
   timeoutMs: number;
   places?: number;
   share?: number;
 };
 
-/** Files fetched at a time, and of one account. */
+/** Maximum number of concurrent downloads, in total and for each account. */
 const PLACES = 16;
 const SHARE = 4;
 
-/** Why it was refused; `again` where the next moment may have another answer. */
+/** The reason of a refusal; `mayPass` is true if a retry may succeed. */
 class Refused extends Error {
   readonly mayPass: boolean;
   constructor(why: string, mayPass = false) {
@@ -48,7 +50,7 @@ const answerTo = async (url: string, options: FetchOptions): Promise<Response> =
   throw new Refused(`its server answers ${status}`, status >= 500 || status === 429);
 };
 
-/** Streams a body into storage; returns its length and hash. @throws Refused, StorageRefused */
+/** Streams a body into storage and returns its length and hash. @throws Refused, StorageRefused */
 const stream = async (response: Response, incoming: Incoming, mostBytes: number) => {
   const announced = response.headers.get("content-length");
   const tooLarge = () => new Refused(`it is larger than media.pin_bytes (${mostBytes} bytes)`);
@@ -80,7 +82,7 @@ const stream = async (response: Response, incoming: Incoming, mostBytes: number)
   return { bytes, sha256: hash.digest("hex") };
 };
 
-/** Why a clip is not what was measured, and so not what was priced; undefined where it is. */
+/** Describes how a clip differs from the measurement that its price is based on; undefined if it does not differ. */
 export const lengthFault = (
   { kind, ms: found, frameMs, isUncounted }: Pick<Inspection, "kind" | "ms" | "frameMs" | "isUncounted">,
   wanted: PinRequest,
@@ -92,11 +94,11 @@ export const lengthFault = (
   return `the file that was fetched is ${inSeconds(ms ?? 0)} long, and ${inSeconds(wanted.measuredMs)} were measured at submission`;
 };
 
-/** Makes `pin` of the port. */
+/** Implements `pin` of the port. */
 export const createPinInput = ({ fetch, copies, sandbox, mostBytes, timeoutMs, places, share }: PinOptions): Media["pin"] => {
   const line = createFairQueue({ places: places ?? PLACES, perAccount: share ?? SHARE, cost: 1 });
 
-  /** Fetches it within its time; looking at it has bounds of its own. */
+  /** Downloads the file within `timeoutMs`; the sandbox bounds the inspection separately. */
   const receive = async (wanted: PinWanted, signal: AbortSignal, undo: Incoming[]) => {
     const late = AbortSignal.timeout(timeoutMs);
     try {
@@ -134,7 +136,7 @@ export const createPinInput = ({ fetch, copies, sandbox, mostBytes, timeoutMs, p
       return await bring(wanted, signal, undo);
     } catch (fault) {
       if (signal.aborted) return { kind: "called-off" };
-      // Nothing free to look at it with: it says nothing about the file.
+      // No sandbox child was free, which implies nothing about the file.
       if (fault instanceof Busy) return { kind: "storage-refused", detail: fault.message };
       if (fault instanceof StorageRefused) return { kind: "storage-refused", detail: fault.message };
       if (fault instanceof Unreadable) return { kind: "refused", why: fault.message, mayPass: false };

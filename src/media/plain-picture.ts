@@ -1,4 +1,6 @@
-// Reads a small still picture of a plain kind in the main thread: its size, and whether all of it is there, in a fixed bound of steps.
+// Measures a small still picture in the main thread, within a bounded number of steps.
+//
+// It also checks that the picture is complete.
 
 import { motionOf } from "./formats/animated-pictures.ts";
 import type { Cursor } from "./formats/cursor.ts";
@@ -10,20 +12,20 @@ import { openPictureHeader } from "./formats/picture-header.ts";
 const PLAIN: ReadonlySet<string | undefined> = new Set(["png", "jpeg", "webp", "gif", "bmp"]);
 const SNIFFED_BYTES = 64;
 const MOST_SIDE = 2_147_483_647;
-/** Looks at a file: a JPEG of a megabyte takes some thousands, and so many take ten milliseconds. */
+/** Maximum number of reads for one file. A JPEG of 1 MB takes some thousands; this maximum takes about 10 ms. */
 const MOST_STEPS = 20_000;
-/** What lies in two chunks is copied with this much of what follows. */
+/** Bytes that are copied at least if a read spans two chunks. */
 const ACROSS_BYTES = 64;
 
 class TooManySteps extends Error {}
 
 const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 
-/** A window that goes from chunk to chunk: only what lies across two is copied, and so many looks are allowed. @throws TooManySteps */
+/** A cursor over several chunks. It copies only ranges that span chunks, and bounds the number of steps. @throws TooManySteps */
 const overChunks = (chunks: readonly Uint8Array[]): Cursor => {
   const sizeBytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   let left = MOST_STEPS;
-  /** The chunk that was looked at last, and where it begins. */
+  /** Index and start offset of the current chunk. */
   let [n, from] = [0, 0];
   const count = () => {
     left -= 1;
@@ -38,7 +40,7 @@ const overChunks = (chunks: readonly Uint8Array[]): Cursor => {
     }
     return chunks[n] ?? new Uint8Array(0);
   };
-  /** A copy of what begins in the chunk that was looked at last and ends in a later one. */
+  /** Copies a range that begins in the current chunk and ends in a later one. */
   const across = (at: number, length: number): Uint8Array => {
     const bytes = new Uint8Array(length);
     for (let [chunk, skipped, filled] = [n, at - from, 0]; filled < length; chunk++, skipped = 0) {
@@ -82,8 +84,9 @@ const headerOf = async (cursor: Cursor) => {
 };
 
 /**
- * @param chunks all of the file, at most a megabyte or so
- * @returns undefined for everything that is no whole, still picture of a plain kind, and for what takes too many steps: a child looks into those
+ * @param chunks the whole file, at most about 1 MB
+ * @returns undefined for any file that is not a complete still picture of a simple format, or that takes too many steps. The
+ * sandbox inspects those files.
  */
 export const readPlainPicture = async (chunks: readonly Uint8Array[]): Promise<Inspection | undefined> => {
   const cursor = overChunks(chunks);
@@ -95,7 +98,7 @@ export const readPlainPicture = async (chunks: readonly Uint8Array[]): Promise<I
     if (width > MOST_SIDE || height > MOST_SIDE || !(await pictureEnds(cursor, mime))) return undefined;
     return (await motionOf(cursor, mime)) === undefined ? { mime, kind: "image", width, height, isComplete: true } : undefined;
   } catch {
-    // A broken picture is told apart by a child, which has more steps and a sentence for it.
+    // The sandbox reports the reason for a broken picture, because it allows more steps.
     return undefined;
   }
 };

@@ -1,40 +1,46 @@
-// The port to media: measuring what a request links to, and collecting what a provider delivers.
+// The media port: measures linked inputs, pins them and collects results.
 import type { Mismatch, Odd, Ordered } from "../domain/delivery-check.ts";
 import type { Measured, MediaKind, MediaLink, Output, PinnedCopy, PinRequest, ResultFile } from "../domain/types.ts";
 
 export type CollectOutcome =
-  /** `lost`: what is wrong with the announced files that were given up; those that are good are in `output`. */
+  /** `lost`: the failures of announced files that were given up; accepted files are in `output`. */
   | { kind: "collected"; output: Output; lost?: readonly string[]; odd?: Odd }
-  /** Every file that came is whole, and they are not what was ordered: nothing is kept. */
+  /** All received files are complete but do not match the order; none is stored. */
   | { kind: "mismatched"; mismatch: Mismatch }
   /**
-   * The file could not be had or is not what it claims; asking the provider again may help. `isOurs`: all of it came, and nobody but
-   * ourselves is known to be unable to read it, so the route is not to blame. `isUnusable`: something came, or was announced, that is no file
-   * anybody could use.
+   * The file could not be downloaded or is not of its claimed kind; another request to the provider may succeed. `isOurs`: the
+   * file is complete and possibly only genrouter cannot read it, so the route is not at fault. `isUnusable`: the received or
+   * announced content is not a usable file.
    */
   | { kind: "unreadable"; detail: string; isOurs?: true; isUnusable?: true }
-  /** The link says that it is over (403, 404, 410). */
+  /** The server reports that the link has expired (403, 404, 410). */
   | { kind: "expired"; detail: string }
-  /** Our storage refused: wait, the route is not to blame. What was fetched whole by then may be held for the next try. */
+  /**
+   * Result storage refused the files. The collection waits, and the route is not at fault. Files that are already downloaded may
+   * be held for the next try.
+   */
   | { kind: "storage-refused"; detail: string; againAtMs?: number };
 
-/** A link whose file is to be pinned; `sha256`: it must be this very file, which was pinned before. */
+/** A link whose file is to be pinned. If `sha256` is set, the file must be identical to the one that was pinned before. */
 export type PinWanted = PinRequest & { generationId: string; accountSeq: number; url: string; sha256?: string };
 export type PinOutcome =
   | { kind: "pinned"; copy: PinnedCopy }
-  /** It cannot be had, or is not what was measured. `why` is our own sentence; `mayPass`: the next moment may have another answer. */
+  /**
+   * The file cannot be downloaded or differs from the measurement. `why` is written by genrouter; `mayPass` is true if a retry
+   * may succeed.
+   */
   | { kind: "refused"; why: string; mayPass: boolean }
-  /** Our storage refused: wait, the link is not to blame. */
+  /** Result storage refused the file. The caller waits, and the link is not at fault. */
   | { kind: "storage-refused"; detail: string }
   | { kind: "called-off" };
-/** Why a file of a result could not be had. `print` is the same when the same bytes came; absent where the server gave none. */
+/** The reason why a result file could not be collected. `print` identifies the received bytes; absent if the server sent none. */
 export type FileFailure = { detail: string; print?: string; isOurs?: true; isExpired?: true };
 
-/** What became of earlier tries at the files of one result, by their place from 0. */
+/** The outcomes of earlier tries for the files of one result, by file index from 0. */
 export interface Tries {
-  /** Why a file was given up; it is not fetched again. Undefined while there is hope. */
+  /** The failure with which a file was given up, so that it is not downloaded again; undefined while retries remain. */
   lostAt(at: number): FileFailure | undefined;
-  /** Notes that a file could not be had. @returns whether it is given up with this */
+  /** Records that a file could not be collected. @returns whether the file is given up with this failure */
   failed(at: number, failure: FileFailure): boolean;
 }
 
@@ -44,39 +50,37 @@ export type Collecting = {
   kind: MediaKind;
   results: readonly ResultFile[];
   provider: string;
-  /** What came of the tries before; without them the first file that cannot be had ends it. */
+  /** Outcomes of earlier tries; if absent, the first file that fails ends the collection. */
   tries?: Tries;
-  /** Null, or absent: what was ordered is not known. */
+  /** The order for the delivery check; null or absent if it is not known. */
   ordered?: Ordered | null;
 };
 
 export interface Media {
   /**
-   * Opens and measures every link, in parallel, 10 s in all.
-   * @param account whose places are taken for it
-   * @throws Refusal `invalid_input` naming the field; `busy` where nothing was free to read them in time
+   * Opens and measures every link in parallel, within 10 s in total.
+   * @param account the account whose places the links occupy
+   * @throws ApiError `invalid_input` with the name of the field; `busy` if no sandbox child or place was free in time
    */
   measure(links: readonly MediaLink[], account: string): Promise<Measured[]>;
   /**
-   * Fetches the whole file of a link to our storage, hashes it and measures it again. Waits for a place, of which each account has a
-   * share. Safe to repeat.
+   * Downloads the whole file of a link to result storage, hashes it and measures it again. Waits for a place; the places of each
+   * account are limited. Idempotent.
    */
   pin(wanted: PinWanted, signal: AbortSignal): Promise<PinOutcome>;
-  /** A copy that was pinned; undefined when it is not there (any more). */
+  /** Opens a pinned copy; undefined if it does not exist or no longer exists. */
   copyOf(generationId: string, copy: PinnedCopy): Promise<Blob | undefined>;
-  /** Whether it is there. @throws StorageRefused */
+  /** Reports whether a pinned copy exists. @throws StorageRefused */
   hasCopy(generationId: string, copy: PinnedCopy): Promise<boolean>;
   /**
-   * Puts what a provider gave inside its answer (`data:` addresses) on disk, so that only its address has to be written down.
+   * Writes files that a provider embedded in its response (`data:` URLs) to disk, so that only their address has to be recorded.
    * @throws StorageRefused
    */
   keepInline(ref: string, results: readonly ResultFile[]): Promise<ResultFile[]>;
-  /** As `keepInline`, on this node's own disk while the bucket takes nothing; absent where that is no other place. */
+  /** Like `keepInline`, but on this node's own disk while the bucket is unavailable. Absent if both are the same place. */
   keepHere?: Media["keepInline"];
-  /** Brings what `keepHere` has kept to where every node finds it. @throws StorageRefused */
+  /** Moves files that `keepHere` stored to storage that every node can read. @throws StorageRefused */
   share?: (results: readonly ResultFile[]) => Promise<ResultFile[]>;
-  /**
-   * Fetches the results of a generation into its files: streamed, checked, measured, hashed, held against what was ordered. Safe to repeat.
-   */
+  /** Downloads the results of a job, checks, hashes, measures and stores them, and compares them with the order. Idempotent. */
   collect(what: Collecting, signal: AbortSignal): Promise<CollectOutcome>;
 }

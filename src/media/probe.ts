@@ -1,4 +1,6 @@
-// Opens and measures the media that a request links to, before anything is priced (§2.5: media that cannot be read is refused).
+// Measures the linked media of a request before it is priced (§2.5).
+//
+// Media that cannot be read is rejected.
 
 import { refuse } from "../domain/api-errors.ts";
 import type { Measured, MediaKind, MediaLink } from "../domain/types.ts";
@@ -16,24 +18,24 @@ import { Busy, type Sandbox } from "./sandbox/sandbox.ts";
 import { sniff } from "./sniff.ts";
 
 export type ProbeOptions = {
-  /** How links are opened, but for the signal, which is made per request. */
+  /** Fetch options for links, without the signal, which is created for each request. */
   fetch: Omit<FetchOptions, "signal" | "headers">;
-  /** Where a file is put that does not fit into memory while it is looked at. */
+  /** Stores the part of a file that exceeds the memory limit while it is measured. */
   files: Pick<Files, "receive">;
   sandbox: Pick<Sandbox, "run">;
   budget: ReadBudget;
-  /** All links of a request together, ms; standing in line comes on top of it. */
+  /** Time for all links of a request together, ms; waiting in the queue is not included. */
   timeoutMs: number;
   waitMs: number;
-  /** Links opened at a time, over all requests, and of one account. */
+  /** Maximum number of links opened concurrently, over all requests and for each account. */
   places: number;
   placesPerAccount: number;
 };
 
-/** What a link was found to be, without its field: the same link in two fields is opened once. */
+/** The measurement of a link, without its field. A link that appears in two fields is opened once. */
 type Found = Omit<Measured, "field">;
 
-/** Never the id of a generation: those are made from a row number. */
+/** Never equal to a generation id, because those are derived from a row number. */
 const SPOOL_ID = "gen_0measuring";
 
 const WANTED: Record<MediaKind, string> = {
@@ -42,7 +44,7 @@ const WANTED: Record<MediaKind, string> = {
   audio: "sound (MP3, WAV, FLAC, Ogg, AAC, M4A or WebM)",
 };
 
-/** 2^28, 16,384 by 16,384: no provider takes more, and what is larger opens nowhere. */
+/** 2^28, 16,384 by 16,384. Providers do not accept larger pictures. */
 const MOST_PIXELS = 268_435_456;
 
 const ofSoManyPixels = (size: PictureSize): PictureSize => {
@@ -52,18 +54,18 @@ const ofSoManyPixels = (size: PictureSize): PictureSize => {
     `it has ${width} x ${height} pixels; a picture of at most ${MOST_PIXELS} (as 16384 x 16384 has) is taken, whatever its shape`,
   );
 };
-/** What a link leads to instead: its kind, or the sort of text that servers send in place of a file. */
+/** Describes the content of a link that is not of the expected kind: its type, or the sort of text that the server sent. */
 const instead = (prefix: Uint8Array): string => {
   const look = kindOfHeader(prefix);
   return look.sort === "file" ? look.mime : look.sort === "words" ? look.what : "nothing known";
 };
 
-/** Sound may stand behind bytes that are nothing known; what says that it is something else, or is text, is not looked into. */
+/** Audio may begin with unrecognized bytes, so those are inspected. Bytes of another kind and text are not inspected. */
 const isOpen = (prefix: Uint8Array): boolean => kindOfHeader(prefix).sort === "unknown";
 
 const BUSY = "Too many media links are being read at the moment; send the same request again with the same Idempotency-Key.";
 
-/** One link on its way: whose it is, and the time that its request has. */
+/** One link being measured, with its account and the deadline of its request. */
 type Trip = { link: MediaLink; who: Claimant; clock: ReadingClock };
 
 const foundOf = (
@@ -77,7 +79,7 @@ const foundOf = (
   }: Pick<Inspection, "ms" | "pictureMs" | "width" | "height" | "frameMs" | "isUncounted">,
   bytes?: number,
 ): Found => {
-  // No price follows a clock that is not held against the sound.
+  // An uncounted duration has not been compared with the sound, so no price is based on it.
   const ms = found.isUncounted ? undefined : found.ms;
   const size = width === undefined || height === undefined ? {} : { width, height };
   if (kind === "image") return { url, kind, ...size };
@@ -86,14 +88,14 @@ const foundOf = (
   return { ...measured, ...(bytes === undefined ? {} : { bytes }), ...(frameMs === undefined ? {} : { frameMs }) };
 };
 
-/** Makes `measure` of the port. */
+/** Implements `measure` of the port. */
 export const createProbe = (options: ProbeOptions) => {
   const line = createFairQueue({ places: options.places, perAccount: options.placesPerAccount, cost: 1 });
   let spooled = 0;
 
   /**
-   * No child is kept waiting for a server: what it misses is fetched, and the file is looked at again. The time of reading is that
-   * of the server; children have bounds of their own.
+   * Inspects the file until no bytes are missing. A sandbox child never waits for a server: missing bytes are fetched, and the
+   * file is inspected again. The reading time covers only the server; the sandbox bounds its children separately.
    */
   const inspect = async (remote: Remote, { who, clock }: Trip): Promise<Inspection> => {
     const meter = { cpuMs: 0 };
@@ -109,7 +111,7 @@ export const createProbe = (options: ProbeOptions) => {
     }
   };
 
-  /** A picture says its size in its header, which is read right here, in a bound of steps. */
+  /** The size of a picture is in its header, which is parsed in this process within a bounded number of steps. */
   const header = async (remote: Remote, { clock }: Trip): Promise<PictureSize> => {
     const step = openPictureHeader().feed(remote.prefix, 0);
     if (step.kind === "size") return step;
@@ -160,9 +162,9 @@ export const createProbe = (options: ProbeOptions) => {
   };
 
   /**
-   * Opens every link, all in parallel as far as the account's places go, and measures it.
-   * @throws Refusal `invalid_input` naming the first field, in the order given, whose link cannot be read as what the field
-   * means; `busy` when there is no room, no place or nothing free to read it with.
+   * Opens and measures every link, in parallel up to the account's places.
+   * @throws ApiError `invalid_input` with the first field, in the given order, whose link cannot be read as the kind of the
+   * field; `busy` if no disk space, place or sandbox child is available
    */
   return async (links: readonly MediaLink[], account: string): Promise<Measured[]> => {
     const clock = createReadDeadline(options.timeoutMs, options.waitMs);

@@ -1,4 +1,6 @@
-// A file on somebody else's server, read by ranges, or from its beginning on where the server has no ranges; either way no further than a bound.
+// Reads a remote file by byte ranges, within a budget of bytes and requests.
+//
+// If the server does not support ranges, the file is read from its beginning.
 import type { Incoming } from "../files/port.ts";
 import { type ByteCache, createByteCache } from "./byte-cache.ts";
 import { type ByteReader, giveBack, inTurn, Unreadable } from "./byte-source.ts";
@@ -6,11 +8,11 @@ import type { Fetched } from "./guarded-fetch.ts";
 import type { Source } from "./sandbox/child-process.ts";
 import { sniff } from "./sniff.ts";
 
-/** How much of one link is read, and by how many requests. */
+/** Maximum number of bytes and requests for one link. */
 export type ReadBudget = { bytes: number; requests: number };
 export const READ_BUDGET: ReadBudget = { bytes: 64 * 1024 * 1024, requests: 64 };
 
-/** A part that has to be fetched before whoever reads can go on: thrown by a source, which never waits for a server. */
+/** A range that has to be fetched before the parser can continue. A source throws it instead of waiting for a server. */
 export class Missing extends Error {
   readonly start: number;
   readonly end: number;
@@ -22,30 +24,33 @@ export class Missing extends Error {
 }
 
 export type Remote = ByteReader & {
-  /** The first bytes: enough to see what the file is, fewer when it is shorter. */
+  /** The first bytes, sufficient to detect the kind of the file; fewer if the file is shorter. */
   readonly prefix: Uint8Array;
-  /** Size of the file, where its server has said it. */
+  /** Size of the file, if the server sent it. */
   readonly toldBytes: number | undefined;
-  /** What is there so far, of a small file all, for somebody who must not be kept waiting. @throws Missing from its reads */
+  /** The bytes fetched so far (all bytes of a small file), for readers that must not wait. @throws Missing from its reads */
   source(): Promise<Source>;
-  /** Fetches a part. @throws Unreadable */
+  /** Fetches a range. @throws Unreadable */
   fetch(start: number, end: number): Promise<void>;
   close(): Promise<void>;
 };
 
-/** Fetches the link once, with the headers given. */
+/** Fetches the link once with the given headers. */
 export type FetchLink = (headers: Record<string, string>) => Promise<Fetched>;
 
 const FIRST_BYTES = 32 * 1024;
-/** A request costs a connection, so the second asks for no less than this, and each that reads on for twice as much as the one before. */
+/**
+ * A request costs a connection. The second request therefore asks for at least this much, and each sequential request for twice
+ * as much as the one before.
+ */
 const LEAST_RANGE_BYTES = 64 * 1024;
 const MOST_RANGE_BYTES = 16 * 1024 * 1024;
-/** So small a file is fetched whole, by its second request. */
+/** A file up to this size is fetched whole by its second request. */
 const SMALL_BYTES = 256 * 1024;
-/** Whoever has been looked into so often is read whole, if the budget allows it. */
+/** After this number of requests, the rest of the file is fetched at once, if the budget permits. */
 const MOST_LOOKS = 8;
 
-/** Codings under which bytes are not those of the file. Others are words of storage services over plain bytes. */
+/** Content codings that change the bytes. Other values are set by storage services for uncompressed files. */
 const COMPRESSED = /^(x-)?(gzip|deflate|br|zstd|compress)$/;
 
 const isCompressed = (response: Response): boolean =>
@@ -59,7 +64,7 @@ const answerTo = async (fetchLink: FetchLink, headers: Record<string, string>): 
   throw new Unreadable(`its server answers ${fetched.response.status}`);
 };
 
-/** `bytes 0-99/1234`, as far as it can be believed: it begins where it was asked to and says how large the file is. */
+/** Parses `bytes 0-99/1234` and checks it: the range must begin at the requested offset and include the total size. */
 const rangeOf = (response: Response, start: number): { end: number; sizeBytes: number } => {
   const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(response.headers.get("content-range") ?? "");
   const [from, last, sizeBytes] = (match ?? []).slice(1).map(Number);
@@ -68,7 +73,7 @@ const rangeOf = (response: Response, start: number): { end: number; sizeBytes: n
   return { end: last + 1, sizeBytes };
 };
 
-/** A body that is read piece by piece and kept; never more of it than asked for. */
+/** Reads a body chunk by chunk into the cache, and never further than requested. */
 const openBody = (response: Response, kept: ByteCache, start: number) => {
   const reader = response.body?.getReader();
   let at = start;
@@ -82,7 +87,7 @@ const openBody = (response: Response, kept: ByteCache, start: number) => {
     return done ? undefined : value;
   };
   return {
-    /** Reads on until `end` is there, or the body is over. @returns where it stands */
+    /** Reads until `end` or the end of the body. @returns the offset that was reached */
     readTo: async (end: number): Promise<number> => {
       while (!isOver && at < end) {
         const piece = await next();
@@ -132,7 +137,7 @@ const openRanged = (fetchLink: FetchLink, first: Response, budget: ReadBudget, k
       await body.close();
     }
   };
-  /** How far a request reads that has to reach `end`. */
+  /** The end of the next range request, which must cover at least `end`. */
   const endOf = (start: number, end: number): number => {
     if (sizeBytes <= SMALL_BYTES && sizeBytes - start <= leftBytes) return sizeBytes;
     const isOften = budget.requests - leftRequests > MOST_LOOKS;
@@ -168,7 +173,7 @@ const openRanged = (fetchLink: FetchLink, first: Response, budget: ReadBudget, k
   return { reading, begin };
 };
 
-/** Reads a body that comes in one piece, only as far as somebody looks. */
+/** Reads a body without range support, only as far as requested. */
 const openWhole = (response: Response, budget: ReadBudget, kept: ByteCache) => {
   const announced = Number(response.headers.get("content-length") ?? Number.NaN);
   const body = openBody(response, kept, 0);
@@ -181,7 +186,7 @@ const openWhole = (response: Response, budget: ReadBudget, kept: ByteCache) => {
     sizeBytes: async () => (Number.isSafeInteger(announced) ? announced : readTo(Number.POSITIVE_INFINITY)),
     fetchTo: async (_, end) => {
       if (end > budget.bytes) tooLarge(budget);
-      // Read on by as much again as there is: whoever looks in small steps does not come for each of them.
+      // Reads as much again as is already cached, so that small sequential reads do not each wait for the server.
       const most = Math.min(await reading.sizeBytes(), budget.bytes);
       const reached = await readTo(Math.min(most, Math.max(end, 2 * kept.knownTo(0))));
       if (reached < end) throw new Unreadable("its server sends less than it promises");
@@ -194,7 +199,10 @@ const openWhole = (response: Response, budget: ReadBudget, kept: ByteCache) => {
   return { reading, begin };
 };
 
-/** A server that streams may send parts of a file whose size it does not know: the whole is asked for instead. */
+/**
+ * A streaming server may send ranges of a file whose total size it does not know. In that case the whole file is requested
+ * instead.
+ */
 const openFirst = async (fetchLink: FetchLink): Promise<Response> => {
   const first = await answerTo(fetchLink, { Range: `bytes=0-${FIRST_BYTES - 1}` });
   if (first.status !== 206 || !/^bytes \d{1,15}-\d{1,15}\/\*$/.test(first.headers.get("content-range") ?? "")) return first;
@@ -204,7 +212,7 @@ const openFirst = async (fetchLink: FetchLink): Promise<Response> => {
 
 /**
  * Opens a link for measuring.
- * @param spool where what does not fit into memory is put while it is looked at; it is never kept.
+ * @param spool opens temporary storage for bytes that exceed the memory limit; it is always discarded
  * @throws Unreadable
  */
 export const createRangeReader = async (
@@ -218,7 +226,7 @@ export const createRangeReader = async (
   const turn = inTurn();
   const close = async () => {
     await reading.close();
-    // After whatever is still being read: a spool that is only now opened is thrown away too.
+    // Waits for reads in progress, so that a spool that is opened late is discarded too.
     await turn(() => kept.discard());
   };
   try {

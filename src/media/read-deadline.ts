@@ -1,16 +1,21 @@
-// The time that a request may take to be read, which does not run while it stands in line, and the time that it may take in all.
+// Limits the reading time of a request, and its total time including queueing.
+//
+// The reading time does not run while the request waits in a queue.
 
 export type ReadingClock = {
-  /** Aborted when either time is over. */
+  /** Aborted when either limit is exceeded. */
   readonly signal: AbortSignal;
-  /** Which one it was. */
+  /** The limit that was exceeded. */
   over(): "reading" | "waiting" | undefined;
-  /** The time of reading runs during this work; several may be under way. */
+  /** The reading time runs during `work`; several calls may overlap. */
   during<T>(work: () => Promise<T>): Promise<T>;
   stop(): void;
 };
 
-/** @param readMs the time of reading, @param waitMs what may come on top of it in line */
+/**
+ * @param readMs limit of the reading time
+ * @param waitMs additional time for waiting in a queue
+ */
 export const createReadDeadline = (readMs: number, waitMs: number): ReadingClock => {
   const end = new AbortController();
   let isOver: "reading" | "waiting" | undefined;

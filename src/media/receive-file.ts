@@ -1,4 +1,6 @@
-// Streams the body of a result into a file of ours: decoded where it was coded for its way, hashed, and looked at before the rest is fetched.
+// Streams a result body into a received file: decodes, hashes and checks it.
+//
+// The kind is checked by the first bytes, before the rest is downloaded.
 
 import type { MediaKind } from "../domain/types.ts";
 import type { Incoming } from "../files/port.ts";
@@ -7,7 +9,9 @@ import { giveBack, Unreadable } from "./byte-source.ts";
 import { gathering } from "./chunked-writer.ts";
 import { HEADER_BYTES, type HeaderBytes, isClear, kindOfHeader, LONG_HEADER_BYTES } from "./result-kinds.ts";
 
-/** Names the bytes that came, so that two tries at a file can be told apart; `isOurs`: they are all there, and only we cannot read them. */
+/**
+ * `print` identifies the received bytes, to compare two tries. `isOurs`: the file is complete and only genrouter cannot read it.
+ */
 export class UnreadableResult extends Unreadable {
   readonly print: string;
   readonly isOurs: boolean;
@@ -22,22 +26,22 @@ export type Arrived = {
   bytes: number;
   sha256: string;
   mime: string;
-  /** The file, where it was small enough to be kept in memory. */
+  /** The whole file, if it was small enough to be held in memory. */
   whole: readonly Uint8Array[] | undefined;
 };
 
-/** How a result is received: `claims` are the types that its server and its provider name. */
+/** How a result is received; `claims` are the content types that the server and the provider declare. */
 export type ReceiveOptions = {
   kind: MediaKind;
   mostBytes: number;
   claims: readonly (string | null | undefined)[];
-  /** Called at each sign of life. */
+  /** Called for each received chunk. */
   alive: () => void;
 };
 
 /**
- * A small body that becomes a large file is a bomb: pictures without compression and silence shrink to a hundredth, and nothing that is
- * meant shrinks to less than this part of itself.
+ * A small body that decodes to a large file is a decompression bomb. Uncompressed pictures and silence shrink to a hundredth; no
+ * legitimate file shrinks to less than 1/250 of its size.
  */
 const MOST_EXPANSION = 250;
 const EXPANSION_FREE_BYTES = 64 * 1024 * 1024;
@@ -48,9 +52,11 @@ const hashOf = (...parts: (string | Uint8Array)[]): string => {
   return hash.digest("hex").slice(0, 32);
 };
 
-/** What is known of a body while it comes; its print changes with what the server says of it and with how much came. */
+/**
+ * State of a body while it is received. The fingerprint depends on the headers of the server and the number of received bytes.
+ */
 class Passage {
-  /** Bytes that came over the wire. */
+  /** Bytes received over the wire. */
   came = 0;
   start: Uint8Array = new Uint8Array(0);
   private readonly announced: string | null;
@@ -60,12 +66,12 @@ class Passage {
     this.announced = headers.get("content-length");
     this.tag = headers.get("etag");
   }
-  /** A refusal of a body of which only the beginning was looked at. */
+  /** Rejects a body of which only the beginning was checked. */
   refuse(message: string, isOurs = false): UnreadableResult {
     const head = this.start.subarray(0, HEADER_BYTES);
     return new UnreadableResult(message, hashOf("look", `${this.announced} ${this.tag} `, head), isOurs);
   }
-  /** A refusal of a body that ended before it was whole, or is too large. */
+  /** Rejects a body that is incomplete or too large. */
   broken(message: string): UnreadableResult {
     return new UnreadableResult(message, hashOf("broken", `${this.announced} ${this.tag} ${this.came}`), false);
   }
@@ -76,7 +82,7 @@ class Passage {
 }
 
 type Reader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read">;
-/** The next piece of a body as it comes; undefined at its end. @throws UnreadableResult */
+/** Returns the next chunk of a body; undefined at its end. @throws UnreadableResult */
 type NextPiece = () => Promise<Uint8Array | undefined>;
 
 const piecesFrom = (reader: Reader, passage: Passage, { mostBytes, alive }: ReceiveOptions): NextPiece => {
@@ -96,7 +102,7 @@ const piecesFrom = (reader: Reader, passage: Passage, { mostBytes, alive }: Rece
   };
 };
 
-/** Nothing is unpacked that nobody said was packed. */
+/** A body without a declared content coding is not decoded. */
 const isPlain = (header: string | null): boolean => /^\s*(?:identity)?\s*$/i.test(header ?? "");
 
 const each = async function* (next: NextPiece): AsyncGenerator<Uint8Array> {
@@ -107,14 +113,14 @@ const UNKNOWN_SOUND = "audio/mpeg";
 
 const vet = (look: HeaderBytes, kind: MediaKind, passage: Passage): string => {
   if (look.sort === "words") throw passage.refuse(`it is ${look.what}, not ${kind}`);
-  // Sound may stand behind bytes that are nothing known: whether it does, its frames say once it is there.
+  // Audio may begin with unrecognized bytes; the frame check after the download decides.
   if (look.sort === "unknown" && kind === "audio") return UNKNOWN_SOUND;
   if (look.sort === "unknown") throw passage.refuse(`it is nothing known, not ${kind}`, true);
   if (!look.answers.includes(kind)) throw passage.refuse(`it is ${look.mime}, not ${kind}`);
   return look.mime;
 };
 
-/** Looks at what comes until its kind is clear. */
+/** Collects the first bytes until the kind of the file is clear. */
 const openLooking = (passage: Passage, { kind, claims }: ReceiveOptions) => {
   let mime: string | undefined;
   return {
@@ -137,7 +143,7 @@ const openLooking = (passage: Passage, { kind, claims }: ReceiveOptions) => {
 
 /**
  * Streams a body into `incoming`.
- * @throws UnreadableResult, and what the storage throws
+ * @throws UnreadableResult, and the errors of the storage
  */
 export const receiveBody = async (response: Response, incoming: Incoming, options: ReceiveOptions): Promise<Arrived> => {
   const { mostBytes } = options;
@@ -177,7 +183,8 @@ export const receiveBody = async (response: Response, incoming: Incoming, option
         try {
           await take(piece);
         } catch (fault) {
-          // What is being decoded reads ahead: the loop is left once that ends, and a server that drips would keep it waiting.
+          // The decoder reads ahead, and the loop ends only after the decoder. Without the cancellation, a slow server would
+          // delay the error.
           await reader.cancel().catch(() => {});
           throw fault;
         }

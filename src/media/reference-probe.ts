@@ -1,8 +1,8 @@
-// What another program than ours makes of a file: the simulated providers measure with it what they were sent.
+// Measures a file with third-party libraries, for the simulated providers.
 import { ADTS, CustomSource, FLAC, Input, MATROSKA, MP3, MP4, OGG, QTFF, WAVE, WEBM } from "mediabunny";
 import { type ByteReader, Unreadable } from "./byte-source.ts";
 
-/** Sides in px; `ms` is what a clip or a sound lasts. */
+/** Sides in px; `ms` is the duration of a clip or sound. */
 export type SecondReading = { width?: number; height?: number; ms?: number; hasAudio?: boolean };
 
 const FORMATS = [MP4, QTFF, MATROSKA, WEBM, MP3, WAVE, OGG, FLAC, ADTS];
@@ -13,7 +13,7 @@ const pictureIn = async (file: ByteReader): Promise<SecondReading | undefined> =
   return shape && shape.width > 0 && shape.height > 0 ? { width: shape.width, height: shape.height } : undefined;
 };
 
-/** Part by part: a child has not the memory for several copies of a large file. */
+/** Reads range by range, because the memory of a child does not hold several copies of a large file. */
 const clipIn = async (file: ByteReader): Promise<SecondReading | undefined> => {
   const source = new CustomSource({
     getSize: () => file.sizeBytes(),
@@ -36,8 +36,8 @@ const clipIn = async (file: ByteReader): Promise<SecondReading | undefined> => {
 };
 
 /**
- * Reads with libraries only (mediabunny for clips and sound, the runtime for pictures), never with this project's readers.
- * @throws Unreadable where neither knows the file
+ * Reads with libraries only (mediabunny for clips and sound, Bun for pictures), never with the parsers of this project.
+ * @throws Unreadable if no library recognizes the file
  */
 export const readAgain = async (file: ByteReader): Promise<SecondReading> => {
   const found = (await clipIn(file)) ?? (await pictureIn(file));

@@ -1,4 +1,4 @@
-// Which files count as a delivery: named by their first bytes, with the orders that each may answer.
+// Detects the kind of a result by its first bytes, and the orders that it satisfies.
 import type { MediaKind } from "../domain/types.ts";
 import { latin1 } from "./byte-source.ts";
 import { WAVE64_ID } from "./formats/detect-format.ts";
@@ -7,25 +7,25 @@ import { sniff } from "./sniff.ts";
 
 export type HeaderBytes =
   | { sort: "file"; mime: string; answers: readonly MediaKind[] }
-  /** Text that is no file of any such kind: a page, JSON, an error. */
+  /** Text that is not a media file: a page, JSON or an error. */
   | { sort: "words"; what: string }
   | { sort: "unknown" };
 
-/** Enough to name a file that says what it is; of text, and of kinds that say it late, more is looked at. */
+/** Sufficient to detect most kinds. Text and some kinds need up to `LONG_HEADER_BYTES`. */
 export const HEADER_BYTES = 64;
 export const LONG_HEADER_BYTES = 4096;
 
 const IMAGE = ["image"] as const;
 const VIDEO = ["video"] as const;
 const AUDIO = ["audio"] as const;
-/** Containers of pictures, of sound, or of both: their tracks say. */
+/** Containers of pictures, of sound, or of both; only their tracks determine which. */
 const EITHER = ["video", "audio"] as const;
-/** Kinds of pictures that may move. */
+/** Kinds of pictures that may be animated. */
 const MOVING = ["image", "video"] as const;
 
 type Signature = { at?: number; bytes: string; mime: string; answers: readonly MediaKind[] };
 
-/** Kinds beyond those that are measured, by bytes (Latin-1) that stand in every file of the kind. */
+/** Kinds that are not measured, with bytes (Latin-1) that every file of the kind contains. */
 const SIGNATURES: readonly Signature[] = [
   { bytes: "II*\0", mime: "image/tiff", answers: IMAGE },
   { bytes: "MM\0*", mime: "image/tiff", answers: IMAGE },
@@ -48,9 +48,9 @@ const SIGNATURES: readonly Signature[] = [
   { bytes: "Kaydara FBX Binary", mime: "model/vnd.fbx", answers: IMAGE },
   { bytes: "ply\n", mime: "model/x-ply", answers: IMAGE },
   { bytes: "ply\r\n", mime: "model/x-ply", answers: IMAGE },
-  // Scenes (USDZ) and several files in one: what is in it is not looked at.
+  // Scenes (USDZ) and archives of several files. Their contents are not inspected.
   { bytes: "PK\x03\x04", mime: "application/zip", answers: ["image", "audio"] },
-  // Vectors that were compressed to be kept so (SVGZ); what was compressed for its way here has been decoded before.
+  // Compressed vector graphics (SVGZ). A content coding of the transfer has been decoded before.
   { bytes: "\x1f\x8b\x08", mime: "application/gzip", answers: IMAGE },
   { bytes: "RF64", mime: "audio/wav", answers: AUDIO },
   { bytes: WAVE64_ID, mime: "audio/x-w64", answers: AUDIO },
@@ -68,7 +68,7 @@ const SIGNATURES: readonly Signature[] = [
   { bytes: "0&\xb2u\x8ef\xcf\x11", mime: "video/x-ms-asf", answers: EITHER },
 ];
 
-/** Brands of files in the boxes of MP4; the first that is named wins, whatever else the file is compatible with. */
+/** Brands of ISO media files. The first match wins, regardless of other compatible brands. */
 const BRANDS: readonly (readonly [brand: RegExp, mime: string, answers: readonly MediaKind[]])[] = [
   [/^avis$/, "image/avif", MOVING],
   [/^avif$/, "image/avif", IMAGE],
@@ -84,7 +84,7 @@ const BRANDS: readonly (readonly [brand: RegExp, mime: string, answers: readonly
 const isoKind = (text: string): HeaderBytes | undefined => {
   if (text.slice(4, 8) !== "ftyp") return undefined;
   const bytes = Buffer.from(text.slice(0, 4), "latin1").readUInt32BE();
-  // The brand itself, then those that it is compatible with.
+  // Compatible brands follow the major brand.
   const others = text.slice(16, Math.min(bytes, LONG_HEADER_BYTES)).match(/[\s\S]{4}/g) ?? [];
   const own = text.slice(8, 12);
   const names = /^(mif1|msf1|miaf)$/.test(own) ? others : [own];
@@ -93,7 +93,7 @@ const isoKind = (text: string): HeaderBytes | undefined => {
   return { sort: "file", mime: "image/heif", answers: IMAGE };
 };
 
-/** The clip or sound in a container of Matroska or Ogg, by the names that stand at its beginning. */
+/** Distinguishes video from audio in a Matroska or Ogg container by identifiers near its beginning. */
 const trackNames = (text: string, mime: string): HeaderBytes => {
   if (mime === "audio/ogg") {
     const hasPictures = OGG_PICTURES.some((code) => text.includes(code));
@@ -102,13 +102,13 @@ const trackNames = (text: string, mime: string): HeaderBytes => {
   return { sort: "file", mime: text.slice(0, HEADER_BYTES).includes("webm") ? mime : "video/x-matroska", answers: EITHER };
 };
 
-/** Pictures that may move say so early. */
+/** Animation is declared near the beginning of the file. */
 const movesAtOnce = (text: string, mime: string): boolean =>
   mime === "image/gif" ||
   (mime === "image/png" && text.includes("acTL")) ||
   (mime === "image/webp" && text.slice(12, 16) === "VP8X" && (text.charCodeAt(20) & 2) !== 0);
 
-/** Two letters are too few to tell a bitmap by: the length of its second header stands at a place of its own. */
+/** Two letters are not sufficient to detect a bitmap, so the length of its second header is checked too. */
 const BITMAP_HEADERS = ["\x0c", "\x28", "\x34", "\x38", "\x40", "\x6c", "\x7c"].map((length) => `${length}\0\0\0`);
 const isBitmap = (text: string): boolean => text.startsWith("BM") && BITMAP_HEADERS.includes(text.slice(14, 18));
 
@@ -124,7 +124,7 @@ const measuredKind = (start: Uint8Array, text: string): HeaderBytes | undefined 
   return { sort: "file", mime, answers: container === "movie" ? EITHER : AUDIO };
 };
 
-/** What the bytes themselves say. */
+/** Detects the kind from the bytes alone. */
 const named = (start: Uint8Array, text: string): HeaderBytes | undefined => {
   const iso = isoKind(text) ?? measuredKind(start, text);
   if (iso) return iso;
@@ -134,10 +134,10 @@ const named = (start: Uint8Array, text: string): HeaderBytes | undefined => {
   return isTransportStream(text) ? { sort: "file", mime: "video/mp2t", answers: VIDEO } : undefined;
 };
 
-/** Text is UTF-8 without the bytes that other files are full of. */
+/** Text is UTF-8 without control characters, which other files contain. */
 const isText = (start: Uint8Array): boolean => {
   try {
-    // What it was cut at may be the middle of a character.
+    // The last character may be truncated.
     const text = new TextDecoder("utf-8", { fatal: true }).decode(start.subarray(0, LONG_HEADER_BYTES), { stream: true });
     for (const character of text) if (character < " " && !"\t\n\f\r".includes(character)) return false;
     return true;
@@ -146,7 +146,7 @@ const isText = (start: Uint8Array): boolean => {
   }
 };
 
-/** What may stand in XML before its first element. */
+/** Constructs that XML allows before its first element. */
 const XML_PROLOG = /^(?:\s+|<\?[^>]{0,1000}\?>|<!--[\s\S]{0,3000}?-->|<!DOCTYPE\s[^>[]{0,1000}(?:\[[^\]]{0,2000}\]\s*)?>)/i;
 const firstElement = (text: string): string => {
   let rest = text;
@@ -154,9 +154,9 @@ const firstElement = (text: string): string => {
   return /^<([\w.:-]+)/.exec(rest)?.[1]?.toLowerCase() ?? "";
 };
 
-/** Types of text that a provider may mean as a result: shapes and scenes. */
+/** Text types that a provider can deliver as a result: shapes and scenes. */
 const TEXT_CLAIM = /^model\/[a-z0-9][a-z0-9.+-]{0,80}$/;
-/** Types that say enough by themselves, where the bytes are of no kind that is known here. */
+/** Declared types that are accepted if the bytes are of no known kind. */
 const CLAIM = /^(image|video|audio|model)\/[a-z0-9][a-z0-9.+-]{0,80}$/;
 
 const ofClaim = (claim: string): HeaderBytes => {
@@ -177,7 +177,7 @@ const wordsOr = (text: string, claims: readonly string[]): HeaderBytes => {
   return { sort: "words", what: isJson ? "JSON" : "text" };
 };
 
-/** Kinds that are told by their bytes: one that claims to be of them and is not is broken. */
+/** Kinds that are detected by their bytes. A file that only declares one of these types is broken. */
 const TOLD = new Set([
   ...["image/png", "image/jpeg", "image/webp", "image/gif", "image/svg+xml", "image/heif"],
   ...["video/mp4", "video/webm", "video/x-matroska", "video/ogg", "video/mp2t"],
@@ -191,9 +191,9 @@ const TOLD = new Set([
 const typeOf = (header: string): string => header.split(";")[0]?.trim().toLowerCase() ?? "";
 
 /**
- * Names what has begun to arrive.
- * @param start the first bytes: all there are, or at least `LOOK_BYTES`; text needs `LONG_LOOK_BYTES`
- * @param claims what the server and the provider say that it is; believed only of kinds that this room does not know
+ * Detects the kind of a file from its first bytes.
+ * @param start the whole file, or at least `HEADER_BYTES`; text needs `LONG_HEADER_BYTES`
+ * @param claims the types that the server and the provider declare; used only for kinds that genrouter does not detect
  */
 export const kindOfHeader = (start: Uint8Array, claims: readonly (string | null | undefined)[] = []): HeaderBytes => {
   const text = latin1(start.subarray(0, LONG_HEADER_BYTES));
@@ -205,18 +205,18 @@ export const kindOfHeader = (start: Uint8Array, claims: readonly (string | null 
   return claim === undefined ? { sort: "unknown" } : ofClaim(claim);
 };
 
-/** A file that is shorter than this holds a few words of its header at most; a shape that is text says all in fewer. */
+/** A binary file shorter than this contains at most a fragment of its header. A text model can be shorter. */
 const LEAST_BYTES = 64;
 
-/** Whether a file of a kind that nothing measures is too short to hold anything. */
+/** Reports whether a file of an unmeasured kind is too short to have content. */
 export const isTooShort = (mime: string, bytes: number): boolean =>
   bytes < LEAST_BYTES && (TOLD.has(mime) || !TEXT_CLAIM.test(mime));
 
-/** Whether a file that answers the order is clear from so little that nothing more need be waited for. */
+/** Reports whether the first bytes already determine that the file satisfies the order, so that no more bytes are needed. */
 export const isClear = (look: HeaderBytes, kind: MediaKind): boolean =>
   look.sort === "file" && look.answers.includes(kind) && !/^(image\/heif|audio\/ogg)$/.test(look.mime);
 
-/** What a container of both is called when there is only sound in it. */
+/** The audio type of a container that holds only sound. */
 export const soundOnly = (mime: string): string =>
   ({
     "video/mp4": "audio/mp4",

@@ -1,7 +1,9 @@
-// Places for work under way: who comes when all are taken waits in line, so that one slow server cannot take every socket.
+// Bounds concurrent work with a fair queue of waiters.
+//
+// One slow server can therefore not occupy every socket.
 
 export type Pool = {
-  /** Waits for a place; resolves to the function that gives it back, or to undefined when the signal ends the wait. */
+  /** Waits for a place. Resolves to the function that releases it, or to undefined if the signal aborts the wait. */
   take(signal: AbortSignal): Promise<(() => void) | undefined>;
 };
 

@@ -1,14 +1,17 @@
-// What a file is by its first bytes, whatever its name or its server says.
+// Detects the format of a file by its first bytes, regardless of name and headers.
 import { latin1 } from "./byte-source.ts";
 
-/** `movie`: ISO media files and QuickTime; `matroska`: WebM too. Whether these hold pictures or only sound, their tracks say. */
+/**
+ * `movie`: ISO media files and QuickTime; `matroska` includes WebM. The tracks determine whether these contain pictures or only
+ * sound.
+ */
 export type Container = "picture" | "movie" | "matroska" | "sound";
 export type Sniffed = { container: Container; mime: string };
 
-/** Brands of still pictures in the same boxes as films. */
+/** Brands of still pictures in ISO media files. */
 const STILL_BRANDS = /^(heic|heix|heim|heis|hevc|hevx|mif1|msf1|avif|avis|jxl |crx )$/;
 
-/** Names the kind of a file from at least its first 16 bytes; undefined for everything else, pages and scripts included. */
+/** Detects the format from at least the first 16 bytes; undefined for any other content, including pages and scripts. */
 export const sniff = (bytes: Uint8Array): Sniffed | undefined => {
   if (bytes.length < 16) return undefined;
   const [a = 0, b = 0, c = 0, d = 0] = bytes;
@@ -23,14 +26,14 @@ export const sniff = (bytes: Uint8Array): Sniffed | undefined => {
     if (STILL_BRANDS.test(form)) return undefined;
     return { container: "movie", mime: form === "qt  " ? "video/quicktime" : "video/mp4" };
   }
-  // QuickTime files older than `ftyp`.
+  // QuickTime files that predate `ftyp`.
   if (/^(moov|mdat|wide|free)$/.test(name)) return { container: "movie", mime: "video/quicktime" };
   if (a === 0x1a && b === 0x45 && c === 0xdf && d === 0xa3) return { container: "matroska", mime: "video/webm" };
   if (four === "OggS") return { container: "sound", mime: "audio/ogg" };
   if (four === "fLaC") return { container: "sound", mime: "audio/flac" };
   if (four.startsWith("ID3")) return { container: "sound", mime: "audio/mpeg" };
   if (a === 0xff && (b & 0xf6) === 0xf0) return { container: "sound", mime: "audio/aac" };
-  // Frame sync, a layer, a bit rate and a sampling rate that exist.
+  // Frame sync, and a valid layer, bit rate and sampling rate.
   if (a === 0xff && (b & 0xe0) === 0xe0 && (b & 6) !== 0 && (c & 0xf0) !== 0xf0 && (c & 0x0c) !== 0x0c)
     return { container: "sound", mime: "audio/mpeg" };
   return undefined;

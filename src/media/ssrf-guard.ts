@@ -1,49 +1,52 @@
-// The guard of outgoing fetches: which URLs may be opened at all, and which addresses may be connected to.
+// Decides which URLs and IP addresses outgoing fetches may use.
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { AllowsHost } from "./host-allowlist.ts";
 
-/** Finds every address, v4 and v6, of a name; an empty list or a rejection when there is none. */
+/** Resolves a host name to all its IPv4 and IPv6 addresses; returns an empty list or rejects if there is none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
-/** A URL that may be opened. `trusted`: the operator has named its host, so any address will do. */
+/** A URL that may be opened. `trusted`: the operator listed its host, so any address is allowed. */
 export type Vetted = { kind: "vetted"; url: URL; trusted: boolean };
-/** Why not, as a sentence that names nothing but what the caller sent. */
+/** The reason as a sentence that contains only input of the caller. */
 export type Forbidden = { kind: "forbidden"; why: string };
 
 const forbidden = (why: string): Forbidden => ({ kind: "forbidden", why });
 
-/** 2000::/3 is all of the v6 space that has been given out as global unicast. */
+/** 2000::/3 contains all IPv6 addresses that are allocated as global unicast. */
 const GLOBAL_V6 = ipaddr.parseCIDR("2000::/3");
 
-/** Of a public range, and answered by the machine's own cloud alone: Azure's wire server, which hands out a machine's certificates. */
+/**
+ * Addresses in a public range that only the machine's own cloud answers: Azure's WireServer, which issues machine certificates.
+ */
 const OF_THE_CLOUD = new Set(["168.63.129.16"]);
 const isPublicV4 = (parsed: ipaddr.IPv4): boolean => parsed.range() === "unicast" && !OF_THE_CLOUD.has(parsed.toString());
 
 /**
- * Whether an address belongs to the public internet: plain unicast, no private, shared, translated, documentation or
- * other special range. Takes the canonical spelling only, as resolvers and `URL.hostname` give it.
+ * Reports whether an address belongs to the public internet: plain unicast, not private, shared, translated, documentation or
+ * another special range. Accepts only the canonical spelling, which resolvers and `URL.hostname` return.
  */
 export const isPublicAddress = (address: string): boolean => {
-  // The library alone would also take octal and short forms.
+  // The library alone also accepts octal and short forms.
   if (isIP(address) === 0 || address.includes("%")) return false;
   const parsed = ipaddr.parse(address);
   if (parsed instanceof ipaddr.IPv4) return isPublicV4(parsed);
   if (parsed.isIPv4MappedAddress()) return isPublicV4(parsed.toIPv4Address());
-  // The library calls ::/96 (`::7f00:1`) unicast, which some stacks still read as v4; hence the second condition.
+  // The library classifies ::/96 (`::7f00:1`) as unicast, but some network stacks still treat it as IPv4; hence the second
+  // condition.
   return parsed.range() === "unicast" && parsed.match(GLOBAL_V6);
 };
 
-/** The address that a URL names literally, without brackets; undefined when it names a host by name. */
+/** The address literal of a URL, without brackets; undefined if the URL names a host. */
 export const literalAddress = (url: URL): string | undefined => {
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   return isIP(host) === 0 ? undefined : host;
 };
 
 /**
- * Vets what can be known without a look-up: scheme, port, user info, literal addresses. The text is normalised first,
- * as browsers do, so that every spelling of an address (decimal, octal, short, full-width) is judged as that address.
+ * Checks the parts of a URL that need no lookup: scheme, port, user info and address literals. The URL parser normalizes the text
+ * first, so that every spelling of an address (decimal, octal, short, full-width) is checked as that address.
  */
 export const vetUrl = (text: string, allows: AllowsHost): Vetted | Forbidden => {
   if (!URL.canParse(text)) return forbidden("it is not a URL");
@@ -57,21 +60,21 @@ export const vetUrl = (text: string, allows: AllowsHost): Vetted | Forbidden => 
     const literal = literalAddress(url);
     if (literal !== undefined && !isPublicAddress(literal)) return forbidden("its host has no public address");
   }
-  // A dot at the end is the same name to a resolver, but not to a certificate.
+  // A resolver ignores a trailing dot, but certificate verification does not.
   if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1);
   return { kind: "vetted", url, trusted };
 };
 
-/** The machine's own resolver. */
+/** The resolver of the operating system. */
 export const systemResolve: Resolve = async (hostname) => {
   const found = await lookup(hostname, { all: true, verbatim: true });
   return found.map((entry) => entry.address);
 };
 
 /**
- * The addresses to connect to, v4 first. One address that is not public spoils them all: a name that answers with both
- * is an attempt at the private one. A name without addresses gets the same answer, so that nobody can ask from outside
- * which internal names exist.
+ * Returns the addresses to connect to, IPv4 first. If one address is not public, the host is forbidden, because a name that
+ * resolves to both is an attempt to reach the private one. A name without addresses is refused with the same message, so that
+ * clients cannot probe for internal names.
  */
 export const vetAddresses = async (vetted: Vetted, resolve: Resolve): Promise<readonly string[] | Forbidden> => {
   const literal = literalAddress(vetted.url);

@@ -1,15 +1,15 @@
-// Small pictures of large ones, made where strangers' bytes are looked at.
+// Creates thumbnails of pictures in the sandbox.
 import { refuse } from "../domain/api-errors.ts";
 import { Unreadable } from "./byte-source.ts";
 import { Busy, inMemory, type Sandbox } from "./sandbox/sandbox.ts";
 
-/** Makes a WebP of a picture that fits into a square. @throws Refusal */
+/** Creates a WebP of a picture that fits into a square. @throws ApiError */
 export type Thumbnail = (picture: Uint8Array, sidePx: number, account: string) => Promise<Uint8Array<ArrayBuffer>>;
 
-/** What is larger is not opened for a small picture. */
+/** Larger pictures are not opened for a thumbnail. */
 const MOST_PIXELS = 40_000_000;
 const MOST_BYTES = 2 * 1024 * 1024;
-/** Whoever looks at a page does not wait for longer. */
+/** Maximum wait of a page for a sandbox child, ms. */
 const WAIT_MS = 10_000;
 
 export const createThumbnail = (sandbox: Pick<Sandbox, "run">): Thumbnail => {
