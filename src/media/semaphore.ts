@@ -1,4 +1,4 @@
-// Bounds concurrent work with a fair queue of waiters.
+// Bounds concurrent work and queues callers in order of arrival.
 //
 // One slow server can therefore not occupy every socket.
 

@@ -1,4 +1,4 @@
-// Decodes AVIF by libavif as WebAssembly: those that eight bits a channel and PNG can hold without loss.
+// Decodes AVIF with libavif (WebAssembly) if an 8-bit PNG represents it without loss.
 import { readFileSync } from "node:fs";
 import decoderFile from "@jsquash/avif/codec/dec/avif_dec.wasm" with { type: "file" };
 import { latin1, Unreadable } from "../byte-source.ts";
@@ -9,27 +9,30 @@ const asIs = (why: string): never => {
   throw new Unreadable(`${why}: it stays as it is`);
 };
 
-/** Transfer curves that mean what a PNG without a word about its colours means: BT.709, unspecified, BT.601, sRGB, BT.2020 of 10 and 12 bits. */
+/**
+ * Transfer characteristics that match a PNG without colour information: BT.709, unspecified, BT.601, sRGB, BT.2020 of 10 and 12
+ * bits.
+ */
 const USUAL_CURVES = new Set([1, 2, 6, 13, 14, 15]);
 
-/** Every property of the pictures in the file, whichever it belongs to: what is not plain in one of them is not converted. */
+/** Returns the properties of all items in the file. If one of them cannot be represented in PNG, the file is not converted. */
 const propertiesOf = (bytes: Uint8Array): Box[] => {
   const meta = boxesIn(bytes, 0, bytes.length).find(({ name }) => name === "meta");
   const container = boxIn(bytes, boxIn(bytes, meta, "iprp", 4), "ipco");
   return container ? boxesIn(bytes, container.start, container.end) : asIs("its properties are not found");
 };
 
-/** The colour profile of a picture that is plain otherwise. @throws Unreadable for one that would lose by becoming a PNG */
+/** The colour profile of a convertible picture. @throws Unreadable if the conversion to PNG would lose information */
 const profileOf = (bytes: Uint8Array, mostPixels: number): Uint8Array | undefined => {
   const view = viewOf(bytes);
   if (boxesIn(bytes, 0, bytes.length).some(({ name }) => name === "moov")) asIs("it moves");
   let profile: Uint8Array | undefined;
   for (const { name, start, end } of propertiesOf(bytes)) {
-    // Each picture, tile and mask has its size here.
+    // Every picture, tile and mask has an `ispe` box.
     if (name === "ispe" && view.getUint32(start + 4) * view.getUint32(start + 8) > mostPixels)
       asIs("it is too large to be converted");
     if (name === "irot" || name === "imir" || name === "clap") asIs("it is turned or cropped as it is shown");
-    // Bit 6 of the third byte: ten or twelve bits.
+    // Bit 6 of the third byte is set for 10 or 12 bits.
     if (name === "av1C" && view.getUint8(start + 2) & 0x40) asIs("it has more than eight bits a channel");
     if (name !== "colr") continue;
     const kind = latin1(bytes.subarray(start, start + 4));
@@ -39,7 +42,7 @@ const profileOf = (bytes: Uint8Array, mostPixels: number): Uint8Array | undefine
   return profile;
 };
 
-/** What the decoder makes of pixels; browsers have this class, this runtime does not. */
+/** Substitute for the browser class `ImageData`, which the decoder needs and Bun does not provide. */
 class BarePixels {
   readonly data: Uint8ClampedArray;
   readonly width: number;
@@ -51,7 +54,7 @@ class BarePixels {
   }
 }
 
-/** Loaded with the first picture, in the process that decodes it. */
+/** Loaded for the first picture, in the sandbox child that decodes it. */
 let decoder: Promise<(bytes: ArrayBuffer) => Promise<BarePixels>> | undefined;
 const loadDecoder = async () => {
   Object.assign(globalThis, { ImageData: BarePixels });

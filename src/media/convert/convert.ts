@@ -1,4 +1,6 @@
-// Brings a result into a kind of the specification where that can be done without loss; what cannot be stays as it is.
+// Converts a result to a format of the specification if no information is lost.
+//
+// Results that cannot be converted without loss stay unchanged.
 import type { MediaKind } from "../../domain/types.ts";
 import { Unreadable } from "../byte-source.ts";
 import type { Examined } from "../check-result.ts";
@@ -18,21 +20,24 @@ const CLIPS = new Set([
   "video/3gpp2",
 ]);
 const STILLS = new Set(["image/gif", "image/bmp", "image/avif"]);
-/** A larger clip would keep a child from everything else for too long. */
+/** A larger clip would occupy a child for too long. */
 const MOST_CLIP_BYTES = 512 * 1024 * 1024;
-/** A larger picture of so few pixels is not one. */
+/** A larger file is not a picture of the allowed number of pixels. */
 const MOST_PICTURE_BYTES = 96 * 1024 * 1024;
 
-/** What a file is to become; undefined for what is of the specification's kinds already, moves, or is known not to be convertible. */
+/**
+ * The target format of a file; undefined if the file already has a format of the specification, is animated, or cannot be
+ * converted.
+ */
 export const targetOf = ({ mime, ms }: Examined, kind: MediaKind, bytes: number): Target | undefined => {
   if (CLIPS.has(mime)) return kind !== "image" && bytes <= MOST_CLIP_BYTES ? "video/mp4" : undefined;
   return STILLS.has(mime) && ms === undefined && kind === "image" && bytes <= MOST_PICTURE_BYTES ? "image/png" : undefined;
 };
 
-/** Lengths are those of whole frames, and containers round them in their own ways. */
+/** Durations are those of whole frames, and containers round them differently. */
 const LEAST_FRAME_MS = 50;
 
-/** Whether nothing is missing: the same size, the same length within a frame, sound where there was some. */
+/** Reports whether the conversion is lossless: same size, same duration within one frame, and sound if the original has sound. */
 const isSame = (before: Inspection, after: Inspection): boolean =>
   after.isComplete &&
   after.kind === before.kind &&
@@ -44,10 +49,10 @@ const isSame = (before: Inspection, after: Inspection): boolean =>
 export type Conversion = { from: string; to: Target; mostPixels: number; before: Inspection };
 
 /**
- * Converts a file, and holds what came of it against what it was.
- * @param written the file that was written, once it is
- * @returns how it was found; undefined where it stays as it is
- * @throws what the source and the sink throw
+ * Converts a file and compares the outcome with the original.
+ * @param written opens the converted file after it has been written
+ * @returns the inspection of the converted file; undefined if the original is kept
+ * @throws the errors of the source and the sink
  */
 export const convert = async (
   sandbox: Pick<Sandbox, "run">,
@@ -62,7 +67,7 @@ export const convert = async (
     const after = await sandbox.run("inspect", { depth: "whole" }, { source: written(), who, signal });
     return isSame(before, after) ? after : undefined;
   } catch (error) {
-    // Whatever keeps it from being converted, it has been paid for and is whole.
+    // The original is paid for and complete, so a failed conversion keeps it.
     if ((error instanceof Unreadable || error instanceof Busy) && !signal.aborted) return undefined;
     throw error;
   }

@@ -1,9 +1,9 @@
-// Writes PNG from bare pixels: eight bits a channel, with the colour profile of where they came from.
+// Encodes 8-bit pixels as PNG, with the colour profile of their source.
 import { crc32, deflateSync } from "node:zlib";
 
 const SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10);
 const [RGB, RGBA] = [2, 6];
-/** Each row is kept as differences from the pixel before: what is smooth shrinks well. */
+/** Filter type 1: each byte is stored as the difference from the pixel before, which compresses smooth areas well. */
 const SUB = 1;
 
 const chunk = (name: string, payload: Uint8Array): Uint8Array => {
@@ -23,7 +23,7 @@ const isOpaque = (rgba: Uint8Array | Uint8ClampedArray): boolean => {
 
 export type Pixels = { width: number; height: number; rgba: Uint8Array | Uint8ClampedArray };
 
-/** @param profile an ICC profile, as it is */
+/** @param profile an ICC profile, embedded unchanged */
 export const writePng = ({ width, height, rgba }: Pixels, profile?: Uint8Array): Uint8Array => {
   const channels = isOpaque(rgba) ? 3 : 4;
   const rows = new Uint8Array((1 + width * channels) * height);

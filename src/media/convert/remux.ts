@@ -1,4 +1,6 @@
-// Puts the coded pictures and sound of a clip into an MP4, packet by packet and unchanged, where MP4 is a place for them.
+// Copies the encoded packets of a clip into an MP4 without re-encoding.
+//
+// Clips with content that MP4 does not support are rejected.
 import {
   CustomSource,
   EncodedAudioPacketSource,
@@ -19,11 +21,13 @@ import {
 } from "mediabunny";
 import { type ByteReader, Unreadable } from "../byte-source.ts";
 
-/** What MP4 may hold and players expect in it. */
+/** Codecs that MP4 supports and players expect in it. */
 const VIDEO_CODECS = ["avc", "hevc", "av1", "vp9"] as const;
 const AUDIO_CODECS = ["aac", "opus"] as const;
 const CHUNK_BYTES = 1024 * 1024;
-/** The runtime counts what lies outside of its heap too late for a process with so little memory: it is swept after so much. */
+/**
+ * Bun's garbage collector accounts for off-heap memory too late for a small process, so a collection runs after this many bytes.
+ */
 const SWEPT_BYTES = 16 * 1024 * 1024;
 
 const asIs = (why: string): never => {
@@ -33,7 +37,7 @@ const asIs = (why: string): never => {
 type Write = (place: number, bytes: Uint8Array) => void;
 type Lane = { startS: number; pour(shiftS: number): Promise<void> };
 
-/** Some containers do not say how long a packet lasts: then as long as the shortest step between two. */
+/** Some containers store no packet duration. In that case the shortest interval between two packets is used. */
 const openLasting = () => {
   let shortestS = Number.POSITIVE_INFINITY;
   let beforeS = Number.NaN;
@@ -45,11 +49,11 @@ const openLasting = () => {
   };
 };
 
-/** @param add hands a packet on, and is ready for the next when it resolves */
+/** @param add writes a packet; resolves when it accepts the next one */
 const laneOf = async (track: InputTrack, add: (packet: EncodedPacket) => Promise<void>, close: () => void): Promise<Lane> => {
   const sink = new EncodedPacketSink(track as InputVideoTrack);
   const first = (await sink.getFirstPacket()) ?? asIs("a track of it is empty");
-  // A second picture for what is transparent, which only Matroska holds.
+  // A separate alpha picture, which only Matroska supports.
   if (first.sideData.alpha !== undefined) asIs("it has transparent pictures");
   const lasting = openLasting();
   return {
@@ -72,7 +76,7 @@ const videoLane = async (track: InputVideoTrack, output: Output): Promise<Lane> 
   const codec =
     VIDEO_CODECS.find((one) => one === track.codec) ?? asIs(`MP4 does not take pictures of ${track.codec ?? "its kind"}`);
   const decoderConfig = (await track.getDecoderConfig()) ?? asIs("it does not say how it is decoded");
-  // How bright the brightest is stands in Matroska's own words there.
+  // Matroska stores the peak brightness in elements that the MP4 would not contain.
   if (codec === "vp9" && decoderConfig.colorSpace?.transfer === ("pq" as string)) asIs("it has a wider range of brightness");
   const source = new EncodedVideoPacketSource(codec);
   output.addVideoTrack(source, { rotation: await track.getRotation() });
@@ -109,13 +113,13 @@ const pourAll = async (input: Input, write: Write): Promise<void> => {
   for (const track of audios) lanes.push(await audioLane(track, output));
   if (lanes.length === 0) asIs("it has no tracks");
   await output.start();
-  // All by the same: nothing moves against anything else, and no time is below 0.
+  // All tracks are shifted by the same time, so that they stay in sync and no timestamp is negative.
   const shiftS = -Math.min(...lanes.map(({ startS }) => startS));
   await Promise.all(lanes.map((lane) => lane.pour(shiftS)));
   await output.finalize();
 };
 
-/** @throws Unreadable where it cannot be done without loss */
+/** @throws Unreadable if the clip cannot be converted without loss */
 export const remux = async (file: ByteReader, write: Write): Promise<void> => {
   const source = new CustomSource({
     getSize: () => file.sizeBytes(),
@@ -126,7 +130,7 @@ export const remux = async (file: ByteReader, write: Write): Promise<void> => {
   try {
     await pourAll(input, write);
   } catch (fault) {
-    // Out of memory: this process had better not go on.
+    // A RangeError means that memory is exhausted, so the child must not continue.
     if (fault instanceof Unreadable || fault instanceof RangeError) throw fault;
     asIs("it cannot be put into an MP4");
   } finally {

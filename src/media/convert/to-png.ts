@@ -1,15 +1,15 @@
-// Makes a PNG of a still picture of a kind that few programs open, without loss.
+// Converts a still picture of an uncommon format to PNG without loss.
 import { type ByteReader, Unreadable } from "../byte-source.ts";
 import { readPictureHeader } from "../formats/picture-header.ts";
 import { decodeAvif } from "./avif.ts";
 import { writePng } from "./png.ts";
 
-/** Decoding AVIF takes so many times the time and memory of the other kinds. */
+/** Decoding AVIF takes this many times the time and memory of the other formats. */
 const AVIF_WEIGHT = 4;
 
 /**
- * @param mostPixels what is larger is not opened
- * @throws Unreadable where it cannot be done
+ * @param mostPixels larger pictures are not opened
+ * @throws Unreadable if the picture cannot be converted
  */
 export const toPng = async (file: ByteReader, mime: string, mostPixels: number): Promise<Uint8Array> => {
   const bytes = await file.read(0, await file.sizeBytes());

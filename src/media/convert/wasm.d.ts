@@ -1,4 +1,4 @@
-// WebAssembly files are imported by where they lie, in a directory or inside the compiled binary.
+// Declares WebAssembly imports as file paths, on disk or inside the compiled binary.
 declare module "*.wasm" {
   const path: string;
   // biome-ignore lint/style/noDefaultExport: a file has no other name.

@@ -1,13 +1,18 @@
-// Lets those who have their answer go on together: what they write next shares a commit, which costs as much for one as for many.
+// Resolves waiting callers in batches, so that their next writes share one commit.
+//
+// A commit costs as much for one write as for many.
 
 export type Groups = {
-  /** Resolves with the others of its group. */
+  /** Resolves together with the other callers of the batch. */
   join(): Promise<void>;
-  /** The group goes on as it is. */
+  /** Resolves the current batch immediately. */
   release(): void;
 };
 
-/** @param most in a group; @param longestMs that the first of a group waits for company */
+/**
+ * @param most maximum size of a batch
+ * @param longestMs maximum time that the first caller of a batch waits, ms
+ */
 export const createBatchResolve = ({ most, longestMs }: { most: number; longestMs: number }): Groups => {
   let waiting: (() => void)[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;

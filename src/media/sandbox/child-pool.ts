@@ -1,4 +1,4 @@
-// The few children that there are at a time: started when one is wanted, kept warm, and replaced when they are spent.
+// Pool of sandbox children: started on demand, reused, and replaced when spent.
 import { setPriority } from "node:os";
 import { createBatchResolve } from "./batch-resolve.ts";
 import { type Child, type ChildJob, type Ending, startChild, type WatchBounds } from "./child-process.ts";
@@ -7,21 +7,21 @@ import type { Bounds, ConfinementReport } from "./confine.ts";
 import { type Claimant, createFairQueue, type FairLine } from "./fair-queue.ts";
 
 export type ChildrenOptions = {
-  /** At work at a time. */
+  /** Maximum number of concurrent children. */
   workers: number;
-  /** What a start is made of; tests put other programs there. */
+  /** The command line of a child; tests substitute other programs. */
   command?: (bounds: Bounds) => readonly string[];
   bounds?: Partial<WatchBounds>;
-  /** How far children stand behind everything else on the machine; tests, whose clocks run faster than life, want their answers soon. */
+  /** Scheduling priority of the children. Tests use a higher priority, because their clocks are accelerated. */
   niceness?: number;
 };
 
 export type Children = {
-  /** Undefined when the signal ended the wait for a child. `began` is called when the wait is over. */
+  /** Runs a job; undefined if the signal ended the wait for a child. `began` is called when the wait ends. */
   run(task: ChildJob, who: Claimant, signal: AbortSignal, began: () => void): Promise<Ending | undefined>;
-  /** Starts one, if there is none, and says what bounds it is held to. */
+  /** Starts a child if none is running, and returns its confinement report. */
   held(): Promise<ConfinementReport | undefined>;
-  /** Process ids of those that live. */
+  /** Process ids of the running children. */
   pids(): number[];
   close(): Promise<void>;
 };
@@ -32,25 +32,25 @@ const BOUNDS: Bounds = { addressBytes: 512 * MIB, cpuS: 120, openFiles: 64 };
 const WATCH: WatchBounds = { residentBytes: 192 * MIB, starvedMs: 15_000, everyMs: 10, mostJobs: 10_000, mostCpuMs: 60_000 };
 /** A start that takes longer has failed. */
 const START_MS = 10_000;
-/** After a start that failed no other is tried for so long. */
+/** After a failed start, no other start is attempted for this time. */
 const PAUSE_MS = 1000;
-/** While others wait in line, whoever has been served goes on with those served next. */
+/** While other jobs wait, finished jobs return in batches of this size. */
 const GROUP = { most: 64, longestMs: 150 };
-/** What a job takes, as long as nothing is known of it, ms. */
+/** Estimated duration of a job before it has run, ms. */
 const USUAL_MS = 10;
 
-/** From here on, not from its start: that has read nothing of anybody yet, and somebody waits for it. */
+/** Lowers the priority only after the start. Until then the child has read no untrusted bytes, and a job waits for it. */
 const standBehind = (pid: number, niceness: number) => {
   try {
     setPriority(pid, niceness);
   } catch {
-    // It has ended meanwhile, or the system has no such order.
+    // The process has exited, or the system does not support priorities.
   }
 };
 
 const OURSELVES: Claimant = { share: "service", account: "" };
 
-/** What jobs before may have left resident in a child before its memory is no longer the last file's alone. */
+/** Above this resident memory of earlier jobs, a memory overrun is not attributed to the current file alone. */
 const KEPT_LITTLE_BYTES = 80 * 1024 * 1024;
 
 export const createChildPool = ({
@@ -66,7 +66,7 @@ export const createChildPool = ({
   const idle: Child[] = [];
   let isClosed = false;
   let failedAtMs = Number.NEGATIVE_INFINITY;
-  /** A system may not run a program in little address space; what it has resident is watched all the same. */
+  /** Set to 0 if the system cannot run a program within the address-space limit. Resident memory is watched in either case. */
   let addressBytes = BOUNDS.addressBytes;
 
   const startOne = async (): Promise<Child | undefined> => {
@@ -110,7 +110,8 @@ export const createChildPool = ({
     const used = idle.pop();
     const hasKept = used !== undefined && used.keptBytes() > KEPT_LITTLE_BYTES;
     const ending = await runIn(used, task, signal);
-    // What jobs before left behind is not this file's fault: a child that ended by itself, or grew too large beside what it had kept, is followed by a fresh one, once.
+    // Leftovers of earlier jobs are not the fault of this file. If a used child exits by itself, or exceeds its memory with
+    // leftovers, the job is retried once in a new child.
     const isDoubtful =
       used !== undefined && ending.kind === "over" && (ending.why === "exit" || (ending.why === "memory" && hasKept));
     return isDoubtful && !isClosed && !signal.aborted ? runIn(undefined, task, signal) : ending;

@@ -1,4 +1,4 @@
-// One child as the service keeps it: a job is handed over, its bytes are given as they are asked for, and bounds are watched.
+// Runs jobs in one sandbox child: serves its reads and enforces its bounds.
 import { existsSync } from "node:fs";
 import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
@@ -19,41 +19,47 @@ import {
 import { JOBS, type JobBounds, type JobHead, type JobName, REPLIES } from "./jobs.ts";
 import { createMemoryMeter, type MemoryMeter, type Usage, usageOf } from "./process-usage.ts";
 
-/** The file of a job, as the service has it. */
+/** The file of a job, on the side of the service. */
 export type Source = {
   readonly sizeBytes: number;
-  /** Its first bytes, as far as they are at hand; they save a journey. */
+  /** The first bytes, as far as they are available; they save a round trip. */
   readonly first: Uint8Array;
-  /** All from `start` to `least`, and more up to `most` where it costs nothing. What it throws ends the job and is thrown to whoever asked for it. */
+  /**
+   * Returns all bytes from `start` to `least`, and more up to `most` if they are available at no cost. An error ends the job and
+   * is rethrown to the caller of the job.
+   */
   read(start: number, least: number, most: number): Promise<Uint8Array>;
 };
 
-/** Where the output of a job goes; the file is open and belongs to whoever asked for the job. */
+/** Destination of the output of a job. The file is open and owned by the caller of the job. */
 export type Sink = { mostBytes: number; write(place: number, bytes: Uint8Array): Promise<void> };
 
-/** What one file has cost so far, in all the jobs that looked at it: together they have the time of one. */
+/** CPU time that a file has used in all its jobs. The jobs of one file share the bound of one job. */
 export type Meter = { cpuMs: number };
 
 export type ChildJob = { job: JobName; options: object; source: Source; sink?: Sink; meter?: Meter };
 
-/** `over`: the child has passed a bound, or is gone; it takes no more. */
+/** `over`: the child has exceeded a bound or has exited, and accepts no more jobs. */
 export type Ending =
   | { kind: "done"; reply: unknown }
   | { kind: "unreadable"; message: string }
   | { kind: "denied"; fault: unknown }
   | { kind: "over"; why: Why };
-/** `starved`: the machine gave it no processor, so that nothing is known of the file. `unborn`: it ended before it could take a job. */
+/**
+ * `starved`: the system gave the child no CPU, which implies nothing about the file. `unborn`: the child exited before it could
+ * accept a job.
+ */
 export type Why = "cpu" | "wall" | "memory" | "protocol" | "exit" | "starved" | "unborn";
 
 export type Child = {
   readonly pid: number;
-  /** Resolves to the bounds that hold, once it can take a job; undefined where it ended before. */
+  /** Resolves to the confinement report when the child can accept a job; undefined if the child exited before. */
   readonly ready: Promise<ConfinementReport | undefined>;
-  /** One at a time. The signal takes the file away from it; it ends by itself then. */
+  /** Runs one job at a time. An abort denies the child further reads of the file, after which the child ends the job itself. */
   run(task: ChildJob, signal: AbortSignal): Promise<Ending>;
-  /** Whether it had better be replaced. */
+  /** Reports whether the child should be replaced. */
   isSpent(): boolean;
-  /** Memory that its jobs so far have left resident, bytes; 0 before the first. */
+  /** Resident memory left by its jobs so far, bytes; 0 before the first. */
   keptBytes(): number;
   end(): void;
   readonly ended: Promise<void>;
@@ -61,25 +67,25 @@ export type Child = {
 
 export type WatchBounds = {
   residentBytes: number;
-  /** A job that could not run, for want of a processor, is given up so much later than one that ran. */
+  /** A job that could not run for lack of CPU is aborted this much later than a job that ran, ms. */
   starvedMs: number;
-  /** Memory is looked at so often, and everything else, which grows no faster than time, each tenth time. */
+  /** Interval of the memory check, ms. Every tenth check also covers CPU and wall time, which grow no faster than time. */
   everyMs: number;
-  /** After so many jobs, and after so much processor time, it is replaced. */
+  /** The child is replaced after this number of jobs or this CPU time. */
   mostJobs: number;
   mostCpuMs: number;
-  /** Instead of what the job's own line says. */
+  /** Overrides the bounds of the job's definition. */
   ofJob?: JobBounds;
 };
 
-/** After a job it may have kept so much memory, and so much address space, and takes another all the same. */
+/** A child with up to this much resident memory and address space after a job may be reused. */
 const KEPT_BYTES = 128 * 1024 * 1024;
 const KEPT_ADDRESS_BYTES = 400 * 1024 * 1024;
 const HELD = TypeCompiler.Compile(
   Type.Object({ limits: Type.Boolean(), network: Type.Boolean(), calls: Type.Boolean(), tied: Type.Boolean() }),
 );
 
-/** What it holds is looked at after each job; everything else, which grows slowly, after long ones and each so many. */
+/** Resident memory is checked after each job. Slower-growing values are checked after long jobs and after every 32nd job. */
 const LONG_MS = 100;
 const LOOKED_AFTER = 32;
 
@@ -97,7 +103,10 @@ type Running = {
   task: ChildJob;
   end: (ending: Ending) => void;
   denied?: { fault: unknown };
-  /** Time in which the service fetched bytes or wrote them, ms: it is not the child's. And since when it does so now. */
+  /**
+   * Time in which the service fetched or wrote bytes, ms; it is not charged to the child. `servingSinceMs` is the start of the
+   * current call.
+   */
   servedMs: number;
   servingSinceMs: number | undefined;
 };
@@ -113,7 +122,7 @@ const jobFrame = ({ job, options, source }: ChildJob): Uint8Array<ArrayBuffer> =
 const WHOLE_LOOK_EVERY = 10;
 const NO_USAGE: Usage = { cpuMs: 0, residentBytes: 0, addressBytes: 0, waitedMs: 0 };
 
-/** Looks at a job every so often; one that is over before the first look costs none. @returns what ends the looking */
+/** Checks a running job at intervals; a job that ends before the first check causes none. @returns stops the checks */
 const watch = (
   { pid, memory }: { pid: number; memory: MemoryMeter },
   job: Running,
@@ -142,14 +151,14 @@ const watch = (
   return () => {
     clearInterval(timer);
     if (!meter) return;
-    // What was over before anybody looked took at most the time that went by.
+    // A job that ended before a full check used at most the elapsed time.
     meter.cpuMs += before
       ? Math.min(took(), WHOLE_LOOK_EVERY * bounds.everyMs + (usageOf(pid)?.cpuMs ?? 0) - before.cpuMs)
       : took();
   };
 };
 
-/** What a child prints belongs in no log. A root directory without devices has nothing that could take it, so a pipe that is closed does. */
+/** Output of a child is never logged. If the root directory has no /dev/null, the output is sent to a closed pipe. */
 const NO_ERRORS = process.platform === "win32" || existsSync("/dev/null") ? "ignore" : "pipe";
 
 /** Starts a child. */
@@ -177,7 +186,7 @@ export const startChild = (command: readonly string[], env: Record<string, strin
     born.resolve(undefined);
     end({ kind: "over", why });
   };
-  /** A child that is gone is told by its exit. */
+  /** A child that has exited is reported by its exit. */
   const post = (...parts: Uint8Array[]) => {
     try {
       for (const sent of [...parts.map((part) => proc.stdin.write(part as Uint8Array<ArrayBuffer>)), proc.stdin.flush()])
@@ -208,7 +217,7 @@ export const startChild = (command: readonly string[], env: Record<string, strin
     if (running !== job) return;
     if (job.denied) return post(frameOf(TO_CHILD.denied));
     const given = bytes.subarray(0, wanted.most - wanted.start);
-    // Not in one frame: that would be a copy of all of it.
+    // Sent in two parts, because a single frame would copy all bytes.
     post(headerOf(TO_CHILD.bytes, given.length), given);
   };
   const take = async (job: Running, payload: Uint8Array<ArrayBuffer>) => {
@@ -237,7 +246,7 @@ export const startChild = (command: readonly string[], env: Record<string, strin
     else if (frame.kind === FROM_CHILD.write) await take(job, frame.payload);
     else finish(job, frame);
   };
-  /** One frame after the other: so a child cannot pile up what it asks for, nor what it writes. */
+  /** Processes frames sequentially, so that a child cannot queue an unbounded number of reads or writes. */
   const listen = async () => {
     const heard: Frame[] = [];
     const pieceOf = createFrames((frame) => heard.push(frame));

@@ -1,4 +1,4 @@
-// The child that looks at strangers' bytes: confines itself, starts over inside its bounds, and does one job after the other.
+// Main loop of a confined sandbox child: reads jobs and executes them sequentially.
 import { readSync, writeSync } from "node:fs";
 import { type ByteReader, Unreadable } from "../byte-source.ts";
 import { type ConfinementReport, NO_CONFINEMENT } from "./confine.ts";
@@ -20,18 +20,18 @@ import type { JobHead, JobName } from "./jobs.ts";
 const [INPUT, OUTPUT] = [0, 1];
 const text = new TextEncoder();
 
-/** A read of a few bytes brings so many, and more where they are read one after the other. */
+/** Minimum size of a read; sequential reads request more. */
 const LEAST_BLOCK_BYTES = 64 * 1024;
 const MOST_BLOCK_BYTES = 1024 * 1024;
 const MOST_BLOCKS = 16;
 
-/** How a child ends that cannot go on; which one it is tells only whoever debugs it. */
+/** Exit codes of a child that cannot continue; they serve only for debugging. */
 const ENDS = { over: 0, protocol: 3, fault: 4 } as const;
 
-/** The service does not give what was asked for, and does not want an answer any more. */
+/** The service denies the bytes and does not expect a reply. */
 class Dropped extends Error {}
 
-/** Waits for exactly so many bytes; the end of the service is the end of its child. */
+/** Blocks until exactly `length` bytes have arrived. The child exits if the service has exited. */
 const receive = (length: number): Uint8Array<ArrayBuffer> => {
   const bytes = new Uint8Array(length);
   for (let at = 0; at < length; ) {
@@ -54,7 +54,7 @@ const send = (kind: number, ...parts: readonly Uint8Array[]): void => {
 
 type Block = { start: number; bytes: Uint8Array };
 
-/** The file of a job: its first bytes came with it, every other part is asked for. */
+/** The file of a job. Its first bytes arrive with the job; every other range is requested. */
 const openFile = (sizeBytes: number, beginning: Uint8Array): ByteReader & { isDropped(): boolean; close(): void } => {
   let blocks: Block[] = [];
   let isOver = false;
@@ -82,14 +82,14 @@ const openFile = (sizeBytes: number, beginning: Uint8Array): ByteReader & { isDr
   return {
     sizeBytes: async () => sizeBytes,
     read: async (start, end) => {
-      // What a parser left behind does not read in the file of the next job.
+      // A parser left over from an earlier job must not read the file of the next one.
       if (isOver || isDropped) throw new Dropped("the job is over");
       if (!(start >= 0 && start <= end && end <= sizeBytes)) throw new Unreadable("it ends too early");
       const partFrom = (at: number) => (known(at) ?? ask(at, Math.min(end, at + MOST_BYTES_A_READ))).subarray(0, end - at);
       if (start === end) return new Uint8Array(0);
       const first = partFrom(start);
       if (first.length === end - start) return first;
-      // Piece by piece into one place: a large file is in memory once.
+      // The parts are copied into one buffer, so that a large file is in memory once.
       const whole = new Uint8Array(end - start);
       whole.set(first);
       for (let at = start + first.length; at < end; ) {
@@ -106,7 +106,7 @@ const openFile = (sizeBytes: number, beginning: Uint8Array): ByteReader & { isDr
   };
 };
 
-/** Where the output of a job goes, until it is over. */
+/** The output of a job; it rejects writes after the job has ended. */
 const openOutput = (): Output & { close(): void } => {
   let isOver = false;
   return {
@@ -133,7 +133,7 @@ const doJob = async (WORK: Work, payload: Uint8Array<ArrayBuffer>): Promise<void
     else send(FROM_CHILD.done, text.encode(JSON.stringify(reply)));
   } catch (fault) {
     if (file.isDropped()) send(FROM_CHILD.dropped);
-    // Whatever else it is, out of memory above all: nobody knows what state this process is in.
+    // After any other error, such as exhausted memory, the state of the process is undefined.
     else if (!(fault instanceof Unreadable)) process.exit(ENDS.fault);
     else send(FROM_CHILD.unreadable, text.encode(SENTENCE.test(fault.message) ? fault.message : "it cannot be read"));
   } finally {
@@ -143,7 +143,7 @@ const doJob = async (WORK: Work, payload: Uint8Array<ArrayBuffer>): Promise<void
 };
 
 const doJobs = async (held: ConfinementReport): Promise<never> => {
-  // All of it, before anybody waits for an answer.
+  // Loads all job code before the child reports that it is ready.
   const { WORK } = await import("./job-runner.ts");
   send(FROM_CHILD.ready, text.encode(JSON.stringify(held)));
   for (;;) {
@@ -153,6 +153,6 @@ const doJobs = async (held: ConfinementReport): Promise<never> => {
   }
 };
 
-/** Runs a child that has been confined. @param words what `begin.ts` started it over with */
+/** Runs a child that has been confined. @param words the confinement report that `entry.ts` passed on the command line */
 export const runChild = ([held = ""]: readonly string[]): Promise<never> =>
   doJobs(held === "" ? NO_CONFINEMENT : JSON.parse(held));

@@ -1,17 +1,17 @@
-// How a child is started: this same program, compiled or from its sources, with a word that no command has.
+// Builds the command line that starts a sandbox child from this program.
 import { fileURLToPath } from "node:url";
 import type { Bounds } from "./confine.ts";
 
-/** The word that makes a start of this program a child's. */
+/** The argument that starts this program as a sandbox child. */
 export const CHILD_ARGUMENT = "media-child";
 
-/** In a compiled binary the sources lie in a place that is no directory. */
+/** In a compiled binary, the sources are in a virtual file system, not in a directory. */
 const IS_COMPILED = /^(\/\$bunfs|[a-z]:[\\/]~bun)/i.test(import.meta.dir);
 
-/** The words that start this program, without those of a command. */
+/** Arguments that start this program, without those of a command. */
 export const programArguments = (): string[] => (IS_COMPILED ? [] : [fileURLToPath(new URL("../../main.ts", import.meta.url))]);
 
-/** The program that runs, even where its file has been replaced by a newer one meanwhile. */
+/** The running executable, even if its file has been replaced by a newer version. */
 const program = (): string => (process.platform === "linux" ? "/proc/self/exe" : process.execPath);
 
 export const childCommand = (bounds: Bounds): string[] => [
@@ -23,8 +23,8 @@ export const childCommand = (bounds: Bounds): string[] => [
 ];
 
 /**
- * With one thread only a process may give itself a network of its own without any right. And address space that the engine and the
- * allocators would set aside for the future is wanted for the pictures of a job.
+ * Only a single-threaded process can create a network namespace without privileges. The other variables reduce the address space
+ * that the engine and the allocators reserve, because jobs need it for pictures.
  */
 export const CHILD_ENV = {
   BUN_JSC_numberOfGCMarkers: "1",

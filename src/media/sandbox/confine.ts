@@ -1,25 +1,25 @@
-// The bounds that a child puts upon itself before it reads a byte: memory, processor time, files, network, and who it may bother.
+// Confines a child before it reads any byte: memory, CPU, files, network, signals.
 import { dlopen, FFIType, ptr } from "bun:ffi";
 import { writeFileSync } from "node:fs";
 import { filterOf } from "./seccomp-filter.ts";
 
-/** What a child is held to. What the system does not grant is left to the watch of the parent. */
+/** Limits of a child. Limits that the system does not support are enforced by the watch of the parent. */
 export type Bounds = {
-  /** 0 where the system runs no program within a bound of address space. */
+  /** 0 if the system cannot run a program within an address-space limit. */
   addressBytes: number;
   cpuS: number;
   openFiles: number;
 };
 
-/** Which bounds hold, as the child tells them. */
+/** The confinements that are in effect, as reported by the child. */
 export type ConfinementReport = {
-  /** Address space, processor, cores, open and written files. */
+  /** Limits on address space, CPU time, core dumps, open files and written files. */
   limits: boolean;
-  /** It has a network of its own, which leads nowhere. */
+  /** The process has an isolated network namespace without connections. */
   network: boolean;
-  /** It may open no socket, begin no process, write no file and send nobody a signal. */
+  /** The process cannot open sockets, start processes, write files or send signals to other processes. */
   calls: boolean;
-  /** It ends with its parent. */
+  /** The process is killed when its parent exits. */
   tied: boolean;
 };
 
@@ -39,7 +39,7 @@ const LINUX_SYMBOLS = {
   unshare: { args: [FFIType.i32], returns: FFIType.i32 },
 } as const;
 
-/** The numbers of `setrlimit`, which differ between systems. */
+/** Resource numbers of `setrlimit`, which differ between systems. */
 const RESOURCES = {
   linux: { cpu: 0, fileSize: 1, core: 4, openFiles: 7, address: 9 },
   darwin: { cpu: 0, fileSize: 1, core: 4, openFiles: 8, address: 5 },
@@ -55,7 +55,7 @@ const opened = <T extends Parameters<typeof dlopen>[1]>(symbols: T) => {
     try {
       return dlopen(name, symbols).symbols;
     } catch {
-      // The next name may be this system's.
+      // The next name may exist on this system.
     }
   }
   return undefined;
@@ -75,16 +75,19 @@ const limit = (calls: Calls, of: (typeof RESOURCES)["linux" | "darwin"], bounds:
   ].every(Boolean);
 };
 
-/** What else Linux has. @param parent who started this process: when that is somebody else by now, it has ended already. */
+/**
+ * Applies the confinements that only Linux has. @param parent the pid that started this process; if the current parent differs,
+ * the original parent has already exited
+ */
 const confineLinux = (parent: number): Omit<ConfinementReport, "limits"> => {
   const calls = opened(LINUX_SYMBOLS);
   if (!calls) return { network: false, calls: false, tied: false };
   try {
     writeFileSync("/proc/self/oom_score_adj", "1000");
   } catch {
-    // Where it cannot be said, the kernel chooses by itself.
+    // If the score cannot be set, the kernel uses its default.
   }
-  // Both at once need no right, if this process has one thread only; the second alone is for who has the right.
+  // Both namespaces together need no privilege in a single-threaded process. The network namespace alone needs the privilege.
   const network = calls.unshare(CLONE_NEWUSER | CLONE_NEWNET) === 0 || calls.unshare(CLONE_NEWNET) === 0;
   const tied = calls.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) === 0;
   if (process.ppid !== parent) process.exit(0);
@@ -101,12 +104,12 @@ const confineLinux = (parent: number): Omit<ConfinementReport, "limits"> => {
   };
 };
 
-/** Confines this process, for good: what it becomes by `execve` is confined from its first byte on. */
+/** Confines this process permanently. The program started by `execve` is confined from its first byte. */
 export const confine = (bounds: Bounds, parent: number): ConfinementReport => {
   const calls = opened(SYMBOLS);
   const resources = RESOURCES[process.platform as "linux" | "darwin"];
   if (!calls || !resources) return NO_CONFINEMENT;
   const more = process.platform === "linux" ? confineLinux(parent) : { network: false, calls: false, tied: false };
-  // Last, since this process has more address space by now than it allows itself.
+  // Applied last, because this process already uses more address space than the limit allows.
   return { ...more, limits: limit(calls, resources, bounds) && process.platform === "linux" };
 };

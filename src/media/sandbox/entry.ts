@@ -1,14 +1,15 @@
-// The first thing that a child does: it confines itself and starts this same program over, inside its bounds.
+// First step of a sandbox child: confines itself and re-executes this program.
 import { type Bounds, confine } from "./confine.ts";
 
-/** What follows the word of a child once it is confined. */
+/** The argument that follows the child argument after confinement. */
 export const CONFINED = "confined";
 
 /**
- * The runtime lays out its memory when it starts, within the bounds that hold by then. To be called before anything is loaded: with one
- * thread a process may give itself a network of its own without any right. Returns only where a process cannot start over.
- * @param words the process that it belongs to, and its bounds
- * @param again the words that start this program over, up to these
+ * Re-executes the program after confinement, because the runtime allocates its memory at start, within the limits then in effect.
+ * It must be called before other modules are loaded: only a single-threaded process can create a network namespace without
+ * privileges. Returns only if the system does not support `execve`.
+ * @param words the pid of the parent, and the bounds
+ * @param again the arguments that start this program, up to these
  */
 export const beginChild = ([parent, words = "{}"]: readonly string[], again: readonly string[]): void => {
   if (process.platform === "win32" || process.execve === undefined) return;

@@ -1,23 +1,25 @@
-// Places given out fairly: whoever has used least comes next, first among the sorts of work, then among those of one sort.
+// Fair queue: grants the next place to the claimant that has used least.
+//
+// The share with the least use is chosen first, then the account with the least use in that share.
 
-/** Who wants a place: the sort of work, and for whom. Sorts do not hold up each other, nor does one account another. */
+/** The claimant of a place: a share (sort of work) and an account. Neither shares nor accounts can block each other. */
 export type Claimant = { share: string; account: string };
 
-/** Gives a place back. @param cost what it was used for, in the unit of the line's `cost` */
+/** Releases a place. @param cost the actual cost, in the unit of the queue's `cost` */
 export type Leave = (cost?: number) => void;
 
 export type FairLine = {
-  /** Waits for a place; undefined when the signal ends the wait. */
+  /** Waits for a place; undefined if the signal ends the wait. */
   take(who: Claimant, signal: AbortSignal): Promise<Leave | undefined>;
-  /** How many wait. */
+  /** Number of waiting claimants. */
   waiting(): number;
 };
 
 export type FairLineOptions = {
   places: number;
-  /** Places of one account in one share at a time. */
+  /** Maximum number of concurrent places of one account in one share. */
   perAccount: number;
-  /** What a place is taken to cost until it is given back; with nothing else said then, what it did cost. */
+  /** Estimated cost of a place until its release; also the final cost if the release does not specify one. */
   cost: number;
 };
 
@@ -26,19 +28,22 @@ type Share = Group & { accounts: Map<string, Group> };
 
 const newGroup = (used: number): Group => ({ used, taken: 0, line: [] });
 
-/** Whoever has used least; of equals whoever came first. */
+/** The group with the least use; the first of equals. */
 const least = <T extends { used: number }>(groups: Iterable<T>, may: (one: T) => boolean): T | undefined => {
   let found: T | undefined;
   for (const one of groups) if (may(one) && (!found || one.used < found.used)) found = one;
   return found;
 };
 
-/** Makes a line. What somebody used is remembered for as long as others have used less. */
+/** Creates a queue. The use of a group is remembered until the other groups have used as much. */
 export const createFairQueue = ({ places, perAccount, cost }: FairLineOptions): FairLine => {
   const shares = new Map<string, Share>();
   let free = places;
   let waiting = 0;
-  /** What whoever was served last had used by then: nobody begins below it, so that pauses are not saved up. */
+  /**
+   * The use of the most recently served group of each level. A group starts at least there, so that idle time does not accumulate
+   * credit.
+   */
   const floors = new Map<Map<string, Group> | undefined, number>();
   const floorOf = (level: Map<string, Group> | undefined) => floors.get(level) ?? 0;
 
@@ -60,7 +65,7 @@ export const createFairQueue = ({ places, perAccount, cost }: FairLineOptions): 
     if (group.taken === 0 && group.line.length === 0) group.used = Math.max(group.used, floor);
     return group;
   };
-  /** While nobody waits, nobody is owed anything. */
+  /** If no claimant waits, all usage records of idle accounts are dropped. */
   const forget = (share: Share) => {
     const floor = waiting === 0 ? Number.POSITIVE_INFINITY : floorOf(share.accounts);
     for (const [account, group] of share.accounts)

@@ -1,27 +1,27 @@
-// Frames on the pipes between the service and a child that looks at strangers' bytes: a length, a kind, then the payload.
+// Frame protocol between the service and a sandbox child: length, kind, payload.
 
-/** What is sent to the child. */
+/** Frames sent to the child. */
 export const TO_CHILD = { job: 1, bytes: 2, denied: 3 } as const;
-/** What comes from the child. */
+/** Frames sent by the child. */
 export const FROM_CHILD = { ready: 11, read: 12, write: 13, done: 14, unreadable: 15, dropped: 16 } as const;
 
-/** What a child may say of a file that it cannot read; it is shown to whoever named the file. */
+/** Allowed form of a child's error message about a file; the message is shown to the client. */
 export const SENTENCE = /^[\x20-\x7e\u2013\u2026]{1,200}$/;
 
 export type Frame = { kind: number; payload: Uint8Array<ArrayBuffer> };
 
 export const HEADER_BYTES = 5;
-/** Bytes of a file that go with its job, where they are at hand: most files say within them all that a job asks. */
+/** First bytes of a file that are sent with its job, if available. Most files need no further read. */
 export const FIRST_BYTES = 64 * 1024;
-/** No frame to the child is larger: bytes of a file are asked for in pieces. */
+/** Maximum payload of a `bytes` frame; larger ranges are read in several requests. */
 export const MOST_BYTES_A_READ = 4 * 1024 * 1024;
-/** No piece of an output is larger. */
+/** Maximum size of one write to the output. */
 export const MOST_BYTES_A_WRITE = 1024 * 1024;
-/** `read`: from, at least to, at most to; `write`: the place in the output, then the bytes. */
+/** `read`: start, least end, most end; `write`: position in the output, followed by the bytes. */
 const READ_BYTES = 24;
 const PLACE_BYTES = 8;
 
-/** The header of a frame whose payload follows. */
+/** Encodes the header of a frame whose payload is sent separately. */
 export const headerOf = (kind: number, payloadBytes: number): Uint8Array<ArrayBuffer> => {
   const header = new Uint8Array(HEADER_BYTES);
   const view = new DataView(header.buffer);
@@ -49,7 +49,7 @@ export const readHeader = (header: Uint8Array): { kind: number; payloadBytes: nu
   payloadBytes: viewOf(header).getUint32(0, true),
 });
 
-/** A part of the file that the child asks for: all up to `least`, and what is at hand up to `most`. */
+/** A range that the child requests: all bytes up to `least`, and available bytes up to `most`. */
 export type Wanted = { start: number; least: number; most: number };
 
 export const encodeWanted = ({ start, least, most }: Wanted): Uint8Array => {
@@ -58,7 +58,7 @@ export const encodeWanted = ({ start, least, most }: Wanted): Uint8Array => {
   return payload;
 };
 
-/** Undefined for what no honest child asks. */
+/** Decodes a read request; undefined if it violates the protocol. */
 export const decodeWanted = (payload: Uint8Array, sizeBytes: number): Wanted | undefined => {
   if (payload.length !== READ_BYTES) return undefined;
   const [start = -1, least = -1, most = -1] = [0, 8, 16].map((at) => viewOf(payload).getFloat64(at, true));
@@ -78,7 +78,7 @@ export const decodeWrite = (payload: Uint8Array<ArrayBuffer>): { place: number; 
   return Number.isSafeInteger(place) && place >= 0 ? { place, bytes: payload.subarray(PLACE_BYTES) } : undefined;
 };
 
-/** How large the payload of each kind may be that a child sends; kinds that are not here are nobody's. */
+/** Maximum payload of each frame kind from a child; other kinds violate the protocol. */
 const MOST_FROM_CHILD: ReadonlyMap<number, number> = new Map([
   [FROM_CHILD.ready, 4096],
   [FROM_CHILD.read, READ_BYTES],
@@ -89,9 +89,9 @@ const MOST_FROM_CHILD: ReadonlyMap<number, number> = new Map([
 ]);
 
 /**
- * Puts together what a child sends; nothing is kept beyond one frame of the size that its kind may have.
- * @param told called for each whole frame
- * @returns takes the next piece of the stream; false once the child has sent what it may not
+ * Assembles frames from the byte stream of a child, and buffers at most one frame of its maximum size.
+ * @param told called for each complete frame
+ * @returns accepts the next chunk of the stream; returns false after a protocol violation
  */
 export const createFrames = (told: (frame: Frame) => void): ((piece: Uint8Array) => boolean) => {
   const header = new Uint8Array(HEADER_BYTES);

@@ -1,15 +1,15 @@
-// How the jobs are done, in the child: nothing here runs in the service itself.
+// Implements the jobs that run inside a sandbox child, never in the service.
 import type { ByteReader } from "../byte-source.ts";
 import { Unreadable } from "../byte-source.ts";
 import { inspect } from "../formats/inspect.ts";
 import type { JobName, JobOptions, JobReply } from "./jobs.ts";
 
-/** Where a job puts a file that it makes; the service bounds how large it becomes. */
+/** Output file of a job; the service bounds its size. */
 export type Output = { write(place: number, bytes: Uint8Array): void };
 
 export type Work = { [J in JobName]: (file: ByteReader, options: JobOptions<J>, output: Output) => Promise<JobReply<J>> };
 
-/** Nothing ends a job but its own end or that of the process. */
+/** A job ends by itself or with the process, so its signal never aborts. */
 const NEVER = new AbortController().signal;
 
 const whole = async (file: ByteReader): Promise<Uint8Array> => file.read(0, await file.sizeBytes());
@@ -29,7 +29,7 @@ export const WORK: Work = {
     return { mime: "image/webp" };
   },
   convert: async (file, { to, from, mostPixels }, output) => {
-    // Loaded where it is needed, which is seldom.
+    // Loaded on demand, because conversions are rare.
     if (to === "video/mp4") {
       const { remux } = await import("../convert/remux.ts");
       await remux(file, output.write);

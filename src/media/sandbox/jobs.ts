@@ -1,25 +1,28 @@
-// What a child can be asked to do with a file: for each job what it is told, what it may answer, and its bounds.
+// Definitions of the sandbox jobs: options, reply and bounds of each.
 import { type Static, type TObject, Type } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import type { Depth } from "../formats/inspection.ts";
 
-/** What one job may use. Wall time counts only what the child itself takes: neither waiting for bytes nor for a processor. */
+/** Bounds of one job. Wall time excludes the time that the child waits for bytes or for CPU. */
 export type JobBounds = { cpuMs: number; wallMs: number };
 
 type JobTerms = { options: TObject; reply: TObject; bounds: JobBounds };
 
 const SHORT: JobBounds = { cpuMs: 3000, wallMs: 5000 };
-/** What has been paid for is worth more time than a stranger's link; a clip is copied once, a picture decoded and packed. */
+/**
+ * Converting a paid result is allowed more time than inspecting a link. A clip is copied once; a picture is decoded and
+ * compressed.
+ */
 const LONG: JobBounds = { cpuMs: 15_000, wallMs: 20_000 };
 
-/** 2^31 - 1: no side of a picture, and a length of 24 days. */
+/** 2^31 - 1: above any picture side, and a duration of 24 days. */
 const positive = Type.Integer({ minimum: 1, maximum: 2_147_483_647 });
 const mime = Type.String({ pattern: "^[a-z]+/[a-z0-9.+-]{1,60}$" });
 const closed = { additionalProperties: false } as const;
 
-/** A new job is a line here and its work in work.ts. */
+/** A new job needs an entry here and its implementation in job-runner.ts. */
 export const JOBS = {
-  /** What a file is, how large, how long, and whether it is all there. */
+  /** Reports the format, size and duration of a file, and whether it is complete. */
   inspect: {
     options: Type.Object(
       { depth: Type.Union(["shallow", "whole", "counted"].map((depth) => Type.Literal(depth as Depth))) },
@@ -43,13 +46,13 @@ export const JOBS = {
     ),
     bounds: SHORT,
   },
-  /** A small picture of a large one, as WebP, written to the output. */
+  /** Writes a WebP thumbnail of a picture to the output. */
   thumbnail: {
     options: Type.Object({ sidePx: positive, mostPixels: positive }, closed),
     reply: Type.Object({ mime }, closed),
     bounds: SHORT,
   },
-  /** The same picture as PNG, or the same clip in an MP4, written to the output; a file that would lose by it is refused. */
+  /** Writes the same picture as PNG, or the same clip as MP4, to the output. Files that would lose information are refused. */
   convert: {
     options: Type.Object(
       { to: Type.Union([Type.Literal("image/png"), Type.Literal("video/mp4")]), from: mime, mostPixels: positive },
@@ -58,7 +61,7 @@ export const JOBS = {
     reply: Type.Object({ mime }, closed),
     bounds: LONG,
   },
-  /** What another program makes of the file: for simulated providers. */
+  /** Measures the file with third-party libraries, for simulated providers. */
   readAgain: {
     options: Type.Object({}, closed),
     reply: Type.Object(
@@ -76,7 +79,7 @@ export const JOBS = {
 
 export type JobName = keyof typeof JOBS;
 
-/** Whether an answer is one that its job may give. */
+/** Validators for the reply of each job. */
 export const REPLIES: Readonly<Record<JobName, TypeCheck<TObject>>> = {
   inspect: TypeCompiler.Compile(JOBS.inspect.reply),
   thumbnail: TypeCompiler.Compile(JOBS.thumbnail.reply),
@@ -86,5 +89,5 @@ export const REPLIES: Readonly<Record<JobName, TypeCheck<TObject>>> = {
 export type JobOptions<J extends JobName> = Static<(typeof JOBS)[J]["options"]>;
 export type JobReply<J extends JobName> = Static<(typeof JOBS)[J]["reply"]>;
 
-/** The head of a job's frame; the first bytes of the file follow it. */
+/** Header of a job frame; the first bytes of the file follow it. */
 export type JobHead = { job: JobName; options: object; sizeBytes: number };

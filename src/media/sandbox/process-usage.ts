@@ -1,19 +1,19 @@
-// What a process uses of the machine, as /proc tells: processor, memory, and how long it waited for its turn.
+// Reads CPU time, memory and scheduling delay of a process from /proc.
 import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 
 export type Usage = {
-  /** Processor time since its start, ms. */
+  /** CPU time since its start, ms. */
   cpuMs: number;
   residentBytes: number;
-  /** Address space. */
+  /** Virtual address space. */
   addressBytes: number;
-  /** Time since its start in which it could have run and had no processor, ms. */
+  /** Time since its start in which the process was runnable but had no CPU, ms. */
   waitedMs: number;
 };
 
-/** Linux tells processor time in hundredths of a second, to every program. */
+/** Linux reports CPU time in hundredths of a second. */
 const TICK_MS = 10;
-/** The place of the user's and the system's time among what follows the name, which may hold anything. */
+/** Indexes of user and system time among the fields after the process name, which may contain any character. */
 const [USER_AT, SYSTEM_AT] = [11, 12];
 
 const told = (pid: number | "self", name: string): string => {
@@ -28,24 +28,27 @@ const kilobytesIn = (status: string, name: string): number =>
   Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0);
 const residentPagesIn = (statm: string): number => Number(statm.split(" ")[1] ?? 0);
 
-/** Bytes of a page, of which there are several sizes: what this process has resident, told both ways, differs by little else. */
+/**
+ * Page size in bytes, derived from the resident memory of this process in `status` and `statm`. The rounding removes small
+ * differences.
+ */
 const pageBytes = (): number => {
   const ratio = (kilobytesIn(told("self", "status"), "VmRSS") * 1024) / residentPagesIn(told("self", "statm"));
   return Number.isFinite(ratio) && ratio > 0 ? 2 ** Math.round(Math.log2(ratio)) : 4096;
 };
 const PAGE_BYTES = pageBytes();
 
-/** The memory of one process, looked at again and again. */
+/** Repeatedly measures the memory of one process. */
 export type MemoryMeter = {
-  /** Bytes that it has resident; 0 where the system does not tell, and for a process that is gone. */
+  /** Resident bytes; 0 if the system does not report them or the process has exited. */
   residentBytes(): number;
   close(): void;
 };
 
-/** Seven numbers of at most twenty digits. */
+/** Seven numbers of at most 20 digits. */
 const STATM_BYTES = 160;
 
-/** Opens the shortest file that tells the memory of a process, and keeps it open: that costs a fifth of opening it for each look. */
+/** Keeps `statm`, the shortest file with the memory of a process, open. A read costs one fifth of opening the file each time. */
 export const createMemoryMeter = (pid: number): MemoryMeter => {
   const line = Buffer.alloc(STATM_BYTES);
   let file: number | undefined;
@@ -57,7 +60,7 @@ export const createMemoryMeter = (pid: number): MemoryMeter => {
         file ??= openSync(`/proc/${pid}/statm`, "r");
         return residentPagesIn(line.toString("latin1", 0, readSync(file, line, 0, STATM_BYTES, 0))) * PAGE_BYTES;
       } catch {
-        // Not a Linux, no descriptor for this look, or the process is gone already.
+        // The system is not Linux, no file descriptor is available, or the process has exited.
         return 0;
       }
     },
@@ -69,7 +72,7 @@ export const createMemoryMeter = (pid: number): MemoryMeter => {
   };
 };
 
-/** Undefined where the system does not tell, and for a process that is gone. */
+/** Undefined if the system does not report usage or the process has exited. */
 export const usageOf = (pid: number): Usage | undefined => {
   const stat = told(pid, "stat");
   if (stat === "") return undefined;

@@ -1,4 +1,4 @@
-// Where strangers' bytes are looked at: asks a confined child, and turns whatever becomes of it into an answer or a refusal.
+// Runs jobs on untrusted bytes in confined children, and maps failures to errors.
 import { open } from "node:fs/promises";
 import { joined, rangeOf, Unreadable } from "../byte-source.ts";
 import { type ChildrenOptions, createChildPool } from "./child-pool.ts";
@@ -8,32 +8,33 @@ import type { Claimant } from "./fair-queue.ts";
 import { FIRST_BYTES } from "./frames.ts";
 import type { JobName, JobOptions, JobReply } from "./jobs.ts";
 
-/** Nothing is known of the file: there was no child, or no processor for it, in time. */
+/** No child or no CPU was available in time, which implies nothing about the file. */
 export class Busy extends Error {}
 
-/** The file kept its child busy beyond a bound, or ended it: what it holds is not known. */
+/** The file made its child exceed a bound or exit, so its content is unknown. */
 export class Overtaxing extends Unreadable {}
 
 export type SandboxRequest = {
   source: Source;
-  /** Where the file goes that the job makes. */
+  /** Destination of the file that the job creates. */
   sink?: Sink;
   who: Claimant;
-  /** Ends the job, and the wait for a child. */
+  /** Aborts the job and the wait for a child. */
   signal: AbortSignal;
-  /** Longest wait for a child, ms; without it the signal alone ends the wait. */
+  /** Maximum wait for a child, ms; if absent, only the signal ends the wait. */
   waitMs?: number;
-  /** The same for all jobs of one file that is looked at again, when more of it is there. */
+  /** Shared by all jobs of one file that is inspected again when more bytes are available. */
   meter?: Meter;
 };
 
 export type Sandbox = {
   /**
-   * Has a file looked at, or another made of it.
-   * @throws Unreadable whatever the file did to its child; Busy; and what the source or the sink throws, as it is
+   * Runs a job on a file.
+   * @throws Unreadable for any failure that the file causes in its child; Busy; and the errors of the source or the sink,
+   * unchanged
    */
   run<J extends JobName>(job: J, options: JobOptions<J>, asked: SandboxRequest): Promise<JobReply<J>>;
-  /** The bounds that the children are held to here; undefined where none can be started. */
+  /** The confinement report of the children on this system; undefined if no child can be started. */
   held(): Promise<ConfinementReport | undefined>;
   /** Process ids of the children. */
   pids(): number[];
@@ -57,7 +58,7 @@ const outcome = (ending: Ending | undefined): unknown => {
   throw new Overtaxing(SAID[ending.why]);
 };
 
-/** Rejects as soon as the signal says so; what is under way ends by itself. */
+/** Rejects as soon as the signal aborts; the running work ends by itself. */
 const orAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
   const { promise: ended, resolve, reject } = Promise.withResolvers<T>();
   const stop = () => reject(new Unreadable("it took too long to read"));
@@ -66,7 +67,7 @@ const orAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
   return ended;
 };
 
-/** Opens the sandbox; its first child starts with the first job. */
+/** Creates the sandbox; its first child starts with the first job. */
 export const createSandbox = (options: ChildrenOptions): Sandbox => {
   const children = createChildPool(options);
   return {
@@ -92,7 +93,7 @@ export const createSandbox = (options: ChildrenOptions): Sandbox => {
   };
 };
 
-/** A file in memory. */
+/** A source of bytes in memory. */
 export const inMemory = (chunks: readonly Uint8Array[]): Source => {
   const sizeBytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   return {
@@ -102,12 +103,14 @@ export const inMemory = (chunks: readonly Uint8Array[]): Source => {
   };
 };
 
-/** Reads up to here are in memory of their own; larger ones are in one piece of memory that is used again. */
+/** Reads up to this size allocate their own buffer; larger reads share one reused buffer. */
 const SMALL_READ_BYTES = 256 * 1024;
 
-/** A file on our own disk; what is read is there until the next read. @param fault what is thrown where the disk does not give it */
+/**
+ * A source on local disk. The returned bytes are valid until the next read. @param fault creates the error for a failed disk read
+ */
 export const onDisk = (path: string, sizeBytes: number, fault: () => Error): Source => {
-  // A job may read a file of hundreds of megabytes: what it leaves behind would be in memory until a collection.
+  // A job may read hundreds of megabytes. Without a reused buffer, they would stay in memory until the next collection.
   let again = new Uint8Array(0);
   const readAgain = async (start: number, length: number): Promise<Uint8Array> => {
     if (again.length < length) again = new Uint8Array(length);

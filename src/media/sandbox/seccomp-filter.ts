@@ -1,7 +1,9 @@
-// The filter of system calls of a confined child (seccomp): no sockets, no processes, no files but to read, nobody else's memory or signals.
+// Builds the seccomp system-call filter of a confined child.
+//
+// The filter denies sockets, new processes, writing files, and access to the memory or signals of other processes.
 
 const [LOAD_WORD, JUMP_EQUAL, JUMP_AT_LEAST, JUMP_BITS, RETURN] = [0x20, 0x15, 0x35, 0x45, 0x06];
-/** Where the kernel puts the number, the architecture and the first argument of a call. */
+/** Offsets of the number, the architecture and the first argument of a call in the kernel's structure. */
 const [NUMBER_AT, ARCHITECTURE_AT, FIRST_ARGUMENT_AT] = [0, 4, 16];
 const ARGUMENT_BYTES = 8;
 const ALLOW = 0x7fff_0000;
@@ -10,14 +12,17 @@ const [EPERM, ENOSYS] = [1, 38];
 const CLONE_THREAD = 0x0001_0000;
 /** O_WRONLY, O_RDWR, O_CREAT, O_TRUNC. */
 const OPEN_TO_WRITE = 0x0000_0243;
-/** From this number on calls are of another convention of x86-64 and would pass by their other numbers. */
+/** From this number on, calls use another convention of x86-64 (x32) and would bypass the numbers below. */
 const OTHER_CONVENTION = 0x4000_0000;
 
-/** `newer`: whoever finds these missing takes an older one, whose arguments can be looked at. `opens`: with the place of their flags. */
+/**
+ * `newer`: reported as missing (ENOSYS), so that the caller uses an older call whose arguments can be checked. `opens`: open
+ * calls with the index of their flags argument.
+ */
 type Numbers = {
   architecture: number;
   clone: number;
-  /** A signal to a thread of a process, which is the first argument. */
+  /** Sends a signal to a thread; the first argument is its process. */
   tgkill: number;
   newer: readonly number[];
   opens: readonly (readonly [call: number, flags: number])[];
@@ -25,8 +30,8 @@ type Numbers = {
 };
 
 /**
- * In the order: sockets; processes and signals to others; namespaces and mounts; the memory of others; names, modes and lengths of files; what
- * has had faults in the kernel.
+ * Denied calls in this order: sockets; processes and signals to others; namespaces and mounts; the memory of other processes;
+ * names, modes and lengths of files; calls that have had kernel vulnerabilities.
  */
 const NUMBERS: Partial<Record<NodeJS.Architecture, Numbers>> = {
   x64: {
@@ -63,8 +68,8 @@ const NUMBERS: Partial<Record<NodeJS.Architecture, Numbers>> = {
 type Step = { code: number; yes?: number; no?: number; k: number };
 
 /**
- * The filter as the kernel reads it, eight bytes for a step; undefined for architectures that it is not written for.
- * @param pid the process that it is for, which may send itself signals
+ * The filter in the kernel's format, eight bytes for each instruction; undefined for unsupported architectures.
+ * @param pid the filtered process, which may send signals to itself
  */
 export const filterOf = (arch: NodeJS.Architecture, pid: number): Uint8Array<ArrayBuffer> | undefined => {
   const numbers = NUMBERS[arch];
