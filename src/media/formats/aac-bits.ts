@@ -1,12 +1,14 @@
-// Reads the bits of coded AAC from the highest of each byte on, and says where they are none.
+// Reads AAC bit streams, most significant bit first.
+//
+// Bits that are not valid AAC cause `NoFrame`.
 
-/** The bits are none of AAC, or end too early. */
+/** The bits are not valid AAC or end too early. */
 export class NoFrame extends Error {}
 
 export const createBits = (bytes: Uint8Array, fromByte: number) => {
   const end = bytes.length * 8;
   let at = fromByte * 8;
-  /** The next bits, 24 at most; zeros behind the end. */
+  /** Returns the next bits (at most 24) without consuming them; zeros after the end. */
   const peek = (count: number): number => {
     const from = at >> 3;
     const word =

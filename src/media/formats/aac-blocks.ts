@@ -1,12 +1,14 @@
-// Steps through coded AAC (ISO/IEC 14496-3, 4.4.2) without decoding it, to see how many frames stand in one packet: a decoder plays them all.
+// Counts the AAC frames in one packet without decoding them (ISO/IEC 14496-3, 4.4.2).
+//
+// A decoder plays every frame of a packet, so the count decides the duration.
 import { type Bits, createBits, insist, NoFrame } from "./aac-bits.ts";
 import { BANDS, type Codebook, codebooks } from "./aac-codebooks.ts";
 
-/** What the configuration says: main profile (1) or low complexity (2), and the index of the sampling rate of the core. */
+/** From the configuration: main profile (1) or low complexity (2), and the sampling-rate index of the core. */
 export type AacCore = { object: 1 | 2; rateIndex: number };
 
 const SHORT_SEQUENCE = 2;
-/** `groups`: windows of each, of eight short ones; one of one else. */
+/** `groups`: number of windows in each group; eight short windows in total, otherwise one group of one window. */
 type Windows = { isShort: boolean; mostBand: number; widths: readonly number[]; groups: readonly number[] };
 
 const windowsOf = (bits: Bits, { object, rateIndex }: AacCore): Windows => {
@@ -27,7 +29,7 @@ const windowsOf = (bits: Bits, { object, rateIndex }: AacCore): Windows => {
   const mostBand = bits.take(6);
   insist(mostBand <= bands.long.length);
   if (bits.take(1)) {
-    // Only the main profile predicts.
+    // Only the main profile has prediction.
     insist(object === 1);
     if (bits.take(1)) bits.skip(5);
     bits.skip(Math.min(mostBand, bands.predicted));
@@ -38,7 +40,7 @@ const windowsOf = (bits: Bits, { object, rateIndex }: AacCore): Windows => {
 const NOISE = 13;
 const RESERVED = 12;
 
-/** The codebook of each band, group by group. */
+/** Reads the codebook of each band, group by group. */
 const sectionsOf = (bits: Bits, { isShort, mostBand, groups }: Windows): Uint8Array => {
   const books = new Uint8Array(groups.length * mostBand);
   const length = isShort ? 3 : 5;
@@ -88,7 +90,7 @@ const skipShaping = (bits: Bits, isShort: boolean): void => {
   }
 };
 
-/** Ones up to a zero say how many bits a large value has more than four. */
+/** An escape is a sequence of ones, a zero, and four bits more than the number of ones. */
 const MOST_ESCAPE_ONES = 8;
 const skipEscape = (bits: Bits): void => {
   let ones = 0;
@@ -105,7 +107,7 @@ const skipValues = (bits: Bits, { bits: width, lengths, escapes }: Codebook, cod
   }
 };
 
-/** Codebooks from here on hold pairs, before it fours; above the last one there are no values. */
+/** Codebooks from 5 code pairs, those before it code quadruples. Codebooks above 11 have no spectral values. */
 const FIRST_OF_PAIRS = 5;
 const LAST_WITH_VALUES = 11;
 const skipSpectrum = (bits: Bits, { mostBand, widths, groups }: Windows, books: Uint8Array): void => {
@@ -119,7 +121,7 @@ const skipSpectrum = (bits: Bits, { mostBand, widths, groups }: Windows, books: 
     }
 };
 
-/** One channel. @returns the codebooks of its bands */
+/** Skips one channel. @returns the codebooks of its bands */
 const skipChannel = (bits: Bits, core: AacCore, shared?: Windows): Uint8Array => {
   bits.skip(8);
   const windows = shared ?? windowsOf(bits, core);
@@ -131,7 +133,7 @@ const skipChannel = (bits: Bits, core: AacCore, shared?: Windows): Uint8Array =>
     bits.skip(6 + pulses * 9);
   }
   if (bits.take(1)) skipShaping(bits, windows.isShort);
-  // Gain control is of a profile that nobody uses.
+  // Gain control belongs to a profile that is not in use.
   insist(bits.take(1) === 0);
   skipSpectrum(bits, windows, books);
   return books;
@@ -189,14 +191,14 @@ const skipAncillary = (bits: Bits): void => {
   bits.skip(all * 8);
 };
 
-/** Channels that are left out of a change of loudness, seven to a byte. */
+/** Channels excluded from dynamic range control, seven in each byte. */
 const skipExcluded = (bits: Bits): void => {
   do bits.skip(7);
   while (bits.take(1));
 };
 
 const RANGE = 11;
-/** How a decoder may change loudness: it reads all of this, whatever length is said of it. */
+/** Dynamic range control. A decoder parses all of it, regardless of the declared length. */
 const skipRange = (bits: Bits): void => {
   bits.skip(4);
   if (bits.take(1)) bits.skip(8);
@@ -220,7 +222,7 @@ const skipFill = (bits: Bits): void => {
   } else bits.skip(all);
 };
 
-/** Elements by the number that names them. */
+/** Element parsers, indexed by element id. */
 const ELEMENTS: readonly ((bits: Bits, core: AacCore) => unknown)[] = [
   skipChannel,
   skipPair,
@@ -233,7 +235,7 @@ const ELEMENTS: readonly ((bits: Bits, core: AacCore) => unknown)[] = [
 const CHANNELS = [0, 1, 3];
 const FILLING = 6;
 const END = 7;
-/** One frame: elements up to the one that ends it. @returns where the next one begins, in bytes, and whether there is sound in this one */
+/** Parses one frame up to its end element. @returns the byte offset of the next frame, and whether this frame contains sound */
 const readFrame = (bytes: Uint8Array, from: number, core: AacCore): { end: number; isHeard: boolean } => {
   const bits = createBits(bytes, from);
   let isHeard = false;
@@ -246,16 +248,16 @@ const readFrame = (bytes: Uint8Array, from: number, core: AacCore): { end: numbe
   return { end: bits.byte(), isHeard };
 };
 
-/** Whether a decoder looks for another frame: zeros at the end are padding. */
+/** Reports whether a decoder searches for another frame. Trailing zeros are padding. */
 const goesOn = (bytes: Uint8Array, from: number): boolean => {
   for (let at = from; at < bytes.length; at++) if (bytes[at] !== 0) return true;
   return false;
 };
 
-/** The header of a frame that stands by itself, which a decoder takes for a new beginning. */
+/** The header of a standalone frame, which a decoder treats as a new start. */
 const isHeader = (bytes: Uint8Array, at: number): boolean => bytes[at] === 0xff && ((bytes[at + 1] ?? 0) & 0xf0) === 0xf0;
 
-/** Frames in a packet, as a decoder finds them one behind the other; undefined where headers stand among them, or what is no frame. */
+/** Counts the consecutive frames of a packet. Undefined if it contains frame headers or invalid data. */
 export const framesIn = (packet: Uint8Array, core: AacCore): number | undefined => {
   let [at, frames] = [0, 0];
   try {

@@ -1,8 +1,10 @@
-// The Huffman codes of AAC (ISO/IEC 14496-3, 4.A), as far as they are needed to step over what they code: where each ends, and what follows it.
+// Huffman codebooks of AAC (ISO/IEC 14496-3, 4.A), reduced to code lengths.
+//
+// The tables contain only what is needed to skip codes: the length of each code, and the sign and escape bits that follow it.
 
 /**
- * A complete code is the same as its number of codes of each length, from one bit on, in the order of their values. `signs`: for each code how
- * many signs follow it, where they are not part of it; `hasEscapes`: and three more for each value that goes on in an escape.
+ * A canonical code is defined by its number of codes of each length, from one bit upwards, in the order of their values. `signs`:
+ * for each code, the number of sign bits that follow it. `hasEscapes`: adds 3 for each value that continues in an escape.
  */
 type Table = { counts: readonly number[]; signs?: string; hasEscapes?: true };
 
@@ -41,7 +43,9 @@ const SPECTRUM: readonly Table[] = [
   },
 ];
 
-/** For the next `bits` bits of a stream: how many of them are the code and its signs, and how many escapes follow these. */
+/**
+ * Indexed by the next `bits` bits of the stream: the length of the code with its signs, and the number of escapes that follow.
+ */
 export type Codebook = { bits: number; lengths: Uint8Array; escapes: Uint8Array | undefined };
 
 const opened = ({ counts, signs, hasEscapes }: Table): Codebook => {
@@ -61,7 +65,7 @@ const opened = ({ counts, signs, hasEscapes }: Table): Codebook => {
 };
 
 let made: { scaleFactors: Codebook; spectrum: Codebook[] } | undefined;
-/** Made when they are first needed, which takes 700 kB. */
+/** Built on first use; the tables take 700 kB. */
 export const codebooks = () => {
   made ??= { scaleFactors: opened(SCALE_FACTORS), spectrum: SPECTRUM.map(opened) };
   return made;
@@ -69,7 +73,7 @@ export const codebooks = () => {
 
 const bands = (...widths: number[]): number[] =>
   widths.flatMap((width, n) => (n % 2 === 0 ? Array<number>(widths[n + 1] ?? 0).fill(width) : []));
-/** Widths of the bands of a long block and of a short one: pairs of a width and how often it comes. */
+/** Band widths of long and short blocks, as pairs of a width and its number of repetitions. */
 const LONG = {
   96: bands(4, 14, 8, 5, 12, 5, 16, 2, 24, 1, 28, 1, 36, 1, 44, 1, 64, 11),
   64: bands(4, 14, 8, 4, 12, 3, 16, 3, 20, 1, 24, 2, 28, 1, 36, 1, 40, 18),
@@ -86,7 +90,7 @@ const SHORT = {
   16: bands(4, 8, 8, 2, 12, 2, 16, 1, 20, 2),
   8: bands(4, 7, 8, 4, 12, 1, 16, 1, 20, 2),
 };
-/** By the index of a sampling rate: its bands, and how many of them predict in the main profile. */
+/** Indexed by sampling-rate index: the band widths, and the number of predicted bands in the main profile. */
 export const BANDS: readonly { long: number[]; short: number[]; predicted: number }[] = [
   { long: LONG[96], short: SHORT[96], predicted: 33 },
   { long: LONG[96], short: SHORT[96], predicted: 33 },

@@ -1,14 +1,14 @@
-// Headers of the frames of AC-3 and E-AC-3: how long they are, in bytes and in samples.
+// Parses AC-3 and E-AC-3 frame headers: length in bytes and in samples.
 
 export type Ac3Frame = { bytes: number; samples: number; rate: number };
 
 const RATES = [48_000, 44_100, 32_000];
-/** Thousands of bits a second of AC-3, by half of the code of a frame's size. */
+/** Bit rates of AC-3 in kbit/s, indexed by half of the frame size code. */
 const BIT_RATES = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640];
-/** Blocks of 256 samples in a frame of E-AC-3. */
+/** Number of 256-sample blocks in an E-AC-3 frame. */
 const BLOCKS = [1, 2, 3, 6];
 const BLOCK_SAMPLES = 256;
-/** Versions of AC-3; those above 8 halve its rate. */
+/** Highest version (bsid) of AC-3; versions above 8 halve the sampling rate. */
 const MOST_VERSION = 10;
 
 const plainFrame = (code: number, size: number, version: number): Ac3Frame | undefined => {
@@ -18,7 +18,7 @@ const plainFrame = (code: number, size: number, version: number): Ac3Frame | und
   return { bytes: words * 2, samples: 6 * BLOCK_SAMPLES, rate: rate >> Math.max(0, version - 8) };
 };
 
-/** The frame that begins at `at`; undefined when none does. Of another frame or program a part has no samples. */
+/** The frame that begins at `at`; undefined if there is none. A dependent substream or another program has 0 samples. */
 export const ac3Frame = (bytes: Uint8Array, at: number): Ac3Frame | undefined => {
   const b = (n: number) => bytes[at + n] ?? 0;
   if (b(0) !== 0x0b || b(1) !== 0x77) return undefined;

@@ -1,4 +1,4 @@
-// Measures AAC without a container by its frames.
+// Measures raw AAC (ADTS) by its frames.
 import { Unreadable } from "../byte-source.ts";
 import { type AacCore, framesIn } from "./aac-blocks.ts";
 import { mayBeTag, tagBytes } from "./audio-tags.ts";
@@ -7,11 +7,11 @@ import type { Inspection } from "./inspection.ts";
 import { adtsFrame } from "./mpeg-frame.ts";
 import { createStrayBytes, isMuch } from "./stray-bytes.ts";
 
-/** How far the first frame is looked for behind garbage, or behind the rest of a frame that was cut. */
+/** The first frame is searched within this distance, after garbage or a truncated frame. */
 const MOST_GARBAGE_BYTES = 64 * 1024;
 const MOST_FRAME_BYTES = 8191;
 
-/** Where so many frames in sequence begin, near the beginning of a file; undefined where they do not. */
+/** Returns the start of `chain` consecutive frames near the beginning of a file; undefined if there is none. */
 export const findAdts = async (cursor: Cursor, chain: number): Promise<number | undefined> => {
   await cursor.load(0, Math.min(cursor.sizeBytes, MOST_GARBAGE_BYTES + chain * MOST_FRAME_BYTES));
   const frameAt = (at: number) => (cursor.has(at, 7) ? adtsFrame(cursor.bytes, at - cursor.start) : undefined);
@@ -31,13 +31,16 @@ export const findAdts = async (cursor: Cursor, chain: number): Promise<number | 
 const HEAD_BYTES = 7;
 const CHECKSUM_BYTES = 2;
 
-/** What the header of a frame says of its coding; undefined for kinds whose frames are not told apart. */
+/** The AAC core configuration in a frame header; undefined for kinds that are not counted. */
 const coreOf = (header: Uint8Array): AacCore | undefined => {
   const object = ((header[2] ?? 0) >> 6) + 1;
   return object === 1 || object === 2 ? { object, rateIndex: ((header[2] ?? 0) >> 2) & 15 } : undefined;
 };
 
-/** Whether a frame holds what its header says, one block of sound: decoders differ in what they do with more. */
+/**
+ * Reports whether a frame contains exactly one block of sound, as its header declares. Decoders treat additional blocks
+ * differently.
+ */
 const isPlain = (frame: Uint8Array): boolean => {
   const core = coreOf(frame);
   const payload = frame.subarray(HEAD_BYTES + ((frame[1] ?? 0) & 1 ? 0 : CHECKSUM_BYTES));
@@ -45,7 +48,8 @@ const isPlain = (frame: Uint8Array): boolean => {
 };
 
 /**
- * @param isCounted whether all bytes of its frames are looked at, too @param lead what stands before its first frame
+ * @param isCounted whether all bytes of the frames are parsed as well
+ * @param lead the bytes before the first frame
  * @throws Unreadable
  */
 export const readAdts = async (

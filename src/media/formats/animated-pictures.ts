@@ -1,11 +1,11 @@
-// Pictures that move: how long an animated GIF, WebP or PNG takes to be shown once.
+// Measures the duration of one pass of an animated GIF, WebP or PNG.
 
 import type { Cursor } from "./cursor.ts";
 import { nameAt } from "./mp4-boxes.ts";
 
-/** Chunks and blocks that are walked; each is a few bytes at least. */
+/** Maximum number of chunks and blocks; each takes at least a few bytes. */
 const MOST_STEPS = 4_000_000;
-/** Frames of a GIF that are shorter than 20 ms are shown for 100 ms, by browsers and by ffmpeg alike. */
+/** Browsers and ffmpeg show GIF frames shorter than 20 ms for 100 ms. */
 const LEAST_HUNDREDTHS = 2;
 const USUAL_HUNDREDTHS = 10;
 
@@ -43,7 +43,7 @@ const gifMotion = async (cursor: Cursor): Promise<Motion> => {
 
 const webpMotion = async (cursor: Cursor): Promise<Motion> => {
   const motion = { frames: 0, ms: 0 };
-  // Its extended header says whether it moves.
+  // The extended header declares the animation.
   if (!(await cursor.load(0, 21)) || nameAt(cursor.bytes, 12 - cursor.start) !== "VP8X" || !(byte(cursor, 20) & 2)) return motion;
   for (let at = 12, n = 0; n < MOST_STEPS && (await cursor.load(at, 8)); n++) {
     const length = cursor.view.getUint32(at + 4 - cursor.start, true);
@@ -76,7 +76,7 @@ const MOTIONS: Record<string, (cursor: Cursor) => Promise<Motion>> = {
   "image/png": pngMotion,
 };
 
-/** Length of a picture that moves, ms; undefined for a still one. */
+/** Duration of an animated picture, ms; undefined for a still picture. */
 export const motionOf = async (cursor: Cursor, mime: string): Promise<number | undefined> => {
   const motion = await MOTIONS[mime]?.(cursor);
   return motion && motion.frames > 1 && motion.ms >= 1 ? Math.round(motion.ms) : undefined;

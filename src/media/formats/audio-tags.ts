@@ -1,11 +1,11 @@
-// Tags of writers and players around sound: ID3 before it, and what players put behind it.
+// Skips metadata tags of audio files: ID3 before the sound, others after it.
 import { latin1 } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 
-/** Tags one after the other. */
+/** Maximum number of consecutive tags. */
 const MOST_TAGS = 16;
 
-/** Where the file goes on after the ID3 tags at `from`. */
+/** Returns the offset after the ID3 tags that begin at `from`. */
 export const afterId3 = async (cursor: Cursor, from: number): Promise<number> => {
   let at = from;
   for (let n = 0; n < MOST_TAGS && (await cursor.load(at, 10)); n++) {
@@ -20,19 +20,19 @@ export const afterId3 = async (cursor: Cursor, from: number): Promise<number> =>
 };
 
 const APE_BYTES = 32;
-/** Whether a tag may begin with this byte. */
+/** Reports whether a tag may begin with this byte. */
 export const mayBeTag = (byte: number): boolean => byte === 0x49 || byte === 0x41;
 
-/** How long the tag is that begins at `at`, of those that players put between or behind sound: ID3, APE; 0 where none does. */
+/** Length of the tag (ID3 or APE) that begins at `at`, between or after frames; 0 if there is none. */
 export const tagBytes = async (cursor: Cursor, at: number): Promise<number> => {
   if (cursor.bytes[at - cursor.start] === 0x49) return (await afterId3(cursor, at)) - at;
   if (!(await cursor.load(at, APE_BYTES)) || latin1(cursor.part(at, 8)) !== "APETAGEX") return 0;
-  // The head says how long all behind it is; a foot alone has its contents before it.
+  // A header states the length of everything after it. A footer alone follows its contents.
   const isHead = (cursor.view.getUint32(at + 20 - cursor.start, true) & 0x2000_0000) !== 0;
   return APE_BYTES + (isHead ? cursor.view.getUint32(at + 12 - cursor.start, true) : 0);
 };
 
-/** Where the sound ends: before an ID3v1 tag of 128 bytes, which is the last thing of a file. */
+/** End of the sound: the start of a trailing ID3v1 tag of 128 bytes, or the end of the file. */
 export const beforeTail = async (cursor: Cursor): Promise<number> => {
   const at = cursor.sizeBytes - 128;
   if (at < 0 || !(await cursor.load(at, 3))) return cursor.sizeBytes;

@@ -1,22 +1,27 @@
-// A window over a file that is read from front to back in few, growing pieces; looks inside the window need no waiting.
+// A sliding window over a file, read from front to back in growing pieces.
+//
+// Reads inside the window are synchronous.
 import { type ByteReader, joined, Unreadable } from "../byte-source.ts";
 
-/** Pieces begin small, since each jump may meet nothing else, and double as long as the reading goes on in sequence. */
+/** The first piece is small, because the next read may be elsewhere. Sequential reads double the size of the piece. */
 const LEAST_PIECE_BYTES = 64 * 1024;
 const MOST_PIECE_BYTES = 4 * 1024 * 1024;
-/** Most bytes that may be asked for in one window: the largest index of a clip. */
+/** Maximum size of the window, which bounds the index of a clip. */
 export const MOST_WINDOW_BYTES = 32 * 1024 * 1024;
 
 export type Cursor = {
   readonly sizeBytes: number;
-  /** The window: bytes of the file from `start` on. */
+  /** The window: bytes of the file from offset `start`. */
   readonly bytes: Uint8Array;
   readonly view: DataView;
   readonly start: number;
   has(at: number, length: number): boolean;
-  /** Makes the window hold `length` bytes from `at` on; false, and the window is as it was, when the file ends before. @throws Unreadable */
+  /**
+   * Loads `length` bytes from `at` into the window. If the file ends earlier, returns false and leaves the window unchanged.
+   * @throws Unreadable
+   */
   load(at: number, length: number): Promise<boolean>;
-  /** A copy-free look at a part; all of it must be in the window. */
+  /** Returns a range without copying it; the whole range must be in the window. */
   part(at: number, length: number): Uint8Array;
 };
 

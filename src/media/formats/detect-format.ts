@@ -1,4 +1,4 @@
-// Names the format of a file by its first bytes, whatever its name or its server says.
+// Detects the format of a file by its first bytes, regardless of name and headers.
 import { latin1 } from "../byte-source.ts";
 
 export type Format =
@@ -24,22 +24,22 @@ export type Format =
   | "mpeg"
   | "id3";
 
-/** Enough for every format but drawings, whose root may come after notes of its writer. */
+/** Sufficient for every format except SVG, whose root may follow long comments. */
 export const SNIFFED_BYTES = 4096;
 
-/** Brands of still pictures, and of sequences of them, in the same boxes as films. */
+/** Brands of still pictures and picture sequences in ISO media files. */
 const STILL_BRANDS = /^(heic|heix|heim|heis|hevc|hevx|mif1|mif2|msf1|avif|avis|avio)$/;
 /** The first 12 bytes of Wave64. */
 export const WAVE64_ID = "riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb";
 
-/** A header of MPEG sound: frame sync, a version, a layer, a bit rate and a sampling rate that exist. */
+/** Checks an MPEG audio header: frame sync, and valid version, layer, bit rate and sampling rate. */
 export const isMpegSound = (a: number, b: number, c: number): boolean =>
   a === 0xff && (b & 0xe0) === 0xe0 && (b & 0x18) !== 0x08 && (b & 6) !== 0 && (c & 0xf0) !== 0xf0 && (c & 0x0c) !== 0x0c;
 
-/** A header of AAC frames by themselves: 12 bits of sync, layer 0, a sampling rate that exists. */
+/** Checks an ADTS header: 12 bits of sync, layer 0 and a valid sampling rate. */
 export const isAdts = (a: number, b: number, c: number): boolean => a === 0xff && (b & 0xf6) === 0xf0 && ((c >> 2) & 15) < 13;
 
-/** Where text goes on after white space, declarations and comments; -1 when they do not end here. */
+/** Offset after white space, declarations and comments; -1 if they do not end within the text. */
 export const afterPreamble = (text: string): number => {
   let at = text.startsWith("\ufeff") || text.startsWith("ï»¿") ? (text.startsWith("ï»¿") ? 3 : 1) : 0;
   for (let step = 0; step < 64; step++) {
@@ -53,7 +53,7 @@ export const afterPreamble = (text: string): number => {
   return -1;
 };
 
-/** Where the root of a drawing begins; -1 when this is none. */
+/** Offset of the SVG root element; -1 if the file is not an SVG. */
 export const drawingRoot = (bytes: Uint8Array): number => {
   const text = latin1(bytes);
   const at = afterPreamble(text);
@@ -63,11 +63,14 @@ export const drawingRoot = (bytes: Uint8Array): number => {
 const boxed = (name: string, form: string): Format | undefined => {
   if (name === "ftyp") return STILL_BRANDS.test(form) ? "heif" : "mp4";
   if (name === "JXL ") return "jxl";
-  // QuickTime files older than `ftyp`, and the parts of a stream of fragments.
+  // QuickTime files that predate `ftyp`, and parts of a fragmented stream.
   return /^(moov|mdat|wide|free|skip|pnot|styp|moof|sidx)$/.test(name) ? "mp4" : undefined;
 };
 
-/** The format of a file that begins with these bytes (at least 16, unless it is shorter); undefined for everything else, pages and scripts included. */
+/**
+ * The format of a file by its first bytes (at least 16, unless the file is shorter). Undefined for any other content, including
+ * pages and scripts.
+ */
 export const formatOf = (bytes: Uint8Array): Format | undefined => {
   if (bytes.length < 16) return undefined;
   const [a = 0, b = 0, c = 0, d = 0] = bytes;
@@ -90,7 +93,7 @@ export const formatOf = (bytes: Uint8Array): Format | undefined => {
   if (box) return box;
   if (isAdts(a, b, c)) return "adts";
   if (isMpegSound(a, b, c)) return "mpeg";
-  // Reserved bytes are zero, and the size of its header is one that exists.
+  // The reserved bytes are zero, and the second header has a valid size.
   if (four.startsWith("BM") && text.slice(6, 10) === "\0\0\0\0" && bytes[15] === 0) return "bmp";
   return drawingRoot(bytes) >= 0 ? "svg" : undefined;
 };

@@ -1,12 +1,14 @@
-// Whether samples that are said to be plain begin with frames of coded sound, for which some decoders look there.
+// Detects encoded audio frames inside samples that are declared as PCM.
+//
+// Some decoders search for such frames and play them instead of the samples.
 import { ac3Frame } from "./ac3-frame.ts";
 import type { Cursor } from "./cursor.ts";
 import { adtsFrame, mpegFrame } from "./mpeg-frame.ts";
 
 const SEEN_BYTES = 64 * 1024;
-/** Frames in sequence that plain samples do not make by chance. */
+/** This many consecutive frames do not occur in PCM samples by chance. */
 const CHAIN = 3;
-/** Words that each frame of DTS begins with, in its four forms, and the preamble of coded sound on a line for plain samples (IEC 61937). */
+/** Sync words of DTS in its four forms, and the preamble of encoded audio in PCM streams (IEC 61937). */
 const WORDS = new Set([0x7ffe_8001, 0xfe7f_0180, 0x1fff_e800, 0xff1f_00e8, 0x72f8_1f4e, 0xf872_4e1f]);
 
 const swapped = (bytes: Uint8Array): Uint8Array => Buffer.from(bytes.subarray(0, bytes.length & ~1)).swap16();
@@ -36,7 +38,7 @@ const holdsFrames = (bytes: Uint8Array): boolean => {
   return false;
 };
 
-/** Of samples in `length` bytes from `from` on. */
+/** Checks the samples in `length` bytes from offset `from`. */
 export const beginsCoded = async (cursor: Cursor, from: number, length: number): Promise<boolean> => {
   const seen = Math.min(length, SEEN_BYTES, cursor.sizeBytes - from);
   if (seen < 8 || !(await cursor.load(from, seen))) return false;

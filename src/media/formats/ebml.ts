@@ -1,4 +1,4 @@
-// Elements of Matroska: identifiers, sizes and values, as far as the window of a cursor holds them.
+// Parses EBML elements of Matroska: ids, sizes and values.
 import { Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 
@@ -54,13 +54,16 @@ export const ID = {
   seekPosition: 0x53ac,
 } as const;
 
-/** `end` is undefined where the writer did not know it. */
+/** `end` is undefined if the writer did not know the size. */
 export type Element = { id: number; start: number; end: number | undefined };
 
-/** Longest header: an identifier of 4 bytes and a size of 8. */
+/** Maximum header: an id of 4 bytes and a size of 8. */
 export const MOST_HEADER_BYTES = 12;
 
-/** A number of variable length at `at`: how many bytes it takes, and its value without the mark of its length; undefined for all ones. */
+/**
+ * Parses a variable-length integer at `at`. `value` excludes the length marker and is undefined if all bits are ones (unknown
+ * size).
+ */
 export const variable = (bytes: Uint8Array, at: number): { length: number; value: number | undefined } | undefined => {
   const first = bytes[at] ?? 0;
   const length = Math.clz32(first) - 23;
@@ -75,7 +78,7 @@ export const variable = (bytes: Uint8Array, at: number): { length: number; value
   return { length, value: isUnknown ? undefined : value };
 };
 
-/** The element whose header is at `at` of some bytes; places count from `base`. */
+/** Parses the element header at offset `at` of the bytes; positions are relative to `base`. */
 export const elementAt = (bytes: Uint8Array, at: number, base = 0): Element | undefined => {
   const idBytes = Math.clz32(bytes[at] ?? 0) - 23;
   if (idBytes > 4 || at + idBytes >= bytes.length) return undefined;
@@ -87,16 +90,19 @@ export const elementAt = (bytes: Uint8Array, at: number, base = 0): Element | un
   return { id, start, end: size.value === undefined ? undefined : start + size.value };
 };
 
-/** Elements side by side in one other; a track has dozens. */
+/** Maximum number of sibling elements; a track has dozens. */
 const MOST_CHILDREN = 2000;
 
-/** The elements in a piece of memory, one after the other. @throws Unreadable when they are too many, or do not fill what is `whole` */
+/**
+ * Parses consecutive elements in memory. @throws Unreadable if there are too many, or if `isWhole` is set and they do not fill
+ * the bytes
+ */
 export const elementsIn = (bytes: Uint8Array, isWhole = false): { id: number; content: Uint8Array }[] => {
   const found: { id: number; content: Uint8Array }[] = [];
   for (let at = 0; at < bytes.length; ) {
     const element = elementAt(bytes, at);
     if (!element || element.end === undefined || element.end > bytes.length) {
-      // Decoders go on behind what they cannot read.
+      // Decoders continue after an element that they cannot parse.
       if (isWhole) throw new Unreadable("its index is not one of a real file");
       break;
     }
@@ -109,7 +115,7 @@ export const elementsIn = (bytes: Uint8Array, isWhole = false): { id: number; co
 
 export const uintOf = (content: Uint8Array): number => content.subarray(0, 8).reduce((sum, byte) => sum * 256 + byte, 0);
 
-/** A number with a sign, which is the first bit that is there. */
+/** A signed big-endian integer. */
 export const intOf = (content: Uint8Array): number => {
   const bits = content.subarray(0, 8).length * 8;
   return (content[0] ?? 0) < 128 ? uintOf(content) : uintOf(content) - 2 ** bits;
@@ -120,7 +126,7 @@ export const floatOf = (content: Uint8Array): number => {
   return content.length === 8 ? view.getFloat64(0) : content.length === 4 ? view.getFloat32(0) : 0;
 };
 
-/** The element at a place of the file; undefined at its end. */
+/** Parses the element at a file offset; undefined at the end of the file. */
 export const elementOf = async (cursor: Cursor, at: number): Promise<Element | undefined> => {
   const length = Math.min(MOST_HEADER_BYTES, cursor.sizeBytes - at);
   if (length < 2 || (!cursor.has(at, length) && !(await cursor.load(at, length)))) return undefined;

@@ -1,14 +1,14 @@
-// Headers of FLAC frames: how many samples one holds, and which it is in its stream.
+// Parses FLAC frame headers: number of samples and position in the stream.
 
 export type FlacFrame = {
   headerBytes: number;
   samples: number;
-  /** Rate of this frame, 0 where it is that of the stream. */
+  /** Sampling rate of this frame; 0 if it is that of the stream. */
   rate: number;
-  /** Number of the frame, or of its first sample where frames differ in length. */
+  /** Number of the frame, or of its first sample if the block size is variable. */
   number: number;
   isVariable: boolean;
-  /** What all frames of a stream have in common: lengths of one kind, rate, and width of a sample. */
+  /** Properties that all frames of a stream share: block size strategy, rate and sample size. */
   form: number;
 };
 
@@ -25,17 +25,17 @@ const CRC_16 = Uint16Array.from({ length: 256 }, (_, value) => {
   return crc;
 });
 
-/** Longest header: sync and codes, a number of 7 bytes, a length and a rate of 2 bytes each, a checksum. */
+/** Maximum header: sync and codes, a number of 7 bytes, a block size and a rate of 2 bytes each, a checksum. */
 export const MOST_HEADER_BYTES = 16;
 
-/** Whether the two last bytes of a frame are the checksum of all before. */
+/** Reports whether the last two bytes of a frame are the checksum of the bytes before. */
 export const isWholeFrame = (frame: Uint8Array): boolean => {
   let crc = 0;
   for (let at = 0; at < frame.length - 2; at++) crc = ((crc << 8) ^ (CRC_16[(crc >> 8) ^ (frame[at] ?? 0)] ?? 0)) & 0xffff;
   return crc === (frame.at(-2) ?? 0) * 256 + (frame.at(-1) ?? 0);
 };
 
-/** The frame that begins at `at`; undefined when none does. */
+/** The frame that begins at `at`; undefined if there is none. */
 export const flacFrame = (bytes: Uint8Array, at: number): FlacFrame | undefined => {
   const b = (n: number) => bytes[at + n] ?? 0;
   if (b(0) !== 0xff || (b(1) & 0xfe) !== 0xf8 || (b(3) & 1) !== 0 || b(3) >> 4 > 10) return undefined;

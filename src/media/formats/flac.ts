@@ -1,17 +1,17 @@
-// Measures FLAC by its frames; the total of its header is only held against the count.
+// Measures FLAC by its frames and compares the count with the header.
 import { Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import { type FlacFrame, flacFrame, isWholeFrame, MOST_HEADER_BYTES } from "./flac-frame.ts";
 import type { Inspection } from "./inspection.ts";
 
-/** A header, a constant for each channel, and the checksum. */
+/** Minimum size of a frame: header, a constant for each channel, checksum. */
 const LEAST_FRAME_BYTES = 10;
-/** Blocks of metadata before the sound; pictures are among them. */
+/** Maximum number of metadata blocks before the sound, including pictures. */
 const MOST_BLOCKS = 1024;
 
 type Stream = { rate: number; total: number; framesAt: number };
 
-/** Reads the blocks of a stream whose mark is at `from`. */
+/** Reads the metadata blocks of a stream whose marker is at `from`. */
 const streamAt = async (cursor: Cursor, from: number): Promise<Stream> => {
   let at = from + 4;
   let found: Omit<Stream, "framesAt"> | undefined;
@@ -33,7 +33,10 @@ const streamAt = async (cursor: Cursor, from: number): Promise<Stream> => {
 const FEW_REFUSED = 2;
 const FEW_REFUSED_SHARE = 0.01;
 
-/** Follows frames: one that has the next number is the next, another only where the frame before it ends with its checksum. */
+/**
+ * Follows the frames of a stream. A frame with the expected number is accepted. Another frame is accepted only if its predecessor
+ * ends with a valid checksum.
+ */
 const openFollower = (rateOfStream: number) => {
   let last: { at: number; frame: FlacFrame } | undefined;
   let [seconds, samples, frames, refused, firstNumber] = [0, 0, 0, 0, 0];
@@ -60,15 +63,15 @@ const openFollower = (rateOfStream: number) => {
     samples: () => samples,
     firstNumber: () => firstNumber,
     seconds: () => seconds,
-    /** Whether so many frames of the same form were passed over that decoders may play more. */
+    /** Reports whether so many frames of the same form were skipped that a decoder may play more. */
     isUncounted: () => refused > FEW_REFUSED + frames * FEW_REFUSED_SHARE,
   };
 };
 
-/** Largest frame that is kept in sight: 65,535 samples of eight channels would be more, writers keep to 4,608 or less. */
+/** Maximum frame kept in the window. 65,535 samples of eight channels would be larger, but writers use at most 4,608 samples. */
 const MOST_FRAME_BYTES = 1024 * 1024;
 
-/** Places of the window where a frame or a further stream may begin, each looked for once. */
+/** Finds offsets in the window at which a frame or another stream may begin; each offset is visited once. */
 const openPlaces = (cursor: Cursor) => {
   let [mark, window] = [-1, cursor.bytes];
   const markFrom = (at: number): number => {
@@ -78,7 +81,10 @@ const openPlaces = (cursor: Cursor) => {
     mark = found < 0 ? Number.POSITIVE_INFINITY : cursor.start + found;
     return mark;
   };
-  /** The next place from `at` on; the last bytes of the window are left for the next, where a mark may be whole. */
+  /**
+   * Returns the next candidate from `at`. The last bytes of the window are left for the next window, because a marker may span
+   * both.
+   */
   return (at: number): { at: number; isMark: boolean } => {
     const found = cursor.bytes.indexOf(0xff, at - cursor.start);
     const end = Math.max(at, cursor.start + cursor.bytes.length - 3);
@@ -88,7 +94,7 @@ const openPlaces = (cursor: Cursor) => {
   };
 };
 
-/** Keeps the frame under way in the window, so that its checksum can be made. */
+/** Keeps the current frame in the window, so that its checksum can be computed. */
 const loadFrom = (cursor: Cursor, at: number, frameAt: number, length: number): Promise<boolean> => {
   const from = at - frameAt < MOST_FRAME_BYTES ? frameAt : at;
   return cursor.load(from, at - from + length);
@@ -102,7 +108,7 @@ export const readFlac = async (cursor: Cursor, from: number, end: number): Promi
   const nextPlace = openPlaces(cursor);
   let isAfterMark = true;
   for (let at = stream.framesAt; at + LEAST_FRAME_BYTES <= end; ) {
-    // A frame of silence may be shorter than the longest header.
+    // A frame of silence may be shorter than the maximum header.
     const length = Math.min(MOST_HEADER_BYTES, end - at);
     if (!cursor.has(at, length) && !(await loadFrom(cursor, at, follower.last()?.at ?? at, length))) break;
     const isFrame = follower.offer(cursor, at, isAfterMark);
@@ -119,10 +125,10 @@ export const readFlac = async (cursor: Cursor, from: number, end: number): Promi
   if (!last) throw new Unreadable("it holds no frames of sound");
   const lastBytes = Math.min(end - last.at, MOST_FRAME_BYTES);
   const isWholeEnd = (await cursor.load(last.at, lastBytes)) && isWholeFrame(cursor.part(last.at, lastBytes));
-  // What does not begin with the first frame was cut out of a longer stream, of which its header speaks.
+  // A file that does not begin with frame 0 is cut from a longer stream, and the header describes that stream.
   const isComplete = total > 0 && follower.firstNumber() === 0 ? follower.samples() >= total : isWholeEnd;
   const lastS = last.frame.samples / stream.rate;
-  // A frame without its end is not played.
+  // Decoders do not play a truncated frame.
   const seconds = follower.seconds() - (isComplete || isWholeEnd ? 0 : lastS);
   return {
     mime: "audio/flac",

@@ -1,18 +1,20 @@
-// Reads still pictures in boxes (AVIF, HEIC): size of the primary picture as shown, and whether its parts are all there.
+// Measures AVIF and HEIC pictures, and checks that their items are complete.
+//
+// The size is that of the primary picture as displayed.
 import { latin1, Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 import { readMp4 } from "./mp4.ts";
 import { type Box, boxesIn, boxIn, type TopBox, viewOf, walkBoxes } from "./mp4-boxes.ts";
 
-/** Pictures and their properties; a picture in tiles has hundreds. */
+/** Maximum number of items and properties; a tiled picture has hundreds. */
 const MOST_ENTRIES = 20_000;
-/** The list of brands at the beginning. */
+/** Maximum size of the brand list at the beginning. */
 const MOST_BRANDS_BYTES = 1024;
 
 const isCrop = ({ name, start, end }: Box) => name === "clap" && end - start >= 32;
 
-/** Numbers of the properties of one item, from 1. */
+/** The property numbers of one item, counted from 1. */
 const propertiesOf = (meta: Uint8Array, box: Box, item: number): number[] => {
   const view = viewOf(meta);
   const [isWide, isLong] = [view.getUint8(box.start) > 0, (view.getUint8(box.start + 3) & 1) === 1];
@@ -44,7 +46,7 @@ const sizeIn = (meta: Uint8Array, box: Box): { width: number; height: number } |
   const extent = own.find(({ name, start, end }) => name === "ispe" && end - start >= 12);
   if (!extent) return undefined;
   const [coded, crop] = [[view.getUint32(extent.start + 4), view.getUint32(extent.start + 8)], own.find(isCrop)];
-  // The part that is shown, as two fractions.
+  // The displayed area, as two fractions.
   const shown = (n: number) =>
     crop ? Math.floor(view.getUint32(crop.start + n * 8) / view.getUint32(crop.start + n * 8 + 4)) : (coded[n] ?? 0);
   const [width, height] = [shown(0), shown(1)];
@@ -52,7 +54,10 @@ const sizeIn = (meta: Uint8Array, box: Box): { width: number; height: number } |
   return turn && view.getUint8(turn.start) & 1 ? { width: height, height: width } : { width, height };
 };
 
-/** Whether all that the table of places names is in the file, and is something; true where the table cannot be read. */
+/**
+ * Reports whether all ranges of the item location table are inside the file and not empty. True if the table is in an unsupported
+ * form.
+ */
 const hasItems = (meta: Uint8Array, box: Box, fileBytes: number): boolean => {
   const table = boxIn(meta, { name: "meta", start: box.start + 4, end: box.end }, "iloc");
   if (!table || table.end - table.start < 8) return false;
@@ -79,7 +84,7 @@ const hasItems = (meta: Uint8Array, box: Box, fileBytes: number): boolean => {
       take(bytes.index);
       const offset = take(bytes.offset);
       const length = take(bytes.length);
-      // Without a length it is all that follows.
+      // An extent without a length covers the rest of the file.
       held += bytes.length > 0 || !isInFile ? length : Math.max(0, fileBytes - base - offset);
       if (isInFile) furthest = Math.max(furthest, base + offset + length);
     }
@@ -87,7 +92,7 @@ const hasItems = (meta: Uint8Array, box: Box, fileBytes: number): boolean => {
   return held > 0 && furthest <= fileBytes;
 };
 
-/** Length of a sequence of pictures, which has an index as a clip has, ms; undefined for one picture, and where it cannot be read. */
+/** Duration of a picture sequence, whose index is that of a clip, ms. Undefined for a single picture or an unreadable index. */
 const motionOf = async (cursor: Cursor): Promise<number | undefined> => {
   const clip = await readMp4(cursor, false).catch((error: unknown) => {
     if (error instanceof Unreadable || error instanceof RangeError) return undefined;

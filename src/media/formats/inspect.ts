@@ -1,4 +1,4 @@
-// Inspects a media file: true kind, size of its pictures, length of its tracks, and whether all of it is there.
+// Inspects a media file: format, picture size, track durations and completeness.
 import { type ByteReader, Unreadable } from "../byte-source.ts";
 import { kindOfHeader } from "../result-kinds.ts";
 import { findAdts, readAdts } from "./adts.ts";
@@ -23,7 +23,7 @@ import { readAiff, readWav } from "./wav.ts";
 export type { Inspection } from "./inspection.ts";
 
 export type InspectOptions = {
-  /** Ends the reading; the process that runs this is bounded besides. */
+  /** Aborts reading. The process that runs the inspection is bounded separately. */
   signal: AbortSignal;
   depth: Depth;
 };
@@ -36,17 +36,20 @@ const readPicture = async (file: ByteReader, cursor: Cursor, depth: InspectOptio
   return { mime, kind: "image", width, height, isComplete, ...(ms === undefined ? {} : { ms }) };
 };
 
-/** Two headers, and the version that each scene of three dimensions says of itself. */
+/** Two headers and the version that every glTF scene declares. */
 const LEAST_SCENE_BYTES = 48;
 
-/** A scene of three dimensions: its header says its version and its length. */
+/** A binary glTF scene; its header declares its length. */
 const readScene = async (cursor: Cursor): Promise<Inspection> => {
   const length = cursor.view.getUint32(8 - cursor.start, true);
   const isComplete = length >= LEAST_SCENE_BYTES && length <= cursor.sizeBytes;
   return { mime: "model/gltf-binary", kind: "other", isComplete };
 };
 
-/** Sound that may stand behind tags: what it is, its first bytes after them say; in doubt it is MPEG behind garbage. */
+/**
+ * Sound that may follow tags. The bytes after the tags determine the format; if they are ambiguous, the file is read as MPEG
+ * after garbage.
+ */
 const readSound = async (cursor: Cursor, from: number, isCounted: boolean): Promise<Inspection> => {
   const end = await beforeTail(cursor);
   const start = await afterId3(cursor, from);
@@ -58,11 +61,11 @@ const readSound = async (cursor: Cursor, from: number, isCounted: boolean): Prom
 };
 
 type Read = (file: ByteReader, cursor: Cursor, options: InspectOptions) => Promise<Inspection>;
-/** Frames in sequence that nothing but sound has, where a file does not begin with one. */
+/** Number of consecutive frames that only sound contains, for files that do not begin with a frame. */
 const CHAIN_BEHIND_GARBAGE = 6;
 
 const readUnknown: Read = async (_, cursor, { depth }) => {
-  // Another kind of file may hold such frames as well, and much besides.
+  // A file of another kind may contain such frames among other data.
   if (kindOfHeader(cursor.part(0, Math.min(cursor.sizeBytes, SNIFFED_BYTES))).sort === "file")
     throw new Unreadable("it is of a kind that cannot be measured");
   const end = await beforeTail(cursor);
@@ -98,11 +101,11 @@ const READS: Partial<Record<Format, Read>> = {
   id3: sound,
 };
 
-/** What a side of a picture, or a length in ms, may be at most: 24 days. */
+/** Maximum side of a picture in px, and maximum duration in ms (24 days). */
 const MOST = 2_147_483_647;
-/** A frame may be shown longer, and then says nothing of how exact a length is. */
+/** A longer frame says nothing about the precision of a duration. */
 const MOST_FRAME_MS = 60_000;
-/** A file may say anything of itself: a side or a length that none can have is no answer. */
+/** Rejects sizes and durations that no real file has. */
 const sane = (found: Inspection): Inspection => {
   const { width = 1, height = 1, ms = 1 } = found;
   if (![width, height, ms].every((value) => Number.isInteger(value) && value >= 1 && value <= MOST))
@@ -111,10 +114,10 @@ const sane = (found: Inspection): Inspection => {
   return frameMs !== undefined && frameMs > 0 && frameMs <= MOST_FRAME_MS ? found : rest;
 };
 
-/** It says nothing of the file: other files may have left too little in this process. */
+/** Out of memory implies nothing about the file, because earlier files may have used the memory of this process. */
 const isOutOfMemory = ({ message }: RangeError): boolean => /out of memory/i.test(message);
 
-/** @throws Unreadable when the file is nothing known or cannot be read as what it is. */
+/** @throws Unreadable if the format is unknown or the file cannot be parsed */
 export const inspect = async (file: ByteReader, options: InspectOptions): Promise<Inspection> => {
   const cursor = await createCursor(file);
   const beginning = Math.min(cursor.sizeBytes, SNIFFED_BYTES);
@@ -124,7 +127,7 @@ export const inspect = async (file: ByteReader, options: InspectOptions): Promis
   try {
     return sane(await read(file, cursor, options));
   } catch (error) {
-    // A number that leads past what was read: the readers look at memory only through views that refuse it.
+    // An offset points past the bytes read. The parsers access memory only through views that reject such offsets.
     if (error instanceof RangeError && !isOutOfMemory(error)) throw new Unreadable("its index is broken");
     throw error;
   }

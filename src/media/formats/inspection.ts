@@ -1,31 +1,34 @@
-// What an inspection finds in a media file, whatever its format.
+// Result type of a media file inspection, for all formats.
 import type { MediaKind } from "../../domain/types.ts";
 
 /**
- * `shallow`: each read may cost a request to a strange server, and only what decides kind, size and length is read.
- * `whole`: the file lies on our own disk, and its end is held against its beginning.
- * `counted`: the same, and a price follows its length: all coded sound is stepped through, which takes as long as all else together.
+ * `shallow`: each read may cost a request to a remote server, so only the parts that determine kind, size and duration are read.
+ * `whole`: the file is on local disk, and its completeness is checked. `counted`: like `whole`, and a price depends on the
+ * duration. All encoded sound is parsed, which doubles the time.
  */
 export type Depth = "shallow" | "whole" | "counted";
 
 export type Inspection = {
-  /** The true content type by the bytes, whatever a server said. */
+  /** The content type according to the bytes, regardless of the server. */
   mime: string;
   kind: MediaKind | "other";
-  /** As displayed: of a clip after rotation and with square pixels, of a picture as its header says. */
+  /** As displayed: for a clip after rotation and with square pixels, for a picture according to its header. */
   width?: number;
   height?: number;
-  /** End of the last shown sample minus start of the first, rounded; absent for sound whose code is not known. */
+  /** End of the last shown sample minus start of the first, rounded. Absent for sound of an unknown codec. */
   ms?: number;
-  /** Of a clip whose sound goes on after its pictures: how long these are. */
+  /** Duration of the pictures of a clip whose sound is longer. */
   pictureMs?: number;
-  /** Of a clip whose pictures go on after its sound: how long this is. */
+  /** Duration of the sound of a clip whose pictures are longer. */
   soundMs?: number;
   hasAudio?: boolean;
-  /** Some of it is coded in a way that is not counted: a decoder may play more than `ms`, which the clock of the file says as its writer likes. */
+  /**
+   * Part of the sound uses a codec that is not counted. A decoder may play more than `ms`, because the writer controls the
+   * timestamps of the file.
+   */
   isUncounted?: true;
-  /** Duration of one picture or one coded frame of sound: lengths are good within it. */
+  /** Duration of one picture or one encoded audio frame; durations are exact within it. */
   frameMs?: number;
-  /** Whether the file is all there as far as its own structure says. */
+  /** Whether the file is complete according to its own structure. */
   isComplete: boolean;
 };

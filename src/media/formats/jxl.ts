@@ -1,10 +1,10 @@
-// Reads the size of a JPEG XL picture, which is packed in bits at the beginning of its code.
+// Measures a JPEG XL picture from the bit-packed header of its codestream.
 import { Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 import { type TopBox, walkBoxes } from "./mp4-boxes.ts";
 
-/** Most bytes of a size: two numbers of up to 30 bits with their selectors. */
+/** Maximum length of a size: two numbers of up to 30 bits with their selectors. */
 const SIZE_BYTES = 12;
 const RATIOS: [number, number][] = [
   [1, 1],

@@ -1,4 +1,6 @@
-// Adds up the blocks of each track of a Matroska file: by their clock, and sound by what its packets hold.
+// Sums the block durations of each Matroska track.
+//
+// Pictures are measured by their timestamps, sound by the samples in its packets.
 import { Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Element } from "./ebml.ts";
@@ -6,25 +8,25 @@ import { blockOf, type Track } from "./matroska-track.ts";
 import { PACKET_BYTES } from "./packet-duration.ts";
 import { isMuch } from "./stray-bytes.ts";
 
-/** What belongs to one block and may be written before or after it. */
+/** Properties of one block that may be written before or after it. */
 type Group = { track?: number; timeS?: number; heardS?: number; duration?: number; paddingS?: number };
 export type Clock = { tickS: number; cluster: number; group: Group | undefined };
 
 export type Tally = {
   track: Track;
   blocks: number;
-  /** Of the frames of all blocks. */
+  /** Total bytes of the frames of all blocks. */
   bytes: number;
   startS: number;
-  /** When the last block begins, and how long it lasts as far as it says so. */
+  /** Start of the last block; `endS` is its end, as far as it declares a duration. */
   lastS: number;
   endS: number;
   heardS: number;
-  /** Of frames that are not understood. */
+  /** Bytes of frames that could not be parsed. */
   unheardBytes: number;
   packetS: number;
   paddingS: number;
-  /** Only the ends were read: what lies between counts by the clock. */
+  /** Only both ends were read; the part between them is measured by timestamps. */
   isPartial: boolean;
 };
 
@@ -42,10 +44,13 @@ export const newTally = (track: Track): Tally => ({
   isPartial: false,
 });
 
-/** Head of a block: number, time, flags, and the sizes of up to 256 frames, which may take a byte for each 255 of the block. */
+/**
+ * Header of a block: number, time, flags and the sizes of up to 256 frames, which can take a byte for each 255 bytes of the
+ * block.
+ */
 const HEAD_BYTES = 1024;
 const headBytes = (blockBytes: number): number => HEAD_BYTES + Math.ceil(blockBytes / 255) + 256;
-/** Coders begin with less than this that is not played. */
+/** Encoders prepend less than this time that is not played. */
 const MOST_DELAY_S = 0.25;
 
 const frameBytes = (cursor: Cursor, from: number, bytes: number, { stripped, heard }: Track): Uint8Array => {
@@ -54,19 +59,19 @@ const frameBytes = (cursor: Cursor, from: number, bytes: number, { stripped, hea
   return stripped.length === 0 ? own : Buffer.concat([stripped, heard?.isWhole ? own : own.subarray(0, PACKET_BYTES)]);
 };
 
-/** Adds one block; of a group its own length and padding may still come. */
+/** Adds one block. In a group, the duration and padding of the block may follow. */
 export const addBlock = async (
   cursor: Cursor,
   { start, end = start }: Element,
   clock: Clock,
   tallies: ReadonlyMap<number, Tally>,
 ): Promise<void> => {
-  // A block that is cut is played as far as it is there.
+  // Decoders play the available part of a truncated block.
   const there = Math.min(end, cursor.sizeBytes) - start;
   const head = Math.min(there, headBytes(end - start));
   if (head < 4 || !(cursor.has(start, head) || (await cursor.load(start, head)))) return;
   const block = blockOf(cursor.part(start, head), end - start);
-  // A decoder may find other frames in it, or more.
+  // A decoder may find other or additional frames in such a block.
   if (block?.frames.length === 0 && there === end - start) throw new Unreadable("its index is not one of a real file");
   const tally = block && tallies.get(block.track);
   if (!tally) return;
@@ -91,21 +96,24 @@ export const addBlock = async (
   if (clock.group) Object.assign(clock.group, { track: block.track, timeS, heardS });
 };
 
-/** A group has ended: what it says of its block counts now. */
+/** Applies the duration and padding of a completed group to its block. */
 export const endGroup = (clock: Clock, tallies: ReadonlyMap<number, Tally>): void => {
   const { track, timeS, heardS = 0, duration, paddingS } = clock.group ?? {};
   const tally = track === undefined ? undefined : tallies.get(track);
   if (tally && timeS !== undefined && duration !== undefined && !tally.track.heard)
     tally.endS = Math.max(tally.endS, timeS + duration * clock.tickS);
-  // Of more than there is in a block a decoder takes nothing.
+  // Decoders ignore padding that exceeds the block.
   if (tally && paddingS !== undefined && paddingS <= heardS) tally.paddingS += paddingS;
   clock.group = undefined;
 };
 
-/** Length of a track, and of one of its frames; `isUncounted`: of sound that only the clock of the file says. */
+/**
+ * Duration of a track and of one of its frames. `isUncounted`: only the timestamps of the file determine the duration of the
+ * sound.
+ */
 export const tallied = (tally: Tally): { seconds: number; meanS: number; isUncounted: boolean } => {
   const { track, blocks, bytes, startS, lastS, endS, heardS, unheardBytes, packetS, isPartial } = tally;
-  // Only the end of a stream is padded.
+  // Only the end of a stream has padding.
   const paddingS = tally.paddingS <= MOST_DELAY_S ? tally.paddingS : 0;
   const spanS = lastS - startS;
   const meanS = packetS || track.frameS || (blocks > 1 && !isPartial ? spanS / (blocks - 1) : 0);

@@ -1,12 +1,12 @@
-// Finds clusters of a Matroska file where the elements do not lead to them: the last one, and the next one behind what is broken.
+// Finds Matroska clusters by their id: the last one, and the next after damage.
 import type { Cursor } from "./cursor.ts";
 import { elementAt, ID, MOST_HEADER_BYTES } from "./ebml.ts";
 
-/** Pieces from the end that are looked through: a cluster is a few seconds of a clip. */
+/** Sizes of the searched range at the end of the file. A cluster holds a few seconds of a clip. */
 const PIECES_BYTES = [1024 * 1024, 8 * 1024 * 1024];
 const CLUSTER = Buffer.of(0x1f, 0x43, 0xb6, 0x75);
 
-/** Where the last cluster from `from` on begins; undefined when none is found near the end. */
+/** Start of the last cluster from `from`; undefined if none is found near the end. */
 export const lastClusterFrom = async (cursor: Cursor, from: number): Promise<number | undefined> => {
   for (const piece of PIECES_BYTES) {
     const start = Math.max(from, cursor.sizeBytes - piece);
@@ -14,7 +14,7 @@ export const lastClusterFrom = async (cursor: Cursor, from: number): Promise<num
     const bytes = Buffer.from(cursor.part(start, cursor.sizeBytes - start));
     for (let at = bytes.lastIndexOf(CLUSTER); at >= 0; at = at > 0 ? bytes.lastIndexOf(CLUSTER, at - 1) : -1) {
       const cluster = elementAt(bytes, at, start);
-      // The four bytes may stand in coded pictures too: a cluster begins with its time, or with a checksum before it.
+      // The four bytes may also occur in encoded pictures. A cluster begins with its timestamp, or with a checksum before it.
       const first = cluster && elementAt(bytes, cluster.start - start, start);
       const isReal = first && (first.id === ID.clusterTime || first.id === 0xbf);
       if (isReal && (cluster.end === undefined || cluster.end <= cursor.sizeBytes)) return start + at;
@@ -26,19 +26,19 @@ export const lastClusterFrom = async (cursor: Cursor, from: number): Promise<num
 
 const SEARCHED_BYTES = 1024 * 1024;
 
-/** Tables beside the clusters, which a decoder leaves out whole, whatever is in them. */
+/** Index elements beside the clusters, which a decoder skips entirely, regardless of their contents. */
 export const TABLES: ReadonlySet<number> = new Set([
   ...[ID.info, ID.tracks, 0x114d9b74, 0x1c53bb6b, 0x1941a469, 0x1043a770, 0x1254c367],
 ]);
-/** What a cluster may begin with. */
+/** Elements that may be first in a cluster. */
 const IN_CLUSTER: ReadonlySet<number> = new Set([
   ...[ID.clusterTime, ID.simpleBlock, ID.group, 0xec, 0xbf, 0x5854, 0xa7, 0xab, 0xaf],
 ]);
 
-/** Where the next cluster between two places begins, as a decoder looks for one when it is lost; undefined where there is none. */
+/** Start of the next cluster between two offsets, searched as a decoder does after damage; undefined if there is none. */
 export const nextClusterFrom = async (cursor: Cursor, from: number, to: number): Promise<number | undefined> => {
   for (let start = from; start + MOST_HEADER_BYTES < to; start += SEARCHED_BYTES) {
-    // What straddles two pieces is found in the second look at its beginning.
+    // The ranges overlap, so a cluster that spans two ranges is found in the second.
     const length = Math.min(SEARCHED_BYTES + 2 * MOST_HEADER_BYTES, to - start);
     if (!(await cursor.load(start, length))) return undefined;
     const { buffer, byteOffset } = cursor.part(start, length);

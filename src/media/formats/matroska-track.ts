@@ -1,4 +1,4 @@
-// One track of a Matroska file: what it is, and how the lengths of its blocks add up.
+// Parses a Matroska track and its blocks: kind, codec and frame durations.
 import { latin1, Unreadable } from "../byte-source.ts";
 import { elementsIn, floatOf, ID, uintOf, variable } from "./ebml.ts";
 import { aacConfig, aacSound } from "./mp4-sample-descriptions.ts";
@@ -18,25 +18,28 @@ export type Track = {
   kind: "video" | "audio";
   width: number;
   height: number;
-  /** Time of one frame by the header, seconds; 0 where it does not say. */
+  /** Duration of one frame according to the header, seconds; 0 if not declared. */
   frameS: number;
-  /** Sound by its packets: samples of each, at a rate; absent where only the clock says how long it is. */
+  /** Sample counter for the packets of sound; absent if only timestamps determine the duration. */
   heard: PacketSound | undefined;
-  /** Seconds that a decoder cuts off at the front. */
+  /** Seconds that a decoder skips at the start. */
   delayS: number;
-  /** Bytes that were taken off the beginning of each frame. */
+  /** Bytes that were removed from the beginning of each frame. */
   stripped: Uint8Array;
 };
 
 const NONE = new Uint8Array(0);
 
-/** What stands several times in one other: fillings, checksums, and what has no part in how long a track is. */
+/**
+ * Elements that may occur several times in their parent: fillers, checksums, and elements that do not affect the duration of a
+ * track.
+ */
 const REPEATED: ReadonlySet<number> = new Set<number>([
   ...[ID.void, ID.checksum, ID.encoding],
   ...[ID.overlay, ID.translate, ID.additionMapping],
 ]);
 
-/** The elements in one other by their ids. @throws Unreadable where one stands twice: decoders differ in which of the two they believe */
+/** The child elements by id. @throws Unreadable if an id occurs twice, because decoders differ in which one they use */
 const children = (content: Uint8Array) => {
   const all = new Map<number, Uint8Array>();
   for (const { id, content: inner } of elementsIn(content, true)) {
@@ -46,7 +49,10 @@ const children = (content: Uint8Array) => {
   return all;
 };
 
-/** By the three headers of Vorbis in one piece: two lengths in pieces of 255, then the headers. Its rate is that of the first. */
+/**
+ * Parses the three Vorbis headers in one block: two lengths in steps of 255, then the headers. The rate is that of the first
+ * header.
+ */
 const vorbisSound = (codec: Uint8Array): PacketSound | undefined => {
   if (codec[0] !== 2) return undefined;
   const lengths = [0, 0];
@@ -73,7 +79,7 @@ const bySize = (blockBytes: number, samples: number, rate: number): PacketSound 
     ? { time: (packet) => Math.floor(packet.length / blockBytes) * samples, rate, isWhole: true }
     : undefined;
 
-/** What was made for AVI: its header is that of a WAV file. */
+/** Codecs defined for AVI, whose header is that of a WAV file. */
 const acmSound = (own: Uint8Array, rate: number): PacketSound | undefined => {
   if (own.length < 16) return undefined;
   const form = formOf(own, true);
@@ -83,14 +89,14 @@ const acmSound = (own: Uint8Array, rate: number): PacketSound | undefined => {
   return bySize(form.blockBytes, samplesOfBlock(form), rate);
 };
 
-/** A frame of ALAC is as long as its header says, at a rate that both headers say. */
+/** An ALAC frame has the length given in its header, at a rate that both headers must declare. */
 const alacSound = (own: Uint8Array, rate: number): PacketSound | undefined => {
   if (own.length < 24) return undefined;
   const view = new DataView(own.buffer, own.byteOffset, own.length);
   return view.getUint32(20) === rate ? { time: constant(view.getUint32(0)), rate } : undefined;
 };
 
-/** `rate` is that of the coded sound, `playedRate` the one at which sound without a rate of its own is played. */
+/** `rate` is that of the encoded sound; `playedRate` applies to sound whose codec declares no rate. */
 const heardOf = (
   codec: string,
   own: Uint8Array,
@@ -100,7 +106,7 @@ const heardOf = (
   if (rate <= 0) return undefined;
   if (codec.startsWith("A_AAC")) return aacSound(own.length > 0 ? own : aacConfig(codec.includes("MAIN") ? 1 : 2, rate));
   if (codec.startsWith("A_MPEG/")) return mpegSound(rate);
-  // Behind the mark of the format and the head of the block.
+  // Skips the format marker and the header of the block.
   if (codec === "A_FLAC") return flacSound(own.subarray(8), rate);
   if (codec === "A_AC3" || codec === "A_EAC3") return ac3Sound(rate);
   if (codec.startsWith("A_PCM/")) return plainSound(codec, channels, bits, playedRate);
@@ -109,22 +115,22 @@ const heardOf = (
   return codec === "A_VORBIS" ? vorbisSound(own) : undefined;
 };
 
-/** Square pixels by more of them, never by fewer. */
+/** Non-square pixels are converted by enlarging one side, never by shrinking. */
 const shownSize = (video: ReadonlyMap<number, Uint8Array>): { width: number; height: number } => {
   const number = (id: number) => uintOf(video.get(id) ?? NONE);
   const [width, height] = [number(ID.pixelWidth), number(ID.pixelHeight)];
   const [across, down] = [number(ID.displayWidth) || width, number(ID.displayHeight) || height];
-  // Units 0 (pixels) and 3 (ratio) say a shape; centimetres and inches do as well.
+  // Units 0 (pixels) and 3 (ratio) define an aspect ratio; so do centimetres and inches.
   const shape = (across * height) / (down * width);
   if (!(shape > 0) || Math.abs(shape - 1) < 0.001) return { width, height };
   return shape > 1 ? { width: Math.round(width * shape), height } : { width, height: Math.round(height / shape) };
 };
 
-/** Header stripping, among the ways to make frames smaller. */
+/** Header stripping, one of the compression algorithms. */
 const STRIPPING = 3;
-/** Of all frames, which is what an encoding is of where it does not say. */
+/** The default scope of an encoding: all frames. */
 const FRAMES = Uint8Array.of(1);
-/** Bytes that were taken off each frame; undefined where frames are packed in another way, and their bytes are not known. */
+/** Bytes that were removed from each frame; undefined if frames are compressed in another way and their bytes are unknown. */
 const strippedOf = (track: ReadonlyMap<number, Uint8Array>): Uint8Array | undefined => {
   const encodings = track.get(ID.encodings);
   if (!encodings) return NONE;
@@ -136,7 +142,7 @@ const strippedOf = (track: ReadonlyMap<number, Uint8Array>): Uint8Array | undefi
   return compression.get(ID.stripped) ?? NONE;
 };
 
-/** Widths of samples that decoders know; they take another for 16 bits. */
+/** Sample sizes that decoders support; they treat any other as 16 bits. */
 const WHOLE_BITS = [8, 16, 24, 32];
 const FLOAT_BITS = [32, 64];
 const plainSound = (codec: string, channels: number, bits: number, rate: number): PacketSound | undefined => {
@@ -144,12 +150,12 @@ const plainSound = (codec: string, channels: number, bits: number, rate: number)
   return known.includes(bits) ? bySize((channels * bits) / 8, 1, rate) : undefined;
 };
 
-/** Reads a track; undefined for text and what else is neither picture nor sound. @throws Unreadable */
+/** Parses a track; undefined for subtitles and other tracks that are neither pictures nor sound. @throws Unreadable */
 export const trackOf = (content: Uint8Array): Track | undefined => {
   const track = children(content);
   const type = uintOf(track.get(ID.trackType) ?? NONE);
   if (type !== 1 && type !== 2) return undefined;
-  // A clock of its own, which writers stopped to use before there was WebM; 0 is none.
+  // A track clock, which writers stopped using before WebM existed; 0 means none.
   const scale = floatOf(track.get(ID.trackScale) ?? NONE);
   if (scale !== 0 && scale !== 1) throw new Unreadable("its tracks have clocks of their own");
   const codec = latin1(track.get(ID.codec) ?? NONE);
@@ -161,7 +167,7 @@ export const trackOf = (content: Uint8Array): Track | undefined => {
   const bits = uintOf(audio.get(ID.bitDepth) ?? NONE);
   const stripped = strippedOf(track);
   const delayNs = uintOf(track.get(ID.codecDelay) ?? NONE);
-  // Opus says its delay in its own header too, at 48,000 samples a second.
+  // Opus declares its delay in its own header too, at 48,000 samples a second.
   const skip = codec === "A_OPUS" && own.length >= 12 ? (own[10] ?? 0) + (own[11] ?? 0) * 256 : 0;
   return {
     number: uintOf(track.get(ID.trackNumber) ?? NONE),
@@ -174,7 +180,7 @@ export const trackOf = (content: Uint8Array): Track | undefined => {
   };
 };
 
-/** Sizes of the frames of a block that holds several; undefined when they make no sense. */
+/** Sizes of the frames of a block with several frames; undefined if they are invalid. */
 const lacesOf = (
   block: Uint8Array,
   at: number,
@@ -199,7 +205,7 @@ const lacesOf = (
       const number = variable(block, next);
       if (number?.value === undefined) return undefined;
       next += number.length;
-      // The first is a size, the others say the difference to the one before.
+      // The first value is a size; the others are differences from the previous size.
       size = n === 0 ? number.value : (sizes[n - 1] ?? 0) + number.value - (2 ** (7 * number.length - 1) - 1);
     }
     sizes.push(size);
@@ -208,10 +214,10 @@ const lacesOf = (
   return sizes.every((size) => size >= 0) ? { sizes, at: next } : undefined;
 };
 
-/** A block without frames is one whose sizes make no sense. */
+/** A block whose frame sizes are invalid has no frames. */
 export type Block = { track: number; time: number; frames: { at: number; bytes: number }[] };
 
-/** The head of a block, of which `block` holds at least the beginning, and where its frames lie in it. */
+/** Parses the header of a block and the positions of its frames. `block` contains at least its beginning. */
 export const blockOf = (block: Uint8Array, totalBytes: number): Block | undefined => {
   const number = variable(block, 0);
   if (number?.value === undefined || block.length < number.length + 3) return undefined;

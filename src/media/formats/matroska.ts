@@ -1,4 +1,6 @@
-// Measures Matroska and WebM: pictures by the times of their blocks, sound by its packets, whatever length was written.
+// Measures Matroska and WebM by their blocks, ignoring the declared duration.
+//
+// Pictures are measured by block timestamps, sound by its packets.
 import { latin1, Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import { type Element, elementOf, elementsIn, floatOf, ID, intOf, uintOf } from "./ebml.ts";
@@ -8,16 +10,16 @@ import { lastClusterFrom, nextClusterFrom, TABLES } from "./matroska-end.ts";
 import { type Track, trackOf } from "./matroska-track.ts";
 import { clipOf } from "./tracks.ts";
 
-/** Elements of a whole file: a block each 20 ms makes a million in six hours. */
+/** Maximum number of elements in a file. A block each 20 ms makes a million in six hours. */
 const MOST_ELEMENTS = 4_000_000;
 const MOST_TRACKS = 64;
-/** Largest header that is read: names, codes, pictures of fonts do not belong to it. */
+/** Maximum header that is read. It contains names and codec data, but no attached pictures or fonts. */
 const MOST_HEADER_BYTES = 4 * 1024 * 1024;
-/** Places that tables lead to: each header once, and a second table. */
+/** Maximum number of positions from seek tables: each header once, and a second table. */
 const MOST_SOUGHT = 64;
-/** A file up to this size is read whole; of a larger one that is not on our disk the last cluster says its end. */
+/** A file up to this size is read whole. For a larger remote file, the last cluster determines the end. */
 const READ_WHOLE_BYTES = 8 * 1024 * 1024;
-/** A written length and a last cluster agree within this. */
+/** Maximum difference between the declared duration and the last cluster. */
 const AGREEMENT_S = 0.25;
 
 const ENTERED: ReadonlySet<number> = new Set([ID.segment, ID.cluster, ID.group]);
@@ -32,9 +34,9 @@ type State = {
   clusterEnd: number;
   hasClock: boolean;
   segmentStart: number;
-  /** Whether a cluster was met: headers behind it count where a table before it leads to them. */
+  /** Whether a cluster was reached. Headers after it are used only if a table before it points to them. */
   hasCluster: boolean;
-  /** Where tables say that other headers lie. */
+  /** Positions of other headers according to seek tables. */
   sought: { id: number; at: number }[];
 };
 
@@ -51,7 +53,7 @@ const readHeader = async (cursor: Cursor, element: Element, state: State): Promi
   const isLate = state.hasCluster && isMissing(state, element.id);
   const { tickS } = state.clock;
   await readContent(cursor, element, state);
-  // A decoder that did not look for it has its blocks behind it, and played them without tracks or by another clock.
+  // A decoder that did not search for this header played the earlier blocks without tracks or with another clock.
   if (isLate && (element.id === ID.tracks || state.clock.tickS !== tickS))
     throw new Unreadable("its index is not one of a real file");
 };
@@ -62,7 +64,7 @@ const readContent = async (cursor: Cursor, { id, start, end }: Element, state: S
   const content = cursor.part(start, end - start).slice();
   for (const { id: inner, content: value } of elementsIn(content, id === ID.tracks)) {
     if (id === ID.header && inner === ID.docType) state.docType = latin1(value);
-    // The first clock is that of all: a decoder reads no second one.
+    // The first clock applies; decoders ignore a second one.
     if (id === ID.info && inner === ID.scale && !state.hasClock) state.clock.tickS = (uintOf(value) || 1_000_000) / 1e9;
     if (id === ID.seekHead && inner === ID.seek) addSought(value, state);
     const track = id === ID.tracks && inner === ID.track ? trackOf(value) : undefined;
@@ -76,7 +78,7 @@ const readContent = async (cursor: Cursor, { id, start, end }: Element, state: S
 
 const HEADERS: ReadonlySet<number> = new Set([ID.header, ID.info, ID.tracks, ID.seekHead]);
 
-/** Before the first cluster: reads the headers that are missing where tables say they lie, which may be behind all clusters. */
+/** Before the first cluster, reads missing headers at the positions in seek tables, which may be after all clusters. */
 const readSought = async (cursor: Cursor, state: State): Promise<void> => {
   for (let n = 0; n < Math.min(state.sought.length, MOST_SOUGHT); n++) {
     const { id, at } = state.sought[n] ?? { id: 0, at: 0 };
@@ -87,25 +89,26 @@ const readSought = async (cursor: Cursor, state: State): Promise<void> => {
   state.hasCluster = true;
 };
 
-/** Small values of a cluster and its groups. */
+/** Reads small values of a cluster and its groups. */
 const readValue = async (cursor: Cursor, { id, start, end }: Element, clock: Clock): Promise<void> => {
   const length = (end ?? start) - start;
   if (length > 8 || !(await cursor.load(start, length))) return;
   const content = cursor.part(start, length);
   if (id === ID.clusterTime) clock.cluster = uintOf(content);
   if (id === ID.blockDuration && clock.group) clock.group.duration = uintOf(content);
-  // Below 0 it is of the front, which not every decoder leaves out.
+  // A negative value applies to the start, which not every decoder skips.
   if (id === ID.discardPadding && clock.group) clock.group.paddingS = Math.max(0, intOf(content) / 1e9);
 };
 
-/** A decoder that meets something broken in a table looks for clusters in it; a real table holds none. @throws Unreadable */
+/** If a table is damaged, a decoder searches it for clusters; a real table contains none. @throws Unreadable */
 const insistOnNoCluster = async (cursor: Cursor, from: number, to: number): Promise<void> => {
   if ((await nextClusterFrom(cursor, from, to)) !== undefined) throw new Unreadable("its index is not one of a real file");
 };
 
 /**
- * Where a decoder goes on that does not leave out an element whole: with the next cluster. It believes tables, and blocks within what
- * their cluster says of its length; in all else, and behind what no element can be, it finds the clusters that are there.
+ * Returns where a decoder continues that does not skip an element: at the next cluster. Decoders trust index tables, and blocks
+ * within the declared length of their cluster. In every other element and after invalid data, they find any cluster that is
+ * present.
  */
 const hiddenAt = async (cursor: Cursor, at: number, element: Element | undefined, state: State): Promise<number | undefined> => {
   if (at >= state.clusterEnd) state.clusterEnd = Number.NaN;
@@ -118,7 +121,7 @@ const hiddenAt = async (cursor: Cursor, at: number, element: Element | undefined
   return nextClusterFrom(cursor, at + 1, Math.min(end ?? at, cursor.sizeBytes));
 };
 
-/** Walks elements from `from` on; stops early where `isEnough` says so, and says where. */
+/** Parses elements from `from`. Stops early when `isEnough` returns true, and returns that offset. */
 const walk = async (cursor: Cursor, from: number, state: State, isEnough: (element: Element) => boolean): Promise<number> => {
   const { clock, tallies } = state;
   let at = from;
@@ -162,7 +165,7 @@ const newState = (): State => ({
   sought: [],
 });
 
-/** By its first cluster and its last; false when they do not bear out each other or the length that was written. */
+/** Measures by the first and the last cluster. Returns false if they do not confirm each other or the declared duration. */
 const measureEnds = async (cursor: Cursor, state: State): Promise<boolean> => {
   let clusters = 0;
   const isSecond = ({ id }: Element) => id === ID.cluster && ++clusters > 1;

@@ -1,4 +1,6 @@
-// Measures MPEG sound by its frames, as a decoder plays them: every frame is counted, and a header is only held against the count.
+// Measures MPEG audio by counting its frames as a decoder plays them.
+//
+// A header is only compared with the count.
 import { latin1, Unreadable } from "../byte-source.ts";
 import { mayBeTag, tagBytes } from "./audio-tags.ts";
 import type { Cursor } from "./cursor.ts";
@@ -6,19 +8,19 @@ import type { Inspection } from "./inspection.ts";
 import { type Frame, isSameStream, mpegFrame } from "./mpeg-frame.ts";
 import { createStrayBytes } from "./stray-bytes.ts";
 
-/** How far the first frame is looked for behind garbage. */
+/** The first frame is searched within this distance, after garbage. */
 const MOST_GARBAGE_BYTES = 64 * 1024;
 const MOST_FRAME_BYTES = 4096;
-/** Delay of every decoder, samples: what is cut off at the front is the encoder's delay and this. */
+/** Delay of every decoder, samples. Decoders skip the encoder's delay and this delay at the start. */
 const DECODER_DELAY = 529;
 
-/** What the first frame says of the others, instead of sound. */
+/** Values of a first frame that describes the stream instead of containing sound. */
 type Header = { frames: number; bytes: number; padding?: { start: number; end: number } };
 
 const wordAt = (cursor: Cursor, at: number) => cursor.view.getUint32(at - cursor.start);
 const textAt = (cursor: Cursor, at: number, length: number) => latin1(cursor.part(at, length));
 
-/** The first frame from `from` on that others of the same stream follow, or the end of the file. */
+/** The first frame from `from` that is followed by frames of the same stream or by the end of the file. */
 const findFirst = async (cursor: Cursor, from: number, chain: number): Promise<number> => {
   await cursor.load(from, Math.max(0, Math.min(cursor.sizeBytes - from, MOST_GARBAGE_BYTES + chain * MOST_FRAME_BYTES)));
   for (let at = from; at <= from + MOST_GARBAGE_BYTES && cursor.has(at, 4); at++) {
@@ -27,7 +29,7 @@ const findFirst = async (cursor: Cursor, from: number, chain: number): Promise<n
     let next = at;
     for (let seen = 0; frame && seen < chain; seen++) {
       next += frame.bytes;
-      // A file may end before the chain does; by chance one frame stands anywhere.
+      // A file may end before the chain does. A single frame header can occur by chance.
       if (next + 4 > cursor.sizeBytes && (seen > 1 || chain === 1)) return at;
       frame = cursor.has(next, 4) && isSameStream(wordAt(cursor, next), word) ? mpegFrame(wordAt(cursor, next)) : undefined;
     }
@@ -60,7 +62,10 @@ const headerIn = async (cursor: Cursor, at: number, frame: Frame): Promise<Heade
   return { frames, bytes, padding: { start: packed >> 12, end: packed & 4095 } };
 };
 
-/** Adds up frames in the order of time; takes away what a decoder cuts off at both ends of what the header speaks of. */
+/**
+ * Sums frames in order of time, and subtracts the samples that a decoder skips at both ends of the stream described by the
+ * header.
+ */
 const tally = (header: Header | undefined, first: Frame) => {
   const skip = header?.padding ? header.padding.start + DECODER_DELAY : 0;
   const endOfAll = header?.padding && header.frames > 0 ? header.frames * first.samples : 0;
@@ -86,7 +91,7 @@ const countFrames = async (
   end: number,
   { count, strays }: { count: ReturnType<typeof tally>; strays: ReturnType<typeof createStrayBytes> },
 ) => {
-  /** What is in a tag is looked through like the rest, as decoders do, and is no garbage. */
+  /** Decoders search the contents of a tag for frames too, but do not treat them as garbage. */
   let tagEnd = from;
   let at = from;
   let [isGarbage, isCut, lastEnd] = [false, false, from];
@@ -95,7 +100,7 @@ const countFrames = async (
     const frame = mpegFrame(wordAt(cursor, at));
     if (!frame) {
       const byte = cursor.bytes[at - cursor.start] ?? 0;
-      // A decoder steps over zeros; other garbage spoils the frame behind it.
+      // A decoder skips zeros; other garbage corrupts the next frame.
       isGarbage ||= byte !== 0;
       const length = at >= tagEnd && mayBeTag(byte) ? await tagBytes(cursor, at) : 0;
       if (length > 0) strays.tag(length);
@@ -105,7 +110,7 @@ const countFrames = async (
       continue;
     }
     isCut = at + frame.bytes > end && !isGarbage;
-    // Of a frame that is cut a decoder plays what is there.
+    // Decoders play the available part of a truncated frame.
     count.add(frame, !isGarbage);
     strays.frame(frame.bytes);
     lastEnd = Math.min(end, at + frame.bytes);
@@ -116,8 +121,8 @@ const countFrames = async (
 };
 
 /**
- * Measures MPEG sound that begins at `from` or soon after it.
- * @param chain frames of one stream that must follow each other before it is taken for sound
+ * Measures MPEG audio that begins at `from` or shortly after.
+ * @param chain number of consecutive frames of one stream that identify it as sound
  * @throws Unreadable
  */
 export const readMpeg = async (cursor: Cursor, from: number, end: number, chain = 1): Promise<Inspection> => {
@@ -128,13 +133,13 @@ export const readMpeg = async (cursor: Cursor, from: number, end: number, chain 
   const strays = createStrayBytes();
   for (const byte of cursor.part(from, start - from)) strays.stray(byte);
   const header = await headerIn(cursor, start, first);
-  // A file that goes on long after what its header speaks of is several: the padding of the first is played.
+  // A file that is much longer than its header declares is a concatenation, and the padding of its first part is played.
   const isJoined = header !== undefined && header.bytes > 0 && (end - start - header.bytes) * 16 > header.bytes;
   const count = tally(isJoined && header ? { ...header, frames: 0 } : header, first);
   if (header) strays.frame(first.bytes);
   const { isCut, lastEnd } = await countFrames(cursor, header ? start + first.bytes : start, end, { count, strays });
   const isUncounted = strays.isUncounted();
-  // Writers count the frame of the header or do not.
+  // Writers either count the frame of the header or do not.
   const isShort =
     header !== undefined && (count.frames() + 1 < header.frames || lastEnd - start + 2 * first.bytes < header.bytes);
   const frameMs = (first.samples / first.rate) * 1000;

@@ -1,13 +1,13 @@
-// The boxes of ISO media files: a list of those in a piece of memory, and a walk over those of a file by their headers.
+// Parses the boxes of ISO media files, in memory and at the top level of a file.
 import { Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 
 /** `start` and `end` of the contents. */
 export type Box = { name: string; start: number; end: number };
 
-/** Boxes side by side in one other: items of a still picture have one each, tracks of a clip a few. */
+/** Maximum number of sibling boxes. A still picture has one for each item, a clip a few for its tracks. */
 const MOST_BOXES = 10_000;
-/** Boxes of a whole file: two for each fragment, of which a long clip has thousands. */
+/** Maximum number of top-level boxes: two for each fragment, and a long clip has thousands. */
 const MOST_TOP_BOXES = 100_000;
 
 export const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -15,7 +15,7 @@ export const nameAt = (bytes: Uint8Array, at: number) =>
   String.fromCharCode(bytes[at] ?? 0, bytes[at + 1] ?? 0, bytes[at + 2] ?? 0, bytes[at + 3] ?? 0);
 
 /**
- * How many rows a table has. Decoders believe what it says, and read on behind its end: one with fewer rows than it says is refused.
+ * Checks the row count of a table. Decoders trust the declared count and read past the end, so a shorter table is rejected.
  * @throws Unreadable
  */
 export const rowsIn = (said: number, roomBytes: number, rowBytes: number): number => {
@@ -23,7 +23,7 @@ export const rowsIn = (said: number, roomBytes: number, rowBytes: number): numbe
   return said;
 };
 
-/** The boxes between two places; stops at the first that does not fit. @throws Unreadable when they are too many */
+/** The boxes between two offsets, up to the first that does not fit. @throws Unreadable if there are too many */
 export const boxesIn = (bytes: Uint8Array, from: number, to: number): Box[] => {
   const view = viewOf(bytes);
   const boxes: Box[] = [];
@@ -43,22 +43,22 @@ export const boxesIn = (bytes: Uint8Array, from: number, to: number): Box[] => {
   return boxes;
 };
 
-/** The first box of a name among the contents of another. */
+/** The first child box with a name. */
 export const boxIn = (bytes: Uint8Array, parent: Box | undefined, name: string, skip = 0): Box | undefined =>
   parent && boxesIn(bytes, parent.start + skip, parent.end).find((box) => box.name === name);
 
-/** A box of the file itself; `end` may be past the end of a file that was cut. */
+/** A top-level box; `end` may be past the end of a truncated file. */
 export type TopBox = { name: string; at: number; start: number; end: number };
 
-/** Boxes that files have side by side: one of these that goes past the end was cut, and what has no such name is no box. */
+/** Names of top-level boxes. A box with one of these names that extends past the end is truncated; other bytes are not a box. */
 const TOP_NAMES = new Set([
   ...["ftyp", "styp", "moov", "moof", "mdat", "imda", "mfra", "sidx", "ssix", "emsg", "prft", "uuid", "free", "skip", "wide"],
   ...["meta", "udta", "pnot", "PICT", "pdin", "idat", "jxlc", "jxlp", "jxll", "jxli", "jbrd", "brob", "jumb", "Exif", "xml "],
 ]);
 
 /**
- * Walks the boxes of the file by their headers, as long as `visit` says so.
- * @returns where the walk ended: past the end of a file that was cut, and before bytes at its end that are no box
+ * Visits the top-level boxes by their headers while `visit` returns true.
+ * @returns the end of the walk: past the end of a truncated file, or before trailing bytes that are not a box
  * @throws Unreadable
  */
 export const walkBoxes = async (cursor: Cursor, visit: (box: TopBox) => Promise<boolean>): Promise<number> => {

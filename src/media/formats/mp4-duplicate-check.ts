@@ -1,31 +1,33 @@
-// Refuses an MP4 index that says a thing twice: decoders differ in which of the two they believe, and a real one says it once.
+// Rejects MP4 files whose index states a value twice.
+//
+// Decoders differ in which value they use, and real files state each value once.
 import { Unreadable } from "../byte-source.ts";
 import { type Box, boxesIn, boxIn, nameAt, viewOf } from "./mp4-boxes.ts";
 
-/** Boxes that decide how long a track is, of which it has one at most; those of one row are the same in two forms. */
+/** Boxes that determine the duration of a track and occur at most once in it. Boxes in one row are alternative forms. */
 const ONCE: readonly (readonly string[])[] = [
   ...["tkhd", "edts", "elst", "mdia", "mdhd", "minf", "stbl", "stts", "ctts", "stsc"].map((name) => [name]),
   ["stsz", "stz2"],
   ["stco", "co64"],
 ];
-/** The boxes around those in a real track. Decoders read some wherever they stand, and look into other boxes for them. */
+/** The parent of each of those boxes in a real track. Decoders read some of them anywhere, and search other boxes for them. */
 const AROUND: Record<string, string> = {
   ...{ tkhd: "trak", edts: "trak", elst: "edts", mdia: "trak", mdhd: "mdia", minf: "mdia", stbl: "minf" },
   ...Object.fromEntries(["stts", "ctts", "stsc", "stsz", "stz2", "stco", "co64"].map((name) => [name, "stbl"])),
 };
-/** What decoders look into wherever it stands, and real files have nowhere but in their index and fragments. */
+/** Boxes that decoders enter anywhere, but that real files contain only in their index and fragments. */
 const INNER = new Set([
   ...["trak", "mdia", "minf", "stbl", "edts", "mvex", "traf", "udta", "dinf", "wave", "tref", "gmhd", "ilst", "meta", "hoov"],
   ...["sinf", "schi", "cmov", "stsd"],
 ]);
-/** Of fragments, and of an index for them: each has its one place, and decoders read it wherever it stands. */
+/** Boxes of fragments and of the index for them. Each has one valid position, but decoders read it anywhere. */
 const OF_FRAGMENTS = ["traf", "tfhd", "tfdt", "trun", "trex"];
-/** What decides how long a clip is, and what is around that: never a box of the file itself. */
+/** Boxes that determine the duration of a clip, and their parents; never at the top level. */
 const NEVER_ALONE = new Set([...Object.keys(AROUND), ...OF_FRAGMENTS, "trak", "mvhd", "mvex", "cmov", "cmvd"]);
-/** In which an index may stand that was not finished: some decoders look for it. */
+/** Boxes that may contain an unfinished index; some decoders search them. */
 const UNUSED = new Set(["free", "skip", "wide"]);
 
-/** How many boxes of these names lie between two places, at whatever depth. */
+/** Counts boxes with these names between two offsets, at any depth. */
 const countOf = (bytes: Buffer, names: readonly string[], from: number, to: number): number => {
   const view = viewOf(bytes);
   let count = 0;
@@ -42,16 +44,16 @@ const insist = (isRight: boolean): void => {
 };
 const bufferOf = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length);
 
-/** Texts of users, beside those that begin with the sign of copyright. */
+/** User texts, in addition to those whose names begin with the copyright sign. */
 const USER_TEXT = /^(\xa9...|titl|auth|dscp|perf|gnre|albm|cprt)$/;
 
-/** Where the index holds words, in which no decoder looks for boxes: names of handlers, titles and the like. */
+/** Ranges of the index that contain text, such as handler names and titles. Decoders do not search text for boxes. */
 const textsIn = (movie: Uint8Array, traks: readonly Box[]): Box[] => {
   const inside = (boxes: readonly Box[], name: RegExp, skip = 0) =>
     boxes.flatMap(({ start, end }) => boxesIn(movie, start + skip, end)).filter((box) => name.test(box.name));
   const parents = [{ name: "moov", start: 0, end: movie.length }, ...traks];
   const user = inside(parents, /^udta$/);
-  // QuickTime writes them without the four bytes of a version. Decoders look for the handler first, wherever it stands.
+  // QuickTime omits the four version bytes. Decoders search for the handler first, at either position.
   const metas = inside([...parents, ...user], /^meta$/).flatMap(({ name, start, end }) =>
     [start, start + 4]
       .map((from) => ({ name, start: from, end }))
@@ -63,16 +65,16 @@ const textsIn = (movie: Uint8Array, traks: readonly Box[]): Box[] => {
   return [...inside(user, USER_TEXT), ...handlers, ...inside(items, /^(data|mean|name)$/)];
 };
 
-/** A copy of the index without those words: a title may begin as a box does. */
+/** A copy of the index without those texts, because a title may look like a box. */
 const withoutTexts = (movie: Uint8Array, traks: readonly Box[]): Buffer => {
   const bytes = Buffer.from(movie);
   for (const { start, end } of textsIn(movie, traks)) bytes.fill(0, start, end);
   return bytes;
 };
 
-/** Handlers by which decoders take a track for pictures or sound. */
+/** Handlers that decoders treat as pictures or sound. */
 const PLAYED = /^(vide|soun|pict)$/;
-/** How many handlers of such a kind a track has, in whatever box. */
+/** Counts such handlers in a track, in any box. */
 const handlersIn = (bytes: Buffer, { start, end }: Box): number => {
   let count = 0;
   for (let at = bytes.indexOf("hdlr", start, "latin1"); at >= 0 && at + 16 <= end; at = bytes.indexOf("hdlr", at + 4, "latin1"))
@@ -80,7 +82,7 @@ const handlersIn = (bytes: Buffer, { start, end }: Box): number => {
   return count;
 };
 
-/** The names of the boxes in each of those of a track that hold others. */
+/** The names of the child boxes of each container box of a track. */
 const insideOf = (movie: Uint8Array, trak: Box): Map<string, Set<string>> => {
   const found = new Map<string, Set<string>>();
   const look = (name: string, { start, end }: Box, ...further: string[]): void => {
@@ -95,12 +97,15 @@ const insideOf = (movie: Uint8Array, trak: Box): Map<string, Set<string>> => {
   return found;
 };
 
-/** @param movie the contents of the index @throws Unreadable */
+/**
+ * @param movie the contents of the index
+ * @throws Unreadable
+ */
 export const requireOneIndex = (movie: Uint8Array, traks: readonly Box[]): void => {
   const bytes = withoutTexts(movie, traks);
   for (const name of ["mvhd", "mvex"]) insist(countOf(bytes, [name], 0, bytes.length) <= 1);
   insist(traks.every((trak) => handlersIn(bufferOf(movie), trak) <= 1));
-  // One that is compressed holds tracks of its own.
+  // A compressed index contains its own tracks.
   insist(countOf(bytes, ["cmov", "cmvd"], 0, bytes.length) === 0);
   const trex = boxesIn(movie, 0, movie.length)
     .filter(({ name }) => name === "mvex")
@@ -116,7 +121,10 @@ export const requireOneIndex = (movie: Uint8Array, traks: readonly Box[]): void 
   }
 };
 
-/** @param fragment the contents of one @throws Unreadable */
+/**
+ * @param fragment the contents of one fragment
+ * @throws Unreadable
+ */
 export const requireOneFragment = (fragment: Uint8Array): void => {
   const bytes = bufferOf(fragment);
   const count = (...names: string[]) => countOf(bytes, names, 0, bytes.length);
@@ -126,22 +134,25 @@ export const requireOneFragment = (fragment: Uint8Array): void => {
   const sum = (counts: readonly number[]) => counts.reduce((total, one) => total + one, 0);
   insist(count("moov", "moof", "trak", "mvhd", "mvex", "trex", ...Object.keys(AROUND)) === 0 && count("traf") === parts.length);
   const isFilled = ({ start, end }: Box) => boxesIn(fragment, start, end).at(-1)?.end === end;
-  // Decoders cut what goes on beyond the box around it.
+  // Decoders truncate boxes that extend past their parent.
   insist(isFilled({ name: "moof", start: 0, end: fragment.length }) && parts.every(isFilled));
   insist(each("tfhd").every((one) => one === 1) && each("tfdt").every((one) => one <= 1));
   insist(["tfhd", "tfdt", "trun"].every((name) => sum(each(name)) === count(name)));
 };
 
-/** @param name of a box of the file itself @throws Unreadable where decoders find a part of an index in it */
+/**
+ * @param name of a top-level box
+ * @throws Unreadable if decoders find a part of an index in it
+ */
 export const requirePosition = (name: string): void => insist(!NEVER_ALONE.has(name));
 
-/** Whether a box of the file itself has to be looked into as well. */
+/** Reports whether the contents of a top-level box have to be checked too. */
 export const mayHideIndex = (name: string): boolean => INNER.has(name);
 
-/** Whether a box that is said to be unused begins as an index does. */
+/** Reports whether a box that is declared unused begins like an index. */
 export const isUnusedIndex = (name: string, contents: Uint8Array): boolean => UNUSED.has(name) && nameAt(contents, 4) === "mvhd";
 
-/** @throws Unreadable where there is an index, or a part of one, that only some find */
+/** @throws Unreadable if the contents include an index, or a part of one, that only some decoders find */
 export const requireNone = (contents: Uint8Array): void => {
   const bytes = bufferOf(contents);
   insist(countOf(bytes, ["moov", "moof", ...NEVER_ALONE], 0, bytes.length) === 0);

@@ -1,9 +1,9 @@
-// The fragments of an MP4: each says for its tracks which samples follow, and when.
+// Sums the samples of MP4 fragments for each track.
 import { Unreadable } from "../byte-source.ts";
 import { type Box, boxesIn, boxIn, rowsIn, viewOf } from "./mp4-boxes.ts";
 import type { SampleRange } from "./mp4-samples.ts";
 
-/** What a track has in fragments, in its own clock. */
+/** Totals of a track over its fragments, in the track's timescale. */
 export type Fragmented = {
   next: number;
   start: number;
@@ -11,17 +11,17 @@ export type Fragmented = {
   samples: number;
   sound: number;
   shortest: number;
-  /** Of all samples together. */
+  /** Total bytes of all samples. */
   bytes: number;
-  /** Where each sample lies, of a track whose packets are looked at. */
+  /** Position of each sample, for a track whose packets are parsed. */
   places: SampleRange[] | undefined;
 };
 export type Defaults = { duration: number; size: number };
 
-/** Packets of one track that are looked at: six hours of 20 ms each. */
+/** Maximum number of parsed packets of one track: six hours of 20 ms each. */
 const MOST_PLACES = 1_080_000;
 
-/** @param next where its first fragment begins that does not say so: behind what the index holds of it */
+/** @param next start of a first fragment that declares none: the end of the samples in the index */
 export const noFragments = (next = 0, hasPlaces = false): Fragmented => ({
   next,
   start: Number.POSITIVE_INFINITY,
@@ -33,21 +33,21 @@ export const noFragments = (next = 0, hasPlaces = false): Fragmented => ({
   places: hasPlaces ? [] : undefined,
 });
 
-/** Defaults of the tracks, as the index says them for its fragments. */
+/** Defaults of the tracks, as the index declares them for its fragments. */
 export const defaultsOf = (movie: Uint8Array, mvex: Box): Map<number, Defaults> => {
   const view = viewOf(movie);
   const found = new Map<number, Defaults>();
   for (const { name, start, end } of boxesIn(movie, mvex.start, mvex.end))
     if (name === "trex") {
       rowsIn(1, end - start, 24);
-      // Decoders differ in which of two they believe.
+      // Decoders differ in which of two entries they use.
       if (found.has(view.getUint32(start + 4))) throw new Unreadable("its index is not one of a real clip");
       found.set(view.getUint32(start + 4), { duration: view.getUint32(start + 12), size: view.getUint32(start + 16) });
     }
   return found;
 };
 
-/** `base`: where the places of its runs count from; `next`: where a run without a place of its own begins. */
+/** `base`: origin of the run offsets; `next`: start of a run without its own offset. */
 type Head = { track: number; duration: number; size: number; base: number; next: number };
 
 const headOf = (
@@ -74,7 +74,7 @@ const headOf = (
   return { track, duration: take(8, trex.duration), size: take(16, trex.size), base, next: base };
 };
 
-/** Adds the samples of one run; many that are alike are added at once. */
+/** Adds the samples of one run; uniform samples are added at once. */
 const addRun = (view: DataView, run: Box, head: Head, to: Fragmented, fileBytes: number): void => {
   rowsIn(1, run.end - run.start, 8);
   const flags = view.getUint32(run.start) & 0xffffff;
@@ -99,7 +99,7 @@ const addRun = (view: DataView, run: Box, head: Head, to: Fragmented, fileBytes:
       const shiftAt = at + duration + size + word;
       const shift = offset ? view.getInt32(shiftAt) : 0;
       to.start = Math.min(to.start, to.next + shift);
-      // As in an index: of pictures that are reordered the shortest time is that of the last.
+      // As in an index, the last of reordered pictures is shown for the shortest duration.
       to.shortest = delta > 0 ? Math.min(to.shortest, delta) : to.shortest;
       to.end = Math.max(to.end, to.next + shift + (offset ? Math.min(delta, to.shortest) : delta));
       to.next += delta;
@@ -127,14 +127,14 @@ const beginningOf = (view: DataView, { start, end }: Box): number => {
   return Number(view.getBigUint64(start + 4));
 };
 
-/** `ids`: of all tracks, `fragmented` only those that are played. */
+/** `ids`: all tracks; `fragmented`: only tracks that are played. */
 export type FragmentedIndex = {
   defaults: ReadonlyMap<number, Defaults>;
   fragmented: ReadonlyMap<number, Fragmented>;
   ids: ReadonlySet<number>;
 };
 
-/** Adds what one fragment holds to its tracks. @throws Unreadable */
+/** Adds the samples of one fragment to its tracks. @throws Unreadable */
 export const addFragment = (
   bytes: Uint8Array,
   moof: Box,
@@ -147,7 +147,7 @@ export const addFragment = (
   for (const traf of boxesIn(bytes, moof.start, moof.end).filter(({ name }) => name === "traf")) {
     const tfhd = boxIn(bytes, traf, "tfhd");
     const head = tfhd && headOf(view, tfhd, defaults, moofAt, next);
-    // Decoders differ in what they make of samples of a track that the index does not have.
+    // Decoders differ in how they treat samples of a track that is missing from the index.
     if (!head || !ids.has(head.track)) throw new Unreadable("its index is not one of a real clip");
     const to = fragmented.get(head.track);
     if (!to) continue;

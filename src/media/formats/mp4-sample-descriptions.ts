@@ -1,4 +1,4 @@
-// What the sample descriptions of an MP4 track say: code, size as displayed, and how much sound one coded frame holds.
+// Parses MP4 sample descriptions: codec, displayed size and audio frame duration.
 import { Unreadable } from "../byte-source.ts";
 import { framesIn } from "./aac-blocks.ts";
 import { type Box, boxesIn, boxIn, viewOf } from "./mp4-boxes.ts";
@@ -6,52 +6,55 @@ import type { TrackKind } from "./mp4-track-kinds.ts";
 import { ac3Sound, amrSound, flacSound, mpegSound, opusTime, type PacketSound, type PacketTime } from "./packet-duration.ts";
 
 export type TrackCode = {
-  /** Four letters, as the file has them. */
+  /** The four-character code as stored in the file. */
   code: string;
   width?: number;
   height?: number;
-  /** Seconds of sound in one sample; absent where it differs or is not known. */
+  /** Seconds of sound in one sample; absent if it varies or is unknown. */
   sampleS?: number;
-  /** Tells the length of a sample by its bytes. */
+  /** Derives the length of a sample from its bytes. */
   packetTime?: PacketSound;
-  /** Of AAC, one sample of which is one frame: whether it holds more, all its bytes say; `unread` where they are not told apart. */
+  /**
+   * For AAC, whose samples each contain one frame: parses all bytes to detect additional frames. `unread` if the frames cannot be
+   * parsed.
+   */
   aac?: PacketSound | "unread";
-  /** Bytes that one sample takes at least, of sound whose table may count single ones. */
+  /** Minimum bytes of one sample, for sound whose table may count single samples. */
   leastBytes?: number;
-  /** Its description says a thing twice, or what none says: decoders differ in what they believe. */
+  /** The description states a value twice or states an unusual value; decoders differ in the value they use. */
   isUnclear?: true;
 };
 
 const AAC_RATES = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350];
-/** Further rates of extended HE-AAC, from the number 15 on. */
+/** Additional rates of extended HE-AAC, from index 15. */
 const EXTENDED_RATES = [51_200, 40_000, 38_400, 34_150, 28_800, 25_600, 20_000, 19_200, 17_075, 14_400, 12_800, 9600];
 const PLAIN = /^(sowt|twos|lpcm|in24|in32|fl32|fl64|raw |NONE|ulaw|alaw|ipcm|fpcm)$/;
-/** Bytes of one plain sample where the code says them. */
+/** Bytes of one PCM sample, if the code defines them. */
 const WIDTHS: Record<string, number> = { in24: 3, in32: 4, fl32: 4, fl64: 8, ulaw: 1, alaw: 1 };
-/** Widths of one plain sample that decoders know of codes that leave it to the description. */
+/** Sample sizes in bits that decoders support, for codes that leave them to the description. */
 const BITS: Record<string, readonly number[]> = {
   ...{ sowt: [8, 16, 24, 32], twos: [8, 16, 24, 32], "raw ": [8, 16], NONE: [8, 16] },
   ...{ lpcm: [8, 16, 24, 32, 64], ipcm: [8, 16, 24, 32], fpcm: [32, 64] },
 };
-/** Samples are counted at this rate where each frame says its own. */
+/** Counting rate for codecs whose frames declare their own rate. */
 const FRAMES_RATE = 48_000;
-/** Bytes of a description before the boxes in it. */
+/** Bytes of a description before its child boxes. */
 const PICTURE_BYTES = 78;
 const SOUND_BYTES = 28;
 
-/** Kinds of AAC that say the length of a frame, and those of low delay among them, whose frames are half as long. */
+/** AAC object types that declare their frame length, and the low-delay types among them, whose frames are half as long. */
 const FRAMED = [1, 2, 3, 4, 6, 7, 17, 19, 20, 22, 23, 39];
 const LOW_DELAY = [23, 39];
-/** Extended HE-AAC says the length of what it gives back by a number. */
+/** Extended HE-AAC declares its output length by an index. */
 const EXTENDED = 42;
 const EXTENDED_SAMPLES = [768, 1024, 2048, 2048, 4096];
-/** MPEG sound and lossless sound with a configuration like that of AAC: their frames are of other lengths. */
+/** MPEG audio and lossless audio with an AAC-like configuration; their frames have other lengths. */
 const OTHER = [32, 33, 34, 36];
 
-/** What a configuration of AAC says: the kind and rate of the core, and the length of its frames, seconds. */
+/** Contents of an AAC configuration: object type and rate index of the core, and the frame duration in seconds. */
 type AacConfig = { object: number; rateIndex: number; frameS: number };
 
-/** @throws Unreadable where it is of a kind that cannot be measured */
+/** @throws Unreadable if the object type cannot be measured */
 const readConfig = (config: Uint8Array): AacConfig | undefined => {
   let at = 0;
   const take = (count: number): number => {
@@ -70,7 +73,7 @@ const readConfig = (config: Uint8Array): AacConfig | undefined => {
   let object = type();
   const { index: rateIndex, rate } = hertz();
   take(4);
-  // Doubled rates say the rate of the output and the kind of the core.
+  // With spectral band replication, the configuration contains the output rate and the object type of the core.
   if (object === 5 || object === 29) {
     hertz();
     object = type();
@@ -87,16 +90,16 @@ const readConfig = (config: Uint8Array): AacConfig | undefined => {
   return { object: isShort ? 0 : object, rateIndex, frameS };
 };
 
-/** The configuration of a plain kind, for containers that do not write it. */
+/** Builds the configuration of a plain object type, for containers that do not store it. */
 export const aacConfig = (object: 1 | 2, rate: number): Uint8Array => {
   const index = AAC_RATES.indexOf(rate);
   return index < 0 ? new Uint8Array(0) : Uint8Array.of((object << 3) | (index >> 1), ((index & 1) << 7) | (1 << 3));
 };
 
-/** Seconds of one frame of AAC, by its configuration. @throws Unreadable */
+/** Seconds of one AAC frame according to its configuration. @throws Unreadable */
 export const aacFrame = (config: Uint8Array): number | undefined => readConfig(config)?.frameS;
 
-/** AAC by the frames that stand in each packet; undefined for kinds whose frames are not told apart. @throws Unreadable */
+/** Counts the AAC frames in each packet; undefined for object types whose frames cannot be parsed. @throws Unreadable */
 export const aacSound = (config: Uint8Array): PacketSound | undefined => {
   const { object = 0, rateIndex = 0, frameS = 0 } = readConfig(config) ?? {};
   if ((object !== 1 && object !== 2) || rateIndex >= AAC_RATES.length) return undefined;
@@ -108,7 +111,7 @@ export const aacSound = (config: Uint8Array): PacketSound | undefined => {
   return { time, rate: FRAMES_RATE, isWhole: true };
 };
 
-/** Content of the descriptor with a tag inside an `esds` box, found through those around it. */
+/** Finds the object type and configuration in the nested descriptors of an `esds` box. */
 const esdsOf = (bytes: Uint8Array, box: Box): { object: number; config: Uint8Array } | undefined => {
   let at = box.start + 4;
   let object = 0;
@@ -132,17 +135,17 @@ const esdsOf = (bytes: Uint8Array, box: Box): { object: number; config: Uint8Arr
   return object === 0 ? undefined : { object, config: new Uint8Array(0) };
 };
 
-/** Names of QuickTime for sound of MPEG. */
+/** QuickTime names of MPEG audio. */
 const MPEG_NAMES = [".mp1", ".mp2", ".mp3", "mp3 ", "ms\0U", "ms\0P"];
 const isAac = (object: number) => object === 0x40 || (object >= 0x66 && object <= 0x68);
-/** Sound of MPEG-1 and MPEG-2, of any layer. */
+/** MPEG-1 and MPEG-2 audio of any layer. */
 const isMpeg = (object: number) => object === 0x69 || object === 0x6b;
 const isAc3 = (object: number) => object === 0xa5 || object === 0xa6;
 
 const bitsOf = (view: DataView, { start }: Box, version: number): number =>
   version === 2 ? view.getUint32(start + 48) : view.getUint16(start + 18);
 
-/** Bytes of one sample of all channels at least: of plain sound by its width, of coded by the packets of version 1. */
+/** Minimum bytes of one sample of all channels: by sample size for PCM, by the packet fields of version 1 for encoded sound. */
 const leastBytes = (view: DataView, entry: Box, version: number): number => {
   const { name, start, end } = entry;
   const isFirst = version === 1 && start + 40 <= end;
@@ -150,7 +153,7 @@ const leastBytes = (view: DataView, entry: Box, version: number): number => {
   const bits = bitsOf(view, entry, version);
   if (PLAIN.test(name)) return channels * Math.max(1, WIDTHS[name] ?? bits >> 3);
   const [samples, bytes] = isFirst ? [view.getUint32(start + 28), view.getUint32(start + 36)] : [0, 0];
-  // Coded sound takes 4 bits a sample at least, as far as a table counts its samples.
+  // Encoded sound takes at least 4 bits for each sample, as far as a table counts its samples.
   const halves = channels / 2;
   return samples > 0 && bytes > 0 ? Math.min(bytes / samples, halves) : halves;
 };
@@ -158,7 +161,7 @@ const leastBytes = (view: DataView, entry: Box, version: number): number => {
 const soundOf = (bytes: Uint8Array, entry: Box): TrackCode => {
   const view = viewOf(bytes);
   const version = view.getUint16(entry.start + 8);
-  // QuickTime's second version has its rate as a float, and both later ones have more before the boxes.
+  // Version 2 of QuickTime stores its rate as a float. Versions 1 and 2 have additional fields before the boxes.
   const rate = version === 2 ? view.getFloat64(entry.start + 32) : view.getUint16(entry.start + 24);
   const skip = SOUND_BYTES + (version === 1 ? 16 : version === 2 ? 36 : 0);
   const inside = entry.start + skip <= entry.end ? boxesIn(bytes, entry.start + skip, entry.end) : [];
@@ -199,7 +202,7 @@ const pictureOf = (bytes: Uint8Array, entry: Box): TrackCode => {
   const [across, down] =
     pasp && pasp.end - pasp.start >= 8 ? [view.getUint32(pasp.start), view.getUint32(pasp.start + 4)] : [1, 1];
   if (across === 0 || down === 0 || across === down) return { code: entry.name, width, height };
-  // Square pixels by more of them, never by fewer.
+  // Non-square pixels are converted by enlarging one side, never by shrinking.
   return across > down
     ? { code: entry.name, width: Math.round((width * across) / down), height }
     : { code: entry.name, width, height: Math.round((height * down) / across) };
@@ -209,7 +212,7 @@ const pictureOf = (bytes: Uint8Array, entry: Box): TrackCode => {
 export const entryOf = (bytes: Uint8Array, stsd: Box | undefined): Box | undefined =>
   stsd && boxesIn(bytes, stsd.start + 8, stsd.end)[0];
 
-/** Whether all descriptions of a track are the same, and in the form that all decoders read alike. */
+/** Reports whether all descriptions of a track are identical and of a version that all decoders read alike. */
 const isOne = (bytes: Uint8Array, description: Box | undefined): boolean => {
   if (description && bytes[description.start] !== 0) return false;
   const [first, ...others] = description ? boxesIn(bytes, description.start + 8, description.end) : [];

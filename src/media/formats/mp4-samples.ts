@@ -1,14 +1,14 @@
-// Where the samples of an MP4 track lie in the file, and how large they are, by its tables.
+// Locates the samples of an MP4 track by its tables: offset and size.
 import { type Box, rowsIn, viewOf } from "./mp4-boxes.ts";
 
-/** Samples that are visited one by one: 32 MiB of index hold no more sizes. */
+/** Maximum number of visited samples; 32 MiB of index contain no more sizes. */
 const MOST_SAMPLES = 8_000_000;
 
-/** `isSingle`: samples of plain or packed sound one by one, whatever size the table says of them. */
+/** `isSingle`: single samples of PCM or packed sound, regardless of the size in the table. */
 export type Sizes = { count: number; sizeOf: (n: number) => number; isSingle?: true };
 export type SampleRange = { at: number; bytes: number };
 
-/** Sizes of the samples. @throws Unreadable where the table has fewer than it says */
+/** Sizes of the samples. @throws Unreadable if the table has fewer rows than it declares */
 export const sizesOf = (bytes: Uint8Array, stsz: Box | undefined): Sizes => {
   if (!stsz) return { count: 0, sizeOf: () => 0 };
   const view = viewOf(bytes.subarray(stsz.start, stsz.end));
@@ -39,7 +39,7 @@ const chunksOf = (bytes: Uint8Array, stsc: Box, stco: Box) => {
   return { groups, chunks, wide, chunkCount, groupCount };
 };
 
-/** Samples of all chunks together, as the tables of chunks say them. */
+/** Total number of samples in all chunks, according to the chunk tables. */
 const inChunks = (bytes: Uint8Array, stsc: Box | undefined, stco: Box | undefined): number => {
   if (!stsc || !stco) return 0;
   const { groups, groupCount, chunkCount } = chunksOf(bytes, stsc, stco);
@@ -47,7 +47,7 @@ const inChunks = (bytes: Uint8Array, stsc: Box | undefined, stco: Box | undefine
   let count = 0;
   let from = 0;
   for (let group = 0; group < groupCount; group++) {
-    // A decoder goes on to the next group at one place after the other, whatever the table says of their order.
+    // A decoder advances through the groups in stored order, regardless of the chunk numbers.
     const to = Math.min(chunkCount, Math.max(from, firstOf(group + 1)));
     count += (to - from) * groups.getUint32(12 + group * 12);
     from = to;
@@ -56,8 +56,8 @@ const inChunks = (bytes: Uint8Array, stsc: Box | undefined, stco: Box | undefine
 };
 
 /**
- * Sound whose table of times has one row, of single samples: decoders read it chunk by chunk, whatever the table of sizes says.
- * @param leastBytes bytes of one sample by the description
+ * Sound whose time table has one row, of single samples. Decoders read such sound chunk by chunk and ignore the size table.
+ * @param leastBytes bytes of one sample according to the description
  */
 export const singleSamples = (
   bytes: Uint8Array,
@@ -73,7 +73,7 @@ export const singleSamples = (
 
 type Tables = { stsc: Box | undefined; stco: Box | undefined; sizes: Sizes };
 
-/** Visits the samples in order, chunk by chunk, as long as `visit` says so. */
+/** Visits the samples in order, chunk by chunk, while `visit` returns true. */
 export const eachSample = (
   bytes: Uint8Array,
   { stsc, stco, sizes }: Tables,

@@ -1,20 +1,24 @@
-// The times of the samples of an MP4 track, worked out run by run, never sample by sample: a few bytes can claim thousands of millions.
+// Computes MP4 sample times run by run, never sample by sample.
+//
+// A few bytes can declare billions of samples.
 import { Unreadable } from "../byte-source.ts";
 import { type Box, rowsIn, viewOf } from "./mp4-boxes.ts";
 
-/** `samples` samples that follow each other by `delta` and are shown `offset` after their place, in the clock of the track. */
+/**
+ * `samples` consecutive samples with the same `delta`, each displayed `offset` after its decode time, in the track's timescale.
+ */
 export type Run = { samples: number; delta: number; offset: number };
 export type Edit = { at: number; length: number; mediaAt: number };
-/** What is shown of a track, seconds on the clock of the clip, and how many samples that is. */
+/** The displayed part of a track, in seconds on the clip's clock, and its number of samples. */
 export type Shown = { start: number; end: number; samples: number; soundS: number };
 
-/** Edits of one track; each is a pass over its runs. */
+/** Maximum number of edits of one track; each requires a pass over its runs. */
 const MOST_EDITS = 256;
 const MOST_STEPS = 20_000_000;
-/** The furthest that a sample is shown from its place: a decoder throws away a table that says more in any row. */
+/** Maximum display offset. A decoder discards a table with a larger offset in any row. */
 const MOST_OFFSET = 2 ** 28;
 
-/** How long all runs are together, in the clock of their track. */
+/** Total duration of all runs, in the track's timescale. */
 export const lengthOf = (runs: readonly Run[]): number => runs.reduce((sum, { samples, delta }) => sum + samples * delta, 0);
 
 const rowsOf = (bytes: Uint8Array, box: Box | undefined, rowBytes: number): { count: number; view: DataView } => {
@@ -25,7 +29,7 @@ const rowsOf = (bytes: Uint8Array, box: Box | undefined, rowBytes: number): { co
 };
 
 /**
- * Runs of one delta and one offset, for as many samples as there are; the last delta holds for those that the table forgot.
+ * Runs of one delta and one offset for all samples. The last delta applies to samples that the table omits.
  * @throws Unreadable
  */
 export const runsOf = (bytes: Uint8Array, stts: Box | undefined, ctts: Box | undefined, samples: number): Run[] => {
@@ -36,7 +40,7 @@ export const runsOf = (bytes: Uint8Array, stts: Box | undefined, ctts: Box | und
   let [timeLeft, delta, offsetLeft, shift] = [0, 0, 0, 0];
   let said = 0;
   for (let n = 0; n < times.count; n++) said += times.view.getUint32(n * 8);
-  // Writers forget a sample or count one too much; what is far from it is made to deceive a parser.
+  // Writers may omit a sample or count one too many. A larger difference indicates a file that is crafted to mislead a parser.
   if (said > samples * 2 + 1000) throw new Unreadable("its index is not one of a real clip");
   for (let n = 0; n < offsets.count; n++) {
     const isFar = Math.abs(offsets.view.getInt32(n * 8 + 4)) > MOST_OFFSET || offsets.view.getInt32(n * 8) < 0;
@@ -46,7 +50,7 @@ export const runsOf = (bytes: Uint8Array, stts: Box | undefined, ctts: Box | und
     while (timeLeft === 0 && time < times.count) {
       timeLeft = times.view.getUint32(time * 8);
       delta = times.view.getUint32(time++ * 8 + 4);
-      // Some writers wrote small negative numbers.
+      // Some writers stored small negative numbers.
       if (delta > 0x7fffffff) delta = 1;
     }
     while (offsetLeft === 0 && offset < offsets.count) {
@@ -63,7 +67,7 @@ export const runsOf = (bytes: Uint8Array, stts: Box | undefined, ctts: Box | und
   return runs;
 };
 
-/** The edit list of a track: what of its media is shown, one after the other, on the clock of the clip. @throws Unreadable */
+/** The edit list of a track: the displayed ranges of its media in sequence, on the clip's clock. @throws Unreadable */
 export const editsOf = (bytes: Uint8Array, elst: Box | undefined, movieScale: number, mediaScale: number): Edit[] => {
   if (!elst) return [];
   const isLong = bytes[elst.start] === 1;
@@ -75,18 +79,18 @@ export const editsOf = (bytes: Uint8Array, elst: Box | undefined, movieScale: nu
     const from = n * (isLong ? 20 : 12);
     const length = (isLong ? Number(view.getBigInt64(from)) : view.getUint32(from)) / movieScale;
     const mediaAt = isLong ? Number(view.getBigInt64(from + 8)) : view.getInt32(from + 4);
-    // Decoders do not agree on what these show; at a gap some show what is before it again.
+    // Decoders differ in what they show for these edits; at a gap, some repeat the preceding media.
     const isGap = mediaAt === -1 && n > 0;
     const isUnclear = mediaAt < -1 || length < 0 || isGap || (length === 0 && mediaAt >= 0 && n < count - 1);
     if (isUnclear) throw new Unreadable("its index is not one of a real clip");
-    // An empty edit shows nothing for a while before all else; a length of 0 is all that follows.
+    // An initial empty edit delays the track. A length of 0 covers all remaining media.
     if (mediaAt >= 0) edits.push({ at, length: (length === 0 ? Number.POSITIVE_INFINITY : length) * mediaScale, mediaAt });
     at += length;
   }
   return edits;
 };
 
-/** First and last sample of a run whose time is in [from, to), as numbers in the run; undefined where there is none. */
+/** First and last sample of a run with a time in [from, to), as indexes in the run; undefined if there is none. */
 const within = ({ samples, delta }: Run, firstAt: number, from: number, to: number): [number, number] | undefined => {
   if (delta === 0) return firstAt >= from && firstAt < to ? [0, samples - 1] : undefined;
   const first = Math.max(0, Math.ceil((from - firstAt) / delta));
@@ -95,8 +99,8 @@ const within = ({ samples, delta }: Run, firstAt: number, from: number, to: numb
 };
 
 /**
- * How long the last picture is shown. Where pictures are reordered the table says the time to the next one that is
- * decoded, which is not the next one shown: then it is the shortest time that there is.
+ * Display duration of the last picture. If pictures are reordered, the table contains the time to the next decoded picture, which
+ * is not the next displayed one. In that case the shortest duration applies.
  */
 const lastDelta = (runs: readonly Run[]): ((run: Run) => number) => {
   if (!runs.some(({ offset }) => offset !== 0)) return ({ delta }) => delta;
@@ -104,7 +108,7 @@ const lastDelta = (runs: readonly Run[]): ((run: Run) => number) => {
   return ({ delta }) => Math.min(delta, shortest);
 };
 
-/** What one edit shows, in the clock of the track. */
+/** The part that one edit displays, in the track's timescale. */
 const shownIn = (runs: readonly Run[], from: number, to: number) => {
   const shownFor = lastDelta(runs);
   let [decodeAt, start, end, samples, sound] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 0];
@@ -116,7 +120,7 @@ const shownIn = (runs: readonly Run[], from: number, to: number) => {
       end = Math.max(end, firstAt + found[1] * run.delta + shownFor(run));
       samples += found[1] - found[0] + 1;
     }
-    // A coded frame of sound that the edit begins or ends in is played in part.
+    // An encoded audio frame in which the edit begins or ends is played in part.
     const whole = run.samples * run.delta;
     sound += Math.max(0, Math.min(to, firstAt + whole) - Math.max(from, firstAt));
     decodeAt += whole;
@@ -124,7 +128,7 @@ const shownIn = (runs: readonly Run[], from: number, to: number) => {
   return { start, end, samples, sound };
 };
 
-/** What is shown of a track. */
+/** The displayed part of a track. */
 export const shownOf = (runs: readonly Run[], edits: readonly Edit[], scale: number): Shown => {
   const passes = edits.length > 0 ? edits : [{ at: 0, length: Number.POSITIVE_INFINITY, mediaAt: Number.NEGATIVE_INFINITY }];
   if (passes.length * runs.length > MOST_STEPS) throw new Unreadable("its index is not one of a real clip");

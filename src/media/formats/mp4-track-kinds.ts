@@ -1,10 +1,10 @@
-// What a track of an MP4 is, by its handler and the name of its description.
+// Classifies an MP4 track by its handler and the name of its description.
 import type { Box } from "./mp4-boxes.ts";
 
-/** `othr`: what no handler calls pictures or sound, and what is known as neither: some decoders play it all the same. */
+/** `othr`: neither declared as pictures or sound nor known as unplayed; some decoders play it. */
 export type TrackKind = "vide" | "soun" | "othr";
 
-/** Text, time codes, hints and measurements of cameras: no decoder plays these. */
+/** Text, time codes, hints and camera telemetry, which decoders do not play. */
 const NOT_PLAYED = new Set([
   ...[
     "text",
@@ -26,7 +26,7 @@ const NOT_PLAYED = new Set([
   ],
   ...["gpmd", "camm", "rtmd", "fdsc", "djmd", "dbgi", "CTMD", "rtp ", "srtp", "rrtp", "rm2t", "sm2t", "tmpl", "enct", "encm"],
 ]);
-/** Decoders know sound by the code of its description, whatever its handler is called. */
+/** Decoders detect sound by the code of its description, regardless of the handler. */
 const SOUND = new Set([
   ...[
     "mp4a",
@@ -69,10 +69,10 @@ const SOUND = new Set([
 ]);
 const isSoundName = (name: string) => SOUND.has(name) || name.startsWith("ms\0");
 
-/** What a track is, by its handler and its first description; undefined for what no decoder plays. */
+/** The kind of a track by its handler and first description; undefined if decoders do not play it. */
 export const kindOf = (handler: string, { name }: Box): TrackKind | undefined => {
   if (handler === "vide" || handler === "soun") return handler;
-  // A sequence of pictures, in files of pictures.
+  // A picture sequence in a picture file.
   if (handler === "pict" && !isSoundName(name)) return "vide";
   if (NOT_PLAYED.has(name)) return undefined;
   return isSoundName(name) ? "soun" : "othr";

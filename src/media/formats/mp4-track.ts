@@ -1,4 +1,4 @@
-// One track of an MP4 index: what it is, what is shown of it, and whether the file holds what it promises.
+// Parses one track of an MP4 index: kind, displayed part and completeness.
 import { Unreadable } from "../byte-source.ts";
 import { type Box, boxesIn, boxIn, rowsIn, viewOf } from "./mp4-boxes.ts";
 import { codeOf, entryOf, type TrackCode } from "./mp4-sample-descriptions.ts";
@@ -11,22 +11,22 @@ export type Track = {
   kind: TrackKind;
   scale: number;
   code: TrackCode;
-  /** Whether it is shown on its side. */
+  /** Whether the track is displayed rotated by 90 degrees. */
   isTurned: boolean;
   runs: Run[];
   edits: Edit[];
   shown: Shown;
-  /** Samples that the index names and the file holds. */
+  /** Samples that the index declares and the file contains. */
   samples: number;
   isCut: boolean;
-  /** Bytes of all samples together, and where each lies. */
+  /** Total bytes of all samples; `places` visits the position of each. */
   bytes: number;
-  /** Whether its table takes plain samples one by one, whatever it says of their size. */
+  /** Whether the table counts single PCM samples, regardless of the declared size. */
   isSingle: boolean;
   places: (visit: (place: SampleRange, n: number) => boolean) => void;
 };
 
-/** @throws Unreadable where its header is shorter than decoders read it */
+/** @throws Unreadable if the header is shorter than the part that decoders read */
 const idAndTurn = (movie: Uint8Array, tkhd: Box | undefined) => {
   const view = viewOf(movie);
   if (!tkhd) return { id: 0, isTurned: false };
@@ -37,17 +37,17 @@ const idAndTurn = (movie: Uint8Array, tkhd: Box | undefined) => {
   return { id: view.getUint32(tkhd.start + (isLong ? 20 : 12)), isTurned };
 };
 
-/** Up to its length: of a track's clock as of a clip's. */
+/** Bytes up to the end of the duration, in a track header or a movie header. */
 const bytesOfClock = (movie: Uint8Array, { start }: Box): number => (movie[start] === 1 ? 32 : 20);
 
-/** The number by which fragments call a track. @throws Unreadable as `readTrack` */
+/** The track id that fragments refer to. @throws Unreadable as `readTrack` */
 export const trackId = (movie: Uint8Array, trak: Box): number => idAndTurn(movie, boxIn(movie, trak, "tkhd")).id;
 
-/** Some decoders read a clock as a number with a sign. */
+/** Some decoders read a timescale as a signed number. */
 export const MOST_SCALE = 0x7fff_ffff;
 
 /**
- * Reads a track; undefined for what no decoder plays and for what is empty, `unread` for what has samples and is not understood.
+ * Parses a track. Undefined for an empty track and for one that decoders do not play; `unread` for samples of an unknown codec.
  * @throws Unreadable
  */
 export const readTrack = (
@@ -76,11 +76,11 @@ export const readTrack = (
   const chunks = { stsc: named("stsc"), stco: named("stco", "co64") };
   const said = sizesOf(movie, named("stsz", "stz2"));
   const isPlayed = entry === undefined || kind !== undefined;
-  // Of a fragmented clip the index does not say which tracks are empty.
+  // The index of a fragmented clip does not show which tracks are empty.
   if (!code || scale === 0) return isPlayed && (said.count > 0 || isFragmented) ? "unread" : undefined;
   const { leastBytes } = code;
   const sizes = leastBytes && said.count > 0 ? singleSamples(movie, { stts: named("stts"), ...chunks }, said, leastBytes) : said;
-  // Samples of one size are as many as the file has room for.
+  // The number of uniform samples is limited by the size of the file.
   const same = sizes.count > 0 ? sizes.sizeOf(0) : 0;
   if (sizes.count * 4 > movie.length) sizes.count = Math.min(sizes.count, Math.ceil(fileBytes / same));
   const tables = { ...chunks, sizes };
@@ -91,7 +91,7 @@ export const readTrack = (
     places((place, n) => {
       bytes += place.bytes;
       furthest = Math.max(furthest, Math.floor(place.at + place.bytes));
-      // What begins past the end is not there; what ends past it is played in part.
+      // A sample that begins past the end is missing; a sample that ends past it is played in part.
       if (!isWhole && place.at >= fileBytes && there === sizes.count) there = n;
       return true;
     });

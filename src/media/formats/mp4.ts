@@ -1,4 +1,6 @@
-// Measures MP4 and MOV by their index and fragments: what is shown of each track, wherever the index lies.
+// Measures MP4 and MOV by their index and fragments.
+//
+// The duration is that of the displayed part of each track. The index may be anywhere in the file.
 import { Unreadable } from "../byte-source.ts";
 import { type Cursor, MOST_WINDOW_BYTES } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
@@ -19,17 +21,20 @@ import { PACKET_BYTES, type PacketSound } from "./packet-duration.ts";
 import { isMuch } from "./stray-bytes.ts";
 import { clipOf, type Seen, type SoundTrack } from "./tracks.ts";
 
-/** Tracks of a clip: pictures, sounds in several languages, text. */
+/** Maximum number of tracks of a clip: pictures, sound in several languages, text. */
 const MOST_TRACKS = 64;
-/** Sound whose packets have to be looked at is this large at most. */
+/** Maximum size of sound whose packets are parsed. */
 const MOST_SOUND_BYTES = 32 * 1024 * 1024;
-/** What is no sound and no pictures ends up to this much after them; longer, it may be what some decoders play. */
+/** Tracks of unknown kind may end this much after pictures and sound. A longer track may be one that some decoders play. */
 const MOST_OVERHANG_MS = 100;
-/** A table that is this far from what the code says is not believed: a part of it, and what is not known of the last frame. */
+/**
+ * Maximum difference between the time table and the codec: a share of the duration, plus frames for the unknown length of the
+ * last one.
+ */
 const DIFFERENCE = 0.001;
 const DIFFERENCE_FRAMES = 1.5;
 
-/** `hasUnread`: there are tracks that are not understood. */
+/** `hasUnread`: some tracks could not be parsed. */
 type Index = {
   tracks: Track[];
   hasUnread: boolean;
@@ -43,7 +48,7 @@ const readIndex = (movie: Uint8Array, fileBytes: number, isCounted: boolean, isW
   const mvhd = boxIn(movie, root, "mvhd");
   const view = viewOf(movie);
   const movieScale = mvhd ? view.getUint32(mvhd.start + (view.getUint8(mvhd.start) === 1 ? 20 : 12)) : 0;
-  // Decoders do not agree on what lasts a part of no second.
+  // Decoders differ in how they treat a timescale of 0.
   if (mvhd && (movieScale === 0 || movieScale > MOST_SCALE)) throw new Unreadable("its index is not one of a real clip");
   const traks = boxesIn(movie, 0, movie.length).filter(({ name }) => name === "trak");
   if (traks.length > MOST_TRACKS) throw new Unreadable(`it has more than ${MOST_TRACKS} tracks`);
@@ -65,7 +70,7 @@ const readIndex = (movie: Uint8Array, fileBytes: number, isCounted: boolean, isW
   };
 };
 
-/** Sound by its packets, where an index alone could say anything. */
+/** Measures sound by its packets, for codecs whose index could declare any duration. */
 const heardByPackets = async (
   cursor: Cursor,
   track: Track,
@@ -85,12 +90,12 @@ const heardByPackets = async (
     if (time === undefined) unheard += bytes;
   }
   if (isMuch(unheard, all)) return undefined;
-  // What is not found beside its fragments lies elsewhere; the index has no such places.
+  // Samples that are not beside their fragments are elsewhere, and the index does not contain their positions.
   return samples === 0 && inFragments.samples > 0 ? undefined : samples / packetTime.rate;
 };
 
 type Counted = SoundTrack & { isUncounted: boolean };
-/** Plain samples by their bytes, however many a table takes together. */
+/** Measures PCM samples by their bytes, regardless of how the table groups them. */
 const plainSeconds = (track: Track, inFragments: Fragmented, sampleBytes: number): number => {
   const inIndex = track.isSingle ? track.samples : track.bytes / sampleBytes;
   return (inIndex + inFragments.bytes / sampleBytes) * (track.code.sampleS ?? 0);
@@ -107,7 +112,7 @@ const heardOf = async (cursor: Cursor, track: Track, inFragments: Fragmented, is
   const { aac, sampleS, packetTime, leastBytes } = track.code;
   const tableS = lengthOf(track.runs) / track.scale + inFragments.sound / track.scale;
   const frameS = sampleS ?? (shown > 0 ? byTableS / shown : 0);
-  /** Not a table that says other times than the code: that is not how a decoder plays. */
+  /** A table that contradicts the codec is ignored, because decoders do not play by it. */
   const believed = (codeS: number, shownS = codeS): number =>
     Math.abs(codeS - tableS) > codeS * DIFFERENCE + DIFFERENCE_FRAMES * frameS ? shownS : byTableS;
   if (sampleS === undefined) {
@@ -125,7 +130,7 @@ const heardOf = async (cursor: Cursor, track: Track, inFragments: Fragmented, is
   if (!isCounted || aac === undefined || isLarge)
     return { seconds: believed(oneEachS, shown * sampleS), frameS, isUncounted: isLarge };
   const framesS = await heardByPackets(cursor, track, inFragments, aac);
-  // Several frames in each sample: a decoder plays them all.
+  // A decoder plays every frame of a sample with several frames.
   const isSeveral = framesS !== undefined && framesS > oneEachS * (1 + DIFFERENCE) + DIFFERENCE_FRAMES * sampleS;
   const seconds = isSeveral ? framesS : believed(oneEachS, shown * sampleS);
   return { seconds, frameS, isUncounted: shown > 0 && framesS === undefined };
@@ -145,7 +150,10 @@ const mimeOf = (brand: string, hasPicture: boolean): string => {
   return hasPicture ? "video/mp4" : "audio/mp4";
 };
 
-/** @param isCounted whether all bytes of its sound are looked at, too @throws Unreadable */
+/**
+ * @param isCounted whether all bytes of the sound are parsed as well
+ * @throws Unreadable
+ */
 export const readMp4 = async (cursor: Cursor, isCounted: boolean): Promise<Inspection> => {
   const size = cursor.sizeBytes;
   let index: Index | undefined;
@@ -176,7 +184,7 @@ export const readMp4 = async (cursor: Cursor, isCounted: boolean): Promise<Inspe
     return true;
   });
   if (!index) throw new Unreadable("it has no index of its contents");
-  // Of a file that was not cut nothing is missing: a decoder finds what one false place hides.
+  // If the file is not truncated, no sample is missing; a decoder finds samples despite one wrong position.
   if (movie && end <= size && index.tracks.some(({ isCut }) => isCut))
     index.tracks = readIndex(movie, size, isCounted, true).tracks;
   const { tracks, fragmented } = index;
@@ -184,9 +192,9 @@ export const readMp4 = async (cursor: Cursor, isCounted: boolean): Promise<Inspe
   const pictures = tracks.filter(({ kind }) => kind === "vide").map((track) => seen(track, inFragments(track)));
   const sounds: Counted[] = [];
   for (const track of tracks) if (track.kind === "soun") sounds.push(await heard(cursor, track, inFragments(track), isCounted));
-  // What is no pictures and no sound makes a clip neither whole nor broken.
+  // Other tracks do not affect whether a clip is complete.
   const played = tracks.filter(({ kind }) => kind !== "othr");
-  // Fragments lie beside their bytes; what an index names may lie anywhere.
+  // Fragments are beside their bytes; samples of an index may be anywhere.
   const fragmentBytes = played.reduce((sum, track) => sum + inFragments(track).bytes, 0);
   const isEmpty = played.some(
     (track) => track.samples + inFragments(track).samples > 0 && track.bytes + inFragments(track).bytes === 0,

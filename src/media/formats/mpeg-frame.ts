@@ -1,10 +1,10 @@
-// Headers of the frames of MPEG sound (MP1, MP2, MP3) and of AAC in ADTS: how long they are, in bytes and in samples.
+// Parses MPEG audio and ADTS frame headers: length in bytes and in samples.
 
 export type Frame = { bytes: number; samples: number; rate: number; layer: number; isMono: boolean; isLow: boolean };
 
 const RATES = [44_100, 48_000, 32_000];
 const ADTS_RATES = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350];
-/** Thousands of bits a second by version and layer; index 0 is "free", which no common decoder takes. */
+/** Bit rates in kbit/s by version and layer. Index 0 is "free", which common decoders do not support. */
 const HIGH: number[][] = [
   [],
   [0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448],
@@ -14,7 +14,7 @@ const HIGH: number[][] = [
 const LOW_1 = [0, 32, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256];
 const LOW_2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 
-/** The frame that four bytes begin; undefined when they begin none. */
+/** The frame that begins with these four bytes; undefined if they are not a header. */
 export const mpegFrame = (word: number): Frame | undefined => {
   const version = (word >>> 19) & 3;
   const layer = 4 - ((word >>> 17) & 3);
@@ -33,10 +33,10 @@ export const mpegFrame = (word: number): Frame | undefined => {
   return { bytes, samples, rate, layer, isMono: ((word >>> 6) & 3) === 3, isLow };
 };
 
-/** What all frames of a stream have in common: sync, version, layer, sampling rate. */
+/** Compares the properties that all frames of a stream share: sync, version, layer, sampling rate. */
 export const isSameStream = (one: number, other: number): boolean => ((one ^ other) & 0xfffe0c00) === 0;
 
-/** The frame of AAC that seven bytes at `at` begin; undefined when they begin none. */
+/** The AAC frame that begins with the seven bytes at `at`; undefined if they are not a header. */
 export const adtsFrame = (bytes: Uint8Array, at: number): Frame | undefined => {
   const [b1 = 0, b2 = 0, b3 = 0, b4 = 0, b5 = 0, b6 = 0] = [
     bytes[at + 1],

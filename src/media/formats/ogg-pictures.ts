@@ -1,20 +1,20 @@
-// The pictures of a clip in Ogg: of Theora their size and number, of other codes that there are some.
+// Measures Theora video in Ogg, and detects other video codecs in Ogg.
 import { latin1 } from "../byte-source.ts";
 import type { Inspection } from "./inspection.ts";
 import { viewOf } from "./mp4-boxes.ts";
 import { clipOf, type SoundTrack } from "./tracks.ts";
 
-/** What the end of a page says of pictures: which is the last one, and how many packets there are so far. */
+/** The picture number at the end of a page, and the number of packets so far. */
 export type PageEnd = { granule: bigint; packets: number };
-/** The first packet of a stream, how many there are, and the first and last page that end a picture. */
+/** The first packet of a stream, its number of packets, and the first and last page that ends a picture. */
 type Stream = { head: Uint8Array; packets: number; firstEnd?: PageEnd; lastEnd?: PageEnd };
 
 const THEORA = "\x80theora";
-/** What the first packet of a stream of pictures begins with: Theora, Daala, Dirac, VP8, and what was made for AVI. */
+/** First bytes of a video stream: Theora, Daala, Dirac, VP8, and codecs defined for AVI. */
 export const OGG_PICTURES: readonly string[] = [THEORA, "\x80daala", "BBCD\0", "OVP80\x01", "\x01video\0"];
 
 const THEORA_BYTES = 42;
-/** Packets before the first picture. */
+/** Header packets before the first picture. */
 export const THEORA_HEADERS = 3;
 
 const startsWith = ({ head }: Stream, code: string) => latin1(head.subarray(0, code.length)) === code;
@@ -26,13 +26,16 @@ const sizeOf = (head: Uint8Array): { width: number; height: number } => {
   return { width: Math.round(triple(14) * (shape > 0 && shape < 100 ? shape : 1)), height: triple(17) };
 };
 
-/** The number of the picture that a page ends with: that of the last whole picture, and how many follow it. */
+/** The number of the picture at the end of a page: that of the last key picture, plus the pictures after it. */
 const numberOf = (granule: bigint, head: Uint8Array): number => {
   const shift = BigInt((((head[40] ?? 0) & 3) << 3) | ((head[41] ?? 0) >> 5));
   return Number((granule >> shift) + (granule & ((1n << shift) - 1n)));
 };
 
-/** Each packet behind the headers is one picture, an empty one the same again; writers leave out pictures too, which the numbers of pages say. */
+/**
+ * Each packet after the headers is one picture; an empty packet repeats the previous one. Writers also omit pictures, which the
+ * page numbers show.
+ */
 const picturesOf = ({ head, packets, firstEnd, lastEnd }: Stream): number => {
   const there = packets - THEORA_HEADERS;
   if (!firstEnd || !lastEnd) return there;
@@ -46,7 +49,10 @@ const secondsOf = (stream: Stream): number => {
   return rate > 0 && Number.isFinite(rate) ? Math.max(0, picturesOf(stream)) / rate : 0;
 };
 
-/** @returns undefined where there are no pictures @throws Unreadable */
+/**
+ * @returns undefined if there are no pictures
+ * @throws Unreadable
+ */
 export const oggClip = (streams: readonly Stream[], sound: SoundTrack, isCut: boolean): Inspection | undefined => {
   if (!streams.some((stream) => OGG_PICTURES.some((code) => startsWith(stream, code)))) return undefined;
   const shown = streams.filter((stream) => startsWith(stream, THEORA) && stream.head.length >= THEORA_BYTES);

@@ -1,4 +1,6 @@
-// The checksum of a page of Ogg: CRC-32 from the highest bit on, over a page whose own checksum counts as zeros.
+// Computes the checksum of an Ogg page.
+//
+// The checksum is a CRC-32, most significant bit first, over the page with its checksum field set to zero.
 
 const POLYNOMIAL = 0x04c1_1db7;
 const TABLE = Uint32Array.from({ length: 256 }, (_, value) => {

@@ -1,4 +1,6 @@
-// Measures Ogg by the packets of its pages, chained streams one after the other: Opus, Vorbis, FLAC, Speex; and Theora.
+// Measures Ogg by the packets of its pages: Opus, Vorbis, FLAC, Speex and Theora.
+//
+// Chained streams are added up.
 import { latin1, Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
@@ -7,30 +9,30 @@ import { oggClip, type PageEnd, THEORA_HEADERS } from "./ogg-pictures.ts";
 import { pageSum } from "./ogg-sum.ts";
 import { createVorbisTime, flacTimeAt, opusTime, type PacketTime } from "./packet-duration.ts";
 
-/** Streams of one file: a chain of hundreds is no sound that somebody ordered. */
+/** Maximum number of streams in a file. A legitimate order does not produce a chain of hundreds. */
 const MOST_STREAMS = 1000;
-/** Header packets, of which that of Vorbis is the largest, are kept up to this size. */
+/** Maximum size of a retained header packet; that of Vorbis is the largest. */
 const MOST_HEADER_BYTES = 1024 * 1024;
 const UNKNOWN_GRANULE = 0xffff_ffff_ffff_ffffn;
 
-/** `isWhole`: of a packet its first bytes are not enough. */
+/** `isWhole`: the first bytes of a packet are not sufficient. */
 type Code = { rate: number; headers: number; time?: PacketTime; skip: number; trims: boolean; isWhole?: boolean };
 type Stream = {
-  /** The number of its link in the chain: streams that begin together are played side by side. */
+  /** Index of the chain link; streams that begin together are played simultaneously. */
   link: number;
   code?: Code;
   packets: number;
-  /** Packets behind its headers that are not understood. */
+  /** Packets after the headers that could not be parsed. */
   unheard: number;
   head: Uint8Array;
-  /** Bytes of a packet that goes on in the next page: its beginning, or all of a header. */
+  /** Bytes of a packet that continues on the next page: its beginning, or all bytes of a header. */
   carried: Uint8Array;
   isCarrying: boolean;
   samples: number;
   frame: number;
   /** Samples of the last packet. */
   last: number;
-  /** Frame number and packets at the ends of the first page and the last that say one, of pictures. */
+  /** For pictures: picture number and packets at the end of the first and the last page that declares a number. */
   firstEnd?: PageEnd;
   lastEnd?: PageEnd;
   first?: { granule: number; samples: number; isLast: boolean };
@@ -44,7 +46,7 @@ const flacCode = (rate: number, furtherHeaders: number): Code => ({
   ...{ rate, headers: 1 + furtherHeaders, time: flacTimeAt(rate), skip: 0, trims: false, isWhole: true },
 });
 
-/** What the first packet of a stream says of its code; undefined for pictures, text and what is not known. */
+/** The codec according to the first packet of a stream; undefined for pictures, text and unknown codecs. */
 const codeOf = (head: Uint8Array): Code | undefined => {
   const view = viewOf(head);
   if (latin(head, 0, 8) === "OpusHead" && head.length >= 12)
@@ -67,7 +69,7 @@ const takePacket = (stream: Stream, packet: Uint8Array): void => {
   }
   const { code } = stream;
   if (!code) return;
-  // Vorbis says in its third header how long blocks are.
+  // The third Vorbis header declares the block sizes.
   const isEarly = code.time === opusTime ? latin(packet, 0, 8) !== "OpusTags" : code.isWhole === true && packet[0] === 0xff;
   if (n < code.headers && !isEarly) {
     const time = code.time ? undefined : n === code.headers - 1 ? createVorbisTime(stream.head, packet) : undefined;
@@ -82,11 +84,11 @@ const takePacket = (stream: Stream, packet: Uint8Array): void => {
   stream.samples += samples;
 };
 
-/** Packets of one page: a piece of 255 bytes goes on in the next piece, or in the next page. */
+/** Extracts the packets of one page. A segment of 255 bytes continues in the next segment or on the next page. */
 const takePage = (stream: Stream, table: Uint8Array, body: Uint8Array, isContinued: boolean): void => {
   let [from, at] = [0, 0];
   let isDropped = isContinued && !stream.isCarrying;
-  // Some decoders go on with a packet that its page says is another.
+  // Some decoders continue a packet although its page declares a new one.
   if (!isContinued && stream.isCarrying) stream.unheard++;
   if (!isContinued) stream.isCarrying = false;
   for (const piece of table) {
@@ -98,7 +100,7 @@ const takePage = (stream: Stream, table: Uint8Array, body: Uint8Array, isContinu
   }
   if (table.at(-1) !== 255 || isDropped) return;
   const rest = body.subarray(from, at);
-  // Of sound the first bytes are enough, but for FLAC.
+  // The first bytes of a sound packet are sufficient, except for FLAC.
   const isHeader = stream.packets < (stream.code?.headers ?? 3) || stream.code?.isWhole === true;
   const before = stream.isCarrying ? stream.carried : new Uint8Array(0);
   const isEnough = isHeader ? before.length > MOST_HEADER_BYTES : before.length >= 16;
@@ -106,7 +108,7 @@ const takePage = (stream: Stream, table: Uint8Array, body: Uint8Array, isContinu
   stream.isCarrying = true;
 };
 
-/** What the end of a page says: where its stream began, and that a last packet is not played to its end. */
+/** Evaluates the end of a page: the start of its stream, and trimming of the last packet. */
 const endPage = (stream: Stream, granule: bigint, before: number, isLast: boolean): void => {
   if (granule !== UNKNOWN_GRANULE && !stream.code && stream.packets > THEORA_HEADERS) {
     stream.lastEnd = { granule, packets: stream.packets };
@@ -116,10 +118,12 @@ const endPage = (stream: Stream, granule: bigint, before: number, isLast: boolea
   const at = Number(granule);
   stream.first ??= { granule: at, samples: stream.samples, isLast };
   const start = stream.first.isLast ? 0 : stream.first.granule - stream.first.samples;
-  // Where a clock begins below 0, players play what is before 0 all the same: it is the front of a stream that was cut without coding anew.
+  // If a clock begins below 0, players also play the part before 0. This occurs in streams that were cut at the start without
+  // re-encoding.
   const excess = Math.max(0, start + stream.samples - at);
   if (!isLast || !stream.code.trims) return;
-  // Of Opus every packet of the last page may be cut; of Vorbis the last one, and nothing at all where more is said.
+  // For Opus, every packet of the last page can be trimmed. For Vorbis only the last packet can be trimmed, and a larger value is
+  // ignored.
   if (stream.code.time === opusTime) stream.cut = Math.min(excess, stream.samples - before);
   else stream.cut = excess <= stream.last ? excess : 0;
 };
@@ -137,11 +141,11 @@ const newStream = (link: number): Stream => ({
   cut: 0,
 });
 
-/** Of streams in a chain decoders play the front of all but the first. */
+/** In a chain, decoders skip the pre-roll of the first stream only. */
 const secondsOf = ({ code, samples, cut }: Stream, isFirst: boolean): number =>
   code && code.rate > 0 ? Math.max(0, samples - (isFirst ? code.skip : 0) - cut) / code.rate : 0;
 
-/** The links of a chain one after the other, each as long as the longest of its streams. */
+/** Sums the links of a chain, each as long as its longest stream. */
 const chainedSeconds = (streams: readonly Stream[]): number => {
   const links = new Map<number, number>();
   for (const stream of streams) {
@@ -151,12 +155,15 @@ const chainedSeconds = (streams: readonly Stream[]): number => {
   return [...links.values()].reduce((sum, seconds) => sum + seconds, 0);
 };
 
-/** So many packets that are not understood, and this part of all, are of a stream that was damaged. */
+/** Above this number and share of unparsed packets, a stream counts as damaged. */
 const FEW_UNHEARD = 2;
 const FEW_UNHEARD_SHARE = 0.01;
 const isUnheard = ({ unheard, packets }: Stream): boolean => unheard > FEW_UNHEARD + packets * FEW_UNHEARD_SHARE;
 
-/** @param isCounted whether the checksums of its pages are made, too @throws Unreadable */
+/**
+ * @param isCounted whether page checksums are verified as well
+ * @throws Unreadable
+ */
 export const readOgg = async (cursor: Cursor, isCounted: boolean): Promise<Inspection> => {
   let hasFalsePage = false;
   const streams: Stream[] = [];
@@ -177,13 +184,13 @@ export const readOgg = async (cursor: Cursor, isCounted: boolean): Promise<Inspe
     const length = 27 + pieces + table.reduce((sum, piece) => sum + piece, 0);
     isCut = !(await cursor.load(at, length));
     if (isCut) break;
-    // Decoders look for pages inside of one whose checksum is false.
+    // Decoders search for pages inside a page with a wrong checksum.
     hasFalsePage ||= isCounted && pageSum(cursor.part(at, length)) !== cursor.view.getUint32(at + 22 - cursor.start, true);
     const flags = cursor.bytes[at + 5 - cursor.start] ?? 0;
     const granule = cursor.view.getBigUint64(at + 6 - cursor.start, true);
     const serial = cursor.view.getUint32(at + 14 - cursor.start, true);
     const body = cursor.part(at + 27 + pieces, length - 27 - pieces);
-    // A mark of a beginning without one is no beginning: decoders go on with what they play.
+    // A start flag without a codec header is not a start; decoders continue the current stream.
     const isNew = (flags & 2) !== 0 && (!open.get(serial)?.code || codeOf(body) !== undefined);
     if (isNew || !open.has(serial)) {
       if (hasData) link++;

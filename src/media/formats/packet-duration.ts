@@ -1,18 +1,18 @@
-// How many samples a packet of coded sound holds, by its bytes: Opus, Vorbis, FLAC, MPEG, AC-3.
+// Counts the samples in encoded audio packets: Opus, Vorbis, FLAC, MPEG, AC-3, AMR.
 import { ac3Frame } from "./ac3-frame.ts";
 import { flacFrame, isWholeFrame } from "./flac-frame.ts";
 import { mpegFrame } from "./mpeg-frame.ts";
 import { vorbisModes } from "./vorbis-setup.ts";
 
-/** Samples of a packet that begins with these bytes; `undefined` for one that holds no sound. */
+/** The samples of a packet that begins with these bytes; `undefined` if it contains no sound. */
 export type PacketTime = (packet: Uint8Array) => number | undefined;
 
-/** Sound that is measured by its packets; `isWhole` where their first bytes are not enough. */
+/** Sound that is measured by its packets; `isWhole` if their first bytes are not sufficient. */
 export type PacketSound = { time: PacketTime; rate: number; isWhole?: boolean };
-/** First bytes of a packet that say how long it is. */
+/** First bytes of a packet that determine its duration. */
 export const PACKET_BYTES = 16;
 
-/** Opus at 48,000 samples a second: its first byte says the length of a frame and how many there are. */
+/** Opus at 48,000 samples a second; the first byte contains the frame length and count. */
 export const opusTime: PacketTime = (packet) => {
   if (packet.length < 1) return undefined;
   const toc = packet[0] ?? 0;
@@ -24,13 +24,13 @@ export const opusTime: PacketTime = (packet) => {
         ? ([480, 960][config & 1] ?? 0)
         : ([120, 240, 480, 960][config & 3] ?? 0);
   const frames = (toc & 3) === 0 ? 1 : (toc & 3) < 3 ? 2 : (packet[1] ?? 0) & 63;
-  // A packet is 120 ms at most; another is no packet.
+  // The maximum duration of a packet is 120 ms; longer ones are invalid.
   return samples * frames <= 5760 ? samples * frames : undefined;
 };
 
 /**
- * Frames one behind the other: the next begins where the one before ends with its checksum. Undefined where one of the same form begins
- * without that, or says another rate than the stream: decoders differ in what they play then.
+ * Counts consecutive frames; the next frame begins where the previous one ends with a valid checksum. Undefined if a frame of the
+ * same form begins elsewhere or declares another rate, because decoders differ in what they play.
  */
 export const flacTimeAt =
   (rate: number): PacketTime =>
@@ -50,7 +50,7 @@ export const flacTimeAt =
     return samples;
   };
 
-/** FLAC by the rate of its own header, of which `streamInfo` is the first block; a decoder believes no other. */
+/** FLAC at the rate of its own header, whose first block is `streamInfo`. Decoders ignore any other rate. */
 export const flacSound = (streamInfo: Uint8Array, rate: number): PacketSound | undefined => {
   const [b0 = 0, b1 = 0, b2 = 0] = streamInfo.subarray(10, 13);
   const own = b0 * 4096 + b1 * 16 + (b2 >> 4) || rate;
@@ -59,13 +59,13 @@ export const flacSound = (streamInfo: Uint8Array, rate: number): PacketSound | u
 
 type Coded = { bytes: number; samples: number; rate: number };
 
-/** Of a packet, what stands beside its frames at most, this part and these bytes. */
+/** Maximum share and bytes of a packet that are outside its frames. */
 const MOST_BESIDE_SHARE = 0.1;
 const MOST_BESIDE_BYTES = 64;
 
 /**
- * Packets of one frame or several, each with its own rate, which a decoder believes: samples at the rate of the track. Undefined for
- * one that holds much else.
+ * Packets of one or several frames with their own rate, which decoders use. Returns samples at the track's rate; undefined for a
+ * packet with much other content.
  */
 const byFrames =
   (frameAt: (packet: Uint8Array, at: number) => Coded | undefined) =>
@@ -83,7 +83,7 @@ const byFrames =
     return { time, rate, isWhole: true };
   };
 
-/** Bytes of a frame of speech of 20 ms by its mode, behind the byte that names it: of the narrow band and of the wide one. */
+/** Bytes of a 20 ms speech frame by mode, after the mode byte: narrowband and wideband. */
 const AMR_BYTES = { samr: [12, 13, 15, 17, 19, 20, 26, 31, 5], sawb: [17, 23, 32, 36, 40, 46, 50, 58, 60, 5] };
 const AMR_RATES = { samr: 8000, sawb: 16_000 };
 const AMR_FRAME_S = 0.02;
@@ -102,9 +102,9 @@ export const mpegSound = byFrames((packet, at) => mpegFrame(new DataView(packet.
 export const ac3Sound = byFrames(ac3Frame);
 
 /**
- * Vorbis: a block overlaps with the one before it, so the first gives no sound and each other a quarter of both.
+ * Vorbis blocks overlap: the first produces no sound, each later one a quarter of the sum of both block sizes.
  * @param head the identification header, 30 bytes
- * @returns undefined when the headers cannot be read
+ * @returns undefined if the headers cannot be parsed
  */
 export const createVorbisTime = (head: Uint8Array, setup: Uint8Array): PacketTime | undefined => {
   const modes = vorbisModes(setup, head[11] ?? 0);

@@ -1,21 +1,23 @@
-// Whether a picture is all there: its chunks, segments or blocks are walked by their lengths to the mark that ends them, and hold a picture.
+// Checks that a picture is complete by walking its chunks, segments or blocks.
+//
+// The walk follows their lengths to the end marker and requires picture data.
 
 import type { Cursor } from "./cursor.ts";
 import { nameAt } from "./mp4-boxes.ts";
 import { hasNoContent } from "./picture-header.ts";
 
-/** Chunks, segments and blocks that are walked; each is a few bytes at least. */
+/** Maximum number of chunks, segments and blocks; each takes at least a few bytes. */
 const MOST_STEPS = 4_000_000;
 
 const byte = (cursor: Cursor, at: number) => cursor.bytes[at - cursor.start] ?? 0;
 
-/** What packing makes of a picture at best: of DEFLATE 258 bytes from two bits, of a JPEG of one colour less than a bit for a block. */
+/** Best possible compression: DEFLATE encodes 258 bytes in two bits, a JPEG of one colour a block in less than a bit. */
 const MOST_DEFLATED = 1032;
 const MOST_BLOCKS_PER_BYTE = 32;
 
 const PNG_SAMPLES: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 
-/** Bytes of a PNG before they are packed; `at`: the content of its first chunk. */
+/** Uncompressed bytes of a PNG; `at`: the content of its first chunk. */
 const pngRowBytes = (cursor: Cursor, at: number): number => {
   const [width, height] = [cursor.view.getUint32(at - cursor.start), cursor.view.getUint32(at + 4 - cursor.start)];
   const bits = byte(cursor, at + 8) * (PNG_SAMPLES[byte(cursor, at + 9)] ?? 1);
@@ -39,10 +41,10 @@ const pngEnds = async (cursor: Cursor): Promise<boolean> => {
   return false;
 };
 
-/** The first marker after `from` in coded data of a JPEG: neither a stuffed byte nor a restart; -1 when there is none. */
+/** The first marker after `from` in JPEG data that is neither a stuffed byte nor a restart; -1 if there is none. */
 const nextMarker = async (cursor: Cursor, from: number): Promise<number> => {
   let at = from;
-  // Of what is in the window nobody waits for anything: there is such a byte in every few hundred.
+  // A 0xff byte occurs every few hundred bytes, so bytes in the window are processed without awaiting.
   for (let n = 0; n < MOST_STEPS && (cursor.has(at, 2) || (await cursor.load(at, 2))); n++) {
     const found = cursor.bytes.indexOf(0xff, at - cursor.start);
     const last = cursor.start + cursor.bytes.length - 1;
@@ -61,14 +63,16 @@ const nextMarker = async (cursor: Cursor, from: number): Promise<number> => {
 
 const END_OF_IMAGE = Buffer.of(0xff, 0xd9);
 
-/** Where a JPEG ends whose coded data begins at `from` and is all in one scan: the mark cannot stand in such data; -1 without one. */
+/**
+ * End of a JPEG whose data begins at `from` and is in one scan. The end marker cannot occur in such data; -1 if it is missing.
+ */
 const endOfImage = async (cursor: Cursor, from: number): Promise<number> => {
   let at = from;
   while (cursor.has(at, 2) || (await cursor.load(at, 2))) {
     const { buffer, byteOffset, length } = cursor.bytes;
     const found = Buffer.from(buffer, byteOffset, length).indexOf(END_OF_IMAGE, at - cursor.start);
     if (found >= 0) return cursor.start + found;
-    // The mark may lie across the end of the window.
+    // The marker may span the end of the window.
     at = cursor.start + length - 1;
     if (byte(cursor, at) !== 0xff) at += 1;
   }
@@ -76,8 +80,8 @@ const endOfImage = async (cursor: Cursor, from: number): Promise<number> => {
 };
 
 /**
- * Whether a JPEG in one scan ends with its last two bytes, and has no such mark in the least that a picture of its size needs: then the rest
- * need not be searched for one.
+ * Reports whether a single-scan JPEG ends with the file, and has no end marker within the minimum data of its size. In that case
+ * the rest need not be searched.
  */
 const endsAtItsEnd = async (cursor: Cursor, from: number, least: number): Promise<boolean> => {
   const last = cursor.sizeBytes - END_OF_IMAGE.length;
@@ -87,12 +91,12 @@ const endsAtItsEnd = async (cursor: Cursor, from: number, least: number): Promis
   return Buffer.from(buffer, byteOffset, length).indexOf(END_OF_IMAGE) < 0;
 };
 
-/** Frames without further scans of the same colours. */
+/** Frame types without further scans of the same components. */
 const SEQUENTIAL_FRAMES: ReadonlySet<number> = new Set([0xc0, 0xc1]);
-/** Frames that are coded by Huffman's trees: each block takes a part of a bit at least. */
+/** Huffman-coded frame types, in which each block takes at least part of a bit. */
 const HUFFMAN_FRAMES: ReadonlySet<number> = new Set([0xc0, 0xc1, 0xc2]);
 
-/** Least bytes of coded data that a picture with such a frame needs; `at`: its marker. */
+/** Minimum encoded bytes of a picture with this frame; `at`: its marker. */
 const leastScanned = (cursor: Cursor, at: number): number => {
   const [height, width] = [5, 7].map((place) => cursor.view.getUint16(at + place - cursor.start)) as [number, number];
   return Math.floor((Math.ceil(width / 8) * Math.ceil(height / 8)) / MOST_BLOCKS_PER_BYTE);
@@ -108,7 +112,7 @@ const jpegEnds = async (cursor: Cursor): Promise<boolean> => {
     const marker = byte(cursor, at + 1);
     const isMarker = byte(cursor, at) === 0xff;
     if (isMarker && marker === 0xd9) return scanned >= least;
-    // Decoders look for the next marker where a segment is longer than it says.
+    // If a segment is longer than it declares, decoders search for the next marker.
     if (!isMarker) at = await nextMarker(cursor, at);
     else if (marker === 0xff) at++;
     else if (hasNoContent(marker)) at += 2;
@@ -130,12 +134,12 @@ const jpegEnds = async (cursor: Cursor): Promise<boolean> => {
   return false;
 };
 
-/** Chunks with a picture, and the least that is in one: a header, and a byte of code; of a frame its place and time besides. */
+/** Minimum size of chunks with a picture: a header and a byte of data; for a frame also its position and duration. */
 const WEBP_LEAST: Record<string, number> = { "VP8 ": 11, VP8L: 6, ANMF: 30 };
 
 const webpEnds = async (cursor: Cursor): Promise<boolean> => {
   await cursor.load(0, 12);
-  // Some writers leave out the byte that makes the last chunk even.
+  // Some writers omit the padding byte of the last chunk.
   const size = cursor.sizeBytes + 1;
   if (cursor.view.getUint32(4, true) + 8 > size) return false;
   for (let at = 12, n = 0; n < MOST_STEPS && (await cursor.load(at, 8)); n++) {
@@ -159,7 +163,7 @@ const bmpEnds = async (cursor: Cursor): Promise<boolean> => {
   return from + pixels <= cursor.sizeBytes;
 };
 
-/** Behind its last picture a GIF may have this many bytes that are nothing, with the mark of its end or without. */
+/** Maximum number of stray bytes after the last picture of a GIF, with or without the end marker. */
 const MOST_STRAY_BYTES = 64;
 
 const gifEnds = async (cursor: Cursor): Promise<boolean> => {
@@ -170,7 +174,7 @@ const gifEnds = async (cursor: Cursor): Promise<boolean> => {
   let isPicture = false;
   let pictures = 0;
   for (let n = 0; n < MOST_STEPS; n++) {
-    // Some writers leave out the mark at the end.
+    // Some writers omit the end marker.
     if (at === cursor.sizeBytes) return pictures > 0 && !isInBlocks;
     if (!(cursor.has(at, 1) || (await cursor.load(at, 1)))) return false;
     const mark = byte(cursor, at);
@@ -201,5 +205,5 @@ const ENDS: Record<string, (cursor: Cursor) => Promise<boolean>> = {
   "image/gif": gifEnds,
 };
 
-/** Whether a picture of one of the five common kinds is all there. */
+/** Reports whether a picture of one of the five common formats is complete; true for other formats. */
 export const pictureEnds = async (cursor: Cursor, mime: string): Promise<boolean> => (await ENDS[mime]?.(cursor)) ?? true;

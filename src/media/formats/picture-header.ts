@@ -1,26 +1,27 @@
-// Reads kind and size of a PNG, JPEG, WebP, GIF or BMP from its header, in a fixed bound of steps.
+// Reads format and size of a PNG, JPEG, WebP, GIF or BMP header.
 import { type ByteReader, Unreadable } from "../byte-source.ts";
 
-// Safe in the main thread: each step looks at a few bytes, the steps are counted, and nothing is allocated by what the file says.
+// Safe in the main thread: each step reads a few bytes, the number of steps is bounded, and the file does not control any
+// allocation.
 
 export type PictureSize = { mime: string; width: number; height: number };
 export type HeaderStep =
   | ({ kind: "size" } & PictureSize)
-  /** The header goes on at `at`; at least `bytes` bytes from there are needed, more are welcome. */
+  /** The header continues at `at`; at least `bytes` bytes from there are needed, and more are accepted. */
   | { kind: "more"; at: number; bytes: number }
-  /** None of the five kinds, or a broken header. */
+  /** Not one of the five formats, or a broken header. */
   | { kind: "none" };
 
 export type PictureHeader = {
-  /** Takes bytes of the file from `at` on: its beginning first, afterwards what the step before asked for. */
+  /** Accepts bytes of the file from offset `at`: first the beginning, then the range that the previous step requested. */
   feed(bytes: Uint8Array, at: number): HeaderStep;
 };
 
-/** Bytes that decide the header of every kind but JPEG, whose segments are followed. */
+/** Sufficient for every header except that of JPEG, whose segments are walked. */
 const FIRST_BYTES = 64;
-/** Segments, fill bytes and entries that are stepped over in one JPEG: 4,096 segments are up to 256 MiB of metadata. */
+/** Maximum number of segments and fill bytes in one JPEG; 4,096 segments hold up to 256 MiB of metadata. */
 const MOST_STEPS = 4096;
-/** Offset and entries of the first directory of EXIF data; orientation stands early in it. */
+/** Maximum bytes of the first EXIF directory that are read; orientation is near its start. */
 const MOST_EXIF_BYTES = 4096;
 
 const NONE: HeaderStep = { kind: "none" };
@@ -31,7 +32,7 @@ const sized = (mime: string, width: number, height: number): HeaderStep =>
 
 const pngStep = (bytes: Uint8Array): HeaderStep => {
   const view = viewOf(bytes);
-  // One vendor's pictures have a chunk of 4 bytes before the header.
+  // Apple's CgBI pictures have a chunk of 4 bytes before the header.
   const at = textAt(bytes, 12, 4) === "CgBI" ? 24 : 8;
   if (bytes.length < at + 16 || textAt(bytes, at + 4, 4) !== "IHDR") return NONE;
   return sized("image/png", view.getUint32(at + 8), view.getUint32(at + 12));
@@ -56,11 +57,11 @@ const bmpStep = (bytes: Uint8Array): HeaderStep => {
   const headerBytes = view.getUint32(14, true);
   if (headerBytes === 12) return sized("image/bmp", view.getUint16(18, true), view.getUint16(20, true));
   if (headerBytes < 16 || headerBytes > 256) return NONE;
-  // Rows from top to bottom are written as a negative height.
+  // A negative height means that rows are stored from top to bottom.
   return sized("image/bmp", view.getInt32(18, true), Math.abs(view.getInt32(22, true)));
 };
 
-/** EXIF orientation (1 to 8) of the content of an APP1 segment, as far as it is here. */
+/** EXIF orientation (1 to 8) in the content of an APP1 segment, as far as it is loaded. */
 const orientationIn = (app: Uint8Array): number => {
   if (app.length < 14 || textAt(app, 0, 6) !== "Exif\0\0") return 1;
   const tiff = app.subarray(6, 6 + MOST_EXIF_BYTES);
@@ -77,10 +78,10 @@ const orientationIn = (app: Uint8Array): number => {
 };
 
 const isFrameHeader = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
-/** The start of an image, restarts, and what is no marker at all. */
+/** Start of image, restart markers and bytes that are not a marker. */
 export const hasNoContent = (marker: number) => marker <= 0x01 || (marker >= 0xd0 && marker <= 0xd8);
 
-/** Follows the segments of a JPEG by their lengths. */
+/** Walks the segments of a JPEG by their lengths. */
 const openJpeg = (): PictureHeader => {
   let at = 2;
   let steps = 0;
@@ -92,7 +93,7 @@ const openJpeg = (): PictureHeader => {
       if (!has(4)) return { kind: "more", at, bytes: 4 };
       const from = at - start;
       const marker = bytes[from + 1] ?? 0;
-      // Decoders look for the next marker where a segment is longer than it says.
+      // If a segment is longer than it declares, decoders search for the next marker.
       const next = bytes.indexOf(0xff, from);
       if (next !== from) at = start + (next < 0 ? bytes.length : next);
       else if (marker === 0xff) at++;
@@ -108,7 +109,7 @@ const openJpeg = (): PictureHeader => {
         if (!has(wanted)) return { kind: "more", at, bytes: wanted };
         if (isFrameHeader(marker)) {
           const [height, width] = [view.getUint16(from + 5), view.getUint16(from + 7)];
-          // Orientations 5 to 8 lie on their side; sizes are as shown.
+          // Orientations 5 to 8 are rotated by 90 degrees; sizes are as displayed.
           return orientation >= 5 ? sized("image/jpeg", height, width) : sized("image/jpeg", width, height);
         }
         const app = bytes.subarray(from + 4, from + 2 + length);
@@ -141,12 +142,12 @@ export const openPictureHeader = (): PictureHeader => {
   };
 };
 
-/** A read costs a request where the file is somebody else's: each is twice as large as the one before, up to a bound. */
+/** A read of a remote file costs a request, so each read is twice as large as the one before, up to a bound. */
 const LEAST_READ_BYTES = 32 * 1024;
 const MOST_READ_BYTES = 1024 * 1024;
 const MOST_READS = 64;
 
-/** Kind and size of a picture from its header, read in pieces. @throws Unreadable when it is none of the five kinds. */
+/** Reads format and size of a picture from its header, in pieces. @throws Unreadable if it is not one of the five formats */
 export const readPictureHeader = async (file: ByteReader): Promise<PictureSize> => {
   const size = await file.sizeBytes();
   const header = openPictureHeader();

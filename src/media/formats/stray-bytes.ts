@@ -1,15 +1,15 @@
-// What stands beside the frames of sound that has no container: too much of it, and a decoder may take the file for something else.
+// Counts bytes between the frames of raw audio that may change a decoder's format detection.
 
-/** Frames in sequence at the very beginning of a stream, by which decoders tell what it is. */
+/** This many consecutive frames at the beginning identify the format to decoders. */
 const SURE_FRAMES = 8;
-/** What may stand beside them where decoders are sure, and where they are not: these bytes, and this part of the frames. */
+/** Allowed stray bytes and share of the frames, if the format is certain and if not. */
 const FEW = { sure: { bytes: 65_536, share: 0.1 }, unsure: { bytes: 4096, share: 0.01 } };
 const FEW_OF_PACKETS = { bytes: 64, share: 0.01 };
 
-/** Whether packets that no reader understands are so large a part of all that their sound matters. */
+/** Reports whether unparsed packets are such a large part that their sound matters. */
 export const isMuch = (bytes: number, ofBytes: number): boolean => bytes > FEW_OF_PACKETS.bytes + ofBytes * FEW_OF_PACKETS.share;
 
-/** Counts frames and the bytes beside them; zeros are padding, and tags are no garbage to players of sound. */
+/** Counts frames and stray bytes. Zeros are padding, and players do not treat tags as garbage. */
 export const createStrayBytes = () => {
   let [inSequence, bytes, besides, tags] = [0, 0, 0, 0];
   let isFirstRun = true;
@@ -27,7 +27,7 @@ export const createStrayBytes = () => {
       isFirstRun = false;
       tags += length;
     },
-    /** Whether a decoder may find sound of another kind in it. */
+    /** Reports whether a decoder may detect another audio format. */
     isUncounted: () => {
       const isSure = inSequence >= SURE_FRAMES;
       const few = isSure ? FEW.sure : FEW.unsure;

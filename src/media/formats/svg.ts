@@ -1,12 +1,12 @@
-// Reads the size of an SVG drawing from the attributes of its root, and whether the root is closed.
+// Reads the size of an SVG from its root element, and checks that it is closed.
 import { latin1 } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import { afterPreamble, drawingRoot } from "./detect-format.ts";
 import type { Inspection } from "./inspection.ts";
 
-/** The root with its attributes; some writers declare dozens of names there. */
+/** Maximum length of the root element; some writers declare dozens of namespaces there. */
 const MOST_ROOT_BYTES = 64 * 1024;
-/** The root is closed here: whatever stands in the last bytes, and before them where only comments follow. */
+/** The root must be closed within the last bytes, or before them if only comments follow. */
 const TAIL_BYTES = 1024;
 const MOST_TAIL_BYTES = 64 * 1024;
 
@@ -17,10 +17,10 @@ const closes = (tail: string): boolean => {
   return at >= 0 && afterPreamble(rest) === rest.length;
 };
 
-/** An element other than those that only say something about the drawing; a script may draw. */
+/** Matches an element that can be drawn. Scripts count, because they can draw; descriptive elements do not. */
 const DRAWN = /<(?:[\w-]{1,40}:)?(?!title\b|desc\b|metadata\b|style\b)[a-z]/i;
 
-/** Pixels of CSS per unit. */
+/** CSS pixels for each unit. */
 const UNITS: Record<string, number> = { "": 1, px: 1, pt: 4 / 3, pc: 16, in: 96, cm: 96 / 2.54, mm: 96 / 25.4 };
 
 const pixels = (value: string | undefined): number | undefined => {
@@ -59,7 +59,7 @@ export const readDrawing = async (cursor: Cursor): Promise<Inspection> => {
   const tailAt = Math.max(0, cursor.sizeBytes - MOST_TAIL_BYTES);
   await cursor.load(tailAt, cursor.sizeBytes - tailAt);
   const tail = latin1(cursor.part(tailAt, cursor.sizeBytes - tailAt));
-  // All of a short one is here: an element that is drawn, or that holds one, is among it.
+  // A short file is loaded entirely, so any drawn element or its container is found.
   const isEmpty = root.endsWith("/") || (length === cursor.sizeBytes && !DRAWN.test(text.slice(end)));
   const isComplete = closes(tail) && !isEmpty;
   return { mime: "image/svg+xml", kind: "image", ...sizeOf(root), isComplete };

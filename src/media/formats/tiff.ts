@@ -1,10 +1,10 @@
-// Reads the size of a TIFF picture from its first directory, and whether its strips or tiles are all there.
+// Reads the size of a TIFF from its first directory, and checks its strips and tiles.
 import { Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 
 const MOST_ENTRIES = 4096;
-/** Strips whose places are looked at; a picture has one for a few rows. */
+/** Maximum number of strips that are checked; a picture has one for a few rows. */
 const MOST_STRIPS = 65_536;
 
 const WIDTH = 256;
@@ -18,7 +18,7 @@ const TYPE_BYTES: Record<number, number> = { 3: 2, 4: 4, 16: 8 };
 
 type Entry = { type: number; count: number; valueAt: number };
 
-/** What the file names would lie behind its end. */
+/** A referenced range is past the end of the file. */
 class CutShort extends Error {}
 
 /** @throws Unreadable, CutShort */
@@ -61,12 +61,12 @@ const readDirectory = async (cursor: Cursor): Promise<Inspection> => {
   const offsets = await valuesOf(first(OFFSETS));
   const lengths = await valuesOf(first(COUNTS));
   const [packing = 1] = await valuesOf(entries.get(PACKING));
-  // Some writers say 0 of the only strip of a picture that is not packed: its rows say how long it is.
+  // Some writers store a length of 0 for the only strip of an uncompressed picture. Its rows determine the length.
   if (lengths.length === 1 && lengths[0] === 0 && packing === 1) {
     const [[bits = 1], [samples = 1]] = [await valuesOf(entries.get(BITS)), await valuesOf(entries.get(SAMPLES))];
     lengths[0] = Math.ceil((width * bits * samples) / 8) * height;
   }
-  // Of more strips than are looked at, and without their lengths, only the beginnings are held against the file.
+  // If there are too many strips or no lengths, only their offsets are checked.
   const held =
     offsets.length === 0 ? first(OFFSETS)?.count : lengths.length === 0 ? 1 : lengths.reduce((sum, each) => sum + each, 0);
   const isThere = offsets.every((offset, n) => offset + (lengths[n] ?? 1) <= cursor.sizeBytes);

@@ -1,21 +1,22 @@
-// From the lengths of tracks to that of the clip.
+// Combines the durations of tracks into that of the clip.
 import { Unreadable } from "../byte-source.ts";
 import type { Inspection } from "./inspection.ts";
 
-/** A track of pictures: its length by the times of those that are shown, and the mean duration of one. */
+/** A picture track: its duration by the displayed samples, and the mean duration of one. */
 export type Seen = { seconds: number; frameS: number; width: number; height: number };
-/** A track of sound: its length by the samples that are played, and the duration of one coded frame. */
+/** A sound track: its duration by the played samples, and the duration of one encoded frame. */
 export type SoundTrack = { seconds: number; frameS: number };
 
-/** Coded sound comes in whole frames (1,024 or 1,152 samples), so it ends up to this much after the picture. */
+/** Encoded sound consists of whole frames (1,024 or 1,152 samples), so it ends up to this much after the pictures. */
 const PADDING_S = 0.1;
 
 const longest = <T extends SoundTrack>(tracks: readonly T[]): T | undefined =>
   tracks.reduce<T | undefined>((most, each) => (most && most.seconds >= each.seconds ? most : each), undefined);
 
 /**
- * A clip is as long as its picture, unless its sound goes on beyond the padding of the last frame; of several tracks of
- * a kind the longest counts, as nobody knows which one a provider takes. The size is that of the first picture.
+ * The duration of a clip is that of its pictures, unless its sound is longer than the padding of its last frame. Of several
+ * tracks of a kind the longest counts, because the track that a provider uses is unknown. The size is that of the first picture
+ * track.
  * @throws Unreadable
  */
 export const clipOf = (pictures: readonly Seen[], sounds: readonly SoundTrack[]): Omit<Inspection, "mime" | "isComplete"> => {

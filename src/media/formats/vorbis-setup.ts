@@ -1,6 +1,8 @@
-// Reads the setup header of Vorbis (Vorbis I specification, 4.2.4) up to its modes, which say how long the block of each packet is.
+// Parses the Vorbis setup header up to its modes (Vorbis I specification, 4.2.4).
+//
+// The modes determine the block size of each packet.
 
-/** The bits are none of such a header, or end too early. */
+/** The bits are not a valid setup header or end too early. */
 class NoSetup extends Error {}
 
 const openBits = (bytes: Uint8Array) => {
@@ -23,7 +25,7 @@ type Bits = ReturnType<typeof openBits>;
 const insist = (isRight: boolean): void => {
   if (!isRight) throw new NoSetup();
 };
-/** How many bits the number takes. */
+/** Number of bits of a value. */
 const widthOf = (value: number): number => (value < 1 ? 0 : Math.floor(Math.log2(value)) + 1);
 const times = (count: number, each: (n: number) => void): void => {
   for (let n = 0; n < count; n++) each(n);
@@ -31,7 +33,7 @@ const times = (count: number, each: (n: number) => void): void => {
 
 const CODEBOOK = 0x564342;
 
-/** Lengths of the codes of all entries. */
+/** Skips the code lengths of all entries. */
 const skipLengths = (bits: Bits, entries: number): void => {
   const isOrdered = bits.take(1) === 1;
   if (isOrdered) {
@@ -47,7 +49,7 @@ const skipLengths = (bits: Bits, entries: number): void => {
   else times(entries, () => bits.take(1) && bits.skip(5));
 };
 
-/** The most values of one dimension of which so many entries can be made. */
+/** The largest number of values for each dimension whose combinations do not exceed the entries. */
 const gridOf = (entries: number, dimensions: number): number => {
   let values = Math.floor(entries ** (1 / dimensions));
   while ((values + 1) ** dimensions <= entries) values++;
@@ -114,12 +116,13 @@ const skipMapping = (bits: Bits, channels: number): void => {
 };
 
 const HEAD_BYTES = 7;
-/** Times that stand there for nothing. */
+/** Placeholder values that must be zero. */
 const skipTime = (bits: Bits): void => insist(bits.take(16) === 0);
 
 /**
- * @param setup the third header, from its name on @param channels as the first header says
- * @returns whether each mode has long blocks; undefined where the header cannot be read
+ * @param setup the third header, from its name
+ * @param channels as declared by the first header
+ * @returns whether each mode has long blocks; undefined if the header cannot be parsed
  */
 export const vorbisModes = (setup: Uint8Array, channels: number): boolean[] | undefined => {
   const bits = openBits(setup.subarray(HEAD_BYTES));

@@ -1,4 +1,4 @@
-// Measures plain sound in chunks (WAV, RF64, Wave64, AIFF): the length comes from the bytes that are there.
+// Measures WAV, RF64, Wave64 and AIFF by the sound bytes that are present.
 import { Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import { beginsCoded } from "./disguised-codec.ts";
@@ -8,11 +8,11 @@ import { nameAt } from "./mp4-boxes.ts";
 import { type Form, formOf, MPEG_LAYER, PLAIN_CODES, plainBytes, samplesOfBlock } from "./wav-format.ts";
 
 const MOST_CHUNKS = 10_000;
-/** A header that was written before its length was known says a length like this or more: hours of sound. */
+/** A header that was written before its length was known declares at least this much, which is hours of sound. */
 const UNKNOWN_BYTES = 256 * 1024 * 1024;
 const UNKNOWN_32 = 0xffff_ffff;
 
-/** `isUnclear`: a byte that makes a chunk even is not there, which not every decoder sees. */
+/** `isUnclear`: the padding byte of a chunk is missing, which not every decoder detects. */
 type Sound = { form?: Form; dataAt: number; dataBytes: number; isUnclear: boolean };
 
 const number = (cursor: Cursor, at: number, bytes: 2 | 4 | 8, isLittle: boolean): number => {
@@ -35,7 +35,7 @@ const secondsOf = (form: Form, bytes: number): number | undefined => {
   return (Math.floor(bytes / form.blockBytes) * samples) / rate;
 };
 
-/** Walks the chunks up to the sound; `dataBytes` as its header says. */
+/** Walks the chunks up to the sound; `dataBytes` is the declared length. */
 const findSound = async (cursor: Cursor, form: "riff" | "wave64"): Promise<Sound> => {
   const isLittle = nameAt(cursor.bytes, 0) !== "RIFX";
   const isLong64 = nameAt(cursor.bytes, 0) === "RF64" || nameAt(cursor.bytes, 0) === "BW64";
@@ -51,15 +51,15 @@ const findSound = async (cursor: Cursor, form: "riff" | "wave64"): Promise<Sound
     const content = at + headerBytes;
     const length = form === "riff" ? size : size - headerBytes;
     if (length < 0) throw new Unreadable("its header is broken");
-    // Of two the first counts, as for decoders.
+    // If there are two, the first applies, as in decoders.
     if (name === "fmt ") known ??= await formAt(cursor, content, length, isLittle);
     if (name === "ds64" && isLong64 && (await cursor.load(content, 16))) longBytes = number(cursor, content + 8, 8, true);
     if (name === "data" && known) {
-      // Of the two lengths of a long file decoders believe one or the other, where they differ.
+      // If the two lengths of a long file differ, decoders use one or the other.
       const said = size === UNKNOWN_32 ? (longBytes ?? length) : Math.max(length, longBytes ?? 0);
       return { form: known, dataAt: content, dataBytes: said, isUnclear };
     }
-    // Chunks begin at even places, in Wave64 at every eighth byte.
+    // Chunks are aligned to even offsets, in Wave64 to multiples of eight bytes.
     at = form === "riff" ? content + length + (length & 1) : at + Math.ceil(size / 8) * 8;
     if (form === "riff" && length & 1 && (await cursor.load(at - 1, 4)) && isChunk(cursor, at - 1)) {
       at--;
@@ -69,7 +69,7 @@ const findSound = async (cursor: Cursor, form: "riff" | "wave64"): Promise<Sound
   throw new Unreadable("it holds no sound");
 };
 
-/** A real file has its sound in one piece; of several some decoders play the first, some the last and some all. */
+/** A real file has one data chunk. If there are several, decoders play the first, the last or all of them. */
 const longestOf = async (cursor: Cursor, firstAt: number, firstBytes: number, isLittle: boolean) => {
   let pieces = 1;
   let [at, most] = [firstAt + firstBytes + (firstBytes & 1), firstBytes];
@@ -84,7 +84,7 @@ const longestOf = async (cursor: Cursor, firstAt: number, firstBytes: number, is
   return { bytes: most, isUnclear: pieces > 1 };
 };
 
-/** Some writers leave out the byte that makes a chunk even. */
+/** Some writers omit the padding byte of a chunk. */
 const isChunk = (cursor: Cursor, at: number) => /^(data|LIST|fact|fmt |id3 |bext)$/.test(nameAt(cursor.bytes, at - cursor.start));
 
 /** @throws Unreadable */
@@ -111,11 +111,11 @@ export const readWav = async (cursor: Cursor, kind: "riff" | "wave64"): Promise<
   return seconds === undefined ? found : { ...found, ms: Math.round(seconds * 1000), frameMs: 1000 / form.rate };
 };
 
-/** A sampling rate in the 80 bits of an extended float; those of real sound are whole numbers. */
+/** A sampling rate as an 80-bit extended float; real rates are whole numbers. */
 const extended = (cursor: Cursor, at: number): number =>
   number(cursor, at + 2, 4, false) * 2 ** ((number(cursor, at, 2, false) & 0x7fff) - 16_383 - 31);
 
-/** Codes of one byte a sample and more that AIFF-C names. */
+/** AIFF-C codes with at least one byte for each sample. */
 const AIFF_PLAIN = /^(NONE|sowt|twos|raw |fl32|FL32|fl64|FL64|in24|in32|ulaw|ULAW|alaw|ALAW)$/;
 
 /** @throws Unreadable */
