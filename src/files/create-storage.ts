@@ -1,4 +1,7 @@
-// Opens the result files where the settings have them: on local disk, there first and then in a bucket, or in a bucket alone.
+// Creates result storage from the configuration: local disk or an S3 bucket.
+//
+// With a bucket, a single node stores files on disk first and uploads them in the background. Nodes that share a database upload
+// each file before its commit.
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BadSetting, type Settings } from "../config/schema.ts";
@@ -15,20 +18,23 @@ import type { Files } from "./port.ts";
 
 export type ResultStorage = {
   files: Files;
-  /** What came inside providers' answers, until it has been collected. */
+  /** Files that providers embedded in their responses, until they have been collected. */
   spool: Spool;
-  /** Answers of providers that the store has not taken yet; undefined where the store is on the same disk. */
+  /** Provider responses that the store has not committed yet; undefined if the store is on the same disk. */
   outcomes?: OutcomeSpool | undefined;
-  /** Whether the node's own disk refuses what is written to it; absent where the store is on it, and says so itself. */
+  /** Reports whether the node's disk refuses writes. Absent if the store is on the same disk and reports this itself. */
   isDiskFull?: (() => boolean) | undefined;
-  /** Whether the bucket, without which no result of a node is finished, takes nothing; absent where files stay on the own disk meanwhile. */
+  /**
+   * Reports whether the bucket is unavailable, so that no result can be completed. Absent if files stay on local disk in that
+   * case.
+   */
   isBucketDown?: (() => boolean) | undefined;
-  /** Copies of pinned inputs, until nobody needs them. */
+  /** Copies of pinned inputs, until no attempt needs them. */
   copies: Copies;
-  /** Takes up what a former process has left; nobody waits for it. */
+  /** Starts uploading files that an earlier process left; does not block. */
   begin: () => void;
   stop: () => Promise<void>;
-  /** Files that wait on disk for the bucket, and why they do; null where no bucket is used. */
+  /** Number of files on disk that wait for the bucket, and the reason; null if no bucket is used. */
   waiting: () => { files: number; setAside: number; reason: string | null } | null;
 };
 
@@ -37,18 +43,18 @@ type KeptFilesParts = {
   clock: Clock;
   log: Log;
   store: Pick<StoreReads, "generationBySeq" | "pinsOf">;
-  /** Whether other nodes work over the same store: what one has collected, each of them has to find. */
+  /** Whether other nodes use the same store and therefore have to find every collected file. */
   shared: boolean;
   chance?: () => number;
 };
 
-/** Beside the files: which bucket holds some of them. Without it a start under other settings would not find them. */
+/** Names the bucket that holds some of the files. Without this marker, a start with another configuration would not find them. */
 const MARK = "bucket.json";
 type Mark = { endpoint: string; bucket: string; prefix: string };
 const filesIn = (settings: Settings): string => join(settings.data.dir, "files");
 const markOf = ({ s3: { endpoint, bucket, prefix } }: Settings): Mark => ({ endpoint, bucket, prefix });
 
-/** The bucket is used where files go there, and where files of before are in it. */
+/** The bucket is used if new files are stored there, or if earlier files are in it. */
 const usesBucket = ({ files, s3 }: Settings): boolean => files.store === "s3" || s3.bucket !== "";
 
 const readMark = (path: string): Mark | undefined => {
@@ -63,9 +69,9 @@ const readMark = (path: string): Mark | undefined => {
 };
 
 /**
- * Judges the settings of files, without a look at the bucket.
+ * Validates the file settings without a request to the bucket.
  * @param shared whether nodes share the store
- * @throws BadSetting for settings that name no bucket, or another one than the one that has files of this directory.
+ * @throws BadSetting if the settings name no bucket, or another one than the bucket that holds files of this directory
  */
 export const insistOnBucket = async (settings: Settings, shared = false): Promise<void> => {
   if (shared && settings.files.store !== "s3")
@@ -91,7 +97,7 @@ export const insistOnBucket = async (settings: Settings, shared = false): Promis
   );
 };
 
-/** @throws BadSetting as `insistOnBucket`, StorageRefused when the directory cannot be used. */
+/** @throws BadSetting as `insistOnBucket`, StorageRefused if the directory cannot be used */
 export const createResultStorage = async ({
   settings,
   clock,
@@ -115,7 +121,7 @@ export const createResultStorage = async ({
     writeFileSync(`${path}.part`, `${JSON.stringify(markOf(settings))}\n`, { mode: 0o600, flush: true });
     renameSync(`${path}.part`, path);
   }
-  // Nothing of it is loaded where files are on local disk alone.
+  // Loaded on demand, so that no S3 code is loaded if files are on local disk only.
   const { createS3Storage } = await import("./s3/s3-storage.ts");
   const { objectOf } = await import("./s3/upload-before-commit.ts");
   const recordOf = async (id: string) => {
@@ -127,7 +133,7 @@ export const createResultStorage = async ({
   const kept = createS3Storage({ ...bucket, settings: settings.s3, moves, local, recordOf });
   if (!shared) return { ...kept, copies: createInputCopies(pinned, null, clock.nowMs) };
   const outcomes = await createOutcomeSpool(join(settings.data.dir, "outcomes"), clock.nowMs);
-  // Of the nodes any may go on with a generation: what one has pinned, each of them has to find.
+  // Any node may continue a generation, so every node has to find each pinned input.
   const inputs = createS3Storage({
     ...{ ...bucket, settings: { ...settings.s3, prefix: `${settings.s3.prefix}pinned/` }, moves: false, local: pinned },
     recordOf: async (id) => {

@@ -1,4 +1,4 @@
-// Whether a node's own disk has room: told by the writes that it refuses, then by trials until one is taken.
+// Tracks whether the node's disk is full, from failed writes and periodic trial writes.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../domain/clock.ts";
@@ -8,7 +8,7 @@ import type { Spool } from "./inline-spool.ts";
 import type { OutcomeSpool } from "./outcome-spool.ts";
 import { type Files, StorageRefused, StorageUnavailable } from "./port.ts";
 
-/** While the disk is full, a trial is written so often; it is as large as what is written next is likely to be. */
+/** While the disk is full, a trial file is written at this interval. Its size is that of a typical next write. */
 const TRIAL_EVERY_MS = 5_000;
 const TRIAL_BYTES = 1024 * 1024;
 const TRIAL = "room-trial";
@@ -18,11 +18,11 @@ const isFullOf = (fault: unknown): boolean =>
 
 export type DiskSpace = {
   isFull: () => boolean;
-  /** The same places to write to, whose refusals count. */
+  /** Wraps storage so that its refused writes are counted. */
   watched: <T extends { files: Files; spool: Spool; outcomes: OutcomeSpool }>(places: T) => T;
 };
 
-/** @param dir on the disk in question */
+/** @param dir a directory on the watched disk */
 export const createDiskSpace = ({ dir, clock, log }: { dir: string; clock: Clock; log: Log }): DiskSpace => {
   let isFull = false;
   const tryAgain = () =>

@@ -1,9 +1,11 @@
-// What every writer of this room does alike: tell faults of the disk, make names durable, and write a file that is whole or not there.
+// Durable writes to local disk, shared by all file storage.
+//
+// A file is written completely or does not appear. Disk errors become `StorageRefused`.
 import { open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { StorageRefused } from "./port.ts";
 
-/** Disk faults become `StorageRefused`; the message has the system's code, never a path. */
+/** Converts disk errors to `StorageRefused`. The message contains the error code of the system, never a path. */
 export const onDisk = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
@@ -15,7 +17,7 @@ export const onDisk = async <T>(work: () => Promise<T>): Promise<T> => {
   }
 };
 
-/** Makes the names in a directory durable. */
+/** Syncs a directory, which makes its file names durable. */
 export const syncDirectory = async (path: string): Promise<void> => {
   const directory = await open(path, "r");
   try {
@@ -27,7 +29,10 @@ export const syncDirectory = async (path: string): Promise<void> => {
 
 let made = 0;
 
-/** Writes a file of these bytes that only its owner reads: durable and whole when this resolves, not there under its name when it throws. */
+/**
+ * Writes a file that only its owner can read. When the promise resolves, the file is complete and durable; when it rejects, the
+ * name does not exist.
+ */
 export const writeDurably = async (dir: string, name: string, pieces: readonly Uint8Array[]): Promise<void> => {
   const aside = join(dir, `${name}.${++made}.part`);
   try {
@@ -48,14 +53,14 @@ export const writeDurably = async (dir: string, name: string, pieces: readonly U
 };
 
 export type Sweep = {
-  /** Files that were written before, ms since 1970. */
+  /** Only files written before this time are deleted, ms since 1970. */
   beforeMs: number;
-  /** The generation that a file of this name belongs to; undefined: to none. */
+  /** The generation that a file name belongs to; undefined if it belongs to none. */
   ownerOf: (name: string) => string | undefined;
   hasEnded: (generationId: string) => Promise<boolean>;
 };
 
-/** Deletes the old files of a directory that belong to generations that have ended, or to none. @returns how many */
+/** Deletes old files whose generation has ended, or that belong to no generation. @returns the number of deleted files */
 export const sweepDirectory = async (dir: string, { beforeMs, ownerOf, hasEnded }: Sweep): Promise<number> => {
   let swept = 0;
   for (const name of await readdir(dir)) {

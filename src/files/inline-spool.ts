@@ -1,12 +1,12 @@
-// What providers give inside their answers instead of by an address: kept on disk from the answer on, until it has been collected.
+// Spools result files that providers embed in their responses until they are collected.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { onDisk, sweepDirectory, writeDurably } from "./durable-write.ts";
 import { isSpooled, SPOOLED } from "./port.ts";
 
-/** The body of a generation's id, the number of the attempt, and the place of the file. */
+/** The body of a generation id, the attempt number and the file number. */
 const NAME = /^([0-9a-z]{1,76})-\d{1,4}\.\d{1,2}$/;
-/** The attempt's reference and the place of the file that an address of `keep` names; undefined for any other address. */
+/** The attempt reference and file number in an address that `keep` returned; undefined for any other address. */
 export const spooledAs = (url: string): { ref: string; n: number } | undefined => {
   const name = isSpooled(url) ? url.slice(SPOOLED.length) : "";
   if (!NAME.test(name)) return undefined;
@@ -16,24 +16,32 @@ export const spooledAs = (url: string): { ref: string; n: number } | undefined =
 
 export interface Spool {
   /**
-   * Keeps a file, durably.
-   * @param ref the reference of the attempt that it is a result of, `n` its place among them, from 1; `mime` what it seems to be
-   * @param pieces of the file, in their order: a large one is not handled in one go
-   * @returns the address by which it is collected
+   * Stores a file durably.
+   * @param ref the reference of the attempt that produced the file, `n` its number from 1; `mime` its detected type
+   * @param pieces the chunks of the file in order; a large file is not processed at once
+   * @returns the address for its collection
    * @throws StorageRefused
    */
   keep(ref: string, n: number, pieces: readonly Uint8Array[], mime: string): Promise<string>;
-  /** As `keep`, on this node's own disk while the bucket takes nothing; absent where `keep` does so. No other node finds it there. */
+  /**
+   * Like `keep`, but on this node's disk while the bucket is unavailable, where other nodes do not find it. Absent if `keep`
+   * already uses the disk.
+   */
   keepHere?: Spool["keep"];
-  /** Brings what `keepHere` has kept to where every node finds it. @returns its address then; any other address as it is. @throws StorageUnavailable */
+  /**
+   * Moves a file that `keepHere` stored to storage that every node can read. @returns its new address; any other address
+   * unchanged. @throws StorageUnavailable
+   */
   share?: (url: string, mime: string) => Promise<string>;
-  /** What an address of `keep` leads to; undefined for any other address, and for a file that is gone. @throws StorageUnavailable */
+  /**
+   * Opens the file of an address from `keep`; undefined for any other address and for a deleted file. @throws StorageUnavailable
+   */
   open(url: string): Promise<Blob | undefined>;
-  /** Deletes what was kept so long ago and belongs to generations that have ended. @returns how many */
+  /** Deletes old files of generations that have ended. @returns the number of deleted files */
   sweep(olderThanMs: number, hasEnded: (generationId: string) => Promise<boolean>): Promise<number>;
 }
 
-/** Opens the directory. @throws StorageRefused when it cannot be made */
+/** Creates the spool directory. @throws StorageRefused if it cannot be created */
 export const createSpool = async (dir: string, nowMs: () => number): Promise<Spool> => {
   await onDisk(() => mkdir(dir, { recursive: true }));
   return {

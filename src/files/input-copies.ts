@@ -1,36 +1,41 @@
-// Copies of pinned inputs: kept beside the result files, short-lived, in no backup; in the bucket too where nodes share one.
+// Stores copies of pinned inputs on disk, and in the shared bucket if there is one.
+//
+// The copies are short-lived and not part of backups.
 import type { LocalFiles } from "./local.ts";
 import { type Files, type Incoming, StorageUnavailable } from "./port.ts";
 import { serveThrough } from "./proxy-download.ts";
 import { dispositionOf, serveFile } from "./serve.ts";
 
-/** A copy as it is written down. */
+/** A copy as recorded in the store. */
 export type Copy = { n: number; sha256: string; mime: string };
 
 export interface Copies extends Pick<Files, "receive" | "objectOf"> {
   receive(generationId: string, n: number): Promise<Incoming>;
-  /** Whether it is there. @throws StorageUnavailable where that cannot be asked now */
+  /** Reports whether the copy exists. @throws StorageUnavailable if this cannot be determined now */
   has(generationId: string, copy: Copy): Promise<boolean>;
-  /** A blob that streams from disk, brought there where it is not; undefined when it is gone. @throws StorageRefused */
+  /**
+   * Opens a copy from disk, after downloading it from the bucket if necessary; undefined if it no longer exists. @throws
+   * StorageRefused
+   */
   open(generationId: string, copy: Copy): Promise<Blob | undefined>;
-  /** Answers a request for it, whole or in part; undefined when it is gone. */
+  /** Responds to a request for a copy or a range of it; undefined if it no longer exists. */
   serve(generationId: string, copy: Copy, request: Request): Promise<Response | undefined>;
-  /** Deletes those of a generation; fine when there are none. @throws StorageRefused */
+  /** Deletes the copies of a generation; succeeds if there are none. @throws StorageRefused */
   remove(generationId: string, copies: readonly number[]): Promise<void>;
-  /** Where nodes share a bucket: deletes what this node has brought for generations that are over. @throws StorageRefused */
+  /** With a shared bucket, deletes local copies of generations that have ended. @throws StorageRefused */
   sweep(isOver: (generationId: string) => Promise<boolean>): Promise<void>;
 }
 
-/** It is opened once, and by nobody but whom it was made for. */
+/** A copy is requested once, by the provider that its link was signed for. */
 const CACHE_CONTROL = "private, no-store";
-/** A link to the bucket is used at once. */
+/** The response redirects or proxies at once, so the link to the bucket is short-lived. */
 const LINK_MS = 60_000;
 
-/** @param shared where nodes share a bucket: the copies there, which each of them reaches */
+/** @param shared the copies in the bucket that nodes share, or null */
 export const createInputCopies = (local: LocalFiles, shared: Files | null, nowMs: () => number): Copies => {
   const nameOf = (id: string, { n }: Copy) => `${id}-input-${n}`;
 
-  /** Asks the bucket for it; undefined where there is none to ask. */
+  /** Requests the copy from the bucket; undefined without a bucket. */
   const askBucket = async (id: string, copy: Copy, request: Request): Promise<Response | undefined> => {
     const { n, sha256, mime } = copy;
     const object = shared?.objectOf?.({ n, sha256 });
@@ -40,7 +45,10 @@ export const createInputCopies = (local: LocalFiles, shared: Files | null, nowMs
     return location === undefined ? undefined : serveThrough(location, sha256, request);
   };
 
-  /** Only a copy of these very bytes is left under its name: another may have been fetched by a process that was ended since. */
+  /**
+   * Downloads a copy and keeps it only if its hash matches. A process that has since exited may have uploaded other bytes under
+   * this name.
+   */
   const bring = async (id: string, copy: Copy): Promise<void> => {
     const answer = await askBucket(id, copy, new Request("http://copy.invalid/"));
     if (answer?.status !== 200) return;

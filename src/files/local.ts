@@ -1,25 +1,25 @@
-// Result files on local disk: written aside, made durable, then moved into place in one step.
+// Stores result files on local disk: written aside, synced, then renamed into place.
 import { access, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { onDisk, syncDirectory } from "./durable-write.ts";
 import { type Files, type Incoming, StorageRefused } from "./port.ts";
 
-/** The only names that become part of a path; §4.2 lets a caller ask for any word, which never reaches this room. */
+/** Only generation ids become part of a path (§4.2); other client input never reaches this storage. */
 const ID = /^gen_[0-9a-z]{1,76}$/;
 
 /**
- * So many characters of an id name its directory. Ids begin with the time, so a new directory begins every 4 minutes and none grows
- * without bound, and what is kept at the same time is in the same one: a sync of it is then one for all.
+ * Number of characters of an id that name its directory. Ids begin with the time, so a new directory begins every 4 minutes and
+ * its size is bounded. Files stored at the same time share a directory, so one sync covers all of them.
  */
 const HOME_CHARS = "gen_".length + 5;
 const HOME = /^gen_[0-9a-z]{1,5}$/;
-/** Where file `n` of a generation stands below the directory of result files. */
+/** Path of file `n` of a generation, relative to the directory of result files. */
 export const pathOfFile = (id: string, n: number): string => join(id.slice(0, HOME_CHARS), `${id}.${n}`);
 
-/** Files being received, on the same file system as the rest so that moving them is one step. */
+/** Directory of files being received. It is on the same file system, so that a rename is atomic. */
 const ASIDE = "incoming";
 
-/** One sync of a directory for all who ask for it while the one before is under way. */
+/** Shares one directory sync among all callers that request it while the previous sync is running. */
 const openSyncs = () => {
   const underWay = new Map<string, Promise<void>>();
   const next = new Map<string, Promise<void>>();
@@ -33,7 +33,7 @@ const openSyncs = () => {
   return (path: string): Promise<void> => {
     const before = underWay.get(path);
     if (!before) return begin(path);
-    // The one under way may have begun before what is to be synced was there.
+    // The running sync may have started before the new file was written.
     const queued =
       next.get(path) ??
       before
@@ -49,29 +49,29 @@ const openSyncs = () => {
 
 type OpenFile = Awaited<ReturnType<typeof open>>;
 
-/** A file being received on local disk, which may be kept elsewhere. */
+/** A file being received on local disk, which may be stored elsewhere. */
 export interface LocalIncoming extends Incoming {
   keep(): Promise<void>;
-  /** Nothing more is written: the bytes are read from `path`, where they stay until they are discarded. */
+  /** Ends writing. The bytes can be read from `path` until the file is discarded. */
   end(): Promise<void>;
 }
 
-/** Result files on local disk, one by one: for what moves them elsewhere. */
+/** Access to individual files on local disk, for uploaders. */
 export interface LocalFiles extends Files {
   receive(generationId: string, n: number): Promise<LocalIncoming>;
   pathOf(generationId: string, n: number): string;
-  /** Deletes one file; fine when it is not there. */
+  /** Deletes one file; succeeds if it does not exist. */
   drop(generationId: string, n: number): Promise<void>;
-  /** The directories that files stand in, oldest first. */
+  /** The directories that contain files, oldest first. */
   homes(): Promise<string[]>;
-  /** The files in one of them. */
+  /** The files in one directory. */
   keptIn(home: string): Promise<{ id: string; n: number }[]>;
 }
 
-/** Systems take no more pieces in one call. */
+/** Operating systems accept at most this many chunks in one call. */
 const PIECES_AT_ONCE = 1024;
 
-/** What is left of chunks when so many bytes of them have been written. */
+/** The remaining chunks after `bytes` bytes of them have been written. */
 const behind = (chunks: readonly Uint8Array[], bytes: number): Uint8Array[] => {
   let done = bytes;
   return chunks.flatMap((chunk) => {
@@ -86,20 +86,20 @@ const writeAll = async (file: OpenFile, chunks: readonly Uint8Array[]): Promise<
     rest = behind(rest, (await file.writev(rest.slice(0, PIECES_AT_ONCE))).bytesWritten);
 };
 
-/** Whether a fault says that there is no such name. */
+/** Reports whether an error means that the name does not exist. */
 const isMissing = (error: unknown) => error instanceof Error && "code" in error && error.code === "ENOENT";
 
 /**
- * Opens the directory of result files: `<beginning of the generation's id>/<generation id>.<n>`. What a former process was still
- * receiving is removed.
- * @throws StorageRefused when the directory cannot be made or read.
+ * Opens the directory of result files: `<beginning of the generation id>/<generation id>.<n>`. Partial files of an earlier
+ * process are deleted.
+ * @throws StorageRefused if the directory cannot be created or read
  */
 export const createLocalStorage = async (dir: string): Promise<LocalFiles> => {
   const aside = join(dir, ASIDE);
   await onDisk(async () => {
     await mkdir(aside, { recursive: true });
     for (const name of await readdir(aside)) if (name.endsWith(".part")) await rm(join(aside, name), { force: true });
-    // A file is as durable as every name on the way to it, and this one may be new, or left unsynced by a kill.
+    // A file is only as durable as every directory name on its path. This name may be new, or unsynced after a kill.
     await syncDirectory(dirname(dir));
   });
 
@@ -108,7 +108,10 @@ export const createLocalStorage = async (dir: string): Promise<LocalFiles> => {
   const homeOf = (id: string) => dirname(pathOf(id, 1));
   const isName = (id: string, n: number) => ID.test(id) && Number.isSafeInteger(n) && n >= 1;
   let received = 0;
-  /** Directories whose names are known to be durable. Who made one does not say that it was synced: another may still be at it. */
+  /**
+   * Directories whose names are durable. The creation of a directory does not imply a completed sync, because another call may
+   * still be syncing.
+   */
   const durable = new Set<string>();
   const makeHome = async (home: string): Promise<void> => {
     if (durable.has(home)) return;
@@ -117,8 +120,8 @@ export const createLocalStorage = async (dir: string): Promise<LocalFiles> => {
     durable.add(home);
   };
   /**
-   * How many files are on their way into a directory, and the directories that are being removed. The two never happen to one at the same
-   * time: its name could be synced, removed and made anew unsynced, and a file kept in it would be lost with the power.
+   * The number of files being moved into each directory, and the directories being removed. Both never happen to one directory at
+   * the same time: its name could be synced, removed and recreated without a sync, and a power failure would lose a file in it.
    */
   const moving = new Map<string, number>();
   const leaving = new Map<string, Promise<void>>();
@@ -129,7 +132,7 @@ export const createLocalStorage = async (dir: string): Promise<LocalFiles> => {
       await makeHome(home);
       await rename(from, to).catch(async (error: unknown) => {
         if (!isMissing(error)) throw error;
-        // Somebody else removed it.
+        // Another caller has removed the directory.
         durable.delete(home);
         await makeHome(home);
         await rename(from, to);
@@ -140,9 +143,9 @@ export const createLocalStorage = async (dir: string): Promise<LocalFiles> => {
       else moving.delete(home);
     }
   };
-  /** Removes a directory if nothing is in it nor on its way there. */
+  /** Removes a directory if it is empty and no file is being moved into it. */
   const leave = async (home: string): Promise<void> => {
-    // One under way may have begun before what was just removed was gone: it found the directory not empty.
+    // A running removal may have started before the file was deleted and found the directory not empty.
     for (let before = leaving.get(home); before; before = leaving.get(home)) await before;
     if (moving.has(home)) return;
     durable.delete(home);
@@ -173,14 +176,13 @@ export const createLocalStorage = async (dir: string): Promise<LocalFiles> => {
           onDisk(async () => {
             await part.sync();
             await close();
-            // In this order: bytes, then the name, then the directory that it stands in. A crash in between leaves either the
-            // former file or the whole new one.
+            // Order: bytes, name, directory. A crash in between leaves either the previous file or the complete new one.
             await move(path, homeOf(id), pathOf(id, n));
             isKept = true;
             await sync(homeOf(id));
           }),
         discard: async () => {
-          // Best effort: what stays behind is removed at the next start.
+          // Best effort: remaining partial files are deleted at the next start.
           await close().catch(() => {});
           if (!isKept) await unlink(path).catch(() => {});
         },
@@ -206,7 +208,7 @@ export const createLocalStorage = async (dir: string): Promise<LocalFiles> => {
     remove: (id) =>
       onDisk(async () => {
         if (!ID.test(id)) return;
-        // Files are kept from the first on and removed from the last on, so that a crash leaves none behind a gap.
+        // Files are stored in ascending and deleted in descending order, so that a crash leaves no file after a gap.
         let count = 0;
         while (await isThere(pathOf(id, count + 1))) count += 1;
         for (let n = count; n > 0; n -= 1) await rm(pathOf(id, n), { force: true });

@@ -1,28 +1,28 @@
-// What providers answered to submissions while the store was unavailable: on this node's own disk until the store has it.
+// Spools provider responses to submissions on local disk while the store is unavailable.
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
 import { onDisk, sweepDirectory, writeDurably } from "./durable-write.ts";
 
-/** The events that only the answer to a submission brings: once it is dropped, nobody can be asked for it. */
+/** Events that only the response to a submission carries; once it is lost, no request can retrieve it again. */
 export type Outcome = Extract<GenerationEvent, { type: "accepted" | "announced" | "rejected" }>;
 
-/** An answer with the account of the provider that gave it. `ref`: the reference of its attempt. */
+/** A response with the account of its provider. `ref`: the reference of its attempt. */
 export type SpooledOutcome = { ref: string; provider: string; outcome: Outcome };
 
-/** Answers by the reference of their attempt. */
+/** Responses by attempt reference. */
 export interface OutcomeSpool {
-  /** Keeps an answer, durably. @throws StorageRefused */
+  /** Stores a response durably. @throws StorageRefused */
   keep(spooled: SpooledOutcome): Promise<void>;
-  /** Fine when there is none. @throws StorageRefused */
+  /** Deletes a response; succeeds if there is none. @throws StorageRefused */
   drop(ref: string): Promise<void>;
-  /** What a former process has left; a file that is not whole is none. @throws StorageRefused */
+  /** Reads the responses that an earlier process left; incomplete files are ignored. @throws StorageRefused */
   read(): Promise<SpooledOutcome[]>;
-  /** Deletes what was kept so long ago and belongs to generations that have ended. @returns how many. @throws StorageRefused */
+  /** Deletes old responses of generations that have ended. @returns the number of deleted responses @throws StorageRefused */
   sweep(olderThanMs: number, hasEnded: (generationId: string) => Promise<boolean>): Promise<number>;
 }
 
-/** The reference of an attempt: the body of its generation's id, and its number. */
+/** An attempt reference: the body of the generation id, and the attempt number. */
 const NAME = /^(([0-9a-z]{1,76})-\d{1,4})\.json$/;
 const generationOf = (name: string): string | undefined => {
   const body = NAME.exec(name)?.[2];
@@ -39,7 +39,7 @@ const parse = (ref: string, text: string): SpooledOutcome[] => {
   }
 };
 
-/** Opens the directory. @throws StorageRefused when it cannot be made */
+/** Creates the directory. @throws StorageRefused if it cannot be created */
 export const createOutcomeSpool = async (dir: string, nowMs: () => number): Promise<OutcomeSpool> => {
   await onDisk(() => mkdir(dir, { recursive: true, mode: 0o700 }));
   return {

@@ -1,63 +1,66 @@
-// The port to result files: where a generation's files are written once, read many times and deleted.
+// The port to result storage: files of a generation are written once, read and deleted.
 
 import type { StoredFile } from "../domain/types.ts";
 
-/** A file being received; nothing is visible until `keep`. */
+/** A file being received; it is not visible until `keep`. */
 export interface Incoming {
-  /** Appends them, one after the other. */
+  /** Appends the chunks in order. */
   write(...chunks: readonly Uint8Array[]): Promise<void>;
   /**
    * Makes the bytes written so far durable and visible.
-   * @param file what they are, as it will be written down
-   * @throws StorageUnavailable where the same call may be made again later, StorageRefused where it cannot
+   * @param file the properties that will be recorded
+   * @throws StorageUnavailable if the same call can be retried later, StorageRefused if it cannot
    */
   keep(file: StoredFile): Promise<void>;
-  /** Path on local disk of the bytes so far, for measuring. */
+  /** Local path of the bytes received so far, for measuring. */
   readonly path: string;
   discard(): Promise<void>;
 }
 
-/** How a file that is elsewhere is to be answered there. */
+/** Response parameters of a file that is stored elsewhere. */
 export type LinkParameters = {
   method: "GET" | "HEAD";
-  /** As the record has it. */
+  /** The object name in the record. */
   object?: string | undefined;
   mime: string;
-  /** As the `Content-Disposition` and `Cache-Control` headers have it. */
+  /** Values of the `Content-Disposition` and `Cache-Control` headers. */
   disposition: string;
   cacheControl: string;
-  /** The link is needed until then only, ms since 1970. */
+  /** The link is needed only until this time, ms since 1970. */
   untilMs?: number;
 };
 
-/** Result files by generation and position. Every failure of the disk is thrown as `StorageRefused`. */
+/** Result files by generation and file number. Every disk failure is thrown as `StorageRefused`. */
 export interface Files {
   receive(generationId: string, n: number): Promise<Incoming>;
-  /** What `keep` calls a file of these bytes (`StoredFile.object`). Absent where its place is its name. */
+  /** The object name that `keep` uses for a file (`StoredFile.object`). Absent if the name is the file number. */
   objectOf?(file: Pick<StoredFile, "n" | "sha256">): string;
-  /** A blob that streams from disk, or undefined when the file is not there. */
+  /** Opens a file as a blob that streams from disk; undefined if it does not exist. */
   open(generationId: string, n: number): Promise<Blob | undefined>;
-  /** The short-lived address of a file that is not on disk. Absent where all files are. */
+  /** A short-lived URL of a file that is not on local disk. Absent if all files are. */
   link?(generationId: string, n: number, words: LinkParameters): string;
-  /** Whether nothing is taken now; while that is so, asking has it find out by itself when that is over. Absent where all files are on disk. */
+  /**
+   * Reports whether storage accepts no files at the moment; the storage detects its recovery by itself. Absent if all files are
+   * on local disk.
+   */
   isAway?(): boolean;
-  /** Deletes every file of a generation; fine when there are none. */
+  /** Deletes every file of a generation; succeeds if there are none. */
   remove(generationId: string): Promise<void>;
 }
 
-/** What was inside a provider's answer has such an address: it is on our own disk, and the same whenever it is looked at. */
+/** Prefix of the address of a file that a provider embedded in its response. The file is on local disk and never changes. */
 export const SPOOLED = "spool:";
 export const isSpooled = (url: string): boolean => url.startsWith(SPOOLED);
 
-/** Our own storage said no (disk full, for example): the result is not lost, it waits. */
+/** Result storage refused the file (disk full, for example). The result is not lost; it waits. */
 export class StorageRefused extends Error {}
 
-/** A file that should be kept is not there. */
+/** A file that should exist is missing. */
 export class FileMissing extends Error {}
 
-/** Where files are kept besides our disk cannot be asked now; it says so itself, once, and the same may be tried later. */
+/** Storage other than the local disk is unavailable. It logs this once, and the same call may be retried later. */
 export class StorageUnavailable extends StorageRefused {
-  /** Not before then is it worth a try: of one file that is refused while others are taken, ms since 1970. */
+  /** Earliest time of a useful retry, ms since 1970. Set for a single file that is refused while others are accepted. */
   readonly againAtMs: number | undefined;
   constructor(message: string, againAtMs?: number) {
     super(message);

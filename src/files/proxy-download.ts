@@ -1,15 +1,15 @@
-// Hands a file that is in a bucket through to a client that may open no other host: asked for there, and streamed on as it comes.
+// Streams a file from the bucket to a client that can reach no other host.
 
 import { FileMissing, StorageUnavailable } from "./port.ts";
 import { FILE_CACHE_CONTROL } from "./serve.ts";
 
-/** What the bucket tells of its answer. */
+/** Headers of the bucket's response that are passed on. */
 
 const TOLD = ["content-type", "content-length", "content-range", "accept-ranges", "content-disposition"] as const;
 
 /**
- * @param location a link that opens the file for a short time
- * @throws StorageUnavailable where the bucket cannot be asked, FileMissing where it has no such file
+ * @param location a short-lived link to the file
+ * @throws StorageUnavailable if the bucket cannot be reached, FileMissing if it does not have the file
  */
 export const serveThrough = async (location: string, sha256: string, request: Request): Promise<Response> => {
   const etag = `"${sha256}"`;
@@ -22,11 +22,11 @@ export const serveThrough = async (location: string, sha256: string, request: Re
   });
   if (request.headers.get("if-none-match")?.includes(etag)) return new Response(null, { status: 304, headers });
   const asked = new Headers();
-  // The bucket has tags of its own: a part of what we name otherwise is asked for by its place alone.
+  // The bucket uses its own entity tags, so `If-Range` is evaluated here and only the range is forwarded.
   const isOfAnother = request.headers.has("if-range") && request.headers.get("if-range")?.trim() !== etag;
   const range = request.headers.get("range");
   if (range !== null && !isOfAnother) asked.set("range", range);
-  // A link opens for one method alone.
+  // A signed link is valid for one method only.
   const method = request.method === "HEAD" ? "HEAD" : "GET";
   const init = { method, headers: asked, redirect: "error", signal: request.signal } as const;
   const answer = await fetch(location, init).catch((fault: unknown) => {

@@ -1,11 +1,11 @@
-// Deletes the files of generations whose retention is over, a few at a time.
+// Deletes the files of generations whose retention has expired, in batches.
 
 export type SweepOptions = {
   /** Generations whose files are past their retention, oldest first, at most `limit`. */
   expired: (limit: number) => Promise<readonly { seq: number; id: string }[]>;
-  /** Deletes every file of a generation; fine when there are none. */
+  /** Deletes every file of a generation; succeeds if there are none. */
   remove: (id: string) => Promise<void>;
-  /** Writes down that they are gone; false when it could not be written now. */
+  /** Records that the files are deleted; false if the record could not be written now. */
   mark: (seq: number) => Promise<boolean>;
   batch?: number;
   signal?: AbortSignal;
@@ -14,14 +14,14 @@ export type SweepOptions = {
 const BATCH = 50;
 
 /**
- * Sweeps until nothing is past its retention, or something refuses; then the next sweep goes on. Returns how many
- * generations were swept.
+ * Deletes files until none is past its retention or an error occurs; the next sweep continues. Returns the number of swept
+ * generations.
  *
- * Files first, row second: after a crash between the two the row still counts as due and is swept again, where deleting
- * nothing is fine. The other order would leave files that no row leads to. Meanwhile a request finds no file and answers
- * 404, as it does once the row is marked. A download under way keeps its open file, but for one that asked for several ranges: that
- * one breaks off.
- * @throws what `expired` or `remove` throws: the disk refused, the next sweep tries again.
+ * Files are deleted before the row is marked. After a crash between the two, the row is still due and is swept again; deleting
+ * missing files succeeds. The opposite order would leave files that no row refers to. In between, a request finds no file and
+ * returns 404, as it does after the row is marked. A running download keeps its open file, except for a request of several
+ * ranges, which breaks off.
+ * @throws the errors of `expired` or `remove`; the next sweep retries
  */
 export const sweepFiles = async ({ expired, remove, mark, batch = BATCH, signal }: SweepOptions): Promise<number> => {
   let swept = 0;

@@ -1,10 +1,12 @@
-// Answers a request for a result file: whole or a range, streamed from disk, and never shown as a page of ours.
+// Serves a result file, whole or as a range, streamed from disk.
+//
+// Headers prevent browsers from rendering a file as a page of this origin.
 
 export type ServeOptions = {
   blob: Blob;
-  /** As sniffed when the file was collected. */
+  /** The type detected when the file was collected. */
   mime: string;
-  /** SHA-256 of the content, hex: the strongest of entity tags. */
+  /** SHA-256 of the content in hex, used as a strong entity tag. */
   sha256: string;
   /** File name without path or quotes, e.g. `gen_1abc-1.mp4`. */
   name: string;
@@ -12,11 +14,11 @@ export type ServeOptions = {
   cacheControl: string;
 };
 
-/** Kinds that a browser only shows or plays; anything else is offered for saving. */
+/** Types that browsers only display or play; others are served as attachments. */
 const SHOWN =
   /^(image\/(png|jpeg|webp|gif|bmp|avif)|video\/(mp4|webm|quicktime|x-matroska)|audio\/(mpeg|wav|flac|ogg|mp4|aac|webm))$/;
 
-/** A file never changes, so whoever may have it may keep it, but no shared cache may. */
+/** A file never changes, so a client may cache it, but a shared cache must not. */
 export const FILE_CACHE_CONTROL = "private, max-age=3600";
 
 const EXTENSIONS: Readonly<Record<string, string>> = {
@@ -69,7 +71,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   "application/pdf": "pdf",
 };
 
-/** The name that a result file is saved under. */
+/** The file name for downloads. */
 export const fileName = (generationId: string, n: number, mime: string): string =>
   `${generationId}-${n}.${EXTENSIONS[mime] ?? "bin"}`;
 
@@ -80,8 +82,8 @@ export const dispositionOf = (mime: string, name: string): string =>
 type Range = { start: number; end: number };
 
 /**
- * The single range asked for, `end` exclusive; undefined where the whole file is the answer (no range, several, another
- * unit, not well formed); `unsatisfiable` where it begins past the end (RFC 9110, 14.1.2).
+ * The single requested range, `end` exclusive. Undefined if the whole file is the response (no range, several ranges, another
+ * unit or invalid syntax); `unsatisfiable` if the range begins past the end (RFC 9110, 14.1.2).
  */
 const rangeOf = (header: string | null, size: number): Range | "unsatisfiable" | undefined => {
   const match = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header ?? "");
@@ -96,14 +98,14 @@ const rangeOf = (header: string | null, size: number): Range | "unsatisfiable" |
   return { start: Number(from), end: to === "" ? size : Math.min(size, Number(to) + 1) };
 };
 
-/** Whether a list of entity tags names this one; weak tags count, as §13.1.2 of RFC 9110 has it. */
+/** Reports whether a list of entity tags contains this one; the comparison is weak, as RFC 9110, 13.1.2 requires. */
 const lists = (header: string | null, etag: string): boolean =>
   (header?.split(",") ?? []).some((part) => ["*", etag, `W/${etag}`].includes(part.trim()));
 
-/** What one client of a stream of our own holds in memory. */
+/** Memory used by one client of such a stream. */
 const PIECE_BYTES = 64 * 1024;
 
-/** The same bytes as a stream whose origin the server does not see: to a file it would apply the `Range` header by itself. */
+/** Streams the same bytes without exposing the file to the server, which would otherwise apply the `Range` header to it. */
 const opaque = (blob: Blob): ReadableStream<Uint8Array> => {
   let at = 0;
   return new ReadableStream<Uint8Array>(
@@ -120,8 +122,8 @@ const opaque = (blob: Blob): ReadableStream<Uint8Array> => {
 };
 
 /**
- * Answers for a file that is elsewhere: 302 to there, or 304 to who has it. The address is short-lived and nobody may keep it: whoever
- * comes again gets another one, or the file itself.
+ * Redirects to a file that is stored elsewhere (302), or returns 304 to a client that has it. The URL is short-lived and must not
+ * be cached: a later request receives another URL or the file itself.
  */
 export const serveElsewhere = (what: { location: string; sha256: string; request: Request }): Response => {
   const etag = `"${what.sha256}"`;
@@ -131,7 +133,7 @@ export const serveElsewhere = (what: { location: string; sha256: string; request
   return new Response(null, { status: 302, headers: { ...headers, Location: what.location } });
 };
 
-/** Answers 200, 206, 304 or 416 to GET and HEAD. The body is streamed; a slow client costs no memory. */
+/** Returns 200, 206, 304 or 416 for GET and HEAD. The body is streamed; a slow client does not increase memory use. */
 export const serveFile = ({ blob, mime, sha256, name, request, cacheControl }: ServeOptions): Response => {
   const etag = `"${sha256}"`;
   const headers = new Headers({
@@ -152,7 +154,7 @@ export const serveFile = ({ blob, mime, sha256, name, request, cacheControl }: S
   }
   const asked = request.headers.get("range");
   const ifRange = request.headers.get("if-range");
-  // A tag that does not match means the client holds a part of something else; so does a date, since files have none.
+  // If the tag does not match, the client holds a part of another file. A date never matches, because files have no date.
   const range = ifRange === null || ifRange.trim() === etag ? rangeOf(asked, blob.size) : undefined;
   if (range === "unsatisfiable") {
     headers.set("Content-Range", `bytes */${blob.size}`);
@@ -165,6 +167,6 @@ export const serveFile = ({ blob, mime, sha256, name, request, cacheControl }: S
   }
   headers.set("Content-Length", String(blob.size));
   if (asked !== null) return new Response(opaque(blob), { headers });
-  // The server adds this header to files only when a range was asked for.
+  // Without a `Range` header in the request, Bun does not apply one to the file.
   return new Response(blob, { headers });
 };

@@ -1,19 +1,24 @@
-// Links to copies of pinned inputs, for providers: each opens one copy for one attempt, until the time of its route is over.
+// Signs links to pinned inputs, for providers.
+//
+// A link opens one copy for one attempt and expires with the time of its route.
 import { timingSafeEqual } from "node:crypto";
 
 export interface InputLinks {
-  /** @param base address that it begins with. @param ref the reference of the attempt that it is for, `n` the number of the copy */
+  /**
+   * @param base the address prefix
+   * @param ref the reference of the attempt, `n` the number of the copy
+   */
   sign(base: string, ref: string, n: number, untilMs: number): string;
-  /** Judges the parts of a link. `expired` is said of links that were good once. */
+  /** Verifies the parts of a link. `expired` is returned only for links that were valid. */
   check(ref: string, n: number, exp: string, sig: string): "good" | "expired" | "bad";
 }
 
 const VERSION = "1";
 const PURPOSE = "input";
-/** No route takes longer, and a link is made a moment before its attempt is sent. */
+/** Maximum lifetime: the longest route, plus the time between signing and submission. */
 const LONGEST_S = 2_400 + 600;
 
-/** @param secretHex key that signs, hex */
+/** @param secretHex the signing key in hex */
 export const createSignedInputLinks = (secretHex: string, nowMs: () => number): InputLinks => {
   const secret = Buffer.from(secretHex, "hex");
   const signature = (ref: string, n: number, exp: string): string =>

@@ -1,15 +1,17 @@
-// Short-lived links to result files: signed addresses that open one file of one generation until a moment.
+// Signs and verifies short-lived links to result files (HMAC-SHA256).
+//
+// A link opens one file of one generation until its expiry.
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 
 export type LinkOptions = {
-  /** Key that signs, hex, at least 32 bytes. */
+  /** Signing key in hex, at least 32 bytes. */
   secretHex: string;
-  /** The key before it: its links stay good until they expire. */
+  /** The previous key; its links remain valid until they expire. */
   formerSecretHex?: string;
-  /** Address of the service without a slash at its end; asked anew for each link. */
+  /** Address of the service without a trailing slash; evaluated for each link. */
   baseUrl: () => string;
-  /** Seconds a link is valid at most. */
+  /** Maximum validity of a link, seconds. */
   validS: number;
   clock: Pick<Clock, "nowMs">;
 };
@@ -17,18 +19,18 @@ export type LinkOptions = {
 export type LinkVerdict = "good" | "expired" | "bad";
 
 export interface Links {
-  /** An absolute URL that opens file `n` (from 1) of a generation; the same text for up to a twelfth of its life. */
+  /** An absolute URL of file `n` (from 1) of a generation. The URL is identical for up to one twelfth of its lifetime. */
   sign(generationId: string, n: number): string;
-  /** As long as it is the same, so are the links. */
+  /** Identifies the current signing interval; links are identical while it does not change. */
   age(): string;
-  /** Judges the parts of a link as they stand in its query. `expired` is said of links that were good once. */
+  /** Verifies the query parameters of a link. `expired` is returned only for links that were valid. */
   check(generationId: string, n: number, exp: string, kid: string, sig: string): LinkVerdict;
 }
 
 const VERSION = "1";
-/** Keeps a signature made here from meaning anything elsewhere, and one made elsewhere from opening files. */
+/** Binds a signature to its purpose, so that signatures of other features do not open files and vice versa. */
 const PURPOSE = "file";
-/** Links remembered between two polls; a few hundred bytes each. */
+/** Maximum number of cached links between two polls; each takes a few hundred bytes. */
 const MOST_REMEMBERED = 20_000;
 
 type Key = { kid: string; secret: Buffer };
@@ -36,7 +38,7 @@ type Key = { kid: string; secret: Buffer };
 const keyOf = (hex: string): Key => {
   const secret = Buffer.from(hex, "hex");
   if (secret.length < 32 || secret.length * 2 !== hex.length) throw new RangeError("a link key is at least 32 bytes in hex");
-  // The id is derived from the key, so nothing else has to be kept; a MAC says nothing about its key.
+  // The id is derived from the key, so it needs no storage. A MAC reveals nothing about its key.
   const kid = new Bun.CryptoHasher("sha256", secret).update("genrouter link key id").digest("base64url").slice(0, 8);
   return { kid, secret };
 };
@@ -44,21 +46,21 @@ const keyOf = (hex: string): Key => {
 const signature = (key: Key, generationId: string, n: number, exp: string): string =>
   new Bun.CryptoHasher("sha256", key.secret).update([VERSION, PURPOSE, generationId, n, exp].join("|")).digest("base64url");
 
-/** Compares texts of equal length in constant time: as text, since two texts can decode to the same bytes. */
+/** Compares texts of equal length in constant time. The text is compared, because two texts can decode to the same bytes. */
 const isSame = (a: string, b: string): boolean => {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);
 };
 
-/** Opens the maker and judge of links. @throws RangeError for keys that are too short. */
+/** Creates the signer and verifier. @throws RangeError if a key is too short */
 export const createSignedLinks = ({ secretHex, formerSecretHex, baseUrl, validS, clock }: LinkOptions): Links => {
   const key = keyOf(secretHex);
   const keys = [key, ...(formerSecretHex === undefined ? [] : [keyOf(formerSecretHex)])];
-  // Polls within one step (5 min of 60) hand out the same link, so that a client sees one address and not a new one per poll.
+  // Polls within one step (5 min of 60) return the same link, so that a client receives one stable URL.
   const stepS = Math.max(1, Math.floor(validS / 12));
   let rememberedExp = "";
   const remembered = new Map<string, string>();
-  // Time as judged here never runs backwards: a clock set back does not revive a link.
+  // The clock of this component never runs backwards, so setting the system clock back does not revive a link.
   let latestMs = 0;
   const nowMs = () => {
     latestMs = Math.max(latestMs, clock.nowMs());
@@ -87,7 +89,7 @@ export const createSignedLinks = ({ secretHex, formerSecretHex, baseUrl, validS,
       if (!isSame(sig, signature(signer, generationId, n, exp))) return "bad";
       const leftMs = Number(exp) * 1000 - nowMs();
       if (leftMs <= 0) return "expired";
-      // A link that outlives what may be handed out was made under another setting.
+      // A link with a longer lifetime than the maximum was signed under another configuration.
       return leftMs > validS * 1000 ? "bad" : "good";
     },
   };

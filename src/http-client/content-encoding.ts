@@ -1,9 +1,11 @@
-// Bodies that came compressed although nobody asked for it: decoded piece by piece within a bound, and nothing that is plain already.
+// Decodes compressed response bodies that were sent without being requested.
+//
+// Decoding is bounded and incremental; plain bodies are passed through.
 import * as zlib from "node:zlib";
 
 export type Coding = "gzip" | "zstd" | "br" | "deflate" | "deflate-raw";
 
-/** Compressed, but damaged, cut short, or larger than the bound when it is decoded. */
+/** The body is compressed, but damaged, truncated, or larger than the bound after decoding. */
 export class Undecodable extends Error {
   readonly isTooLarge: boolean;
   constructor(message: string, isTooLarge: boolean) {
@@ -13,21 +15,21 @@ export class Undecodable extends Error {
 }
 
 export type Decoded = {
-  /** What was taken off, the outermost first; empty for a body that was plain. */
+  /** The removed codings, outermost first; empty for a plain body. */
   codings: readonly Coding[];
-  /** The body itself. What its source throws comes through as it is; what cannot be decoded is thrown as `Undecodable`. */
+  /** The decoded body. Errors of its source are rethrown unchanged; decoding errors are thrown as `Undecodable`. */
   chunks: AsyncIterable<Uint8Array>;
 };
 
-/** As much of a body as is looked at to tell what it is. */
+/** First bytes of a body that are used to detect its coding. */
 const START_BYTES = 64;
-/** As much of it as is decoded to see whether that can be done. */
+/** Bytes that are decoded as a trial. */
 const TRIED_BYTES = 4096;
-/** A body that was compressed more often than that is nobody's mistake. */
+/** Maximum number of nested codings; more are not an accident. */
 const MOST_LAYERS = 3;
 const CHUNK_BYTES = 64 * 1024;
 
-/** Decoding goes on in this thread: after so long everything else has its turn, ms. */
+/** Decoding runs in this thread and yields to the event loop after this time, ms. */
 const TURN_MS = 5;
 
 const FORMATS: Readonly<Record<Coding, string>> = {
@@ -38,7 +40,7 @@ const FORMATS: Readonly<Record<Coding, string>> = {
   "deflate-raw": "deflate-raw",
 };
 
-/** Whether the beginning of a body goes through, for those whose first bytes say nothing. `flush`: it need not be all. */
+/** Trial decoders for codings without a signature. `finishFlush` permits truncated input. */
 const TRY: Readonly<Partial<Record<Coding, (start: Uint8Array) => unknown>>> = {
   br: (start) =>
     zlib.brotliDecompressSync(start, { finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH, maxOutputLength: CHUNK_BYTES }),
@@ -52,7 +54,7 @@ const goesThrough = (coding: Coding, start: Uint8Array): boolean => {
     TRY[coding]?.(start);
     return true;
   } catch (fault) {
-    // So much came out of it that there was no room: it is compressed indeed.
+    // The output exceeds the limit, so the input is compressed.
     return fault instanceof Error && "code" in fault && fault.code === "ERR_BUFFER_TOO_LARGE";
   }
 };
@@ -61,7 +63,7 @@ const beginsWith = (start: Uint8Array, bytes: readonly number[], at = 0): boolea
   bytes.every((byte, i) => start[at + i] === byte);
 const ascii = (text: string): number[] => [...Buffer.from(text, "latin1")];
 
-/** How plain files begin that are sent by those who serve media. */
+/** Signatures of plain media files. */
 const PLAIN_STARTS: readonly (readonly [bytes: readonly number[], at: number])[] = [
   [[0x89, ...ascii("PNG\r\n")], 0],
   [[0xff, 0xd8, 0xff], 0],
@@ -74,13 +76,13 @@ const PLAIN_STARTS: readonly (readonly [bytes: readonly number[], at: number])[]
   [ascii("glTF"), 0],
   [[0x1a, 0x45, 0xdf, 0xa3], 0],
 ];
-/** Of text every byte is printable; compressed data has others among its first, as good as always. */
+/** Every byte of text is printable; compressed data almost always has other bytes near its beginning. */
 const isText = (start: Uint8Array): boolean =>
   start.length > 0 && start.every((byte) => (byte >= 0x20 && byte < 0x7f) || byte === 0x0a || byte === 0x0d || byte === 0x09);
 const isPlain = (start: Uint8Array): boolean =>
   PLAIN_STARTS.some(([bytes, at]) => beginsWith(start, bytes, at)) || isText(start.subarray(0, START_BYTES));
 
-/** The codings that a header names and that its word has to be taken for: the bytes of the others say what they are. */
+/** The codings in a header that cannot be detected by their bytes. The others have signatures. */
 const namedBy = (header: string | null): Coding[] =>
   (header ?? "")
     .toLowerCase()
@@ -89,8 +91,8 @@ const namedBy = (header: string | null): Coding[] =>
     .flatMap((word): Coding[] => (word === "br" || word === "deflate" ? [word] : []));
 
 /**
- * What a body is, by its first bytes. A header alone is not believed: there are servers that say `gzip`, `aws-chunked`, `utf-8` or
- * `none` over plain bytes, and some that name one coding and use another.
+ * The coding of a body by its first bytes. The header alone is not reliable: some servers declare `gzip`, `aws-chunked`, `utf-8`
+ * or `none` for plain bytes, and some declare one coding and use another.
  */
 const codingOf = (start: Uint8Array, named: readonly Coding[]): Coding | undefined => {
   if (beginsWith(start, [0x1f, 0x8b, 0x08])) return "gzip";
@@ -100,7 +102,7 @@ const codingOf = (start: Uint8Array, named: readonly Coding[]): Coding | undefin
   return tried.find((coding) => goesThrough(coding, start.subarray(0, TRIED_BYTES)));
 };
 
-/** The pieces again, from the first on, after the first bytes of them were looked at. */
+/** Reads the first bytes and returns an iterator that replays them. */
 const peek = async (source: AsyncIterable<Uint8Array>) => {
   const pieces = source[Symbol.asyncIterator]();
   const seen: Uint8Array[] = [];
@@ -123,7 +125,7 @@ const peek = async (source: AsyncIterable<Uint8Array>) => {
         if (!done) yield value;
       }
     } finally {
-      // Whoever stops reading lets the socket go.
+      // Releases the socket when the reader stops.
       await pieces.return?.();
     }
   };
@@ -131,7 +133,7 @@ const peek = async (source: AsyncIterable<Uint8Array>) => {
   return { start: seen.length === 1 && first ? first : Buffer.concat(seen), again };
 };
 
-/** A stream of the pieces, asked for one by one. */
+/** A stream that pulls the chunks one by one. */
 const streamOf = (source: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> => {
   const pieces = source[Symbol.asyncIterator]();
   return new ReadableStream({
@@ -158,12 +160,12 @@ const decode = async function* (
       throw error;
     }
   };
-  // The runtime knows more formats than the types do.
+  // Bun supports more formats than its types declare.
   const through = new DecompressionStream(FORMATS[coding] as ConstructorParameters<typeof DecompressionStream>[0]);
   let bytes = 0;
   let turnEndsAt = performance.now() + TURN_MS;
   try {
-    // No more is decoded than is taken: what was not read of a bomb is not in memory either.
+    // Decoding follows the consumer, so the unread part of a decompression bomb is never in memory.
     for await (const chunk of streamOf(watched()).pipeThrough(through as TransformStream<Uint8Array, Uint8Array>)) {
       bytes += chunk.length;
       if (bytes > mostBytes) throw new Undecodable(`larger than ${mostBytes} bytes when it is decoded`, true);
@@ -180,9 +182,9 @@ const decode = async function* (
 };
 
 /**
- * Reads a body as it was before somebody compressed it.
- * @param header what `Content-Encoding` said, if anything
- * @param mostBytes the most that may come out of any of its codings
+ * Decodes a response body.
+ * @param header the `Content-Encoding` of the response
+ * @param mostBytes maximum output of each coding
  */
 export const decoded = async (body: AsyncIterable<Uint8Array>, header: string | null, mostBytes: number): Promise<Decoded> => {
   const named = namedBy(header);

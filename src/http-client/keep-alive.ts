@@ -1,7 +1,7 @@
-// Whether a connection to an upstream or a bucket may stay open for the next call.
+// Decides whether connections to upstreams and buckets stay open between calls.
 import { readFileSync } from "node:fs";
 
-/** The engine keeps up to 256 connections open for minutes, and gives none of them up when a descriptor is wanted elsewhere. */
+/** Bun keeps up to 256 connections open for minutes and does not release them when file descriptors run out. */
 const FEW_DESCRIPTORS = 1024;
 
 /** @param limits the text of `/proc/self/limits`; other systems have none */
@@ -18,5 +18,5 @@ const ownLimits = (): string => {
   }
 };
 
-/** Option `keepalive` of `fetch`. */
+/** The `keepalive` option of `fetch`. */
 export const KEEPS_CONNECTIONS = mayKeepConnections(ownLimits());

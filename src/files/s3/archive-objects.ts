@@ -1,4 +1,6 @@
-// What is kept in the bucket for good, beside the result files: objects named by their content, never written over, and looked at for rules that delete.
+// Stores archive objects in the bucket permanently, named by content, never overwritten.
+//
+// The bucket's lifecycle rules are checked, because they could delete archives.
 import type { Clock } from "../../domain/clock.ts";
 import type { BucketSettings } from "./bucket-config.ts";
 import { BucketFault } from "./errors.ts";
@@ -6,21 +8,21 @@ import { patiently } from "./retry.ts";
 import { type Bucket, createS3Client, type ObjectHead, type ObjectHeaders, TOO_LARGE } from "./s3-client.ts";
 import { uploadBytes } from "./upload.ts";
 
-/** Below this name; the objects of result files are below those of their generations, `gen_…`, and no sweep looks elsewhere. */
+/** Prefix of archive objects. Result files are below their generations (`gen_…`), and sweeps read nothing else. */
 const ARCHIVE = "archive";
 
 export interface ArchiveObjects {
-  /** What their names begin with. */
+  /** Prefix of the object names. */
   below: string;
   told(name?: string): string;
-  /** The last parts of the names that lie directly in it. */
+  /** The last name segments of the objects directly below the prefix. */
   list(): Promise<string[]>;
   read(name: string, mostBytes: number): Promise<Uint8Array | "larger" | undefined>;
-  /** @returns false where the name is of other bytes, which are left as they are. */
+  /** @returns false if the name exists with other bytes, which are left unchanged */
   keep(name: string, bytes: Uint8Array): Promise<boolean>;
-  /** @returns false where the name was somebody else's. */
+  /** @returns false if another writer owns the name */
   complete(name: string, bytes: Uint8Array): Promise<boolean>;
-  /** What a rule of the bucket is going to do with it; undefined: nothing that is told. */
+  /** The deletion that a lifecycle rule of the bucket has scheduled; undefined if the bucket reports none. */
   danger(name: string): Promise<string | undefined>;
 }
 
@@ -30,7 +32,7 @@ export type ArchiveObjectsOptions = {
   signal: AbortSignal;
 };
 
-/** A rule that deletes later is somebody's decision about old archives; one that deletes earlier was made for result files. */
+/** A rule that deletes later is a decision about old archives. A rule that deletes earlier was intended for result files. */
 const LEAST_KEPT_MS = 366 * 86_400_000;
 const NAMES = /^[0-9a-f]{16}$/;
 
@@ -48,7 +50,7 @@ const dangerIn = ({ expires }: Pick<ObjectHead, "expires">, nowMs: number): stri
   return `a rule of the bucket (lifecycle) deletes it on ${new Date(atMs).toISOString().slice(0, 10)}: let the rule leave ${ARCHIVE}/ alone, as in deploy/S3.md`;
 };
 
-/** The ids that have holdings. @throws BucketFault, BucketConfigError */
+/** The ids that have archive objects. @throws BucketFault, BucketConfigError */
 export const archiveObjectsIn = async ({ settings, clock, signal }: ArchiveObjectsOptions): Promise<string[]> => {
   const bucket = createS3Client(settings, clock);
   const { folders } = await bucket.listBelow(bucket.nameOf(ARCHIVE, ""), signal);
@@ -65,8 +67,9 @@ const readFrom = async (bucket: Bucket, name: string, mostBytes: number, signal:
 };
 
 /**
- * Opens what is held under an id; nothing is asked yet. All but the first question is patient with a bucket that is away for a moment.
- * @throws BucketConfigError; its methods BucketFault, and the reason of the signal.
+ * Opens the archive objects of an id without a request. All methods except `list` retry while the bucket is unavailable for a
+ * moment.
+ * @throws BucketConfigError; its methods throw BucketFault and the reason of the signal
  */
 export const createArchiveObjects = (id: string, { settings, clock, signal }: ArchiveObjectsOptions): ArchiveObjects => {
   const bucket = createS3Client(settings, clock);
@@ -92,10 +95,10 @@ export const createArchiveObjects = (id: string, { settings, clock, signal }: Ar
       }),
     complete: (name, bytes) =>
       patient(async () => {
-        // Some services do not know conditions, and say nothing.
+        // Some services silently ignore conditional writes.
         if ((await bucket.head(nameOf(name), signal)) === undefined)
           await bucket.putNew(nameOf(name), bytes, sha256Of(bytes), wordsOf(name), signal);
-        // An answer that was lost makes our own look like somebody else's.
+        // If the response was lost, this process's own object looks like that of another writer, so the bytes are compared.
         const there = await readFrom(bucket, nameOf(name), bytes.length, signal);
         if (there === undefined) throw new BucketFault("away", "not_there", "the bucket took the file and does not show it");
         return there !== "larger" && Buffer.from(there).equals(bytes);

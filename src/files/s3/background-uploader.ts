@@ -1,4 +1,6 @@
-// The mover: brings what is kept on disk into the bucket, in the background, as long as it takes; the directory itself is its list.
+// Uploads files from local disk to the bucket in the background.
+//
+// The directory itself is the queue, so an upload survives a restart.
 import type { Clock } from "../../domain/clock.ts";
 import type { LocalFiles } from "../local.ts";
 import { BucketFault } from "./errors.ts";
@@ -6,7 +8,10 @@ import type { BucketHealth, ReportHealth } from "./health.ts";
 import type { Bucket } from "./s3-client.ts";
 import { LocalDamage, type Upload, uploadFile } from "./upload.ts";
 
-/** What is written down of a file: it may be moved, not yet, or never (its generation failed or its retention is over: it goes; or it is not known). */
+/**
+ * The recorded state of a file: upload it, wait, or remove it (its generation failed or its retention expired). Unknown files are
+ * left.
+ */
 export type Fate =
   | { kind: "move"; upload: Omit<Upload, "path" | "name"> }
   | { kind: "wait" }
@@ -20,34 +25,34 @@ export type BackgroundUploaderOptions = {
   clock: Clock;
   tell: ReportHealth;
   fateOf: (id: string, n: number) => Promise<Fate>;
-  /** Files uploaded at a time. */
+  /** Maximum number of concurrent uploads. */
   atOnce?: number;
 };
 
 export interface BackgroundUploader {
-  /** Takes up what a former process has left. */
+  /** Queues the files that an earlier process left. */
   begin(): void;
-  /** A file has been kept. */
+  /** Queues a file that has been stored. */
   kept(id: string, n: number): void;
-  /** Whether a file is known to be in the bucket whole; its local copy is about to go. */
+  /** Reports whether the complete file is in the bucket; its local copy will be deleted. */
   isMoved(id: string, n: number): boolean;
-  /** Lets go of every file of a generation; resolves when nothing is being done for it. */
+  /** Cancels all work for a generation; resolves when none is running. */
   forget(id: string): Promise<void>;
-  /** Ends what is under way; the next process takes it up. */
+  /** Stops running uploads; the next process continues them. */
   stop(): Promise<void>;
-  /** Files that wait or are on their way, as far as they have been counted. */
+  /** Number of files that wait or are being uploaded, as far as they have been counted. */
   waiting(): number;
-  /** Those of them that the bucket did not take although it takes others. */
+  /** Number of those files that the bucket refused although it accepts others. */
   setAside(): number;
 }
 
 const AT_ONCE = 4;
-/** The generation of a kept file usually ends within this time. */
+/** The generation of a stored file usually ends within this time. */
 const FIRST_LOOK_MS = 500;
 const LONGEST_LOOK_MS = 60_000;
-/** A local copy stays for this long after its upload: whoever was about to be answered from it still is. */
+/** A local copy is kept for this time after its upload, for responses that are about to read it. */
 const GRACE_MS = 30_000;
-/** One file that does not work comes again after these pauses; the others go on. */
+/** A file that fails by itself is retried after these pauses, while the others continue. */
 const ASIDE_MS = 60_000;
 const LONGEST_ASIDE_MS = 3_600_000;
 
@@ -61,7 +66,7 @@ export const createBackgroundUploader = (options: BackgroundUploaderOptions): Ba
   const later = new Map<string, { id: string; takeBack: () => void }>();
   const running = new Map<string, Run>();
   const moved = new Map<string, { id: string; takeBack: () => void }>();
-  /** Files that failed by themselves, by their key. */
+  /** Keys of the files that failed by themselves. */
   const aside = new Set<string>();
   let homes: string[] = [];
   let isReading = false;
@@ -94,7 +99,7 @@ export const createBackgroundUploader = (options: BackgroundUploaderOptions): Ba
   const settle = ({ id, n }: Item) => {
     const key = keyOf(id, n);
     const takeBack = clock.after(GRACE_MS, () => {
-      // Left behind by a disk that refuses, it is found at the next start, and seen to be in the bucket.
+      // If the disk refuses the deletion, the next start finds the copy and verifies that the object is in the bucket.
       void local
         .drop(id, n)
         .catch(() => undefined)
@@ -122,7 +127,7 @@ export const createBackgroundUploader = (options: BackgroundUploaderOptions): Ba
   const failed = (item: Item, fault: unknown) => {
     if (fault instanceof BucketFault && fault.kind !== "object") {
       standing.failed(fault);
-      // To the end of the line: should it be this file after all, the others have their turn.
+      // Requeued at the end, so that other files proceed if this one is the cause after all.
       queue.set(keyOf(item.id, item.n), item);
       return;
     }
@@ -149,7 +154,7 @@ export const createBackgroundUploader = (options: BackgroundUploaderOptions): Ba
     running.set(key, { id: item.id, letGo, done });
   };
 
-  /** The next directory of what a former process has left. */
+  /** Reads the next directory that an earlier process left. */
   const readOn = () => {
     if (isReading) return;
     const home = homes.shift();
@@ -179,7 +184,7 @@ export const createBackgroundUploader = (options: BackgroundUploaderOptions): Ba
       });
       return;
     }
-    // While it is away one file asks for all.
+    // While the bucket is unavailable, a single upload tests it.
     const most = standing.fault() === null ? atOnce : 1;
     for (const [key, item] of queue) {
       if (running.size >= most) return;
@@ -196,7 +201,7 @@ export const createBackgroundUploader = (options: BackgroundUploaderOptions): Ba
           homes = found;
           pump();
         },
-        // A directory that cannot be read is told by whoever writes into it.
+        // An unreadable directory is reported by the next write to it.
         () => undefined,
       );
     },

@@ -1,7 +1,7 @@
-// Where the objects of result files are: the settings of a bucket, judged once, and the address of everything in it.
+// Validates the bucket settings and builds the URLs of its objects.
 import { encodeRfc3986, queryText, type SignedParameters } from "./sigv4.ts";
 
-/** As the settings of `s3` have it. */
+/** The settings of `s3`. */
 export type BucketSettings = {
   endpoint: string;
   region: string;
@@ -12,20 +12,21 @@ export type BucketSettings = {
 };
 
 export type BucketConfig = {
-  /** The address of an object, or of the bucket itself where no name is given. */
+  /** The URL of an object, or of the bucket itself if `name` is null. */
   url(name: string | null, query?: SignedParameters): URL;
-  /**
-   * The name of the object of a result file: below its generation, its place, or what is written down of it (`StoredFile.object`).
-   */
+  /** The object name of a result file below its generation: its file number, or the recorded name (`StoredFile.object`). */
   nameOf(generationId: string, object: number | string): string;
 };
 
-/** A setting that names no bucket. One sentence; credentials are never repeated in it. */
+/** An invalid bucket setting. The message is one sentence and never contains credentials. */
 export class BucketConfigError extends Error {}
 
 const BUCKET = "{bucket}";
 
-/** Amazon's own address: with the bucket in the host, but for names with dots, which no certificate of theirs covers. */
+/**
+ * Amazon's endpoint with the bucket in the host. Names with dots are in the path, because Amazon's certificates do not cover
+ * them.
+ */
 const amazonOf = ({ region, bucket }: BucketSettings): string => {
   const host = `s3.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
   return bucket.includes(".") ? `https://${host}` : `https://${BUCKET}.${host}`;
@@ -51,8 +52,8 @@ const baseOf = (settings: BucketSettings): URL => {
 };
 
 /**
- * Judges the settings of a bucket.
- * @throws BucketConfigError naming the setting that is missing or cannot be used.
+ * Validates the settings of a bucket.
+ * @throws BucketConfigError with the setting that is missing or invalid
  */
 export const bucketConfigOf = (settings: BucketSettings): BucketConfig => {
   for (const key of ["bucket", "access_key", "secret_key"] as const)
@@ -72,7 +73,7 @@ export const bucketConfigOf = (settings: BucketSettings): BucketConfig => {
         `GENROUTER_S3__${key.toUpperCase()}: it has a character that no such key has, a space or a line break`,
       );
   const { prefix } = settings;
-  // An address takes dots between slashes for a way up, and services disagree about empty parts.
+  // URL parsers resolve dot segments, and services treat empty segments differently.
   if (/^\/|\/\/|(^|\/)\.{1,2}(\/|$)|\p{Cc}/u.test(prefix) || Buffer.byteLength(prefix) > 500)
     throw new BucketConfigError(
       "GENROUTER_S3__PREFIX: at most 500 bytes, not beginning with a slash, without //, ./ and ../, like genrouter/",

@@ -1,4 +1,6 @@
-// Brings the result files of a directory into the bucket while no service runs: those that are there already are only looked at.
+// Uploads the result files of a directory to the bucket while no service runs.
+//
+// Objects that are already complete are verified, not uploaded again.
 import { join } from "node:path";
 import type { Clock } from "../../domain/clock.ts";
 import { pathOfFile as placeOnDisk } from "../local.ts";
@@ -9,9 +11,9 @@ import { createS3Client } from "./s3-client.ts";
 import { LocalDamage, uploadFile } from "./upload.ts";
 import { headersOf } from "./upload-before-commit.ts";
 
-/** A file as it is written down. */
+/** A file as recorded in the store. */
 export type WrittenFile = { id: string; n: number; sha256: string; bytes: number; mime: string };
-/** What was done; `missing` are neither on disk nor in the bucket as they are written down. */
+/** Outcome of the upload; `missing` files are neither on disk nor in the bucket as recorded. */
 export type BulkUploadResult = { files: number; missing: { id: string; n: number; why: string }[] };
 
 export type BulkUploadOptions = {
@@ -20,9 +22,9 @@ export type BulkUploadOptions = {
   dir: string;
   clock: Clock;
   signal: AbortSignal;
-  /** The next files, at most of so many generations; none: that was all. */
+  /** The next files, of at most this number of generations; empty at the end. */
   next: (generations: number) => readonly WrittenFile[];
-  /** All that were told so far have been brought. */
+  /** Called when all files returned so far have been processed. */
   brought: (files: number) => Promise<void>;
   tell: (files: number, bytes: number) => void;
 };
@@ -30,7 +32,10 @@ export type BulkUploadOptions = {
 const AT_ONCE = 4;
 const GENERATIONS = 50;
 
-/** @throws BucketFault when the bucket stays away or refuses; BucketConfigError; the reason of the signal. What was brought stays noted. */
+/**
+ * @throws BucketFault if the bucket stays unavailable or refuses; BucketConfigError; the reason of the signal. Progress remains
+ * recorded.
+ */
 export const bulkUpload = async (options: BulkUploadOptions): Promise<BulkUploadResult> => {
   const { settings, dir, clock, signal, next, brought, tell } = options;
   const bucket = createS3Client(settings, clock);
@@ -80,7 +85,7 @@ export const bulkUpload = async (options: BulkUploadOptions): Promise<BulkUpload
   }
 };
 
-/** Why one file alone cannot be brought; undefined for what concerns all of them. */
+/** The reason why a single file cannot be uploaded; undefined for faults that affect all files. */
 const reasonOf = (fault: unknown): string | undefined => {
   if (fault instanceof LocalDamage) return fault.message;
   if (fault instanceof BucketFault) return fault.kind === "object" ? fault.message : undefined;

@@ -1,16 +1,17 @@
-// What may go wrong with a bucket, in three kinds: it is away, it refuses us, or one object alone did not work.
+// Classifies bucket errors: bucket unavailable, request refused, or single object.
 
 /**
- * `away`: not reached, too slow or broken on its side, so that the same may work in a moment.
- * `refused`: it answers and says no to all of us: credentials, rights, region, name.
- * `object`: about one object; others may work.
+ * The kind of a fault:
+ * - `away`: not reached, too slow or failing on its side; the same request may succeed soon.
+ * - `refused`: the bucket rejects every request of this client: credentials, permissions, region or name.
+ * - `object`: concerns one object; others may succeed.
  */
 export type FaultKind = "away" | "refused" | "object";
 
-/** The message is a sentence without addresses, names of objects and credentials. */
+/** The message is a sentence without URLs, object names and credentials. */
 export class BucketFault extends Error {
   readonly kind: FaultKind;
-  /** Of the service (`SlowDown`) or the system (`ECONNREFUSED`). */
+  /** Error code of the service (`SlowDown`) or the system (`ECONNREFUSED`). */
   readonly code: string;
   constructor(kind: FaultKind, code: string, message: string) {
     super(message);
@@ -19,9 +20,9 @@ export class BucketFault extends Error {
   }
 }
 
-/** Says that it waits, not that it never comes: told of 400 too. */
+/** Codes of temporary errors, which are also sent with status 400. */
 const AWAY_CODES = new Set(["RequestTimeout", "SlowDown", "InternalError", "ServiceUnavailable"]);
-/** About the object that was asked for, whatever the status. */
+/** Codes that concern the requested object, regardless of the status. */
 const OBJECT_CODES = new Set([
   "BadDigest",
   "EntityTooLarge",
@@ -45,7 +46,7 @@ const WHAT_TO_DO: Readonly<Record<string, string>> = {
   RequestTimeTooSkewed: "this machine's clock is wrong",
 };
 
-/** What a text of XML holds in its first element of a name; entities are read. */
+/** The content of the first XML element with a name, with entities decoded. */
 export const elementOf = (xml: string, name: string): string | undefined => {
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
   const entities: Record<string, string> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
@@ -62,7 +63,7 @@ const kindOf = (status: number, code: string): FaultKind => {
     : "refused";
 };
 
-/** What an answer that is no success means. @param xml its body, where there is one */
+/** Classifies an unsuccessful response. @param xml its body, if there is one */
 export const faultOf = (status: number, xml: string): BucketFault => {
   const told = elementOf(xml, "Code") ?? "";
   const code = /^[A-Za-z0-9.]{1,60}$/.test(told) ? told : `http_${status}`;
@@ -74,7 +75,7 @@ export const faultOf = (status: number, xml: string): BucketFault => {
   );
 };
 
-/** What a request that got no answer means. The error itself is dropped: it may hold a signed address. */
+/** Classifies a request without a response. The error itself is dropped, because it may contain a signed URL. */
 export const unreached = (error: unknown, isOver: boolean): BucketFault => {
   if (isOver) return new BucketFault("away", "timeout", "the bucket does not answer in time");
   const code = error instanceof Error && "code" in error ? String(error.code) : "no_answer";

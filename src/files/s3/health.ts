@@ -1,41 +1,43 @@
-// How it stands with the bucket: away or not, told when it changes but not all the time, and when it is to be asked again.
+// Tracks whether the bucket is available, and when it may be retried.
+//
+// Changes are logged with a rate limit.
 import type { Clock } from "../../domain/clock.ts";
 import type { BucketFault } from "./errors.ts";
 
-/** How the service hears of it; the words of its events, without any address. */
+/** Logs the events of this component; fields contain no URLs. */
 export type ReportHealth = (
   event: "object storage unavailable" | "object storage access denied" | "object storage recovered" | "file not uploaded",
   fields: { error_code?: string; reason?: string; action?: string; generation_id?: string; count?: number },
 ) => void;
 
 export interface BucketHealth {
-  /** Something failed in a way that the next file would, too. */
+  /** Records a failure that would affect the next file too. */
   failed(fault: BucketFault): void;
-  /** Something worked. */
+  /** Records a success. */
   worked(): void;
-  /** The fault that keeps everything waiting; null while it works. */
+  /** The fault that blocks all files; null while the bucket is available. */
   fault(): BucketFault | null;
-  /** Whether it has said no, or did not answer twice: one failure of a service says nothing. */
+  /** Reports whether the bucket refused a request or failed twice; a single failed response is not significant. */
   isDown(): boolean;
-  /** From when on it may be asked; in the past while it works. */
+  /** Earliest time of the next request; in the past while the bucket is available. */
   againAtMs(): number;
 }
 
-/** First pause and longest, ms: somebody who is away comes back by himself, a no is taken back by a person. */
+/** First and longest pause, ms. An unavailable bucket recovers by itself; a refusal is resolved by an operator. */
 const PAUSES = { away: [1_000, 30_000], refused: [30_000, 300_000], object: [1_000, 30_000] } as const;
 
 const CORRECT_AND_RESTART =
   "correct the settings of s3, then genrouter config check, and restart; genrouter doctor says whether it answers";
 
-/** A bucket that works by halves goes and comes at every file: that is told once in a minute. */
+/** A bucket that alternates between failure and success is logged once a minute. */
 const TOLD_EVERY_MS = 60_000;
 
 export type BucketHealthOptions = {
   clock: Pick<Clock, "nowMs">;
-  /** A number in [0, 1). */
+  /** Returns a random number in [0, 1). */
   chance: () => number;
   tell: ReportHealth;
-  /** What it means that the bucket cannot be had, the second half of a sentence. */
+  /** The consequence of an unavailable bucket, as the second half of a sentence. */
   consequence: string;
 };
 
@@ -48,7 +50,7 @@ export const createBucketHealth = ({ clock, chance, tell, consequence }: BucketH
   const toldAtMs: Partial<Record<BucketFault["kind"], number>> = {};
   return {
     failed: (next) => {
-      // Several that were under way fail of one and the same: it counts once.
+      // Concurrent requests fail for the same reason, which counts once.
       if (fault?.kind === next.kind && clock.nowMs() < againAtMs) return;
       times = fault?.kind === next.kind ? times + 1 : 1;
       fault = next;

@@ -1,4 +1,4 @@
-// What came inside providers' answers, for nodes that share a bucket: in the bucket before its address is written down.
+// Stores embedded result files in the shared bucket before their address is recorded.
 
 import { type Spool, spooledAs } from "../inline-spool.ts";
 import { SPOOLED, StorageUnavailable } from "../port.ts";
@@ -11,20 +11,20 @@ export type AnsweredOptions = {
   bucket: Bucket;
   standing: BucketHealth;
   arriving: Arriving;
-  /** This node's own disk: what was kept there before nodes shared the bucket, or while it took nothing, and only there. */
+  /** This node's disk: files from before nodes shared the bucket, and files stored while it was unavailable. */
   former: Spool;
   ending: AbortSignal;
 };
 
-/** Others have their turn between two parts of a large one, bytes. */
+/** Hashing yields to the event loop after this many bytes. */
 const HASHED_AT_ONCE = 4 * 1024 * 1024;
 
-/** The body of a generation's id, the number of the attempt, and the object below the generation. */
+/** The body of a generation id, the attempt number and the object below the generation. */
 const ADDRESS = new RegExp(`^${SPOOLED}([0-9a-z]{1,76})-\\d{1,4}/([1-9]\\d?-[0-9a-f]{32})$`);
 
 /**
- * The address is of the object that the result is going to be: once it has been collected, and found to be what it claims, it is there
- * already, and needs no upload nor to be deleted. That of an attempt which did not deliver goes with its generation's files.
+ * The address names the object of the final result. When the result has been collected and verified, the object already exists;
+ * it needs no upload and no deletion. An object of an attempt that did not deliver is deleted with the files of its generation.
  */
 export const createInlineResults = ({ bucket, standing, arriving, former, ending }: AnsweredOptions): Spool => {
   const keep: Spool["keep"] = async (ref, n, pieces, mime) => {

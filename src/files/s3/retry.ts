@@ -1,9 +1,11 @@
-// Patience of a command with a bucket: one that is away is asked again after some pauses, one that says no is not.
+// Retries bucket operations of commands while the bucket is unavailable.
+//
+// A refusal is not retried.
 import { BucketFault } from "./errors.ts";
 
 const PAUSES_MS = [1_000, 3_000, 10_000, 30_000] as const;
 
-/** @throws what the work throws when it is no fault that passes, or does not pass. */
+/** @throws the error of the work if it is not temporary, or if it persists after all retries */
 export const patiently = async <T>(work: () => Promise<T>, pause: (ms: number) => Promise<void>): Promise<T> => {
   for (let tries = 0; ; tries += 1)
     try {

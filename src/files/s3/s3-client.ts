@@ -1,58 +1,61 @@
-// The bucket: the few requests of S3 that result files need, each signed, bounded in time, and judged by what its answer says.
+// Minimal S3 client: signed requests with timeouts and classified errors.
 import type { Clock } from "../../domain/clock.ts";
 import { KEEPS_CONNECTIONS } from "../../http-client/keep-alive.ts";
 import { type BucketSettings, bucketConfigOf } from "./bucket-config.ts";
 import { BucketFault, elementOf, faultOf, unreached } from "./errors.ts";
 import { createSigner, type SignedParameters } from "./sigv4.ts";
 
-/** What is kept with an object, besides its bytes. */
+/** Metadata of an object. */
 export type ObjectHead = {
   bytes: number;
   sha256: string | undefined;
-  /** What a rule of the bucket is going to do with it, as services tell it: `expiry-date="…", rule-id="…"`. */
+  /** The deletion scheduled by a lifecycle rule, in the form of the service: `expiry-date="…", rule-id="…"`. */
   expires: string | undefined;
 };
-/** How an object is to be answered. */
+/** Response headers of an object. */
 export type ObjectHeaders = { mime: string; disposition: string; cacheControl: string };
 export type Part = { n: number; etag: string };
 
-/** Everything throws BucketFault; what the signal ended rejects with its reason. */
+/** All methods throw BucketFault; an aborted request rejects with the reason of the signal. */
 export interface Bucket {
   nameOf(generationId: string, object: number | string): string;
-  /** Writes an object in one request. The service itself checks the hash. */
+  /** Writes an object in one request. The service verifies the hash. */
   put(name: string, bytes: Uint8Array, sha256: string, words: ObjectHeaders, signal: AbortSignal): Promise<void>;
-  /** The same, and only if nothing has the name. @returns false where something has. */
+  /** Writes an object only if the name does not exist. @returns false if it exists */
   putNew(name: string, bytes: Uint8Array, sha256: string, words: ObjectHeaders, signal: AbortSignal): Promise<boolean>;
-  /** Begins an object of several parts. */
+  /** Starts a multipart upload. */
   begin(name: string, sha256: string, words: ObjectHeaders, signal: AbortSignal): Promise<string>;
   part(name: string, uploadId: string, n: number, bytes: Uint8Array, sha256: string, signal: AbortSignal): Promise<Part>;
   complete(name: string, uploadId: string, parts: readonly Part[], signal: AbortSignal): Promise<void>;
-  /** Gives up what was begun; fine when it is gone. */
+  /** Aborts a multipart upload; succeeds if it no longer exists. */
   abort(name: string, uploadId: string, signal: AbortSignal): Promise<void>;
-  /** What was begun under this very name and never ended. */
+  /** The ids of unfinished multipart uploads with exactly this name. */
   begun(name: string, signal: AbortSignal): Promise<string[]>;
-  /** What is there under a name, or undefined. */
+  /** Metadata of an object; undefined if it does not exist. */
   head(name: string, signal: AbortSignal): Promise<ObjectHead | undefined>;
-  /** The whole of an object, in memory, or undefined. An object that is larger than the most is told as `too_large`. */
+  /** The whole object in memory; undefined if it does not exist. An object above `mostBytes` fails with `too_large`. */
   read(name: string, signal: AbortSignal, mostBytes?: number): Promise<Uint8Array | undefined>;
-  /** What is there of a generation: the last part of each object's name. */
+  /** The last name segments of the objects of a generation. */
   list(generationId: string, signal: AbortSignal): Promise<string[]>;
-  /** What begins with a name and has no slash after it, page by page: the last part of each, and of what has one the part before the slash. */
+  /**
+   * Lists all pages of the names that begin with `beginning`: the last segment of each, and the first segment of names that
+   * contain a further slash.
+   */
   listBelow(beginning: string, signal: AbortSignal): Promise<{ names: string[]; folders: string[] }>;
-  /** Fine when it is gone already. */
+  /** Deletes an object; succeeds if it does not exist. */
   delete(name: string, signal: AbortSignal): Promise<void>;
-  /** A link that opens an object for so many seconds. */
+  /** A link that opens an object for `validS` seconds. */
   link(method: "GET" | "HEAD", name: string, words: ObjectHeaders, validS: number): string;
 }
 
-/** A part of 8 MB gets through in this time at a megabit a second. */
+/** Sufficient for a part of 8 MB at 1 Mbit/s. */
 const ANSWER_MS = 90_000;
-/** Amazon takes minutes to put a large object together, and sends spaces meanwhile. */
+/** Amazon takes minutes to assemble a large object and sends spaces in the meantime. */
 const COMPLETE_MS = 600_000;
 const MOST_ANSWER_BYTES = 1_000_000;
-/** Code of a fault: an object is larger than whoever reads it can rightly expect. */
+/** Error code of an object that is larger than the reader allows. */
 export const TOO_LARGE = "too_large";
-/** Pages of a list, 500 names each: more than that has an end that is not one. */
+/** Maximum number of list pages of 500 names each; a longer list is considered endless. */
 const MOST_PAGES = 2_000;
 const NOTHING = new Uint8Array(0);
 const EMPTY_SHA256 = new Bun.CryptoHasher("sha256").digest("hex");
@@ -98,14 +101,14 @@ const wordsOf = ({ mime, disposition, cacheControl }: ObjectHeaders, sha256: str
   "x-amz-meta-sha256": sha256,
 });
 
-/** Opens the bucket; nothing is asked yet. @throws BucketConfigError */
+/** Creates the client without a request. @throws BucketConfigError */
 export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket => {
   const place = bucketConfigOf(settings);
   const signer = createSigner({
     accessKey: settings.access_key,
     secretKey: settings.secret_key,
     region: settings.region,
-    // The service's own clock may be ahead of the machine's after a jump; a signature has to be of the world's time.
+    // The service clock may be ahead of the system clock after a jump, but a signature needs the real time.
     wallMs: () => clock.nowMs() - (clock.aheadMs?.() ?? 0),
   });
 
@@ -128,7 +131,8 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
         redirect: "manual",
         keepalive: KEEPS_CONNECTIONS,
         signal: AbortSignal.any([asked.signal, late.signal]),
-        // The settings say where the bucket is: a proxy that the environment names is not asked. The types do not know `false` yet.
+        // The settings define where the bucket is, so a proxy in the environment is not used. Bun's types do not declare `false`
+        // yet.
         proxy: false,
       };
       const response = await fetch(url, init as unknown as BunFetchRequestInit);
@@ -142,7 +146,7 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
     }
   };
   const ask = (method: string, name: string | null, asked: Asked): Promise<Answered> => askFor(readBounded, method, name, asked);
-  /** The same for what must succeed. */
+  /** Like `ask`, for requests that must succeed. */
   const insist = async (method: string, name: string | null, asked: Asked): Promise<Answered> => {
     const answered = await ask(method, name, asked);
     if (answered.status !== 200) throw faultOf(answered.status, answered.text);
@@ -160,7 +164,7 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
       expires: headers.get("x-amz-expiration") ?? undefined,
     };
   };
-  /** The same for what may be gone already. */
+  /** Like `ask`, for deletions of objects that may no longer exist. */
   const drop = async (name: string, asked: Asked): Promise<void> => {
     const { status, text } = await ask("DELETE", name, asked);
     const isGone = status === 404 && elementOf(text, "Code") !== "NoSuchBucket";
@@ -174,10 +178,10 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
       const headers = { ...wordsOf(words, sha256), "if-none-match": "*" };
       const { status, text } = await ask("PUT", name, { body, sha256, headers, signal });
       if (status === 200) return true;
-      // 409: somebody else is writing it at this moment.
+      // 409: another writer is writing the object at the moment.
       if (status === 412 || elementOf(text, "Code") === "ConditionalRequestConflict") return false;
       if (status !== 501) throw faultOf(status, text);
-      // It knows no conditions: then as near to it as can be had.
+      // The service does not support conditional writes, so the existence is checked first.
       if (await head(name, signal)) return false;
       await put(name, body, sha256, words, signal);
       return true;
@@ -199,7 +203,7 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
       const list = parts.map(({ n, etag }) => `<Part><PartNumber>${n}</PartNumber><ETag>${escaped(etag)}</ETag></Part>`).join("");
       const body = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${list}</CompleteMultipartUpload>`;
       const { text } = await insist("POST", name, { query: { uploadId }, body, signal, longestMs: COMPLETE_MS });
-      // It may answer 200 before it knows, and then say in the body that it failed.
+      // The service may send status 200 before it has finished, and report a failure in the body.
       if (!text.includes("</CompleteMultipartUploadResult>")) throw faultOf(500, text);
     },
     abort: (name, uploadId, signal) => drop(name, { query: { uploadId }, signal }),
@@ -228,7 +232,7 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
     list: async (generationId, signal) => {
       const query = { "list-type": "2", prefix: place.nameOf(generationId, "") };
       const { text } = await insist("GET", null, { query, signal });
-      // Only the last part of a name is read, which is ours and plain: how services escape the rest of it differs.
+      // Only the last name segment is parsed, which is generated by genrouter and plain. Services escape the rest differently.
       return [...text.matchAll(/<Key>[^<]*\/([0-9a-f-]+)<\/Key>/g)].flatMap(([, object]) => object ?? []);
     },
     listBelow: async (beginning, signal) => {
@@ -236,7 +240,7 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
       const query: Record<string, string> = { "list-type": "2", prefix: beginning, delimiter: "/", "max-keys": "500" };
       for (let page = 0; page < MOST_PAGES; page += 1) {
         const { text } = await insist("GET", null, { query, signal });
-        // An end that is missing would look like the end of the list.
+        // A truncated response would look like the end of the list.
         if (!/<\/ListBucketResult>\s*$/.test(text)) throw new BucketFault("away", "cut", "the bucket's list ended early");
         found.names.push(...[...text.matchAll(/<Key>(?:[^<]*\/)?([\w.-]+)<\/Key>/g)].flatMap(([, name]) => name ?? []));
         found.folders.push(

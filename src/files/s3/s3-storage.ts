@@ -1,4 +1,7 @@
-// Result files in a bucket: there before they count, or moved by and by; answered from wherever they are, deleted in both places.
+// Result storage in an S3 bucket, combined with local disk.
+//
+// Files are uploaded before the commit (shared store) or in the background. They are served from either place and deleted in
+// both.
 import type { Clock } from "../../domain/clock.ts";
 import type { GenerationRecord } from "../../domain/types.ts";
 import type { Spool } from "../inline-spool.ts";
@@ -14,54 +17,57 @@ import { createUploadBeforeCommit, headersOf, objectOf } from "./upload-before-c
 
 export type BucketFilesOptions = {
   settings: BucketSettings;
-  /** Whether what is on disk is moved; if not, the bucket only answers for what is in it already. */
+  /** Whether files on disk are uploaded; otherwise the bucket only serves the files that it already has. */
   moves: boolean;
-  /** Whether other nodes answer for the same files: then a new one is in the bucket before it counts as kept. */
+  /** Whether other nodes serve the same files; in that case a new file is in the bucket before it counts as stored. */
   shared: boolean;
   local: LocalFiles;
-  /** What came inside answers, on this node's disk. */
+  /** Files that providers embedded in their responses, on this node's disk. */
   spool: Spool;
   clock: Clock;
-  /** A number in [0, 1). */
+  /** Returns a random number in [0, 1). */
   chance: () => number;
   tell: ReportHealth;
-  /** What is written down of a generation. */
+  /** The record of a generation. */
   recordOf: (id: string) => Promise<GenerationRecord | undefined>;
-  /** Seconds that a link is valid at most. */
+  /** Maximum validity of a link, seconds. */
   linkS: number;
 };
 
 export type BucketFiles = {
   files: Files;
   spool: Spool;
-  /** Looks whether the bucket takes files, and takes up what a former process has left; nobody waits for it. */
+  /** Tests whether the bucket accepts files, and queues files that an earlier process left; does not block. */
   begin(): void;
   stop(): Promise<void>;
-  /** Files that wait on disk for the bucket, as far as they have been counted, and why they do. */
-  /** Whether the bucket takes nothing at the moment. */
+  /** Reports whether the bucket is unavailable at the moment. */
   isDown(): boolean;
+  /** Number of files on disk that wait for the bucket, as far as they have been counted, and the reason. */
   waiting(): { files: number; setAside: number; reason: string | null };
 };
 
-/** Written and deleted at a start, and by nodes whose bucket is down: it shows that the access key may do both. */
+/**
+ * Object that is written and deleted at a start, and by nodes whose bucket is unavailable. It verifies both permissions of the
+ * access key.
+ */
 const TRIAL = "genrouter-start";
 const LEAST_TRIAL_PAUSE_MS = 1_000;
-/** A link that is handed out in the last moment of another one still opens. */
+/** A link created shortly before the expiry of another one remains usable for this time. */
 const LEAST_LINK_S = 60;
 
-/** What becomes of a file, by what is written down of its generation. */
+/** Decides what happens to a local file, by the record of its generation. */
 const fateIn = (record: GenerationRecord | undefined, n: number): Fate => {
   if (record === undefined) return { kind: "leave" };
   if (record.status === "queued" || record.status === "running") return { kind: "wait" };
   if (record.status === "failed" || record.filesExpiredAtMs !== null) return { kind: "remove" };
   const file = record.output?.files.find((one) => one.n === n);
   if (file === undefined) return { kind: "leave" };
-  // What is on disk is of another try, from before nodes shared the bucket.
+  // The file on disk belongs to an earlier try, from before nodes shared the bucket.
   if (file.object !== undefined) return { kind: "remove" };
   return { kind: "move", upload: { bytes: file.bytes, sha256: file.sha256, words: headersOf(record.id, file) } };
 };
 
-/** Opens it; nothing is asked of the bucket before `begin`. @throws BucketConfigError */
+/** Creates the storage; `begin` sends the first request to the bucket. @throws BucketConfigError */
 export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
   const { local, clock, chance, tell, recordOf, linkS } = options;
   const bucket = createS3Client(options.settings, clock);
@@ -81,7 +87,7 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
   };
   const failed = (fault: BucketFault) => {
     standing.failed(fault);
-    // A node takes no work while the bucket is down: nothing but this trial would find that it is back.
+    // A node accepts no work while the bucket is unavailable, so only this trial detects its recovery.
     if (options.shared && !ending.signal.aborted) planTrial();
   };
   const moving = { ...standing, failed };
@@ -108,12 +114,12 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
   const arriving = options.shared
     ? createUploadBeforeCommit({ local, bucket, standing: moving, clock, tell, ending: ending.signal })
     : null;
-  /** What is there besides what is written down: of a node that did not live to tell of it, or of an attempt that did not deliver. */
+  /** Objects that are not recorded: from a node that crashed before recording them, or from an attempt that did not deliver. */
   const untold = async (id: string): Promise<string[]> => {
     try {
       return options.shared ? await bucket.list(id, ending.signal) : [];
     } catch (fault) {
-      // Without the right to list it is left to the bucket's own rule.
+      // Without the permission to list, the bucket's lifecycle rule deletes these objects.
       if (fault instanceof BucketFault && fault.kind !== "away") return [];
       if (fault instanceof BucketFault) deleting.failed(fault);
       throw new StorageUnavailable(fault instanceof BucketFault ? fault.message : "the service is stopping");
@@ -161,7 +167,7 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
         await mover?.forget(id);
         const record = await recordOf(id);
         const files = record?.output?.files ?? [];
-        // What has been moved leaves gaps, where the other way of removing would stop.
+        // Uploaded files leave gaps, at which the plain removal would stop.
         for (const { n } of files) await local.drop(id, n);
         await local.remove(id);
         const told = files.map(({ n, object }) => object ?? `${n}`);

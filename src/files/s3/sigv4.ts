@@ -1,33 +1,35 @@
-// Signs requests and links for S3-compatible services: AWS Signature Version 4, from our settings alone and by the machine's clock.
+// Signs S3 requests and links with AWS Signature Version 4.
+//
+// Credentials come only from the configuration, the time from the system clock.
 
 export type SignerOptions = {
   accessKey: string;
   secretKey: string;
   region: string;
-  /** The machine's time: a service refuses what was signed by a clock that is off by more than 15 minutes. */
+  /** The system time. A service rejects signatures whose time is off by more than 15 minutes. */
   wallMs: () => number;
 };
 
-/** Queries and headers by name; the names of headers in lower case. */
+/** Query parameters or headers by name; header names in lower case. */
 export type SignedParameters = Readonly<Record<string, string>>;
 
 export interface Signer {
   /**
-   * The headers that a request must have, those given among them.
-   * @param payloadSha256 hex, of the body: the service refuses other bytes.
+   * Returns all headers of the request, including the given ones.
+   * @param payloadSha256 SHA-256 of the body in hex; the service rejects other bytes
    */
   sign(method: string, url: URL, headers: SignedParameters, payloadSha256: string): Record<string, string>;
-  /** An address that opens what the URL names for so many seconds, to whoever has it. */
+  /** A URL that opens the resource for `validS` seconds, without other credentials. */
   link(method: "GET" | "HEAD", url: URL, query: SignedParameters, validS: number): string;
 }
 
 const ALGORITHM = "AWS4-HMAC-SHA256";
 
-/** Percent-encodes as the signature wants it: all but letters, digits and `-._~`. */
+/** Percent-encodes everything except letters, digits and `-._~`, as the signature requires (RFC 3986). */
 export const encodeRfc3986 = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** A query in the order of its signature. */
+/** A query string in canonical order. */
 export const queryText = (query: SignedParameters): string =>
   Object.entries(query)
     .map(([name, value]) => [encodeRfc3986(name), encodeRfc3986(value)] as const)
@@ -38,9 +40,9 @@ export const queryText = (query: SignedParameters): string =>
 const sha256 = (text: string): string => new Bun.CryptoHasher("sha256").update(text).digest("hex");
 const hmac = (key: string | Buffer, text: string): Buffer => new Bun.CryptoHasher("sha256", key).update(text).digest();
 
-/** Makes the signer of one access key. The path and the query of what it signs must be encoded as `encodeRfc3986` does it. */
+/** Creates the signer of one access key. Path and query of a URL must be encoded as by `encodeRfc3986`. */
 export const createSigner = ({ accessKey, secretKey, region, wallMs }: SignerOptions): Signer => {
-  // A key is good for one day: it is derived once for each.
+  // A derived key is valid for one day, so it is derived once a day.
   let derived: { day: string; key: Buffer } = { day: "", key: Buffer.alloc(0) };
   const keyOf = (day: string): Buffer => {
     if (derived.day !== day) {

@@ -1,4 +1,6 @@
-// Result files of nodes that share a bucket: each counts as kept once it is there whole, and no node's disk is asked for it again.
+// Uploads result files of nodes that share a bucket before they count as stored.
+//
+// No node depends on the disk of another node afterwards.
 import type { Clock } from "../../domain/clock.ts";
 import type { StoredFile } from "../../domain/types.ts";
 import { onDisk } from "../durable-write.ts";
@@ -16,53 +18,55 @@ export type ArrivingOptions = {
   standing: BucketHealth;
   clock: Clock;
   tell: ReportHealth;
-  /** The service stops: what is under way ends. */
+  /** Aborted when the service stops; running uploads end. */
   ending: AbortSignal;
 };
 
 export interface Arriving {
-  /** Files that the bucket did not take although it takes others. */
+  /** Number of files that the bucket refused although it accepts others. */
   setAside(): number;
   /**
-   * As of `Files`, but `keep` resolves when the file is in the bucket. It may be called again after `StorageUnavailable`: an upload that is under
-   * way is joined, one that failed is begun anew from the same bytes.
+   * Like `receive` of `Files`, but `keep` resolves when the file is in the bucket. `keep` may be called again after
+   * `StorageUnavailable`. A running upload is joined; a failed upload restarts from the same bytes.
    */
   receive(id: string, n: number): Promise<Incoming>;
-  /** Brings bytes that are in memory there, however long it takes. @throws StorageUnavailable, StorageRefused */
+  /** Uploads bytes from memory, without a time limit. @throws StorageUnavailable, StorageRefused */
   send(id: string, file: StoredFile, bytes: Uint8Array): Promise<void>;
 }
 
-/** Uploads at a time: each holds a part in memory. */
+/** Maximum number of concurrent uploads; each holds a part in memory. */
 const AT_ONCE = 16;
 /**
- * How long a collecting waits for an upload before it says that our storage makes it wait. The time that a provider keeps its result
- * for, half a minute at least, runs meanwhile; once it is said it does not.
+ * Time that a collection waits for an upload before it reports that storage delays it. Until that report, the time for which the
+ * provider keeps its result (at least 30 s) continues to run.
  */
 const PATIENCE_MS = 10_000;
-/** A file that the bucket does not take, though it takes others, comes again after these pauses. */
+/** A file that the bucket refuses although it accepts others is retried after these pauses. */
 const ASIDE_MS = 60_000;
 const LONGEST_ASIDE_MS = 3_600_000;
 
-/** Enough of a hash that two results of one place never have one name. */
+/** Length of the hash prefix that distinguishes two results of one file number. */
 const HASH_CHARS = 32;
 
 /**
- * What the object of a file is called. Two may bring the result of one generation: a node that has been taken for dead, and goes on for
- * a moment, and the one that took over; or two attempts. A provider need not give both the same bytes, and the record has the hash of one of
- * them. So the hash is in the name: neither writes over what the other's record names, and the same bytes are the same object, which is not
- * sent twice. What no record names goes with its generation's files (`remove`). The name stands in the record, because files that one
- * node alone moved to the bucket are there by their place.
+ * The object name of a file. Two writers may upload results of one generation: a node considered dead that runs for a moment
+ * longer, and the node that took over; or two attempts. A provider may return different bytes to each, and the record contains
+ * the hash of one of them.
+ *
+ * The name therefore contains the hash: no writer overwrites an object that another's record names, and identical bytes are
+ * uploaded once. Objects that no record names are deleted with the files of their generation (`remove`). The record contains the
+ * name, because files that a single node uploaded in the background are named by their file number.
  */
 export const objectOf = ({ n, sha256 }: Pick<StoredFile, "n" | "sha256">): string => `${n}-${sha256.slice(0, HASH_CHARS)}`;
 
-/** How the bucket is to answer a file. */
+/** The response headers of the object of a file. */
 export const headersOf = (id: string, { n, mime }: Pick<StoredFile, "n" | "mime">): ObjectHeaders => ({
   mime,
   disposition: dispositionOf(mime, fileName(id, n, mime)),
   cacheControl: FILE_CACHE_CONTROL,
 });
 
-/** So many at a time; who comes when all places are taken waits in line. */
+/** Bounds concurrency; further callers wait in order of arrival. */
 const openPlaces = (places: number) => {
   let free = places;
   const line: (() => void)[] = [];
@@ -89,11 +93,12 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, tell,
     signal.throwIfAborted();
     const { bytes, sha256 } = file;
     const what = { name: bucket.nameOf(id, file.object ?? file.n), path, bytes, sha256, words: headersOf(id, file) };
-    // Whether another node has tried before is not known here: what it has left is given up, and what it has brought is not sent again.
+    // This node does not know whether another node has tried before. Unfinished uploads are aborted, and a complete object is not
+    // uploaded again.
     await uploadFile(bucket, what, { isAgain: true, signal, pause, mayTidy: () => !ending.aborted });
   };
 
-  /** As it must be told: only a fault of the disk is one of the disk. */
+  /** Maps a failure to a storage error; only a fault of the local disk is reported as one. */
   const judged = (fault: unknown, signal: AbortSignal): Error => {
     if (fault instanceof BucketFault) {
       if (fault.kind !== "object") standing.failed(fault);
@@ -107,7 +112,7 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, tell,
         : new Error("no fault");
   };
 
-  /** One upload, in turn; while the bucket is away one asks for all. */
+  /** Runs one upload within the concurrency bound. While the bucket is unavailable, a single upload tests it. */
   const bring = async (id: string, file: StoredFile, path: string, signal: AbortSignal): Promise<void> => {
     await places.enter();
     const known = standing.fault();
@@ -144,7 +149,7 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, tell,
         over();
       } catch (fault) {
         underWay = null;
-        // The bucket works and does not take this one: a person has to look, the others go on.
+        // The bucket accepts other files but not this one: an operator has to investigate, and the other files continue.
         if (fault instanceof StorageUnavailable && standing.fault() === null && !signal.aborted) {
           refusals += 1;
           notBeforeMs = clock.nowMs() + Math.min(LONGEST_ASIDE_MS, ASIDE_MS * 2 ** (refusals - 1));

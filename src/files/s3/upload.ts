@@ -1,46 +1,48 @@
-// Brings one file into the bucket: in one request or in parts, hashed as it is read, and looked at afterwards.
+// Uploads one file to the bucket and verifies it afterwards.
+//
+// Large files are uploaded in parts. Every byte is hashed while it is read.
 import { open } from "node:fs/promises";
 import { BucketFault } from "./errors.ts";
 import type { Bucket, ObjectHead, ObjectHeaders, Part } from "./s3-client.ts";
 
-/** An object and what is written down of it. */
+/** An object and its recorded properties. */
 type Written = { name: string; bytes: number; sha256: string; words: ObjectHeaders };
-/** A file and what is written down of it. */
+/** A local file and its recorded properties. */
 export type Upload = Written & { path: string };
-/** Bytes from a place on: a file that is open, or what is in memory. */
+/** Random access to the bytes of an open file or a buffer. */
 type Source = {
   read(into: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
 };
 
 type Trying = {
   signal: AbortSignal;
-  /** A pause in the service's time. */
+  /** Pauses on the service clock. */
   pause: (ms: number) => Promise<void>;
-  /** Whether there is still time to clean up: a process that ends leaves that to the next one. */
+  /** Whether there is time to clean up; a process that exits leaves this to the next one. */
   mayTidy: () => boolean;
 };
 type UploadOptions = Trying & {
-  /** It was tried before, by this process or the one before: parts may be left, or the whole object be there. */
+  /** An earlier try may have left parts or the complete object. */
   isAgain: boolean;
 };
 
-/** The file on disk is not the one that was written down: nothing of it is sent on, and it stays where it is. */
+/** The local file differs from its record. Its upload stops, and it stays in place. */
 export class LocalDamage extends Error {}
 
-/** Larger files go in parts of this size: what is in memory of one. */
+/** Larger files are uploaded in parts of this size, which is also the memory used for one file. */
 export const PART_BYTES = 8 * 1024 * 1024;
-/** S3 takes no more parts; files that need more have larger ones. */
+/** S3 accepts at most this many parts; larger files have larger parts. */
 const MOST_PARTS = 10_000;
-/** Read and hashed in one go: a fraction of a millisecond in which nobody is answered. */
+/** Bytes read and hashed at once; this blocks the event loop for a fraction of a millisecond. */
 const PIECE_BYTES = 256 * 1024;
-/** Tries of one part, before the whole is given up for now. */
+/** Tries of one part before the upload fails for now. */
 const PART_TRIES = 3;
 const PART_PAUSE_MS = 1_000;
 
 type Hash = Bun.CryptoHasher;
 const sha256 = (): Hash => new Bun.CryptoHasher("sha256");
 
-/** Reads the next bytes of a file into the buffer, and hashes them for each who asks. @returns how many there were */
+/** Reads the next bytes of a file into the buffer and adds them to the hashes. @returns the number of bytes */
 const readInto = async (file: Source, buffer: Uint8Array, at: number, hashes: readonly Hash[]): Promise<number> => {
   let filled = 0;
   while (filled < buffer.length) {
@@ -56,7 +58,9 @@ const readInto = async (file: Source, buffer: Uint8Array, at: number, hashes: re
 const isTheSame = (head: ObjectHead | undefined, { bytes, sha256: hash }: Written): boolean =>
   head !== undefined && head.bytes === bytes && head.sha256 === hash;
 
-/** What was left of a former try is given up; a service that cannot list leaves it to the bucket's own rule. */
+/**
+ * Aborts unfinished uploads of earlier tries. If the service does not permit listing, the bucket's lifecycle rule removes them.
+ */
 const dropLeftovers = async (bucket: Bucket, name: string, signal: AbortSignal): Promise<void> => {
   try {
     for (const id of await bucket.begun(name, signal)) await bucket.abort(name, id, signal);
@@ -93,7 +97,8 @@ const inParts = async (bucket: Bucket, file: Source, what: Written, options: Try
     if (whole.digest("hex") !== what.sha256) throw new LocalDamage("the file has other bytes than it had");
     await bucket.complete(name, id, parts, signal);
   } catch (fault) {
-    // A signal of its own: the other one may be what ended it. What cannot be given up now is at the next try.
+    // Uses a separate signal, because the other one may have caused the abort. An upload that cannot be aborted now is aborted at
+    // the next try.
     if (mayTidy()) await bucket.abort(name, id, new AbortController().signal).catch(() => undefined);
     throw fault;
   }
@@ -108,9 +113,9 @@ const inOne = async (bucket: Bucket, file: Source, what: Written, signal: AbortS
   await bucket.put(what.name, buffer, what.sha256, what.words, signal);
 };
 
-/** What was left of a former try is given up. @returns whether the whole object is there already. */
+/** Aborts unfinished uploads of earlier tries. @returns whether the complete object already exists */
 const isThere = async (bucket: Bucket, what: Written, signal: AbortSignal): Promise<boolean> => {
-  // Without the right to list, a service says 403 of what is not there.
+  // Without the permission to list, a service returns 403 for an object that does not exist.
   const there = await bucket.head(what.name, signal).catch((fault: unknown) => {
     if (fault instanceof BucketFault && fault.kind !== "away") return undefined;
     throw fault;
@@ -124,14 +129,14 @@ const send = async (bucket: Bucket, source: Source, what: Written, options: Tryi
   if (what.bytes > PART_BYTES) await inParts(bucket, source, what, options);
   else await inOne(bucket, source, what, signal);
   const there = await bucket.head(what.name, signal);
-  // Some services do not keep the hash with the object; each has checked it on the way in.
+  // Some services do not store the hash with the object, but each has verified it during the upload.
   if (there && isTheSame({ ...there, sha256: there.sha256 ?? what.sha256 }, what)) return there;
   throw new BucketFault("away", "not_there", "the bucket took the file and does not show it");
 };
 
 /**
- * Uploads a file; when this resolves, the whole object has been seen in the bucket.
- * @throws BucketFault, LocalDamage, the system's error when the file cannot be read, and the signal's reason.
+ * Uploads a file; when the promise resolves, the complete object has been verified in the bucket.
+ * @throws BucketFault, LocalDamage, the system error if the file cannot be read, and the reason of the signal
  */
 export const uploadFile = async (bucket: Bucket, what: Upload, options: UploadOptions): Promise<void> => {
   if (options.isAgain && (await isThere(bucket, what, options.signal))) return;
@@ -145,7 +150,10 @@ export const uploadFile = async (bucket: Bucket, what: Upload, options: UploadOp
   }
 };
 
-/** The same for bytes that are in memory and have no object yet. @returns what has been seen. @throws BucketFault, the signal's reason */
+/**
+ * Like `uploadFile`, for bytes in memory that have no object yet. @returns the verified metadata. @throws BucketFault, the reason
+ * of the signal
+ */
 export const uploadBytes = async (
   bucket: Bucket,
   { bytes, ...what }: Omit<Written, "bytes"> & { bytes: Uint8Array },

@@ -2,9 +2,11 @@
 import type { MediaKind } from "../../domain/types.ts";
 
 /**
- * `shallow`: each read may cost a request to a remote server, so only the parts that determine kind, size and duration are read.
- * `whole`: the file is on local disk, and its completeness is checked. `counted`: like `whole`, and a price depends on the
- * duration. All encoded sound is parsed, which doubles the time.
+ * Depth of an inspection:
+ * - `shallow`: each read may cost a request to a remote server, so only the parts that determine kind, size and duration are
+ * read.
+ * - `whole`: the file is on local disk, and its completeness is checked.
+ * - `counted`: like `whole`, and a price depends on the duration. All encoded sound is parsed, which doubles the time.
  */
 export type Depth = "shallow" | "whole" | "counted";
 
