@@ -1,4 +1,4 @@
-// Stores copies of pinned inputs on disk, and in the shared bucket if there is one.
+// Stores copies of pinned inputs on disk and in the shared bucket, if any.
 //
 // The copies are short-lived and not part of backups.
 import type { LocalFiles } from "./local.ts";

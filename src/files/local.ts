@@ -121,7 +121,8 @@ export const createLocalStorage = async (dir: string): Promise<LocalFiles> => {
   };
   /**
    * The number of files being moved into each directory, and the directories being removed. Both never happen to one directory at
-   * the same time: its name could be synced, removed and recreated without a sync, and a power failure would lose a file in it.
+   * the same time. Otherwise its name could be synced, removed and recreated without a sync, and a power failure would lose a
+   * file in it.
    */
   const moving = new Map<string, number>();
   const leaving = new Map<string, Promise<void>>();

@@ -1,4 +1,4 @@
-// Caches the bytes that have been read of a file: 256 KiB in memory, the rest on disk.
+// Caches the bytes read from a file: 256 KiB in memory, the rest on disk.
 import type { Incoming } from "../files/port.ts";
 
 /** Most files that are only measured are smaller than this or declare their properties within it. */

@@ -1,4 +1,4 @@
-// Detects the kind of a result by its first bytes, and the orders that it satisfies.
+// Detects the kind of a result by its first bytes, and which orders it satisfies.
 import type { MediaKind } from "../domain/types.ts";
 import { latin1 } from "./byte-source.ts";
 import { WAVE64_ID } from "./formats/detect-format.ts";

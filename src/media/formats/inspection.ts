@@ -3,8 +3,8 @@ import type { MediaKind } from "../../domain/types.ts";
 
 /**
  * Depth of an inspection:
- * - `shallow`: each read may cost a request to a remote server, so only the parts that determine kind, size and duration are
- * read.
+ * - `shallow`: reads only the parts that determine kind, size and duration, because each read may cost a request to a remote
+ * server.
  * - `whole`: the file is on local disk, and its completeness is checked.
  * - `counted`: like `whole`, and a price depends on the duration. All encoded sound is parsed, which doubles the time.
  */

@@ -45,8 +45,8 @@ export const newTally = (track: Track): Tally => ({
 });
 
 /**
- * Header of a block: number, time, flags and the sizes of up to 256 frames, which can take a byte for each 255 bytes of the
- * block.
+ * Maximum header of a block: number, time, flags and the sizes of up to 256 frames. The sizes can take a byte for each 255 bytes
+ * of the block.
  */
 const HEAD_BYTES = 1024;
 const headBytes = (blockBytes: number): number => HEAD_BYTES + Math.ceil(blockBytes / 255) + 256;

@@ -1,4 +1,4 @@
-// Parses the boxes of ISO media files, in memory and at the top level of a file.
+// Parses the boxes of ISO media files, in memory and on file level.
 import { Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 

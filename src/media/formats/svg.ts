@@ -1,4 +1,4 @@
-// Reads the size of an SVG from its root element, and checks that it is closed.
+// Reads the size of an SVG from its root element and checks its end.
 import { latin1 } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import { afterPreamble, drawingRoot } from "./detect-format.ts";

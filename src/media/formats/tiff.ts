@@ -1,4 +1,6 @@
-// Reads the size of a TIFF from its first directory, and checks its strips and tiles.
+// Reads the size of a TIFF from its first directory and checks its data.
+//
+// A picture is complete if all its strips or tiles are inside the file.
 import { Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
