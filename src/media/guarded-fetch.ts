@@ -1,7 +1,7 @@
 // Fetches external URLs with SSRF protection: every redirect is vetted before the connection.
 //
-// The request connects to the vetted address itself, so a second DNS response cannot change the target. Media bytes are fetched
-// only here.
+// The request connects to the vetted address itself, so a second DNS response cannot change the target. Every media download uses
+// this function.
 import type { AllowsHost } from "./host-allowlist.ts";
 import { literalAddress, type Resolve, systemResolve, type Vetted, vetAddresses, vetUrl } from "./ssrf-guard.ts";
 

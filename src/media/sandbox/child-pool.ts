@@ -12,7 +12,7 @@ export type ChildrenOptions = {
   /** The command line of a child; tests substitute other programs. */
   command?: (bounds: Bounds) => readonly string[];
   bounds?: Partial<WatchBounds>;
-  /** Scheduling priority of the children. Tests use a higher priority, because their clocks are accelerated. */
+  /** Niceness of the children, 19 if absent. Tests set a lower one, because their clocks are accelerated. */
   niceness?: number;
 };
 
