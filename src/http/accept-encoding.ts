@@ -1,13 +1,19 @@
-// Which codings of an answer its caller unpacks by itself, and JSON in one of them.
+// Reads the content codings that a client accepts and compresses JSON responses.
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 
 const packed = promisify(gzip);
 
-/** Fewer bytes than these fit into one packet either way. A secret that was just made is in such an answer, and is never compressed. */
+/**
+ * A response of fewer bytes fits into one packet uncompressed. Responses that contain a new secret are shorter and therefore
+ * never compressed.
+ */
 export const LEAST_PACKED_BYTES = 1400;
 
-/** As every browser does; a weight of zero says no, and what is named is not meant by `*` (RFC 9110, 12.5.3). */
+/**
+ * Every browser accepts both codings. A weight of zero refuses a coding, and `*` does not match a coding that is named (RFC 9110,
+ * 12.5.3).
+ */
 export const takes = (request: Request, coding: "br" | "gzip"): boolean => {
   const asked = (request.headers.get("accept-encoding") ?? "").split(",").map((part) => {
     const [name = "", ...weights] = part.split(";").map((word) => word.replaceAll(/\s/g, "").toLowerCase());
@@ -16,7 +22,7 @@ export const takes = (request: Request, coding: "br" | "gzip"): boolean => {
   return (asked.find(({ name }) => name === coding) ?? asked.find(({ name }) => name === "*"))?.isWanted ?? false;
 };
 
-/** A JSON answer, compressed beside the event loop where it is long and its caller takes that. */
+/** Returns a JSON response, compressed off the event loop if it is long enough and the client accepts the coding. */
 export const jsonAnswer = async (
   request: Request,
   value: unknown,

@@ -1,4 +1,7 @@
-// Who is calling: the bearer key of §5, looked up by its hash, then the account's pause, the key's scope and the burst guard.
+// Authenticates requests by API key and applies pause, scope and burst limit.
+//
+// The bearer key of §5 is looked up by its hash. The account's pause, the key's scope and the burst limit are checked in this
+// order.
 
 import { ClockCache } from "../collections/clock-cache.ts";
 import { type KeyNetwork, MOST_KEY_NETWORKS, networkOf } from "../config/cidr-list.ts";
@@ -11,21 +14,27 @@ import type { BurstGuard } from "./rate-limit.ts";
 import { addLogContext } from "./request-log-context.ts";
 import type { Answer, PathParams } from "./response.ts";
 
-/** Anchored and without a comma: two headers arrive joined by one, and are nobody's key. The scheme's case is free. */
+/**
+ * Anchored and without a comma, because two headers arrive joined by a comma and are no valid key. The case of the scheme is
+ * ignored.
+ */
 const BEARER = /^bearer +([\w.~+/-]{1,256}={0,2})$/i;
 
-/** Known callers: how many at least, and how long one is believed without asking the store again. */
+/** Minimum number of cached callers, and how long a cached caller is valid before the store is read again. */
 const CALLERS = 10_000;
 const BELIEVED_MS = 60_000;
-/** For so long a header that was sent is recognised as it is, ms: its text is in memory anyway until the collector comes. */
+/** Duration for which a header is matched by its text, ms. The text stays in memory until garbage collection anyway. */
 const LATELY_MS = 10_000;
 
-/** When a key was last used, what of it is on disk, and from where: `address` is the last one, `isNoted` whether that is on disk. */
+/**
+ * Last use of a key, the part of it that is stored, and the addresses. `address` is the last one, `isNoted` is true if it is
+ * stored.
+ */
 type Use = { atMs: number; notedMs: number; address: string; networks: Map<string, { address: string; isNoted: boolean }> };
 const newUse = (): Use => ({ atMs: 0, notedMs: 0, address: "", networks: new Map() });
 type Known = { caller: Caller; untilMs: number; use: Use };
 
-/** Answers one request of a known caller. */
+/** Answers one request of an authenticated caller. */
 export type KeyedAnswer = (
   request: Request,
   requestId: string,
@@ -38,25 +47,25 @@ export type AuthenticateDeps = {
   clock: Clock;
   burst: BurstGuard;
   storeOpen: () => boolean;
-  /** Where a request comes from; "" where that is not known. */
+  /** Client address of a request; "" if unknown. */
   addressOf: (request: Request) => string;
-  /** Whether the requests of endpoints of a scope have lines in the log. */
+  /** True if requests to endpoints of this scope are logged. */
   isTrailed: (scope: "generate" | "read") => boolean;
 };
 
-/** As clients spell it. What is longer has spaces in it, and is not worth the memory. */
+/** Length of the header that clients normally send. A longer header contains additional spaces and is not cached by its text. */
 const USUAL_CHARS = "Bearer ".length + API_KEY_CHARS;
 
 /**
- * The keyed door. Callers are remembered by a digest of their header, and by the header until one comes some seconds later; unknown keys not
- * at all. The digest is never stored, and BLAKE2b takes half as long as SHA-256.
+ * Authenticates keyed endpoints. Callers are cached by a digest of the header, and for some seconds by the header text; unknown
+ * keys are not cached. The digest is never stored. BLAKE2b takes half as long as SHA-256.
  */
 export class KeyGuard {
   private readonly known = new ClockCache<string, Known>(CALLERS);
-  /** What was sent in the last seconds: a client that polls is digested once in a while and not each time. */
+  /** Headers of the last seconds, so that the header of a polling client is not hashed for every request. */
   private readonly lately = new Map<string, Known>();
   private latelySinceMs = 0;
-  /** One for each key that was ever let in, however often its caller is forgotten. */
+  /** One entry for each key that was ever accepted; it survives the eviction of its caller. */
   private readonly uses = new Map<number, Use>();
   private epoch = 0;
   private readonly deps: AuthenticateDeps;
@@ -65,14 +74,14 @@ export class KeyGuard {
     this.deps = deps;
   }
 
-  /** Forgets every caller: a key or an account has changed. */
+  /** Clears the cache of callers after a change to a key or an account. */
   forget(): void {
     this.known.clear();
     this.lately.clear();
     this.epoch += 1;
   }
 
-  /** Keys that were used since that was last noted, and when. */
+  /** Keys that were used since their last use was stored, and the times of use. */
   unnotedUses(): [keySeq: number, atMs: number][] {
     return [...this.uses].flatMap(([keySeq, { atMs, notedMs }]) => (atMs > notedMs ? [[keySeq, atMs]] : []));
   }
@@ -84,7 +93,7 @@ export class KeyGuard {
     }
   }
 
-  /** Networks that keys were used from, and that are not noted. */
+  /** Networks from which keys were used and that are not stored yet. */
   unnotedNetworks(): KeyNetwork[] {
     return [...this.uses].flatMap(([keySeq, { networks }]) =>
       [...networks].flatMap(([network, { address, isNoted }]) => (isNoted ? [] : [{ keySeq, network, address }])),
@@ -96,12 +105,12 @@ export class KeyGuard {
   }
 
   /**
-   * Puts the checks of a keyed endpoint before `work`, in the order 503 `restarting` (no store to ask yet), 401, 403, 429.
-   * @param scope `generate` where the key must be allowed to submit.
+   * Wraps `work` in the checks of a keyed endpoint, in the order 503 `restarting` (store not open yet), 401, 403, 429.
+   * @param scope `generate` if the key must be allowed to submit.
    */
   keyed(scope: "generate" | "read", work: KeyedAnswer): Answer {
     const isTrailed = this.deps.isTrailed(scope);
-    // The address of a request is dear beside a poll: it is looked at for each submission, and for reads once in LATELY_MS.
+    // Reading the address is expensive compared with a poll. It is read for each submission, and for reads once in LATELY_MS.
     const enter = (request: Request, requestId: string, params: PathParams, known: Known, nowMs: number, isAgain = false) => {
       const { caller, use } = known;
       if (caller.expiresAtMs !== null && nowMs >= caller.expiresAtMs) refuse("unauthorized", KEY_EXPIRED);
@@ -117,7 +126,7 @@ export class KeyGuard {
       if (counted !== undefined) return counted.then(() => work(request, requestId, caller, params));
       return work(request, requestId, caller, params);
     };
-    // Not async: a known caller is let in without a turn of the event loop.
+    // Not async, so that a cached caller passes without a turn of the event loop.
     return (request, requestId, params) => {
       if (!this.deps.storeOpen()) refuse("restarting", "The service is starting; send the same request again.");
       const header = request.headers.get("authorization");
@@ -143,7 +152,7 @@ export class KeyGuard {
       use.networks.set(network, { address, isNoted: false });
   }
 
-  /** Who sent this very header a moment ago. */
+  /** Returns the caller that sent the identical header within LATELY_MS. */
   private recognise(header: string, nowMs: number): Known | undefined {
     if (nowMs - this.latelySinceMs >= LATELY_MS || this.lately.size >= CALLERS) {
       this.lately.clear();
@@ -158,14 +167,14 @@ export class KeyGuard {
     if (key === undefined)
       return refuse("unauthorized", "Authorization: must be the word Bearer, a space and one API key, given once.");
     const epoch = this.epoch;
-    // A text that no key can be does not reach the store: a flood of guesses costs it nothing.
+    // A malformed key is rejected without a store read, so a flood of guesses does not load the store.
     const caller = isWellFormedApiKey(key) ? await this.deps.reads.callerByKeyHash(hashApiKey(key)) : undefined;
     this.known.delete(digest);
     if (caller === undefined) return refuse("unauthorized", "Authorization: this API key is not valid.");
     const use = this.uses.get(caller.keySeq) ?? newUse();
     this.uses.set(caller.keySeq, use);
     const known = { caller, untilMs: nowMs + BELIEVED_MS, use };
-    // A change that came while the store was read must not be undone by what was read before it.
+    // If a key or an account changed during the store read, the result is stale and is not cached.
     if (epoch === this.epoch) this.known.set(digest, known);
     return known;
   }

@@ -1,12 +1,15 @@
-// Reads the bytes of a request: never more than 1 MiB of them, and JSON that is not nested too deep to be worked on.
+// Reads request bodies: at most 1 MiB, and JSON of bounded depth and size.
 import { refuse } from "../domain/api-errors.ts";
 import type { Json } from "../domain/types.ts";
 
-/** §8: exactly so many bytes pass. */
+/** Maximum size of a body, bytes (§8). */
 export const BODY_AT_MOST_BYTES = 1_048_576;
-/** Levels of objects and arrays within each other; the outermost is the first. */
+/** Maximum nesting of objects and arrays; the outermost is level 1. */
 export const DEPTH_AT_MOST = 64;
-/** Members of objects and elements of arrays, all together: 100,000 names cost the loop 80 ms. No request has a hundredth of them. */
+/**
+ * Maximum number of object members and array elements in total. 100,000 names block the event loop for 80 ms; valid requests have
+ * less than a hundredth of this limit.
+ */
 export const MEMBERS_AT_MOST = 10_000;
 
 const tooLarge = () =>
@@ -14,7 +17,7 @@ const tooLarge = () =>
 
 const cutShort = () => refuse("invalid_request", "The body did not arrive whole.");
 
-/** Counts what arrives without a Content-Length; what comes after the limit is left to the runtime to throw away. */
+/** Counts the bytes of a body without Content-Length. The runtime discards the bytes after the limit. */
 const readCounted = async (stream: ReadableStream<Uint8Array>): Promise<Uint8Array> => {
   const reader = stream.getReader();
   const chunks: Uint8Array[] = [];
@@ -24,7 +27,7 @@ const readCounted = async (stream: ReadableStream<Uint8Array>): Promise<Uint8Arr
     if (next.done) break;
     bytes += next.value.byteLength;
     if (bytes > BODY_AT_MOST_BYTES) {
-      // Not awaited: the answer does not wait for a caller that is still sending.
+      // Not awaited, so that the response does not wait for a client that is still sending.
       reader.cancel().catch(() => undefined);
       tooLarge();
     }
@@ -42,9 +45,9 @@ const readCounted = async (stream: ReadableStream<Uint8Array>): Promise<Uint8Arr
 const insistOnSize = (whole: Uint8Array): Uint8Array => (whole.byteLength > BODY_AT_MOST_BYTES ? tooLarge() : whole);
 
 /**
- * The body's bytes.
- * @throws Refusal `body_too_large` at once for a length announced above 1 MiB
- * @returns rejects with `body_too_large` above 1 MiB, with `invalid_request` when the caller stopped half-way
+ * Returns the bytes of the body.
+ * @throws ApiError `body_too_large` at once if the announced length exceeds 1 MiB
+ * @returns rejects with `body_too_large` above 1 MiB, with `invalid_request` if the client aborted the upload
  */
 export const readBody = (request: Request): Promise<Uint8Array> => {
   const announced = request.headers.get("content-length");
@@ -55,7 +58,9 @@ export const readBody = (request: Request): Promise<Uint8Array> => {
 
 const BACKSLASH = 0x5c;
 
-/** Where a string ends that begins behind a quote: the place of the quote that no backslash takes along; the end of an open one. */
+/**
+ * Index of the unescaped quote that ends the string after an opening quote; the length of the text if the string is not closed.
+ */
 const endOfString = (json: string, from: number): number => {
   for (let at = json.indexOf('"', from); at >= 0; at = json.indexOf('"', at + 1)) {
     let backslashes = 0;
@@ -65,7 +70,7 @@ const endOfString = (json: string, from: number): number => {
   return json.length;
 };
 
-/** Whether a character is there more often than so many times. */
+/** True if the text contains the character more than `times` times. */
 const hasMore = (text: string, char: string, times: number): boolean => {
   let left = times;
   for (let at = text.indexOf(char); at >= 0; at = text.indexOf(char, at + 1)) if (left-- === 0) return true;
@@ -73,8 +78,8 @@ const hasMore = (text: string, char: string, times: number): boolean => {
 };
 
 /**
- * Whether JSON is nested deeper than allowed; looked at before parsing, so that nothing recurses into it. Few have as many brackets
- * as could be too deep; where they have, strings are leapt over.
+ * True if JSON is nested deeper than allowed. Runs before parsing, so that no parser recurses into it. Few texts contain enough
+ * brackets to be too deep; only those are scanned, with strings skipped.
  */
 export const isTooDeep = (json: string): boolean => {
   if (!hasMore(json, "{", DEPTH_AT_MOST / 2) && !hasMore(json, "[", DEPTH_AT_MOST / 2)) return false;
@@ -90,7 +95,7 @@ export const isTooDeep = (json: string): boolean => {
   return false;
 };
 
-/** Whether JSON has more members and elements than allowed, by the commas between them; those of texts do not count. */
+/** True if JSON has more members and elements than allowed. Counts the commas outside of strings. */
 export const isTooWide = (json: string): boolean => {
   if (!hasMore(json, ",", MEMBERS_AT_MOST)) return false;
   let left = MEMBERS_AT_MOST;
@@ -104,7 +109,7 @@ export const isTooWide = (json: string): boolean => {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Bytes as JSON, whatever the Content-Type said. @throws Refusal `invalid_request`. */
+/** Parses bytes as JSON; the Content-Type is ignored. @throws ApiError `invalid_request`. */
 export const parseJson = (bytes: Uint8Array): { text: string; value: Json } => {
   let text: string;
   try {

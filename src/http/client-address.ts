@@ -1,34 +1,36 @@
-// The machine that a request comes from: its socket's peer, and whether that stands for somebody else.
+// Derives the client's address and host from a request and its socket.
 
-/** Path and query of a request. Its origin is left out: that is the caller's word, and over HTTP/1.0 there may be none. */
+/** Path and query of a request. The origin is left out, because the client chooses it and over HTTP/1.0 it may be absent. */
 export const urlOf = (request: Request): URL =>
   new URL(`http://unnamed.invalid${request.url.replace(/^[a-z]+:\/\/[^/?#]*/i, "")}`);
 
-/** A name or an address, with a port or without; over HTTP/1.0, or to nobody by name, it may be empty. */
+/** A host name or an address, with or without a port. It may be empty over HTTP/1.0 or if the target has no authority. */
 const HOST = /^(?:\[[\w:.%~-]+\]|[\w.~%-]*)(?::\d{0,5})?$/;
 
-/** What is wrong with the Host of a request (RFC 9112, 3.2); undefined when nothing is. The runtime joins several by commas. */
+/**
+ * Describes the fault of the Host header (RFC 9112, 3.2); undefined if it is valid. The runtime joins several headers by commas.
+ */
 export const hostFault = ({ headers }: Request): string | undefined => {
   const host = headers.get("host");
   if (host === null || HOST.test(host)) return undefined;
-  // Whoever stands in front may have gone by another one of them.
+  // A proxy in front may have routed the request by a different one of the names.
   return host.includes(",") ? "Host: the request names more than one." : "Host: it is not the name of a host.";
 };
 
-/** Whether an address is of this machine itself. */
+/** True if the address is a loopback address. */
 export const isLoopback = (address: string): boolean => /^(::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address) || address === "::1";
 
-/** What proxies put into a request that came from elsewhere; it does not matter what they say. */
+/** True if a request has a header that proxies add. The value of the header is ignored. */
 export const isForwarded = ({ headers }: Request): boolean => {
   if (headers.has("forwarded") || headers.has("via") || headers.has("x-real-ip")) return true;
   for (const name of headers.keys()) if (name.startsWith("x-forwarded-")) return true;
   return false;
 };
 
-/** Names that no name server answers for, so that no page elsewhere can be made to bear them. */
+/** Names that no name server resolves, so that a foreign page cannot be served under them. */
 export const isOwnName = (host: string | null): boolean => /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(host ?? "");
 
-/** The /64 that an IPv6 address is of: one machine has all of it. Other addresses are told as they are. */
+/** The /64 network of an IPv6 address, because one machine controls all of it. Other addresses are returned unchanged. */
 export const machineOf = (address: string): string => {
   if (!address.includes(":") || /^::ffff:/i.test(address)) return address.replace(/^::ffff:/i, "");
   const [head = "", tail] = address.split("::");

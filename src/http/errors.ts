@@ -1,4 +1,4 @@
-// Every no as it leaves: refusals, framework faults and defects become the error body of §2.3.
+// Converts API errors, framework errors and defects to the error body of §2.3.
 
 import { ApiError, REFUSALS, type RefusalCode } from "../domain/api-errors.ts";
 import type { Log } from "../logging/events.ts";
@@ -9,7 +9,7 @@ import { answerJson } from "./response.ts";
 export const errorJson = (code: RefusalCode, message: string): string =>
   JSON.stringify({ error: { code, message: message.toWellFormed() } });
 
-/** A refusal as an answer, with `Retry-After` where waiting helps and `WWW-Authenticate` on 401. */
+/** Converts an API error to a response, with `Retry-After` if a retry helps and `WWW-Authenticate` for 401. */
 export const answerRefusal = (refusal: ApiError, requestId: string): Response => {
   const response = answerJson(refusal.status, errorJson(refusal.code, refusal.message), requestId);
   if (refusal.retryAfterS !== undefined) response.headers.set("retry-after", String(refusal.retryAfterS));
@@ -25,7 +25,7 @@ const SERVER_ERROR = errorJson(
 
 const AWAY = "The service cannot read its books at the moment; send the same request again with the same Idempotency-Key.";
 
-/** Where a defect happened, without its message: messages may quote what the caller sent. At most eight frames. */
+/** Stack frames of a defect without its message, because messages may quote request data. At most eight frames. */
 const framesOf = (fault: unknown): string =>
   fault instanceof Error
     ? (fault.stack ?? "")
@@ -36,20 +36,20 @@ const framesOf = (fault: unknown): string =>
         .join(" | ")
     : "";
 
-/** What was thrown, without its message: its class, and its code where it has one. */
+/** Class and, if present, code of a thrown value, without its message. */
 const kindOf = (fault: unknown): string => {
   if (!(fault instanceof Error)) return typeof fault;
   const code = "code" in fault && /^[A-Za-z0-9_]{1,40}$/.test(String(fault.code)) ? `: ${fault.code}` : "";
   return `${fault.constructor.name}${code}`;
 };
 
-/** Whatever was thrown, as an answer. A defect is logged here and tells the caller nothing but that it happened. */
+/** Converts any thrown value to a response. A defect is logged here, and the client gets a generic message. */
 export const answerFault = (fault: unknown, requestId: string, log: Log, method: string, route: string): Response => {
   if (fault instanceof ApiError) {
     log("request rejected", { request_id: requestId, method, route, status: fault.status, error_code: fault.code });
     return answerRefusal(fault, requestId);
   }
-  // Nothing was asked of a provider, and nothing of this request was written.
+  // No provider was called, and nothing of this request was written.
   if (fault instanceof DatabaseUnavailable) return answerFault(new ApiError("busy", AWAY), requestId, log, method, route);
   log("request failed", {
     request_id: requestId,

@@ -1,26 +1,29 @@
-// The file descriptors of the process: a reserve that connections cannot take, and a watch that says when they are used up.
+// Reserves file descriptors that connections cannot take and detects when they are exhausted.
 import { closeSync, openSync, readFileSync } from "node:fs";
 import type { Log } from "../logging/events.ts";
 
-/** How often it is looked at, ms: as long as the accept loop may spin. */
+/** Interval of the check, ms. It bounds how long the accept loop can spin. */
 const LOOK_MS = 250;
-/** Held back from connections, for files, the database, providers and the processes that read media. */
+/** Descriptors reserved for files, the database, providers and the processes that read media. */
 const RESERVE = 64;
-/** Of a small limit the reserve is this part. */
+/** If the limit is small, the reserve is this fraction (one SHARE-th) of it. */
 const SHARE = 8;
-/** Descriptors of the service besides one for each client and one for the provider of each running generation. */
+/** Descriptors that the service needs besides one per client and one per running generation for its provider. */
 const BASE = 256;
 const NOTHING = "/dev/null";
 
 export type DescriptorWatch = { stop(): void };
 
-/** The limit in the text of `/proc/PID/limits`: the hard one, as the runtime raises the soft one to it; undefined where there is none. */
+/**
+ * Limit in the text of `/proc/PID/limits`; undefined if absent. The hard limit counts, because the runtime raises the soft limit
+ * to it.
+ */
 export const descriptorLimit = (limits: string): number | undefined => {
   const hard = /^Max open files +\S+ +(\d+)/m.exec(limits)?.[1];
   return hard === undefined ? undefined : Number(hard);
 };
 
-/** @param process its id; other systems than Linux do not tell. */
+/** @param process its id. Returns undefined on systems other than Linux. */
 export const descriptorLimitOf = (process: number | "self"): number | undefined => {
   try {
     return descriptorLimit(readFileSync(`/proc/${process}/limits`, "utf8"));
@@ -29,7 +32,7 @@ export const descriptorLimitOf = (process: number | "self"): number | undefined 
   }
 };
 
-/** Why a limit is too low for so many running generations; undefined where it is not, or is not known. */
+/** Explains why a limit is too low for the number of running generations; undefined if it is sufficient or unknown. */
 export const lowDescriptors = (seats: number, limit = descriptorLimitOf("self")): string | undefined => {
   const needed = BASE + 2 * seats;
   if (limit === undefined || limit >= needed) return undefined;
@@ -51,8 +54,9 @@ const give = (taken: readonly number[]): void => {
 };
 
 /**
- * Holds the reserve and looks whether a descriptor is left beside it. When none is, the reserve is given back, so that what is under way
- * goes on, and `exhausted` has to stop whoever takes more. `recovered` is called when twice the reserve is free again.
+ * Holds the reserve and checks whether a further descriptor can be opened. If none can be opened, releases the reserve for the
+ * running work and calls `exhausted`, which must stop accepting connections. Calls `recovered` when twice the reserve is free
+ * again.
  */
 export const watchDescriptors = (log: Log, on: { exhausted(): void; recovered(): void }): DescriptorWatch => {
   const limit = descriptorLimitOf("self");
@@ -79,7 +83,7 @@ export const watchDescriptors = (log: Log, on: { exhausted(): void; recovered():
       on.recovered();
       log("file descriptors recovered", { reason: "connections are accepted again" });
     } catch {
-      // The port, or a descriptor, cannot be had at this moment: the next look tries again.
+      // The port or a descriptor is not available now; the next check tries again.
       give(reserve);
       reserve = undefined;
     }

@@ -1,18 +1,18 @@
-// The listening socket: opened, closed, and closed for a while when the process runs out of file descriptors.
+// Opens and closes the listening socket, and suspends it while file descriptors are exhausted.
 import type { DescriptorWatch } from "./file-descriptors.ts";
 
 type Server = Bun.Server<unknown>;
 
-/** What listens: Elysia, whose `server` is the one that it opened last. */
+/** The server that listens. With Elysia, `server` is the server that was opened last. */
 export type Listening = {
   listen(at: { hostname: string; port: number; reusePort: boolean }): unknown;
   readonly server: Server | null;
 };
 
 export type Listener = {
-  /** Starts listening. Rejects when the address cannot be had. `url` has no slash at its end. */
+  /** Starts listening. Rejects if the address is not available. `url` has no trailing slash. */
   listen(at: { host: string; port: number }): Promise<{ url: string }>;
-  /** Refuses new connections, waits for the answers under way (`atMostMs`), then closes what is idle. */
+  /** Refuses new connections, waits up to `atMostMs` for responses in progress, then closes idle connections. */
   stop(atMostMs: number): Promise<void>;
 };
 
@@ -21,24 +21,25 @@ const STOP_STEP_MS = 5;
 export const originOf = (host: string, port: number): string => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 
 /**
- * While no descriptor is left, the runtime's accept loop would spin on connections that it cannot take. So the socket is closed then: new
- * connections are refused at once, idle ones are closed, and requests under way are answered. It opens again when there is room.
+ * Without free descriptors, the accept loop of the runtime would spin on connections that it cannot accept. So the socket is
+ * closed: new connections are refused at once, idle ones are closed, and requests in progress are answered. The socket opens
+ * again when descriptors are free.
  */
 export const openListener = (
   app: Listening,
   watch: (on: { exhausted(): void; recovered(): void }) => DescriptorWatch,
 ): Listener => {
-  /** Servers that do not listen any more, and may still answer. */
+  /** Servers that no longer listen but may still send responses. */
   const former = new Set<Server>();
   let descriptors: DescriptorWatch | undefined;
   const close = (server: Server): void => {
     former.add(server);
-    // It resolves when the last of its connections has ended.
+    // Resolves when the last connection of the server has ended.
     void server.stop(false).then(() => former.delete(server));
   };
   return {
     listen: async ({ host, port }) => {
-      // Elysia would share the port with whoever else listens on it: requests would go to one or the other.
+      // By default, Elysia would share the port with another process that listens on it, and requests would reach either of them.
       const begin = (at: number) => app.listen({ hostname: host, port: at, reusePort: false });
       begin(port);
       const own = app.server?.port ?? port;
@@ -51,7 +52,8 @@ export const openListener = (
     stop: async (atMostMs) => {
       descriptors?.stop();
       if (!app.server) return;
-      // The runtime would wait for idle connections too, and for ever for one whose body was never read to its end.
+      // The runtime would also wait for idle connections, and without limit for a connection whose body was never read to the
+      // end.
       close(app.server);
       const all = [...former];
       const isBusy = () => all.some(({ pendingRequests }) => pendingRequests > 0);

@@ -1,4 +1,4 @@
-// The envelope of §2.5: bytes and headers of a submission become an order, or the 400 that names what is wrong.
+// Parses a submission (§2.5): body and headers become a submit request or a 400.
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { refuse } from "../domain/api-errors.ts";
 import { fingerprintOf } from "../domain/idempotency.ts";
@@ -12,11 +12,11 @@ const FIELDS = Object.keys(GenerationRequest.properties);
 
 /** §2.5: the default of `max_cost_usd`, 100 USD. */
 const MAX_COST_CREDITS: Credits = 10_000;
-/** For idempotency a field that is left out and its default are the same; `max_wait_s` has none. */
+/** Idempotency treats an absent field like its default; `max_wait_s` has no default. */
 const DEFAULTS: JsonObject = { max_cost_usd: MAX_COST_CREDITS / 100 };
 const KEY_AT_MOST = 200;
 
-/** What each field must be, for the message. */
+/** Constraint of each field, for the error message. */
 const MUST_BE: Readonly<Record<string, string>> = {
   model: "must be a string, the id of a model",
   input: "must be an object",
@@ -25,8 +25,8 @@ const MUST_BE: Readonly<Record<string, string>> = {
 };
 
 /**
- * USD as the caller wrote them, floored to whole credits: 0.29 → 29, 0.004 → 0. The product may be one off either way
- * (0.29 × 100 is 28.999…), the quotient of a whole number is not: it is the double that its decimals mean.
+ * Floors USD as the client wrote them to whole credits: 0.29 → 29, 0.004 → 0. The product may be off by one in either direction
+ * (0.29 × 100 is 28.999…). The quotient of a whole number is exact, because it is the double of its decimal notation.
  */
 export const floorCredits = (usd: number): Credits => {
   const credits = Math.floor(usd * 100);
@@ -34,7 +34,7 @@ export const floorCredits = (usd: number): Credits => {
   return credits / 100 > usd ? credits - 1 : credits;
 };
 
-/** Says which of the envelope's rules is broken. Runs only when one is. */
+/** Reports the violated rule of the envelope. Runs only for an invalid envelope. */
 const explain = (value: Json): never => {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return refuse("invalid_request", "The body must be a JSON object.");
@@ -49,15 +49,18 @@ const explain = (value: Json): never => {
   return refuse("invalid_request", `${field}: ${isMissing ? "is required; it " : ""}${MUST_BE[field] ?? "is wrong"}.`);
 };
 
-/** Longer ones are mostly white space, or rare. */
+/** Longer bodies are rare or consist mostly of white space. */
 const KEPT_AS_SENT = 8_192;
-/** A request as it is kept to be compared with one of the same key: in one line, and without the white space of a long one. */
+/**
+ * A body as it is stored for comparison with later requests of the same idempotency key. Long or multi-line bodies are stored as
+ * compact JSON.
+ */
 const keptBody = (text: string, value: JsonObject): string =>
   text.length > KEPT_AS_SENT || text.includes("\n") ? JSON.stringify(value) : text;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Header values arrive as bytes; where those are UTF-8 they are counted as the characters they mean. */
+/** Header values arrive as bytes. If they are valid UTF-8, they are decoded, so that the length counts characters. */
 const readHeader = (raw: string): string => {
   if (!/[\u0080-\u00ff]/.test(raw)) return raw;
   try {
@@ -67,18 +70,18 @@ const readHeader = (raw: string): string => {
   }
 };
 
-/** The `Idempotency-Key`, null where none was sent. @throws Refusal `invalid_request` outside 1 to 200 characters. */
+/** The `Idempotency-Key`, null if absent. @throws ApiError `invalid_request` outside 1 to 200 characters. */
 export const idempotencyKeyOf = (request: Request): string | null => {
   const raw = request.headers.get("idempotency-key");
   if (raw === null) return null;
   const key = readHeader(raw);
-  // Code units bound code points from above, and code points code units within a factor of two.
+  // The number of code points is between half the number of code units and that number, so the exact count is rarely needed.
   const isTooLong = key.length > KEY_AT_MOST && (key.length > 2 * KEY_AT_MOST || [...key].length > KEY_AT_MOST);
   if (key === "" || isTooLong) refuse("invalid_request", "Idempotency-Key: must have 1 to 200 characters.");
   return key;
 };
 
-/** What a request asks for, of its body as JSON. @throws Refusal `invalid_request`. */
+/** Reads the fields of the envelope from parsed JSON. @throws ApiError `invalid_request`. */
 export const readEnvelope = (value: Json): Pick<SubmitRequest, "model" | "input" | "maxCostCredits" | "maxWaitMs"> => {
   if (!checker.Check(value)) return explain(value);
   if (!value.model.isWellFormed()) refuse("invalid_request", "model: holds half a surrogate pair, which is no text.");
@@ -90,7 +93,7 @@ export const readEnvelope = (value: Json): Pick<SubmitRequest, "model" | "input"
   };
 };
 
-/** A request as it is kept with its generation. @param body as it was sent */
+/** The request as it is stored with its generation. @param body as it was sent */
 export const fingerprintedRequest = (
   body: string,
   value: JsonObject,
@@ -100,7 +103,7 @@ export const fingerprintedRequest = (
   return { idempotencyKey, body: kept, fingerprint: idempotencyKey === null ? null : fingerprintOf(kept, value, DEFAULTS) };
 };
 
-/** Reads a submission of its body's bytes. @throws Refusal `invalid_request`. */
+/** Parses a submission from the bytes of its body. @throws ApiError `invalid_request`. */
 export const readOrder = (bytes: Uint8Array, request: Request, requestId: string, caller: Caller): SubmitRequest => {
   const idempotencyKey = idempotencyKeyOf(request);
   const { text, value } = parseJson(bytes);

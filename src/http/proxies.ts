@@ -1,4 +1,4 @@
-// Proxies in front of the service: which of them are believed about whom they ask for, and what is said where they are not named.
+// Resolves the client address behind trusted proxies and reports proxies that are not configured.
 import { isIP } from "node:net";
 import { type IsWithin, networksIn } from "../config/cidr-list.ts";
 import type { Settings } from "../config/schema.ts";
@@ -8,37 +8,37 @@ import { isLoopback, machineOf } from "./client-address.ts";
 type Server = Pick<Settings["server"], "public_url" | "trusted_proxies">;
 
 const SETTING = "server.trusted_proxies";
-/** Distinct proxies that a line of the log is spent on. */
+/** Maximum number of proxies that are logged. */
 const MOST_TOLD = 20;
 
 const hostOf = (publicUrl: string): string => (publicUrl === "" ? "" : new URL(publicUrl).host);
-/** Whether callers come from elsewhere: then a proxy is in front, as the service has no TLS of its own. */
+/** True if clients are remote. A proxy is then in front, because the service has no TLS of its own. */
 const isElsewhere = (publicUrl: string): boolean => {
   if (publicUrl === "") return false;
   const { hostname } = new URL(publicUrl);
   return hostname !== "localhost" && !isLoopback(hostname.replace(/^\[|\]$/g, ""));
 };
 
-/** What is wrong with the settings themselves; null where nothing is. */
+/** Describes the fault of the settings; null if they are consistent. */
 export const unnamedProxy = ({ public_url: publicUrl, trusted_proxies: trusted }: Server): string | null =>
   isElsewhere(publicUrl) && trusted.trim() === ""
     ? `callers reach the service at ${publicUrl}, and ${SETTING} names no proxy: all of them count as one when passwords are tried. Name the proxy there (127.0.0.1 for one on this machine), and have it set X-Forwarded-For`
     : null;
 
 /**
- * Whose `X-Forwarded-For` is believed: nobody's that is not named, also on this machine. A proxy that passes on the header of its own caller
- * would let strangers choose the address that their tries are counted by.
+ * Tests whether the `X-Forwarded-For` of an address is trusted. Only configured proxies are trusted, even on this machine: a
+ * proxy that passes the client's header through would let an attacker choose the address that attempts are counted by.
  */
 const believedBy = ({ trusted_proxies: trusted }: Server): IsWithin => networksIn(trusted) ?? (() => false);
 
-/** An entry of `X-Forwarded-For` without its port and brackets; some proxies write them. */
+/** An entry of `X-Forwarded-For` without port and brackets, which some proxies write. */
 const addressIn = (entry: string): string =>
   (/^\[([^\]]*)\](?::\d+)?$/.exec(entry) ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(entry) ?? [])[1] ?? entry;
 
 export type Proxies = {
   /**
-   * The address that a caller's tries are counted by; "" where it is not known. Each proxy puts the address that it was asked from last into
-   * `X-Forwarded-For`, so that it is read from its end, and what stands before the first that is not believed may be anybody's word.
+   * Returns the address by which a client's attempts are counted; "" if unknown. Each proxy appends the address of its peer to
+   * `X-Forwarded-For`. So the list is read from its end, and entries before the first untrusted address are ignored.
    */
   callerOf(request: Request, peer: string | undefined): string;
 };
@@ -52,7 +52,7 @@ export const createProxies = (server: Server, log: Log): Proxies => {
     told.add(peer);
     log("trusted proxy missing", { address: machineOf(peer), reason });
   };
-  /** Says it once of each proxy that callers stand behind without being told apart. */
+  /** Logs once for each proxy that hides the addresses of its clients. */
   const look = (request: Request, peer: string): void => {
     const names = request.headers.has("x-forwarded-for");
     if (names && !isBelieved(peer))

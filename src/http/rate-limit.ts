@@ -1,29 +1,31 @@
-// The burst guard of §8: at most so many requests of one account in one second, over all keyed endpoints and all nodes.
+// Enforces the burst limit of §8: requests per account and second, across all nodes.
+//
+// It counts requests to all keyed endpoints.
 import { refuse } from "../domain/api-errors.ts";
 import type { Caller } from "../domain/types.ts";
 
 const WINDOW_MS = 1000;
 
-/** `isSpent`: what the nodes have in common of this second is used up. */
+/** `isSpent`: the part of this second that the nodes share is used up. */
 type Window = { startedAtMs: number; taken: number; isSpent: boolean };
 
-/** What nodes beside each other have in common. */
+/** The limit that the nodes of a cluster share. */
 export type SharedBurst = {
-  /** How many are alive. */
+  /** Number of live nodes. */
   nodes: () => number;
-  /** Takes one of at most `most` that they may take together for an account in a second. @returns whether there was one left. */
+  /** Takes one of `most` shared requests of an account in a second. @returns true if one was left. */
   take: (accountSeq: number, second: number, most: number) => Promise<boolean>;
 };
 
-/** How often windows that are long over are dropped. */
+/** Interval at which expired windows are dropped. */
 const SWEEP_MS = 10_000;
 
-/** Of what one second holds, each of several nodes has this part of its share to itself; all the rest is asked for one by one. */
+/** Fraction of its share of a second that each node counts locally. All further requests are counted in the store one by one. */
 const OWN_PART = 0.5;
 
 /**
- * Counts in windows of one second that begin with an account's first request; those that nodes share begin with the second. Accounts that rest
- * for long are forgotten.
+ * Counts requests in windows of one second. A window starts with the first request of an account; shared windows start with the
+ * full second. Windows that have not been used for SWEEP_MS are dropped.
  */
 export class BurstGuard {
   private readonly windows = new Map<number, Window>();
@@ -31,20 +33,20 @@ export class BurstGuard {
   private readonly shared: SharedBurst | null;
   private sweptAtMs = 0;
 
-  /** @param perS requests per second of accounts without a limit of their own. */
+  /** @param perS requests per second for accounts without their own limit. */
   constructor(perS: number, shared: SharedBurst | null = null) {
     this.perS = perS;
     this.shared = shared;
   }
 
-  /** Accounts remembered at the moment. */
+  /** Number of accounts with a window. */
   get size(): number {
     return this.windows.size;
   }
 
   /**
-   * Counts one request; most are let in at once. @throws Refusal `rate_limited` when the account has had its second's share, at once or as what
-   * the promise comes to.
+   * Counts one request; most pass synchronously. @throws ApiError `rate_limited` when the account has used its share of the
+   * second, either synchronously or as rejection of the promise.
    */
   take(caller: Caller, nowMs: number): void | Promise<void> {
     if (nowMs - this.sweptAtMs >= SWEEP_MS) this.sweep(nowMs);
@@ -70,7 +72,7 @@ export class BurstGuard {
     return window;
   }
 
-  /** A store that does not answer keeps nobody out: this node's own count goes on. */
+  /** If the store does not answer, the request passes and the count of this node alone applies. */
   private async ask(shared: SharedBurst, accountSeq: number, window: Window, { limit, most }: { limit: number; most: number }) {
     const { startedAtMs } = window;
     const second = Math.floor(startedAtMs / WINDOW_MS);

@@ -1,4 +1,4 @@
-// The trail of a request: who called and what came of it, as it becomes known on the way, for the request's line in the log.
+// Log context of a request: caller and result, collected while the request is processed.
 import type { EventFields } from "../logging/events.ts";
 
 export type RequestLogContext = Pick<EventFields, "account_id" | "key_id" | "generation_id" | "error_code" | "address">;
@@ -6,7 +6,7 @@ export type RequestLogContext = Pick<EventFields, "account_id" | "key_id" | "gen
 const trails = new WeakMap<Request, RequestLogContext>();
 const NONE: RequestLogContext = {};
 
-/** Adds what has become known. */
+/** Adds fields to the log context. */
 export const addLogContext = (request: Request, more: RequestLogContext): void => {
   const known = trails.get(request);
   if (known === undefined) trails.set(request, more);

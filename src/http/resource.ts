@@ -1,13 +1,15 @@
-// From the record to the resource of §2.1 and §2.2: the one place where credits become USD and files become links.
+// Converts a record to the resource of §2.1 and §2.2, in USD and links.
+//
+// No other module converts credits to USD or files to links in API responses.
 import type { Credits, GenerationRecord, Output } from "../domain/types.ts";
 
-/** Makes the absolute link of file `n` of a generation. */
+/** Creates the absolute link of file `n` of a generation. */
 export type LinkTo = (generationId: string, n: number) => string;
 
-/** §1: 100 credits = 1 USD. The quotient of a whole number has at most two decimals when printed, up to 2^53 credits. */
+/** §1: 100 credits = 1 USD. Up to 2^53 credits, the quotient of a whole number prints with at most two decimals. */
 export const usd = (credits: Credits): number => credits / 100;
 
-/** Most are asked for times of this very millisecond: the time before is remembered. */
+/** Most calls have the same millisecond as the previous one, so the last timestamp is cached. */
 let isoMs = Number.NaN;
 let isoText = "";
 const iso = (ms: number): string => {
@@ -33,8 +35,8 @@ const outputJson = (id: string, output: Output, linkTo: LinkTo): string => {
 };
 
 /**
- * The generation object as JSON. Written out by hand, because every poll makes one: about a third of the time of
- * building an object and printing it. `message` is there only while a result is being confirmed.
+ * The generation resource as JSON. It is concatenated by hand, because every poll needs one and this takes about a third of the
+ * time of building and serializing an object. `message` is present only while a result is being confirmed.
  */
 export const resourceJson = (record: GenerationRecord, linkTo: LinkTo): string => {
   const isOver = record.status === "succeeded" || record.status === "failed";

@@ -1,18 +1,18 @@
-// Answers as they leave: the headers that every one of them carries, request ids, and JSON that may be cached by its ETag.
+// Creates HTTP responses: common headers, request ids, and public JSON with ETags.
 
 import { INTERFACE_VERSION } from "../domain/types.ts";
 import { takes } from "./accept-encoding.ts";
 
-/** Values of the path's parameters by name, already percent-decoded: check before use. */
+/** Path parameters by name, percent-decoded. Validate before use. */
 export type PathParams = Readonly<Record<string, string>>;
-/** Answers one request. Throws a `Refusal` for a no; anything else thrown is a defect. */
+/** Answers one request. Throws an `ApiError` to reject it; any other error is a defect. */
 export type Answer = (request: Request, requestId: string, params: PathParams) => Response | Promise<Response>;
 
 const ACCEPTED_ID = /^[\w-]{1,80}$/;
 const startedAs = `${crypto.randomUUID().replaceAll("-", "").slice(0, 12)}_`;
 let made = 0;
 
-/** The caller's `X-Request-Id` where it is usable, else a new one: unique over restarts, not secret. */
+/** The client's `X-Request-Id` if it is valid, else a new id that is unique across restarts and not secret. */
 export const requestIdOf = (request: Request): string => {
   const sent = request.headers.get("x-request-id");
   if (sent !== null && ACCEPTED_ID.test(sent)) return sent;
@@ -21,8 +21,9 @@ export const requestIdOf = (request: Request): string => {
 };
 
 /**
- * What all JSON answers that nobody may keep have in common. Made once: an answer copies them as it is made, at a third of what making
- * them costs, and what is its own is set here just before. To set it in the answer would give each a second object for its headers.
+ * Headers of all JSON responses that must not be cached. They are created once: a response copies them at a third of the cost of
+ * creating them, and the request's own values are set here just before. Setting them on the response would allocate a second
+ * headers object for each.
  */
 const COMMON = new Headers({
   "content-type": "application/json",
@@ -30,20 +31,20 @@ const COMMON = new Headers({
   "genrouter-version": INTERFACE_VERSION,
   "x-content-type-options": "nosniff",
 });
-/** The common headers and some more, for answers that are made often. */
+/** The common headers plus further ones, for frequent responses. */
 export const commonHeaders = (more: Readonly<Record<string, string>>): Headers => {
   const headers = new Headers(COMMON);
   for (const [name, value] of Object.entries(more)) headers.set(name, value);
   return headers;
 };
 
-/** A JSON answer that nobody may keep. @param headers are copied, after the request id was set in them. */
+/** A JSON response that must not be cached. @param headers copied after the request id was set in them. */
 export const answerJson = (status: number, json: string, requestId: string, headers = COMMON): Response => {
   headers.set("x-request-id", requestId);
   return new Response(json, { status, headers });
 };
 
-/** Adds the headers of every answer to one that was made elsewhere (a file). */
+/** Adds the common headers to a response that was created elsewhere (a file). */
 export const signAnswer = (response: Response, requestId: string): Response => {
   response.headers.set("genrouter-version", INTERFACE_VERSION);
   response.headers.set("x-content-type-options", "nosniff");
@@ -51,9 +52,9 @@ export const signAnswer = (response: Response, requestId: string): Response => {
   return response;
 };
 
-/** The same for everybody in one coding, with a strong validator over its bytes. */
+/** A public response in one coding, with a strong validator over its bytes. */
 type Printed = { bytes: Uint8Array<ArrayBuffer>; etag: string; headers: Headers };
-/** JSON that is the same for everybody; any web page may read it. `packed`: compressed, made when it is first asked for. */
+/** JSON that is the same for all clients; any web page may read it. `packed` is the compressed form, created on first use. */
 export type PublicJson = { plain: Printed; packed: () => Printed };
 
 export const publicJson = (value: unknown, maxAgeS: number): PublicJson => {
@@ -77,7 +78,7 @@ export const publicJson = (value: unknown, maxAgeS: number): PublicJson => {
   };
 };
 
-/** Whether `If-None-Match` names the ETag; weak comparison, as RFC 9110 asks for GET and HEAD. */
+/** True if `If-None-Match` matches the ETag. The comparison is weak, as RFC 9110 requires for GET and HEAD. */
 const isKnown = (request: Request, etag: string): boolean => {
   const sent = request.headers.get("if-none-match");
   if (sent === null) return false;
@@ -85,18 +86,18 @@ const isKnown = (request: Request, etag: string): boolean => {
   return sent.split(",").some((one) => one.trim().replace(/^W\//, "") === etag);
 };
 
-/** Answers public JSON: 200, or 304 where the caller has it. */
+/** Serves public JSON: 200, or 304 if the client has the current version. */
 export const answerPublic = ({ plain, packed }: PublicJson, request: Request, requestId: string): Response => {
   const { bytes, etag, headers } = takes(request, "gzip") ? packed() : plain;
   headers.set("x-request-id", requestId);
   if (!isKnown(request, etag)) return new Response(bytes, { headers });
   const known = new Response(null, { status: 304, headers });
-  // There is no body that could be unpacked.
+  // A 304 has no body to which a coding applies.
   known.headers.delete("content-encoding");
   return known;
 };
 
-/** The preflight answer of paths that any web page may read, sending these headers. */
+/** The preflight response of paths that any web page may read with the listed headers. */
 export const preflight =
   (allowedHeaders: string): Answer =>
   (_request, requestId) =>

@@ -1,4 +1,4 @@
-// The shapes that cross the wire, as schemas: what a submission must be, and what every answer is.
+// TypeBox schemas of the public API: submissions and all responses.
 import { type TSchema, Type } from "@sinclair/typebox";
 import { REFUSALS } from "../domain/api-errors.ts";
 import { GENERATION_ERROR_CODES, GENERATION_STATUSES } from "../domain/types.ts";
@@ -12,7 +12,7 @@ const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()
 const dateTime = (description: string) => Type.String({ format: "date-time", description });
 const dollars = (description: string) => Type.Number({ minimum: 0, description });
 
-/** The envelope of §2.5. What is inside `input` is judged against the model, not here. */
+/** The envelope of §2.5. The content of `input` is validated against the model, not here. */
 export const GenerationRequest = Type.Object(
   {
     model: Type.String({ description: "A model id from the model list." }),

@@ -1,4 +1,4 @@
-// The door: every path of the service in one table, served by Elysia, and the way that each request takes through it.
+// HTTP server: the table of all endpoints, served by Elysia, and the request pipeline.
 import { Elysia } from "elysia";
 import type { Settings } from "../config/schema.ts";
 import { ApiError, refuse } from "../domain/api-errors.ts";
@@ -43,7 +43,7 @@ import {
 } from "./response.ts";
 import { type Admit, openSocket, SOCKET_LIMITS } from "./websocket-upgrade.ts";
 
-/** What the door needs of the other rooms. */
+/** Components that the HTTP server depends on. */
 export type HttpDeps = {
   settings: Settings;
   clock: Clock;
@@ -53,55 +53,58 @@ export type HttpDeps = {
   models: Models;
   files: Files;
   links: Links;
-  /** Copies of pinned inputs, and the links that open them for providers. */
+  /** Copies of pinned inputs, and the links that authorize providers to read them. */
   copies: Copies;
   inputLinks: InputLinks;
   callbacks: Callbacks;
-  /** Takes news of payments; null where none are taken. */
+  /** Handles payment events; null if no payment service is configured. */
   webhook: HandlePaymentEvent | null;
   told: CallbackReceived;
   readiness: Readiness;
-  /** Asked once for each path: what sees its answers and how long they took. */
+  /** Called once per path. The returned function receives each response and its duration. */
   observe: (route: string) => (request: Request, requestId: string, response: Response, durMs: number) => void;
-  /** The text for Prometheus. */
+  /** Returns the metrics in Prometheus text format. */
   metrics: () => Promise<string>;
-  /** Answers the API of the console and the inspector; null where there is none. */
+  /** Serves the API of the console and the inspector; null if both are off. */
   console: ((request: Request, requestId: string, address: string, peer: string | undefined) => Promise<Response>) | null;
   pages: PagesOpen;
-  /** Paths that take WebSockets. */
+  /** Paths that accept WebSockets. */
   sockets: readonly { path: string; admit: Admit }[];
-  /** What nodes that share the store count together; null where there is one. */
+  /** The burst limit that the nodes of a cluster share; null for a single node. */
   sharedBurst: SharedBurst | null;
-  /** Whether the store can be asked; until then every keyed request is answered 503 `restarting`. */
+  /** True if the store is open. Until then every keyed request is answered 503 `restarting`. */
   storeOpen: () => boolean;
 };
 
 export type Http = {
-  /** Starts listening. Rejects when the address cannot be had. `url` has no slash at its end. */
+  /** Starts listening. Rejects if the address is not available. `url` has no trailing slash. */
   listen(at: { host: string; port: number }): Promise<{ url: string }>;
-  /** Refuses new connections, lets the answers under way leave (for `server.drain_s` at most), then closes what is idle. */
+  /** Refuses new connections, waits for responses in progress (at most `server.drain_s`), then closes idle connections. */
   stop(atMostMs?: number): Promise<void>;
   /** Answers a request without a socket. */
   handle(request: Request): Promise<Response>;
-  /** Counts a request that came in another way than with a key. @throws Refusal `rate_limited` */
+  /** Counts a request that was authenticated by other means than a key. @throws ApiError `rate_limited` */
   count(caller: Caller): void | Promise<void>;
-  /** Lets an answer that never ends rest for as long as it likes. */
+  /** Disables the idle timeout of a streaming response. */
   keepOpen(request: Request): void;
-  /** Must be called when a key or an account has changed: what is remembered of callers is dropped. */
+  /** Drops the cached callers. Must be called after a change to a key or an account. */
   callersChanged(): void;
-  /** Keys that were used since that was last noted, and from where. */
+  /** Keys that were used since their last use was stored, and the networks of their callers. */
   keyUse: Pick<KeyGuard, "unnotedUses" | "noted" | "unnotedNetworks" | "networkNoted">;
 };
 
 type Method = "GET" | "POST" | "OPTIONS";
-/** A path and what it answers; HEAD works wherever GET does, every other method is 405. */
+/** A path and its handlers by method. HEAD is answered wherever GET is; every other method is answered 405. */
 export type Route = { path: string; answers: Partial<Record<Method, Answer>> };
 
-/** Bun's own limit answers without a body, so it stands far above ours (body.ts), which does not. */
+/**
+ * The runtime's own limit answers without a body. It is therefore far above the limit of body.ts, which answers with an error
+ * body.
+ */
 const RUNTIME_BODY_BYTES = 2 ** 34;
 const OPENAPI_MAX_AGE_S = 300;
 
-/** The whole table of paths. Parameters are written `:name`. */
+/** The table of all API endpoints. Parameters are written `:name`. */
 export const routesOf = (
   deps: HttpDeps,
   guard: KeyGuard,
@@ -161,8 +164,9 @@ const wrongMethod = (route: Route): Answer => {
 };
 
 /**
- * Puts around an answer what all have: request id, errors, a log line. Made once per route, never per request. Polls are
- * most of all requests and a line for each would cost more than the answer: only submissions have one below `debug`.
+ * Wraps a handler in the parts that all endpoints share: request id, errors and a log line. Created once per endpoint, never per
+ * request. Polls are the majority of requests and logging one would cost more than answering it, so above level `debug` only
+ * submissions are logged.
  */
 const entrance = (
   deps: HttpDeps & { addressOf: (request: Request) => string },
@@ -188,8 +192,8 @@ const entrance = (
     }
     return response;
   };
-  // Not async: an answer that is ready, as the model list is, leaves without a turn of the event loop, and of the promises of a submission
-  // those of functions that only hand on are the dearest.
+  // Not async, so that a response that is ready, such as the model list, is sent without a turn of the event loop. Of the
+  // promises of a submission, those of pure pass-through functions are the most expensive.
   return (request: Request, params: PathParams): Response | Promise<Response> => {
     const startedMs = performance.now();
     const requestId = requestIdOf(request);
@@ -208,10 +212,10 @@ const entrance = (
   };
 };
 
-/** How paths that there are not are told. */
+/** The label of unknown paths in metrics and logs. */
 const NO_ROUTE = "/*";
 
-/** Opens the door. Nothing listens until `listen`. */
+/** Creates the HTTP server. It does not listen until `listen` is called. */
 export const createHttpServer = (deps: HttpDeps): Http => {
   const { settings, clock, log, storeOpen } = deps;
   const burst = new BurstGuard(settings.limits.burst_per_s, deps.sharedBurst);
@@ -221,7 +225,7 @@ export const createHttpServer = (deps: HttpDeps): Http => {
   const addressOf = (request: Request) => proxies.callerOf(request, peerOf(request));
   const guard = new KeyGuard({ reads: deps.reads, clock, burst, storeOpen, addressOf, isTrailed });
 
-  // What Elysia or the runtime could not bring to a route at all.
+  // Requests that Elysia or the runtime could not route.
   const seeAstray = deps.observe(NO_ROUTE);
   const astray = (fault: unknown, request?: Request): Response => {
     const requestId = request === undefined ? "req_unread" : requestIdOf(request);
@@ -268,7 +272,7 @@ export const createHttpServer = (deps: HttpDeps): Http => {
         },
         "read completed",
       );
-      // By name: a page's GET would go before what takes every method.
+      // Methods are registered by name, because the GET of a page would take precedence over a handler for all methods.
       for (const method of ["GET", "POST", "PATCH", "DELETE", "ALL"])
         app.route(method, path, ({ request }) => enter(request, NO_PARAMS), { parse: "none" });
     }

@@ -1,6 +1,6 @@
-// Whether two secrets are one, found out without telling by the time it takes how much of a wrong one is right.
+// Compares two secrets in constant time.
 import { timingSafeEqual } from "node:crypto";
 
 const digest = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest();
-/** Compared by digest, so that it takes as long whatever is right of it, its length included. */
+/** Compares digests, so that the duration is independent of matching characters and of the length. */
 export const isSameSecret = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));

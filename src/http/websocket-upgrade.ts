@@ -1,28 +1,28 @@
-// WebSockets at the door: a request becomes one when its path's owner says yes; what goes over it is the owner's.
+// Upgrades requests to WebSockets after the owner of the path admits them.
 import type { Server, ServerWebSocket } from "bun";
 import { refuse } from "../domain/api-errors.ts";
 
-/** One end of a connection, as far as its owner needs it. */
+/** One end of a connection, as its owner uses it. */
 export type Socket = {
   send(text: string): void;
-  /** Sends made inside leave together. */
+  /** Combines the sends inside `work` into one write. */
   together(work: () => void): void;
-  /** What was sent and the other side has not taken yet, bytes. */
+  /** Bytes that were sent but not yet received by the peer. */
   waitingBytes(): number;
   close(code: number, reason: string): void;
 };
-/** What is done with a connection. */
+/** Callbacks of a connection. */
 export type SocketLife = {
   opened(socket: Socket): void;
   received(text: string): void;
-  /** The other side has taken what waited. */
+  /** Called when the send buffer is empty again. */
   drained(): void;
   closed(): void;
 };
-/** Decides about a request; `peer`: the address it came from. @throws Refusal */
+/** Admits or rejects a request; `peer` is the address of its socket. @throws ApiError */
 export type Admit = (request: Request, peer: string | undefined) => SocketLife | Promise<SocketLife>;
 
-/** A message above it ends the connection (1009); silence for longer, too: the runtime asks for a sign of life before. */
+/** A longer message closes the connection (1009). Silence beyond the timeout closes it too; the runtime sends a ping before. */
 export const SOCKET_LIMITS = { maxPayloadLength: 262_144, idleTimeout: 120, sendPings: true } as const;
 
 const socketOf = (ws: ServerWebSocket<unknown>): Socket => ({
@@ -32,7 +32,7 @@ const socketOf = (ws: ServerWebSocket<unknown>): Socket => ({
   close: (code, reason) => ws.close(code, reason),
 });
 
-/** The runtime of the sockets calls these, which it finds in a connection's `data`. */
+/** Callbacks that the runtime reads from the `data` of a connection. */
 const callsOf = (life: SocketLife) => ({
   open: (ws: ServerWebSocket<unknown>) => life.opened(socketOf(ws)),
   message: (_: unknown, message: string | Uint8Array) => {
@@ -42,14 +42,15 @@ const callsOf = (life: SocketLife) => ({
   close: () => life.closed(),
 });
 
-/** Answers the request that asks for a connection. */
+/** Answers an upgrade request. */
 export const openSocket = async (
   admit: Admit,
   request: Request,
   server: Server<unknown> | null,
   requestId: string,
 ): Promise<Response> => {
-  // Who may not come in is told why whatever they ask for: a page learns it so, for browsers do not say why a socket was turned away.
+  // Admission is checked before the Upgrade header, so that a page can read the reason of a rejection with a plain request.
+  // Browsers do not expose why a WebSocket was rejected.
   const life = await admit(request, server?.requestIP(request)?.address);
   if (request.headers.get("upgrade")?.toLowerCase() !== "websocket")
     return refuse("invalid_request", "This path takes a WebSocket; connect to it with ws:// or wss://.", {
@@ -59,6 +60,6 @@ export const openSocket = async (
   const headers = { "x-request-id": requestId };
   if (!server?.upgrade(request, { data: callsOf(life), headers }))
     return refuse("invalid_request", "The connection could not be made a WebSocket; send the headers of RFC 6455.");
-  // The runtime has answered by itself.
+  // The runtime has already answered.
   return new Response(null, { status: 101 });
 };

@@ -1,4 +1,4 @@
-// Downloading a result with the key: GET /v1/generations/{id}/content (§4.3) and /content/{n} (§4.4).
+// Serves results to API keys: GET /v1/generations/{id}/content (§4.3) and /content/{n} (§4.4).
 
 import { refuse } from "../../domain/api-errors.ts";
 import type { Clock } from "../../domain/clock.ts";
@@ -12,27 +12,30 @@ import { errorJson } from "../errors.ts";
 import { signAnswer } from "../response.ts";
 import { findGeneration } from "./generations.ts";
 
-/** §8: position 1 is at /content, the others at /content/{n} with plain digits 2 to 99. */
+/** §8: position 1 is served at /content, the others at /content/{n} with plain digits 2 to 99. */
 const POSITION = /^(?:[2-9]|[1-9][0-9])$/;
 
-/** A range past the end is a no like any other: it has the error body of §2.3. */
+/** Replaces the response to an unsatisfiable range by the error body of §2.3. */
 const noSuchPart = (response: Response): Response => {
   const headers = new Headers(response.headers);
   headers.set("content-type", "application/json");
   return new Response(errorJson("invalid_request", "Range: the file has no such part."), { status: 416, headers });
 };
 
-/** The kept files, and whether a generation's have been kept for as long as they are: from then on they are deleted at some moment. */
+/**
+ * The stored result files. `isOver` is true after the retention of a generation's files; from then on they may be deleted at any
+ * time.
+ */
 export type StoredResults = {
   files: Files;
   isOver: (record: GenerationRecord) => boolean;
-  /** Hears of a file that should be kept, and is not there or not whole. */
+  /** Called if a file within its retention is missing or incomplete. */
   missing: (id: string, n: number, reason: string) => void;
-  /** Answers a file that is elsewhere in place of sending the client there, for pages that may open no other host. */
+  /** Proxies a file from the bucket instead of redirecting the client, for pages that may not load from other hosts. */
   through?: (location: string, sha256: string, request: Request) => Promise<Response>;
 };
 
-/** The files as they are kept so many seconds after success. */
+/** Creates the stored results with a retention of `keepFilesS` seconds after success. */
 export const storedResultsOf = (
   files: Files,
   { clock, log }: { clock: Pick<Clock, "nowMs">; log: Log },
@@ -44,9 +47,11 @@ export const storedResultsOf = (
 });
 
 /**
- * Answers file `n` of a generation, whole or in part (Range, If-None-Match); one that is not on our disk, with where it is.
- * @param untilMs when what opened this answer is over, where it ever is
- * @throws Refusal `not_ready` before success; `not_found` for failed ones, fewer files than n, and files that are past their retention or lost.
+ * Serves file `n` of a generation, in full or in part (Range, If-None-Match). If the file is not on local disk, redirects to its
+ * location.
+ * @param untilMs when the link or session that authorizes the request expires, if it expires
+ * @throws ApiError `not_ready` before success; `not_found` if the generation failed, it has fewer than n files, or the files are
+ * expired or lost.
  */
 export const answerFile = async (
   { files, isOver, missing, through }: StoredResults,
@@ -62,15 +67,15 @@ export const answerFile = async (
   const file = record.output.files.find((one) => one.n === n);
   if (file === undefined) return refuse("not_found", `The generation has ${record.output.files.length} files, not ${n}.`);
   if (record.filesExpiredAtMs !== null) return refuse("not_found", "files expired");
-  // What has a name of its own in the bucket was never kept on a disk.
+  // A file with an object name was stored in the bucket and never on local disk.
   const found = file.object === undefined ? await files.open(record.id, n) : undefined;
-  // Of a file that was cut nobody takes a part for the whole.
+  // A truncated file is never served.
   const blob = found?.size === file.bytes ? found : undefined;
   const lost = () => {
     missing(record.id, n, found ? `the stored file has ${found.size} bytes, not ${file.bytes}` : "the stored file is not there");
     return refuse("not_found", "The stored file is missing: the service has lost it, and its operator is told.");
   };
-  // Deleted, and not yet marked so.
+  // The file is deleted but not marked as expired yet.
   if (blob === undefined && isOver(record)) return refuse("not_found", "files expired");
   const { mime, sha256, object } = file;
   const name = fileName(record.id, n, mime);
@@ -91,7 +96,7 @@ export const answerFile = async (
   return signAnswer(response.status === 416 ? noSuchPart(response) : response, requestId);
 };
 
-/** §4.3 without `n` in the path, §4.4 with it. */
+/** §4.3 without `n` in the path, §4.4 with `n`. */
 export const content =
   (reads: Pick<StoreReads, "generationById">, shelf: StoredResults): KeyedAnswer =>
   async (request, requestId, caller, params) => {

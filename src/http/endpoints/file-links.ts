@@ -1,4 +1,4 @@
-// Downloading a result by its short-lived link, without a key: GET /files/{generation}/{n}, outside /v1.
+// Serves results by short-lived signed links without a key: GET /files/{generation}/{n}, outside /v1.
 
 import { ApiError, refuse } from "../../domain/api-errors.ts";
 import { seqOfGenerationId } from "../../domain/ids.ts";
@@ -10,30 +10,30 @@ import { answerFile, type StoredResults } from "./content.ts";
 const POSITION = /^[1-9][0-9]?$/;
 
 /**
- * A link that is over or was altered is 403: the address may well exist, this signature does not open it. The code is
- * `not_found`, not `unauthorized`: no API key is at fault, so a client must not be told to change its key.
+ * An expired or altered link is answered 403, because the file may exist and only the signature is invalid. The code is
+ * `not_found`, not `unauthorized`, because no API key is at fault and a client must not replace its key.
  */
 const closed = (message: string) => refuse("not_found", message, { status: 403 });
 
-/** The query alone: over HTTP/1.0 without a Host the runtime's URL has no origin and cannot be parsed. */
+/** Parses the query alone. Over HTTP/1.0 without a Host the URL of the runtime has no origin and cannot be parsed. */
 const queryOf = (request: Request): URLSearchParams => {
   const at = request.url.indexOf("?");
   return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1));
 };
 
 /**
- * Whoever holds a link may read the file, pages of any site included: the link is all that opens it, and no cookie or key goes with it.
- * Nothing else of the interface is readable so but what is public.
+ * A valid link authorizes any reader, including pages of other sites, because no cookie or key is involved. Apart from public
+ * endpoints, no other endpoint is readable across origins.
  */
 const READABLE = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
     "Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Genrouter-Version, X-Request-Id",
 };
-/** What a page may ask a file with. */
+/** Preflight response that lists the headers that a page may send. */
 export const filePreflight: Answer = preflight("Content-Type, If-None-Match, If-Range, Range, X-Request-Id");
 
-/** A no is readable as well: a page is to see that its link has expired. */
+/** Makes errors readable across origins as well, so that a page can detect an expired link. */
 const readable = (fault: unknown): never => {
   if (!(fault instanceof ApiError)) throw fault;
   const { status, retryAfterS, headers } = fault;
@@ -44,7 +44,7 @@ const readable = (fault: unknown): never => {
   });
 };
 
-/** Answers a file to whoever holds a good link. Browsers of any site may show it; it names nobody. */
+/** Serves a file to every client with a valid link. Browsers of any site may show it; the response names no account. */
 export const linkedFile =
   (...deps: Parameters<typeof openLinked>): Answer =>
   (request, requestId, params) =>

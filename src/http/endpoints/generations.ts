@@ -1,4 +1,4 @@
-// Submitting and polling: POST /v1/generations (§4.1) and GET /v1/generations/{id} (§4.2).
+// Serves submissions, POST /v1/generations (§4.1), and polls, GET /v1/generations/{id} (§4.2).
 import type { Settings } from "../../config/schema.ts";
 import { refuse } from "../../domain/api-errors.ts";
 import type { CachedRecord, Caller, GenerationRecord } from "../../domain/types.ts";
@@ -14,16 +14,16 @@ import { answerJson, commonHeaders } from "../response.ts";
 
 /** §8: 1 to 80 word characters or hyphens. */
 const ID = /^[A-Za-z0-9_-]{1,80}$/;
-/** Seconds after which a first poll is worth its while. */
+/** Recommended delay before the first poll, s. */
 const FIRST_POLL_S = "2";
 
 type Reads = Pick<StoreReads, "generationById">;
-/** Reads that know at once what is in memory. */
+/** Store reads with synchronous access to records in memory. */
 export type RecentReads = Reads & { recent: (id: string, accountSeq: number) => CachedRecord | undefined };
 
 const unknown = () => refuse("not_found", "No generation with this id on the account.");
 
-/** The caller's generation. @throws Refusal `not_found`, the same for an unknown id, a foreign one and one that is no id. */
+/** Returns the caller's generation. @throws ApiError `not_found`, the same for an unknown, a foreign and a malformed id. */
 export const findGeneration = async (reads: Reads, id: string | undefined, caller: Caller): Promise<GenerationRecord> => {
   if (id === undefined || !ID.test(id)) return unknown();
   return (await reads.generationById(id, caller.accountSeq)) ?? unknown();
@@ -36,7 +36,9 @@ const answerAccepted = (json: string, id: string, requestId: string): Response =
 };
 
 let turning: Promise<void> | undefined;
-/** Resolves when what has arrived by now has been read; all that ask in one turn of the event loop share one. */
+/**
+ * Resolves after the runtime has read all data that has arrived. All calls within one turn of the event loop share one promise.
+ */
 const nextTurn = (): Promise<void> => {
   turning ??= new Promise((turn) =>
     setImmediate(() => {
@@ -48,14 +50,16 @@ const nextTurn = (): Promise<void> => {
 };
 
 /**
- * Whether nobody is there to be answered any more. The runtime closes a connection on which anything follows a request
- * that is still being worked on: a line break (it writes a bare 400), a further request, the end of a half-closed stream.
- * One turn of the event loop lets it meet what came in one piece with the body; what comes during the commit cannot be
- * foreseen, and the caller finds out by sending the same request with the same Idempotency-Key again.
+ * Detects whether the client has disconnected. The runtime closes a connection if any data follows a request that is still being
+ * processed: a line break (it writes a bare 400), another request, or the end of a half-closed stream. One turn of the event loop
+ * lets the runtime read data that arrived together with the body. Data that arrives during the commit cannot be detected; the
+ * client recovers by sending the same request with the same Idempotency-Key again.
  */
 const presenceOf = (request: Request): Presence => ({ heard: nextTurn, isGone: () => request.signal.aborted });
 
-/** §4.1: 202 for a new generation, 200 for the one that the Idempotency-Key had made. */
+/**
+ * §4.1: returns 202 for a new generation, 200 for the generation that an earlier request with the same Idempotency-Key created.
+ */
 export const submission =
   (deps: { submit: Submit; log: Log; settings: Pick<Settings, "log"> }, linkTo: LinkTo): KeyedAnswer =>
   async (request, requestId, caller) => {
@@ -73,7 +77,8 @@ export const submission =
   };
 
 /**
- * §4.2. Reads the record and writes nothing. What is in memory is printed once and leaves without a turn of the event loop.
+ * §4.2. Reads the record and writes nothing. The response for a record in memory is serialized once and sent without a turn of
+ * the event loop.
  */
 export const poll = (reads: RecentReads, linkTo: LinkTo, linksAge: () => string): KeyedAnswer => {
   const shown = (kept: CachedRecord): string => {

@@ -1,13 +1,13 @@
-// What a supervisor asks of the process: /healthz (it lives) and /readyz (it can take work, or why not).
+// Serves the liveness probe /healthz and the readiness probe /readyz.
 import { REFUSALS } from "../../domain/api-errors.ts";
 import { type Answer, answerJson } from "../response.ts";
 
 export type Readiness = () => { ready: boolean; faults: string[] };
 
-/** 200 as long as the process answers at all. */
+/** Returns 200 as long as the process can answer. */
 export const aliveness: Answer = (_request, requestId) => answerJson(200, '{"status":"ok"}', requestId);
 
-/** 200, or 503 with the faults as sentences; the body is an error body as any other's, with the faults beside it. */
+/** Returns 200, or 503 with the faults as sentences. The body is a normal error body with an additional list of faults. */
 export const readinessAnswer =
   (readiness: Readiness): Answer =>
   (_request, requestId) => {

@@ -1,4 +1,4 @@
-// GET /metrics: for the operator's Prometheus, by the operator's token or from this machine alone.
+// Serves GET /metrics to Prometheus, by operator token or from localhost only.
 import type { Settings } from "../../config/schema.ts";
 import { refuse } from "../../domain/api-errors.ts";
 import { isForwarded, isLoopback, isOwnName } from "../client-address.ts";
@@ -7,11 +7,11 @@ import { isSameSecret } from "../timing-safe-equal.ts";
 
 export type MetricsDeps = { settings: Settings; metrics: () => Promise<string> };
 
-/** One token, given once; the scheme's case is free. */
+/** One token in one header. The case of the scheme is ignored. */
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 const TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
-/** @param peerOf the address of the socket that a request came from; undefined where there is none */
+/** @param peerOf address of the request's socket; undefined if there is none */
 export const metricsAnswer = (deps: MetricsDeps, peerOf: (request: Request) => string | undefined): Answer => {
   const check = (request: Request): void => {
     const { token } = deps.settings.operator;
@@ -23,7 +23,8 @@ export const metricsAnswer = (deps: MetricsDeps, peerOf: (request: Request) => s
     }
     const peer = peerOf(request);
     const isHome = peer !== undefined && isLoopback(peer) && !isForwarded(request) && isOwnName(request.headers.get("host"));
-    // Where the service is reached by another address a proxy or a tunnel stands in front, and its socket is this machine's, too.
+    // If `server.public_url` is set, a proxy or a tunnel on this machine may forward requests, so a loopback socket proves
+    // nothing.
     if (!isHome || deps.settings.server.public_url !== "")
       refuse(
         "unauthorized",

@@ -1,14 +1,14 @@
-// The model list: GET /v1/models (§4.5) and the same bytes as the cacheable file /models.json.
+// Serves the model list: GET /v1/models (§4.5) and the same bytes as /models.json.
 import type { ModelEntry } from "../../../catalogue/public-model.ts";
 import { type Answer, answerPublic, type PublicJson, publicJson } from "../response.ts";
 
-/** The list at this moment; `version` changes whenever the list may have. */
+/** Returns the current list; `version` changes whenever the list may have changed. */
 export type Models = () => { entries: readonly ModelEntry[]; version: number };
 
-/** Health of routes moves the list, so nobody should keep it for long. */
+/** Short, because the health of routes changes the list. */
 const MAX_AGE_S = 15;
 
-/** Answers the list. Its bytes are made once per version: printing a list of models costs more than all else here. */
+/** Serves the list. Its bytes are cached per version, because serializing the list costs more than the rest of the request. */
 export const modelList = (models: Models): Answer => {
   let printed: PublicJson | undefined;
   let printedVersion = Number.NaN;

@@ -1,9 +1,9 @@
-// What a payment service tells of payments: its bytes as they came, and the signature over them.
+// Serves the payment webhook: passes the raw body and its signature to billing.
 
 import { readBody } from "../body.ts";
 import { type Answer, answerJson } from "../response.ts";
 
-/** Answers when what follows is on disk; `message` is for whoever looks into the log of deliveries. */
+/** Resolves after the event is committed. `message` is for readers of the payment service's delivery log. */
 export type HandlePaymentEvent = (body: string, signature: string | null) => Promise<{ status: number; message: string }>;
 
 export const webhook =

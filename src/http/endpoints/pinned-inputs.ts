@@ -1,4 +1,4 @@
-// Handing a provider our copy of a pinned input by its signed link: GET /inputs/{attempt}/{n}, outside /v1.
+// Serves pinned inputs to providers by signed link: GET /inputs/{attempt}/{n}, outside /v1.
 
 import { refuse } from "../../domain/api-errors.ts";
 import { seqOfGenerationId } from "../../domain/ids.ts";
@@ -16,7 +16,7 @@ const queryOf = (request: Request): URLSearchParams => {
 };
 const noCopy = () => refuse("not_found", "No input has this address.");
 
-/** Answers the copy to whoever holds a good link, as long as there is one. */
+/** Serves the copy to every client with a valid link, as long as the copy exists. */
 export const linkedInput =
   (links: InputLinks, reads: Pick<StoreReads, "pinsOf">, copies: Copies, storeOpen: () => boolean): Answer =>
   async (request, requestId, { ref = "", n = "" }) => {

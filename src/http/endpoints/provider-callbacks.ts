@@ -1,4 +1,4 @@
-// What a provider tells of a job at its attempt's own address: a hint to ask it, and never more than that.
+// Serves provider callbacks; a callback only triggers a poll of its attempt.
 
 import { refuse } from "../../domain/api-errors.ts";
 import type { Json } from "../../domain/types.ts";
@@ -6,18 +6,18 @@ import type { Callbacks } from "../../providers/callback-urls.ts";
 import { parseJson, readBody } from "../body.ts";
 import { type Answer, answerJson } from "../response.ts";
 
-/** Told of a callback that was genuine; `body` is whatever came with it. */
+/** Called for an authentic callback; `body` is the JSON body if there is one. */
 export type CallbackReceived = (ref: string, body: Json | undefined) => void | Promise<void>;
 
 const LONGEST_CHALLENGE = 1_000;
 
-/** Some providers ask at first whether the address is ours, by a word that is to be said back. */
+/** Returns the challenge in a body. Some providers verify the callback URL by a challenge that must be returned. */
 const challengeIn = (body: Json | undefined): string | undefined => {
   const word = typeof body === "object" && body !== null && !Array.isArray(body) ? body.challenge : undefined;
   return typeof word === "string" && word.length <= LONGEST_CHALLENGE ? word : undefined;
 };
 
-/** What came is JSON, or it says nothing: a provider is not told that it writes badly. */
+/** A body that is not JSON is ignored, and the provider gets no error. */
 const jsonOf = async (request: Request): Promise<Json | undefined> => {
   const bytes = await readBody(request);
   try {
@@ -27,7 +27,7 @@ const jsonOf = async (request: Request): Promise<Json | undefined> => {
   }
 };
 
-/** @throws Refusal `not_found` for an address that was not made here */
+/** @throws ApiError `not_found` for a callback URL that this service did not create */
 export const callback =
   (callbacks: Callbacks, told: CallbackReceived): Answer =>
   async (request, requestId, params) => {

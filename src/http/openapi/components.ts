@@ -1,4 +1,4 @@
-// Parts of the interface description that repeat: headers, responses by refusal code, and JSON that came from schemas.
+// Shared components of the OpenAPI document: headers, error responses and converted schemas.
 import { REFUSALS, type RefusalCode } from "../../domain/api-errors.ts";
 import { INTERFACE_VERSION, type Json, type JsonObject } from "../../domain/types.ts";
 
@@ -7,7 +7,7 @@ export const schemaRef = (name: string): JsonObject => ref("schemas", name);
 export const parameterRef = (name: string): JsonObject => ref("parameters", name);
 const text = (description: string, example: Json): JsonObject => ({ description, schema: { type: "string" }, example });
 
-/** Every header that an answer may carry. */
+/** Every header that a response may have. */
 export const HEADERS: JsonObject = {
   "X-Request-Id": text(
     "The request's id: the one that was sent, if it was 1 to 80 word characters or hyphens, else a new one.",
@@ -36,18 +36,18 @@ export const HEADERS: JsonObject = {
   "Access-Control-Max-Age": text("Seconds that a browser may remember this.", "86400"),
 };
 
-/** Marks what the specification does not have. */
+/** Marks extensions to the specification. */
 export const EXTENSION = { "x-extension": true } as const;
 
 const COMMON = ["X-Request-Id", "Genrouter-Version", "X-Content-Type-Options"];
-/** Headers of a response by name, those that every answer has first. */
+/** Headers of a response by name, preceded by the headers that every response has. */
 export const headers = (...names: string[]): JsonObject =>
   Object.fromEntries([...COMMON, ...names].map((name) => [name, ref("headers", name)]));
 
 const isConst = (schema: Json): schema is { const: Json } =>
   typeof schema === "object" && schema !== null && !Array.isArray(schema) && schema.const !== undefined;
 
-/** A choice between constants, as TypeBox has it, in the words that readers and generators know best. */
+/** Converts TypeBox's union of constants to `enum`, which readers and generators support best. */
 const asEnum = (_name: string, value: Json): Json => {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const { anyOf, ...rest } = value;
@@ -55,10 +55,10 @@ const asEnum = (_name: string, value: Json): Json => {
   return { type: "string", enum: anyOf.map((each) => each.const), ...rest };
 };
 
-/** A schema as the plain JSON of the document, without the symbols that TypeBox adds. */
+/** A schema as plain JSON, without the symbols that TypeBox adds. */
 export const plain = (schema: unknown): JsonObject => JSON.parse(JSON.stringify(schema), asEnum) as JsonObject;
 
-/** A JSON answer. */
+/** A JSON response. */
 export const jsonAnswer = (
   description: string,
   schema: JsonObject,
@@ -70,7 +70,7 @@ export const jsonAnswer = (
   content: { "application/json": { schema, ...(examples ? { examples } : {}) } },
 });
 
-/** Extra headers of refusals by status. */
+/** Additional headers of error responses by status. */
 const HEADERS_OF: Readonly<Record<number, string[]>> = {
   401: ["WWW-Authenticate"],
   405: ["Allow"],
@@ -78,7 +78,7 @@ const HEADERS_OF: Readonly<Record<number, string[]>> = {
   503: ["Retry-After"],
 };
 
-/** A no: its status (where it is not the usual one of the code) and its codes. */
+/** An error response: its code, and its status if that is not the default status of the code. */
 export type No = RefusalCode | { code: RefusalCode; status: number; when: string; headers?: string[] };
 
 /** The error responses of an operation, one per status, each with its codes as examples. */
@@ -99,7 +99,7 @@ export const noes = (...list: No[]): JsonObject => {
   return responses;
 };
 
-/** Another method on the path of an operation. */
+/** The response to a method that the path of an operation does not support. */
 export const WRONG_METHOD: No = {
   code: "invalid_request",
   status: 405,

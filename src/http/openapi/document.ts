@@ -1,4 +1,4 @@
-// The interface description (OpenAPI 3.1) as one document, served at /openapi.json and committed as openapi.json.
+// Builds the OpenAPI 3.1 document that is served at /openapi.json and committed as openapi.json.
 import { INTERFACE_VERSION, type JsonObject } from "../../domain/types.ts";
 import { ErrorBody, Generation, GenerationRequest, ModelEntryObject, ModelList } from "../schema.ts";
 import { HEADERS, plain, schemaRef } from "./components.ts";
@@ -92,7 +92,7 @@ const schemas = (): JsonObject => {
   };
 };
 
-/** The whole document as plain JSON. */
+/** The complete document as plain JSON. */
 export const openApiDocument = (): JsonObject => ({
   openapi: "3.1.0",
   info: {

@@ -1,8 +1,8 @@
-// How the interface description tells of answers that are result files: their types, their headers, and where they are instead.
+// Describes responses that are result files: their types, headers and redirects.
 import type { JsonObject } from "../../domain/types.ts";
 import { EXTENSION, headers, type No, noes } from "./components.ts";
 
-/** Headers by which pages of other sites may read an answer. */
+/** Headers that allow pages of other sites to read a response. */
 export const READABLE_HEADERS = ["Access-Control-Allow-Origin", "Access-Control-Expose-Headers"];
 
 const FILE_HEADERS = [
@@ -13,9 +13,9 @@ const FILE_HEADERS = [
   "Content-Security-Policy",
   "Referrer-Policy",
 ];
-/** The specification's own, and sound. */
+/** File types of the specification, and audio. */
 const FILE_TYPES = ["video/mp4", "image/png", "image/jpeg", "image/webp", "audio/mpeg", "audio/wav"];
-/** Beyond the specification: what a provider delivered that is of another kind and cannot be brought into those without loss. */
+/** Extension of the specification: provider results of other types that cannot be converted without loss. */
 const OTHER_FILE_TYPES = [
   ...["audio/flac", "audio/ogg", "audio/mp4", "audio/aac", "audio/webm"],
   ...["image/gif", "image/svg+xml", "image/heic", "image/tiff", "video/webm", "video/quicktime"],

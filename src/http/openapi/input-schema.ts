@@ -1,4 +1,6 @@
-// The two inputs of §2.6 and §2.7 as schemas, for the interface description; models narrow them (options of the model list).
+// Schemas of the two inputs of §2.6 and §2.7 for the OpenAPI document.
+//
+// Models narrow these schemas by the options in the model list.
 import { type TProperties, Type } from "@sinclair/typebox";
 import { BOUNDS } from "../../../catalogue/fields.ts";
 

@@ -1,4 +1,4 @@
-// The paths of the interface description: every status, code and header that each of them can answer.
+// Paths of the OpenAPI document with every status, code and header of each response.
 import { REFUSALS } from "../../domain/api-errors.ts";
 import type { JsonObject } from "../../domain/types.ts";
 import { EXTENSION, headers, jsonAnswer, type No, noes, parameterRef, schemaRef, WRONG_METHOD } from "./components.ts";

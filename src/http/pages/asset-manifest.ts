@@ -1,9 +1,12 @@
-// What `web/` is built to: the files that browsers load, and which of them each page begins with.
+// Types of the build output of `web/`: its files and the entry files of each page.
 
-/** A file as it leaves: its name changes with what is in it. `gzip` and `br` are absent where packing does not make it smaller. */
+/**
+ * A file as it is served; its name contains a hash of its content. `gzip` and `br` are absent if compression does not make it
+ * smaller.
+ */
 export type WebFile = { name: string; type: string; raw: Uint8Array; gzip?: Uint8Array; br?: Uint8Array };
-/** What a page loads, by file name. */
+/** Files that a page loads, by name. */
 export type WebPage = { script: string; styles: string[]; preload: string[] };
-/** All that `web/` is built to. */
+/** The complete build output of `web/`. */
 export type Web = { files: WebFile[]; pages: Record<PageName, WebPage> };
 export type PageName = "console" | "inspector";

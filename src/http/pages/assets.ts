@@ -1,4 +1,4 @@
-// What the pages load beside themselves: styles, two small scripts and Scalar, each under a name that changes with what is in it.
+// Serves the assets of the documentation pages: styles, two scripts and Scalar, under content-hashed names.
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { ApiError } from "../../domain/api-errors.ts";
@@ -22,7 +22,7 @@ const ASSETS = {
   "reference.js": plain(SCRIPT, reference),
   "reference.css": plain(STYLE, referenceCss),
   "errors.css": plain(STYLE, errorsCss),
-  /** Kept packed: it leaves as it is, and is unpacked once, for all callers that cannot. */
+  /** Stored compressed and served as stored. Decompressed once for clients that do not accept the coding. */
   "scalar.js": { type: SCRIPT, text: "", path: scalar, hash: origin.gzip_sha256 },
 };
 type Name = keyof typeof ASSETS;
@@ -30,12 +30,12 @@ type Name = keyof typeof ASSETS;
 const hashed = (name: Name): string => name.replace(".", `-${ASSETS[name].hash.slice(0, 12)}.`);
 const BY_HASHED_NAME = new Map((Object.keys(ASSETS) as Name[]).map((name) => [hashed(name), ASSETS[name]]));
 
-/** Where a page finds an asset. */
+/** URL path of an asset. */
 export const assetPath = (name: Name): string => `/docs/assets/${hashed(name)}`;
 
 const unzip = promisify(gunzip);
 const kept = new Map<string, Promise<Blob>>();
-/** Made for the first who asks and kept for the others, who share it; what failed is made anew. */
+/** Built for the first request and shared by later ones. A failed build is repeated by the next request. */
 const once = (name: string, make: () => Promise<Uint8Array<ArrayBuffer>>): Promise<Blob> => {
   const known = kept.get(name);
   if (known) return known;
@@ -45,11 +45,11 @@ const once = (name: string, make: () => Promise<Uint8Array<ArrayBuffer>>): Promi
   return made;
 };
 const packedAt = (path: string): Promise<Blob> => once(path, () => Bun.file(path).bytes());
-/** Unpacked beside the loop. */
+/** Decompressed off the event loop. */
 const plainAt = (path: string): Promise<Blob> =>
   once(`${path} plain`, async () => new Uint8Array(await unzip(await (await packedAt(path)).bytes())));
 
-/** An asset of a page. @throws Refusal `not_found` for a name that is not of this build. */
+/** Serves an asset of a page. @throws ApiError `not_found` for a name that is not part of this build. */
 export const answerAsset = async (request: Request, requestId: string, name: string): Promise<Response> => {
   const asset = BY_HASHED_NAME.get(name);
   if (!asset) throw new ApiError("not_found", "No such file; /docs names those there are.");

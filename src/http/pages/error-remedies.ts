@@ -1,8 +1,8 @@
-// What a caller can do about each error: a sentence for every code of §7 and every code of a failed generation.
+// Remedies for each error: a sentence for every code of §7 and every generation error.
 import type { RefusalCode } from "../../domain/api-errors.ts";
 import type { GenerationErrorCode } from "../../domain/types.ts";
 
-/** By code of a refusal. Whether and when the same request may be sent again stands in src/domain/api-errors.ts. */
+/** By API error code. src/domain/api-errors.ts defines whether and when the same request may be sent again. */
 export const REMEDIES: Readonly<Record<RefusalCode, string>> = {
   not_found:
     "Check the id and that the key belongs to the account that submitted it. Files are deleted some days after success: download them soon. A file link that has expired or was altered answers 403 with this code: poll the generation for a new one.",
@@ -30,7 +30,7 @@ export const REMEDIES: Readonly<Record<RefusalCode, string>> = {
   server_error: "Send the same request again with the same Idempotency-Key. Tell the operator the X-Request-Id if it stays.",
 };
 
-/** By `error.code` of a generation whose status is `failed`: when it comes, and what to do. Nothing is charged for any of them. */
+/** By `error.code` of a generation with status `failed`: its cause and its remedy. None of them is charged. */
 export const FAILURES: Readonly<Record<GenerationErrorCode, { when: string; remedy: string }>> = {
   input_refused: {
     when: "The content rules of a model's provider refused the input, or a media link did not lead to the file that was measured at submission: it had changed, came too late, was too large, or its server was gone.",

@@ -1,11 +1,11 @@
-// The error catalogue /docs/errors: every code with when it comes and what to do, one anchor each, as a page without any script.
+// Renders the error catalogue /docs/errors: cause and remedy of every code, without scripts.
 import { REFUSALS, type RefusalCode } from "../../domain/api-errors.ts";
 import { GENERATION_ERROR_CODES } from "../../domain/types.ts";
 import { assetPath } from "./assets.ts";
 import { FAILURES, REMEDIES } from "./error-remedies.ts";
 import { answerPage, escaped, htmlDocument } from "./page.ts";
 
-/** Plain sentences with names in backticks, as HTML. */
+/** Converts plain sentences with names in backticks to HTML. */
 const prose = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
 
 const entry = (

@@ -1,4 +1,4 @@
-// `/llms.txt`: what the API is and how to use it, short and plain, for language models and for people in a hurry.
+// Renders `/llms.txt`: a short plain-text description of the API for language models.
 import { REFUSALS } from "../../domain/api-errors.ts";
 import { GENERATION_ERROR_CODES, GENERATION_STATUSES, INTERFACE_VERSION, type JsonObject } from "../../domain/types.ts";
 import { openApiPaths } from "../openapi/paths.ts";

@@ -1,7 +1,7 @@
-// What the pages for people have in common: the headers that keep a browser to them, and the frame of a page.
+// Shared parts of the HTML pages: security headers and the document frame.
 import { signAnswer } from "../response.ts";
 
-/** Where a page's parts may come from, by CSP directive; what is not named here may come from nowhere. */
+/** Allowed sources of a page by CSP directive. Sources that are not listed are forbidden. */
 export type Sources = Readonly<Record<string, string>>;
 
 const CLOSED: Sources = {
@@ -14,7 +14,7 @@ const CLOSED: Sources = {
 };
 const DAY_S = 86_400;
 
-/** An HTML page. @param more sources beyond styles and pictures of our own. */
+/** An HTML response. @param more sources in addition to the service's own styles and images. */
 export const answerPage = (html: string, requestId: string, isBehindTls: boolean, more: Sources = {}): Response => {
   const policy = Object.entries({ ...CLOSED, ...more }).map(([name, sources]) => `${name} ${sources}`);
   const headers = new Headers({
@@ -30,11 +30,11 @@ export const answerPage = (html: string, requestId: string, isBehindTls: boolean
   return signAnswer(new Response(html, { headers }), requestId);
 };
 
-/** Text as HTML shows it. */
+/** Escapes text for HTML. */
 export const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
-/** A whole document. `head` and `body` are HTML. */
+/** A complete HTML document. `head` and `body` are HTML. */
 export const htmlDocument = (title: string, head: string, body: string): string => `<!doctype html>
 <html lang="en">
 <head>

@@ -1,14 +1,16 @@
-// The reference page: Scalar over /openapi.json, all of it from this service. It has the samples, search and try-it that smaller readers lack.
+// Renders the API reference page: Scalar for /openapi.json, served entirely by this service.
+//
+// Scalar provides samples, search and request execution, which smaller viewers do not have.
 import { assetPath } from "./assets.ts";
 import { answerPage, htmlDocument } from "./page.ts";
 
-/** What Scalar needs beyond what every page may load. */
+/** Sources that Scalar needs in addition to those of every page. */
 const SOURCES = {
   "script-src": "'self'",
-  // Scalar writes its own style into the page.
+  // Scalar inserts its own style into the page.
   "style-src": "'self' 'unsafe-inline'",
   "connect-src": "'self'",
-  // Answers that are tried out are shown from memory.
+  // Responses of executed requests are shown from memory.
   "img-src": "'self' data: blob:",
   "media-src": "'self' blob:",
 };

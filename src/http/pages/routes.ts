@@ -1,4 +1,6 @@
-// The pages for people, outside /v1: their paths. What they show is loaded and printed when the first one asks, so that a start pays nothing.
+// Endpoints of the HTML pages outside /v1; page content is loaded on first use.
+//
+// A start therefore loads and renders no page.
 import { ApiError } from "../../domain/api-errors.ts";
 import type { Answer } from "../response.ts";
 
@@ -8,10 +10,10 @@ const assets = () => import("./assets.ts");
 const summary = () => import("./llms.ts");
 const web = () => import("./spa-shell.ts");
 
-/** Whether the caller is a browser that a page can be shown to. */
+/** True if the client is a browser that accepts HTML. */
 const wantsPage = (request: Request): boolean => /\btext\/html\b/i.test(request.headers.get("accept") ?? "");
 
-/** `/`: people are shown to the console, or to the reference where there is none; programs get the 404 that they would get without it. */
+/** `/` redirects browsers to the console, or to the reference if the console is off. Other clients get the usual 404. */
 const frontDoor =
   (to: string): Answer =>
   (request, requestId) => {
@@ -19,7 +21,7 @@ const frontDoor =
     return new Response(null, { status: 302, headers: { location: to, vary: "Accept", "x-request-id": requestId } });
   };
 
-/** Which of the pages for people are there. */
+/** The HTML pages that are enabled. */
 export type PagesOpen = { console: boolean; inspector: boolean };
 
 const framed = (name: "console" | "inspector", isBehindTls: boolean): { path: string; answer: Answer }[] => {
@@ -30,7 +32,7 @@ const framed = (name: "console" | "inspector", isBehindTls: boolean): { path: st
   ];
 };
 
-/** Paths and answers; `isBehindTls` is whether clients reach the service over https. */
+/** Paths and responses; `isBehindTls` is true if clients reach the service over https. */
 export const pagesOf = (isBehindTls: boolean, open: PagesOpen): readonly { path: string; answer: Answer }[] => [
   { path: "/", answer: frontDoor(open.console ? "/console" : "/docs") },
   ...(open.console ? framed("console", isBehindTls) : []),

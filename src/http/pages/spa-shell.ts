@@ -1,4 +1,6 @@
-// The console's and the inspector's pages: one frame each, and the scripts and styles that it names, packed ahead and kept by browsers for ever.
+// Serves the HTML shells, scripts and styles of the console and the inspector.
+//
+// Scripts and styles are compressed at build time, and browsers cache them without expiry.
 import { join } from "node:path";
 import { ApiError } from "../../domain/api-errors.ts";
 import { takes } from "../accept-encoding.ts";
@@ -7,7 +9,7 @@ import type { PageName, Web, WebFile, WebPage } from "./asset-manifest.ts";
 import { answerPage, htmlDocument } from "./page.ts";
 
 const YEAR_S = 31_536_000;
-/** Everything from this service; pictures, films and sound may also come from memory. */
+/** Every source is this service; images, video and audio may also come from memory. */
 const SOURCES = {
   "script-src": "'self'",
   "style-src": "'self'",
@@ -18,7 +20,7 @@ const SOURCES = {
 };
 const TITLES: Readonly<Record<PageName, string>> = { console: "genrouter console", inspector: "genrouter inspector" };
 
-/** In the binary the built files lie beside the code, under names of this form. */
+/** Names of the built files that are embedded in the binary. */
 const EMBEDDED = /(?:^|\/)web~(?<name>.+)\.web$/;
 
 const embedded = async (): Promise<Web | undefined> => {
@@ -43,7 +45,9 @@ const embedded = async (): Promise<Web | undefined> => {
   };
 };
 
-/** From source the pages are built when the first one is asked for. The path is made here, so that no bundler follows it. */
+/**
+ * When run from source, the pages are built for the first request. The path is computed, so that no bundler follows the import.
+ */
 const built = async (): Promise<Web> => {
   const maker = (await import(join(import.meta.dir, "..", "..", "..", "web", "build.ts"))) as { buildWeb: () => Promise<Web> };
   return maker.buildWeb();
@@ -79,14 +83,14 @@ const loaded = (): Promise<Shelf> => {
   return shelf;
 };
 
-/** The frame of a page: the same for everybody, and asked for anew each time, so that a new release is seen at once. */
+/** The HTML shell of a page. It is the same for all users and never cached, so that a new release takes effect at once. */
 export const webPage = async (name: PageName, requestId: string, isBehindTls: boolean): Promise<Response> => {
   const response = answerPage((await loaded()).pages[name], requestId, isBehindTls, SOURCES);
   response.headers.set("cache-control", "no-cache");
   return response;
 };
 
-/** A script or style of a page. @throws Refusal `not_found` for a name that is not of this build. */
+/** Serves a script or style of a page. @throws ApiError `not_found` for a name that is not part of this build. */
 export const webAsset = async (request: Request, requestId: string, name: string): Promise<Response> => {
   const file = (await loaded()).files.get(name);
   if (!file) throw new ApiError("not_found", "No such file; the pages name those there are.");

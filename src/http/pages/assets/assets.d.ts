@@ -1,4 +1,4 @@
-// Types of the pages' assets: style and small scripts are imported as text, the packed program as the path of its file.
+// Types of the page assets: styles and scripts are imported as text, Scalar as a path.
 declare module "*.css" {
   const text: string;
   // biome-ignore lint/style/noDefaultExport: a file imported as text has no other name.

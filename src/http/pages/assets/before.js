@@ -1,2 +1,4 @@
-// Runs before Scalar: its checks are to be interpreted, not compiled at run time, which the page's security policy forbids.
+// Configures Scalar before it loads: its validators are interpreted, not compiled.
+//
+// The page's security policy forbids code that is compiled at run time.
 globalThis.__zod_globalConfig = { jitless: true };

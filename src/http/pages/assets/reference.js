@@ -1,4 +1,4 @@
-// Starts Scalar with everything off that would ask another host, and mends what it leaves out for people without a mouse.
+// Starts Scalar without features that contact other hosts and fixes its keyboard accessibility.
 Scalar.createApiReference("#reference", {
   url: "/openapi.json",
   withDefaultFonts: false,
@@ -14,10 +14,10 @@ Scalar.createApiReference("#reference", {
 });
 
 const mend = () => {
-  // The name of these buttons is hidden from readers of the screen together with the letters that mice see.
+  // Scalar hides the name of these buttons from screen readers together with their visible text.
   for (const button of document.querySelectorAll(".scalar-code-copy:not([aria-label])"))
     button.setAttribute("aria-label", "Copy");
-  // Scrolls sideways on a small screen, where a keyboard could not reach it.
+  // The list scrolls sideways on a small screen and would not be reachable by keyboard.
   for (const list of document.querySelectorAll("ul.endpoints:not([tabindex])")) list.tabIndex = 0;
 };
 new MutationObserver(mend).observe(document.getElementById("reference"), { childList: true, subtree: true });
