@@ -1,13 +1,15 @@
-// Why the admin service cannot do what was asked: one sentence, and what mends it; the command line and the console each tell it in their way.
+// Error of the admin service: one sentence and its remedy.
+//
+// The command line and the console format it differently.
 
-/** `unwritable`: the data directory or what belongs to it cannot be used; `tryAgain`: the same may be asked again later. */
+/** `unwritable`: the data directory or one of its files cannot be used. `tryAgain`: the same request may succeed later. */
 export type AdminErrorKind = "notFound" | "refused" | "failure" | "usage" | "unwritable" | "tryAgain";
 
-/** A no of the admin service that the operator can put right. */
+/** A rejection by the admin service that the operator can resolve. */
 export class AdminError extends Error {
   override readonly name = "AdminError";
   readonly kind: AdminErrorKind;
-  /** What to do, when the sentence does not say it already: mostly a command. */
+  /** The remedy, usually a command; absent if the message already contains it. */
   readonly fix: string | undefined;
   readonly code: string;
 

@@ -1,4 +1,4 @@
-// The admin service: what an operator may do with accounts, keys and credits, written once for both ways of reaching it.
+// Admin service: operations on accounts, keys and credits for the command line and the console.
 
 import type { Clock } from "../domain/clock.ts";
 import type { Decide } from "../domain/operator-decision.ts";
@@ -16,20 +16,20 @@ import { createRouteTrials, type RouteTrials } from "./route-trial.ts";
 import { createUserAdmin, type UserAdmin } from "./users.ts";
 
 export type CreatedAccount = { id: string; name: string; availableCredits: Credits };
-/** `movedCredits`: what the command really moved; 0 when its reference had been used before. */
+/** `movedCredits`: credits that the command transferred; 0 if its reference had been used before. */
 export type Credited = { account: AccountRow; movedCredits: Credits };
 export type Statement = { account: AccountRow; movements: TransferRow[] };
 
 /**
- * One method per operation; the answers are plain data, so that they travel over the control socket unchanged.
- * `reference` belongs to one wish of the operator: the same reference again never creates or credits twice.
- * Every method throws AdminError for a no. Whoever asks may say who wants it (`by`), which is written beside what it changes.
+ * One method per operation. The results are plain data, so that they can be sent over the control socket unchanged. `reference`
+ * identifies one request of the operator: a repeated reference never creates or transfers twice. Every method throws AdminError
+ * for a rejection. The caller may pass the principal (`by`), which is recorded with the change.
  */
 export type AdminService = By<Methods>;
 type Methods = {
   createAccount(ask: { reference: string; name: string; creditCredits: Credits }): Promise<CreatedAccount>;
   listAccounts(ask: Record<string, never>): Promise<AccountRow[]>;
-  /** Members absent are left alone; a limit of null is the service's default again. */
+  /** Absent members are not changed; a limit of null restores the service's default. */
   setAccount(ask: {
     id: string;
     paused?: boolean;
@@ -37,18 +37,20 @@ type Methods = {
     inProgressLimit?: number | null;
   }): Promise<AccountRow>;
   addCredits(ask: { reference: string; accountId: string; credits: Credits; note: string }): Promise<Credited>;
-  /** Takes back a refunded or disputed purchase: at most what is available; a rest is owed and pauses the account. */
+  /**
+   * Takes back a refunded or disputed purchase, at most the available balance. The remainder becomes debt and pauses the account.
+   */
   takeCredits(ask: { reference: string; accountId: string; credits: Credits; note: string }): Promise<Credited>;
-  /** Refunds and disputes in another currency than usd, of which it is not known what they take back in credits. */
+  /** Refunds and disputes in a currency other than usd, whose amount in credits is undecided. */
   listUndecided(ask: Record<string, never>): Promise<UndecidedReversal[]>;
-  /** Decides how much one of them takes back of its purchase; 0: nothing. */
+  /** Sets the credits that a reversal takes back from its purchase; 0 for none. */
   decideReversal(ask: {
     id: string;
     credits: Credits;
     reason: string;
   }): Promise<{ movedCredits: Credits; account: AccountRow | null }>;
   showCredits(ask: { accountId: string; last: number }): Promise<Statement>;
-  /** What a restored backup does not know was looked after. */
+  /** Confirms that the operator has checked the work that a restored backup does not contain. */
   settleRestored(ask: { reason: string }): Promise<{ takenAtMs: number }>;
 } & KeyAdmin &
   UserAdmin &
@@ -59,23 +61,26 @@ type Methods = {
 export type AdminServiceDeps = {
   reads: StoreReads;
   post: (mutation: AdminMutation) => Promise<AdminResult>;
-  /** Decides whether keys begin with `gr_test_` or `gr_live_`. */
+  /** Selects the prefix of keys, `gr_test_` or `gr_live_`. */
   mode: "test" | "live";
   clock: Clock;
-  /** Takes a submission in; null where no service runs. */
+  /** Admits a submission; null if no service runs. */
   submit: Submit | null;
-  /** Tells the owner of a generation what is decided about it; null where no service runs. */
+  /** Passes a decision to the actor host of a generation; null if no service runs. */
   decide: Decide | null;
 } & Omit<ProviderAdminDeps, "post" | "clock" | "kept" | "nodes">;
 
-/** More than anybody lets wait. */
+/** More than any operator leaves undecided. */
 const MOST_UNDECIDED = 1000;
 
-/** The newest `limit` movements of an account, oldest first. */
+/** The newest `limit` transfers of an account, oldest first. */
 export const lastMovements = async (reads: StoreReads, accountId: string, limit: number): Promise<TransferRow[]> =>
   (await reads.movements(accountId, null, limit)).reverse();
 
-/** Opens the admin service over a store, whoever carries out its mutations: the running service's ledger or the store itself. */
+/**
+ * Creates the admin service for a store. Mutations are committed by the ledger actor of the running service or by the store
+ * itself.
+ */
 export const createAdminService = (deps: AdminServiceDeps): AdminService =>
   withActors((post, by) => openMethods({ ...deps, post, by }), deps.post, deps.clock);
 
@@ -119,7 +124,8 @@ const openMethods = ({
       const id = idFor("acc", reference);
       if (!(await reads.account(id))) {
         const outcome = await post({ mutation: "create-account", id, name, atMs: clock.nowMs() });
-        // Who asks at two places at once, or at two nodes, has the one that was made first.
+        // If the same reference is used twice at the same time, or on two nodes, both callers get the account that was created
+        // first.
         if (outcome.kind === "refused" && !(await reads.account(id))) requireDone(outcome);
       }
       if (creditCredits > 0)

@@ -1,4 +1,4 @@
-// Ends what does not end by itself: an operator settles, fails or retries a generation, with a reason that stays in the books.
+// Operator decisions: settle, fail or retry a generation, with a recorded reason.
 import type { Clock } from "../domain/clock.ts";
 import { type Decide, type Decision, isCarriedOut, type OperatorDecision } from "../domain/operator-decision.ts";
 import type { Attempt, AttemptState, Credits, GenerationStatus } from "../domain/types.ts";
@@ -7,11 +7,11 @@ import type { StoreReads } from "../store/store.ts";
 import { AdminError } from "./admin-error.ts";
 import { requireDone } from "./keys.ts";
 
-/** `attempt`: null for the newest that can be settled; only `settle` takes one. */
+/** `attempt`: null for the newest attempt that can be settled; only `settle` accepts a number. */
 export type DecisionRequest = { id: string; decision: Decision; attempt: number | null; reason: string };
 /**
- * A generation after a decision. `state`: of its machine; `isTaken`: the decision is carried out; else its owner acts within a minute, unless
- * something else has ended or moved the generation before.
+ * A generation after a decision. `state` is the state of its statechart. `isTaken` is true if the decision has been applied;
+ * otherwise its node applies it within a minute, unless the generation has ended or changed before.
  */
 export type Decided = {
   id: string;
@@ -22,36 +22,39 @@ export type Decided = {
   message: string | null;
 };
 
-/** Every method throws AdminError for a no. */
+/** Every method throws AdminError for a rejection. */
 export type GenerationAdmin = { decideGeneration(ask: DecisionRequest): Promise<Decided> };
 
 export type GenerationAdminDeps = {
   reads: Pick<StoreReads, "findGeneration" | "generationBySeq" | "journalOf" | "attemptsOf" | "planOf">;
   post: (mutation: AdminMutation) => Promise<AdminResult>;
-  /** Tells the machine of a generation; null where no service runs. */
+  /** Sends a decision to the statechart of a generation; null if no service runs. */
   decide: Decide | null;
-  /** Who decides; null: nobody said. */
+  /** The principal of the decision; null if unknown. */
   by: Principal | null;
   clock: Clock;
 };
 
-/** A service on the same machine acts at once; another node when it next looks round. */
+/** A service on the same machine acts at once; another node acts at its next scan. */
 const TAKEN_WITHIN_MS = 10_000;
 const LOOK_MS = 25;
-/** Attempts that may have delivered, whatever was thought of them. */
+/** Attempt states after which the provider may still have delivered. */
 export const MAY_HAVE_DELIVERED: ReadonlySet<AttemptState> = new Set(["accepted", "lost", "capped", "failed"]);
 
 const refused = (message: string, fix?: string): AdminError =>
   new AdminError("refused", message, { code: "refused", ...(fix ? { fix } : {}) });
 
-/** What waits for a person, or for a provider whose answer may never come. Whose result is fetched asks again by itself. */
+/**
+ * States in which each decision is allowed: the generation waits for an operator, or for a provider that may never answer. While
+ * a result is downloaded, the dispatcher retries by itself.
+ */
 const MAY_BE: Readonly<Record<Exclude<Decision, "fail">, readonly string[]>> = {
   retry: ["running.parked", "running.confirming.acceptance"],
   settle: ["running.parked", "running.confirming.acceptance", "running.confirming.result"],
 };
 const isKnown = ({ job, results }: Attempt): boolean => job !== null || (results ?? []).length > 0;
 
-/** The attempt to settle: the one that is named, or the newest of which something is known. @throws AdminError */
+/** The attempt to settle: the named one, or the newest with a known job. @throws AdminError */
 const deliveredOf = (id: string, attempts: readonly Attempt[], n: number | null): Attempt => {
   const trace = `genrouter trace ${id} shows its attempts`;
   const found = n === null ? attempts.findLast((one) => MAY_HAVE_DELIVERED.has(one.state) && isKnown(one)) : attempts[n - 1];
@@ -73,7 +76,7 @@ export const createGenerationAdmin = ({ reads, post, decide, by, clock }: Genera
     const isTaken = told !== undefined && journal.some(({ event }) => isCarriedOut(told, event));
     return { state: journal.at(-1)?.stateAfter ?? "queued", isTaken };
   };
-  /** What is told to the machine. @throws AdminError where it would not listen */
+  /** The decision as an event of the statechart. @throws AdminError if its state does not accept the event */
   const decisionOf = async (
     { id, decision, attempt, reason }: DecisionRequest,
     seq: number,

@@ -1,4 +1,4 @@
-// The admin service's desk for keys: made, changed, rotated, revoked, and shown with what they have spent.
+// Admin operations on keys: create, change, rotate, revoke, and list with their spend.
 import type { Model } from "../../catalogue/schema.ts";
 import { rollUpUsage } from "../app/maintenance.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -10,13 +10,13 @@ import { AdminError } from "./admin-error.ts";
 import { idFor } from "./request-reference.ts";
 
 export type CreatedKey = { id: string; key: string; accountId: string; scope: KeyScope };
-/** `from` is refused from `fromExpiresAtMs` on. */
+/** From `fromExpiresAtMs` on, requests with the key `from` are rejected. */
 export type RotatedKey = CreatedKey & { from: string; fromExpiresAtMs: number };
 export type ListedKey = KeyRow & { spend: KeySpend };
-/** Members absent are left alone. */
+/** Absent members are not changed. */
 export type KeyChange = { name?: string; limits?: Partial<KeyLimits> } & Partial<Pick<KeyTerms, "expiresAtMs" | "models">>;
 
-/** Every method throws AdminError for a no. */
+/** Every method throws AdminError for a rejection. */
 export type KeyAdmin = {
   createKey(ask: {
     reference: string;
@@ -27,7 +27,7 @@ export type KeyAdmin = {
   }): Promise<CreatedKey>;
   listKeys(ask: { accountId: string | null }): Promise<ListedKey[]>;
   setKey(ask: { id: string } & KeyChange): Promise<ListedKey>;
-  /** Makes a key with the same terms; the other one is refused after `overlapMs`, 30 days at most. */
+  /** Creates a key with the same policy. The old key is rejected after `overlapMs`, 30 days at most. */
   rotateKey(ask: { reference: string; id: string; overlapMs: number }): Promise<RotatedKey>;
   revokeKey(ask: { id: string }): Promise<ListedKey>;
 };
@@ -42,7 +42,7 @@ export type KeyAdminDeps = {
 };
 
 export const LONGEST_OVERLAP_MS = 30 * 86_400_000;
-/** How much of a key is kept to recognise it by: the prefix and four characters. */
+/** Stored prefix of a key by which it can be recognized: the fixed prefix and four characters. */
 const SHOWN_CHARS = 12;
 const NO_LIMITS: KeyLimits = { day: null, week: null, month: null };
 
@@ -77,7 +77,7 @@ export const createKeyAdmin = ({ reads, post, mode, clock, accountOf, models }: 
   const show = async (id: string): Promise<ListedKey> =>
     (await listed((await rowOf(id)).accountId)).find((row) => row.id === id) ?? missing("key", id, "genrouter keys list");
 
-  /** @throws AdminError for terms that would make a key of no use. */
+  /** @throws AdminError for a policy that would make a key unusable. */
   const insistOn = ({ expiresAtMs, models: named }: Pick<KeyChange, "expiresAtMs" | "models">): void => {
     if (typeof expiresAtMs === "number" && expiresAtMs <= clock.nowMs())
       refused("a key cannot expire in the past", "genrouter keys revoke ends one at once");
@@ -119,7 +119,7 @@ export const createKeyAdmin = ({ reads, post, mode, clock, accountOf, models }: 
     setKey: async ({ id, ...change }) => {
       await rowOf(id);
       insistOn(change);
-      // A first limit counts what was spent before: what is added up by then the writer has not to look for.
+      // A first limit includes earlier spend. Catching up here relieves the store's writer of this sum.
       if (change.limits) await catchUp();
       requireDone(await post({ mutation: "set-key", keyId: id, ...change, atMs: clock.nowMs() }));
       return show(id);

@@ -1,16 +1,16 @@
-// What is known of an orphan and what is to be done about it, in the words that the command line and the console share.
+// Advice on orphans for the command line and the console: known facts and remedies.
 import type { OrphanRow } from "../store/store.ts";
 
-/** `toDo` is about this one, `general` about all of its kind, `where` this one's part of it. */
+/** `toDo` is about this orphan, `general` about all orphans of its kind, `where` is the part specific to this orphan. */
 export type Advice = { known: string; toDo: string; general: string; where: string };
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** Where the provider knows it: by its own id, else by the reference or the input it was sent. */
+/** Location of the job at the provider: the provider's job id, else the reference that was sent. */
 const whereOf = ({ provider, jobId, ref }: OrphanRow): string =>
   jobId === null ? `a job of ${ref} in the list of ${provider}` : `job ${jobId} at ${provider}`;
 
-/** What is known of an orphan, and what is to be done about it. */
+/** Known facts about an orphan and the recommended action. */
 export const adviceOf = (row: OrphanRow): Advice => {
   const where = `${row.jobId === null ? `reference ${row.ref}` : `job ${row.jobId}`} at ${row.provider}`;
   const paid = (known: string): Advice => ({
@@ -22,7 +22,7 @@ export const adviceOf = (row: OrphanRow): Advice => {
   if (row.fate === "late") return paid("it delivered when its result was no longer wanted");
   if (row.failure?.isBilled === true) return paid("the answer to it holds no file and names a cost");
   if (row.fate === "mismatched") {
-    // In few words, as this one's part; all of it is the reason of its failure.
+    // Only the failed check is shown; the complete text is the reason of the failure.
     const advice = paid("it delivered something else than what was ordered");
     const [, what] = /(?:^|: )(files|kind|length|size|aspect|sound): /.exec(row.failure?.detail ?? "") ?? [];
     return what ? { ...advice, where: `${where}: ${what}` } : advice;

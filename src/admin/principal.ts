@@ -1,14 +1,17 @@
-// Who wants something of the admin service: told with each request, and written beside everything that it changes.
+// Passes the principal of each admin request to the mutations that it makes.
 import type { Clock } from "../domain/clock.ts";
 import type { AdminMutation, AdminResult, Principal } from "../store/mutations.ts";
 
 type Post = (mutation: AdminMutation) => Promise<AdminResult>;
-/** The methods of the admin service, each of which takes `by` beside what it is asked. */
+/** The methods of the admin service, each with `by` in its argument. */
 export type By<Methods> = {
   [M in keyof Methods]: Methods[M] extends (ask: infer Ask) => infer Answer ? (ask: Ask & { by?: Principal }) => Answer : never;
 };
 
-/** @param open the admin service over a way to have mutations carried out, which then come with who wanted them (null: nobody said). */
+/**
+ * @param open creates the admin service for a function that commits mutations; each mutation then includes the principal (null:
+ * unknown).
+ */
 export const withActors = <Methods extends object>(
   open: (post: Post, by: Principal | null) => Methods,
   post: Post,

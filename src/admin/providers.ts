@@ -1,4 +1,4 @@
-// The part of the admin service that is about providers and routes: keys, switches, and what there is.
+// Admin operations on providers and routes: credentials, switches and lists.
 import type { Model } from "../../catalogue/schema.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { CheckOutcome, ListedJob, ListedRoute, Providers } from "../providers/port.ts";
@@ -10,12 +10,14 @@ import type { AdminMutation, AdminResult } from "../store/mutations.ts";
 import type { ProviderKeyRow } from "../store/store.ts";
 import { AdminError } from "./admin-error.ts";
 
-/** `costs`: what the provider takes for the least that can be asked, in words. */
-/** `reopened`: routes of the account that were down for its key or its balance, and are tried again. */
+/**
+ * `costs`: price of the smallest request, in words. `reopened`: number of routes of the account that were disabled by its key or
+ * its balance and are tried again.
+ */
 export type CheckedRoute = { id: string; provider: string; check: CheckOutcome; costs: string; reopened: number };
-/** `reachesMs`: how far back the provider's lists go. */
+/** `reachesMs`: period that the provider's lists cover. */
 export type JobList = { jobs: ListedJob[]; reachesMs: number };
-/** `isShadowed`: the settings have a key too, and theirs goes before it. */
+/** `isShadowed`: the configuration has a credential too, which has precedence. */
 export type StoredCredential = { account: string; id: string; isShadowed: boolean };
 
 export type ProviderAdmin = {
@@ -23,16 +25,19 @@ export type ProviderAdmin = {
   /** The catalogue in use. */
   listModels(ask: Record<string, never>): Promise<readonly Model[]>;
   listRoutes(ask: { model: string | null; provider: string | null }): Promise<RouteRow[]>;
-  /** The key is sealed before it is written, and never told again. One that is kept already is replaced. */
+  /** The credential is sealed before it is written and never returned. It replaces a stored one. */
   setProviderKey(ask: { account: string; key: string }): Promise<StoredCredential>;
   dropProviderKey(ask: { account: string }): Promise<{ account: string }>;
-  /** Seals every kept key anew under a new master key, and forgets the master keys before it. Refused while other nodes are alive. */
+  /**
+   * Seals every stored credential under a new master key and deletes the previous master keys. Rejected while other nodes are
+   * alive.
+   */
   rotateMasterKey(ask: Record<string, never>): Promise<{ accounts: string[] }>;
-  /** What the provider's own lists have since a time, for its routes of the catalogue and these besides. */
+  /** Jobs in the provider's own lists since a time, for its routes in the catalogue and the given ones. */
   listJobs(ask: { provider: string; routes: ListedRoute[]; sinceMs: number }): Promise<JobList>;
-  /** Whether the route's provider takes our key, without buying anything; and what a try would cost. */
+  /** Checks without a purchase whether the route's provider accepts the credential, and returns the cost of a trial. */
   checkRoute(ask: { id: string }): Promise<CheckedRoute>;
-  /** Off for a reason, or on again (null). */
+  /** Disables a route with a reason, or enables it again (null). */
   switchRoute(ask: { id: string; reason: string | null }): Promise<RouteRow>;
 };
 
@@ -40,11 +45,11 @@ export type ProviderAdminDeps = {
   market: Inventory;
   vault: Vault;
   kept: () => Promise<ProviderKeyRow[]>;
-  /** The nodes that share the store; null where one process alone writes. */
+  /** The nodes that share the store; null if a single process writes. */
   nodes: Pick<NodeReads, "list" | "names"> | null;
-  /** With the keys that there are. @throws BadSetting for one that cannot be read */
+  /** Providers with the current credentials. @throws BadSetting if one cannot be read */
   providers: () => Promise<Pick<Providers, "configured" | "list" | "traits" | "check">>;
-  /** Told when a kept key was set or taken away (undefined), so that it is in use at once. */
+  /** Called when a stored credential was set or removed (undefined), so that the change takes effect at once. */
   rekeyed: (account: string, key: string | undefined) => void;
   post: (mutation: AdminMutation) => Promise<AdminResult>;
   clock: Clock;
@@ -67,7 +72,7 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
   const { market, vault, rekeyed, post, clock } = deps;
   const accountOf = async (account: string): Promise<ProviderRow> => {
     const rows = await market.providers();
-    // Whoever names one interface of an account means the account.
+    // The id of any interface of an account selects the account.
     const known = rows.find((row) => row.account === account) ?? rows.find(({ id }) => id === account);
     if (known) return known;
     throw new AdminError("notFound", `there is no provider account ${account}`, {
@@ -91,7 +96,7 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
       throw fault;
     }
   };
-  /** What is sealed anew here, no other node opens until it has this one's file. */
+  /** Other nodes cannot open credentials that are sealed under the new key until they have a copy of this node's key file. */
   const insistAlone = async (): Promise<void> => {
     const { nodes } = deps;
     if (nodes === null) return;

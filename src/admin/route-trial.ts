@@ -1,4 +1,6 @@
-// Trying a route for money: one generation that may go nowhere else, on an account of the service's own, kept and proved like any other.
+// Route trials: one paid generation on a single route, on the service's own account.
+//
+// The generation has no fallback and is checked and stored like any other.
 import { fieldsOf, isRange } from "../../catalogue/capabilities.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import { hashApiKey } from "../domain/ids.ts";
@@ -9,7 +11,7 @@ import { AdminError } from "./admin-error.ts";
 import type { AdminService } from "./admin-service.ts";
 import { newReference } from "./request-reference.ts";
 
-/** A trial as it stands. `failure`: why the provider did not deliver; `costCredits`: what such a generation is sold for, once it ended. */
+/** State of a trial. `failure`: why the provider did not deliver. `costCredits`: price of the generation, once it ended. */
 export type Trial = {
   generationId: string;
   accountId: string;
@@ -20,7 +22,7 @@ export type Trial = {
 };
 
 export type RouteTrials = {
-  /** Buys one generation on a route. The same reference again is the same generation. */
+  /** Submits one generation to a route. The same reference selects the same generation. */
   tryRoute(ask: { reference: string; id: string; input: JsonObject | null }): Promise<Trial>;
   findTrial(ask: { generationId: string }): Promise<Trial>;
 };
@@ -28,17 +30,17 @@ export type RouteTrials = {
 export type RouteTrialsDeps = {
   admin: Pick<AdminService, "createAccount" | "createKey" | "revokeKey" | "addCredits">;
   reads: StoreReads;
-  /** Null where no service runs that could. */
+  /** Null if no service runs. */
   submit: Submit | null;
   modelOf: (routeId: string) => Model | undefined;
 };
 
 const NAME = "route tests";
-/** What a generation may cost at most: the default of `max_cost_usd`. */
+/** Maximum price of the generation: the default of `max_cost_usd`. */
 const MOST_CREDITS = 10_000;
 const PROMPT = "a red kite over dunes";
 
-/** The least that a model can be asked for, at its shortest. @throws AdminError where it needs media, which only the operator has */
+/** The smallest input of a model, at its minimum length. @throws AdminError if it needs media, which only the operator has */
 const leastInput = (model: Model): JsonObject => {
   const input: JsonObject = {};
   const lacking: string[] = [];
@@ -79,14 +81,14 @@ export const createRouteTrials = ({ admin, reads, submit, modelOf }: RouteTrials
       if (!model) throw new AdminError("notFound", `there is no route ${id}`, { code: "not_found" });
       const body = { model: model.id, input: input ?? leastInput(model) };
       const { id: accountId, availableCredits } = await admin.createAccount({ reference: NAME, name: NAME, creditCredits: 0 });
-      // Asked again once it is bought, its hold stands between what is available and what was then missing.
+      // If the trial is repeated after its submission, its hold already reduces the available balance.
       const seq = (await reads.account(accountId))?.seq;
       const bought = seq === undefined ? undefined : await reads.generationByKey(seq, reference);
       if (bought) return find(bought.record.id);
       const missing = MOST_CREDITS - availableCredits;
       if (missing > 0)
         await admin.addCredits({ reference: `${NAME} ${reference}`, accountId, credits: missing, note: `to try ${id}` });
-      // A key of its own, which nobody is told and which opens nothing once the trial has begun.
+      // A separate key that is never returned and is revoked once the trial has started.
       const made = await admin.createKey({ reference: newReference("key"), accountId, scope: "generate", name: NAME });
       try {
         const caller = await reads.callerByKeyHash(hashApiKey(made.key));

@@ -1,4 +1,4 @@
-// The part of the admin service that is about people: who may sign in and as what, and the links that let somebody in once.
+// Admin operations on console users: roles, invitations and password reset links.
 import type { Clock } from "../domain/clock.ts";
 import { hashToken, newId, newToken } from "../domain/ids.ts";
 import type { AdminMutation, AdminResult } from "../store/mutations.ts";
@@ -8,20 +8,20 @@ import type { InvitationRow, PersonRow } from "../store/user-reads.ts";
 import { AdminError } from "./admin-error.ts";
 import { requireDone } from "./keys.ts";
 
-/** `path`: where it leads in the console, with the token that is kept as a hash only. */
+/** `path`: path in the console, with the token, of which only the hash is stored. */
 export type MadeLink = { id: string; path: string; email: string | null; expiresAtMs: number };
 
-/** People are named by their id or their address. */
+/** A user is named by id or e-mail address. */
 export type UserAdmin = {
-  /** Invitations are those that can still be used. */
+  /** `invitations` contains only invitations that can still be used. */
   listPeople(ask: Record<string, never>): Promise<{ people: PersonRow[]; invitations: InvitationRow[] }>;
-  /** Invites somebody new: to an account, to one that is made for them under a name, or, operators and viewers, to none. */
+  /** Invites a user: to an existing account, to a new account of the given name, or, for operators and viewers, to none. */
   invitePerson(ask: { email: string; role: PersonRole; accountId: string | null; accountName: string | null }): Promise<MadeLink>;
   withdrawInvitation(ask: { id: string }): Promise<{ id: string }>;
   setPerson(ask: { person: string; role?: PersonRole; disabled?: boolean }): Promise<PersonRow>;
-  /** A link by which somebody sets a new password; with it all their sessions end. */
+  /** Creates a link for setting a new password; using it ends all sessions of the user. */
   resetPerson(ask: { person: string }): Promise<MadeLink>;
-  /** The link by which the first operator comes in; the ones before are of no use any more. */
+  /** Creates the link for the first operator; earlier links become invalid. */
   setUpLink(ask: object): Promise<MadeLink>;
 };
 
@@ -56,7 +56,7 @@ export const createUserAdmin = ({ reads, post, clock }: Parts): UserAdmin => {
     requireDone(
       await post({ mutation: "invite", id, hash, kind, role, accountSeq, accountName, email, personId, expiresAtMs, atMs }),
     );
-    // In the fragment it reaches neither a log nor another site.
+    // The fragment of a URL is sent neither to logs nor to other sites.
     return { id, path: `${PATHS[kind]}#${token}`, email, expiresAtMs };
   };
 

@@ -1,4 +1,4 @@
-// Writes down what is learnt of payments, each piece as one mutation, and tells operators what they have to know.
+// Applies payment events to the ledger, one mutation each, and logs them for operators.
 import type Stripe from "stripe";
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../logging/events.ts";
@@ -16,7 +16,7 @@ export type ApplyEventDeps = {
   desk: StripeClient | null;
 };
 
-/** Who tells of payments. */
+/** Principal of payment events. */
 const STRIPE: Principal = { kind: "service", id: "stripe", name: "Stripe" };
 
 export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEventDeps) => {
@@ -31,7 +31,7 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
     if (outcome.kind === "refused" || !outcome.changed) return;
     tellUndecided(outcome, why);
     const { id = "", accountId = "", owedCredits = 0 } = outcome.purchase ?? {};
-    // Where there was nothing to take, what is owed is all there is to tell.
+    // If no credits were taken, only debt is worth a log line.
     if (outcome.movedCredits === 0 && owedCredits === 0) return;
     const owed = owedCredits > 0 ? `; ${owedCredits} credits are owed and the account is paused` : "";
     log("purchase reversed", { purchase_id: id, account_id: accountId, credits: outcome.movedCredits, reason: `${why}${owed}` });
@@ -52,7 +52,10 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
     tellUndecided(outcome, "something in another currency than usd was taken back before it was paid");
   };
 
-  /** What was bought before a backup was taken that was restored since is known to its checkout alone. @returns whether it is ours */
+  /**
+   * A purchase made after the backup that was restored is known from its checkout alone. @returns whether it belongs to this
+   * service
+   */
   const isOurs = async ({ purchaseId, accountId, credits }: Named): Promise<boolean> => {
     if (await reads.purchase(purchaseId)) return true;
     const account = accountId === null ? undefined : await reads.account(accountId);
@@ -91,7 +94,7 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
         return;
       case "over": {
         const row = await reads.purchase(news.named.purchaseId);
-        // A checkout that nobody was sent to says nothing of the one that somebody was.
+        // A checkout that is not the purchase's own does not decide about the purchase.
         if (row && (row.sessionId === null || row.sessionId === news.sessionId)) await over(row.id);
         return;
       }
@@ -118,7 +121,7 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
     pay,
     over,
     take,
-    /** Notes the invoice of a purchase, where Stripe has made it by now. @throws StripeUnavailable */
+    /** Stores the invoice of a purchase if Stripe has created it. @throws StripeUnavailable */
     invoice: async (row: PurchaseRow): Promise<void> => {
       const session = row.sessionId === null ? null : await desk?.checkout(row.sessionId);
       const invoice = session?.invoice as Stripe.Invoice | string | null | undefined;

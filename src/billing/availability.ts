@@ -1,8 +1,10 @@
-// Whether Stripe answers: after a call that failed the next one that succeeds is logged, so that an alert can clear.
+// Logs when Stripe is available again after a failed call.
+//
+// An alert on `payments away` can therefore clear.
 import type { Log } from "../logging/events.ts";
 import { type StripeClient, StripeUnavailable } from "./stripe.ts";
 
-/** @returns the same calls. Each caller logs `payment provider unavailable` itself, with what it could not do. */
+/** @returns the same client. Each caller logs `payment provider unavailable` itself, with the action that failed. */
 export const watchAvailability = (desk: StripeClient, log: Log): StripeClient => {
   let isAway = false;
   const watched =

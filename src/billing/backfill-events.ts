@@ -1,4 +1,7 @@
-// Asks Stripe for news that may never have come: of times when nobody listened longer than it repeats them, or that a restored backup does not know.
+// Fetches Stripe events that may have been missed.
+//
+// The webhook misses events if it is unreachable for longer than Stripe's retries. A restored backup does not contain events
+// after the backup.
 import type Stripe from "stripe";
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../logging/events.ts";
@@ -15,14 +18,14 @@ export type BackfillDeps = {
   booking: EventApplier;
 };
 
-/** Stripe keeps events so long. */
+/** Stripe keeps events for 30 days. */
 const KEPT_MS = 30 * 86_400_000;
 const AGAIN_MS = 86_400_000;
-/** After a question that was not answered. */
+/** Delay after a request that failed. */
 const RETRY_MS = 3_600_000;
 
 type EventType = Stripe.Event["type"];
-/** What takes back or gives back: nobody asks about a paid purchase otherwise. */
+/** Events that take back or return money. No other component checks a paid purchase again. */
 const REVERSALS: EventType[] = [
   "charge.refunded",
   "refund.created",
@@ -34,12 +37,12 @@ const REVERSALS: EventType[] = [
   "charge.dispute.funds_reinstated",
   "charge.dispute.closed",
 ];
-/** Rounds ask about each purchase that is known; these are of those that a backup does not know. */
+/** The pending reconciler checks every stored purchase; these events are for purchases that a backup does not contain. */
 const PAYMENTS: EventType[] = ["checkout.session.completed", "checkout.session.async_payment_succeeded"];
 
 /**
- * In the order to take them: first what says itself what it is, then what has to be asked about, each payment once, and only where no
- * event of the refund itself is among them.
+ * Order of application: first events that are complete, then events that require a request to Stripe, one per payment and only if
+ * no event of the refund itself is present.
  */
 const inOrder = (all: readonly StripeEvent[]): StripeEvent[] => {
   const told = new Set(all.flatMap((news) => (news.kind === "reversal" ? news.paymentIntent : [])));
@@ -51,7 +54,9 @@ const inOrder = (all: readonly StripeEvent[]): StripeEvent[] => {
   return [...all.filter(({ kind }) => kind !== "refunded"), ...asked];
 };
 
-/** @returns asks when it is due: at the first call, then once a day. Everything it learns may be known already. */
+/**
+ * @returns a function that fetches events when due: at the first call, then once a day. The events may have been applied already.
+ */
 export const createBackfill = ({ clock, log, reads, desk, booking }: BackfillDeps) => {
   let dueAtMs = 0;
   const away = (reason: string): void => log("payment provider unavailable", { reason });

@@ -1,6 +1,6 @@
-// How the till says no to the person who buys.
+// Error of the checkout for the buyer.
 
-/** The message is one sentence for that person: what is wrong and what to do. */
+/** The message is one sentence for the buyer: the fault and the remedy. */
 export class BillingError extends Error {
   readonly kind: "invalid" | "forbidden" | "unavailable" | "not_found" | "conflict";
   constructor(kind: BillingError["kind"], message: string) {

@@ -1,4 +1,4 @@
-// The till: opens purchases, takes the news of their payments, and asks after those of which no news came.
+// Checkout: opens purchases, applies payment events and reconciles pending purchases.
 
 import { ClockCache } from "../collections/clock-cache.ts";
 import type { Settings } from "../config/schema.ts";
@@ -24,38 +24,43 @@ export type CheckoutDeps = {
   log: Log;
   reads: Pick<StoreReads, "purchase" | "purchases" | "openPurchases" | "uninvoicedPurchases" | "account" | "restored">;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
-  /** Where the service is reached, without a slash at its end. */
+  /** Base URL of the service, without a trailing slash. */
   baseUrl: () => string;
 };
 
 export type Checkout = {
-  /** How credits are bought here; null: only an operator grants them. */
+  /** Payment provider; null if only an operator grants credits. */
   provider: PurchaseProvider | null;
   /**
-   * Opens a purchase and its checkout. The purchase is on disk before anything is asked of Stripe.
+   * Opens a purchase and its checkout. The purchase is committed before any request to Stripe.
    * @param usd a whole number from 10 to 5,000. @throws BillingError
    */
   buy(ask: { accountId: string; by: Principal; usd: number }): Promise<{ purchaseId: string; url: string }>;
-  /** The address of the checkout of an open purchase, which is made where it was not. @throws BillingError */
+  /** URL of the checkout of an open purchase; creates the checkout if it is missing. @throws BillingError */
   checkoutUrl(purchaseId: string): Promise<string>;
-  /** Asks what became of an open purchase, or for the invoice of a paid one; what cannot be asked now stays as it is. @returns as it stands then */
+  /**
+   * Reconciles an open purchase, or fetches the invoice of a paid one; if Stripe is unavailable, nothing changes. @returns the
+   * current row
+   */
   lookAfter(purchaseId: string): Promise<PurchaseRow | undefined>;
-  /** The end of a checkout of the simulated service. @throws BillingError */
+  /** Ends a simulated checkout. @throws BillingError */
   endTest(purchaseId: string, how: "pay" | "cancel", by: Principal): Promise<void>;
-  /** News from Stripe; null where it is not set up. */
+  /** Handles a delivery of Stripe; null if Stripe is not configured. */
   webhook: ((body: string, signature: string | null) => Promise<WebhookAnswer>) | null;
   /**
-   * One round of asking after what is undecided and after invoices: bounded, and over the rounds each has its turn. The first, and
-   * one a day, begin with the news of the last 30 days that may never have come.
+   * One bounded round that reconciles pending purchases and invoices; over several rounds each purchase gets its turn. The first
+   * round, and one per day, starts with the events of the last 30 days that may have been missed.
    */
   rounds(): Promise<void>;
 };
 
-/** Stripe keeps a checkout open for at least 30 minutes; asking for it once more has to come earlier than that before its end. */
+/**
+ * Stripe keeps a checkout open for at least 30 minutes; a repeated request for it must be sent earlier than that before its end.
+ */
 const OPEN_MS = 7_200_000;
-/** Checkouts that an account may have open. */
+/** Maximum number of open checkouts per account. */
 const OPEN_AT_MOST = 20;
-/** Asked again earlier than this, nothing new is asked of Stripe. */
+/** Minimum interval between two requests to Stripe about the same purchase. */
 const LOOK_MS = 2_000;
 
 export const createCheckout = (deps: CheckoutDeps): Checkout => {
@@ -82,11 +87,12 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
     const place = { successUrl: `${credits}?purchase=${row.id}`, cancelUrl: `${credits}?cancelled=${row.id}` };
     if (!desk) throw new BillingError("unavailable", "Credits cannot be bought here at the moment; ask your operator.");
     try {
-      // One that is known is looked up: a release that asks for a checkout otherwise would be refused under the key of the first asking.
+      // A known checkout is looked up. A release that builds the request differently would be rejected under the idempotency key
+      // of the first request.
       const known = row.sessionId === null ? null : await desk.checkout(row.sessionId);
       const { sessionId, url } = known ? { sessionId: known.id, url: known.url } : await desk.openCheckout(row, place);
       const named = await post({ mutation: "name-checkout", id: row.id, sessionId, atMs: clock.nowMs() });
-      // One that is not the purchase's own would be paid for nothing.
+      // A payment of a checkout that is not the purchase's own would not be credited.
       if (named.kind === "purchase" && url !== null) return url;
     } catch (fault) {
       if (!(fault instanceof StripeUnavailable)) throw fault;

@@ -1,4 +1,4 @@
-// Asks what became of purchases that no news came of: of one, and in rounds of all that are undecided, whoever waited longest first.
+// Reconciles purchases without a payment event, one or all pending ones, oldest check first.
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../logging/events.ts";
 import type { Mutation, ResultOf } from "../store/mutations.ts";
@@ -17,13 +17,13 @@ export type ReconcilePendingDeps = {
   booking: EventApplier;
 };
 
-/** A checkout of which Stripe knows nothing so long after its end is given up. */
+/** A checkout that Stripe does not know is given up this long after its expiry. */
 const GIVEN_UP_MS = 86_400_000;
-/** News takes seconds as a rule: before that nothing is asked in the background, and nothing asked again. */
+/** Events normally arrive within seconds. Before this delay no background check is made, and none is repeated. */
 const NEWS_MS = 120_000;
-/** Invoices are made within minutes. */
+/** Invoices are created within minutes. */
 const INVOICE_MS = 86_400_000;
-/** Asked about in one round, of checkouts and of invoices each. */
+/** Maximum number of checks in one round, for checkouts and for invoices each. */
 const ROUND_SIZE = 100;
 
 export const createPendingReconciler = ({ clock, log, reads, post, desk, booking }: ReconcilePendingDeps) => {
@@ -31,11 +31,11 @@ export const createPendingReconciler = ({ clock, log, reads, post, desk, booking
   const ask = async (row: PurchaseRow): Promise<void> => {
     const isOver = clock.nowMs() >= row.expiresAtMs;
     if (row.provider === "test" || row.sessionId === null) {
-      // Nobody was ever sent to a checkout that was not named.
+      // No buyer was sent to a checkout without a stored session.
       if (isOver) await booking.over(row.id);
       return;
     }
-    // It may have been paid: without Stripe it stays undecided.
+    // The purchase may have been paid. Without Stripe it stays pending.
     if (desk === null) return;
     const session = await desk.checkout(row.sessionId);
     const news = session && eventOfCheckout(session);
@@ -43,7 +43,7 @@ export const createPendingReconciler = ({ clock, log, reads, post, desk, booking
     else if (session === null && clock.nowMs() >= row.expiresAtMs + GIVEN_UP_MS) await booking.over(row.id);
   };
 
-  /** Noted before it is asked: what fails, today or always, has had its turn, and those behind it come next. */
+  /** The check is recorded before the request, so that a purchase whose check fails does not block the ones after it. */
   const inTurn = async (rows: readonly PurchaseRow[], asked: (row: PurchaseRow) => Promise<void>): Promise<void> => {
     const faults = await forEachPage(rows, async (row) => {
       await post({ mutation: "note-asked", id: row.id, atMs: clock.nowMs() });
@@ -63,7 +63,7 @@ export const createPendingReconciler = ({ clock, log, reads, post, desk, booking
   let underWay: Promise<void> | undefined;
   return {
     ask,
-    /** One round; who asks for one while it is under way waits for its end. */
+    /** Runs one round. A call during a round waits for its end. */
     go: (): Promise<void> => {
       underWay ??= go().finally(() => {
         underWay = undefined;

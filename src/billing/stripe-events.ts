@@ -1,19 +1,19 @@
-// What an event of Stripe means here: a payment, its end without one, a refund or dispute as it stands, or nothing.
+// Interprets Stripe events: a payment, an expired checkout, a refund, a dispute, or nothing.
 import type Stripe from "stripe";
 import type { Credits } from "../domain/types.ts";
 import type { Payment, ReversalState } from "../store/purchase-mutations.ts";
 
-/** What the checkout says of the purchase it is for. */
+/** The purchase that a checkout names in its metadata. */
 export type Named = { purchaseId: string; accountId: string | null; credits: Credits | null };
 export type StripeEvent =
   | { kind: "paid"; named: Named; payment: Payment }
   | { kind: "over"; named: Named; sessionId: string }
   | ({ kind: "reversal"; credits: Credits } & Reversal)
-  /** In another currency than usd: `amount` is in its smallest unit, and what it is in credits a person decides. */
+  /** In a currency other than usd: `amount` is in its smallest unit, and an operator decides the amount in credits. */
   | ({ kind: "foreign"; amount: number; currency: string } & Reversal)
-  /** Something was refunded; each refund has to be asked for. */
+  /** A payment was refunded; the refunds themselves must be requested. */
   | { kind: "refunded"; paymentIntent: string };
-/** `toldAtMs`: when Stripe says that it was so. */
+/** `toldAtMs`: time of this state according to Stripe. */
 type Reversal = { id: string; of: "refund" | "dispute"; paymentIntent: string; state: ReversalState; toldAtMs: number };
 
 const idOf = (named: string | { id: string } | null): string | null =>
@@ -27,7 +27,7 @@ const namedIn = ({ metadata }: Stripe.Checkout.Session): Named | null => {
   return { purchaseId, accountId: metadata?.account_id ?? null, credits: Number.isSafeInteger(credits) ? credits : null };
 };
 
-/** What a checkout has come to; null: to nothing yet, or it is none of ours. */
+/** State of a checkout; null if it is undecided or does not belong to this service. */
 export const eventOfCheckout = (session: Stripe.Checkout.Session): StripeEvent | null => {
   const named = namedIn(session);
   if (named === null) return null;
@@ -45,7 +45,7 @@ export const eventOfCheckout = (session: Stripe.Checkout.Session): StripeEvent |
 };
 
 const REFUND_STATES: Readonly<Record<string, ReversalState>> = { failed: "returned", canceled: "returned" };
-/** An inquiry takes nothing; an appeal is one of a dispute that was lost. None of them is the last: of a dispute the latest news counts. */
+/** An inquiry takes nothing; an appeal belongs to a lost dispute. No state is final: the newest event of a dispute applies. */
 const DISPUTE_STATES: Readonly<Record<string, ReversalState>> = {
   warning_needs_response: "asked",
   warning_under_review: "asked",
@@ -64,25 +64,25 @@ const reversal = (
   toldAtMs: number,
 ): StripeEvent | null => {
   const paymentIntent = idOf(one.payment_intent);
-  // Checkout makes a payment for every purchase: what has none is not of one.
+  // Checkout creates a payment for every purchase, so a reversal without a payment belongs to none.
   if (paymentIntent === null || one.amount < 1) return null;
   const shared = { id: one.id, of, paymentIntent, state, toldAtMs };
   if (one.currency !== "usd") return { kind: "foreign", ...shared, amount: one.amount, currency: one.currency };
   return { kind: "reversal", ...shared, credits: one.amount };
 };
 
-/** @param atMs when it stood so */
+/** @param atMs time of this state */
 export const eventOfRefund = (refund: Stripe.Refund, atMs: number): StripeEvent | null =>
   reversal("refund", refund, REFUND_STATES[refund.status ?? ""] ?? "taken", atMs);
 
-/** Where funds are withdrawn money is gone, whatever the status still says: a dispute that was won may be lost by pre-arbitration. */
+/** Withdrawn funds are gone whatever the status is: a won dispute may be lost later by pre-arbitration. */
 const stateOfDispute = (type: Stripe.Event["type"], status: string): ReversalState => {
   const state = DISPUTE_STATES[status] ?? "taken";
   if (type === "charge.dispute.funds_reinstated") return "returned";
   return type === "charge.dispute.funds_withdrawn" && state !== "taken" ? "taken" : state;
 };
 
-/** @returns null for an event that does not concern us */
+/** @returns null for an event that does not concern this service */
 export const eventOf = (event: Stripe.Event): StripeEvent | null => {
   const toldAtMs = event.created * 1000;
   switch (event.type) {

@@ -1,16 +1,18 @@
-// Stripe, through its own library: opens checkouts, asks what became of them, and tells genuine events from others.
+// Stripe client: opens checkouts, reads their state and verifies event signatures.
+//
+// It uses Stripe's own library.
 import type Stripe from "stripe";
 import type { Settings } from "../config/schema.ts";
 import type { PurchaseRow } from "../store/purchase-mutations.ts";
 
-/** Stripe cannot be reached, or does not want what was asked of it; the message is for the operator. */
+/** Stripe cannot be reached or rejects a request; the message is for the operator. */
 export class StripeUnavailable extends Error {}
-/** An event that was not signed with our secret, or long ago. */
+/** An event whose signature is invalid or too old. */
 export class BadSignature extends Error {}
 
-/** After so many that Stripe did not answer the others wait for the next time: each may have taken half a minute. */
+/** After this many failed requests the remaining ones are postponed, because each may have taken 30 s. */
 const FAULTS_AT_MOST = 5;
-/** Does something for each in turn, whatever Stripe says of those before it, until too many were not answered. @returns what it said of these */
+/** Runs `ask` for each item in turn, also after failures, until too many have failed. @returns the messages of the failures */
 export const forEachPage = async <T>(all: readonly T[], ask: (one: T) => Promise<void>): Promise<string[]> => {
   const faults: string[] = [];
   for (const one of all) {
@@ -25,13 +27,13 @@ export const forEachPage = async <T>(all: readonly T[], ask: (one: T) => Promise
 
 export type CheckoutSession = { successUrl: string; cancelUrl: string };
 export type StripeClient = {
-  /** Opens the checkout of a purchase, or finds the one that was opened for it. @throws StripeUnavailable */
+  /** Opens the checkout of a purchase, or returns the one that was opened for it. @throws StripeUnavailable */
   openCheckout(purchase: PurchaseRow, place: CheckoutSession): Promise<{ sessionId: string; url: string | null }>;
-  /** With its invoice. Null: there is none of this name. @throws StripeUnavailable */
+  /** The checkout with its invoice; null if it does not exist. @throws StripeUnavailable */
   checkout(sessionId: string): Promise<Stripe.Checkout.Session | null>;
   /** @throws StripeUnavailable */
   refundsOf(paymentIntent: string): Promise<Stripe.Refund[]>;
-  /** Events of these types from a time on, oldest first; s since 1970. @throws StripeUnavailable */
+  /** Events of the given types since a time (s since 1970), oldest first. @throws StripeUnavailable */
   eventsSince(fromS: number, types: Stripe.Event["type"][]): Promise<Stripe.Event[]>;
   /** @throws BadSignature */
   event(body: string, signature: string): Promise<Stripe.Event>;
@@ -49,7 +51,7 @@ const placeOf = (apiUrl: string) => {
   return { protocol: protocol === "http:" ? ("http" as const) : ("https" as const), host: hostname, ...(port ? { port } : {}) };
 };
 
-/** What a checkout is asked for. Made from the purchase alone, so that asking again is asking the same. */
+/** Parameters of a checkout. They depend on the purchase alone, so that a repeated request is identical. */
 export const checkoutOf = (
   { id, accountId, credits, expiresAtMs }: PurchaseRow,
   { successUrl, cancelUrl }: CheckoutSession,
@@ -70,7 +72,7 @@ export const checkoutOf = (
     ],
     metadata,
     payment_intent_data: { metadata },
-    // Who pays in another currency could have it back in that, and what this is in credits would be a guess.
+    // A payment in another currency could be refunded in that currency, whose amount in credits would be a guess.
     adaptive_pricing: { enabled: false },
     invoice_creation: { enabled: true, invoice_data: { metadata } },
     success_url: successUrl,
@@ -79,10 +81,10 @@ export const checkoutOf = (
   };
 };
 
-/** How a purchase is told from every other when its checkout is asked for a second time. */
+/** Idempotency key of a purchase's checkout. */
 const idempotencyKeyOf = (id: string): string => `genrouter-${id}`;
 
-/** The library is loaded at the first use: a start does without it, and so does who has no Stripe. */
+/** The library is loaded on first use, so that a start, and a service without Stripe, does not load it. */
 export const createStripeClient = (settings: Settings["stripe"]): StripeClient => {
   let loading: Promise<{ stripe: Stripe; isMissing: (fault: unknown) => boolean }> | undefined;
   const library = () => {
@@ -99,7 +101,7 @@ export const createStripeClient = (settings: Settings["stripe"]): StripeClient =
     }));
     return loading;
   };
-  /** What Stripe says may name the account's e-mail or key: of a fault only its kind is told. */
+  /** Stripe's messages may contain the account's e-mail address or key, so only the kind of a fault is reported. */
   const away = (fault: unknown): never => {
     const { type, code, statusCode } = fault as { type?: string; code?: string; statusCode?: number };
     throw new StripeUnavailable([type ?? "no answer", code, statusCode].filter((part) => part !== undefined).join(" "));
@@ -126,12 +128,12 @@ export const createStripeClient = (settings: Settings["stripe"]): StripeClient =
     eventsSince: async (fromS, types) => {
       const { stripe } = await library();
       const pages = stripe.events.list({ created: { gte: fromS }, types, limit: PAGE });
-      // They come newest first.
+      // Stripe returns the newest event first.
       return (await pages.autoPagingToArray({ limit: MOST_EVENTS }).catch(away)).reverse();
     },
     event: async (body, signature) => {
       const { stripe } = await library();
-      // The other one, which does not wait, needs what this runtime has not.
+      // The synchronous variant needs a feature that this runtime lacks.
       return stripe.webhooks.constructEventAsync(body, signature, settings.webhook_secret).catch((fault: unknown) => {
         throw new BadSignature(fault instanceof Error ? (fault.message.split("\n")[0] ?? "") : String(fault));
       });

@@ -1,17 +1,17 @@
-// Whether the settings of Stripe can be used: whole, and of the mode that the data directory has.
+// Validates the Stripe settings: complete, and of the mode of the data directory.
 import { BadSetting, PREFIX, type Settings } from "../config/schema.ts";
 
 const KEY = `${PREFIX}STRIPE__SECRET_KEY`;
 const HOOK = `${PREFIX}STRIPE__WEBHOOK_SECRET`;
 
-/** Money moves with this key. */
+/** True for a key that moves real money. */
 export const isLiveKey = (key: string): boolean => /^(sk|rk)_live_/.test(key);
 
 export const isStripeSet = ({ secret_key }: Settings["stripe"]): boolean => secret_key !== "";
 
 /**
- * @param mode of the data directory; null where it is not known
- * @throws BadSetting when half of it is there, or a key that moves money meets a directory of the simulator
+ * @param mode of the data directory; null if unknown
+ * @throws BadSetting if the settings are incomplete, or a live key is used with a data directory of the simulator
  */
 export const insistOnStripe = ({ stripe }: Pick<Settings, "stripe">, mode: "test" | "live" | null): void => {
   const { secret_key, webhook_secret } = stripe;

@@ -1,4 +1,4 @@
-// The door for news from Stripe: only what is signed is read, and it is answered when what follows is on disk.
+// Stripe webhook: verifies the signature and answers after the event is committed.
 import type { Settings } from "../config/schema.ts";
 import type { Log } from "../logging/events.ts";
 import type { EventApplier } from "./apply-event.ts";
@@ -6,7 +6,7 @@ import { BadSignature, type StripeClient } from "./stripe.ts";
 import { eventOf } from "./stripe-events.ts";
 import { isLiveKey } from "./validate-config.ts";
 
-/** `message` is for whoever looks into Stripe's log of deliveries. */
+/** `message` appears in Stripe's log of deliveries. */
 export type WebhookAnswer = { status: 200 | 400 | 503; message: string };
 
 type WebhookParts = { desk: StripeClient; booking: EventApplier; log: Log; settings: Settings["stripe"] };
@@ -19,7 +19,7 @@ export const createWebhook = ({ desk, booking, log, settings }: WebhookParts) =>
     log("webhook rejected", { reason });
     return { status: 400, message: reason };
   };
-  /** Takes one delivery. Whatever came may come again, and in any order. */
+  /** Handles one delivery. Deliveries may repeat and arrive in any order. */
   return async (body: string, signature: string | null): Promise<WebhookAnswer> => {
     if (signature === null) return refused("The header Stripe-Signature is missing.");
     try {
@@ -30,7 +30,7 @@ export const createWebhook = ({ desk, booking, log, settings }: WebhookParts) =>
       return TAKEN;
     } catch (fault) {
       if (fault instanceof BadSignature) return refused("The signature is not of this endpoint's secret, or too old.");
-      // It may not be on disk: Stripe sends it again, for three days.
+      // The event may not be committed. Stripe repeats the delivery for three days.
       log("request failed", { route: "/webhooks/stripe", reason: fault instanceof Error ? fault.message : String(fault) });
       return { status: 503, message: "Not written yet; send it again." };
     }

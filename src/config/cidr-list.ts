@@ -1,12 +1,12 @@
-// Networks as people write them: addresses and prefixes, separated by commas.
+// Parses comma-separated lists of IP addresses and CIDR prefixes.
 import { BlockList, isIP } from "node:net";
 
-/** Whether an address is of them; anything else is not. */
+/** Tests whether an address is within a list of networks; false for any other text. */
 export type IsWithin = (address: string) => boolean;
 
 const familyOf = (address: string) => (isIP(address) === 6 ? "ipv6" : "ipv4");
 
-/** @returns undefined for a text that does not say networks; of an empty one nothing is within */
+/** @returns undefined if the text is not a list of networks; the predicate of an empty list is always false */
 export const networksIn = (text: string): IsWithin | undefined => {
   const list = new BlockList();
   for (const part of text.split(",").map((each) => each.trim())) {
@@ -19,15 +19,18 @@ export const networksIn = (text: string): IsWithin | undefined => {
   return (address) => isIP(address) !== 0 && list.check(address, familyOf(address));
 };
 
-/** The /24 or /48 that an address is of: neighbours that one customer of a provider may have. */
+/** The /24 or /48 network of an address, which usually belongs to one customer of an internet provider. */
 export const networkOf = (address: string): string =>
   address.includes(":") ? `${address.split(":").slice(0, 3).join(":")}::/48` : address.replace(/\.\d+$/, ".0/24");
 
-/** A network that a key is used from. `address`: the first of it that was seen. */
+/** A network from which a key is used. `address` is the first address of it that was observed. */
 export type KeyNetwork = { keySeq: number; address: string; network: string };
-/** Networks of one key that are told apart: with more it is used from everywhere, and another one says nothing. */
+/**
+ * Maximum number of networks recorded per key. A key with more is used from everywhere, and a further network carries no
+ * information.
+ */
 export const MOST_KEY_NETWORKS = 100;
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
-/** Whether a host is one that only this machine reaches. */
+/** True if only this machine can reach the host. */
 export const isLoopback = (host: string): boolean => LOOPBACK.test(host);

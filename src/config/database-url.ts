@@ -1,18 +1,18 @@
-// What is allowed in the address of a PostgreSQL database, and whether a connection by it is proved to reach that server.
+// Validates the URL of a PostgreSQL database and whether its connection is authenticated.
 import { SQL } from "bun";
 import { isLoopback } from "./cidr-list.ts";
 
-/** Any other goes on without TLS, or takes the certificate of whoever answers. */
+/** Every other mode may connect without TLS or accept any certificate. */
 const PROVED = "verify-full";
-/** The client's number of it. */
+/** The client's number for this mode. */
 const PROVED_MODE = 4;
 const MODES = ["disable", "allow", "prefer", "require", "verify-ca", PROVED];
 
-/** Characters that end the user and password of an address unless they are encoded. */
+/** Characters that end the user or password of a URL unless they are percent-encoded. */
 const ENCODED: Readonly<Record<string, string>> = { "#": "%23", "/": "%2F", "?": "%3F", "%": "%25", " ": "%20" };
 const HOW = 'in the user and the password write "#" as %23, "/" as %2F, "?" as %3F, "@" as %40 and "%" as %25';
 
-/** Parameters of other clients that change nothing here: the service has its own time limits and counts of connections. */
+/** Parameters of other clients that have no effect here, because the service has its own timeouts and connection counts. */
 const WITHOUT_EFFECT = new Set([
   ...["fallback_application_name", "connect_timeout", "socket_timeout", "pool_timeout", "connection_limit"],
   ...[
@@ -26,11 +26,11 @@ const WITHOUT_EFFECT = new Set([
   ...["supa", "uselibpqcompat"],
   ...["keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout"],
 ]);
-/** What the client reads itself, or hands to the server. */
+/** Parameters that the client reads itself or passes to the server. */
 const OF_THE_CLIENT = new Set(["sslmode", "sslrootcert", "host", "ssl", "application_name"]);
-/** Says that a pooler is in front of the database, as Prisma writes it. */
+/** Parameter by which Prisma marks a connection pooler in front of the database. */
 const POOLED = "pgbouncer";
-/** With one host, which must take writes, these say nothing else. */
+/** These values are equivalent for a single host, which must accept writes. */
 const WRITERS = ["any", "primary", "read-write", "prefer-standby"];
 
 const INSTEAD: Readonly<Record<string, string>> = {
@@ -40,10 +40,10 @@ const INSTEAD: Readonly<Record<string, string>> = {
 };
 
 const RAW_QUESTION_MARK = `the password has a raw "?": ${HOW}`;
-/** What stands before the path and the query, and holds the user unless a "?" of the password begins the query. */
+/** True if a "?" in the password starts the query. Otherwise the part before the path and the query contains the user. */
 const isCutByQuestionMark = (rest: string): boolean => /^[^/?@]*\?.*@/.test(rest);
 
-/** Why a parameter cannot be taken; undefined when it can. */
+/** Reason why a parameter is rejected; undefined if it is accepted. */
 const parameterFault = ([name, value]: [string, string]): string | undefined => {
   if (name === "sslmode")
     return MODES.includes(value.toLowerCase())
@@ -54,7 +54,7 @@ const parameterFault = ([name, value]: [string, string]): string | undefined => 
   if (OF_THE_CLIENT.has(name) || WITHOUT_EFFECT.has(name) || name === POOLED) return undefined;
   if (name === "target_session_attrs")
     return WRITERS.includes(value) ? undefined : `target_session_attrs may be ${WRITERS.join(", ")}: the service writes`;
-  // A parameter's name with such characters is the rest of a password.
+  // A parameter name with these characters is the remainder of a password.
   if (/[@:/]/.test(name)) return RAW_QUESTION_MARK;
   return `${JSON.stringify(name)} is no parameter that is known here; drop it${INSTEAD[name] ? ` and ${INSTEAD[name]}` : ""}`;
 };
@@ -68,7 +68,7 @@ const canDecode = (text: string): boolean => {
   }
 };
 
-/** Why an address cannot be parsed: what stands before its last @ is the user and the password. */
+/** Reason why a URL cannot be parsed. The part before its last @ is the user and the password. */
 const unreadable = (rest: string): string => {
   const user = rest.slice(0, Math.max(0, rest.lastIndexOf("@")));
   const raw = Object.keys(ENCODED).find((char) => char !== "%" && user.includes(char));
@@ -76,10 +76,10 @@ const unreadable = (rest: string): string => {
   return `it cannot be parsed; it is postgres://user:password@host:5432/database, and ${HOW}`;
 };
 
-/** A path of a socket may stand in `host`, without a host before it. */
+/** `host` may contain the path of a socket, without a host before it in the URL. */
 const withHost = (url: string): string => url.replace(/^(\w+:\/\/(?:[^@/]*@)?)(?=[/?])/, "$1localhost");
 
-/** Why an address cannot be used, in words that repeat neither user nor password; undefined when it can. */
+/** Reason why a URL cannot be used, without its user and password; undefined if it can. */
 const addressFault = (url: string): string | undefined => {
   const rest = url.slice(url.indexOf("//") + 2);
   const hosts = rest.slice(rest.lastIndexOf("@") + 1).split(/[/?#]/)[0] ?? "";
@@ -89,7 +89,7 @@ const addressFault = (url: string): string | undefined => {
   if (!URL.canParse(whole)) return unreadable(rest);
   if (isCutByQuestionMark(rest)) return RAW_QUESTION_MARK;
   const { hash, username, password, pathname, searchParams } = new URL(whole);
-  // A password that is digits up to the character would pass for a port.
+  // A password whose first characters are digits would be parsed as a port.
   if (hash !== "" || pathname.includes("@")) return unreadable(rest);
   if (![username, password, pathname].every(canDecode))
     return `a "%" in it is not followed by two hexadecimal digits; write "%" itself as %25 (${HOW})`;
@@ -100,7 +100,7 @@ const addressFault = (url: string): string | undefined => {
   return undefined;
 };
 
-/** Where a connection would go, as the client itself reads the address, its query and the environment. Nothing is opened by it. */
+/** Target of a connection, as the client itself reads the URL, its query and the environment. Opens no connection. */
 const wayTo = (url: string): { host: string; isSocket: boolean; isProved: boolean } => {
   try {
     const { hostname = "", path, sslMode } = new SQL(url).options as { hostname?: string; path?: string; sslMode?: number };
@@ -110,21 +110,26 @@ const wayTo = (url: string): { host: string; isSocket: boolean; isProved: boolea
   }
 };
 
-/** Why a database's password and rows must not go to an address; undefined where they may. Nothing of it but its host is repeated. */
+/**
+ * Reason why the database password and rows must not be sent to a URL; undefined if they may. The message repeats only the host.
+ */
 const inClear = (url: string): string | undefined => {
   const { host, isSocket, isProved } = wayTo(url);
   if (isSocket || isProved || isLoopback(host)) return undefined;
   return `the connection to ${host} could be read, or answered by a stranger: give the address ?sslmode=${PROVED} (and &sslrootcert=/path/to/ca.pem for a CA of your own), or set GENROUTER_STORE__INSECURE=true where nobody else is on the way`;
 };
 
-/** Why an address is refused; undefined when it is taken. */
+/** Reason why a URL is rejected; undefined if it is accepted. */
 export const databaseFault = (url: string, isInsecureTaken: boolean): string | undefined => {
-  // What is no such address at all is refused by whoever takes it.
+  // A text that is no PostgreSQL URL is rejected by the store's own check.
   if (!/^postgres(ql)?:\/\//.test(url)) return undefined;
   return addressFault(url) ?? (isInsecureTaken ? undefined : inClear(clientAddress(url).url));
 };
 
-/** An address as the client may have it: whatever else it names, it sends to the server as a setting, which the server refuses. */
+/**
+ * The URL as it is passed to the client. The client sends every unknown parameter to the server as a setting, and the server
+ * rejects it.
+ */
 export const clientAddress = (url: string): { url: string; isPooled: boolean } => {
   const at = url.indexOf("?");
   if (at < 0) return { url, isPooled: false };

@@ -1,9 +1,9 @@
-// Forms of settings that no pattern can tell, with the words for them.
+// Registers setting formats that a pattern cannot express, with their descriptions.
 import { FormatRegistry } from "@sinclair/typebox";
 import { networksIn } from "./cidr-list.ts";
 
 FormatRegistry.Set("networks", (text) => networksIn(text) !== undefined);
-// A port beyond 65535 and a bracket that is left open pass for an address by any pattern.
+// A pattern would accept a port above 65535 and an unclosed bracket.
 FormatRegistry.Set("address", (text) => text === "" || URL.canParse(text.replaceAll("{bucket}", "bucket")));
 
 export const NETWORKS = {
@@ -11,7 +11,7 @@ export const NETWORKS = {
   expects: "addresses or networks such as 10.0.0.0/8, separated by commas",
 } as const;
 
-/** An address to build others from: what came after a query or fragment would be lost in them. `expects` is the pattern in words. */
+/** A base URL. A query or fragment would be lost in URLs built from it. `expects` describes the pattern in words. */
 export const ADDRESS = {
   format: "address",
   pattern: "^(https?://[^/?#@\\s\\\\]+(/[^?#\\s]*)?)?$",

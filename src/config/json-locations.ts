@@ -1,8 +1,8 @@
-// Where in a file a fault is: the line that a JSON pointer names, or the line and column where JSON ends to be JSON.
+// Locates faults in JSON files: the line of a JSON pointer or of a syntax error.
 import { readFileSync } from "node:fs";
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 
-/** As the readers of the catalogue tell faults: `FILE#/pointer: message`, or `FILE: cannot be read as JSON: …`. */
+/** Format of catalogue faults: `FILE#/pointer: message`, or `FILE: cannot be read as JSON: …`. */
 const POINTED = /^(.+?\.jsonc?)#(\/.*?): (.*)$/s;
 const UNREAD = /^(.+?\.jsonc?): cannot be read as JSON: /;
 
@@ -15,7 +15,7 @@ const wordsOf = (fault: ParseError): string =>
     .replace(/([a-z])([A-Z])/g, "$1 $2")
     .toLowerCase();
 
-/** What a pointer names, or what is nearest above it: a member that is missing is told where it should be. */
+/** Node of a pointer, or its nearest existing ancestor. A missing member is thus reported where it belongs. */
 const nearest = (root: Node, pointer: string): Node => {
   let found = root;
   for (const part of pointer.split("/").slice(1)) {
@@ -24,7 +24,7 @@ const nearest = (root: Node, pointer: string): Node => {
     if (!below) return found;
     found = below;
   }
-  // The line of a member is that of its name.
+  // The line of a member is the line of its name.
   return found.parent?.type === "property" ? found.parent : found;
 };
 
@@ -38,7 +38,7 @@ const textOf = (path: string): string | undefined => {
 
 const READ = { allowTrailingComma: true, disallowComments: false };
 
-/** One fault with its line: `FILE:LINE: message (at /pointer)`; one that names no file that can be read stays as it is. */
+/** Adds the line to a fault: `FILE:LINE: message (at /pointer)`. A fault without a readable file is returned unchanged. */
 export const withLine = (fault: string): string => {
   const [, file = "", pointer = "", message = ""] = POINTED.exec(fault) ?? UNREAD.exec(fault) ?? [];
   const text = file === "" ? undefined : textOf(file);

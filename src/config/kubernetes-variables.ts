@@ -1,6 +1,8 @@
-// Variables that Kubernetes and Docker set for every Service near a pod; of a Service named genrouter they look like settings.
+// Recognizes the variables that Kubernetes and Docker set for every Service near a pod.
+//
+// The variables of a Service named genrouter have the prefix of settings.
 
-/** What such a variable is called after the Service's name, and what it holds then: a setting's value does not look like it. */
+/** Suffix of such a variable after the Service name, and its value. The value of a setting has a different form. */
 const ADDRESS = "(?:\\d{1,3}(?:\\.\\d{1,3}){3}|\\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\\]?)";
 const PORT = "\\d{1,5}";
 const URL = `(?:tcp|udp|sctp)://(?:${ADDRESS}|[\\w.-]+):${PORT}`;
@@ -18,13 +20,16 @@ const PATTERNS = SHAPES.map(([name, value]) => ({
   value: new RegExp(`^${value}$`),
 }));
 
-/** Whether a variable is one of a Service, `GENROUTER_PORT=tcp://10.0.0.7:8080` for one. A port that a person set is a number, and no such one. */
+/**
+ * True if a variable belongs to a Service, such as `GENROUTER_PORT=tcp://10.0.0.7:8080`. A port in a setting is a number and does
+ * not match.
+ */
 export const isOfService = (variable: string, value: string): boolean =>
   PATTERNS.some((shape) => shape.name.test(variable) && shape.value.test(value));
 
 const SHOWN = 3;
 
-/** The one line about variables that were left out; undefined when there were none. */
+/** Log line that lists the ignored variables; undefined if there are none. */
 export const ignoredLine = (variables: readonly string[]): string | undefined => {
   if (variables.length === 0) return undefined;
   const others = variables.length - SHOWN;

@@ -1,4 +1,7 @@
-// Where settings come from: flags over environment, files that it names and credentials, over a TOML file, over defaults.
+// Loads settings from flags, environment, credentials, the TOML file and defaults.
+//
+// Precedence, highest first: flags, environment variables and the files that they name, systemd credentials, well-known
+// variables, the TOML file, defaults.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
@@ -12,27 +15,27 @@ import { entriesOfFile, type SettingsFile } from "./toml-file.ts";
 import { codeOf, entryIn, isPassing, type Note } from "./value-files.ts";
 import { WELL_KNOWN_KEYS } from "./well-known-variables.ts";
 
-/** What the command line set, by section, e.g. `{ server: { port: 9000 } }`. */
+/** Values of the command line by section, e.g. `{ server: { port: 9000 } }`. */
 export type Flags = Readonly<Record<string, Readonly<Record<string, string | number>>>>;
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One value and where it was said. `from` is how a person would name the place: a variable, a credential, a key of a file. */
+/** One value and its source. `from` is the readable name of the source: a variable, a credential, a key of a file. */
 export type Entry = { path: readonly string[]; value: unknown; from: string; isInFile?: true };
 
 /**
- * What was read, and per setting (`server.port`) where it was said; what is not in it is a default. `ignored`: variables that are others'
- * although they begin like settings.
+ * The settings, and the source of each (`server.port`); a setting without a source has its default. `ignored` lists variables
+ * with the prefix of settings that belong to other programs.
  */
 export type ReadSettings = { settings: Settings; origins: ReadonlyMap<string, string>; ignored: readonly string[] };
 
 type Schema = ValueSchema & { properties?: Record<string, Schema>; secret?: boolean };
 
 const SECTIONS = Object.keys(SettingsSchema.properties);
-/** Variables of this prefix that are no settings: clients of the service use them, or they say where the settings are. */
+/** Variables with the prefix of settings that are none: clients of the service use them, or they locate the settings file. */
 const OTHER_VARIABLES = new Set(["GENROUTER_URL", "GENROUTER_API_KEY", "GENROUTER_CONFIG"]);
 const FILE_SUFFIX = "_file";
 
-/** The settings beside one that a path names; undefined where there is no such section. */
+/** The settings in the section of a path; undefined if the section does not exist. */
 const beside = ([section = "", ...rest]: readonly string[]): Record<string, Schema> | undefined => {
   if (section === "providers") return rest.length === 2 ? ProviderSettings.properties : undefined;
   return rest.length === 1 ? (SettingsSchema.properties as Record<string, Schema>)[section]?.properties : undefined;
@@ -45,7 +48,9 @@ const schemaAt = (path: readonly string[]): Schema | undefined => {
 
 const isSetting = (path: readonly string[]): boolean => schemaAt(path) !== undefined;
 
-/** The setting whose value a file has that a setting of this path names; undefined where it names none. */
+/**
+ * Path of the setting whose value is in the file that this path names (suffix `_file`); undefined if there is no such setting.
+ */
 const settingInFile = (path: readonly string[]): string[] | undefined => {
   const last = path.at(-1) ?? "";
   if (isSetting(path) || !last.endsWith(FILE_SUFFIX)) return undefined;
@@ -53,17 +58,20 @@ const settingInFile = (path: readonly string[]): string[] | undefined => {
   return isSetting(of) ? of : undefined;
 };
 
-/** Whether a setting is a credential. */
+/** True if a setting is a credential. */
 export const isSecret = (path: readonly string[]): boolean => schemaAt(path)?.secret === true;
 
-/** Keys of providers under the names that others use for them too. */
+/** Provider keys in the variables that other programs use too. */
 const wellKnown = (env: Environment): Entry[] =>
   Object.entries(WELL_KNOWN_KEYS).flatMap(([provider, from]) => {
     const value = env[from];
     return value ? [{ path: ["providers", provider, "key"], value, from }] : [];
   });
 
-/** `$CREDENTIALS_DIRECTORY/operator.token` and the like, as systemd hands them over; other names are other programs'. */
+/**
+ * Credentials from systemd, such as `$CREDENTIALS_DIRECTORY/operator.token`. Other names belong to other programs and are
+ * skipped.
+ */
 const credentials = (env: Environment, note: Note): Entry[] => {
   const dir = env.CREDENTIALS_DIRECTORY;
   if (!dir) return [];
@@ -84,14 +92,14 @@ const credentials = (env: Environment, note: Note): Entry[] => {
 };
 
 /**
- * `GENROUTER_SECTION__KEY`, and `GENROUTER_SECTION__KEY_FILE` for a file with the value in it. Compose files set variables that they have
- * no value for: where no text is a value, an empty one is none.
+ * `GENROUTER_SECTION__KEY`, and `GENROUTER_SECTION__KEY_FILE` for a file that contains the value. Compose files set variables
+ * without a value to the empty string, so an empty variable is ignored unless the setting is a text.
  */
 const variables = (env: Environment, note: Note): Entry[] =>
   Object.entries(env).flatMap(([from, value]): Entry[] => {
     if (value === undefined || !from.startsWith(PREFIX) || OTHER_VARIABLES.has(from) || isOfService(from, value)) return [];
     const path = from.slice(PREFIX.length).toLowerCase().split("__");
-    // Ids of providers are written with hyphens, which no variable's name can hold.
+    // Provider ids contain hyphens, which are not allowed in names of variables.
     if (path[0] === "providers" && path[1] !== undefined) path[1] = path[1].replaceAll("_", "-");
     if (path.length < 2 || !SECTIONS.includes(path[0] ?? "")) {
       note(`${from} is not a setting; settings are GENROUTER_<SECTION>__<KEY> with a section of ${SECTIONS.join(", ")}`);
@@ -119,10 +127,10 @@ const flagged = (flags: Flags): Entry[] =>
     })),
   );
 
-/** Two ways of saying the same: the one that was said in the stronger place counts. */
+/** Alternative names of one value. The value from the source of higher precedence applies. */
 const RIVALS: Readonly<Record<string, string>> = { key: "key_file", key_file: "key" };
 
-/** Lays entries over each other, the strongest last. */
+/** Merges entries; a later entry overrides an earlier one. */
 const laid = (entries: readonly Entry[]): Map<string, Entry> => {
   const strongest = new Map<string, Entry>();
   for (const entry of entries) {
@@ -151,7 +159,7 @@ const treeOf = (entries: Iterable<Entry>): Tree => {
   return tree;
 };
 
-/** Why an entry is no setting; undefined when it is one. */
+/** Reason why an entry is not a setting; undefined if it is one. */
 const strangeLine = ({ path, from, isInFile }: Entry): string | undefined => {
   if (isSetting(path)) return undefined;
   const [section = ""] = path;
@@ -168,7 +176,7 @@ const strangeLine = ({ path, from, isInFile }: Entry): string | undefined => {
   return `${from} is not a setting; ${known.length > 0 ? `known here: ${known.map(spelt).join(", ")}` : "see the settings table"}`;
 };
 
-/** The line that tells a fault. Credentials, and whatever was put below `providers`, are never repeated. */
+/** The message of a fault. It never repeats credentials or any value below `providers`. */
 const faultLine = (fault: ValueError, said: ReadonlyMap<string, Entry>): string => {
   const parts = fault.path.slice(1).split("/");
   const name = parts.join(".");
@@ -181,23 +189,24 @@ const faultLine = (fault: ValueError, said: ReadonlyMap<string, Entry>): string 
 };
 
 /**
- * Why a service may not listen where the settings say; undefined when it may. Only a start asks: the credential may be there for the
- * service alone.
+ * Reason why the service may not listen on the configured address; undefined if it may. Only `serve` checks this, because the
+ * credential may be available to the service alone.
  */
 export const listeningFault = ({ settings: { server, operator }, origins }: ReadSettings): string | undefined => {
   if (isLoopback(server.host) || operator.token !== "") return undefined;
   return `${origins.get("server.host")}: ${server.host} can be reached from other machines; first set operator.token, the credential of the operator's pages (GENROUTER_OPERATOR__TOKEN_FILE names a file with it; openssl rand -hex 32 makes one)`;
 };
 
-/** What two settings that are right by themselves come to together. */
+/** Faults of combinations of settings that are valid individually. */
 const faultOfBoth = ({ settings: { store }, origins }: ReadSettings): string[] => {
   const why = databaseFault(store.url, store.insecure);
   return why === undefined ? [] : [`${origins.get("store.url")}: ${why}`];
 };
 
 /**
- * `url_file = "…"` in the settings file names a file with the value in it, as a variable of that name does. It is not opened where a stronger
- * place says the value: a credential of the service may be a file that its user cannot read.
+ * `url_file = "…"` in the settings file names a file that contains the value, like a variable with this suffix. The file is not
+ * read if a source of higher precedence has the value, because the current user may not be allowed to read a credential of the
+ * service.
  */
 const withFileRead = (all: readonly Entry[], stronger: readonly Entry[], note: Note): Entry[] => {
   const isSaidIn = (entries: readonly Entry[], name: string) => entries.some(({ path }) => path.join(".") === name);
@@ -213,7 +222,7 @@ const withFileRead = (all: readonly Entry[], stronger: readonly Entry[], note: N
   });
 };
 
-/** The file's entries; none, and a note, for what is not TOML. */
+/** Entries of the file; if it is not TOML, none and a noted fault. */
 const entriesIn = (file: SettingsFile, note: Note): Entry[] => {
   try {
     return entriesOfFile(file);
@@ -231,9 +240,9 @@ const readOf = (said: ReadonlyMap<string, Entry>, ignored: readonly string[]): R
 });
 
 /**
- * Reads all that was said.
- * @returns the settings with their origins, or every fault that was found, a line each, with what is left without them; `passing` is the
- * first of those that a later start may not find: what else is wrong may come of it.
+ * Reads all sources.
+ * @returns the settings with their sources, or all faults, a line each, with the settings that remain without the faulty values;
+ * `passing` is the first fault that may be absent at a later start and may cause the other faults.
  */
 export const examine = (
   env: Environment,
@@ -253,7 +262,7 @@ export const examine = (
   faults.push(...entries.map(strangeLine).filter((line) => line !== undefined));
   const said = laid(entries.filter(({ path }) => isSetting(path)));
   const read = readOf(said, ignored);
-  // Of a choice every alternative complains too: the first line of a path says it all.
+  // For a union, every alternative reports an error. Only the first error of a path is kept.
   const byPath = new Map([...Value.Errors(SettingsSchema, read.settings)].reverse().map((fault) => [fault.path, fault]));
   const misfits = [...byPath.values()].reverse();
   faults.push(...misfits.map((fault) => faultLine(fault, said)));
@@ -269,8 +278,8 @@ export const examine = (
 };
 
 /**
- * The settings of a run, and where each was said.
- * @throws BadSetting one line naming the setting and what is allowed.
+ * The settings of a run and their sources.
+ * @throws BadSetting one line that names the setting and the allowed values.
  */
 export const readAll = (env: Environment, flags: Flags = {}, file?: SettingsFile): ReadSettings => {
   const read = examine(env, flags, file);

@@ -1,4 +1,4 @@
-// The settings of media: where it may come from, how much of it is read, and by how many processes.
+// Schema of the media settings: allowed sources, size limits and number of processes.
 import { Type } from "@sinclair/typebox";
 
 export const MediaSettings = Type.Object(

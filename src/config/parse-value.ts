@@ -1,30 +1,33 @@
-// One value of a setting: text as the number or boolean that it says exactly, and the words for what does not fit.
+// Converts the text of a setting to its type and describes invalid values.
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/value";
 
-/** What is read of a setting's schema. `expects` says in words what its pattern or format says. */
+/** The used parts of a setting's schema. `expects` describes its pattern or format in words. */
 export type ValueSchema = { type?: string; anyOf?: readonly { const?: unknown }[]; expects?: string; description?: string };
 
 const WHOLE = /^-?\d+$/;
 const DECIMAL = /^-?\d+(\.\d+)?$/;
 
-/** Whether any text, the empty one too, is a value of its own. */
+/** True if every text, including the empty one, is a valid value. */
 export const isText = ({ type }: ValueSchema): boolean => type === "string";
 
-/** Text as the setting's type where it is exactly one; all else is left as it is, to be refused with its own value. */
+/**
+ * Converts text to the type of the setting if it is an exact representation. Other text is returned unchanged and rejected with
+ * its own value.
+ */
 export const converted = ({ type }: ValueSchema, value: unknown): unknown => {
   if (typeof value !== "string") return value;
   if (type === "boolean") return value === "true" ? true : value === "false" ? false : value;
   if (type === "number") return DECIMAL.test(value) ? Number(value) : value;
-  // Beyond what a number holds exactly, it would be another one.
+  // An integer beyond the exact range of a number would be changed by the conversion.
   if (type === "integer") return WHOLE.test(value) && Number.isSafeInteger(Number(value)) ? Number(value) : value;
   return value;
 };
 
-/** What may be a credential in an address: its user, its query, its fragment. */
+/** Removes the parts of a URL that may contain a credential: user, query and fragment. */
 const withoutSecrets = (text: string): string =>
   /^\w+:\/\//.test(text) ? text.replace(/:\/\/.*@/s, "://(hidden)@").replace(/([?#]).*$/s, "$1(hidden)") : text;
 
-/** A value as it was said, without what may be secret in an address. */
+/** A value as it was set, without the secret parts of a URL. */
 const shown = (value: unknown): string => {
   if (typeof value === "number") return String(value);
   return JSON.stringify(typeof value === "string" ? withoutSecrets(value) : value);
@@ -37,7 +40,7 @@ const expected = ({ schema, message, type }: ValueError): string => {
   return isUnfit && expects !== undefined ? `expected ${expects}` : message.toLowerCase();
 };
 
-/** What a setting is to be, and what it is not to be, unless that is secret. */
+/** Describes the expected value and, unless it is secret, the actual value. */
 export const misfit = (fault: ValueError, isSecret: boolean): string => {
   const { description } = fault.schema as ValueSchema;
   return `${expected(fault)}${isSecret ? "" : `, not ${shown(fault.value)}`}${description === undefined ? "" : ` (${description})`}`;

@@ -1,4 +1,6 @@
-// Every setting of the service: its place, unit, default and what it means. Where values come from is in settings.ts.
+// Schema of every setting of the service: place, unit, default and meaning.
+//
+// load.ts reads the values.
 import { type Static, Type } from "@sinclair/typebox";
 import { ADDRESS, NETWORKS } from "./formats.ts";
 import { MediaSettings } from "./media-schema.ts";
@@ -7,7 +9,7 @@ const flag = (initial: boolean, description: string) => Type.Boolean({ default: 
 const positive = (byDefault: number, description: string, maximum = Number.MAX_SAFE_INTEGER, minimum = 1) =>
   Type.Integer({ minimum, maximum, default: byDefault, description });
 
-/** Settings with this mark are credentials: shown by nobody. */
+/** Marks a setting as a credential, which is never printed. */
 const SECRET = { secret: true } as const;
 
 export const ProviderSettings = Type.Object(
@@ -298,8 +300,8 @@ export const SettingsSchema = Type.Object(
 export type Settings = Static<typeof SettingsSchema>;
 
 /**
- * A setting that cannot be used. The message is one line that says which, and what is allowed. `isPassing`: it could not be read, or not as a
- * whole, which a later start may find otherwise; what was read and is wrong stays so.
+ * A setting that cannot be used. The message is one line that names the setting and the allowed values. `isPassing` is true if
+ * the value could not be read completely and a later start may succeed; it is false if the value was read and is invalid.
  */
 export class BadSetting extends Error {
   readonly isPassing: boolean;
@@ -310,8 +312,8 @@ export class BadSetting extends Error {
   }
 }
 
-/** What the variables of settings begin with. */
+/** Prefix of the variables of settings. */
 export const PREFIX = "GENROUTER_";
 
-/** How the settings of a provider begin as environment variables; a variable's name holds no hyphen. */
+/** Prefix of the environment variables of a provider. Names of variables contain no hyphen. */
 export const providerSetting = (id: string): string => `${PREFIX}PROVIDERS__${id.toUpperCase().replaceAll("-", "_")}`;

@@ -1,4 +1,4 @@
-// The settings file: where it is looked for, and its TOML as entries.
+// Locates the settings file and reads its TOML as entries.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, TomlError } from "smol-toml";
@@ -6,14 +6,14 @@ import type { Entry } from "./load.ts";
 import { BadSetting } from "./schema.ts";
 import { codeOf, isPassing } from "./value-files.ts";
 
-/** A settings file as it was read. */
+/** A settings file that was read. */
 export type SettingsFile = { path: string; text: string };
 
 const SYSTEM_FILE = "/etc/genrouter/genrouter.toml";
 
 /**
- * Where the settings file is when nobody says so: the system's for root, whose commands are about the installed service; another
- * person's own, below the XDG directory.
+ * Default location of the settings file: the system's file for root, whose commands manage the installed service; for other users
+ * a file below the XDG directory.
  */
 const usualPlace = (env: Readonly<Record<string, string | undefined>>, isRoot: boolean): string | undefined => {
   if (isRoot) return SYSTEM_FILE;
@@ -22,8 +22,9 @@ const usualPlace = (env: Readonly<Record<string, string | undefined>>, isRoot: b
 };
 
 /**
- * Finds and reads the settings file: the one that is named (flag, then GENROUTER_CONFIG), else the usual one where there is one.
- * @throws BadSetting a file that is named, or there, and cannot be read.
+ * Finds and reads the settings file. The flag has precedence over GENROUTER_CONFIG, and both over the default location, which may
+ * be absent.
+ * @throws BadSetting if the file is named or exists, and cannot be read.
  */
 export const findSettingsFile = (
   env: Readonly<Record<string, string | undefined>>,
@@ -44,17 +45,17 @@ export const findSettingsFile = (
 const isTable = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 
-/** Every value of a file: `[server] port = 1` is `server.port`. @throws BadSetting for what is not TOML, with line and column. */
+/** All values of a file: `[server] port = 1` is `server.port`. @throws BadSetting if it is not TOML, with line and column. */
 export const entriesOfFile = ({ path: file, text }: SettingsFile): Entry[] => {
   let root: Record<string, unknown>;
   try {
     root = parse(text);
   } catch (fault) {
     if (!(fault instanceof TomlError)) throw fault;
-    // The message goes on with the lines of the file, which may hold credentials.
+    // The remainder of the message quotes lines of the file, which may contain credentials.
     const [what = ""] = fault.message.split("\n");
     const where = `${file}:${fault.line}:${fault.column}`;
-    // A file that is being written is no TOML either, and it cannot be told from a slip.
+    // A file that is being written is invalid TOML too and cannot be distinguished from a mistake.
     throw new BadSetting(`${where}: ${what.replace(/^Invalid TOML document: /, "")}`, { isPassing: true });
   }
   const walk = (table: Record<string, unknown>, above: string[]): Entry[] =>

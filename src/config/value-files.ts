@@ -1,27 +1,30 @@
-// Values of settings in files of their own: how one is read, and whether a failure to read it may pass.
+// Reads values of settings from files and classifies read failures as transient or permanent.
 import { readFileSync } from "node:fs";
 import type { Entry } from "./load.ts";
 
-/** Takes note of a fault, so that reading goes on to the next. `isPassing`: a later start may not find it. */
+/** Records a fault without aborting. `isPassing` is true if a later start may succeed. */
 export type Note = (line: string, isPassing?: boolean) => void;
 
 const codeIn = (fault: unknown): string | undefined =>
   fault instanceof Error && "code" in fault ? String(fault.code) : undefined;
 
-/** ` (EACCES)`, to end a sentence with. */
+/** ` (EACCES)`, appended to a sentence. */
 export const codeOf = (fault: unknown): string => {
   const code = codeIn(fault);
   return code === undefined ? "" : ` (${code})`;
 };
 
-/** What the path itself is wrong by. Rights, descriptors, disks and mounts are others' to change while this process does not run. */
+/**
+ * Errors of the path itself. All other errors (permissions, descriptors, disks, mounts) may be fixed without a change of the
+ * settings.
+ */
 const MISNAMED = new Set(["ENOENT", "ENOTDIR", "EISDIR", "ELOOP", "ENAMETOOLONG", "ERR_INVALID_ARG_VALUE"]);
 export const isPassing = (fault: unknown): boolean => {
   const code = codeIn(fault);
   return code !== undefined && !MISNAMED.has(code);
 };
 
-/** The one line in a file; undefined, and noted, where there is none. */
+/** The single line of a file; undefined with a noted fault if there is none. */
 const lineIn = (path: string, from: string, note: Note): string | undefined => {
   try {
     const text = readFileSync(path, "utf8").trim();
@@ -33,7 +36,7 @@ const lineIn = (path: string, from: string, note: Note): string | undefined => {
   return undefined;
 };
 
-/** An entry of what is in a file. */
+/** An entry with the content of a file. */
 export const entryIn = (file: string, path: readonly string[], from: string, note: Note): Entry[] => {
   const value = lineIn(file, from, note);
   return value === undefined ? [] : [{ path, value, from }];

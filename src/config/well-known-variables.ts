@@ -1,6 +1,6 @@
-// Where providers' credentials are commonly kept in the environment, so that they need not be said again.
+// Environment variables in which provider credentials are commonly kept.
 
-/** Names under which providers' credentials are commonly kept in the environment. */
+/** Variables in which provider credentials are commonly kept, by provider. */
 export const WELL_KNOWN_KEYS: Readonly<Record<string, string>> = {
   bfl: "BFL_API_KEY",
   dashscope: "DASHSCOPE_API_KEY",
