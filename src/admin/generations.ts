@@ -54,7 +54,7 @@ const MAY_BE: Readonly<Record<Exclude<Decision, "fail">, readonly string[]>> = {
 };
 const isKnown = ({ job, results }: Attempt): boolean => job !== null || (results ?? []).length > 0;
 
-/** The attempt to settle: the named one, or the newest with a known job. @throws AdminError */
+/** The attempt to settle: the named one, or the newest with a job or a result. @throws AdminError */
 const deliveredOf = (id: string, attempts: readonly Attempt[], n: number | null): Attempt => {
   const trace = `genrouter trace ${id} shows its attempts`;
   const found = n === null ? attempts.findLast((one) => MAY_HAVE_DELIVERED.has(one.state) && isKnown(one)) : attempts[n - 1];

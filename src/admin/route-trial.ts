@@ -88,7 +88,7 @@ export const createRouteTrials = ({ admin, reads, submit, modelOf }: RouteTrials
       const missing = MOST_CREDITS - availableCredits;
       if (missing > 0)
         await admin.addCredits({ reference: `${NAME} ${reference}`, accountId, credits: missing, note: `to try ${id}` });
-      // A separate key that is never returned and is revoked once the trial has started.
+      // A separate key that is never returned and is revoked after the submission.
       const made = await admin.createKey({ reference: newReference("key"), accountId, scope: "generate", name: NAME });
       try {
         const caller = await reads.callerByKeyHash(hashApiKey(made.key));

@@ -1,9 +1,13 @@
-// Tells the audit log when operators and viewers look at what is another account's: prompts, files and replays, each once an hour.
+// Records in the audit log when operators and viewers access another account's data.
+//
+// Prompts, files and replays are recorded, each at most once an hour.
 import type { Clock } from "../domain/clock.ts";
 import type { AdminMutation, AdminResult } from "../store/mutations.ts";
 import { actorOf, type SignedIn } from "./request-context.ts";
 
-/** `of`: the generation, or the account whose list it is (null: all accounts). `accountId`: whose that is; null: everybody's. */
+/**
+ * `of`: the generation, or the account whose list it is (null: all accounts). `accountId`: owner of the data; null: all accounts.
+ */
 export type AccessedItem = {
   what: "generations" | "generation" | "files" | "replay";
   of: string | null;
@@ -11,14 +15,14 @@ export type AccessedItem = {
 };
 export type AccessAudit = { note(who: SignedIn, look: AccessedItem): void };
 
-/** A page is read again and again while somebody is on it: that is one look. */
+/** A page is reloaded repeatedly while it is open; within this period that counts as one access. */
 const EACH_MS = 3_600_000;
 const MOST_REMEMBERED = 10_000;
 
 type ForeignLooksParts = { clock: Pick<Clock, "nowMs">; post: (mutation: AdminMutation) => Promise<AdminResult> };
 
 export const createAccessAudit = ({ clock, post }: ForeignLooksParts): AccessAudit => {
-  /** When each was told last, the oldest first. */
+  /** Time of the last record of each access, oldest first. */
   const toldAtMs = new Map<string, number>();
   return {
     note: (who, { what, of, accountId }) => {
@@ -32,7 +36,7 @@ export const createAccessAudit = ({ clock, post }: ForeignLooksParts): AccessAud
         if (toldAtMs.size <= MOST_REMEMBERED) break;
         toldAtMs.delete(oldest);
       }
-      // Whoever looks does not wait for it; a store that is away keeps nobody from looking, and the next look tells.
+      // Not awaited: if the store is unavailable, the access is not blocked and the next access is recorded.
       void post({ mutation: "note-look", what, of, by: actorOf({ who }), atMs }).catch(() => toldAtMs.delete(name));
     },
   };

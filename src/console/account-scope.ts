@@ -1,8 +1,10 @@
-// Whose books a request about credits is for: one's own account, or any for those who may look at all of them.
+// Selects the account of a request about credits and checks access to it.
+//
+// A member has access to its own account; operators and viewers can read all accounts.
 import { BillingError } from "../billing/billing-error.ts";
 import type { AccountRow, StoreReads } from "../store/store.ts";
 
-/** What the answers about credits need of a request. */
+/** The parts of a request that the credits endpoints use. */
 export type CreditsRequest = {
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
@@ -10,10 +12,13 @@ export type CreditsRequest = {
   who: { personId: string; email: string; role: "member" | "operator" | "viewer"; accountId: string | null };
 };
 
-/** Operators and viewers look at every account's books. */
+/** True for operators and viewers, who can read every account. */
 export const seesAll = ({ who }: CreditsRequest): boolean => who.role !== "member";
 
-/** The account named in the query, or one's own. @throws BillingError `not_found` for one that is not there, or not to be seen */
+/**
+ * The account named in the query, or the user's own. @throws BillingError `not_found` if it does not exist or the user has no
+ * access
+ */
 export const accountOf = async (reads: Pick<StoreReads, "account">, ask: CreditsRequest): Promise<AccountRow> => {
   const named = ask.query.get("account");
   const id = named ?? ask.who.accountId;
@@ -23,7 +28,7 @@ export const accountOf = async (reads: Pick<StoreReads, "account">, ask: Credits
   return account;
 };
 
-/** One's own account, to change something of it. @throws BillingError */
+/** The user's own account, for a change. @throws BillingError */
 export const ownAccountId = (ask: CreditsRequest): string => {
   if (ask.who.role === "viewer") throw new BillingError("forbidden", "You may look at everything here and change nothing.");
   if (ask.who.accountId === null) throw new BillingError("not_found", "You have no account of your own.");

@@ -1,4 +1,4 @@
-// The attempts of a generation in words for its owner: what happened on each route, without naming it; all of it for operators.
+// Describes the attempts of a generation; only operators and viewers get routes and providers.
 
 import type { Attempt, AttemptState, FailureClass } from "../domain/types.ts";
 import type { JournalLine } from "../store/store.ts";
@@ -36,14 +36,14 @@ const WHY: Readonly<Record<FailureClass, string>> = {
   mismatched: "What this route delivered is not what was ordered. Nothing is charged for it.",
 };
 
-/** @param all whether the one who asks may see routes, providers and what they said */
+/** @param all true if the user may see routes, providers and their responses */
 export const attemptViews = (attempts: readonly Attempt[], journal: readonly JournalLine[], all: boolean): AttemptDto[] => {
   const began = new Map(journal.flatMap(({ event, atMs }) => (event.type === "begun" ? [[Number(event.n), atMs]] : [])));
   return attempts.map(({ n, route, state, failure, priceCredits, sentAtMs, endedAtMs, job }) => {
     const [says, outcome] = STATES[state];
     return {
       ...{ n, state: says, outcome, priceCredits, sentAtMs, endedAtMs },
-      // An attempt that was turned down and sent again keeps why; what is going on, or has delivered, needs no reason.
+      // An attempt that was rejected and submitted again keeps its reason. An attempt that is in progress or delivered has none.
       why: failure !== null && outcome !== "good" && outcome !== "going" ? WHY[failure.class] : null,
       beganAtMs: began.get(n) ?? sentAtMs ?? endedAtMs ?? 0,
       operator: all

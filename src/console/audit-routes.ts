@@ -1,4 +1,6 @@
-// The audit log in the console's API: who changed what, newest first, by person, kind of change, thing and time.
+// Audit log endpoint of the console API, filtered by user, kind of change, object and time.
+//
+// Entries are returned newest first.
 
 import type { StoreReads } from "../store/store.ts";
 import type { AuditFilters } from "../store/user-reads.ts";

@@ -1,4 +1,4 @@
-// The console as the rest of the harness sees it: one way in, whose tables of paths are loaded and joined by the first request.
+// Entry point of the console API; its route tables are loaded by the first request.
 
 import type { AdminService } from "../admin/admin-service.ts";
 import type { Checkout } from "../billing/checkout.ts";
@@ -15,7 +15,7 @@ import type { ConsoleRoute } from "./request-context.ts";
 import type { AnswerConsole } from "./router.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** What the console works with. */
+/** Components that the console depends on. */
 export type ConsoleDeps = {
   settings: Settings;
   clock: Clock;
@@ -25,19 +25,19 @@ export type ConsoleDeps = {
   sessions: Sessions;
   till: Checkout;
   making: MakingService;
-  /** Resolves when what generations came to by now is in the usage. */
+  /** Resolves when usage includes all generations that have ended by now. */
   rollUpUsage: () => Promise<void>;
   models: () => readonly { id: string; name: string }[];
-  /** What an operator may do with accounts, keys, credits and routes. */
+  /** Operations of an operator on accounts, keys, credits and routes. */
   admin: () => Promise<AdminService>;
-  /** What operators are told of the running service. */
+  /** State of the running service for operators. */
   operating: () => Promise<Operating>;
-  /** Null where the inspector is switched off. */
+  /** Null if the inspector is off. */
   issueToken: IssueToken | null;
   isAtHome: IsAtHome;
 };
 
-/** Every path of the console's API. */
+/** Every path of the console API. */
 export const tablesOf = async (deps: ConsoleDeps): Promise<ConsoleRoute[]> => {
   const { keyRoutes } = await import("./key-routes.ts");
   const { creditRoutes } = await import("./credit-routes.ts");
@@ -64,7 +64,7 @@ export const tablesOf = async (deps: ConsoleDeps): Promise<ConsoleRoute[]> => {
   ];
 };
 
-/** Opens the console. Nothing of it is loaded until somebody asks. */
+/** Creates the console. Its modules are loaded on the first request. */
 export const createConsole = (deps: ConsoleDeps): AnswerConsole => {
   let router: Promise<AnswerConsole> | undefined;
   const load = async (): Promise<AnswerConsole> => {

@@ -1,4 +1,4 @@
-// The paths of credits, purchases and the ledger in the console's API.
+// Endpoints of the console API for credits, purchases and the ledger.
 import { Type } from "@sinclair/typebox";
 import { type CreditsDeps, createCredits } from "./credits.ts";
 import { createPurchases, type PurchaseDeps } from "./purchases.ts";

@@ -1,4 +1,6 @@
-// What the console's pages about credits are sent: shapes that the server fills and the browser reads. Credits are whole; 1 is 0.01 USD.
+// Types of the console's credit pages, shared by server and browser.
+//
+// Credits are whole numbers; 1 credit is 0.01 USD.
 
 import type { Credits, TransferKind } from "../domain/types.ts";
 import type { PurchaseProvider, PurchaseState } from "../store/purchase-mutations.ts";
@@ -10,9 +12,9 @@ export type CreditsView = {
   heldCredits: Credits;
   availableCredits: Credits;
   owedCredits: Credits;
-  /** Below it people are told; 0: never. */
+  /** Threshold of the low-balance alert; 0 switches it off. */
   low: { thresholdCredits: Credits; isDefault: boolean; isLow: boolean };
-  /** `provider` null: only an operator grants credits. `mayBuy`: whoever asks may, here. */
+  /** `provider` is null if only an operator grants credits. `mayBuy`: the user may buy credits for this account. */
   buying: { provider: PurchaseProvider | null; mayBuy: boolean; packsUsd: readonly number[]; leastUsd: number; mostUsd: number };
 };
 
@@ -25,27 +27,27 @@ export type PurchaseView = {
   provider: PurchaseProvider;
   state: PurchaseState;
   createdAtMs: number;
-  /** Until then an open one can be paid. */
+  /** Time until which an open purchase can be paid. */
   expiresAtMs: number;
   paidAtMs: number | null;
-  /** `R-000042`; null until it is paid. */
+  /** `R-000042`; null until the purchase is paid. */
   receipt: string | null;
   invoice: { number: string | null; url: string } | null;
   refundedCredits: Credits;
   disputedCredits: Credits;
 };
 export type PurchasesPage = { purchases: PurchaseView[]; next: string | null };
-/** `POST /console/api/purchases`: where the checkout is. */
+/** `POST /console/api/purchases`: URL of the checkout. */
 export type Bought = { id: string; url: string };
 
-/** `GET /console/api/ledger`. `n` counts the account's movements from 1. */
+/** `GET /console/api/ledger`. `n` numbers the account's transfers from 1. */
 export type LedgerLine = {
   seq: number;
   n: number;
   atMs: number;
   kind: TransferKind;
   credits: Credits;
-  /** What it did to the balance: 0 for a hold and its release. */
+  /** Change of the balance: 0 for a hold and its release. */
   changeCredits: Credits;
   balanceCredits: Credits;
   availableCredits: Credits;

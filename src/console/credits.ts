@@ -1,4 +1,4 @@
-// The console's answers about credits: the balance, the mark of a low one, the ledger in pages and as CSV.
+// Console endpoints for credits: balance, low-balance threshold, and the ledger with CSV export.
 
 import { BillingError } from "../billing/billing-error.ts";
 import type { Checkout } from "../billing/checkout.ts";
@@ -27,7 +27,7 @@ const MOST_LOW_USD = 1_000_000;
 
 const isKind = (text: string): text is TransferKind => (TRANSFER_KINDS as readonly string[]).includes(text);
 
-/** A time of the query, ms since 1970. @throws BillingError */
+/** A time in the query, ms since 1970. @throws BillingError */
 const timeIn = (query: URLSearchParams, name: string): number | null => {
   const text = query.get(name);
   if (text === null || text === "") return null;
@@ -65,7 +65,9 @@ export const createCredits = ({ settings, till, clock, reads, post }: CreditsDep
   return {
     /** `GET /console/api/credits`. */
     show: async (ask: CreditsRequest): Promise<CreditsView> => view(await accountOf(reads, ask), ask),
-    /** `POST /console/api/credits/low`, `{ usd }`: a whole number; 0 for never, null for the service's default. */
+    /**
+     * `POST /console/api/credits/low`, `{ usd }`: a whole number; 0 switches the alert off, null restores the service's default.
+     */
     setLow: async (ask: CreditsRequest): Promise<CreditsView> => {
       const account = await accountOf(reads, ask);
       if (ask.who.role !== "operator" && account.id !== ownAccountId(ask))
@@ -77,7 +79,7 @@ export const createCredits = ({ settings, till, clock, reads, post }: CreditsDep
       await post({ ...mark, by: actorOf(ask), atMs: clock.nowMs() });
       return view(account, ask);
     },
-    /** `GET /console/api/ledger`: newest first; `before` is where the page before ended. */
+    /** `GET /console/api/ledger`: newest first; `before` is the end of the previous page. */
     ledger: async (ask: CreditsRequest): Promise<LedgerPage> => {
       const account = await accountOf(reads, ask);
       const before = ask.query.get("before");
@@ -85,7 +87,7 @@ export const createCredits = ({ settings, till, clock, reads, post }: CreditsDep
         throw new BillingError("invalid", "before: take it from the page before");
       return ledgerPage(reads, ledgerAskOf(account, ask), before === null ? null : Number(before), PAGE);
     },
-    /** `GET /console/api/ledger.csv`: all that the filters leave, as it is read. */
+    /** `GET /console/api/ledger.csv`: all transfers that match the filters, streamed. */
     csv: async (ask: CreditsRequest): Promise<Response> => {
       const account = await accountOf(reads, ask);
       const name = `ledger-${account.id}-${new Date(clock.nowMs()).toISOString().slice(0, 10)}.csv`;

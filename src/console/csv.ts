@@ -1,9 +1,9 @@
-// Rows of a CSV file (RFC 4180) that no spreadsheet takes for formulas.
+// Writes CSV (RFC 4180) that spreadsheets do not interpret as formulas.
 
-/** A number is written as it is; text may have been chosen by anybody. */
+/** A number is written unchanged; a text may be chosen by a user and is escaped. */
 export type Cell = string | number | null | { number: string };
 
-/** A spreadsheet computes what begins so. */
+/** Spreadsheets evaluate a cell that starts with one of these characters. */
 const FORMULA = /^[=+\-@\t\r]/;
 
 const textCell = (text: string): string => {
@@ -11,7 +11,7 @@ const textCell = (text: string): string => {
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 };
 
-/** One row with its line end. */
+/** One row including its line end. */
 export const csvRow = (cells: readonly Cell[]): string =>
   `${cells
     .map((cell) => {
@@ -21,7 +21,7 @@ export const csvRow = (cells: readonly Cell[]): string =>
     })
     .join(",")}\r\n`;
 
-/** A file to keep, of one person's: no cache may have it. */
+/** A CSV download with personal data; caches must not store it. */
 export const csvFile = (name: string, body: string | ReadableStream<Uint8Array>): Response =>
   new Response(body, {
     headers: {

@@ -1,4 +1,6 @@
-// What is new on an account, told to whoever looks on as it is committed: one stream of server-sent events for each page, bounded for each.
+// Streams committed changes of an account to console pages as server-sent events.
+//
+// Each page has one stream. Number of streams and queue of each stream are bounded.
 import type { Clock } from "../domain/clock.ts";
 import type { GenerationRecord } from "../domain/types.ts";
 import type { CommitListener } from "../generations/post-commit.ts";
@@ -11,22 +13,22 @@ import { ConsoleRefused } from "./request-context.ts";
 export type EventStreamDeps = {
   watch: CommitListener;
   reads: Pick<StoreReads, "account" | "purchases">;
-  /** The other nodes that share the store; null where this process alone writes. */
+  /** The other nodes that share the store; null for a single process. */
   elsewhere: RemoteEventsDeps | null;
   clock: Clock;
   soon: (then: () => void) => void;
-  /** Aborted when the service stops: a stream would hold that up. */
+  /** Aborted when the service stops, because an open stream would delay the stop. */
   closing: AbortSignal;
 };
 type AccountHeard = { seq: number; id: string };
 export type Listening = {
-  /** Whose generations are told, and its balance; null: those of all accounts, which have no balance in common. */
+  /** Account whose generations and balance are sent; null for the generations of all accounts, without a balance. */
   account: AccountHeard | null;
-  /** The account of whoever listens, whose balance stands on each of their pages, whoever's generations they look at. */
+  /** The user's own account, whose balance is shown on every page, also while the user views other accounts. */
   own: AccountHeard | null;
-  /** Who listens: a person has so many streams. */
+  /** The user; the number of streams per user is limited. */
   personId: string;
-  /** Asked at each ping: whoever signs out does not go on listening. */
+  /** Called at each ping; the stream ends when the user has signed out. */
   isStillIn: () => Promise<boolean>;
 };
 
@@ -37,11 +39,11 @@ export const EVENT_STREAM_HEADERS = {
 };
 const PING_MS = 15_000;
 const RECONNECT_MS = 1000;
-/** A page has one; whoever has more pages than this open is told to close some. */
+/** Each page has one stream. A user who opens more pages is asked to close some. */
 const MOST_OF_A_PERSON = 30;
 const MOST_STREAMS = 1000;
 const FULL_RETRY_S = 5;
-/** Generations whose news wait for a client that does not read; with more it is told to read everything anew. */
+/** Pending generation updates of a client that does not read. Beyond this number the client is told to reload everything. */
 const MOST_WAITING = 500;
 
 const message = (event: string, told: object): string => `event: ${event}\ndata: ${JSON.stringify(told)}\n\n`;
@@ -56,7 +58,7 @@ const balanceOf = ({ id, availableCredits, heldCredits, owedCredits, paused }: A
   ...{ availableCredits, heldCredits, owedCredits, paused },
 });
 
-/** One client. Of each generation only the last news waits. */
+/** The stream of one client. Only the last update of each generation is queued. */
 class Listener {
   readonly personId: string;
   readonly account: AccountHeard | null;
@@ -65,7 +67,7 @@ class Listener {
   private readonly waiting = new Map<string, string>();
   private controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   private isDue = false;
-  /** Accounts whose balance has moved since it was told. */
+  /** Accounts whose balance has changed since it was sent. */
   private readonly moved = new Set<string>();
 
   constructor(deps: EventStreamDeps, { account, own, personId }: Pick<Listening, "account" | "own" | "personId">) {
@@ -84,7 +86,7 @@ class Listener {
     const isOf = ({ seq, id }: AccountHeard): boolean => of === seq || of === id;
     const isMeant = this.account === null || isOf(this.account);
     if (isMeant && record) {
-      // Anew at the end, so that the order is that of the last changes.
+      // Inserted again at the end, so that the order is the order of the last changes.
       this.waiting.delete(record.id);
       this.waiting.set(record.id, message("generation", newsOf(record)));
       if (this.waiting.size > MOST_WAITING) {
@@ -97,12 +99,12 @@ class Listener {
     if (this.waiting.size > 0 || this.moved.size > 0) this.due();
   }
 
-  /** Whether what becomes of an account is told here. */
+  /** True if changes of the account are sent on this stream. */
   isAbout(accountSeq: number): boolean {
     return this.account === null || this.balances.some(({ seq }) => seq === accountSeq);
   }
 
-  /** Its balances may have moved. */
+  /** Marks the balances of this stream as possibly changed. */
   lookAgain(): void {
     for (const { id } of this.balances) this.moved.add(id);
     if (this.moved.size > 0) this.due();
@@ -116,12 +118,12 @@ class Listener {
     try {
       this.controller?.close();
     } catch {
-      // It was closed from the other side.
+      // The client has already closed the stream.
     }
     this.controller = null;
   }
 
-  /** What a commit of many mutations changed leaves in one piece. */
+  /** Schedules one flush, so that the changes of one commit are sent together. */
   due(): void {
     if (this.isDue) return;
     this.isDue = true;
@@ -129,14 +131,14 @@ class Listener {
   }
 
   private async flush(): Promise<void> {
-    // What moves while the balance is read is read again.
+    // An account whose balance changes during the read is read again.
     for (const accountId of this.moved) {
       this.moved.delete(accountId);
       const account = await this.deps.reads.account(accountId).catch(() => undefined);
       if (account) this.waiting.set(accountId, message("balance", balanceOf(account)));
     }
     this.isDue = false;
-    // A client that does not read is asked again when it does (`pull`).
+    // If the client does not read, `pull` flushes again as soon as it does.
     if (this.waiting.size === 0 || (this.controller?.desiredSize ?? 0) <= 0) return;
     const text = [...this.waiting.values()].join("");
     this.waiting.clear();
@@ -149,10 +151,10 @@ class Listener {
 }
 const encoder = new TextEncoder();
 
-/** `of`: the account, by its row or its id; `moves`: its balance, or whether it is paused. */
+/** `of`: the account, by row or id. `moves`: its balance or its pause has changed. */
 type Change = { of: number | string; record?: GenerationRecord; purchase?: PurchaseUpdate; moves: boolean };
 
-/** Whose generation or purchase a mutation changed, and whether it moved a balance; undefined where it did neither. */
+/** The generation or purchase that a mutation changed, and whether a balance changed; undefined if neither did. */
 const changeOf = (mutation: Mutation, outcome: MutationResult): Change | undefined => {
   if (outcome.kind === "admitted") return { of: outcome.record.accountSeq, record: outcome.record, moves: true };
   if (outcome.kind === "stepped" && mutation.mutation === "step")
@@ -160,7 +162,7 @@ const changeOf = (mutation: Mutation, outcome: MutationResult): Change | undefin
   if (outcome.kind === "purchase") {
     if (!outcome.purchase || !outcome.changed || mutation.mutation === "note-asked") return;
     const { id, accountId, state } = outcome.purchase;
-    // Also where nothing was there to be taken: the account is paused then.
+    // Also true if no credits could be taken, because the account is then paused.
     return { of: accountId, purchase: { id, accountId, state }, moves: true };
   }
   return mutation.mutation === "credit" || mutation.mutation === "set-account"
@@ -183,7 +185,8 @@ export const createEventStream = (deps: EventStreamDeps) => {
       ? null
       : createRemoteEvents(deps.elsewhere, deps.reads, {
           generation: ({ record, isNew, node }) => {
-            // What this node has taken over it tells itself, step by step; what is told here may be older than the last of them.
+            // A generation that this node has taken over is reported by its own commits; the remote change may be older than the
+            // last of them.
             if (node === deps.elsewhere?.neighbours.own && record.completedAtMs === null) return;
             tell({ of: record.accountSeq, record, moves: isNew || record.completedAtMs !== null });
           },
@@ -199,7 +202,7 @@ export const createEventStream = (deps: EventStreamDeps) => {
     const others = (ofPerson.get(listener.personId) ?? 1) - 1;
     if (others > 0) ofPerson.set(listener.personId, others);
     else ofPerson.delete(listener.personId);
-    // Nothing is looked at while nobody listens.
+    // Without streams, commits are not observed.
     if (listeners.size === 0) {
       deps.watch.committed = null;
       elsewhere?.end();
@@ -220,10 +223,10 @@ export const createEventStream = (deps: EventStreamDeps) => {
     ofPerson.set(personId, taken + 1);
   };
 
-  /** @throws ConsoleRefused `throttled` where too many listen */
+  /** @throws ConsoleRefused `throttled` if too many streams are open */
   return async (request: Request, { isStillIn, ...whose }: Listening): Promise<Response> => {
     takePlace(whose.personId);
-    // The page reads everything once it is connected: what happens from then on has to be told.
+    // The page loads everything once it is connected, so all later changes must be sent.
     await elsewhere?.begin(whose.account?.id ?? null);
     const listener = new Listener(deps, whose);
     let takeBack: () => void = () => undefined;
@@ -247,7 +250,7 @@ export const createEventStream = (deps: EventStreamDeps) => {
       start: (controller) => {
         listeners.add(listener);
         deps.watch.committed = look;
-        // Whoever left meanwhile may have been the last.
+        // The last other stream may have closed in the meantime and ended the subscription.
         void elsewhere?.begin(whose.account?.id ?? null);
         listener.begin(controller);
         arm();

@@ -1,11 +1,16 @@
-// The list of generations with its filters: what the query says, and steps through the store until a page is full or enough was looked at.
+// Lists generations by filter and reads the store in bounded steps.
+//
+// A page ends when it is full or when MOST_LOOKED rows were read.
 
 import { GENERATION_STATUSES, type GenerationStatus, type MediaKind } from "../domain/types.ts";
 import type { GenerationsQuery, ListedGeneration, StoreReads } from "../store/store.ts";
 import { ConsoleRefused } from "./request-context.ts";
 
 const PAGE = 50;
-/** Rows looked at without letting anything else go on (a few ms), and for one page: what is rare is looked for further on demand. */
+/**
+ * Rows read without yielding to the event loop (a few ms), and rows read for one page. Rarer matches are searched further on
+ * demand.
+ */
 const STEP = 500;
 const MOST_LOOKED = 20_000;
 
@@ -27,7 +32,7 @@ const numberOf = (query: URLSearchParams, name: string): number | null => {
   return Number(said);
 };
 
-/** @param modelsOf the models that make a kind. @throws ConsoleRefused `invalid` naming what is wrong */
+/** @param modelsOf the models of a media kind. @throws ConsoleRefused `invalid` naming the invalid parameter */
 export const filtersOf = (
   query: URLSearchParams,
   accountSeq: number | null,
@@ -50,7 +55,7 @@ export const filtersOf = (
 
 export type Page = { found: ListedGeneration[]; looked: number; next: number | null };
 
-/** @param breathe lets everything else go on */
+/** @param breathe yields to the event loop */
 export const listPage = async (
   reads: Pick<StoreReads, "generationsStep">,
   filters: Filters,

@@ -1,4 +1,4 @@
-// The paths of generations in the console's API: making one, the list, one by itself, and its files.
+// Endpoints of the console API for generations: submit, list, show and download files.
 
 import { Type } from "@sinclair/typebox";
 import { refuse } from "../domain/api-errors.ts";
@@ -22,30 +22,30 @@ export type GenerationRoutesDeps = {
     "account" | "attemptsOf" | "findGeneration" | "generationsStep" | "inputOf" | "journalOf" | "movementsOf"
   >;
   submit: Submit;
-  /** As who generations of an account are made from here: with its hidden key, which opens nothing else. */
+  /** The caller of generations that the console submits for an account: its hidden key, which cannot be used otherwise. */
   consoleCaller: (accountId: string) => Promise<Caller>;
-  /** Counts a request for the burst guard. @throws Refusal `rate_limited` */
+  /** Counts a request for the burst limit. @throws ApiError `rate_limited` */
   count: (caller: Caller) => void | Promise<void>;
-  /** Hands files of a bucket through: the pages open no other host. */
+  /** Proxies files from the bucket, because the pages may not load from other hosts. */
   shelf: StoredResults & Required<Pick<StoredResults, "through">>;
   thumbnail: Thumbnail;
   telling: GenerationViewOptions;
-  /** Whether there is an inspector to open a generation in: whoever sees one here may replay it there. */
+  /** True if the inspector is on. A user who may see a generation here may replay it there. */
   hasInspector: boolean;
   modelsOf: Parameters<typeof filtersOf>[2];
   breathe: () => Promise<void>;
   looks: AccessAudit;
 };
 
-/** An object whose members the envelope of the API judges, as it does there. */
+/** An object whose members are validated by the same code as a submission to the API. */
 const REQUEST = Type.Record(Type.String(), Type.Unknown());
 const PATH = "/console/api/generations";
 const POSITION = /^[1-9][0-9]?$/;
 
-/** Operators and viewers look at every account. */
+/** True for operators and viewers, who can read every account. */
 export const seesAll = ({ who }: Pick<ConsoleRequest, "who">): boolean => who.role !== "member";
 
-/** Whose generations a list or a stream is of: one's own, or those named, where `*` is all. @throws ConsoleRefused */
+/** Account of a list or a stream: the user's own or the named one, where `*` selects all. @throws ConsoleRefused */
 export const requestedAccount = async (
   reads: Pick<StoreReads, "account">,
   ask: Pick<ConsoleRequest, "who" | "query">,
@@ -64,7 +64,10 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
   const thumb = createThumbnails(deps.thumbnail);
   const unknown = () => refuse("not_found", "There is no such generation.");
 
-  /** One of the asker's own, or any for those who see all. @throws Refusal the same `not_found` for an unknown and a foreign one */
+  /**
+   * A generation of the user's account, or of any account for operators and viewers. @throws ApiError `not_found`, the same for
+   * unknown and foreign
+   */
   const found = async (ask: ConsoleRequest) => {
     const record = await reads.findGeneration(ask.params.id ?? "");
     return record && (seesAll(ask) || record.accountId === ask.who.accountId) ? record : unknown();
@@ -134,7 +137,7 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
     const record = await found(ask);
     const kept = record.output?.files.find(({ n }) => String(n) === ask.params.n);
     if (!kept?.mime.startsWith("image/")) return refuse("not_found", "Only pictures have small ones.");
-    // Whole, whatever part this request may name.
+    // Requests the complete file, whatever range this request has.
     const whole = new Request(ask.request.url, { signal: ask.request.signal });
     const read = async () => (await answerFile(shelf, record, kept.n, whole, ask.requestId)).blob();
     return thumb({ sha256: kept.sha256, bytes: kept.bytes, account: record.accountId, read }, ask.request);

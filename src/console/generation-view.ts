@@ -1,18 +1,18 @@
-// A generation as the console tells it: its record with what a gallery needs, and with routes and accounts for those who may see all.
+// Converts a generation to its console view; operators and viewers also get route and account.
 
 import type { GenerationRecord, MediaKind } from "../domain/types.ts";
 import type { ListedGeneration, MakingKey } from "../store/store.ts";
 import type { FileDto, GenerationDto } from "./generations-dto.ts";
 
 export type GenerationViewOptions = {
-  /** What a model makes, where the catalogue still has it. */
+  /** Media kind of a model; null if the catalogue no longer contains it. */
   kindOf: (model: string) => MediaKind | null;
   keepFilesMs: number;
-  /** Whether the files of a generation are past their retention, deleted or not. */
+  /** True if the files of a generation are past their retention, deleted or not. */
   isOver: (record: GenerationRecord) => boolean;
 };
 
-/** Pictures that thumbnails are made of. */
+/** Image types that thumbnails can be made of. */
 const DRAWN = /^image\/(png|jpeg|webp|gif|bmp)$/;
 
 const filesOf = ({ id, output }: GenerationRecord): FileDto[] =>
@@ -21,10 +21,10 @@ const filesOf = ({ id, output }: GenerationRecord): FileDto[] =>
     return { n, mime, bytes, sha256, url, thumbUrl: DRAWN.test(mime) ? `${url}/thumb` : null };
   });
 
-/** As usage names it, too. */
+/** The name that the usage page shows too. */
 const keyNameOf = ({ name, start, isPlayground }: MakingKey): string => (isPlayground ? "Playground" : name || `${start}…`);
 
-/** @param all whether whoever asks may see other accounts */
+/** @param all true if the user may see other accounts */
 export const generationView = (
   { record, accountId, key, prompt }: ListedGeneration,
   { kindOf, keepFilesMs, isOver }: GenerationViewOptions,

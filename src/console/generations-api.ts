@@ -1,4 +1,4 @@
-// Making in the console's API: the models, what a request would cost, generations with their files, and what is new of them.
+// Generation endpoints of the console API: models, quotes, generations, files and events.
 import { Type } from "@sinclair/typebox";
 import type { ModelEntry } from "../../catalogue/public-model.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -15,7 +15,7 @@ import { quoteDto } from "./quotes.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./request-context.ts";
 import type { SessionService } from "./router.ts";
 
-/** What the service itself gives; the rest belongs to sessions and accounts. */
+/** Parts that the service provides; the others belong to sessions and accounts. */
 export type MakingService = Pick<GenerationRoutesDeps, "submit" | "count" | "thumbnail"> & {
   reads: GenerationRoutesDeps["reads"] & PlaygroundKeyDeps["reads"] & EventStreamDeps["reads"];
   elsewhere: EventStreamDeps["elsewhere"];
@@ -26,11 +26,11 @@ export type MakingService = Pick<GenerationRoutesDeps, "submit" | "count" | "thu
   models: () => { entries: readonly ModelEntry[] };
   files: StoredResults["files"];
   through: NonNullable<StoredResults["through"]>;
-  /** How long files are kept, seconds. */
+  /** Retention of files, s. */
   keepFilesS: number;
   watch: CommitListener;
   closing: AbortSignal;
-  /** Lets an answer that never ends rest for as long as it likes. */
+  /** Disables the idle timeout of a streaming response. */
   keepOpen: (request: Request) => void;
   soon: (then: () => void) => void;
 };
@@ -66,7 +66,7 @@ export const makingRoutes = (deps: MakingParts): ConsoleRoute[] => {
       ...{ method: "GET", path: "/console/api/events", who: "person" },
       answer: async (ask: ConsoleRequest) => {
         const account = await requestedAccount(reads, ask);
-        // Its head alone: a stream that nobody reads would never be answered.
+        // Answers HEAD without a stream, because a stream without a reader would never complete.
         if (ask.request.method === "HEAD") return new Response(null, { headers: EVENT_STREAM_HEADERS });
         const { role, personId, accountSeq, accountId } = ask.who;
         const own = accountSeq === null || accountId === null ? null : { seq: accountSeq, id: accountId };

@@ -1,4 +1,4 @@
-// What the pages of making are told and send: types alone, so that the browser may have them too.
+// Types of the console's generation pages, shared by server and browser.
 import type { ModelEntry } from "../../catalogue/public-model.ts";
 import type { Credits, GenerationError, GenerationStatus, JsonObject, MediaKind, TransferKind } from "../domain/types.ts";
 import type { PurchaseState } from "../store/purchase-mutations.ts";
@@ -6,20 +6,23 @@ import type { PurchaseState } from "../store/purchase-mutations.ts";
 /** `GET /console/api/models`. */
 export type ModelsDto = { mode: "test" | "live"; models: readonly ModelEntry[] };
 
-/** A no that a form shows; `field`: of the input, or of the request. */
+/** An error that a form shows; `field` is a field of the input or of the request. */
 export type RefusalDto = { code: string; message: string; field: string | null };
-/** A route of a plan, in the order of trying. Its name is for operators and viewers only. */
+/** A route of a plan, in order of the attempts. Only operators and viewers get its name. */
 export type QuotedRoute = { n: number; priceCredits: Credits | null; expectedS: number; name?: string; provider?: string };
-/** A route that the request leaves out, and why. */
+/** A route that cannot be used for the request, with the reason. */
 export type SkippedRouteDto = { why: string; name?: string };
-/** The answer of `POST /console/api/quote`. Amounts are null where the length of `timedBy` decides, which is measured at submission. */
+/**
+ * Response of `POST /console/api/quote`. Amounts are null if the price depends on the length of `timedBy`, which is measured at
+ * submission.
+ */
 export type QuoteDto =
   | { refusal: RefusalDto }
   | {
       refusal: null;
-      /** Of the route that is tried first. */
+      /** Price on the first route. */
       quotedCredits: Credits | null;
-      /** Held until the generation has ended. */
+      /** The hold until the generation has ended. */
       reservedCredits: Credits | null;
       leastCredits: Credits | null;
       mostCredits: Credits | null;
@@ -28,15 +31,15 @@ export type QuoteDto =
       skipped: SkippedRouteDto[];
     };
 
-/** A result file. `url` takes a range; `thumbUrl` is there for pictures. */
+/** A result file. `url` supports ranges; `thumbUrl` is present for images. */
 export type FileDto = { n: number; mime: string; bytes: number; sha256: string; url: string; thumbUrl: string | null };
-/** What a list shows of a generation. */
+/** A generation in a list. */
 export type GenerationDto = {
   id: string;
   model: string;
   kind: MediaKind | null;
   status: GenerationStatus;
-  /** What is being confirmed, while something is. */
+  /** Describes the result that is being confirmed, if any. */
   message: string | null;
   prompt: string | null;
   quotedCredits: Credits;
@@ -46,24 +49,30 @@ export type GenerationDto = {
   error: GenerationError | null;
   createdAtMs: number;
   completedAtMs: number | null;
-  /** The key that made it, as `key` of the list takes it (`playground`: that of the console); one that is revoked keeps its name. */
+  /**
+   * Key of the generation, in the form that `key` of the list accepts (`playground` for the console's key). A revoked key keeps
+   * its name.
+   */
   keyId: string;
   keyName: string;
-  /** Of whom, for operators and viewers. */
+  /** Account of the generation, for operators and viewers. */
   accountId: string | null;
   width: number | null;
   height: number | null;
   durationMs: number | null;
   hasAudio: boolean | null;
-  /** Empty before success, and once they are deleted. */
+  /** Empty before success and after deletion. */
   files: FileDto[];
   filesExpireAtMs: number | null;
   areFilesGone: boolean;
 };
-/** `GET /console/api/generations`. `next`: the `before` of what follows; with few found it may be looked further. */
+/**
+ * `GET /console/api/generations`. `next` is the `before` of the next page; the search may continue even if this page has few
+ * entries.
+ */
 export type GenerationsPage = { generations: GenerationDto[]; looked: number; next: string | null };
 
-/** One attempt on a time axis. What stands under `operator` is told to operators and viewers only. */
+/** One attempt on a time axis. Members of `operator` are present for operators and viewers only. */
 export type AttemptDto = {
   n: number;
   /** In plain words. */
@@ -86,26 +95,26 @@ export type AttemptDto = {
 export type EntryDto = { kind: TransferKind; credits: Credits; from: string; to: string; attemptN: number | null; atMs: number };
 /** `GET /console/api/generations/:id`. */
 export type GenerationDetail = GenerationDto & {
-  /** As it was sent. */
+  /** The input as it was submitted. */
   input: JsonObject;
   timeline: AttemptDto[];
   money: { heldCredits: Credits; chargedCredits: Credits; releasedCredits: Credits };
   entries: EntryDto[];
   idempotencyKey: string | null;
   requestId: string;
-  /** Null where the inspector is switched off. */
+  /** Null if the inspector is off. */
   inspectorUrl: string | null;
 };
 
 /**
- * News on `GET /console/api/events`: `generation` and `balance` have these; `again` says to read everything anew. Generations are those of
- * the account that is looked at, balances also that of whoever looks.
+ * Events of `GET /console/api/events`: `generation` and `balance` contain these types; `again` requests a complete reload.
+ * Generations are those of the viewed account; balances are also those of the user's own account.
  */
 export type GenerationUpdate = Pick<
   GenerationDto,
   "id" | "model" | "status" | "message" | "attempts" | "costCredits" | "completedAtMs"
 >;
-/** A purchase was opened, paid, given up, refunded or disputed. */
+/** A purchase was opened, paid, expired, refunded or disputed. */
 export type PurchaseUpdate = { accountId: string; id: string; state: PurchaseState };
 export type BalanceUpdate = {
   accountId: string;

@@ -1,4 +1,4 @@
-// The inspector's paths beside its sockets: a generation to be replayed, and tokens for programs that cannot sign in.
+// HTTP endpoints of the inspector: replay of a generation, and tokens for external programs.
 import type { Settings } from "../config/schema.ts";
 import type { IsAtHome } from "../inspector/access.ts";
 import { audienceOf } from "../inspector/field-allowlist.ts";
@@ -21,7 +21,7 @@ type Parts = {
 const REPLAY = { method: "GET", path: "/inspector/api/generations/:id" } as const;
 const TOKEN = { method: "POST", path: "/inspector/api/token" } as const;
 
-/** Whoever asks, signed in or not, is told that it is off, as by the sockets: signing in would not help. */
+/** Answers every request alike, signed in or not, because signing in would not help. The sockets behave the same. */
 const switchedOff = async (): Promise<never> => {
   throw new ConsoleRefused("not_found", "The inspector is switched off; the operator can set inspector.enabled to on.");
 };
@@ -29,7 +29,9 @@ const switchedOff = async (): Promise<never> => {
 export const inspectorRoutes = ({ settings, reads, sessions, issueToken, isAtHome, looks }: Parts): ConsoleRoute[] => {
   if (issueToken === null) return [REPLAY, TOKEN].map((path) => ({ ...path, who: "anyone", answer: switchedOff }));
   const { prompts } = settings.inspector;
-  /** Whoever may look on live without being signed in may replay, in the same role. @throws ConsoleRefused for everybody else */
+  /**
+   * A program that may open the live view without a session may also replay, in the same role. @throws ConsoleRefused otherwise
+   */
   const askerOf = ({ who, request, peer }: PublicRequest): Asker => {
     if (who?.role === "member") return { onlooker: "member", accountSeq: who.accountSeq };
     if (who !== null) return { onlooker: audienceOf(who.role, prompts) };

@@ -1,4 +1,4 @@
-// The paths of keys and usage in the console's API: what each takes, and whom it answers.
+// Endpoints of the console API for keys and usage, with their schemas and roles.
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { refuse } from "../domain/api-errors.ts";
 import type { Principal } from "../store/mutations.ts";

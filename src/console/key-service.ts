@@ -1,4 +1,6 @@
-// What the console does with keys and usage for whoever asks: members with their own account, operators with any, viewers only look.
+// Key and usage operations of the console: members on their own account, operators on any.
+//
+// Viewers can read all accounts and change nothing.
 
 import { ApiError, refuse } from "../domain/api-errors.ts";
 import { dayOf } from "../domain/calendar.ts";
@@ -8,11 +10,11 @@ import { keyViews } from "./keys.ts";
 import type { KeyRequest, KeysPage, KeyView, MadeKey, UsageView } from "./keys-dto.ts";
 import { dayOfText, MOST_DAYS, usageView } from "./usage.ts";
 
-/** Whoever asks, as the session says. */
+/** The user of a request, from the session. */
 export type Requester = { role: "member" | "viewer" | "operator"; accountId: string | null };
 type Listed = Parameters<typeof keyViews>[0][number];
 
-/** What of the admin service these pages use; `by` is written beside each change. */
+/** The parts of the admin service that these pages use; `by` is recorded with each change. */
 export type KeyServiceDeps<By> = {
   reads: Pick<StoreReads, "usage" | "accounts" | "account" | "key" | "keys">;
   admin: {
@@ -37,7 +39,7 @@ export type KeyServiceDeps<By> = {
     revokeKey(ask: { id: string; by: By }): Promise<Listed>;
   };
   models: () => readonly { id: string; name: string }[];
-  /** Says that whoever asks may look and not change. */
+  /** Rejects a change by a user who may only read. */
   forbid: (message: string) => never;
   rollUpUsage: () => Promise<void>;
   newReference: () => string;
@@ -46,7 +48,7 @@ export type KeyServiceDeps<By> = {
 type Terms = Pick<KeyRequest, "expiresAtMs" | "models" | "limits">;
 
 const LOOKS_ONLY = "You may look at this account's keys and not change them.";
-/** Days of usage that are shown when none are named. */
+/** Number of days shown if the request names none. */
 const SHOWN_DAYS = 30;
 
 export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newReference, forbid, clock }: KeyServiceDeps<By>) => {
@@ -54,7 +56,7 @@ export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newRef
   const mayChange = (who: Requester, accountId: string) =>
     who.role === "operator" || (who.role === "member" && accountId === who.accountId);
 
-  /** The account that is meant; another's is not there for a member. */
+  /** The requested account; another account is not found for a member. */
   const accountFor = async (who: Requester, asked: string | undefined): Promise<AccountRow> => {
     const id = asked ?? who.accountId;
     if (id === null) return refuse("invalid_request", "account: you have none of your own; name one.");
@@ -63,7 +65,7 @@ export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newRef
     if (!account) throw noAccount(id);
     return account;
   };
-  /** Insists that the key is there for whoever asks, and may be changed. */
+  /** Checks that the user can see the key and may change it. */
   const changeable = async (who: Requester, id: string): Promise<void> => {
     const row = await reads.key(id);
     const isSeen = row !== undefined && (who.role !== "member" || row.accountId === who.accountId);
@@ -102,7 +104,10 @@ export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newRef
       await changeable(who, id);
       return one(await admin.revokeKey({ id, by }));
     },
-    /** Without an account an operator or a viewer is told of all. @throws Refusal for days that are none, or too many. */
+    /**
+     * Without an account, operators and viewers get the usage of all accounts. @throws ApiError for an invalid or too long range
+     * of days.
+     */
     usage: async (
       who: Requester,
       ask: { account?: string | undefined; from?: string | undefined; to?: string | undefined; by: UsageBy },

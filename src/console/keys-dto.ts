@@ -1,39 +1,41 @@
-// What the console's pages about keys and usage are sent: shapes that the server fills and the browser reads. Credits are whole; 1 is 0.01 USD.
+// Types of the console's key and usage pages, shared by server and browser.
+//
+// Credits are whole numbers; 1 credit is 0.01 USD.
 
 import type { Credits, KeyLimits, KeyScope, KeyWindow } from "../domain/types.ts";
 import type { UsageBy } from "../store/store.ts";
 
-/** A limit and how much of it is used; `anewAtMs` is when its window begins anew. */
+/** A limit and its use; `anewAtMs` is the time when its window resets. */
 export type LimitView = { limitCredits: Credits; spentCredits: Credits; anewAtMs: number };
 export type KeyState = "active" | "expired" | "revoked";
 export type KeyView = {
   id: string;
   accountId: string;
   name: string;
-  /** Its first characters. */
+  /** Visible prefix of the key. */
   start: string;
   scope: KeyScope;
   state: KeyState;
   createdAtMs: number;
   expiresAtMs: number | null;
   revokedAtMs: number | null;
-  /** Up to a minute late. */
+  /** Up to one minute behind. */
   lastUsedAtMs: number | null;
-  /** The key that it takes the place of, and the one that takes its own. */
+  /** The key that this key replaces, and the key that replaces this key. */
   rotatedFrom: string | null;
   rotatedTo: string | null;
   models: readonly string[] | null;
   limits: Record<KeyWindow, LimitView | null>;
   last30Credits: Credits;
 };
-/** `GET /console/api/keys`. `mayChange`: whoever asks may make, change, rotate and revoke them. */
+/** `GET /console/api/keys`. `mayChange`: the user may create, change, rotate and revoke them. */
 export type KeysPage = {
   account: { id: string; name: string };
   keys: KeyView[];
   models: { id: string; name: string }[];
   mayChange: boolean;
 };
-/** `POST /console/api/keys`, and with members left out as they are `PATCH /console/api/keys/:id`. */
+/** `POST /console/api/keys` and `PATCH /console/api/keys/:id`, where absent members are not changed. */
 export type KeyRequest = {
   name: string;
   scope: KeyScope;
@@ -41,20 +43,20 @@ export type KeyRequest = {
   models: string[] | null;
   limits: KeyLimits;
 };
-/** A key that was made or rotated; `key` is told this once. `fromExpiresAtMs`: when the one it takes the place of is refused. */
+/** A created or rotated key; `key` is returned only once. `fromExpiresAtMs`: time from which the replaced key is rejected. */
 export type MadeKey = { id: string; key: string; fromExpiresAtMs: number | null };
 
-/** A day (`2026-10-19`), model, account or key, and what ended there. */
+/** A day (`2026-10-19`), model, account or key, and the generations that ended there. */
 export type UsageLine = {
   of: string;
-  /** As people call it. */
+  /** Display name. */
   name: string;
   count: number;
   succeeded: number;
   failed: number;
   chargedCredits: Credits;
-  /** From submission to success: half took longer. Null where nothing succeeded. */
+  /** Median time from submission to success; null if nothing succeeded. */
   medianWaitMs: number | null;
 };
-/** `GET /console/api/usage?from=2026-10-01&to=2026-10-31&by=day`. Days are in UTC and each is told, whatever ended on it. */
+/** `GET /console/api/usage?from=2026-10-01&to=2026-10-31&by=day`. Days are in UTC, and days without generations are included. */
 export type UsageView = { by: UsageBy; from: string; to: string; total: UsageLine; lines: UsageLine[] };

@@ -1,4 +1,4 @@
-// Keys as people see them: their state, their limits with what is used of each, and what they may.
+// Converts keys to their console view: state, limits with spend, and policy.
 import { windowEndsAtMs } from "../domain/calendar.ts";
 import type { KeyWindow } from "../domain/types.ts";
 import type { KeyRow, KeySpend } from "../store/store.ts";
@@ -11,7 +11,7 @@ const stateOf = ({ revokedAtMs, expiresAtMs }: KeyRow, nowMs: number): KeyState 
   return expiresAtMs !== null && expiresAtMs <= nowMs ? "expired" : "active";
 };
 
-/** Keys that can be used first, then the newest. */
+/** Usable keys first, then the newest. */
 const inOrder = (a: KeyView, b: KeyView): number =>
   Number(a.state !== "active") - Number(b.state !== "active") || b.createdAtMs - a.createdAtMs || (a.id < b.id ? 1 : -1);
 

@@ -1,27 +1,29 @@
-// Browsers that somebody has signed in from before: a cookie says so for each person, so that strangers' wrong passwords do not count for them.
+// Marks browsers that a user has signed in from by a signed cookie.
+//
+// Wrong passwords from unknown browsers do not count against a known one.
 import { createHmac, randomBytes } from "node:crypto";
 import { isSameSecret } from "../http/timing-safe-equal.ts";
 
 const COOKIE = "__Host-genrouter-device";
 const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";
-/** Browsers keep a cookie for 400 days at most; each sign-in begins them anew. */
+/** Browsers keep a cookie for 400 days at most; each sign-in renews it. */
 const LONGEST_S = 400 * 86_400;
-/** People who sign in from one browser; the one who did longest ago is forgotten. */
+/** Number of users of one browser; the least recent sign-in is dropped. */
 const MOST_PEOPLE = 4;
 const MARK = /^(per_[0-9a-z]+)\.([0-9A-Za-z_-]{16})\.([0-9A-Za-z_-]{43})$/;
 
 export type Devices = {
-  /** The name of the browser that a request comes from; null where this person has never signed in from it. */
+  /** Name of the browser of a request; null if this user has never signed in from it. */
   nameOf(request: Request, personId: string): string | null;
-  /** The value of `Set-Cookie` that makes the browser known for this person, beside those it is known for. */
+  /** Value of `Set-Cookie` that marks the browser for this user, in addition to its other users. */
   setCookie(request: Request, personId: string): string;
 };
 
-/** @param secretHex what the marks are made with */
+/** @param secretHex key of the signatures */
 export const createKnownDevices = (secretHex: string): Devices => {
   const proofOf = (personId: string, name: string): string =>
     createHmac("sha256", Buffer.from(secretHex, "hex")).update(`${personId}.${name}`).digest("base64url");
-  /** The marks that this service made, newest first. */
+  /** The valid marks of a request, newest first. */
   const marksOf = (request: Request): { personId: string; name: string; mark: string }[] => {
     const sent = (request.headers.get("cookie") ?? "")
       .split(";")

@@ -1,22 +1,22 @@
-// The ledger as people see it: every movement with what it did to the balance and what it belongs to, in pages or as CSV.
+// Lists the transfers of an account with their effect on the balance, in pages or as CSV.
 
 import type { TransferKind } from "../domain/types.ts";
 import type { StoreReads, TransferRow } from "../store/store.ts";
 import type { LedgerLine, LedgerPage } from "./credits-dto.ts";
 import { csvRow } from "./csv.ts";
 
-/** Which movements: of one account, of one kind or all, from a time (included) up to one (not included), ms since 1970. */
+/** Selects transfers of one account: of one kind or all, from a time (inclusive) to a time (exclusive), ms since 1970. */
 export type LedgerRequest = { accountId: string; kind: TransferKind | null; fromMs: number | null; toMs: number | null };
 type Reads = Pick<StoreReads, "movements" | "purchasesOfMovements">;
 
-/** Movements read at a time. */
+/** Number of transfers per read. */
 const STEP = 500;
-/** So many are looked through for one page: a filter that fits few of them is answered in parts. */
+/** Number of transfers examined for one page. A filter with few matches is answered in several pages. */
 const LOOKED_THROUGH = 5_000;
-/** Movements stand in the order of their commits; the times in them are of a little before. */
+/** Transfers are stored in commit order; their timestamps are slightly older and may be out of order by up to this period. */
 const UNORDERED_MS = 60_000;
 
-/** What a movement did to the balance: a hold and its release move credits within it. */
+/** Change of the balance by a transfer. A hold and its release move credits within the balance. */
 const changeOf = ({ kind, credits, to }: TransferRow): number => {
   if (kind === "capture") return -credits;
   if (kind === "topup") return credits;
@@ -42,7 +42,7 @@ const toLine = (row: TransferRow, purchaseId: string | undefined): LedgerLine =>
 const isAsked = ({ kind, fromMs, toMs }: LedgerRequest, row: TransferRow): boolean =>
   (kind === null || row.kind === kind) && (fromMs === null || row.atMs >= fromMs) && (toMs === null || row.atMs < toMs);
 
-/** Movements from the newest on, or from before one of them, in steps; ends where none can be asked for any more. */
+/** Yields transfers in steps, from the newest or from before the given one, until no further transfer can match. */
 const stepsOf = async function* (reads: Reads, ask: LedgerRequest, beforeSeq: number | null): AsyncGenerator<TransferRow[]> {
   for (let before = beforeSeq; ; ) {
     const rows = await reads.movements(ask.accountId, before, STEP);
@@ -60,7 +60,7 @@ const toLines = async (reads: Reads, rows: readonly TransferRow[]): Promise<Ledg
   return rows.map((row) => toLine(row, purchases.get(row.seq)));
 };
 
-/** A page, newest first. `next` says where to go on (there may be nothing more behind it); null: there is nothing more. */
+/** A page, newest first. `next` is the position of the next page, which may be empty; null if there is none. */
 export const ledgerPage = async (
   reads: Reads,
   ask: LedgerRequest,
@@ -98,7 +98,7 @@ const toCsv = (line: LedgerLine): string =>
     line.note,
   ]);
 
-/** All of it as CSV, newest first, made as it is read: nobody waits for the whole, and it is never in memory at once. */
+/** All matching transfers as CSV, newest first. The file is streamed and never in memory as a whole. */
 export const ledgerCsv = (reads: Reads, ask: LedgerRequest): ReadableStream<Uint8Array> => {
   const encoder = new TextEncoder();
   const steps = stepsOf(reads, ask, null);

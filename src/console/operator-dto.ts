@@ -1,4 +1,6 @@
-// What the operator's pages are sent: shapes that the server fills and the browser reads. Credits are whole; 1 is 0.01 USD; times are ms.
+// Types of the operator pages, shared by server and browser.
+//
+// Credits are whole numbers; 1 credit is 0.01 USD. Times are ms.
 
 import type { Decided } from "../admin/generations.ts";
 import type { Decision } from "../domain/operator-decision.ts";
@@ -8,7 +10,7 @@ export type AccountLine = {
   id: string;
   name: string;
   paused: boolean;
-  /** Available and held. */
+  /** Available and held credits. */
   balanceCredits: Credits;
   availableCredits: Credits;
   heldCredits: Credits;
@@ -18,8 +20,8 @@ export type AccountLine = {
 };
 export const ACCOUNT_STATUSES = ["all", "busy", "paused", "owing"] as const;
 export type AccountStatus = (typeof ACCOUNT_STATUSES)[number];
-/** `GET accounts?text=&standing=&before=`, newest first. `next`: what `before` of the page after it is; null at the end. */
-/** A refund or dispute in another currency than usd, of which an operator has to decide what it takes back of its purchase. */
+/** `GET accounts?text=&standing=&before=`, newest first. `next` is the `before` of the next page; null at the end. */
+/** A refund or dispute in a currency other than usd. An operator must decide how much it takes back from its purchase. */
 export type UndecidedLine = {
   id: string;
   kind: "refund" | "dispute";
@@ -33,35 +35,41 @@ export type UndecidedLine = {
   reversedCredits: Credits;
   atMs: number;
 };
-/** `undecided`: of all accounts. */
+/** `undecided`: reversals of all accounts. */
 export type AccountsPage = { accounts: AccountLine[]; next: number | null; undecided: UndecidedLine[] };
-/** A limit of the account's own, null for the service's. */
+/** A limit of the account; null selects the limit of the service. */
 export type OwnLimit = { own: number | null; service: number };
 export type AccountTransfer = {
   kind: TransferKind;
   credits: Credits;
-  /** Out of what is available. */
+  /** True if no credits are available. */
   isOut: boolean;
   generationId: string | null;
   note: string | null;
   availableAfterCredits: Credits;
   atMs: number;
 };
-/** `GET accounts/:id`; what every change of an account answers, too. */
+/** `GET accounts/:id`, and the response to every change of an account. */
 export type AccountView = AccountLine & {
   chargedCredits: Credits;
   limits: { burstPerS: OwnLimit; inProgress: OwnLimit };
   keys: { active: number; all: number };
-  /** E-mail addresses of those who sign in for it. */
+  /** E-mail addresses of the account's users. */
   people: string[];
   movements: AccountTransfer[];
   undecided: UndecidedLine[];
 };
-/** `POST accounts/:id/credits`: what really moved, below zero when taken back, and what is owed now beside it. The same reference again moves 0. */
+/**
+ * `POST accounts/:id/credits`: the credits that were transferred, negative if taken back, and the debt that was added. A repeated
+ * reference moves 0.
+ */
 export type CreditsAdjusted = { account: AccountView; movedCredits: Credits; newlyOwedCredits: Credits };
 
 export type RouteState = "up" | "down" | "off" | "ended" | "no key";
-/** What the outcomes of a route's last attempts say. `refused`: by the provider's rules for the input, or a rate limit; they say nothing of the route. */
+/**
+ * Counts of the outcomes of a route's last attempts. `refused`: by the provider's rules for the input or a rate limit, which does
+ * not reflect on the route.
+ */
 export type RouteOutcomesView = { delivered: number; failed: number; refused: number };
 export type RouteLine = {
   id: string;
@@ -70,16 +78,16 @@ export type RouteLine = {
   endpoint: string;
   state: RouteState;
   reason: string | null;
-  /** When it went down or off; null where that is not known, or it is up. */
+  /** Time when the route became unavailable or was disabled; null if unknown or available. */
   sinceMs: number | null;
-  /** When one that is down is tried again. */
+  /** Time when an unavailable route is tried again. */
   untilMs: number | null;
   outcomes: RouteOutcomesView;
-  /** Of those that delivered or failed; null where none did. */
+  /** Percentage of the delivered or failed attempts; null if there are none. */
   successPercent: number | null;
-  /** From sending to delivery; null where nothing was delivered yet. */
+  /** From submission to delivery; null if nothing was delivered yet. */
   latency: { count: number; p50Ms: number; p90Ms: number; p99Ms: number } | null;
-  /** What quotes and `max_wait_s` reckon with; `isMeasured`: not the catalogue's figure any more. */
+  /** Duration that quotes and `max_wait_s` use; `isMeasured` is false if it is the catalogue's value. */
   expectedMs: number;
   isMeasured: boolean;
   /** USD per `unit`. */
@@ -87,15 +95,15 @@ export type RouteLine = {
   margin: { leastPercent: number; mostPercent: number } | null;
   seats: { taken: number; of: number };
 };
-/** `GET routes`. `attempts`: how many of the last ones were looked at, of all routes together. */
+/** `GET routes`. `attempts`: number of attempts evaluated, of all routes together. */
 export type RoutesPage = {
   routes: RouteLine[];
   attempts: number;
   deliveries: number;
-  /** Several nodes share out the seats of each route: what is told of seats is of the one that answers. */
+  /** True if several nodes share the run queue places of each route. The counts are those of the answering node. */
   isShared: boolean;
 };
-/** `POST routes/:id/check`: what the provider says without anything being bought. `costs`: what a bought trial costs at least, in words. */
+/** `POST routes/:id/check`: the provider's response to a check without a purchase. `costs`: minimum cost of a trial, in words. */
 export type RouteChecked = { kind: "works" | "refused" | "unclear" | "none"; detail: string | null; costs: string };
 /** `POST routes/:id/try`, `GET trials/:id`. */
 export type TrialView = {
@@ -104,7 +112,7 @@ export type TrialView = {
   status: GenerationStatus;
   reservedCredits: Credits;
   costCredits: Credits | null;
-  /** Why it did not deliver. */
+  /** Reason why the trial did not deliver. */
   failure: string | null;
 };
 
@@ -114,13 +122,13 @@ export type ProviderAccount = {
   interfaces: {
     id: string;
     name: string;
-    /** Of this interface: one may have a key of its own. */
+    /** Credential of this interface, which may differ from that of its account. */
     key: KeySourceView | null;
     routes: Pick<RouteLine, "id" | "model" | "state" | "reason">[];
   }[];
 };
 export type ProvidersPage = { providers: ProviderAccount[] };
-/** `POST providers/:account/key`. `isShadowed`: the settings have one too, and theirs goes before it. */
+/** `POST providers/:account/key`. `isShadowed`: the configuration has a credential too, which has precedence. */
 export type KeySet = { account: string; isShadowed: boolean };
 
 export type OrphanLine = {
@@ -138,60 +146,60 @@ export type OrphanLine = {
   known: string;
   toDo: string;
 };
-/** What is the same for all orphans of a kind. */
+/** Text that is the same for all orphans of a kind. */
 export type OrphanKind = { fate: OrphanLine["fate"]; known: string; toDo: string; count: number; credits: Credits };
-/** `GET orphans?since=24h`: newest first; `count` and `credits` of all of them, `orphans` at most 500. */
+/** `GET orphans?since=24h`: newest first. `count` and `credits` cover all of them; `orphans` contains at most 500. */
 export type OrphansPage = { count: number; credits: Credits; kinds: OrphanKind[]; orphans: OrphanLine[] };
 
 export type InvariantResult = { invariant: number; name: string; ok: boolean; offending: JsonObject[]; note?: string };
-/** Sums that have to be equal: of all balances, and of all movements. */
+/** Two sums that must be equal: of all balances, and of all transfers. */
 export type SumsCompared = { name: string; balanceCredits: Credits; movementCredits: Credits };
 export type ProofRun = {
   startedAtMs: number;
   by: string;
   done: number;
   of: number;
-  /** Those that are done, by number. */
+  /** Results of the completed invariants, by number. */
   results: InvariantResult[];
 };
 export type VerificationResult = ProofRun & {
   tookMs: number;
   movements: number;
   sums: SumsCompared[];
-  /** Why it could not be run to its end; then nothing is proved. */
+  /** Reason why the run was aborted; in this case nothing is verified. */
   fault: string | null;
 };
-/** `GET proof`; `POST proof` begins one, or joins the one that runs. */
+/** `GET proof`; `POST proof` starts a run or joins the running one. */
 export type ProofView = { invariants: number; running: ProofRun | null; last: VerificationResult | null };
 
-/** A node that is alive, or has ended in the last week. */
+/** A node that is alive or has ended in the last week. */
 export type NodeLine = {
   /** `host/slot/epoch` */
   name: string;
-  /** The one that answers. */
+  /** True for the node that answers. */
   isThis: boolean;
   host: string;
   pid: number;
   epoch: number;
   openedAtMs: number;
-  /** By the clock of the database; null: it has ended. */
+  /** Remaining lease by the clock of the database; null if the node has ended. */
   leaseEndsInMs: number | null;
-  /** Generations that it owns. */
+  /** Generations that the node owns. */
   queued: number;
   running: number;
-  /** In the last week: what it took over from others, and others from it. */
+  /** Takeovers in the last week: from other nodes, and by other nodes. */
   tookOver: number;
   takenOver: number;
   endedAtMs: number | null;
-  /** Who ended it when its lease had run out; null: it closed, or is alive. */
+  /** The node that ended it after its lease had expired; null if it closed itself or is alive. */
   endedBy: string | null;
 };
 
-/** `POST generations/:id/decision`. `attempt`: the one to settle; null: the newest that may have delivered. */
+/** `POST generations/:id/decision`. `attempt`: the attempt to settle; null: the newest that may have delivered. */
 export type GenerationDecisionRequest = { decision: Decision; attempt: number | null; reason: string };
 export type DecidedView = Decided;
 
-/** `GET service`. `queued` and `running`: of all nodes, where there are several. */
+/** `GET service`. `queued` and `running` are sums over all nodes. */
 export type ServiceView = {
   version: string;
   mode: "test" | "live";
@@ -199,11 +207,11 @@ export type ServiceView = {
   startedAtMs: number;
   ready: boolean;
   faults: string[];
-  /** What needs the operator although it takes work. */
+  /** Conditions that need an operator although the service accepts work. */
   warnings: string[];
   queued: number;
   running: number;
-  /** `reason`: why the store refused to let it go on. */
+  /** `reason`: why the generation is parked. */
   parked: {
     id: string;
     accountId: string;
@@ -213,10 +221,13 @@ export type ServiceView = {
     reservedCredits: Credits;
     reason: string;
   }[];
-  /** `open`: generations of it that have not ended, whose providers are asked before anything is sent. `settled`: what it does not know was looked after. */
+  /**
+   * `open`: unfinished generations of the backup remain; their providers are asked before any submission. `settled`: the operator
+   * has confirmed the check of work that the backup does not contain.
+   */
   restored: { takenAtMs: number; open: boolean; settled: boolean } | null;
-  /** `lastMs`: when the newest verified one was taken. */
+  /** `lastMs`: time of the newest verified backup. */
   backup: { isNightly: boolean; lastMs: number | null };
-  /** Null: one process alone. */
+  /** Null for a single process. */
   nodes: NodeLine[] | null;
 };

@@ -1,26 +1,34 @@
-// Passwords: hashed slowly, few at a time, so that whoever tries many takes nothing from the generations that run beside.
+// Hashes and verifies passwords with bounded concurrency and a priority queue.
+//
+// The bound keeps password guessing from slowing down generations.
 import { MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from "../store/user-mutations.ts";
 import { ConsoleRefused } from "./request-context.ts";
 
-/** Argon2id at OWASP's least: 19 MiB and two passes, about 25 ms of one core. */
+/** Argon2id with OWASP's minimum parameters: 19 MiB and two passes, about 25 ms of one core. */
 const COST = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
 const AT_A_TIME = 2;
-/** Beyond these the last in line is asked to come again: it would wait for seconds. */
+/** If more callers wait, the last one is rejected, because it would wait for seconds. */
 const MOST_WAITING = 60;
 const AGAIN_S = 5;
 
-/** A place in the line: the lower rank comes first, and of equals the one that came first. */
+/** Priority of a call. Lower ranks run first; equal ranks run in order of arrival. */
 export type Turn = {
-  /** 0 for whoever is known. */
+  /** 0 for known users and browsers. */
   rank: number;
-  /** Who waits: each one more of the same at once has a rank of one more, so that nobody fills the line alone. */
+  /**
+   * Identity of the caller. Each concurrent call of the same identity adds 1 to the rank, so that no identity can fill the queue
+   * alone.
+   */
   whose: string;
 };
 
 export type Passwords = {
-  /** PHC form. @throws ConsoleRefused for one that is too short or too long, or when too many wait */
+  /** Returns the PHC string. @throws ConsoleRefused if the password is too short or too long, or if too many callers wait */
   hash(password: string, turn: Turn): Promise<string>;
-  /** Whether it is the one that is kept. Null takes as long and is never the one. @throws ConsoleRefused when too many wait */
+  /**
+   * True if the password matches the stored hash. With null it takes the same time and returns false. @throws ConsoleRefused if
+   * too many callers wait
+   */
   isRight(password: string, kept: string | null, turn: Turn): Promise<boolean>;
 };
 
@@ -28,9 +36,9 @@ type Waiting = { rank: number; turn: () => void; away: (fault: ConsoleRefused) =
 
 export const createPasswords = (): Passwords => {
   let running = 0;
-  /** In the order of their turns. */
+  /** Waiting calls, ordered by rank. */
   const line: Waiting[] = [];
-  /** How many of each are at it or wait. */
+  /** Number of running and waiting calls by identity. */
   const here = new Map<string, number>();
   const leave = (whose: string): void => {
     const left = (here.get(whose) ?? 0) - 1;
@@ -50,7 +58,7 @@ export const createPasswords = (): Passwords => {
     try {
       return await work();
     } finally {
-      // The turn is handed on, so that nobody slips in between.
+      // The slot is passed to the next call directly, so that no new call can take it.
       const next = line.shift();
       if (next) next.turn();
       else running -= 1;

@@ -1,4 +1,6 @@
-// As who the playground makes generations of an account: its hidden key, so that usage tells them apart, which nobody holds and nothing opens.
+// Provides the hidden key with which the playground submits for an account.
+//
+// Usage is recorded for this key separately. Its value is never returned, so that it cannot be used for authentication.
 import type { Clock } from "../domain/clock.ts";
 import { newId } from "../domain/ids.ts";
 import type { Caller } from "../domain/types.ts";
@@ -11,7 +13,7 @@ export type PlaygroundKeyDeps = {
   clock: Pick<Clock, "nowMs">;
 };
 
-/** Makes the key at the first use. */
+/** Creates the key on first use. */
 export const createPlaygroundKeys =
   ({ reads, post, clock }: PlaygroundKeyDeps) =>
   async (accountId: string): Promise<Caller> => {

@@ -1,4 +1,4 @@
-// The console's answers about purchases: buying, the checkout of a simulated service, what was bought, and receipts.
+// Console endpoints for purchases: buy, checkout, simulated payment, list and receipts.
 import { BillingError } from "../billing/billing-error.ts";
 import type { Checkout } from "../billing/checkout.ts";
 import type { PurchaseRow } from "../store/purchase-mutations.ts";
@@ -11,7 +11,7 @@ export type PurchaseDeps = { till: Checkout; reads: Pick<StoreReads, "account" |
 
 const PAGE = 20;
 
-/** How the number of a receipt is shown: `R-000042`. */
+/** Format of a receipt number: `R-000042`. */
 export const receiptNumber = (receipt: number | null): string | null =>
   receipt === null ? null : `R-${String(receipt).padStart(6, "0")}`;
 
@@ -47,7 +47,7 @@ export const createPurchases = ({ till, reads }: PurchaseDeps) => {
   const view = async (row: PurchaseRow): Promise<PurchaseView> => toView(row, (await reads.account(row.accountId))?.name ?? "");
 
   return {
-    /** `GET /console/api/purchases`: newest first; `before` is the last one seen. */
+    /** `GET /console/api/purchases`: newest first; `before` is the last entry of the previous page. */
     list: async (ask: CreditsRequest): Promise<PurchasesPage> => {
       const account = await accountOf(reads, ask);
       const rows = await reads.purchases(account.id, ask.query.get("before"), PAGE + 1);
@@ -62,17 +62,17 @@ export const createPurchases = ({ till, reads }: PurchaseDeps) => {
       const bought = await till.buy({ accountId: ownAccountId(ask), by: actorOf(ask), usd: amount_usd });
       return { id: bought.purchaseId, url: bought.url };
     },
-    /** `POST /console/api/purchases/:id/checkout`: back to an open checkout. */
+    /** `POST /console/api/purchases/:id/checkout`: returns to an open checkout. */
     checkout: async (ask: CreditsRequest): Promise<Bought> => {
       const { id } = await own(ask);
       return { id, url: await till.checkoutUrl(id) };
     },
-    /** `POST /console/api/purchases/:id/look`: asks the payment service what became of it, where no news came. */
+    /** `POST /console/api/purchases/:id/look`: asks the payment service for the state of a purchase without an event. */
     look: async (ask: CreditsRequest): Promise<PurchaseView> => {
       const row = await seen(ask);
       return view((await till.lookAfter(row.id)) ?? row);
     },
-    /** `POST /console/api/purchases/:id/test`, `{ how }`: the end of a checkout of a simulated service. */
+    /** `POST /console/api/purchases/:id/test`, `{ how }`: ends a simulated checkout. */
     endTest: async (ask: CreditsRequest): Promise<PurchaseView> => {
       const { id } = await own(ask);
       await till.endTest(id, (ask.body as { how: "pay" | "cancel" }).how, actorOf(ask));

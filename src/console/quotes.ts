@@ -1,4 +1,6 @@
-// What a request would cost, told to a form while it is filled in: routes without their names for members, a refusal as a value.
+// Quotes a request for the console's form; errors are returned as values.
+//
+// Members get no names of routes.
 
 import { ApiError } from "../domain/api-errors.ts";
 import type { Json } from "../domain/types.ts";
@@ -7,16 +9,16 @@ import { readEnvelope } from "../http/parse-submission.ts";
 import type { ConsideredRoute } from "../quote/plan.ts";
 import type { QuoteDto, RefusalDto } from "./generations-dto.ts";
 
-/** The field that a refusal begins with, as `input.duration: …` does. */
+/** The field at the start of an error message, as in `input.duration: …`. */
 export const refusalDto = ({ code, message }: ApiError): RefusalDto => {
   const [, field] = /^(?:input\.)?([a-z_]+)(?:\[\d+\])?:/.exec(message) ?? [];
   return { code, message, field: field ?? null };
 };
 
-/** Why a route is not in the plan, for whoever may not know the routes; null for what is no business of theirs. */
+/** Reason why a route is not in the plan, for members; null if the reason is internal to the service. */
 const skippedFor = ({ verdict }: ConsideredRoute): string | null => (verdict === "not configured" ? null : verdict);
 
-/** @param all whether the one who asks may see the names of routes */
+/** @param all true if the user may see the names of routes */
 export const quoteDto = (quote: Quote, body: Json, all: boolean): QuoteDto => {
   try {
     const { model, explanation, timedBy } = quote(readEnvelope(body));

@@ -1,16 +1,20 @@
-// What is left of sign-ins that were refused: a line of the log for each, and for people that there are a line of the audit log, one a minute at most.
+// Records rejected sign-ins: each in the log, and for existing users in the audit log.
+//
+// The audit log gets at most one entry per user and minute.
 
 import { networkOf } from "../config/cidr-list.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../logging/events.ts";
 import type { AdminMutation, AdminResult } from "../store/mutations.ts";
 
-/** `wrong`: the password, or there is no such person. `throttled`: too many wrong ones before. `busy`: too many sign in at this moment. */
+/**
+ * `wrong`: wrong password or unknown user. `throttled`: too many wrong passwords before. `busy`: too many sign-ins at the moment.
+ */
 export type RefusedOutcome = "wrong" | "throttled" | "busy";
 export type RefusedSignIn = {
   outcome: RefusedOutcome;
   address: string;
-  /** Null for nobody: what was typed is not told, as it may be a password in the wrong field. */
+  /** Null for an unknown user. The text that was entered is not logged, because it may be a password in the wrong field. */
   personId: string | null;
   requestId: string;
 };
@@ -29,12 +33,12 @@ export type RejectedSignInsDeps = {
 };
 
 export const createRejectedSignIns = ({ log, clock, post }: RejectedSignInsDeps): RefusedSignIns => {
-  /** Of people whose minute is not over: what came since their last line. */
+  /** Counts since the last audit entry, for users whose minute has not ended. */
   const open = new Map<string, Untold>();
 
   const write = (personId: string, { wrong, throttled, networks }: Untold): void => {
     const mutation = { mutation: "note-refused-sign-ins", personId, wrong, throttled, networks: networks.size } as const;
-    // Nobody waits for it, and the log has each of them.
+    // Not awaited; the log contains each rejection.
     void post({ ...mutation, by: BY, atMs: clock.nowMs() }).catch(() => undefined);
   };
   const beginMinute = (personId: string): void => {

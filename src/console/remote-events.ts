@@ -1,28 +1,30 @@
-// What other nodes commit, as news of this one: generations and balances as they are looked at, purchases when some admin service has changed something.
+// Emits commits of other nodes to the event streams of this node.
+//
+// Generations and balances are emitted as they are read; purchases are read after a change by the admin service of any node.
 import type { ChangeElsewhere, Following, RemoteChanges } from "../cluster/remote-changes.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { PurchaseUpdate } from "./generations-dto.ts";
 
 export type RemoteEventsDeps = {
   neighbours: RemoteChanges;
-  /** Called when the admin service of some node has changed accounts, balances, keys or people; null: nobody wants to know. */
+  /** Called when the admin service of any node has changed accounts, balances, keys or users; null without subscribers. */
   admin: { changed: (() => void) | null };
 };
 export type Ears = {
   generation: (change: ChangeElsewhere) => void;
   purchase: (news: PurchaseUpdate) => void;
-  /** Balances may have moved. */
+  /** Balances may have changed. */
   balances: () => void;
   wants: (accountSeq: number) => boolean;
-  /** Whose purchases are listened to, by their ids; null: all. */
+  /** Accounts whose purchases are observed, by id; null: all. */
   accounts: () => ReadonlySet<string | null>;
 };
 
-/** Of each account so many are looked at: those before have long been decided. */
+/** Number of purchases read per account; older ones are long settled. */
 const NEWEST = 10;
 
 export const createRemoteEvents = ({ neighbours, admin }: RemoteEventsDeps, reads: Pick<StoreReads, "purchases">, ears: Ears) => {
-  /** States of purchases as they were told, by whose they are. */
+  /** Emitted states of purchases, by account. */
   const known = new Map<string | null, Map<string, PurchaseUpdate["state"]>>();
   let following: Following | null = null;
 
@@ -38,12 +40,12 @@ export const createRemoteEvents = ({ neighbours, admin }: RemoteEventsDeps, read
   const lookAtAll = (): void => {
     const all = ears.accounts();
     for (const accountId of known.keys()) if (!all.has(accountId)) known.delete(accountId);
-    // What cannot be read now is read when something changes again, or by the page that connects anew.
+    // A failed read is repeated after the next change or by a page that reconnects.
     for (const accountId of all) look(accountId).catch(() => undefined);
   };
 
   return {
-    /** Somebody is about to listen; resolves when whatever is committed from now on will be told. */
+    /** Starts observing an account; resolves when all later commits will be emitted. */
     begin: async (accountId: string | null): Promise<void> => {
       following ??= neighbours.follow({ told: ears.generation, wants: ears.wants, wantsSteps: false });
       admin.changed = () => {
@@ -54,7 +56,7 @@ export const createRemoteEvents = ({ neighbours, admin }: RemoteEventsDeps, read
       if (!known.has(accountId)) await look(accountId).catch(() => undefined);
       await ready;
     },
-    /** Nobody listens any more. */
+    /** Stops observing when the last stream has closed. */
     end: (): void => {
       following?.leave();
       following = null;

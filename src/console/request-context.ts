@@ -1,11 +1,11 @@
-// A request to the console's API as its answers see it: who asks, what for, and the ways to say no that only the console has.
+// Request context and errors of the console API.
 import type { TSchema } from "@sinclair/typebox";
 import type { Principal } from "../store/mutations.ts";
 
-/** `member`: of one account. `operator`: of everything. `viewer`: sees what operators see and changes nothing. */
+/** `member`: access to one account. `operator`: full access. `viewer`: reads what operators read and changes nothing. */
 export type Role = "member" | "operator" | "viewer";
 
-/** The person behind a session. Operators and viewers may have an account of their own, too. */
+/** The user of a session. Operators and viewers may have their own account too. */
 export type SignedIn = {
   personSeq: number;
   personId: string;
@@ -20,26 +20,26 @@ export type SignedIn = {
 export type ConsoleRequest = {
   request: Request;
   requestId: string;
-  /** Parts of the path by name, percent-decoded; unchecked. */
+  /** Path parameters by name, percent-decoded and not validated. */
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
-  /** What the route's schema let through; undefined where it has none. */
+  /** The body, validated by the route's schema; undefined if the route has none. */
   body: unknown;
   who: SignedIn;
-  /** The caller's address, for throttling, the list of sessions, and the log. */
+  /** Client address, for throttling, the list of sessions and the log. */
   address: string;
 };
-/** Asked by nobody that is known: signing in, setting up. `who` is there when the browser has a session all the same. */
+/** A request without authentication, such as sign-in or setup. `who` is set if the browser has a session anyway. */
 export type PublicRequest = Omit<ConsoleRequest, "who"> & {
   who: SignedIn | null;
-  /** That of the socket, whoever stands behind it. */
+  /** Address of the socket, which may be that of a proxy. */
   peer: string | undefined;
 };
 
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 /**
- * A path of the API, parameters written `:name`. `who`: the least that is needed; `member` has an account of their own, `viewer` sees the
- * operator's pages, `operator` changes them. An object that is answered leaves as JSON, 200.
+ * A path of the API, parameters written `:name`. `who` is the required access: `member` needs its own account, `viewer` reads the
+ * operator pages, `operator` changes them. A returned object is sent as JSON with status 200.
  */
 export type ConsoleRoute =
   | {
@@ -51,7 +51,7 @@ export type ConsoleRoute =
     }
   | { method: Method; path: string; who: "anyone"; body?: TSchema; answer: (ask: PublicRequest) => Promise<Response | object> };
 
-/** Codes that the console has beside those of §7. */
+/** Error codes of the console in addition to those of §7. */
 export const CONSOLE_CODES = {
   not_found: 404,
   forbidden: 403,
@@ -66,7 +66,7 @@ export const CONSOLE_CODES = {
 } as const;
 export type ConsoleCode = keyof typeof CONSOLE_CODES;
 
-/** A no of the console: one sentence that says what is wrong and what to do. */
+/** An error of the console: one sentence with the fault and the remedy. */
 export class ConsoleRefused extends Error {
   override readonly name = "ConsoleRefused";
   readonly code: ConsoleCode;
@@ -80,14 +80,14 @@ export class ConsoleRefused extends Error {
   }
 }
 
-/** Whoever asked, as it is written beside what they change. */
+/** The principal of a request, which is recorded with its changes. */
 export const actorOf = ({ who }: { who: Pick<SignedIn, "personId" | "email"> }): Principal => ({
   kind: "person",
   id: who.personId,
   name: who.email,
 });
 
-/** Says that whoever asks may look and not change. */
+/** Rejects a change by a user who may only read. */
 export const forbid = (message: string): never => {
   throw new ConsoleRefused("forbidden", message);
 };

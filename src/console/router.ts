@@ -1,4 +1,4 @@
-// The way of a request to the console's API: its path, its session, its role, its origin, its body; then its answer, or a no in one shape.
+// Router of the console API: checks session, role, origin and body, and formats errors.
 import { Value } from "@sinclair/typebox/value";
 import { AdminError, type AdminErrorKind } from "../admin/admin-error.ts";
 import { BillingError } from "../billing/billing-error.ts";
@@ -23,26 +23,26 @@ import {
 } from "./request-context.ts";
 import { createTokenBucket } from "./token-bucket.ts";
 
-/** What the router needs of sessions. */
+/** The session operations that the router uses. */
 export type SessionService = {
-  /** The session's token as the browser sent it; null without one. */
+  /** The session token that the browser sent; null if absent. */
   cookieOf(request: Request): string | null;
-  /** Who is behind a token; null when it is nobody's any more. */
+  /** The user of a token; null if the session is invalid or has ended. */
   find(token: string): Promise<SignedIn | null>;
-  /** Whether whoever came in with a token still is, in the same role. To ask is no use of the session. */
+  /** True if the session of a token is valid and has the same role. Does not count as use of the session. */
   isStillIn(token: string, role: Role): Promise<boolean>;
-  /** What a request that changes something sends along: only pages of this service can know it. */
+  /** Token that a changing request must send; only pages of this service know it. */
   csrfOf(token: string): string;
 };
 export type RouterDeps = {
   routes: readonly ConsoleRoute[];
   sessions: SessionService;
   clock: Clock;
-  /** The origin that people reach the service at, where it is named; else that of the request's own host. */
+  /** Configured public origin; null selects the host of the request. */
   publicOrigin: string | null;
   log: Log;
 };
-/** `address`: the caller's, as far as it is known. `peer`: that of the socket. */
+/** `address`: client address, if known. `peer`: address of the socket. */
 export type AnswerConsole = (request: Request, requestId: string, address: string, peer: string | undefined) => Promise<Response>;
 
 const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff" };
@@ -55,12 +55,12 @@ const STATUS_OF_ADMIN: Readonly<Record<AdminErrorKind, number>> = {
   tryAgain: 503,
 };
 const RETRY_S = 2;
-/** Changes by one person: more than anybody makes by hand, fewer than would hold up the others. */
+/** Changes by one user: more than manual work needs, but few enough not to slow down other users. */
 const CHANGES = { burst: 120, refillMs: 250 };
 
 type Refused = { status: number; code: string; message: string; retryAfterS?: number | undefined };
 
-/** Any no as the console tells it; undefined for a defect. */
+/** Converts an error to the response of the console; undefined for a defect. */
 const refusedBy = (fault: unknown): Refused | undefined => {
   if (fault instanceof ConsoleRefused)
     return {
@@ -79,12 +79,12 @@ const refusedBy = (fault: unknown): Refused | undefined => {
   return undefined;
 };
 
-/** The admin service speaks to a terminal: here its words begin with a capital and end with a full stop. */
+/** Messages of the admin service are written for a terminal. Here they get a capital letter and a full stop. */
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 
 type Found = { route: ConsoleRoute; params: Record<string, string> };
 
-/** Paths are compared part by part; a part that begins with `:` takes any. */
+/** Paths are compared segment by segment; a segment that starts with `:` matches any value. */
 const finderOf = (routes: readonly ConsoleRoute[]) => {
   const byLength = Map.groupBy(
     routes.map((route) => ({ route, parts: route.path.split("/") })),
@@ -113,14 +113,14 @@ const decoded = (part: string): string => {
   }
 };
 
-/** What a role may: members their own account's, viewers look at everything, operators everything. */
+/** Access of a role: members to their own account, viewers read everything, operators change everything. */
 const mayEnter = (role: Role, needed: ConsoleRoute["who"], hasAccount: boolean): boolean => {
   if (needed === "member") return hasAccount;
   if (needed === "viewer") return role !== "member";
   return needed === "operator" ? role === "operator" : true;
 };
 
-/** A request that changes something comes from a page of this service: browsers say so by themselves, and pages cannot lie about it. */
+/** Rejects changes from other origins. Browsers send these headers themselves, and pages cannot forge them. */
 const insistOnOrigin = (request: Request, publicOrigin: string | null): void => {
   const site = request.headers.get("sec-fetch-site");
   const origin = request.headers.get("origin");
@@ -129,11 +129,14 @@ const insistOnOrigin = (request: Request, publicOrigin: string | null): void => 
     throw new ConsoleRefused("csrf", "This request came from another site; open the console and do it there.");
 };
 
-/** Browsers keep a cookie that is for https alone, and the session's is, from no other page over http than one of this machine. */
+/** Over http, browsers keep a cookie with `Secure`, like that of the session, only for pages of the local machine. */
 const KEEPS_COOKIES =
   /^(?:https:\/\/|http:\/\/(?:[^/@]*\.)?localhost(?::\d+)?$|http:\/\/127(?:\.\d+){3}(?::\d+)?$|http:\/\/\[::1\](?::\d+)?$)/i;
 
-/** Nobody could be signed in afterwards: it is told before a link is spent, an account made or a password counted as wrong. */
+/**
+ * Rejects a sign-in whose session cookie the browser would drop, before a link is used, an account is created or a password is
+ * counted as wrong.
+ */
 const insistOnKept = (request: Request): void => {
   const origin = request.headers.get("origin");
   if (origin !== null && !KEEPS_COOKIES.test(origin)) throw new ConsoleRefused("insecure_origin", NEEDS_HTTPS);

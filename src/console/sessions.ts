@@ -1,4 +1,4 @@
-// Sessions: the cookie, who is behind it, how long it is good for, and what proves that a request comes from its own pages.
+// Sessions of the console: cookie, user, expiry and CSRF token.
 import { createHmac } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import { hashToken, newId, newToken } from "../domain/ids.ts";
@@ -9,14 +9,16 @@ import type { SessionFacts } from "../store/user-reads.ts";
 import type { SignedIn } from "./request-context.ts";
 import type { SessionService } from "./router.ts";
 
-/** The prefix makes browsers insist: this host alone, its whole path, and only where nobody can listen in (or on this machine). */
+/**
+ * With this prefix, browsers accept the cookie only for this host, for its whole path, and over https (or on the local machine).
+ */
 const COOKIE = "__Host-genrouter";
 const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";
 const DAY_MS = 86_400_000;
-/** A session that is not used ends after this long; one that is used, too, in the end. */
+/** An unused session ends after this period; every session ends after LONGEST_MS. */
 const IDLE_MS = 7 * DAY_MS;
 const LONGEST_MS = 30 * DAY_MS;
-/** How often it is noted that sessions are used. */
+/** Interval at which the use of sessions is stored. */
 const NOTED_MS = 60_000;
 const MOST_REMEMBERED = 1000;
 const TOKEN = /^[0-9A-Za-z_-]{43}$/;
@@ -27,12 +29,12 @@ export type SessionsDeps = {
   clock: Clock;
 };
 export type Sessions = SessionService & {
-  /** A new token, and what is kept of it. */
+  /** Creates a token and the row to store for it. */
   begin(request: Request, address: string): { token: string; session: NewSession };
-  /** The value of `Set-Cookie` that signs a browser in, and the one that signs it out. */
+  /** Value of `Set-Cookie` that signs a browser in, and the one that signs it out. */
   setCookie(token: string): string;
   clearCookie(): string;
-  /** What is remembered of people may have changed. */
+  /** Drops the cached sessions after a change to a user. */
   forget(): void;
 };
 
@@ -40,7 +42,7 @@ const signedIn = ({ createdAtMs: _c, seenAtMs: _s, expiresAtMs: _e, ...who }: Se
 
 export const createSessions = ({ reads, post, clock }: SessionsDeps): Sessions => {
   const known = new Map<string, SessionFacts>();
-  /** Sessions used since it was last noted. */
+  /** Sessions used since their use was last stored. */
   let seen = new Map<string, number>();
   let notedAtMs = clock.nowMs();
   let epoch = 0;
@@ -50,7 +52,7 @@ export const createSessions = ({ reads, post, clock }: SessionsDeps): Sessions =
     if (remembered) return remembered;
     const before = epoch;
     const facts = await reads.sessionByHash(hash);
-    // A change that came while the store was read must not be undone by what was read before it.
+    // If a user changed during the store read, the result is stale and is not cached.
     if (facts && before === epoch) {
       if (known.size >= MOST_REMEMBERED) known.clear();
       known.set(hash, facts);
@@ -69,7 +71,7 @@ export const createSessions = ({ reads, post, clock }: SessionsDeps): Sessions =
     const mutation: AdminMutation = { mutation: "note-sessions-seen", seen: [...seen] };
     seen = new Map();
     notedAtMs = nowMs;
-    // Nobody waits for it; on a full disk a session looks a minute older than it is.
+    // Not awaited; if the write fails, the stored time of use is one minute older.
     void post(mutation).catch(() => undefined);
   };
 

@@ -1,4 +1,6 @@
-// Wrong passwords are counted: by browser for whoever has signed in from it before, by address and network for strangers. They slow down, and lock nobody out.
+// Throttles wrong passwords by known browser, or by address and network for unknown ones.
+//
+// Throttling delays sign-ins and never locks an account.
 
 import { networkOf } from "../config/cidr-list.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -6,26 +8,26 @@ import type { Turn } from "./passwords.ts";
 import { createTokenBucket, type Throttle } from "./token-bucket.ts";
 
 const SECOND_MS = 1000;
-/** For one person: from a browser that is known, or from one address. */
+/** Per user: from a known browser, or from one address. */
 const PER_PAIR = { burst: 10, refillMs: 60 * SECOND_MS };
-/** For whomever, from one address and from its network. */
+/** For all users together: from one address, and from its network. */
 const PER_ADDRESS = { burst: 50, refillMs: 10 * SECOND_MS };
 const PER_NETWORK = { burst: 200, refillMs: 3 * SECOND_MS };
 
 export type Guess = {
-  /** Of the caller, as tries are counted by it: an IPv4 address or the /64 of an IPv6 one; "" where it is not known. */
+  /** Client address by which attempts are counted: an IPv4 address or the /64 of an IPv6 address; "" if unknown. */
   address: string;
   email: string;
-  /** The browser's name where the person has signed in from it before. */
+  /** Name of the browser if the user has signed in from it before. */
   device: string | null;
-  /** "" where nobody has the address. */
+  /** "" if the e-mail address is unknown. */
   personId: string;
 };
 export type Guesses = {
   /**
-   * Counts a try before the password is looked at, so that many at once are many; one that was right is given back.
-   * @param check looks at the password, in its turn
-   * @throws ConsoleRefused `throttled`; then nothing was looked at
+   * Counts an attempt before the password is verified, so that concurrent attempts are counted too; a correct one is uncounted.
+   * @param check verifies the password with the given priority
+   * @throws ConsoleRefused `throttled`; in this case nothing was verified
    */
   count(guess: Guess, check: (turn: Turn) => Promise<boolean>): Promise<boolean>;
 };
@@ -47,7 +49,7 @@ export const createSignInThrottle = (clock: Clock): Guesses => {
   return {
     count: async (guess, check) => {
       const counts = countsOf(guess);
-      // Whoever is known comes first, then those from whose network the fewest wrong ones came.
+      // Known browsers run first, then networks with the fewest recent wrong passwords.
       const turn: Turn =
         guess.device === null
           ? { rank: 1 + perNetwork.used(networkOf(guess.address)), whose: guess.address }

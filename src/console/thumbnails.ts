@@ -1,16 +1,16 @@
-// Small pictures for lists: made when they are asked for, few at a time, and kept by the browser that asked.
+// Creates thumbnails on demand with bounded concurrency; only the browser caches them.
 
 import { refuse } from "../domain/api-errors.ts";
 import type { Thumbnail } from "../media/thumbnail.ts";
 
 const SIDE_PX = 480;
-/** What is larger is not opened for a picture of a list. */
+/** A larger image is not decoded for a thumbnail. */
 const MOST_BYTES = 64 * 1024 * 1024;
 const AT_A_TIME = 2;
-/** Whoever waits behind so many others is asked to come again. */
+/** Requests beyond this queue length are rejected. */
 const MOST_WAITING = 200;
 
-/** So many at a time, the others in line. */
+/** Limits the number of concurrent calls and queues the others. */
 const openLine = () => {
   const waiting: (() => void)[] = [];
   let under = 0;
@@ -28,10 +28,10 @@ const openLine = () => {
   };
 };
 
-/** A picture that is kept: what it is, whose, and how it is read. */
+/** A stored image: its hash, size, owner and reader. */
 type Whole = { sha256: string; bytes: number; account: string; read: () => Promise<Blob> };
 
-/** Makes small pictures. @throws Refusal */
+/** Creates the thumbnail handler. @throws ApiError */
 export const createThumbnails = (thumbnail: Thumbnail) => {
   const inLine = openLine();
   return async ({ sha256, bytes, account, read }: Whole, request: Request): Promise<Response> => {

@@ -1,19 +1,19 @@
-// How often something may be tried: a token bucket per name, with room for so many names at once.
+// Token-bucket rate limiter with one bucket per name and a bounded number of names.
 import type { Clock } from "../domain/clock.ts";
 import { ConsoleRefused } from "./request-context.ts";
 
 export type Throttle = {
-  /** Counts one try. @throws ConsoleRefused `throttled`, with the seconds until there is a token again */
+  /** Counts one attempt. @throws ConsoleRefused `throttled`, with the seconds until a token is available */
   take(name: string): void;
-  /** The try was none to be counted: whoever signs in well may do so often. */
+  /** Uncounts an attempt, such as a correct sign-in. */
   giveBack(name: string): void;
-  /** Tries of late that were counted, as a fraction too: one is forgotten every `refillMs`. */
+  /** Number of counted attempts, including fractions; it decreases by one every `refillMs`. */
   used(name: string): number;
 };
 export type Bucket = {
-  /** Tries that may be made at once. */
+  /** Number of attempts that may be made at once. */
   burst: number;
-  /** Time until one more is allowed, ms: nobody waits for longer. */
+  /** Time until one more attempt is allowed, ms; the maximum wait. */
   refillMs: number;
 };
 
@@ -23,7 +23,7 @@ const MINUTE_S = 60;
 const waitText = (waitS: number): string => (waitS < MINUTE_S ? `${waitS} s` : `${Math.ceil(waitS / MINUTE_S)} min`);
 
 export const createTokenBucket = (clock: Clock, { burst, refillMs }: Bucket): Throttle => {
-  /** When each bucket is full again; maps keep the order, so that the one that was left alone longest comes first. */
+  /** Time when each bucket is full again. The map keeps insertion order, so the least recently used bucket is first. */
   const fullAt = new Map<string, number>();
   const debtMs = (name: string): number => Math.max(0, (fullAt.get(name) ?? 0) - clock.nowMs());
   const set = (name: string, owedMs: number): void => {

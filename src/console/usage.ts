@@ -1,19 +1,19 @@
-// Usage as people see it: by day, model, account or key, with names, success and median wait; and the same as CSV.
+// Usage by day, model, account or key, with success rate and median wait, also as CSV.
 import { DAY_MS, medianWaitMs } from "../domain/calendar.ts";
 import type { StoreReads, UsageBy, UsageRow } from "../store/store.ts";
 import { csvRow } from "./csv.ts";
 import type { UsageLine, UsageView } from "./keys-dto.ts";
 
-/** Days from one to another, both included, counted from 1970, UTC. */
+/** A range of days, both ends inclusive, counted from 1970 in UTC. */
 export type UsageRequest = { fromDay: number; toDay: number; accountId: string | null; by: UsageBy };
 type Reads = Pick<StoreReads, "usage" | "accounts" | "keys">;
 
-/** More days than this are not told at once. */
+/** Maximum length of a range. */
 export const MOST_DAYS = 400;
 
 /** `2026-10-19` */
 export const dayText = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
-/** The day of such a text; undefined for what is none. */
+/** The day of such a text; undefined if it is invalid. */
 export const dayOfText = (text: string): number | undefined => {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return undefined;
   const day = Math.floor(Date.parse(`${text}T00:00:00Z`) / DAY_MS);
@@ -45,9 +45,9 @@ export const usageView = async (reads: Reads, ask: UsageRequest): Promise<UsageV
   const names = await namesOf(reads, by, accountId);
   const told = by === "day" ? ({ of }: UsageRow) => dayText(Number(of)) : ({ of }: UsageRow) => String(of);
   const groups = Map.groupBy(rows, told);
-  // A day on which nothing ended is a day too.
+  // Days without generations are included.
   const order = by === "day" ? Array.from({ length: toDay - fromDay + 1 }, (_, n) => dayText(fromDay + n)) : [...groups.keys()];
-  // The one key of an account that is not listed is that of its playground.
+  // The only key of an account that is not listed is that of its playground.
   const unnamed = (of: string) => (by === "key" ? "Playground" : of);
   const lines = order.map((of) => lineOf(of, names.get(of) ?? unnamed(of), groups.get(of) ?? []));
   if (by !== "day") lines.sort((a, b) => b.chargedCredits - a.chargedCredits || b.count - a.count || (a.of < b.of ? -1 : 1));

@@ -1,4 +1,4 @@
-// The paths of people in the console's API: signing in and out, links, one's own sessions and profile, and what operators see of everybody.
+// Endpoints of the console API for users: sign-in, links, sessions, profile and user administration.
 import { type Static, Type } from "@sinclair/typebox";
 import { MAX_PASSWORD_CHARS } from "../store/user-mutations.ts";
 import type { ConsoleDeps } from "./console.ts";
@@ -12,7 +12,7 @@ import type { MadeLinkView, PeopleView } from "./users-dto.ts";
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
 const email = Type.String({ minLength: 1, maxLength: 300 });
 const name = Type.String({ minLength: 1, maxLength: 100 });
-// Too long a one is told by the desk, in words; this only bounds the work.
+// Only bounds the work. The user service reports the actual limit of the length.
 const password = Type.String({ maxLength: 4 * MAX_PASSWORD_CHARS });
 const token = Type.String({ pattern: "^[0-9A-Za-z_-]{43}$" });
 const role = Type.Union([Type.Literal("member"), Type.Literal("operator"), Type.Literal("viewer")]);
@@ -73,7 +73,7 @@ export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[
       method: "GET",
       path: "/console/api/me",
       who: "anyone",
-      // Whoever has been in since before browsers were marked, or has lost the mark, is known from here on.
+      // Marks the browser of a session that predates the marks or has lost its mark.
       answer: async ({ request, who }) => {
         const view = await desk.me(who, sessions.cookieOf(request));
         const isUnmarked = who !== null && devices.nameOf(request, who.personId) === null;

@@ -1,4 +1,4 @@
-// Coming in and going out: signing in and up, links that let in once, sessions, and one's own name and password.
+// User operations of the console: sign-in, sign-up, links, sessions, name and password.
 import type { Clock } from "../domain/clock.ts";
 import { hashToken, newId } from "../domain/ids.ts";
 import type { AdminMutation, AdminResult, Principal } from "../store/mutations.ts";
@@ -14,13 +14,13 @@ import { createTokenBucket } from "./token-bucket.ts";
 import type { LinkView, MeView, SessionView } from "./users-dto.ts";
 
 const MINUTE_MS = 60_000;
-/** Wrong passwords by somebody who is in, for their own. */
+/** Wrong passwords of a signed-in user for their own account. */
 const PER_PERSON = { burst: 10, refillMs: MINUTE_MS };
-/** Sessions that one person opens: each is a row, whoever has the password. */
+/** Sessions that one user may open. Each adds a row, even with the correct password. */
 const SIGN_INS = { burst: 60, refillMs: 1_000 };
-/** Accounts that may be made from one machine. */
+/** Accounts that may be created from one address. */
 const SIGN_UPS = { burst: 10, refillMs: 6 * MINUTE_MS };
-/** Whoever makes an account waits behind people who sign in. */
+/** Sign-ups have a lower priority than sign-ins. */
 const STRANGERS_RANK = 1;
 
 const WRONG = "The e-mail address or the password is wrong.";
@@ -47,7 +47,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
   const signIns = createTokenBucket(clock, SIGN_INS);
   const signUps = createTokenBucket(clock, SIGN_UPS);
 
-  /** @throws ConsoleRefused with the store's sentence */
+  /** @throws ConsoleRefused with the store's message */
   const carryOut = async (mutation: AdminMutation, by: Principal): Promise<void> => {
     const outcome = await post({ ...mutation, by });
     if (outcome.kind === "refused")
@@ -73,7 +73,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       throw new ConsoleRefused("refused", NO_LINK);
     return found;
   };
-  /** Whoever is in is counted by their name alone, wherever they are: a session may be a thief's, who tries the password in it. */
+  /** A signed-in user is counted by user alone, independent of the address, because a thief of the session may try passwords. */
   const isOwnPassword = async (
     { address, requestId }: SignInRequest,
     { personId, password, kept }: { personId: string; password: string; kept: string | null },
@@ -142,7 +142,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const { token, session } = sessions.begin(request, address);
       const mutation = { mutation: "open-session", personId: person.id, password: kept, session, atMs: clock.nowMs() } as const;
       const outcome = await post({ ...mutation, by: { kind: "person", id: person.id, name: email } });
-      // Disabled, or given another password, in this very moment.
+      // The user was disabled or got another password at the same moment.
       if (outcome.kind === "refused") throw new ConsoleRefused("refused", WRONG);
       return { token, personId: person.id };
     },
@@ -165,7 +165,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const password = await passwords.hash(ask.password, { rank: 0, whose: link.id });
       const { token, session } = sessions.begin(door.request, door.address);
       const personId = link.kind === "reset" ? (link.personId ?? "") : newId("per");
-      // The first operator can try everything, and so has an account, too.
+      // The first operator gets an account too, to be able to use every page.
       const accountName = link.kind === "setup" ? name : link.accountName;
       const account = accountName === null ? null : { id: newId("acc"), name: accountName };
       const what = { hash: hashToken(ask.token), personId, email, name, password, account, session, atMs: clock.nowMs() };

@@ -1,4 +1,4 @@
-// What the console's API says about people, their sessions, invitations and the audit log.
+// Types of the console API for users, sessions, invitations and the audit log.
 import type { AuditRow, InvitationRow, PersonRow } from "../store/user-reads.ts";
 import type { Role } from "./request-context.ts";
 
@@ -13,16 +13,16 @@ export type MeView = {
     sessionId: string;
     csrf: string;
   } | null;
-  /** Whether there is an operator yet. */
+  /** True if an operator exists. */
   isSetUp: boolean;
   signUp: boolean;
   simulated: boolean;
 };
-/** A link before it is used, for whoever holds its token. */
+/** A link before it is used, for the holder of its token. */
 export type LinkView = {
   kind: "setup" | "invite" | "reset";
   role: Role;
-  /** Whom it is for; null for the first operator. */
+  /** Recipient of the link; null for the first operator. */
   email: string | null;
   accountName: string | null;
   expiresAtMs: number;
@@ -40,7 +40,7 @@ export type PersonView = Pick<
   PersonRow,
   "id" | "email" | "name" | "role" | "accountId" | "createdAtMs" | "disabledAtMs" | "seenAtMs"
 >;
-/** Those that can still be used. */
+/** Invitations that can still be used. */
 export type InvitationView = Pick<
   InvitationRow,
   "id" | "kind" | "role" | "email" | "accountId" | "accountName" | "madeBy" | "createdAtMs" | "expiresAtMs"
@@ -51,6 +51,6 @@ export type PeopleView = {
   accounts: { id: string; name: string }[];
   mayChange: boolean;
 };
-/** Shown once: its token is kept as a hash. */
+/** Returned only once, because only the hash of the token is stored. */
 export type MadeLinkView = { id: string; url: string; expiresAtMs: number };
-export type AuditView = { lines: AuditRow[] /** To ask for the page after this one; null at the end. */; before: number | null };
+export type AuditView = { lines: AuditRow[] /** Cursor of the next page; null at the end. */; before: number | null };

@@ -1,4 +1,4 @@
-// Accounts as the operator sees and changes them: searched in pages, made, paused, limited, credited, taken back from.
+// Account operations of the operator pages: search, create, pause, limit and adjust balances.
 
 import type { Credits } from "../../domain/types.ts";
 import type { UndecidedReversal } from "../../store/purchase-mutations.ts";
@@ -80,7 +80,7 @@ export const createAccounts = ({ admin, reads, limits }: OperatorDeps) => {
       if (before !== null && !/^\d{1,15}$/.test(before))
         throw new ConsoleRefused("invalid", "before: take it from the page before.");
       const beforeSeq = before === null ? null : Number(before);
-      // One more than is shown says whether there is another page.
+      // One row more than a page shows whether there is another page.
       const rows = await reads.searchAccounts({ text: text.trim(), standing, beforeSeq }, PAGE + 1);
       const shown = rows.slice(0, PAGE);
       const next = rows.length > PAGE ? (shown.at(-1)?.seq ?? null) : null;
@@ -95,7 +95,7 @@ export const createAccounts = ({ admin, reads, limits }: OperatorDeps) => {
       const { id } = await admin.setAccount(signed(ask, { id: named(ask, "id"), ...(ask.body as AccountChange) }));
       return view(id);
     },
-    /** What a refund or dispute in another currency takes back, decided once. */
+    /** Decides how much a refund or dispute in a foreign currency takes back. The decision is final. */
     decide: async (ask: ConsoleRequest): Promise<AccountView> => {
       const id = named(ask, "reversal");
       const of = (await undecided()).find((one) => one.id === id);
@@ -103,11 +103,11 @@ export const createAccounts = ({ admin, reads, limits }: OperatorDeps) => {
       await admin.decideReversal(signed(ask, { id, ...(ask.body as DecisionAsk) }));
       return view(of.accountId);
     },
-    /** Above zero grants, below zero takes back at most what is available. */
+    /** A positive amount grants credits; a negative one takes back at most the available credits. */
     credit: async (ask: ConsoleRequest): Promise<CreditsAdjusted> => {
       const { reference, credits, note } = ask.body as CreditsAsk;
       const accountId = named(ask, "id");
-      // The reference belongs to one wish on one account: what came once by this page is not taken for another's.
+      // The reference is scoped to the console and the account, so that it cannot match a request from another source.
       const wish = signed(ask, { reference: `console ${accountId} ${reference}`, accountId, credits: Math.abs(credits), note });
       const owedBefore = (await reads.account(accountId))?.owedCredits ?? 0;
       const { movedCredits } = await (credits > 0 ? admin.addCredits(wish) : admin.takeCredits(wish));

@@ -1,4 +1,4 @@
-// What the operator's answers need: the admin service that changes things, what may be read, and what only the running service knows.
+// Dependencies of the operator pages: the admin service, store reads and the running service.
 
 import type { AdminService } from "../../admin/admin-service.ts";
 import type { Clock } from "../../domain/clock.ts";
@@ -43,31 +43,31 @@ export type OperatorDeps = Operating & {
   >;
 };
 
-/** What only the running service knows, or may do. */
+/** State and operations that only the running service has. */
 export type Operating = {
   long: LongReads;
   clock: Clock;
-  /** The service's limits, where an account has none of its own. */
+  /** Default limits of the service, for accounts without their own. */
   limits: { burstPerS: number; inProgress: number };
   running: {
     seats(routeId: string): { taken: number; of: number };
-    /** Measured; undefined while too few deliveries are known. */
+    /** Measured duration of a route; undefined while there are too few deliveries. */
     expectedMs(routeId: string): number | undefined;
     readiness(): { ready: boolean; faults: string[] };
-    /** What needs the operator although it takes work: sentences. */
+    /** Conditions that need an operator although the service accepts work, as sentences. */
     warnings(): readonly string[];
     counts(): { queued: number; running: number };
-    /** The epoch of this node; null where one process alone writes. */
+    /** Epoch of this node; null for a single process. */
     epoch: number | null;
     about(): { version: string; mode: "test" | "live"; url: string; startedAtMs: number };
     isNightly: boolean;
-    /** When the newest verified backup was taken, ms. */
+    /** Time of the newest verified backup, ms. */
     lastBackupMs(): Promise<number | null>;
   };
 };
 
-/** What is asked of the admin service, with who wants it. */
+/** Adds the principal to a request to the admin service. */
 export const signed = <T extends object>(ask: ConsoleRequest, wish: T) => ({ ...wish, by: actorOf(ask) });
 
-/** A part of the path, which the router found by its name. */
+/** A path parameter by its name. */
 export const named = ({ params }: Pick<ConsoleRequest, "params">, name: string): string => params[name] ?? "";

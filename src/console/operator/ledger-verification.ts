@@ -1,4 +1,6 @@
-// The proof of the ledger on the running service: the thirteen invariants and the sums, one run at a time, on threads of their own.
+// Verifies the ledger of the running service: thirteen invariants and the sums.
+//
+// One run at a time, in separate threads.
 import type { LedgerSums } from "../../store/store.ts";
 import type { ProofRun, ProofView, SumsCompared, VerificationResult } from "../operator-dto.ts";
 import type { ConsoleRequest } from "../request-context.ts";
@@ -6,7 +8,7 @@ import type { OperatorDeps } from "./deps.ts";
 
 const INVARIANTS = 13;
 
-/** What all balances say, and what all movements say of the same. */
+/** Sums of all balances beside the same sums over all transfers. */
 const compared = ({ available, held, charged, moved }: LedgerSums): SumsCompared[] => {
   const of = (kind: string) => moved[kind] ?? 0;
   return [
@@ -46,7 +48,7 @@ export const createLedgerVerification = ({ long, clock }: Pick<OperatorDeps, "lo
   const view = (): ProofView => ({ invariants: INVARIANTS, running, last });
   return {
     show: async (): Promise<ProofView> => view(),
-    /** Whoever asks while one runs joins it. */
+    /** A call during a run joins it. */
     begin: async ({ who }: { who: Pick<ConsoleRequest["who"], "email"> }): Promise<ProofView> => {
       if (running === null) {
         running = { startedAtMs: clock.nowMs(), by: who.email, done: 0, of: 0, results: [] };

@@ -1,8 +1,8 @@
-// The nodes that share the store, as operators see them: what each has under way, and what became of those that have ended.
+// Lists the nodes of the cluster with their open generations and takeovers.
 import { type NodeReads, type NodeRow, nodeName } from "../../store/cluster-port.ts";
 import type { NodeLine } from "../operator-dto.ts";
 
-/** Nodes that have ended, at most. */
+/** Maximum number of ended nodes. */
 const MOST_ENDED = 20;
 
 const lineOf = (row: NodeRow, own: number | null, names: ReadonlyMap<number, string>): NodeLine => {
@@ -14,7 +14,7 @@ const lineOf = (row: NodeRow, own: number | null, names: ReadonlyMap<number, str
   };
 };
 
-/** @param own the epoch of the node that answers. @returns null where one process alone writes. */
+/** @param own epoch of the answering node. @returns null for a single process. */
 export const listNodes = async (nodes: NodeReads | null, own: number | null): Promise<NodeLine[] | null> => {
   if (nodes === null) return null;
   const rows = await nodes.list(MOST_ENDED);

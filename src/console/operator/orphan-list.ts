@@ -1,4 +1,4 @@
-// Orphans as the operator sees them: what is known of each, what it may have cost, and what is to be done, kind by kind.
+// Lists orphans for operators: known facts, possible cost and action, grouped by kind.
 import { adviceOf } from "../../admin/orphan-advice.ts";
 import type { OrphanRow } from "../../store/store.ts";
 import type { OrphanKind, OrphanLine, OrphansPage } from "../operator-dto.ts";

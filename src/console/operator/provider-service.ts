@@ -1,4 +1,6 @@
-// Providers as the operator sees them: where each account's key comes from, never the key; set, dropped, and what runs with it.
+// Provider operations of the operator pages: credential sources, set and delete, and running work.
+//
+// A credential is never returned.
 import type { ProviderRow } from "../../routing/inventory.ts";
 import type { KeySet, KeySourceView, ProvidersPage } from "../operator-dto.ts";
 import type { ConsoleRequest } from "../request-context.ts";

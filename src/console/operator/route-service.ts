@@ -1,4 +1,4 @@
-// Routes as the operator sees and changes them: health, outcomes, latency, price and margin; switched off and on, checked and tried.
+// Route operations of the operator pages: statistics, enable, disable, check and trial.
 import type { Model, Route } from "../../../catalogue/schema.ts";
 import type { Trial } from "../../admin/route-trial.ts";
 import type { RouteChecked, RouteLine, RoutesPage, TrialView } from "../operator-dto.ts";
@@ -6,10 +6,10 @@ import type { ConsoleRequest } from "../request-context.ts";
 import { named, type OperatorDeps, signed } from "./deps.ts";
 import { latencyOf, outcomesOf, priceOf, successPercent } from "./route-stats.ts";
 
-/** Attempts of all routes together that outcomes are taken from, and deliveries of each route that its latency is. */
+/** Number of attempts, of all routes together, that outcomes are computed from, and deliveries per route for its latency. */
 const ATTEMPTS = 5_000;
 const DELIVERIES = 200;
-/** However many look: the rows behind the figures are read at most so often. */
+/** Minimum interval between two reads of the rows, independent of the number of readers. */
 const FIGURES_MS = 5_000;
 
 const trialOf = ({ failure, ...trial }: Trial): TrialView => ({
@@ -41,7 +41,7 @@ export const createRouteService = ({ admin, reads, running, clock }: OperatorDep
     return rows.flatMap((row): RouteLine[] => {
       const { id, state } = row;
       const found = known.get(id);
-      // Between two reads the catalogue may have been replaced.
+      // The catalogue may have been replaced between the two reads.
       if (!found) return [];
       const { model, route } = found;
       const own = outcomes.get(id) ?? { delivered: 0, failed: 0, refused: 0 };
@@ -73,7 +73,7 @@ export const createRouteService = ({ admin, reads, running, clock }: OperatorDep
       deliveries: DELIVERIES,
       isShared: reads.nodes !== null,
     }),
-    /** Off for a reason, or on again (null). */
+    /** Disables a route with a reason, or enables it again (null). */
     switch: async (ask: ConsoleRequest): Promise<RouteLine | object> => {
       const { reason } = ask.body as { reason: string | null };
       await admin.switchRoute(signed(ask, { id: named(ask, "id"), reason }));
@@ -84,7 +84,7 @@ export const createRouteService = ({ admin, reads, running, clock }: OperatorDep
       if (check.kind === "refused") return { kind: check.kind, detail: `${check.failure.class}: ${check.failure.detail}`, costs };
       return { kind: check.kind, detail: "detail" in check ? check.detail : null, costs };
     },
-    /** Buys one generation. The same reference again is the same generation. */
+    /** Submits one paid generation. The same reference selects the same generation. */
     try: async (ask: ConsoleRequest): Promise<TrialView> => {
       const { reference } = ask.body as { reference: string };
       return trialOf(await admin.tryRoute(signed(ask, { reference, id: named(ask, "id"), input: null })));

@@ -1,4 +1,4 @@
-// The paths of the operator's pages in the console's API: what each takes, and whom it answers.
+// Endpoints of the operator pages, with their schemas and roles.
 import { Type } from "@sinclair/typebox";
 import { DECISIONS } from "../../domain/operator-decision.ts";
 import type { ConsoleRequest, ConsoleRoute } from "../request-context.ts";
@@ -12,9 +12,9 @@ import { createServiceStatus } from "./service-status.ts";
 
 const MOST_CREDITS = 1_000_000_000;
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
-/** Made by the page for one wish, so that a wish that is sent twice is granted once. */
+/** Created by the page for one request, so that a repeated request is granted once. */
 const reference = Type.String({ minLength: 8, maxLength: 80, pattern: "^[A-Za-z0-9-]+$" });
-/** At least one character that is seen. */
+/** A text with at least one visible character. */
 const said = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: "\\S" });
 const limit = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]));
 
@@ -78,7 +78,7 @@ export const operatorRoutes = (deps: OperatorDeps): ConsoleRoute[] => {
     act("DELETE", "providers/:account/key", null, providers.dropKey),
     look("orphans", orphans.list),
     look("proof", proof.show),
-    // It reads and changes nothing, so whoever may look may run it.
+    // Allowed for viewers, because verification only reads.
     { method: "POST", path: `${BASE}/proof`, who: "viewer", answer: proof.begin },
     look("service", service.show),
     act("POST", "generations/:id/decision", GENERATION_DECISION, service.decide),

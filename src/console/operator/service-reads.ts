@@ -1,4 +1,6 @@
-// What the operator's pages ask of the running service beside its books: seats, expected times, readiness, its backups, and long reads.
+// Reads the state of the running service for the operator pages.
+//
+// It covers the run queue, expected times, readiness, backups and long reads of the store.
 import { join } from "node:path";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { Core } from "../../app/core-types.ts";
@@ -19,16 +21,16 @@ export type ServiceReadsDeps = {
   rooms: Pick<Core, "supervisor" | "routes" | "readiness" | "health">;
   kept: Pick<ResultStorage, "waiting">;
   reads: Pick<Store, "secret" | "mode" | "node" | "verify" | "orphans">;
-  /** The address of the service, without a slash at its end. */
+  /** Base URL of the service, without a trailing slash. */
   url: () => string;
   startedAtMs: number;
 };
 
-/** A file is read on threads of its own; a database has its own ways to read a lot while others write. */
+/** SQLite is read in separate threads; PostgreSQL supports long reads beside writes. */
 const longReadsOf = ({ node, verify, orphans }: ServiceReadsDeps["reads"], { data }: Settings): LongReads =>
   node === null ? createParallelReads(join(data.dir, DATABASE_FILE)) : { verify, orphans, sums: node.sums };
 
-/** One for each provider and fault: its key is refused, or its balance used up. */
+/** One warning per provider and fault: its credential is rejected, or its balance is used up. */
 const refusedRoutes = ({ routes, health }: ServiceReadsDeps["rooms"]): string[] => {
   const faults = [...health.setUpFaults()].map(([routeId, why]) => ({ ...why, provider: routes.specOf(routeId)?.provider }));
   const together = Map.groupBy(faults, ({ provider, class: fault, detail }) => `${provider}: ${fault}: ${detail}`);
@@ -38,7 +40,7 @@ const refusedRoutes = ({ routes, health }: ServiceReadsDeps["rooms"]): string[] 
   });
 };
 
-/** Where nodes share a database this is a fault of their readiness, too. */
+/** In a cluster this is also a fault of readiness. */
 const bucketWarning = ({ waiting }: ServiceReadsDeps["kept"]): string[] => {
   const { reason = null, files = 0 } = waiting() ?? {};
   const waits = files > 0 ? `, ${files} wait on disk` : "";
@@ -71,7 +73,7 @@ export const createServiceReads = async (deps: ServiceReadsDeps): Promise<Operat
         try {
           return newestVerifiedMs(settings.backup.dir, lineageFrom(await reads.secret(LINEAGE)));
         } catch {
-          // A directory that cannot be read has no backup that anyone could restore.
+          // A directory that cannot be read contains no restorable backup.
           return null;
         }
       },

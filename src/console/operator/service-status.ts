@@ -1,4 +1,4 @@
-// The service as the operator sees it: whether it takes work, what waits for a person, which backup it is a copy of, and its own last one.
+// State of the service for operators: readiness, parked generations, restored backup and last backup.
 
 import type { DecidedView, GenerationDecisionRequest, ServiceView } from "../operator-dto.ts";
 import type { ConsoleRequest } from "../request-context.ts";
@@ -13,14 +13,14 @@ const unsettled = (takenAtMs: number): string => {
 };
 
 export const createServiceStatus = ({ reads, running, admin }: OperatorDeps) => ({
-  /** Ends a generation that does not end by itself. */
+  /** Applies an operator decision to a generation. */
   decide: (ask: ConsoleRequest): Promise<DecidedView> =>
     admin.decideGeneration(signed(ask, { id: named(ask, "id"), ...(ask.body as GenerationDecisionRequest) })),
   show: async (): Promise<ServiceView> => {
     const [restored, oldest] = [await reads.restored(), (await reads.unfinished(0, 1))[0]];
     const nodes = await listNodes(reads.nodes, running.epoch);
     const own = running.counts();
-    /** Of all nodes, where there are several. */
+    /** Sum over all nodes, or the value of this process. */
     const sum = (of: "queued" | "running"): number => nodes?.reduce((all, node) => all + node[of], 0) ?? own[of];
     return {
       ...running.about(),
