@@ -1,4 +1,6 @@
-// Who may look on: operators and viewers by their session, programs by a short-lived token, and this machine alone with the simulator.
+// Controls access to the inspector: session, short-lived token, or localhost with the simulator.
+//
+// Sessions admit operators and viewers; tokens are for programs.
 import { randomBytes } from "node:crypto";
 import type { Settings } from "../config/schema.ts";
 import { refuse } from "../domain/api-errors.ts";
@@ -6,22 +8,28 @@ import { isForwarded, isLoopback, isOwnName, urlOf } from "../http/client-addres
 
 export type Role = "operator" | "viewer";
 export type IsStillIn = () => Promise<boolean>;
-/** Somebody who may look on, for as long as `isStillIn`: whoever signs out, or loses the role, does not go on looking. */
+/** An admitted viewer. `isStillIn` becomes false when the user signs out or loses the role, and then the access ends. */
 export type Admitted = { role: Role; isStillIn: IsStillIn };
 export type AccessDeps = {
   settings: Pick<Settings, "inspector"> & { server: Pick<Settings["server"], "public_url"> };
-  /** Whether the service runs with the simulator. */
+  /** True if the service runs with the simulator. */
   simulated: boolean;
   nowMs: () => number;
-  /** Whoever is signed in, and whether they still are, in the same role; null for nobody. A member has no business here. */
+  /**
+   * The signed-in user's role and a check whether the session and the role still hold; null without a session. A member is not
+   * admitted.
+   */
   signedIn: (request: Request) => Promise<{ role: Role | "member"; isStillIn: IsStillIn } | null>;
 };
 
-/** Long enough to start a program with it; what is connected by then stays for as long as whoever asked for it is in. */
+/**
+ * Long enough to start a program with the token. A connection remains open as long as the user who requested the token is signed
+ * in.
+ */
 const TOKEN_MS = 15 * 60_000;
 const MOST_TOKENS = 1_000;
 
-/** What is asked for on this machine's own command line, or comes from it with the simulator. */
+/** For tokens of this machine's command line and for localhost with the simulator. */
 const forGood: IsStillIn = () => Promise.resolve(true);
 
 export const isEnabled = ({ enabled }: Settings["inspector"], simulated: boolean): boolean =>
@@ -29,18 +37,21 @@ export const isEnabled = ({ enabled }: Settings["inspector"], simulated: boolean
 
 const hashOf = (token: string): string => new Bun.CryptoHasher("sha256").update(token).digest("hex");
 
-/** Whether a browser says that the page it runs is of the very address that it asks. `Host` is as good as a name: cookies go by it. */
+/**
+ * True if the browser reports that its page has the origin of the request. `Host` is reliable here, because cookies are bound to
+ * it.
+ */
 const isSameOrigin = (origin: string, host: string | null): boolean =>
   host !== null && (origin === `http://${host}` || origin === `https://${host}`);
 
-/** Whether a request is let in without a name. @param peer the address of its socket */
+/** True if a request is admitted without authentication. @param peer address of its socket */
 export type IsAtHome = (request: Request, peer: string | undefined) => boolean;
 
 export const createAccess = ({ settings, simulated, nowMs, signedIn }: AccessDeps) => {
   const { public_url: publicUrl } = settings.server;
-  /** A proxy may ask for another Host than the one in the browser's address, which `server.public_url` says. */
+  /** A proxy may replace the Host of the browser's URL; `server.public_url` contains the original one. */
   const publicOrigin = publicUrl === "" ? null : new URL(publicUrl).origin;
-  /** By their hash; the tokens themselves are nowhere. */
+  /** By hash; the tokens themselves are not stored. */
   const tokens = new Map<string, Admitted & { untilMs: number }>();
 
   const byToken = async (token: string): Promise<Admitted> => {
@@ -49,7 +60,7 @@ export const createAccess = ({ settings, simulated, nowMs, signedIn }: AccessDep
       return refuse("unauthorized", "token: it is not known, or its time is over; get a new one with genrouter inspector token.");
     return known;
   };
-  /** A program of this machine, or our own page in a browser on it; with the simulator there is nothing to protect but the demo. */
+  /** A program on this machine, or a page of this service in a browser on it. With the simulator, only the demo is accessible. */
   const isAtHome: IsAtHome = (request, peer) => {
     const origin = request.headers.get("origin");
     if (!simulated || publicUrl !== "" || peer === undefined || !isLoopback(peer) || isForwarded(request)) return false;
@@ -59,7 +70,7 @@ export const createAccess = ({ settings, simulated, nowMs, signedIn }: AccessDep
 
   return {
     isAtHome,
-    /** A new token. Its role is that of whoever asked for it, and it opens nothing once they are out. */
+    /** Creates a token with the role of its requester. It becomes invalid when the requester's session ends. */
     issue: (role: Role, isStillIn: IsStillIn = forGood): { token: string; expiresAtMs: number } => {
       const token = `gri_${randomBytes(24).toString("base64url")}`;
       const untilMs = nowMs() + TOKEN_MS;
@@ -68,8 +79,9 @@ export const createAccess = ({ settings, simulated, nowMs, signedIn }: AccessDep
       return { token, expiresAtMs: untilMs };
     },
     /**
-     * The role in which somebody may look on, and whether that still holds. A web page of another address is let in by a token alone.
-     * @throws Refusal
+     * Admits a request and returns its role and a check of its validity. A web page of another origin is admitted by a token
+     * only.
+     * @throws ApiError
      */
     admit: async (request: Request, peer: string | undefined): Promise<Admitted> => {
       if (!isEnabled(settings.inspector, simulated))
@@ -77,7 +89,7 @@ export const createAccess = ({ settings, simulated, nowMs, signedIn }: AccessDep
       const token = urlOf(request).searchParams.get("token");
       if (token !== null) return byToken(token);
       const origin = request.headers.get("origin");
-      // A socket is opened by a browser with the cookies of this address, whatever page asks: its word on the page is what counts.
+      // A browser sends the cookies of this host with a WebSocket from any page, so the Origin header decides.
       if (origin !== null && origin !== publicOrigin && !isSameOrigin(origin, request.headers.get("host")))
         return refuse("unauthorized", "Origin: pages of another address need a token: add ?token= to the address.", {
           status: 403,

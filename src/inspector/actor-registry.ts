@@ -1,30 +1,30 @@
-// The actors on stage: a row for each, how many are in which state, and the last of what happened to them, in one ring that all viewers read.
+// Registry of observed actors: rows, counts per state, and a ring of changes for viewers.
 import type { Json, JsonObject } from "../domain/types.ts";
 import type { ActorKind, ActorRow, StateCounts } from "./dto.ts";
 
-/** A machine's snapshot, made when somebody is shown it: most are never. `value` as XState has it. */
+/** Snapshot of a statechart, computed when a viewer needs it, because most are never viewed. `value` has XState's format. */
 export type ActorView = { status: "active" | "done" | "error" | "stopped"; value: () => Json; context: () => JsonObject };
 
 export type Known = {
   row: ActorRow;
-  /** Of a generation: its row number, and the version of what is known of it; 0 of all others. */
+  /** Row number and last known version of a generation; 0 for other actors. */
   seq: number;
   version: number;
   look: ActorView;
-  /** The machine's definition as JSON, as the open protocol sends it. */
+  /** Definition of the statechart as JSON in the format of the open protocol. */
   definition: () => string;
 };
 
-/** What happened to an actor: an event of its machine, or (null) its row says something else now. */
+/** A change of an actor: an event of its statechart, or (null) a change of its row without an event. */
 export type Change = {
   no: number;
   known: Known;
   happened: Happened | null;
   look: ActorView;
-  /** How it is told, once made: per kind of viewer, for all of that kind. */
+  /** Serialized forms by kind of viewer, shared by all viewers of that kind. */
   told: Map<string, string> | null;
 };
-/** `event`: as it was, with everything in it; nobody is sent it like that. `request`: the exact one that the event made. */
+/** `event` is complete and must be filtered before it is sent. `request` is the exact request that the event created. */
 export type Happened = {
   type: string;
   from: string | null;
@@ -37,17 +37,17 @@ export type Happened = {
   source?: string;
 };
 
-/** Rows in memory while somebody looks on, and changes that a viewer may be behind. */
+/** Maximum number of rows while a viewer is connected, and of changes that a viewer may be behind. */
 const MOST_ROWS = 10_000;
 const RING = 2_048;
 
 export type ActorRegistry = ReturnType<typeof createActorRegistry>;
 
-/** @param changed told when there is something new for the viewers. */
+/** @param changed called when there is a new change for the viewers. */
 export const createActorRegistry = (changed: () => void) => {
   const known = new Map<string, Known>();
   const counts = new Map<ActorKind, Map<string, number>>();
-  /** How many of a kind there are. */
+  /** Number of actors per kind. */
   const sizes: Partial<Record<ActorKind, number>> = {};
   let ring: Change[] = [];
   let nextNo = 0;
@@ -58,7 +58,7 @@ export const createActorRegistry = (changed: () => void) => {
       ofKind = new Map();
       counts.set(kind, ofKind);
     }
-    // A state that nobody is in stays, with a nought: the next one comes soon.
+    // A state without actors keeps its entry with 0, because it is likely to be entered again.
     ofKind.set(state, (ofKind.get(state) ?? 0) + by);
   };
   const size = (kind: ActorKind, by: number) => {
@@ -80,12 +80,12 @@ export const createActorRegistry = (changed: () => void) => {
   return {
     find: (id: string): Known | undefined => known.get(id),
     all: (): IterableIterator<Known> => known.values(),
-    /** How many are in each state. */
+    /** Number of actors in each state. */
     counts: (): StateCounts =>
       Object.fromEntries([...counts].map(([kind, states]) => [kind, Object.fromEntries([...states].filter(([, n]) => n > 0))])),
     sizeOf: (kind: ActorKind): number => sizes[kind] ?? 0,
     isFull: (): boolean => known.size >= MOST_ROWS,
-    /** Puts an actor on stage; false when there is no room: it goes on all the same, but has no row. */
+    /** Adds an actor; returns false if the registry is full, in which case the actor has no row. */
     enter: (one: Known): boolean => {
       if (known.size >= MOST_ROWS) return false;
       known.set(one.row.id, one);
@@ -94,11 +94,11 @@ export const createActorRegistry = (changed: () => void) => {
       add(one, null);
       return true;
     },
-    /** Its row says something else, without an event. */
+    /** Records a change of a row without an event. */
     touch: (one: Known): void => {
       if (known.get(one.row.id) === one) add(one, null);
     },
-    /** An event moved it on, or left it where it was. What is not on stage is told all the same. */
+    /** Records an event and the resulting state. Events of actors without a row are recorded too. */
     step: (one: Known, happened: Happened): void => {
       const isOnStage = known.get(one.row.id) === one;
       if (isOnStage) count(one.row, -1);
@@ -107,20 +107,20 @@ export const createActorRegistry = (changed: () => void) => {
       if (isOnStage) count(one.row, 1);
       add(one, happened);
     },
-    /** It has ended: those who look on are told, and it has no row from now on. */
+    /** Records the end of an actor and removes its row. */
     leave: (one: Known): void => {
       one.row.actor = "ended";
       drop(one.row.id);
       add(one, null);
     },
-    /** The change of a number; undefined when it is not known any more, or not yet. */
+    /** The change with a number; undefined if it is no longer or not yet in the ring. */
     change: (no: number): Change | undefined => {
       const found = ring[no % RING];
       return found?.no === no ? found : undefined;
     },
-    /** The numbers of the oldest change there is and of the next one. */
+    /** Numbers of the oldest change in the ring and of the next one. */
     span: (): { first: number; next: number } => ({ first: Math.max(0, nextNo - RING), next: nextNo }),
-    /** Nobody looks on: everything of one kind after the other is forgotten, and all that happened. */
+    /** Removes all actors of the given kinds and all changes, after the last viewer has left. */
     forget: (kinds: readonly ActorKind[]): void => {
       for (const [id, { row }] of known) if (kinds.includes(row.kind)) drop(id);
       ring = [];

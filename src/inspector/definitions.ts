@@ -1,4 +1,6 @@
-// The definitions of our own machines as the open protocol sends them: their configuration as JSON, actions and guards by name.
+// Definitions of the service's statecharts as JSON in the format of the open protocol.
+//
+// Actions and guards are given by name.
 
 import { circuitBreakerMachine } from "../../actors/circuit-breaker/machine.ts";
 import { generationMachine } from "../../actors/generation/machine.ts";
@@ -19,7 +21,7 @@ export const definitionOf = (kind: keyof typeof MACHINES): string => {
   return made;
 };
 
-/** A state's value as XState has it, from its path. */
+/** Converts the path of a state to an XState value. */
 export const nestedOf = (path: string): Json => {
   const dot = path.indexOf(".");
   return dot < 0 ? path : { [path.slice(0, dot)]: nestedOf(path.slice(dot + 1)) };
@@ -30,5 +32,5 @@ const pathsIn = (value: Json | undefined): string[] => {
   const paths = Object.entries(value).flatMap(([name, below]) => pathsIn(below).map((rest) => (rest ? `${name}.${rest}` : name)));
   return paths.length > 0 ? paths : [""];
 };
-/** A state by its path; the states of a parallel machine side by side. */
+/** Converts an XState value to a path; parallel states are joined by commas. */
 export const pathOf = (value: Json | undefined): string => pathsIn(value).join(", ");

@@ -1,37 +1,37 @@
-// What the live page and the service say to each other over the socket: types alone, so that the browser may have them too.
+// Types of the messages between the live page and the service, shared by both.
 import type { JsonObject } from "../domain/types.ts";
 
-/** `generation`, `route` and `ledger` are the service's own machines; `guest` is one of a program that connected to be looked at. */
+/** `generation`, `route` and `ledger` are statecharts of the service; `guest` is a statechart of an external program. */
 export type ActorKind = "generation" | "route" | "ledger" | "guest";
 
 /**
- * One row of the list. `actor`: whether its machine is in memory now (`live`), not (`none`: queued, or put away until something happens),
- * or has ended (`ended`). Of a generation of another node nobody here knows whether it was put away: it is `live` once it runs.
+ * One row of the list. `actor`: its statechart is in memory (`live`), not in memory (`none`: queued or passivated), or has ended
+ * (`ended`). A generation of another node is `live` once it runs, because this node does not know whether it is passivated.
  */
 export type ActorRow = {
   id: string;
   kind: ActorKind;
   name: string;
-  /** The state by its path, e.g. `running.polling`; several of a parallel machine are joined by a comma. */
+  /** Path of the state, e.g. `running.polling`; parallel states are joined by commas. */
   state: string;
   actor: "live" | "none" | "ended";
-  /** When it was made; null where that is not known. */
+  /** Time of creation; null if unknown. */
   bornAtMs: number | null;
-  /** Since when it is in its state; null where that was before anybody looked. */
+  /** Time when the state was entered; null if that was before observation began. */
   sinceMs: number | null;
   model?: string;
   account?: { id: string; name: string };
-  /** The route of the attempt in hand. */
+  /** Route of the current attempt. */
   route?: string;
-  /** Attempts begun. */
+  /** Number of attempts begun. */
   attempts?: number;
-  /** Of a generation, where several nodes share the store: the node that it belongs to, as host/slot/epoch. */
+  /** Owning node of a generation in a cluster, as host/slot/epoch. */
   node?: string;
-  /** Of a guest's nested machine: the row of the one that made it. */
+  /** Row of the parent of a nested external statechart. */
   parent?: string;
 };
 
-/** One event of one machine; on disk already, where it is one that goes to disk. `more`: what it carries, without prompts. */
+/** One event of a statechart, sent after its commit if it is stored. `more`: its members without prompts. */
 export type SeenEvent = {
   no: number;
   id: string;
@@ -40,55 +40,55 @@ export type SeenEvent = {
   from: string | null;
   to: string;
   atMs: number;
-  /** Of a generation: which of its steps it is, from 1. */
+  /** Number of the transition within its generation, from 1. */
   version?: number;
-  /** Where several nodes share the store: the one that wrote it. */
+  /** In a cluster, the node that wrote the transition. */
   node?: string;
   more?: JsonObject;
 };
 
-/** What is known of the chosen actor. `definition`: of a guest's machine, as it sent it; ours are in the page. */
+/** The selected actor. `definition` is present for external statecharts; the page contains those of the service. */
 export type ChosenActor = {
   id: string;
   row: ActorRow | null;
   context: JsonObject | null;
   definition?: JsonObject;
-  /** Of a generation, once: all that happened before it was chosen. */
+  /** For a generation, sent once: all events before the selection. */
   history?: SeenEvent[];
 };
 
-/** Number of actors per state, for each kind of machine of ours. */
+/** Number of actors per state, for each kind of actor. */
 export type StateCounts = Partial<Record<ActorKind, Record<string, number>>>;
 
-/** What the service counts of itself, of all nodes: of generations, and of those whom somebody else made. */
+/** Counts of generations on all nodes and of external actors. */
 export type Totals = {
   queued: number;
   running: number;
-  /** Machines of generations in memory, of this node alone. */
+  /** Statecharts of generations in memory, on this node. */
   awake: number;
-  /** Where several nodes share the store: how many are alive. */
+  /** In a cluster, the number of live nodes. */
   nodes?: number;
   guests: number;
-  /** Generations that there is no row for: more than the list holds. */
+  /** Generations without a row, because the list is full. */
   unlisted: number;
   viewers: number;
 };
 
-/** One message to the page: everything since the one before, at most 20 of them a second. */
+/** One message to the page with everything since the previous one, at most 20 per second. */
 export type LiveBatch = {
   nowMs: number;
-  /** First of all: with `prompts`, what customers asked for is shown. */
+  /** Present in the first message. `prompts`: inputs of customers are shown. */
   hello?: { prompts: boolean; role: "operator" | "viewer" };
-  /** All rows come anew: forget those there are. */
+  /** All rows follow again; the page discards the current ones. */
   reset?: true;
   rows?: ActorRow[];
   events?: SeenEvent[];
   counts?: StateCounts;
   totals?: Totals;
-  /** Events that this viewer was too slow for. */
+  /** Number of events that were dropped because this viewer was too slow. */
   leftOut?: number;
   chosen?: ChosenActor;
 };
 
-/** What the page says. */
+/** A message from the page. */
 export type LiveRequest = { choose: string | null };

@@ -1,33 +1,37 @@
-// Machines of other programs that connect to be looked at: what they send is bounded in size, number and rate, and never believed.
+// Receives statecharts of external programs, bounded in size, number and rate.
+//
+// Their frames are untrusted.
 import type { Json, JsonObject } from "../domain/types.ts";
 import type { ActorRegistry, ActorView, Known } from "./actor-registry.ts";
 import { pathOf } from "./definitions.ts";
 import { readFrame, type StrangerFrame } from "./stately-protocol.ts";
 
-/** One frame, characters; the largest that the stock client sends of a machine of 200 states is a third of it. */
+/**
+ * Maximum length of a frame, characters. The largest frame of the stock client for a statechart of 200 states is a third of it.
+ */
 const FRAME_CHARS = 131_072;
-/** Machines of one program, and of all. */
+/** Maximum number of statecharts per program, and in total. */
 const MOST_OF_ONE = 200;
 const MOST = 1_000;
 const FRAMES_PER_S = 1_000;
-/** What is read of all programs in a second, characters: to read a frame is work of the service's own loop. */
+/** Characters read per second from all programs. Parsing runs on the service's event loop. */
 const READ_CHARS_PER_S = 33_554_432;
-/** A program that sends more in a second is sent away. */
+/** A program that sends more per second is disconnected. */
 const FLOOD_CHARS_PER_S = 16_777_216;
 const FLOOD_FRAMES_PER_S = 10_000;
 const MOST_PROGRAMS = 32;
-/** What is kept of one definition, and of one snapshot; above it, it is left out. */
+/** Maximum length of a stored definition and of a stored snapshot; longer ones are dropped. */
 const DEFINITION_CHARS = 65_536;
 const SNAPSHOT_CHARS = 8_192;
 const EVENT_CHARS = 4_096;
 
 export type Guest = {
   /**
-   * A frame came in. `none`: it is no frame, and whoever sends it means something else. `unread`: too much came for it to be looked at.
-   * `full`: as many programs as are taken are here. `flood`: too much of them, nothing more is read.
+   * Handles one frame. `none`: not a frame, so the client is not a program that sends statecharts. `unread`: dropped by a limit.
+   * `full`: the maximum number of programs is connected. `flood`: the rate is too high and nothing more is read.
    */
   received(json: string): "taken" | "none" | "unread" | "full" | "flood";
-  /** The program is gone, and its machines with it. */
+  /** Removes the statecharts of the program after it has disconnected. */
   gone(): void;
 };
 
@@ -49,10 +53,10 @@ const lookOf = (snapshot: JsonObject | null): ActorView => {
     context: () => kept.context,
   };
 };
-/** A machine without states (a promise, a callback) shows its status. */
+/** State of an actor; an actor without states (a promise, a callback) shows its status. */
 const stateOf = ({ value, status }: ActorView): string => (pathOf(value()) || status).slice(0, 500);
 
-/** How much came within the second. */
+/** Sums the amounts within the current second. */
 const openSecond = () => {
   let second = 0;
   let sum = 0;
@@ -71,7 +75,7 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
 
   const open = (): Guest => {
     let program = "";
-    /** A seat is taken with the first frame: whoever only looks on and says something else needs none. */
+    /** Reserves a place with the first frame, because a client that sends no frame is a viewer and needs none. */
     const hasSeat = (): boolean => {
       if (program !== "") return true;
       if (here >= MOST_PROGRAMS) return false;
@@ -103,7 +107,7 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
       mine.set(sessionId, one);
       return one;
     };
-    /** A program that makes machines without end: those that have ended make room. */
+    /** Removes ended statecharts of a program that creates more than the maximum. */
     const makeRoom = () => {
       for (const [sessionId, one] of mine) {
         if (mine.size < MOST_OF_ONE) return;
@@ -113,7 +117,7 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
       }
     };
     const follow = (one: Known, { type, event, snapshot, sourceId }: StrangerFrame) => {
-      // The event is told with what it led to; alone it says nothing yet.
+      // An event is recorded together with its snapshot.
       if (type !== "@xstate.snapshot") return;
       const from = one.row.state;
       one.look = lookOf(snapshot);
@@ -149,7 +153,7 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
         try {
           take(frame);
         } catch {
-          // Nested deeper than the runtime can follow: nobody's machine.
+          // The frame is nested too deeply for the runtime and is dropped.
           leftOut += 1;
         }
         return "taken";

@@ -1,14 +1,16 @@
-// What of an event and of a machine's memory may be seen by whom: members that are known to be harmless, one by one, and nothing else.
+// Allowlist of event and context members that each audience may see.
+//
+// A member that is not listed is omitted.
 import type { Json, JsonObject } from "../domain/types.ts";
 
 /**
- * Who looks on. `words`: neither prompts nor what providers say, which may repeat them; `prompts`: what customers asked for, too;
- * `everything`: also what providers say.
+ * Audiences. `words`: neither prompts nor text of providers, which may repeat prompts. `prompts`: also the inputs of customers.
+ * `everything`: also the text of providers.
  */
 export const AUDIENCES = ["words", "prompts", "everything"] as const;
 export type Audience = (typeof AUDIENCES)[number];
 
-/** Provider text is for operators; and like the prompts it is behind the setting, for providers quote what they refuse. */
+/** Text of providers is for operators only. Like prompts it depends on the setting, because providers quote rejected input. */
 export const audienceOf = (role: "operator" | "viewer", prompts: boolean): Audience => {
   if (!prompts) return "words";
   return role === "operator" ? "everything" : "prompts";
@@ -27,13 +29,13 @@ const pick = (from: Json | undefined, names: readonly string[]): JsonObject => {
 };
 const count = (value: Json | undefined): number => (Array.isArray(value) ? value.length : 0);
 
-/** Members of events that are words and numbers of our own. */
+/** Members of events with words and numbers of this service. */
 const PLAIN = ["n", "route", "ref", "watchMs", "passed", "mismatch", "odd", "atMost", "givenAs", "why"];
 
-/** Texts and addresses of others: hidden, but not the fact that there are some. */
+/** Replaces text and URLs of others by "hidden", so that their presence remains visible. */
 const theirs = (value: Json, audience: Audience): Json => (audience === "everything" ? value : "hidden");
 
-/** @param request the exact request, where the event is the one that made it. */
+/** @param request the exact request, if the event created one. */
 export const shownEvent = (event: JsonObject, audience: Audience, request?: string): JsonObject => {
   const shown = pick(event, PLAIN);
   if (event.spec !== undefined) shown.spec = pick(event.spec, ["routeId", "provider", "endpoint", "kind"]);
@@ -57,7 +59,7 @@ export const shownEvent = (event: JsonObject, audience: Audience, request?: stri
   return shown;
 };
 
-/** A generation's memory holds no input; what is not known here is left out all the same. */
+/** The context of a generation contains no input; unlisted members are omitted anyway. */
 export const shownContext = (memory: JsonObject, plan: Json): JsonObject => ({
   plan,
   ...pick(memory, ["waitEndsAtMs", "collectMs", "nextRoute", "tried", "inputRefusals", "current", "watched"]),

@@ -1,17 +1,17 @@
-// What the replay page is told of a generation: types alone, so that the browser may have them too.
+// Types of the replay page, shared by server and browser.
 import type { Replayed } from "../../actors/replay/replay.ts";
 import type { GenerationRecord, JsonObject } from "../domain/types.ts";
 
-/** The answer of `GET /inspector/api/generations/:id`. */
+/** Response of `GET /inspector/api/generations/:id`. */
 export type GenerationHistoryDto = {
   generation: Pick<
     GenerationRecord,
     "id" | "model" | "status" | "createdAtMs" | "completedAtMs" | "quotedCredits" | "reservedCredits" | "costCredits"
   >;
-  /** Null for the account's own people. */
+  /** Null for users of the account itself. */
   accountId: string | null;
-  /** What was asked for; null where prompts are not shown. */
+  /** Input of the generation; null if prompts are not shown. */
   input: JsonObject | null;
-  /** What the machine in the page is run over. */
+  /** Input of the replay in the page. */
   given: Omit<Replayed, "routeName">;
 };

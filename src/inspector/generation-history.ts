@@ -1,4 +1,6 @@
-// The life of a generation as it is stored, ready to be replayed: for the inspector and the command line, without what nobody may see.
+// Reads the stored history of a generation for a replay, without secrets.
+//
+// The inspector and the command line use it.
 import type { Replayed } from "../../actors/replay/replay.ts";
 import type { Attempt } from "../domain/types.ts";
 import type { StoreReads } from "../store/store.ts";
@@ -9,7 +11,7 @@ export type Life = {
   attempts: Attempt[];
 };
 
-/** What an operator may be shown of a row: no request, which holds the customer's prompt, and no query of a link, which opens it. */
+/** Removes from a row the request, which contains the customer's prompt, and the query of links, which authorizes access. */
 export const isReplayable = <T>(row: T): T =>
   JSON.parse(
     JSON.stringify(row, (name, value) => {
@@ -18,7 +20,7 @@ export const isReplayable = <T>(row: T): T =>
     }),
   ) as T;
 
-/** Which node wrote a step of a generation, by its name; where one process alone writes there is nothing to tell. */
+/** Returns a lookup from the version of a transition to the name of its node; for a single process it returns no node. */
 export const readWriters = async (
   { nodes }: Pick<StoreReads, "nodes">,
   seq: number,
@@ -28,15 +30,15 @@ export const readWriters = async (
   const names = await nodes.names([...new Set(writers.values())]);
   return (version) => {
     const epoch = writers.get(version);
-    // What was moved here from a data directory was written by no node.
+    // Transitions of a migrated data directory have no node.
     const node = epoch === undefined ? undefined : names.get(epoch);
     return node === undefined ? {} : { node };
   };
 };
 
 /**
- * Reads everything that was written of a generation.
- * @param collectMs what collecting may take, by the settings. @returns undefined when there is none of this id.
+ * Reads everything that is stored about a generation.
+ * @param collectMs configured timeout of collecting. @returns undefined if the id is unknown.
  */
 export const readLife = async (reads: StoreReads, id: string, collectMs: number): Promise<Life | undefined> => {
   const record = await reads.findGeneration(id);

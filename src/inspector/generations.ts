@@ -1,4 +1,4 @@
-// The generations on stage: what had not ended is read when somebody begins to look on, and every commit is followed from then on.
+// Observes generations: reads the open ones when the first viewer connects, then follows commits.
 
 import type { GenerationRecord, Json, PlannedRoute } from "../domain/types.ts";
 import type { CommitListener } from "../generations/post-commit.ts";
@@ -14,22 +14,22 @@ import { memoryOf, snapshotView } from "./snapshot-view.ts";
 export type GenerationDeps = {
   reads: Pick<StoreReads, "unfinished" | "openGenerations" | "findGeneration" | "account" | "journalOf" | "nodes">;
   watch: CommitListener;
-  /** Whether the actor of a generation is in memory. */
+  /** True if the actor of a generation is in memory. */
   isAwake: (seq: number) => boolean;
-  /** The other nodes that share the store; null where this process alone writes. */
+  /** The other nodes that share the store; null for a single process. */
   elsewhere: RemoteActorsDeps | null;
-  /** Whether prompts are shown. */
+  /** True if prompts are shown. */
   prompts: boolean;
-  /** Lets everything else have its turn. */
+  /** Yields to the event loop. */
   breathe: () => Promise<void>;
 };
 
-/** What is shown of one request; a few thousand of them are kept, so no more is. */
+/** Length of the request that is shown. It is bounded, because a few thousand requests are kept in memory. */
 const REQUEST_CHARS = 4_000;
-/** A text of its own: a part of a long one would keep all of it in memory. */
+/** Copies the text, because a substring would keep the complete string in memory. */
 const beginningOf = (text: string): string => Buffer.from(text.slice(0, REQUEST_CHARS)).toString();
 
-/** Generations read at a time: a page takes a few milliseconds, and polls have their turn between two. */
+/** Generations per read. A page takes a few milliseconds, and polls are served between two pages. */
 const PAGE = 200;
 
 const definition = () => definitionOf("generation");
@@ -40,13 +40,13 @@ const routeIn = (frozen: string | null, plan: readonly PlannedRoute[]): string |
 
 export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => {
   const { reads, watch, isAwake } = deps;
-  /** Accounts by their row number; asked for once each. */
+  /** Accounts by row number; each is read once. */
   const accounts = new Map<number, ActorRow["account"] | Promise<void>>();
-  /** Plans of those that were seen before they were read. */
+  /** Plans of generations that were observed before they were read. */
   let plans = new WeakMap<Known, readonly PlannedRoute[]>();
   let turn = 0;
   let isReading = false;
-  /** What ended while the rest was read: a page may have been read just before. */
+  /** Generations that ended during the initial read, so that a page read earlier does not add them again. */
   const endedMeanwhile = new Set<string>();
 
   const actorOf = (seq: number, state: string, node: string | undefined): ActorRow["actor"] =>
@@ -107,7 +107,7 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
     const { event, stateAfter, snapshot, version, atMs } = mutation;
     if (elsewhere?.holdsBack(cast.find(record.id), mutation, record)) return;
     const one = cast.find(record.id) ?? enter(record, version === 1 ? "queued" : "", snapshot, [], version - 1);
-    // What was read may have been newer than what is told now.
+    // The initial read may already include this transition.
     const isNews = version > one.version;
     const from = isNews && one.row.state !== "" ? one.row.state : null;
     const made = mutation.attemptChanges.find((change) => change.request !== undefined)?.request;
@@ -165,7 +165,7 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
   };
 
   return {
-    /** Follows from now on; resolves when all that had not ended is on stage. */
+    /** Starts following commits; resolves when all open generations are registered. */
     begin: (): Promise<void> => {
       turn += 1;
       watch.committed = (mutation, outcome) => {
@@ -188,7 +188,7 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
       plans = new WeakMap();
       cast.forget(["generation"]);
     },
-    /** All that happened to one so far, as it is on disk; nothing of what is no generation. */
+    /** All stored events of a generation; empty for other actors. */
     historyOf: async ({ seq }: Known): Promise<Happened[]> => {
       let from = "queued";
       if (seq === 0) return [];
@@ -199,13 +199,13 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
         return happened;
       });
     },
-    /** What is under way on all nodes, where there are several. */
+    /** Counts of all nodes in a cluster. */
     everywhere: (own: { queued: number; running: number }) => {
       const theirs = deps.elsewhere?.neighbours.counts() ?? { queued: 0, running: 0 };
       const nodes = deps.elsewhere ? { nodes: deps.elsewhere.neighbours.nodes() } : {};
       return { queued: own.queued + theirs.queued, running: own.running + theirs.running, nodes };
     },
-    /** Machines are put away and woken without an event: looked at now and then. */
+    /** Updates which actors are in memory, because passivation and restoration emit no event. Called periodically. */
     look: (): void => {
       for (const one of cast.all()) {
         if (one.row.kind !== "generation" || one.row.node !== elsewhere?.own) continue;

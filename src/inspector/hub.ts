@@ -1,4 +1,6 @@
-// The hub: brings the actors on stage when somebody begins to look on, lets them go with the last, and sends what happened twenty times a second.
+// Connects viewers to the actor registry and sends changes in batches, 20 per second.
+//
+// The first viewer starts the observation of actors, and the last one ends it.
 import type { Socket, SocketLife } from "../http/websocket-upgrade.ts";
 import type { Admitted } from "./access.ts";
 import { createActorRegistry } from "./actor-registry.ts";
@@ -8,30 +10,30 @@ import { createGenerations, type GenerationDeps } from "./generations.ts";
 import { createSystemActors, type SystemActorsDeps } from "./system-actors.ts";
 import { createFrameViewer, createPageViewer, type Viewer } from "./viewers.ts";
 
-/** Codes of a WebSocket that is closed. */
+/** WebSocket close codes. */
 const POLICY = 1008;
 const TRY_AGAIN = 1013;
 
 export type HubDeps = GenerationDeps &
   SystemActorsDeps & {
-    /** Whether prompts are shown. */
+    /** True if prompts are shown. */
     prompts: boolean;
     counts: () => { queued: number; running: number; awake: number };
     failed: (fault: unknown) => void;
   };
 
-/** What happens within it leaves in one message. */
+/** Changes within this period are sent in one message. */
 const BATCH_MS = 50;
 const TICK_MS = 1_000;
-/** Who says nothing for so long looks on; the stock client sends its machines at once. */
+/** A client that sends nothing for this period is a viewer; the stock client sends its statecharts at once. */
 const SILENCE_MS = 200;
 const MOST_SOCKETS = 100;
 const ID_CHARS = 300;
-/** How often it is asked whether those who look on still may. */
+/** Interval at which the permission of viewers is checked. */
 const ASK_AGAIN_MS = 30_000;
-/** "Policy violation", of RFC 6455. */
+/** "Policy violation" of RFC 6455. */
 const NOT_ANY_MORE = 1008;
-/** "Try again later", of RFC 6455's registry. */
+/** "Try again later" of the close codes registered for RFC 6455. */
 const FULL = 1013;
 
 export type Hub = ReturnType<typeof createHub>;
@@ -67,7 +69,7 @@ export const createHub = (deps: HubDeps) => {
     generations.look();
     const { awake, ...own } = deps.counts();
     const { queued, running, nodes } = generations.everywhere(own);
-    // Those that are still being read have their rows in a moment.
+    // Generations that are still being read get their rows shortly.
     const unlisted = cast.isFull() ? Math.max(0, queued + running - cast.sizeOf("generation")) : 0;
     const totals = { queued, running, awake, guests: cast.sizeOf("guest"), unlisted, viewers: viewers.size, ...nodes };
     for (const viewer of viewers.keys()) viewer.tick?.(totals);
@@ -90,7 +92,7 @@ export const createHub = (deps: HubDeps) => {
     generations.end();
     machinery.end();
   };
-  /** @param entered once there is room for the socket */
+  /** @param entered called if the number of sockets is below the limit */
   const lifeOf = (
     { isStillIn }: Admitted,
     entered: (socket: Socket) => { received: (text: string) => void; left: () => void },
@@ -122,7 +124,7 @@ export const createHub = (deps: HubDeps) => {
   };
 
   return {
-    /** The live page. */
+    /** Socket of the live page. */
     page: (admitted: Admitted): SocketLife =>
       lifeOf(admitted, (socket) => {
         const { role } = admitted;
@@ -140,7 +142,7 @@ export const createHub = (deps: HubDeps) => {
           left: () => leave(viewer),
         };
       }),
-    /** The open protocol: who sends frames is looked at, who does not looks on. */
+    /** Socket of the open protocol: a client that sends frames is an observed program, any other client is a viewer. */
     open: (admitted: Admitted): SocketLife =>
       lifeOf(admitted, (socket) => {
         let guest: Guest | null = null;
@@ -166,14 +168,14 @@ export const createHub = (deps: HubDeps) => {
           },
         };
       }),
-    /** Closes every connection: the service stops. */
+    /** Closes every connection when the service stops. */
     stop: (): void => {
       for (const socket of [...sockets]) socket.close(1001, "the service is stopping");
     },
   };
 };
 
-/** What the page asks for; undefined for what it never says. */
+/** The selected actor; undefined for an invalid message. */
 const readChoice = (text: string): string | null | undefined => {
   if (text.length > ID_CHARS) return undefined;
   try {

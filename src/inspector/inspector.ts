@@ -1,4 +1,6 @@
-// The inspector as the rest of the harness sees it: two paths that take sockets and the way to a token; what is behind is loaded by the first viewer.
+// Entry point of the inspector: two WebSocket endpoints and token creation.
+//
+// The modules behind it are loaded by the first viewer.
 
 import type { Admit } from "../http/websocket-upgrade.ts";
 import type { AdminMutation, AdminResult, Principal } from "../store/mutations.ts";
@@ -7,18 +9,18 @@ import type { Hub, HubDeps } from "./hub.ts";
 
 export type InspectorDeps = Omit<HubDeps, "prompts"> &
   AccessDeps & {
-    /** Tells the audit log of each token that is made. */
+    /** Records each created token in the audit log. */
     post: (mutation: AdminMutation) => Promise<AdminResult>;
   };
 
-/** A token is good for connecting until its time is over, in the role of whoever asked for it. @param by who that is, for the audit log */
+/** Creates a token for connecting until it expires, with the role of its requester. @param by the requester, for the audit log */
 export type IssueToken = (role: Role, by: Principal, isStillIn?: IsStillIn) => { token: string; expiresAtMs: number };
 
 export type Inspector = {
   sockets: readonly { path: string; admit: Admit }[];
-  /** Makes a token for a program that cannot sign in; null where the inspector is switched off. */
+  /** Creates a token for a program that cannot sign in; null if the inspector is off. */
   issueToken: IssueToken | null;
-  /** Whether a request looks on as an operator without being signed in: from this machine, with the simulator. */
+  /** True if a request is admitted as operator without authentication: from localhost, with the simulator. */
   isAtHome: IsAtHome;
   stop: () => void;
 };
@@ -35,13 +37,13 @@ export const createInspector = (deps: InspectorDeps): Inspector => {
     return hub;
   };
   const issueToken: IssueToken = (role, by, isStillIn) => {
-    // Nobody waits for it: the token is good also while the store is away.
+    // Not awaited, because the token is valid even if the store is unavailable.
     void deps.post({ mutation: "note-inspector-token", role, by, atMs: deps.nowMs() }).catch(() => undefined);
     return pass.issue(role, isStillIn);
   };
   return {
     sockets: [
-      // The frames of the open protocol, both ways.
+      // Frames of the open protocol, in both directions.
       {
         path: "/inspector/ws",
         admit: async (request, peer) => {
@@ -49,7 +51,7 @@ export const createInspector = (deps: InspectorDeps): Inspector => {
           return (await loaded()).open(admitted);
         },
       },
-      // The live page's own.
+      // Messages of the live page.
       {
         path: "/inspector/api/live",
         admit: async (request, peer) => {

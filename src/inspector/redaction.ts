@@ -1,26 +1,26 @@
-// What is told of a generation's life to whom: as much as replays to the same way, and no name, text or address that is not theirs to see.
+// Redacts a generation's history for each audience without changing its replay.
 import type { Replayed } from "../../actors/replay/replay.ts";
 import type { FailureClass, JsonObject } from "../domain/types.ts";
 import type { Life } from "./generation-history.ts";
 import type { GenerationHistoryDto } from "./generation-history-dto.ts";
 
 /**
- * Who looks at it. `member`: the account's own people, who are told of no route and no provider; `words`: operators and viewers, but neither
- * prompts nor what providers say, which may repeat them; `prompts`: the prompts too; `everything`: also what providers say.
+ * Audiences. `member`: users of the account, without routes and providers. `words`: operators and viewers, with neither prompts
+ * nor text of providers, which may repeat prompts. `prompts`: also prompts. `everything`: also text of providers.
  */
 export type ViewerRole = "member" | "words" | "prompts" | "everything";
 
 type Event = Replayed["journal"][number]["event"];
 const HIDDEN = "hidden";
 
-/** The classes that decide the machine's way; the others say more of our providers than of the generation. */
+/** Failure classes that influence the statechart. The other classes reveal more about providers than about the generation. */
 const TOLD_CLASSES: ReadonlySet<FailureClass> = new Set(["refused_input", "rate_limited", "not_sent", "job_failed"]);
 const memberFailure = (failure: JsonObject): JsonObject => ({
   ...failure,
   class: TOLD_CLASSES.has(failure.class as FailureClass) ? (failure.class ?? null) : "job_failed",
 });
 
-/** Texts of providers and addresses of files, hidden where they are; that they were there stays. */
+/** Replaces text of providers and URLs of files by "hidden", so that their presence remains visible. */
 const withoutTexts = (event: Event): Event => {
   const told: Event = { ...event };
   if (told.failure) told.failure = { ...(told.failure as JsonObject), detail: HIDDEN };
@@ -30,7 +30,7 @@ const withoutTexts = (event: Event): Event => {
   return told;
 };
 
-/** The same for the customer: routes by their number in the plan, nothing of who is behind them. */
+/** For members: routes by their number in the plan, without providers. */
 const forMember = (event: Event, nameOf: (routeId: unknown) => string): Event => {
   const told = withoutTexts(event);
   if (told.job) told.job = { jobId: HIDDEN };
@@ -45,7 +45,7 @@ const forMember = (event: Event, nameOf: (routeId: unknown) => string): Event =>
   return told;
 };
 
-/** @param input what was asked for; told only where prompts are shown. */
+/** @param input input of the generation; returned only if prompts are shown. */
 export const redactHistory = ({ record, given }: Life, onlooker: ViewerRole, input: JsonObject | null): GenerationHistoryDto => {
   const isMember = onlooker === "member";
   const order = given.plan.map(({ routeId }) => routeId);

@@ -1,4 +1,4 @@
-// Generations of other nodes on stage: what was read of them is told as if it were committed here, step by step, in the order of their versions.
+// Registers generations of other nodes and records their transitions in order of version.
 
 import type { ChangeElsewhere, RemoteChanges } from "../cluster/remote-changes.ts";
 import type { GenerationRecord, PlannedRoute } from "../domain/types.ts";
@@ -8,12 +8,12 @@ import { type Stand, snapshotView, standAfter, standAtBeginning, standOf, viewSn
 
 export type RemoteActorsDeps = {
   neighbours: RemoteChanges;
-  /** What collecting may take, by the settings: machines remember it, and the journal does not say it. */
+  /** Configured timeout of collecting. It is part of the statecharts' context and is not stored in the events. */
   collectMs: number;
 };
 type Parts = RemoteActorsDeps & {
   cast: ActorRegistry;
-  /** Puts one on stage. */
+  /** Registers a generation. */
   enter: (
     of: ChangeElsewhere["record"],
     state: string,
@@ -22,27 +22,27 @@ type Parts = RemoteActorsDeps & {
     version: number,
     node: string,
   ) => Known;
-  /** One has ended. */
+  /** Called when a generation has ended. */
   left: (one: Known) => void;
-  /** What is shown of a request; null: that there was one. */
+  /** The part of a request that is shown; null shows only that there was one. */
   requestShown: ((request: string) => string) | null;
   stepped: (mutation: ApplyTransition, record: GenerationRecord) => void;
 };
 
 type Held = { mutation: ApplyTransition; record: GenerationRecord };
-/** Steps of this node that wait for what was written before them, of one generation: a machine makes few while a look is under way. */
+/** Maximum number of held transitions per generation; few occur during one read. */
 const MOST_HELD = 50;
 
 export type Elsewhere = ReturnType<typeof createRemoteActors>;
 
 export const createRemoteActors = ({ neighbours, collectMs, cast, enter, left, requestShown, stepped }: Parts) => {
   const { own } = neighbours;
-  /** By generation: steps of this node that came before what the node before it has written was read. */
+  /** Transitions of this node, by generation, that wait until the earlier ones of the previous node have been read. */
   const held = new Map<string, Held[]>();
   let stands = new WeakMap<Known, Stand>();
   let leave: () => void = () => undefined;
 
-  /** Where the machine of one stood, before anything that is told now. */
+  /** Snapshot of a generation before the transitions of a change. */
   const standBefore = (one: Known, { plan, waitEndsAtMs }: ChangeElsewhere): Stand =>
     stands.get(one) ?? standAtBeginning({ plan, waitEndsAtMs, collectMs });
 
@@ -63,7 +63,7 @@ export const createRemoteActors = ({ neighbours, collectMs, cast, enter, left, r
       if (event.type === "begun") one.row.route = (event.spec as { routeId: string }).routeId;
       else if (stateAfter === "running.awaitingSeat") delete one.row.route;
       if (isLast) one.row.attempts = record.attempts;
-      // The step that takes a slot at the provider is the one that makes the request.
+      // The transition that takes a slot at the provider creates the request.
       const request = event.type === "slotTaken" ? { request: requestShown?.(line.request ?? "") ?? "" } : {};
       cast.step(one, { type: event.type, from, to: stateAfter, atMs, event, version, ...request, node });
       if (isEnd) left(one);
@@ -75,7 +75,7 @@ export const createRemoteActors = ({ neighbours, collectMs, cast, enter, left, r
     const { record, steps, plan, node } = change;
     const [line] = steps;
     const before = cast.find(record.id);
-    // One that there was no place for, or that has left the stage.
+    // A generation that was never registered or has already left the registry.
     if (!before && !line && record.status !== "queued") return;
     const version = (line?.version ?? change.version + 1) - 1;
     const one = before ?? enter(record, version === 0 ? "queued" : "", null, plan, version, node);
@@ -91,10 +91,10 @@ export const createRemoteActors = ({ neighbours, collectMs, cast, enter, left, r
 
   return {
     own,
-    /** What stands in every step of this node. */
+    /** Members of every transition of this node. */
     here: { node: own },
     nodeOf: (seq: number): string => neighbours.nodeOf(seq) ?? own,
-    /** Resolves when whatever is written from now on will be told. */
+    /** Resolves when all later commits will be recorded. */
     begin: (): Promise<void> => {
       const following = neighbours.follow({ told, wantsSteps: requestShown ? "with requests" : true, wants: () => true });
       leave = following.leave;
@@ -105,11 +105,11 @@ export const createRemoteActors = ({ neighbours, collectMs, cast, enter, left, r
       held.clear();
       stands = new WeakMap();
     },
-    /** Where the machine of one that was read stands. */
+    /** Stores the snapshot of a generation that was read. */
     read: (one: Known, snapshot: string | null, plan: readonly PlannedRoute[]): void => {
       if (snapshot !== null) stands.set(one, standOf(snapshot, plan));
     },
-    /** Whether a step of this node has to wait: what the node before it has written was not read yet. */
+    /** True if a transition of this node must wait because earlier ones of the previous node have not been read. */
     holdsBack: (one: Known | undefined, mutation: ApplyTransition, record: GenerationRecord): boolean => {
       if (one === undefined || mutation.version <= one.version + 1) return false;
       const waiting = held.get(record.id) ?? [];

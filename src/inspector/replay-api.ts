@@ -1,4 +1,4 @@
-// `GET /inspector/api/generations/:id`: a generation's life as whoever asks may be told of it.
+// Serves `GET /inspector/api/generations/:id`: the redacted history of a generation.
 import { refuse } from "../domain/api-errors.ts";
 import type { StoreReads } from "../store/store.ts";
 import { readLife } from "./generation-history.ts";
@@ -6,10 +6,10 @@ import type { GenerationHistoryDto } from "./generation-history-dto.ts";
 import { redactHistory, type ViewerRole } from "./redaction.ts";
 
 export type ReplayParts = { store: StoreReads; collectMs: number };
-/** Operators and viewers look at every generation, members at those of their account. */
+/** Operators and viewers may read every generation, members those of their account. */
 export type Asker = { onlooker: Exclude<ViewerRole, "member"> } | { onlooker: "member"; accountSeq: number | null };
 
-/** @throws Refusal (not_found) also for one of another account: that it exists is not told. */
+/** @throws ApiError (not_found), also for a generation of another account, so that its existence is not revealed. */
 export const replayOf = async ({ store, collectMs }: ReplayParts, id: string, asker: Asker): Promise<GenerationHistoryDto> => {
   const life = await readLife(store, id, collectMs);
   if (!life || (asker.onlooker === "member" && life.record.accountSeq !== asker.accountSeq))

@@ -1,4 +1,4 @@
-// A generation's machine as it is shown: from the snapshot that was written, or from the journal where none is kept.
+// Presents a generation's statechart from its stored snapshot or, without one, from its events.
 import type { GenerationSnapshot } from "../../actors/generation/snapshot.ts";
 import { thaw } from "../../actors/generation/snapshot.ts";
 import { beginning } from "../../actors/replay/dry-run.ts";
@@ -19,7 +19,7 @@ export const snapshotView = (state: string, frozen: string | null, plan: readonl
   context: () => shownContext(memoryOf(frozen), plan as unknown as Json),
 });
 
-/** Where a machine stands, worked out when somebody is shown it and then known. */
+/** Snapshot of a statechart, computed on first use and cached. */
 export type Stand = () => GenerationSnapshot;
 const once = (make: Stand): Stand => {
   let made: GenerationSnapshot | null = null;
@@ -31,10 +31,10 @@ const once = (make: Stand): Stand => {
 
 export const standAtBeginning = (input: Parameters<typeof beginning>[0]): Stand => once(() => beginning(input).after);
 export const standOf = (frozen: string, plan: readonly PlannedRoute[]): Stand => once(() => thaw(frozen, plan));
-/** After a line of the journal. */
+/** The snapshot after one stored event. */
 export const standAfter = (before: Stand, line: WrittenStep): Stand => once(() => followed(before(), line));
 
-/** A step that another one followed before its snapshot was read: its memory is what the machine makes of the journal. */
+/** View of a transition whose snapshot was replaced before it was read; the context is computed from the stored events. */
 export const viewSnapshot = (state: string, stand: Stand, plan: readonly PlannedRoute[]): ActorView => ({
   status: statusOf(state),
   value: () => nestedOf(state),

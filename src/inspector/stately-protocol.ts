@@ -1,9 +1,9 @@
-// The frames of the open protocol of `@statelyai/inspect`: made of what we know of an actor, and read from what a stranger sends.
+// Writes and reads frames of the open protocol of `@statelyai/inspect`.
 import type { JsonObject } from "../domain/types.ts";
 import type { ActorView, Happened, Known } from "./actor-registry.ts";
 import { type Audience, shownEvent } from "./field-allowlist.ts";
 
-/** The version of the protocol that is spoken; whoever reads it insists on a text. */
+/** Version of the protocol. Receivers require a text. */
 const VERSION = "0.7.2";
 
 const snapshotOf = ({ status, value, context }: ActorView) => ({
@@ -13,10 +13,10 @@ const snapshotOf = ({ status, value, context }: ActorView) => ({
 const common = (atMs: number) => ({ createdAt: String(atMs), id: null, _version: VERSION });
 const rootOf = ({ row }: Known) => row.id.split("/")[0] ?? row.id;
 
-/** Where several nodes share the store: which one. Whoever does not know the word ignores it. */
+/** In a cluster, the node. Receivers ignore unknown members. */
 const nodeIn = (node: string | undefined) => (node === undefined ? {} : { node });
 
-/** Says that the actor is there, with its machine and where that stands. */
+/** Frame that announces an actor with its definition and snapshot. */
 export const actorFrame = (of: Known, nowMs: number): string =>
   JSON.stringify({
     type: "@xstate.actor",
@@ -30,11 +30,11 @@ export const actorFrame = (of: Known, nowMs: number): string =>
     ...common(of.row.bornAtMs ?? nowMs),
   });
 
-/** An event as the protocol shows it: its own members are those of the event itself. */
+/** An event in the protocol's format, where its members are those of the event itself. */
 export const openEvent = (of: Known, { event, type, request }: Happened, audience: Audience): JsonObject =>
   of.row.kind === "guest" ? { ...event, type } : { type, ...shownEvent(event, audience, request) };
 
-/** The event and what it led to: two frames, in a line each. */
+/** Two frames, one per line: the event and the resulting snapshot. */
 export const stepFrames = (of: Known, happened: Happened, look: ActorView, audience: Audience): string => {
   const event = openEvent(of, happened, audience);
   const about = { event, sessionId: of.row.id, rootId: rootOf(of), ...nodeIn(happened.node), ...common(happened.atMs) };
@@ -43,11 +43,11 @@ export const stepFrames = (of: Known, happened: Happened, look: ActorView, audie
   )}`;
 };
 
-/** What a viewer missed; whoever does not know the word ignores it. */
+/** Frame with the number of dropped events. Receivers ignore unknown types. */
 export const leftOutFrame = (count: number, nowMs: number): string =>
   JSON.stringify({ type: "@genrouter.leftOut", count, ...common(nowMs) });
 
-/** A frame of a stranger, as far as it is one; everything in it is what somebody claims. */
+/** A validated frame of an external program; its content is untrusted. */
 export type StrangerFrame = {
   type: "@xstate.actor" | "@xstate.event" | "@xstate.snapshot";
   sessionId: string;
@@ -74,7 +74,7 @@ const parsed = (json: unknown): JsonObject | null => {
   }
 };
 
-/** Reads a frame; null for what is none. */
+/** Parses a frame; null if it is invalid. */
 export const readFrame = (json: string): StrangerFrame | null => {
   const frame = parsed(json);
   const sessionId = text(frame?.sessionId);

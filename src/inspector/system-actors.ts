@@ -1,4 +1,4 @@
-// The service's own machines on stage, beside the generations: the health of each route that was ever judged, and the ledger.
+// Observes the service's own statecharts: circuit breakers of routes and the ledger.
 import type { CircuitBreakers, Judged } from "../../actors/circuit-breaker/registry.ts";
 import type { Ledger } from "../../actors/ledger.ts";
 import type { JsonObject } from "../domain/types.ts";
@@ -23,7 +23,7 @@ const lookOf = ({ status, value, context }: Snapshot): ActorView => ({
 const LEDGER = "ledger";
 
 export const createSystemActors = ({ health, ledger, watch, nowMs }: SystemActorsDeps, cast: ActorRegistry) => {
-  /** What changed a route's state, until that is on disk. */
+  /** Changes of a route's state that are not committed yet. */
   const unwritten = new Map<string, Judged[]>();
   let leaveLedger: () => void = () => undefined;
 
@@ -54,7 +54,7 @@ export const createSystemActors = ({ health, ledger, watch, nowMs }: SystemActor
     else if (seen.before.value === seen.after.value) tell(seen);
     else unwritten.set(seen.routeId, [seen]);
   };
-  /** The state of a route is on disk: what led to it is told, and what came after and changed nothing. */
+  /** Records the changes up to the committed state of a route, and the later ones that did not change the state. */
   const written = (routeId: string): void => {
     const waiting = unwritten.get(routeId) ?? [];
     unwritten.delete(routeId);

@@ -1,4 +1,4 @@
-// Whoever looks on: each has a place in the ring of what happened and is sent what came since, as fast as it reads and never faster.
+// Sends changes from the registry's ring to each viewer at the rate at which it reads.
 import type { Socket } from "../http/websocket-upgrade.ts";
 import type { ActorRegistry, Change, Happened, Known } from "./actor-registry.ts";
 import type { ActorRow, ChosenActor, LiveBatch, SeenEvent, Totals } from "./dto.ts";
@@ -6,21 +6,21 @@ import { type Audience, shownEvent } from "./field-allowlist.ts";
 import { actorFrame, leftOutFrame, stepFrames } from "./stately-protocol.ts";
 
 export type Viewer = {
-  /** Sends what there is to send, unless the other side has not taken what was sent before. @returns whether more waits */
+  /** Sends pending changes unless the peer has not received the previous ones. @returns whether more are pending */
   flush(): boolean;
-  /** Once in a while, for what nobody is told of. */
+  /** Called periodically with the totals, which no event announces. */
   tick?(totals: Totals): void;
-  /** It wants to be shown one actor whole; null: none. */
+  /** Selects one actor to show completely; null: none. */
   choose?(id: string | null): void;
 };
 
-/** Above it nothing is made for a viewer that does not read, bytes. */
+/** If a viewer has more unread bytes, nothing is produced for it. */
 const MOST_WAITING = 262_144;
-/** Rows, and changes, in one go. */
+/** Maximum number of rows and of changes per message. */
 const AT_ONCE = 500;
 
 type Place = { next: number; leftOut: number };
-/** The changes since a place, at most some; what the ring has lost is counted. */
+/** The changes since a position, up to `most`; changes that the ring has dropped are counted. */
 const since = (cast: ActorRegistry, place: Place, most: number): Change[] => {
   const { first, next } = cast.span();
   if (place.next < first) {
@@ -52,7 +52,7 @@ const seenEvent = (no: number, { id, kind }: ActorRow, happened: Happened | null
   return { ...{ no, id, kind, type, from, to, atMs }, ...step, ...(Object.keys(more).length > 0 ? { more } : {}) };
 };
 
-/** The live page: rows and events in batches of JSON. */
+/** Viewer of the live page: rows and events in batches of JSON. */
 export const createPageViewer = (
   of: {
     socket: Socket;
@@ -78,7 +78,7 @@ export const createPageViewer = (
     const definition = one.row.kind === "guest" ? { definition: JSON.parse(one.definition()) } : {};
     return { id, row: one.row, context: one.look.context(), ...definition };
   };
-  /** The next rows of a list that is sent anew; `touched` get theirs below. */
+  /** Adds the next rows of a complete list; `touched` rows are added separately. */
   const more = (into: Map<string, ActorRow>): void => {
     for (let count = 0; rows !== null && count < AT_ONCE; count += 1) {
       const { value, done } = rows.next();
@@ -93,7 +93,7 @@ export const createPageViewer = (
       const changes = since(cast, place, AT_ONCE);
       const batch: LiveBatch = { nowMs: nowMs() };
       if (place.leftOut > 0) {
-        // Rows may have changed without a word to this one: all of them again.
+        // Rows may have changed without an event to this viewer, so all rows are sent again.
         batch.leftOut = place.leftOut;
         place.leftOut = 0;
         [rows, isReset] = [cast.all(), true];
@@ -119,7 +119,7 @@ export const createPageViewer = (
         return json === "null" ? [] : [json];
       });
       if (events.length === 0 && Object.keys(batch).length === 1) return rows !== null;
-      // The events are text already: put into the batch as they are.
+      // The events are already serialized and are inserted unchanged.
       const json = JSON.stringify(batch);
       socket.send(events.length === 0 ? json : `${json.slice(0, -1)},"events":[${events.join(",")}]}`);
       return rows !== null || place.next < cast.span().next;
@@ -132,9 +132,9 @@ export const createPageViewer = (
       const one = id === null ? undefined : cast.find(id);
       if (one)
         void of.historyOf(one).then((all) => {
-          // Another one may have been chosen meanwhile.
+          // Another actor may have been selected in the meantime.
           if (chosen?.id !== id) return;
-          // Numbers of their own, before all others.
+          // Negative numbers, before all others.
           const seen = all.map((happened, at) => seenEvent(at - all.length, one.row, happened, audience));
           chosen = { id: one.row.id, isNew: true, history: seen.filter((event) => event !== null) };
           of.changed();
@@ -143,7 +143,7 @@ export const createPageViewer = (
   };
 };
 
-/** A receiver of the open protocol: a frame for each machine in memory, then two for each event. */
+/** Receiver of the open protocol: one frame for each statechart in memory, then two for each event. */
 export const createFrameViewer = (of: {
   socket: Socket;
   cast: ActorRegistry;
@@ -153,7 +153,7 @@ export const createFrameViewer = (of: {
   const { socket, cast, nowMs, audience } = of;
   const place: Place = { next: cast.span().next, leftOut: 0 };
   let rows: Iterator<Known> | null = cast.all();
-  /** Machines that it was told are there. */
+  /** Statecharts that have been announced to this viewer. */
   const known = new Set<string>();
   const introduce = (one: Known): void => {
     if (known.has(one.row.id) || one.row.actor === "none") return;
