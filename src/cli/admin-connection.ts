@@ -1,4 +1,6 @@
-// The desk: reaches the admin service of a data directory, through the running service or, when none runs, by owning it for a moment.
+// Connects a command to the admin service, over the control socket or in process.
+//
+// If no service runs, the command owns the data directory for the duration of its work.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type AdminService, createAdminService } from "../admin/admin-service.ts";
@@ -12,11 +14,11 @@ import { handOver } from "./chown-files.ts";
 import { adminOverSocket, requestFor } from "./control-client.ts";
 import { commandActor } from "./principal.ts";
 
-/** A service that is starting owns the directory before its socket is there; this is how long a command waits for it. */
+/** A starting service owns the directory before its control socket exists. A command waits up to this long for the socket. */
 const STARTING_MS = 5000;
 const ASK_AGAIN_MS = 100;
 
-/** Providers and routes as they would be if the service started now. */
+/** Providers and routes as a service that starts now would have them. */
 const marketOf = async (settings: Settings, store: Store) => {
   const [{ createInventory }, { catalogueOf, dialectsOf }, { createProviders, providerFacts }, { createVault }, { withKeys }] =
     await Promise.all([
@@ -41,10 +43,13 @@ const marketOf = async (settings: Settings, store: Store) => {
   return { market, vault, providers, rekeyed: () => undefined };
 };
 
-/** What may become of a directory without a database: nothing (it is refused), or a new one for money or for the simulator. */
+/**
+ * What happens to a directory without a database: null rejects it, otherwise a new one is created for live use or for the
+ * simulator.
+ */
 export type InitialSettings = { create: "live" | "test"; note: (line: string) => void } | null;
 
-/** The admin service over a store that this process writes to for a moment. */
+/** Creates the admin service for a store that this process opened. */
 const adminOver = async (settings: Settings, store: Store): Promise<AdminService> => {
   const clock = systemClock(await store.lastSeenMs());
   const by = commandActor();
@@ -64,9 +69,11 @@ const adminOver = async (settings: Settings, store: Store): Promise<AdminService
   });
 };
 
-/** A shared database needs no leave: for a moment this process is one node more. @throws DatabaseUnavailable, WrongSchema */
+/**
+ * Opens a shared database, to which this process temporarily connects as one more node. @throws DatabaseUnavailable, WrongSchema
+ */
 const openShared = async ({ store: { url, prepared: prepare } }: Settings, birth: InitialSettings): Promise<Store> => {
-  // What is not there yet is only made where a new one is wanted.
+  // The database is created only if `birth` allows it.
   if (birth === null)
     await (await import("../store/postgres/read-only-client.ts"))
       .openPostgresReads({ url, prepare })
@@ -76,8 +83,8 @@ const openShared = async ({ store: { url, prepared: prepare } }: Settings, birth
 };
 
 /**
- * Runs work with the admin service of a data directory, or of the database that the settings name.
- * @throws DirectoryInUse when another process owns it and does not answer, DirectoryUnusable, and what `work` throws.
+ * Runs work with the admin service of a data directory, or of the configured database.
+ * @throws DirectoryInUse if another process owns the directory and does not answer, DirectoryUnusable, and errors of `work`.
  */
 export const withAdminService = async <T>(
   settings: Settings,
@@ -101,7 +108,7 @@ export const withAdminService = async <T>(
     if (existsSync(dir) && (await requestFor(dir))) return work(adminOverSocket(dir));
     const isNew = !existsSync(join(dir, DATABASE_FILE));
     try {
-      // A directory that exists keeps the mode it was made with.
+      // An existing directory keeps the mode with which it was created.
       const store = await openSqliteStore({
         dir,
         allowNetworkDisk,

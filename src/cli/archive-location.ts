@@ -1,4 +1,4 @@
-// Where a command has an archive: in a directory, or in the bucket of the settings, which is spelled `bucket`.
+// Locates a command's archive: a directory, or the configured bucket, spelled `bucket`.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { systemClock } from "../domain/clock.ts";
@@ -7,18 +7,21 @@ import { CommandFault, EXITS } from "./exit-codes.ts";
 import { readsOf, storeLocationOf } from "./read-only-store.ts";
 import { type DirFlag, type Session, settingsOf } from "./session.ts";
 
-/** An archive's place, and how `--json` tells of it. */
+/** Location of an archive, and its form in `--json` output. */
 export type ArchiveLocation = { depot: ArchiveStorage; json: { dir: string } | { bucket: string; below: string } };
 
 const BUCKET = "bucket";
-/** A word that means some bucket to somebody, or an address: neither is taken for a directory by mistake. */
+/** Texts that may mean a bucket, and URLs. They are rejected, so that they are not taken for a directory by mistake. */
 const UNCLEAR = /^(?:[a-z][\w+.-]*:\/\/.*|(?:s3|bucket)(?:[:/].*)?)$/i;
 const ONE_OF_SEVERAL = /^bucket:([0-9a-f]{16})$/;
 
 const unclear = (flag: string, text: string, why: string): CommandFault =>
   new CommandFault(EXITS.usage, `${flag}: ${JSON.stringify(text)} ${why}`, { code: "bad_flag" });
 
-/** A bucket that cannot be had, and an archive that cannot be made or read, as an operator reads them. @param again what the same command does then */
+/**
+ * Converts errors of the bucket and of the archive to messages for operators. @param again effect of running the same command
+ * again
+ */
 export const withArchiveErrors = async <T>(again: string, work: () => Promise<T>): Promise<T> => {
   const [{ ArchiveFault }, { BucketFault }, { BucketConfigError }] = await Promise.all([
     import("../store/archive/format.ts"),
@@ -33,7 +36,7 @@ export const withArchiveErrors = async <T>(again: string, work: () => Promise<T>
     if (!(fault instanceof BucketFault)) throw fault;
     const told = `the archive: ${fault.message}`;
     if (fault.kind === "away") throw new CommandFault(EXITS.tryAgain, `${told}; ${again}`, { code: "bucket_fault" });
-    // An answer without a body says no more than its number.
+    // A response without a body contains only its status.
     const advice = told.includes("deploy/S3.md")
       ? ""
       : "; deploy/S3.md has the settings, and the rights that the access key needs";
@@ -44,11 +47,14 @@ export const withArchiveErrors = async <T>(again: string, work: () => Promise<T>
 type Asked = {
   flag: "--to" | "--archive";
   text: string;
-  /** Whether the books are asked which archive of the bucket is theirs; if not, it is the only one, or named. */
+  /** True if the store determines which archive of the bucket is its own; otherwise the archive is the only one or is named. */
   byBooks: boolean;
 };
 
-/** @throws CommandFault for what is unclear, or names none; BucketConfigError, BucketFault, and what keeps the books from being read. */
+/**
+ * @throws CommandFault if the text is ambiguous or names no archive; BucketConfigError, BucketFault, and errors of reading the
+ * store.
+ */
 export const archiveLocationOf = async (
   session: Session,
   flags: DirFlag,
@@ -66,7 +72,7 @@ export const archiveLocationOf = async (
   }
   const { s3: settings } = settingsOf(session, flags);
   const { archiveObjectsIn, createArchiveObjects } = await import("../files/s3/archive-objects.ts");
-  // Ctrl-C ends the process, and what it leaves counts for nothing.
+  // Ctrl-C ends the process; an incomplete archive is ignored.
   const options = { settings, clock: systemClock(), signal: new AbortController().signal };
   const idOf = async (): Promise<string> => {
     if (byBooks) {

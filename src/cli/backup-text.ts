@@ -1,4 +1,4 @@
-// Backups in words: how large, how old, what is unfinished in one, and what a restore of it would lose.
+// Formats backups: size, age, unfinished generations, and what a restore would lose.
 import type { Restored } from "../backup/restore.ts";
 import { table } from "./terminal.ts";
 import { showUsd } from "./usd.ts";
@@ -24,7 +24,7 @@ const SHOWN = 20;
 const tally = (words: readonly string[]): string =>
   [...Map.groupBy(words, (word) => word)].map(([word, all]) => `${all.length} ${word}`).join(", ");
 
-/** What had not ended at the moment of the backup. */
+/** Generations that were open at the time of the backup. */
 export const unfinishedLines = (rows: Restored["unfinished"]): string[] => {
   if (rows.length === 0) return ["nothing was unfinished at its moment"];
   const generations = new Map(rows.map(({ generation, status }) => [generation, status]));
@@ -68,7 +68,7 @@ const lossLines = (loss: NonNullable<NonNullable<Restored["against"]>["loss"]>):
   ];
 };
 
-/** What is in a directory now beside what a backup has, and what a restore in its place would lose. */
+/** Compares a directory with a backup and lists what a restore over it would lose. */
 export const comparisonLines = ({ manifest, against }: Restored, dir: string): string[] => {
   if (against === null) return [`there is no database in ${dir}: nothing would be lost`];
   const { now, loss } = against;

@@ -1,8 +1,8 @@
-// Work on backups as a command sees it: progress on the terminal, and a Ctrl-C that lets it clean up first.
+// Runs backup work with progress on the terminal and cleanup after Ctrl-C.
 import type { Work } from "../backup/worker-client.ts";
 import { interruptible, type Session } from "./session.ts";
 
-/** Waits for work in its thread; Ctrl-C ends it, and it cleans up first. */
+/** Waits for work in its thread. Ctrl-C cancels the work, which cleans up before this returns. */
 export const awaitWork = <T>({ terminal }: Session, begin: (tell: (line: string) => void) => Work<T>): Promise<T> =>
   interruptible(async (signal) => {
     const { result, stop } = begin((line) => terminal.progress(line));

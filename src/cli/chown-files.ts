@@ -1,15 +1,15 @@
-// A command of root in somebody else's data directory: what it made there belongs to the owner of the directory afterwards.
+// Gives files that root created in a data directory to the directory's owner.
 import { lchownSync, lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Gives files of root, directly in a data directory of another user, to that user: the service could not open them. The log of
- * the database is no such file, SQLite gives it away itself.
- * @param uid whoever runs the command.
+ * Changes the owner of root's files directly in the data directory of another user, because the service could not open them. The
+ * write-ahead log is excluded, because SQLite itself sets its owner.
+ * @param uid user who runs the command.
  */
 export const handOver = (dir: string, uid: number | undefined = process.getuid?.()): void => {
   if (uid !== 0) return;
-  // The data directory of a service may be a link to it.
+  // The path of the data directory may be a symbolic link.
   const owner = statSync(dir);
   if (owner.uid === 0) return;
   for (const name of readdirSync(dir)) {

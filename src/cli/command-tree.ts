@@ -1,25 +1,25 @@
-// The commands as a plain tree, read from the program itself: what completion and the manual page are printed from.
+// Reads the commands as a plain tree for shell completion and the manual page.
 import type { EventEmitter } from "node:events";
 import type { Argument, Command, Option } from "commander";
 
 export type Flag = {
-  /** `-o`, `--output`: as they are typed. */
+  /** `-o`, `--output`: as typed on the command line. */
   names: string[];
-  /** Both names and what follows, as `--help` writes them. */
+  /** Names and value as `--help` prints them. */
   usage: string;
   about: string;
-  /** What follows the flag: null where nothing does. */
+  /** Value of the flag; null if it has none. */
   value: Value | null;
 };
 export type Value = { name: string; choices: readonly string[]; kind: "directory" | "file" | "other" };
 export type Node = {
-  /** The words after the program's name; none for the program itself. */
+  /** Words after the program name; empty for the program itself. */
   words: string[];
   about: string;
   usage: string;
   flags: Flag[];
   arguments: Value[];
-  /** What `--help` prints behind the flags: examples and more. */
+  /** Text that `--help` prints after the flags: examples and notes. */
   after: string;
   children: Node[];
 };
@@ -45,11 +45,11 @@ const argumentOf = (argument: Argument): Value => ({
   kind: kindOf(argument.name()),
 });
 
-/** Every command that `--help` lists, from the program down. */
+/** All commands that `--help` lists, starting at the given one. */
 export const treeOf = (command: Command, words: readonly string[] = []): Node => {
   const help = command.createHelp();
   let after = "";
-  // A command is an emitter, which its types keep to themselves; `addHelpText` waits for this event.
+  // A command is an event emitter, although its types do not declare it; `addHelpText` listens to this event.
   (command as Command & Pick<EventEmitter, "emit">).emit("afterHelp", {
     command,
     error: false,
@@ -64,7 +64,7 @@ export const treeOf = (command: Command, words: readonly string[] = []): Node =>
     flags: [...help.visibleOptions(command), ...(words.length > 0 ? help.visibleGlobalOptions(command) : [])].map(flagOf),
     arguments: command.registeredArguments.map(argumentOf),
     after,
-    // `help` says what --help says.
+    // `help` prints the same text as --help.
     children: help
       .visibleCommands(command)
       .filter((child) => child.name() !== "help")
@@ -72,5 +72,5 @@ export const treeOf = (command: Command, words: readonly string[] = []): Node =>
   };
 };
 
-/** A tree as a list, each command before those below it. */
+/** A tree as a list, each command before its subcommands. */
 export const allOf = (node: Node): Node[] => [node, ...node.children.flatMap(allOf)];

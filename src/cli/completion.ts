@@ -1,4 +1,6 @@
-// Completion scripts for bash, zsh and fish: static text with every command, flag and choice, printed from the tree of commands.
+// Generates completion scripts for bash, zsh and fish from the command tree.
+//
+// The scripts are static text with every command, flag and choice.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the shells' own variables.
 import { allOf, type Flag, type Node, type Value } from "./command-tree.ts";
 
@@ -7,13 +9,13 @@ export type Shell = (typeof SHELLS)[number];
 
 const at = (node: Node): string => node.words.join(" ");
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-/** The first line of what is said about a command or a flag. */
+/** First line of the description of a command or flag. */
 const brief = (text: string): string => text.split("\n")[0] ?? "";
 const taking = (node: Node): Flag[] => node.flags.filter(({ value }) => value !== null);
-/** The patterns of a `case`: where one is, and the word that comes next. */
+/** Patterns of a `case`: the current command, and the next word. */
 const patterns = (node: Node, names: readonly string[]): string => names.map((name) => quoted(`${at(node)}|${name}`)).join("|");
 
-/** The part that bash and zsh share: goes through the words before the cursor and finds the command they name. */
+/** Shared part of bash and zsh: walks the words before the cursor and finds the command. */
 const walk = (nodes: readonly Node[], first: string): string =>
   [
     `  for word in ${first}; do`,
@@ -164,5 +166,5 @@ ${nodes
 
 const PRINTERS: Record<Shell, (nodes: readonly Node[]) => string> = { bash, zsh, fish };
 
-/** The script that teaches a shell the commands of this program. */
+/** Completion script for a shell. */
 export const completionFor = (shell: Shell, root: Node): string => PRINTERS[shell](allOf(root));

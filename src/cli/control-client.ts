@@ -1,4 +1,4 @@
-// The other end of the control socket: the admin service as a command sees it when the service runs.
+// Client of the control socket: the admin service of a running service, for commands.
 
 import type { AdminService } from "../admin/admin-service.ts";
 import type { RuntimeStats, StatsReader } from "../app/runtime-stats.ts";
@@ -9,13 +9,13 @@ import { actorToHeader, BY_HEADER, commandActor } from "./principal.ts";
 import { findSocketPath } from "./socket-path.ts";
 
 const LONGEST_ANSWER_MS = 30_000;
-/** Providers' lists are read page by page. */
+/** Longer than the default for lists of providers, which are read page by page. */
 const LONGEST_MS: Readonly<Record<string, number>> = { listJobs: 660_000, about: 10_000, settings: 10_000 };
 const TRIES = 3;
-/** What a service says of itself at once, or not at all: whoever waits has more to look at. */
+/** Requests that are answered immediately or not at all, and are therefore not repeated. */
 const ONCE: ReadonlySet<string> = new Set(["about", "settings"]);
 
-/** Nobody listens: the service is not running, or not yet. */
+/** No process listens on the socket: the service does not run, or not yet. */
 class NobodyThere extends CommandFault {
   constructor() {
     super(EXITS.tryAgain, "the service stopped just now", { fix: "run the same command again", code: "service_gone" });
@@ -44,7 +44,7 @@ const send = async (path: string, name: string, ask?: unknown, longestMs?: numbe
     } catch (fault) {
       if (fault instanceof CommandFault) throw fault;
       if (isNobody(fault)) throw new NobodyThere();
-      // The connection broke: what was asked may have been done. The reference in it makes asking again safe.
+      // The connection broke and the request may have been executed. Its reference makes a retry safe.
       if (left <= 1)
         throw new CommandFault(
           EXITS.tryAgain,
@@ -58,8 +58,8 @@ const send = async (path: string, name: string, ask?: unknown, longestMs?: numbe
 };
 
 /**
- * What the service running in a data directory says of itself; undefined when none runs.
- * @throws CommandFault when it does not answer in `longestMs`
+ * State of the service that runs in a data directory; undefined if none runs.
+ * @throws CommandFault if it does not answer within `longestMs`
  */
 export const requestFor = async (dir: string, longestMs?: number): Promise<About | undefined> => {
   try {
@@ -70,26 +70,31 @@ export const requestFor = async (dir: string, longestMs?: number): Promise<About
   }
 };
 
-/** The settings that the service running in a data directory has, credentials among them; undefined where none says so. */
+/**
+ * Settings of the service that runs in a data directory, including credentials; undefined if none runs or it cannot return them.
+ */
 export const fetchSettings = async (dir: string): Promise<Settings | undefined> => {
   try {
     return (await send(findSocketPath(dir), "settings")) as Settings;
   } catch (fault) {
-    // A release of before knows no such question.
+    // An older release does not have this operation.
     if (fault instanceof NobodyThere || (fault instanceof CommandFault && fault.code === "unknown_operation")) return undefined;
     throw fault;
   }
 };
 
-/** The figures of the service running in a data directory. @throws CommandFault when none does. */
+/** Runtime statistics of the service that runs in a data directory. @throws CommandFault if none runs. */
 export const fetchStats = async (dir: string, { collect }: StatsReader): Promise<RuntimeStats> =>
   (await send(findSocketPath(dir), collect ? "figures?collect" : "figures")) as RuntimeStats;
 
-/** A token for the inspector of the service running in a data directory. @throws CommandFault when none does, or it is switched off. */
+/**
+ * Creates an inspector token of the service that runs in a data directory. @throws CommandFault if none runs, or the inspector is
+ * off.
+ */
 export const fetchInspectorToken = async (dir: string): Promise<{ token: string; expiresAtMs: number }> =>
   (await send(findSocketPath(dir), "inspectorToken", {})) as { token: string; expiresAtMs: number };
 
-/** The admin service of the service running in a data directory. Each method is one request. */
+/** Admin service of the service that runs in a data directory. Each method call is one request. */
 export const adminOverSocket = (dir: string): AdminService => {
   const path = findSocketPath(dir);
   const over =

@@ -1,4 +1,6 @@
-// The control socket: the admin service of a running service, for commands on the same machine, over HTTP on a unix socket.
+// Control socket: the admin service of a running service over HTTP on a unix socket.
+//
+// It is for commands on the same machine.
 import { chmodSync, rmSync } from "node:fs";
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
@@ -16,9 +18,9 @@ import { CommandFault, EXITS, messageOf } from "./exit-codes.ts";
 import { actorOfHeader, BY_HEADER } from "./principal.ts";
 import { dropSocketPath, makeSocketPath } from "./socket-path.ts";
 
-/** What a running service says of itself to commands in its data directory. */
+/** State of a running service for commands in its data directory. */
 export type About = { url: string; mode: "test" | "live"; version: string; pid: number };
-/** Answers over the socket. */
+/** Response over the socket. */
 export type ControlAnswer = { ok: Json } | { fault: { exit: number; message: string; fix?: string; code: string } };
 
 const text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
@@ -36,7 +38,7 @@ const KEY_TERMS = {
 
 const ROLE = Type.Union([Type.Literal("member"), Type.Literal("operator"), Type.Literal("viewer")]);
 
-/** What may be asked, per operation; nothing that does not fit reaches the admin service. */
+/** Schema of each operation's request; a request that does not match does not reach the admin service. */
 const ASKS = {
   createAccount: object({
     reference: text(200),
@@ -109,7 +111,7 @@ const ASKS = {
   showCredits: object({ accountId: text(80), last: Type.Integer({ minimum: 0, maximum: 1000 }) }),
 } satisfies Record<keyof AdminService, TSchema>;
 
-/** Checks the parameters of an operation. @throws CommandFault (usage) naming the member. */
+/** Validates the parameters of an operation. @throws CommandFault (usage) naming the member. */
 export const checkRequest = (operation: keyof AdminService, ask: unknown): void => {
   const fault = Value.Errors(ASKS[operation], ask).First();
   if (fault)
@@ -126,13 +128,13 @@ const switchedOff = () =>
     code: "inspector_off",
   });
 
-/** Answers remembered by reference, so that a request sent again after a broken connection gets the first one's answer. */
+/** Number of responses cached by reference, so that a request repeated after a broken connection gets the first response. */
 const MOST_REMEMBERED = 1000;
 
 /**
- * Starts the control socket. Only the owner of the data directory can connect (mode 600).
- * The caller owns the directory, so a socket found there is a dead process's.
- * @returns the function that closes it and takes its files away.
+ * Opens the control socket. Only the owner of the data directory can connect (mode 600). The caller owns the directory, so an
+ * existing socket belongs to a dead process.
+ * @returns a function that closes the socket and removes its files.
  */
 export const openControl = (
   dir: string,
@@ -149,10 +151,10 @@ export const openControl = (
 
   const perform = async (operation: keyof AdminService, ask: Json, by: Principal): Promise<Json> => {
     checkRequest(operation, ask);
-    // What fits the operation's shape is what its method takes.
+    // A request that matches the schema has the type of the method's parameter.
     const run = admin[operation] as unknown as (ask: Json) => Promise<Json>;
     const asked = { ...(ask as JsonObject), by };
-    // The same request in full: a reference that comes back with another account or amount is for the admin service to refuse.
+    // The complete request is the cache key. The admin service rejects a reference that is reused with another account or amount.
     const reference =
       typeof ask === "object" && ask !== null && "reference" in ask ? `${operation} ${JSON.stringify(ask)}` : null;
     if (reference === null) return run(asked);
@@ -164,7 +166,7 @@ export const openControl = (
       if (remembered.size <= MOST_REMEMBERED) break;
       remembered.delete(oldest);
     }
-    // A no may be asked again: only what was done is remembered.
+    // A rejected request may be repeated, so only successful responses are cached.
     answer.catch(() => remembered.delete(reference));
     return answer;
   };
@@ -173,7 +175,7 @@ export const openControl = (
     const { pathname, searchParams } = new URL(request.url);
     const name = pathname.slice(1);
     if (request.method === "GET" && name === "about") return Response.json({ ok: about } satisfies ControlAnswer);
-    // With its credentials: whoever reaches this socket owns the process that has them.
+    // Includes credentials, because a user who can connect to this socket owns the process that has them.
     if (request.method === "GET" && name === "settings" && settings !== null)
       return Response.json({ ok: settings() as unknown as Json } satisfies ControlAnswer);
     if (request.method === "GET" && name === "figures")
@@ -182,7 +184,7 @@ export const openControl = (
     let ask: Json | undefined;
     try {
       if (request.method === "POST" && name === "inspectorToken") {
-        // Whoever reaches this socket owns the data directory.
+        // A user who can connect to this socket owns the data directory.
         if (issueToken === null) throw switchedOff();
         log("control request", controlFields(name, undefined, by));
         return Response.json({ ok: issueToken("operator", by) } satisfies ControlAnswer);
@@ -207,7 +209,7 @@ export const openControl = (
     }
   };
 
-  // The socket is made with the process's mask; with this one nobody else can connect even before the chmod.
+  // The socket is created with the process's umask. With this umask no other user can connect even before the chmod.
   const mask = process.umask(0o177);
   let server: ReturnType<typeof Bun.serve>;
   try {

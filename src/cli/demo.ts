@@ -1,4 +1,6 @@
-// The demo account of a simulator directory: made at its first start with 100 USD; its key is kept so that later starts print it again.
+// Demo account of a simulator directory: created at the first start with 100 USD.
+//
+// Its key is stored, so that later starts print the same key.
 import { chmodSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AdminService } from "../admin/admin-service.ts";
@@ -19,11 +21,11 @@ const keptKey = (dir: string): string | undefined => {
   }
 };
 
-/** A disk that is full is asked again after this long, ms. */
+/** Delay before a write to a full disk is repeated, ms. */
 const RETRY_MS = 1_000;
 
 const makeKey = async (dir: string, admin: AdminService): Promise<string> => {
-  // A start that was killed half way has made the account already; its reference keeps it from being made twice.
+  // If an earlier start was killed, the account may already exist. Its reference prevents a second one.
   const { id } = await admin.createAccount({ reference: "demo account", name: DEMO_NAME, creditCredits: DEMO_CREDITS });
   const { key } = await admin.createKey({ reference: newReference("key"), accountId: id, scope: "generate", name: DEMO_NAME });
   const path = join(dir, DEMO_KEY_FILE);
@@ -34,8 +36,8 @@ const makeKey = async (dir: string, admin: AdminService): Promise<string> => {
 };
 
 /**
- * The key of the demo account. A key that was kept is used as long as it opens; a new one is made otherwise, when the disk has space.
- * The file has mode 600: it is the one place where a key stands as text, and it opens play money only.
+ * Returns the key of the demo account: the stored key if it is valid, else a new one as soon as the disk has space. The file has
+ * mode 600. It is the only place where a key is stored in plain text, and the key spends simulated money only.
  */
 export const demoKey = async (dir: string, admin: AdminService, reads: StoreReads): Promise<string> => {
   const kept = keptKey(dir);

@@ -1,4 +1,4 @@
-// How a command ends: the exit codes, and the one line that a mistake is told in.
+// Exit codes of commands, and conversion of errors to messages.
 
 import { GenrouterError, StillRunning } from "../../client/src/errors.ts";
 import { AdminError } from "../admin/admin-error.ts";
@@ -12,7 +12,7 @@ import { MigrationError, type MigrationErrorKind } from "../store/migrate-to-pos
 import { StoreFull, StoreUnknown } from "../store/mutations.ts";
 import { DirectoryInUse, DirectoryUnusable, StoreDamaged } from "../store/sqlite/errors.ts";
 
-/** Exit codes of every command; the table is part of `--help`. */
+/** Exit codes of all commands; the table is part of `--help`. */
 export const EXITS = {
   ok: 0,
   failure: 1,
@@ -30,7 +30,7 @@ export const EXITS = {
 } as const;
 export type Exit = (typeof EXITS)[keyof typeof EXITS] | 70;
 
-/** What `--help` says about exit codes. */
+/** Table of exit codes in `--help`. */
 export const EXIT_TABLE = `Exit codes:
   0 ok · 1 failure · 2 usage, settings or a damaged database · 3 not authorised (401, 403) · 4 not found · 5 insufficient credits (402)
   6 refused input (400, 409, 413, 422) · 7 the generation failed · 8 waiting time over · 70 outcome of a write unknown
@@ -57,12 +57,12 @@ const EXIT_OF_MOVE: Readonly<Record<MigrationErrorKind, Exit>> = {
   bad_address: EXITS.usage,
 };
 
-/** A mistake the person at the terminal can put right: one sentence, what to do about it, and the exit code. */
+/** An error that the user can resolve: one sentence, the remedy, and the exit code. */
 export class CommandFault extends Error {
   readonly exit: Exit;
-  /** What to do, when the sentence does not say it already. */
+  /** The remedy; absent if the message already contains it. */
   readonly fix: string | undefined;
-  /** Code of the refusal or fault for `--json` readers. */
+  /** Error code for `--json` output. */
   readonly code: string;
 
   constructor(exit: Exit, message: string, more: { fix?: string; code?: string } = {}) {
@@ -73,13 +73,13 @@ export class CommandFault extends Error {
   }
 }
 
-/** A fault as the terminal shows it. `expected`: an ordinary mistake, told without a stack. */
+/** An error as it is printed. `expected`: an ordinary error, printed without a stack. */
 export type CliMessage = { exit: Exit; lines: string[]; code: string; expected: boolean };
 
 const codeOf = (fault: unknown): string | undefined =>
   typeof fault === "object" && fault !== null && "code" in fault && typeof fault.code === "string" ? fault.code : undefined;
 
-/** What the client of the service has to say, with what to do about it. */
+/** Converts an error of the API client to a message with a remedy. */
 const tellNo = ({ code, status, message, requestId }: GenrouterError): CliMessage => {
   if (code === "no_key")
     return { exit: EXITS.unauthorized, lines: ["no API key: set GENROUTER_API_KEY or pass --key"], code, expected: true };
@@ -92,15 +92,18 @@ const tellNo = ({ code, status, message, requestId }: GenrouterError): CliMessag
   return { exit: exitOfStatus(status), lines, code, expected: true };
 };
 
-/** A service manager starts again what could not be read. What was read and is wrong stays so until a person changes it. */
+/**
+ * A setting that could not be read has an exit code that lets a service manager restart. An invalid setting remains invalid until
+ * an operator changes it.
+ */
 const tellSetting = ({ message, isPassing }: BadSetting): CliMessage => ({
   ...(isPassing ? { exit: EXITS.tryAgain, code: "setting_unreadable" } : { exit: EXITS.usage, code: "bad_setting" }),
   ...{ lines: [message], expected: true },
 });
 
 /**
- * Tells a fault in words. The catalogue is imported only now: it is large, most commands never need it, and their start
- * is what `--help` would wait for.
+ * Converts an error to a message. The catalogue is imported only here, because it is large and most commands never need it;
+ * `--help` would otherwise wait for it.
  */
 export const messageOf = async (fault: unknown): Promise<CliMessage> => {
   if (fault instanceof CommandFault)
@@ -147,13 +150,13 @@ export const messageOf = async (fault: unknown): Promise<CliMessage> => {
   if (faults) return { ...told(faults.isPassing ? EXITS.tryAgain : EXITS.usage, "catalogue_fault"), lines: faults.lines };
   if (fault instanceof ApiError) return { exit: exitOfStatus(fault.status), lines: [message], code: fault.code, expected: true };
   const code = codeOf(fault);
-  // Damage deeper in the file than the opening looks.
+  // Damage that the check at opening does not detect.
   if (code !== undefined && /^SQLITE_(CORRUPT|NOTADB)/.test(code))
     return {
       ...told(EXITS.usage, "store_damaged"),
       lines: [`the database is damaged (${code}): restore a backup; nothing was repaired`],
     };
-  // A broken pipe is the reader's choice (`| head`), not a fault.
+  // A broken pipe (`| head`) is no fault.
   if (code === "EPIPE") return { exit: EXITS.ok, lines: [], code, expected: true };
   return {
     exit: EXITS.failure,
@@ -163,7 +166,7 @@ export const messageOf = async (fault: unknown): Promise<CliMessage> => {
   };
 };
 
-/** The exit code that goes with a status of the HTTP API. */
+/** The exit code for a status of the HTTP API. */
 export const exitOfStatus = (status: number): Exit => {
   if (status === 401 || status === 403) return EXITS.unauthorized;
   if (status === 404) return EXITS.notFound;

@@ -1,10 +1,10 @@
-// The input fields of a generation as flags of `generate` and `explain`, and how a flag's text becomes JSON.
+// Flags for the input fields of a generation, shared by `generate` and `explain`.
 import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Json, JsonObject } from "../domain/types.ts";
 import { CommandFault, EXITS } from "./exit-codes.ts";
 
-/** Any JSON number; whether the model offers it is for the service to say. */
+/** Any JSON number; the service validates it against the model. */
 const number = (text: string): number => {
   if (!/^-?\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError("Not a number.");
   return Number(text);
@@ -13,7 +13,7 @@ const collect = (value: string, before: string[] | undefined): string[] => [...(
 
 type Field = { flag: string; about: string; read?: (text: string, before: never) => Json };
 
-/** Every field of §2.6 and §2.7, in their order; plural fields are given once per item. */
+/** Every field of §2.6 and §2.7 in their order; the flag of a list field is repeated for each item. */
 const FIELDS: readonly Field[] = [
   { flag: "--prompt <text>", about: "what to make" },
   { flag: "--negative-prompt <text>", about: "what to leave out" },
@@ -31,7 +31,7 @@ const FIELDS: readonly Field[] = [
   { flag: "--seed <n>", about: "the same seed gives the same picture, on models that take one", read: number },
 ];
 
-/** Adds the flags of all input fields, and `--input` for the whole of it. */
+/** Adds the flags of all input fields, and `--input` for the complete input. */
 export const withFields = (command: Command): Command => {
   for (const { flag, about, read } of FIELDS)
     if (read) command.option(flag, about, read as (text: string, before: Json | undefined) => Json);
@@ -42,7 +42,7 @@ export const withFields = (command: Command): Command => {
     .option("--input <json>", "input as JSON or @FILE; the flags above override its fields");
 };
 
-/** A JSON object of a flag or argument: the text itself, or of a file when it begins with `@`. */
+/** Parses a JSON object from the text, or from a file if the text starts with `@`. */
 export const parseObject = (text: string, flag: string): JsonObject => {
   const wrong = (why: string): never => {
     throw new CommandFault(EXITS.usage, `${flag}: ${why}`, {
@@ -66,13 +66,13 @@ export const parseObject = (text: string, flag: string): JsonObject => {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : wrong("not a JSON object");
 };
 
-/** `--end-image-url` → `endImageUrl`, as commander names it, and `end_image_url`, as the API does. */
+/** `--end-image-url` → `endImageUrl`, as commander names it, and `end_image_url`, as the API names it. */
 const namesOf = (flag: string): { option: string; field: string } => {
   const name = flag.slice(2).split(" ")[0] ?? "";
   return { option: name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()), field: name.replaceAll("-", "_") };
 };
 
-/** The input that the flags describe. Absent flags are absent fields: defaults are the service's. */
+/** The input from the flags. An absent flag is an absent field, so the service's default applies. */
 export const inputOf = (flags: Readonly<Record<string, unknown>>): JsonObject => {
   const input: JsonObject = typeof flags.input === "string" ? parseObject(flags.input, "--input") : {};
   for (const { flag } of [...FIELDS, { flag: "--audio" }]) {

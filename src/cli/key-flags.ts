@@ -1,4 +1,4 @@
-// The flags that say what a key may, and its row as it is printed.
+// Flags of a key's policy, and the printed row of a key.
 import type { Command } from "commander";
 import { type KeyChange, type ListedKey, LONGEST_OVERLAP_MS } from "../admin/keys.ts";
 import { KEY_WINDOWS, type KeyLimits } from "../domain/types.ts";
@@ -9,7 +9,7 @@ import { parseUsd, showUsd, usdNumber } from "./usd.ts";
 
 export type TermFlags = { expires?: string; limitDay?: string; limitWeek?: string; limitMonth?: string; models?: string };
 
-/** `none`: the words that take a term away, where there may be one already. */
+/** `none`: words that remove a policy, where one may already be set. */
 export const withTerms = (command: Command, none: { never: string; none: string; all: string }): Command =>
   command
     .option("--expires <when>", `when it ends: 12h, 90d or 2027-01-31${none.never}`)
@@ -18,7 +18,7 @@ export const withTerms = (command: Command, none: { never: string; none: string;
     .option("--limit-month <usd>", `the most it may spend in a month from the first${none.none}`)
     .option("--models <ids>", `the models it may generate with, with commas between${none.all}`);
 
-/** The terms that were named. @throws CommandFault (usage) */
+/** The policy from the flags. @throws CommandFault (usage) */
 export const termsOf = (flags: TermFlags, nowMs: number): Omit<KeyChange, "name"> => {
   const { expires, models } = flags;
   const texts = { day: flags.limitDay, week: flags.limitWeek, month: flags.limitMonth };
@@ -37,7 +37,7 @@ export const termsOf = (flags: TermFlags, nowMs: number): Omit<KeyChange, "name"
   };
 };
 
-/** How long the key that is rotated goes on. @throws CommandFault (usage) */
+/** Time for which a rotated key remains valid. @throws CommandFault (usage) */
 export const overlapOf = (text: string): number => {
   const ms = text === "0" ? 0 : spanMs(text);
   if (ms === undefined || ms > LONGEST_OVERLAP_MS)

@@ -1,11 +1,11 @@
-// The manual page: what `--help` says of every command, the settings, the files and the exit codes, as roff for man(1).
+// Generates the manual page as roff: commands, settings, files and exit codes.
 import { SettingsSchema } from "../config/schema.ts";
 import { INTERFACE_VERSION } from "../domain/types.ts";
 import { allOf, type Flag, type Node } from "./command-tree.ts";
 import { EXIT_TABLE } from "./exit-codes.ts";
 import { VERSION } from "./version.ts";
 
-/** Text as roff takes it literally: no escapes, no accent of a quote, and no line that is a request. */
+/** Escapes text for roff, so that it contains no escapes, no quote accents and no requests. */
 const plain = (text: string): string =>
   text
     .replaceAll("\\", "\\e")
@@ -18,13 +18,13 @@ const plain = (text: string): string =>
     .replace(/^\./gm, "\\&.");
 
 const LINE = 78;
-/** Prose as lines that are short enough to read in the source; roff fills them anew. */
+/** Wraps prose to short source lines; roff fills them itself. */
 const prose = (text: string): string => {
   const lines: string[] = [""];
   for (const word of plain(text.replace(/\s+/g, " ").trim()).split(" ")) {
     const line = lines.at(-1) ?? "";
     if (line.length + word.length < LINE) lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
-    // A word that begins a line with a dot would be a request.
+    // A leading dot would be a request.
     else lines.push(word.startsWith(".") ? `\\&${word}` : word);
   }
   return lines.join("\n");
@@ -45,7 +45,7 @@ const isOwn = ({ names }: Flag): boolean => !names.some((name) => OWN.has(name))
 
 const section = (node: Node): string => {
   const name = ["genrouter", ...node.words].join(" ");
-  // What follows the flags is examples, which keep their lines, and texts, which come first.
+  // The text after the flags contains notes, which are filled, and then examples, which keep their lines.
   const [told = "", examples = ""] = node.after.split(/^Examples:$/m);
   return [
     `.SS ${plain(name)}`,
@@ -87,7 +87,7 @@ const FILES: [string, string][] = [
   ["DIR/files, DIR/spool", "result files, and media on their way"],
 ];
 
-/** The page, ready for `man -l -`. */
+/** The manual page for `man -l -`. */
 export const manualPage = (root: Node): string => {
   const [, ...commands] = allOf(root);
   const parts = [

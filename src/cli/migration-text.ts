@@ -1,17 +1,17 @@
-// A move between databases in words: how far it is while it goes on, and what is to be done once it has ended.
+// Formats the progress and the result of a store migration.
 import type { Outcome, Progress } from "../store/migrate-to-postgres/migrate.ts";
 import { counted, sizeText } from "./backup-text.ts";
 import { checkLines } from "./commands/verify.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What is told of while it goes on. */
+/** Progress of the migration. */
 export type Going = Progress | { step: "files"; done: number; of: number; bytes: number };
 
 const BAR_CHARS = 24;
-/** Redrawn so often on a terminal; elsewhere a line is added so often. */
+/** Minimum interval between redraws on a terminal, and between lines elsewhere. */
 const DRAW_MS = 100;
 const LINE_MS = 10_000;
-/** The speed is told of so much time. */
+/** Period over which the speed is averaged. */
 const SPEED_MS = 10_000;
 
 const numberText = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
@@ -30,7 +30,7 @@ const barOf = (share: number): string => {
   return `[${"█".repeat(full)}${"░".repeat(BAR_CHARS - full)}] ${String(Math.floor(share * 100)).padStart(3)}%`;
 };
 
-/** How fast it goes, from what was done in the last seconds. */
+/** Computes speed and remaining time from the last seconds. */
 export const createSpeed = (nowMs: () => number) => {
   const seen: { atMs: number; done: number }[] = [];
   return (done: number, of: number): { perS: number; leftMs: number } | undefined => {
@@ -62,7 +62,7 @@ export const goingLine = (going: Going, speed: ReturnType<typeof createSpeed>): 
   return [`moving  ${barOf(share)}`, going.table, `${numberText(done)} of ${numberText(of)} rows`, ...rate, ...left].join("  ");
 };
 
-/** Tells how it goes: on a terminal redrawn in place, elsewhere now and then, and whenever something else begins. */
+/** Prints progress: redrawn in place on a terminal, elsewhere at intervals and whenever a new phase starts. */
 export const createProgressText = (terminal: Terminal, nowMs: () => number = () => performance.now()) => {
   const speeds = { rows: createSpeed(nowMs), files: createSpeed(nowMs) };
   let what = "";
@@ -77,7 +77,7 @@ export const createProgressText = (terminal: Terminal, nowMs: () => number = () 
   };
 };
 
-/** What is to be done by hand once it has ended. */
+/** Remaining manual steps after the migration. */
 const nextSteps = ({ to, files, leftHere }: Outcome, dir: string, isLocal: boolean): string[] => [
   `start each node with GENROUTER_STORE__URL=${to} (with its password, best from a file: LoadCredential=store.url:FILE in the unit of systemd, else GENROUTER_STORE__URL_FILE)`,
   ...(isLocal
@@ -110,7 +110,7 @@ const verdict = (terminal: Terminal, name: string, checks: Outcome["source"]): s
     : [`${terminal.paint("red", "✘")} ${name}:`, ...checkLines(terminal, wrong)];
 };
 
-/** What came of it. */
+/** Result of the migration. */
 export const outcomeLines = (
   terminal: Terminal,
   outcome: Outcome,

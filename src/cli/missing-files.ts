@@ -1,4 +1,4 @@
-// Looks for result files that the books name and that are neither on disk nor in the bucket.
+// Finds result files that the store names but that are neither on disk nor in the bucket.
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "../config/schema.ts";
@@ -7,17 +7,17 @@ import { pathOfFile } from "../files/local.ts";
 import type { StoredOutput } from "../store/file-reads.ts";
 import type { StoreReads } from "../store/store.ts";
 
-/** `n`: the file's position. `why`: what is wrong with it. */
+/** `n`: position of the file. `why`: the fault. */
 export type MissingFile = { generation_id: string; n: number; why: string };
-/** `note`: what could not be looked for, and why. */
+/** `note`: files that could not be checked, with the reason. */
 export type FileSearch = { looked: number; missing: MissingFile[]; note?: string };
 
 export type FileReads = Pick<StoreReads, "keptOutputs" | "generationBySeq">;
 type KeptFile = StoredOutput["files"][number];
-/** Whether a bucket has a file of so many bytes. */
+/** Tests whether the bucket has a file of the expected size. */
 type InBucket = (id: string, file: KeptFile) => Promise<boolean>;
 
-/** Generations read at a time, and files of them that the bucket is asked for at once. */
+/** Generations per read, and concurrent requests to the bucket. */
 const PAGE = 500;
 const AT_ONCE = 16;
 const ANSWER_MS = 10_000;
@@ -33,21 +33,21 @@ const bucketOf = async (settings: Settings): Promise<InBucket | null> => {
     (await bucket.head(place.nameOf(id, object ?? n), AbortSignal.timeout(ANSWER_MS)))?.bytes === bytes;
 };
 
-/** What is wrong with a file on disk; null for nothing. */
+/** Fault of a file on disk; null if it is correct. */
 const faultOnDisk = (dir: string, id: string, { n, bytes }: KeptFile): string | null => {
   const size = statSync(join(dir, pathOfFile(id, n)), { throwIfNoEntry: false })?.size;
   if (size === undefined) return "the stored file is missing";
   return size === bytes ? null : `the stored file has ${size} bytes, not ${bytes}`;
 };
 
-/** Files that were deleted by their retention while they were looked for are not missed. */
+/** A file that was deleted by retention during the search is not missing. */
 const stillMissing = async (reads: FileReads, seq: number): Promise<boolean> =>
   (await reads.generationBySeq(seq))?.filesExpiredAtMs === null;
 
 /**
- * @param settings those of the service @param dir its data directory; its `files` need not be there
- * @param nowMs files whose retention is over then are not looked for
- * @throws BucketFault, or a timeout, where the bucket does not answer
+ * @param settings of the service @param dir its data directory; its `files` may be absent
+ * @param nowMs files whose retention has ended by then are not checked
+ * @throws BucketFault, or a timeout, if the bucket does not answer
  */
 export const findMissingFiles = async (
   reads: FileReads,

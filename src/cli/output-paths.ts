@@ -1,4 +1,4 @@
-// `-o` of `generate` and `download`: where results go, judged before anything is sent, and what is said about them.
+// `-o` of `generate` and `download`: validates the destination and reports saved files.
 import { stat } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { type Generation, GenrouterError, type SavedFile } from "../../client/src/client.ts";
@@ -13,16 +13,16 @@ export const OUTPUT_HELP =
 const STDOUT = "/dev/stdout";
 const STDOUT_FD = 1;
 
-/** `-` is the usual name of standard output; a file of that name is `./-`. */
+/** `-` means standard output; a file of that name is `./-`. */
 export const outputPathOf = (wanted: string | undefined): string | undefined => (wanted === "-" ? STDOUT : wanted);
 
-/** Whether result bytes take standard output, so that every note goes to standard error. */
+/** True if results are written to standard output, so that all notes go to standard error. */
 export const takesStdout = (wanted: string | undefined): boolean => descriptorOf(outputPathOf(wanted) ?? "") === STDOUT_FD;
 
 const badOutput = (message: string, fix?: string): CommandFault =>
   new CommandFault(EXITS.usage, message, { ...(fix === undefined ? {} : { fix }), code: "bad_flag" });
 
-/** `mkdir -p …` where a directory is all that is missing. */
+/** `mkdir -p …` if only the directory is missing. */
 const missingDirectory = async (wanted: string): Promise<string | undefined> => {
   const dir = wanted.endsWith("/") ? wanted : dirname(wanted);
   return (await stat(dir).then(
@@ -33,7 +33,7 @@ const missingDirectory = async (wanted: string): Promise<string | undefined> => 
     : undefined;
 };
 
-/** Refuses a place that cannot work before anything is generated and charged. @throws CommandFault (usage) */
+/** Rejects an unusable destination before the generation is submitted and charged. @throws CommandFault (usage) */
 export const checkOutput = async ({ output, json }: { output?: string; json?: true }): Promise<void> => {
   if (json && takesStdout(output))
     throw badOutput(`--json and -o ${output} both write to standard output; leave one of them out`);
@@ -46,7 +46,7 @@ export const checkOutput = async ({ output, json }: { output?: string; json?: tr
   }
 };
 
-/** Endings that mean the same type. */
+/** Extensions of the same type. */
 const SAME: Readonly<Record<string, string>> = {
   ".jpeg": ".jpg",
   ".tif": ".tiff",
@@ -55,14 +55,14 @@ const SAME: Readonly<Record<string, string>> = {
   ".opus": ".ogg",
 };
 
-/** Says so where a file has another type than the name that was asked for: some results are no MP4 or PNG. */
+/** Warns if the type of a file differs from its extension, because some results are neither MP4 nor PNG. */
 const tellType = (terminal: Terminal, { path, type }: SavedFile): void => {
   const [named, usual] = [extname(path).toLowerCase(), endingOf(type)];
   if (named === "" || usual === undefined || (SAME[named] ?? named) === usual) return;
   terminal.warn(`${path} is ${type}; such files usually end in ${usual}`);
 };
 
-/** Says what has to be known of saved files: their types, and the files that a stream did not take. */
+/** Warns about types of saved files, and about files that were not written to a stream. */
 export const printFiles = (terminal: Terminal, { id, output }: Generation, files: readonly SavedFile[]): void => {
   for (const file of files) tellType(terminal, file);
   const count = output?.urls.length ?? 0;

@@ -1,11 +1,16 @@
-// Who gives a command, as it is written beside what it changes: the user of this machine, and how that is told over the control socket.
+// Principal of a command: the user of this machine, sent over the control socket.
+//
+// It is recorded with each change.
 import { userInfo } from "node:os";
 import type { Principal } from "../store/mutations.ts";
 
-/** Only the directory's owner can connect to the socket, so what is said here is believed: it tells two administrators apart, no more. */
+/**
+ * The header is trusted, because only the owner of the directory can connect. It only distinguishes administrators from each
+ * other.
+ */
 export const BY_HEADER = "genrouter-by";
 
-/** The user of this process; behind sudo the one who called it. */
+/** User of this process; under sudo, the user who called it. */
 export const commandActor = (env: Record<string, string | undefined> = process.env): Principal => {
   const uid = String(process.getuid?.() ?? "unknown");
   if (env.SUDO_USER !== undefined && env.SUDO_UID !== undefined && uid === "0")

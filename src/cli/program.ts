@@ -1,4 +1,4 @@
-// The command line as a whole: every command, the flags they share, and how a run ends.
+// The command line program: all commands, shared flags and exit handling.
 import { Command, CommanderError } from "commander";
 import { addAccounts } from "./commands/accounts.ts";
 import { addArchive } from "./commands/archive.ts";
@@ -74,7 +74,7 @@ const ADDITIONS = [
   addLicenses,
 ];
 
-/** Every command of the binary, ready to parse. `isJson`: mistakes are left to the caller to tell. */
+/** All commands of the binary, ready to parse. `isJson`: the caller prints usage errors. */
 export const buildProgram = (session: Session, isJson = false): Command => {
   const { terminal } = session;
   const program = new Command("genrouter")
@@ -105,7 +105,7 @@ export const buildProgram = (session: Session, isJson = false): Command => {
       if (!flags.color) terminal.colour = false;
     });
   for (const add of ADDITIONS) add(program, session);
-  // Commands made by `command()` take these settings over only at that moment, so they are laid on each one here.
+  // Commands inherit these settings only when `command()` creates them, so they are applied to each command here.
   const settle = (command: Command): void => {
     command.exitOverride().copyInheritedSettings(program);
     for (const child of command.commands) settle(child);
@@ -161,14 +161,14 @@ export const run = async (given: readonly string[], terminal: Terminal, env: Ses
     await buildProgram(session, isJson).parseAsync(words, { from: "user" });
     return session.exit;
   } catch (fault) {
-    // Commander has said already in plain words what is wrong; help and version that were asked for are no fault.
+    // Commander has already printed the error; requested help and version output are no fault.
     if (fault instanceof CommanderError) {
       if (fault.exitCode === 0) return EXITS.ok;
       if (isJson) terminal.warn(JSON.stringify({ error: { code: "usage", message: usageText(fault) } }));
       return EXITS.usage;
     }
     const told = await messageOf(fault);
-    // A broken pipe is the reader's choice, and no verdict: what was found so far stands.
+    // A broken pipe is no verdict, so the exit code that was set before applies.
     if (told.code === "EPIPE") return session.exit;
     const debug = words.includes("--debug");
     terminal.progress(null);

@@ -1,10 +1,10 @@
-// Reading a service's books without owning them: for commands that look, while it runs or not.
+// Opens the store of a service read-only, while the service runs or not.
 import type { Settings } from "../config/schema.ts";
 import type { StoreReads } from "../store/store.ts";
 import { fetchSettings, requestFor } from "./control-client.ts";
 import { type DirFlag, type Session, settingsOf } from "./session.ts";
 
-/** Where the books are: a directory where one is named, else the database that the settings name. */
+/** Location of the store: a directory if one is named, else the configured database. */
 export type StoreLocation = { dir: string } | { database: Settings["store"] };
 
 /** @throws BadSetting */
@@ -14,8 +14,8 @@ export const storeLocationOf = (session: Session, flags: DirFlag): StoreLocation
 };
 
 /**
- * Where a service has its books that runs in a directory: its own settings say so, whatever this command was told. A directory whose service
- * does not answer is taken for what it is.
+ * Location of the store of the service that runs in a directory, from the service's own settings. If no service answers, the
+ * directory itself is the store.
  */
 const servedPlace = async (place: StoreLocation): Promise<StoreLocation> => {
   if ("database" in place) return place;
@@ -23,15 +23,15 @@ const servedPlace = async (place: StoreLocation): Promise<StoreLocation> => {
   return served === undefined || served.store.url === "" ? place : { database: served.store };
 };
 
-/** How an archive names the books that a command reads. */
+/** Location of the store in the form that the archive uses. */
 export const readsOf = async (named: StoreLocation): Promise<{ dir: string } | { url: string; prepare: boolean }> => {
   const place = await servedPlace(named);
   return "dir" in place ? place : { url: place.database.url, prepare: place.database.prepared };
 };
 
 /**
- * Runs work over what is stored. `isServed`: whether a service runs over it.
- * @throws DirectoryUnusable, DatabaseUnavailable when there is nothing. @throws Moved when it lives elsewhere now.
+ * Runs work with a read-only store. `isServed` tests whether a service uses the store.
+ * @throws DirectoryUnusable, DatabaseUnavailable if there is no store. @throws StoreMigrated if the store was migrated.
  */
 export const withReads = async <T>(
   named: StoreLocation,

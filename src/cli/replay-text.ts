@@ -1,4 +1,4 @@
-// A replayed generation for the terminal and for files: as text line by line, or the way that it took as a diagram.
+// Formats a replayed generation as text or as a diagram of its path.
 import { chartOf } from "../../actors/chart/chart.ts";
 import { mermaidOf } from "../../actors/chart/mermaid.ts";
 import { svgOf } from "../../actors/chart/svg.ts";
@@ -14,7 +14,7 @@ const sinceText = (ms: number): string => {
   return `+${two(Math.floor(whole / 3_600_000))}:${two(Math.floor(whole / 60_000) % 60)}:${two(Math.floor(whole / 1000) % 60)}.${String(whole % 1000).padStart(3, "0")}`;
 };
 
-/** What a step wrote, asked for and moved, a line each. */
+/** Writes, effects and transfers of a step, one line each. */
 const detailsOf = (step: ReplayStep): string[] => {
   const guards = step.considered
     .filter(({ guard }) => guard !== "")
@@ -42,7 +42,7 @@ const linesOf = ({ record }: Life, steps: readonly ReplayStep[]): string[] => [
   ]),
 ];
 
-/** The replay in a form, and what does not agree in it. */
+/** Exports the replay in a format, and reports its deviations. */
 export const exportReplay = async (
   life: Life,
   form: "text" | "mermaid" | "svg" | "json",

@@ -1,4 +1,4 @@
-// One run of the command line: its terminal, environment, and what every command does the same way.
+// Session of one command: terminal, environment and shared flags.
 import type { Command } from "commander";
 import { type Client, createClient } from "../../client/src/client.ts";
 import { ignoredLine } from "../config/kubernetes-variables.ts";
@@ -11,11 +11,11 @@ import type { Terminal } from "./terminal.ts";
 export type Session = {
   terminal: Terminal;
   env: Record<string, string | undefined>;
-  /** The settings file that `--config` named. */
+  /** Settings file of `--config`. */
   config?: string;
-  /** How the command ends when it does not throw. */
+  /** Exit code if the command does not throw. */
   exit: Exit;
-  /** The variables that were left out have been told, or must not be: with `--json` standard error is one line of JSON. */
+  /** True if ignored variables have been printed or must not be, because with `--json` standard error is one line of JSON. */
   isIgnoredTold?: boolean;
 };
 
@@ -28,20 +28,20 @@ export const withDir = (command: Command): Command =>
   command.option("--data <dir>", "data directory (GENROUTER_DATA__DIR, else ./data)");
 /** `--json` */
 export const withJson = (command: Command): Command => command.option("--json", "print JSON, for scripts");
-/** `--url`, `--key`, `--data`: where the service is and who asks. */
+/** `--url`, `--key`, `--data`: the service and the credential. */
 export const withClient = (command: Command): Command =>
   withDir(command)
     .option("--url <url>", "URL of the service (GENROUTER_URL, else the service of the data directory)")
     .option("--key <key>", "API key (prefer GENROUTER_API_KEY, which stays out of the shell history)");
 
-/** Adds the examples that end each command's help. */
+/** Adds the examples at the end of a command's help. */
 export const withExamples = (command: Command, ...lines: string[]): Command =>
   command.addHelpText("after", `\nExamples:\n${lines.map((line) => `  $ genrouter ${line}`).join("\n")}`);
 
 /** `--data` as a setting. */
 export const dirFlags = ({ data }: DirFlag): Flags => (data === undefined ? {} : { data: { dir: data } });
 
-/** Settings of a command: its flags over everything else that was said. What was left out is told once. @throws BadSetting */
+/** Settings of a command, with its flags at the highest precedence. Ignored variables are printed once. @throws BadSetting */
 export const settingsWith = (session: Session, flags: Flags): ReadSettings => {
   const read = readAll(session.env, flags, findSettingsFile(session.env, session.config));
   const ignored = ignoredLine(read.ignored);
@@ -50,15 +50,15 @@ export const settingsWith = (session: Session, flags: Flags): ReadSettings => {
   return read;
 };
 
-/** Settings where `--data` is the only flag. @throws BadSetting */
+/** Settings of a command whose only flag is `--data`. @throws BadSetting */
 export const settingsOf = (session: Session, flags: DirFlag): Settings => settingsWith(session, dirFlags(flags)).settings;
 
-/** What decides over the data directory. @throws BadSetting */
+/** Settings of the data directory. @throws BadSetting */
 export const directoryOf = (session: Session, flags: DirFlag): Settings["data"] => settingsOf(session, flags).data;
 
 export const dirOf = (session: Session, flags: DirFlag): string => directoryOf(session, flags).dir;
 
-/** A whole number of a flag. @throws CommandFault (usage) */
+/** Parses a whole number. @throws CommandFault (usage) */
 export const parseWhole = (text: string, flag: string, least: number, most: number): number => {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= least && value <= most))
@@ -68,14 +68,14 @@ export const parseWhole = (text: string, flag: string, least: number, most: numb
   return value;
 };
 
-/** Name of the file that keeps the demo account's key of a simulator directory. */
+/** File with the demo account's key in a simulator directory. */
 export const DEMO_KEY_FILE = "demo-key";
 
 const DEFAULT_URL = "http://127.0.0.1:8080";
 
 /**
- * The client of a command: address and key from flags, environment, or the service running in the data directory
- * (with the simulator also its demo key), in this order.
+ * API client of a command. URL and key come from flags, the environment, or the service that runs in the data directory (with the
+ * simulator also its demo key), in this order.
  */
 export const clientOf = async (session: Session, flags: ClientFlags): Promise<Client> => {
   let url = flags.url ?? session.env.GENROUTER_URL;
@@ -95,7 +95,7 @@ export const clientOf = async (session: Session, flags: ClientFlags): Promise<Cl
       fix: `--url and GENROUTER_URL look like ${DEFAULT_URL}`,
       code: "bad_flag",
     });
-  // It goes into a header; the key itself is never repeated.
+  // The key is sent as a header. The error message never repeats it.
   if (key !== null && !/^[\x21-\x7e]*$/.test(key))
     throw new CommandFault(EXITS.usage, "the API key is not one word of printable ASCII", {
       fix: "--key and GENROUTER_API_KEY take what genrouter keys create printed, and nothing else",
@@ -104,7 +104,7 @@ export const clientOf = async (session: Session, flags: ClientFlags): Promise<Cl
   return createClient({ url, ...(key === null ? {} : { key }) });
 };
 
-/** Runs work that Ctrl-C ends: the signal aborts with the CommandFault that carries 130 (SIGTERM: 143). */
+/** Runs work that Ctrl-C cancels: the signal aborts with a CommandFault of exit code 130 (SIGTERM: 143). */
 export const interruptible = async <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
   const controller = new AbortController();
   const stop = (exit: Exit) => () => controller.abort(new CommandFault(exit, "stopped", { code: "interrupted" }));

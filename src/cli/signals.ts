@@ -1,17 +1,17 @@
-// Signals of a service: the first one asks for a drain, a later one ends the process at once.
+// Signals of a service: the first one starts a drain, a later one ends the process.
 import { EXITS } from "./exit-codes.ts";
 
 export type StopSignal = "SIGINT" | "SIGTERM";
 
 /**
- * Signals closer together than this are one: a Ctrl-C reaches the whole process group and is forwarded by the parents
- * as well, and a parent that has died makes its watcher repeat SIGTERM every half second.
+ * Signals within this interval count as one. Ctrl-C reaches the whole process group and is also forwarded by the parents, and
+ * after the death of a parent its watcher repeats SIGTERM every half second.
  */
 const ONE_BURST_MS = 700;
 
 /**
  * Waits for the first SIGINT or SIGTERM.
- * @param atOnce is called with 130 or 143 when, after a pause, another one comes.
+ * @param atOnce called with 130 or 143 if another signal arrives after the interval.
  */
 export const firstSignal = (
   atOnce: (exit: 130 | 143) => void,

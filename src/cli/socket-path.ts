@@ -1,9 +1,11 @@
-// Where the control socket of a data directory is: in it, or, when that path is too long for a socket, in a private short one.
+// Path of the control socket: in the data directory, or a private temporary directory.
+//
+// The temporary directory is used if the path is too long for a socket.
 import { lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
-/** A socket's address holds 108 bytes with the closing zero on Linux, 104 elsewhere. */
+/** A socket address has 108 bytes including the terminating zero on Linux, 104 elsewhere. */
 const LONGEST_PATH_BYTES = process.platform === "linux" ? 107 : 103;
 
 const besides = (dir: string) => join(resolve(dir), "control.path");
@@ -16,7 +18,7 @@ const noted = (dir: string): string | undefined => {
   }
 };
 
-/** The path to connect to. Where a note names another place, that directory must belong to this user alone. */
+/** Path to connect to. If `control.path` names another directory, that directory must be private and have the same owner. */
 export const findSocketPath = (dir: string): string => {
   const elsewhere = noted(dir);
   if (!elsewhere) return join(resolve(dir), "control.sock");
@@ -29,18 +31,18 @@ export const findSocketPath = (dir: string): string => {
   }
 };
 
-/** The path to listen at; a short one is noted in `control.path` (mode 600). Only the owner of the directory may call this. */
+/** Path to listen on; a temporary path is stored in `control.path` (mode 600). Only the owner of the directory may call this. */
 export const makeSocketPath = (dir: string): string => {
   dropSocketPath(dir);
   const inside = join(resolve(dir), "control.sock");
   if (Buffer.byteLength(inside) <= LONGEST_PATH_BYTES) return inside;
-  // mkdtemp makes a directory of mode 700 with a name nobody can foresee.
+  // mkdtemp creates a directory of mode 700 with an unpredictable name.
   const elsewhere = join(mkdtempSync(join(tmpdir(), "genrouter-")), "control.sock");
   writeFileSync(besides(dir), `${elsewhere}\n`, { mode: 0o600 });
   return elsewhere;
 };
 
-/** Takes the socket's files away. */
+/** Removes the files of the socket. */
 export const dropSocketPath = (dir: string): void => {
   const elsewhere = noted(dir);
   if (elsewhere && /^genrouter-\w+$/.test(dirname(elsewhere).split("/").at(-1) ?? ""))

@@ -1,5 +1,6 @@
-// What answers at the service's address while there is no service yet: that the process lives, why it is not ready, the gauges that say so, and
-// that every request may be sent again.
+// Answers requests while the service starts: health, readiness, gauges, and 503 otherwise.
+//
+// Every other request is rejected with `restarting`, so clients may send it again.
 import type { Settings } from "../config/schema.ts";
 import { ApiError } from "../domain/api-errors.ts";
 import { aliveness, readinessAnswer } from "../http/endpoints/health.ts";
@@ -9,16 +10,16 @@ import { requestIdOf } from "../http/response.ts";
 import { startingMetrics } from "../telemetry/startup-gauges.ts";
 
 export type StartingServer = {
-  /** Where it listens. */
+  /** URL of the listener. */
   url: URL;
-  /** The database does not answer: for /readyz, and for who watches the metrics. */
+  /** Reports in /readyz and in the metrics that the database is unavailable. */
   withoutStore(reason: string): void;
   stop(): Promise<void>;
 };
 
 /**
- * Listens at an address that it shares with nobody: sockets that share a port would let two services take turns at the same callers.
- * @throws the system's error for an address that cannot be had
+ * Listens on an unshared port. With a shared port, two services would receive requests alternately.
+ * @throws the system's error if the address is not available
  */
 export const createStartingServer = (settings: Settings): StartingServer => {
   const { host: hostname, port } = settings.server;

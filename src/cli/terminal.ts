@@ -1,26 +1,26 @@
-// The terminal: what goes to standard output and standard error, colours, tables, and one progress line that is redrawn.
+// Terminal output: standard output, standard error, colours, tables and one progress line.
 import { writeSync } from "node:fs";
 import { styleText } from "node:util";
 
 type Style = "bold" | "dim" | "red" | "green" | "yellow";
 
 export type Terminal = {
-  /** A line of what was asked for: standard output. */
+  /** Prints a result line to standard output. */
   print: (line: string) => void;
-  /** A line about what is going on: standard error; nothing with `--quiet`. */
+  /** Prints a note to standard error; suppressed by `--quiet`. */
   note: (line: string) => void;
-  /** A line that must be seen: standard error, even with `--quiet`. */
+  /** Prints a warning to standard error, even with `--quiet`. */
   warn: (line: string) => void;
-  /** Shows the newest state: redrawn in place on a terminal, else one line per change. `null` takes it away. */
+  /** Shows the current state: redrawn in place on a terminal, otherwise one line per change. `null` removes it. */
   progress: (line: string | null) => void;
   paint: (style: Style, text: string) => string;
-  /** Whether standard error is a person's terminal. */
+  /** True if standard error is an interactive terminal. */
   readonly isLive: boolean;
   quiet: boolean;
   colour: boolean;
 };
 
-/** Writes all of it before returning, so that an exit right after loses nothing; a full pipe is waited for. */
+/** Writes everything before it returns, so that an immediate exit loses nothing; waits for a full pipe. */
 const writeWhole = (fd: 1 | 2, text: string): void => {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; )
@@ -32,7 +32,7 @@ const writeWhole = (fd: 1 | 2, text: string): void => {
     }
 };
 
-/** Colours only where they are wanted: NO_COLOR and TERM=dumb switch them off, FORCE_COLOR on, else a terminal decides. */
+/** NO_COLOR and TERM=dumb switch colours off and FORCE_COLOR on; otherwise they depend on the terminal. */
 export const wantsColour = (env: Record<string, string | undefined>, isTty: boolean): boolean => {
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR && env.FORCE_COLOR !== "0") return true;
@@ -41,7 +41,7 @@ export const wantsColour = (env: Record<string, string | undefined>, isTty: bool
 
 const CLEAR = "\r\u001b[2K";
 
-/** The terminal of this process. Tests put their own `write` in its place. */
+/** The terminal of this process. Tests pass their own `write`. */
 export const createTerminal = (
   env: Record<string, string | undefined>,
   write: (fd: 1 | 2, text: string) => void = writeWhole,
@@ -74,7 +74,7 @@ export const createTerminal = (
         return;
       }
       if (isLive) {
-        // A line that wraps could not be redrawn, so it is cut to the width.
+        // A wrapped line could not be redrawn, so it is cut to the width.
         write(2, CLEAR + line.slice(0, Math.max(10, (process.stderr.columns || 80) - 1)));
         drawn = true;
       } else if (line !== last) write(2, `${line}\n`);
@@ -88,7 +88,7 @@ export const createTerminal = (
   return terminal;
 };
 
-/** Columns as wide as their widest cell; the last one is left ragged. `rightOf` names the columns of numbers. */
+/** Columns have the width of their widest cell, except for the last one. `rightOf` lists the columns of numbers. */
 export const table = (
   head: readonly string[],
   rows: readonly (readonly string[])[],

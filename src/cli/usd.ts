@@ -1,12 +1,12 @@
-// US dollars at the terminal: read exactly into whole credits, written back without a float in between.
+// Parses and prints US dollars as whole credits, without floating-point arithmetic.
 import type { Credits } from "../domain/types.ts";
 import { CommandFault, EXITS } from "./exit-codes.ts";
 
-/** Highest amount of one command: the balance's own bound, 10^9 credits. */
+/** Maximum amount of one command: 10^9 credits, the maximum balance. */
 const MOST_CREDITS = 1_000_000_000;
 
 /**
- * Reads an amount as digits, never as a float: `12`, `12.5` and `12.50` are 1,250 credits at most two decimals.
+ * Parses an amount from its digits: `12`, `12.5` and `12.50`; 12.50 USD are 1,250 credits. At most two decimals are allowed.
  * @throws CommandFault (usage) naming the flag.
  */
 export const parseUsd = (text: string, flag: string): Credits => {
@@ -21,12 +21,12 @@ export const parseUsd = (text: string, flag: string): Credits => {
   return credits;
 };
 
-/** `1250` → `"$12.50"`; below zero `"-$12.50"`. */
+/** `1250` → `"$12.50"`; negative `"-$12.50"`. */
 export const showUsd = (credits: Credits): string => {
   const cents = Math.abs(credits);
   const grouped = String(Math.floor(cents / 100)).replace(/\B(?=(\d{3})+$)/g, ",");
   return `${credits < 0 ? "-" : ""}$${grouped}.${String(cents % 100).padStart(2, "0")}`;
 };
 
-/** `1250` → `12.5`, the JSON number nearest to the amount: prints with at most two decimals. */
+/** `1250` → `12.5`, the JSON number nearest to the amount; it prints with at most two decimals. */
 export const usdNumber = (credits: Credits): number => credits / 100;

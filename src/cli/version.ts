@@ -1,13 +1,13 @@
-// What this build is: its version, the interface it speaks, the commit it was built from, and what it runs on.
+// Version of this build: release, interface, commit, runtime and platform.
 import packageJson from "../../package.json" with { type: "json" };
 import { INTERFACE_VERSION } from "../domain/types.ts";
 
-/** Put in by the build (scripts/compile.mjs); not there when it runs from its sources. */
+/** Defined by the build (scripts/compile.mjs); undefined when run from source. */
 declare const BUILD_REVISION: string;
 declare const BUILD_TARGET: string;
 
 export const VERSION: string = packageJson.version;
-/** The short commit of the build, with `-dirty` when files differed from it; `unknown` outside a repository and from sources. */
+/** Short commit of the build, with `-dirty` if files differed from it; `unknown` outside a repository and from source. */
 export const REVISION: string = typeof BUILD_REVISION === "string" ? BUILD_REVISION : "unknown";
 const TARGET: string = typeof BUILD_TARGET === "string" ? BUILD_TARGET : `${process.platform}-${process.arch}`;
 

@@ -1,12 +1,12 @@
-// Waiting for a generation: polls until it has ended, and says how it goes on one line.
+// Polls a generation until it has ended and shows its progress.
 import { type Client, type Generation, GenerationFailed } from "../../client/src/client.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Somebody is watching: asked more often than a program would. */
+/** Shorter intervals than those of a program, because a user is waiting. */
 const POLL_MS = [300, 5000] as const;
 const SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
 const REDRAW_MS = 120;
-/** About two minutes: a service that restarts is back well within them; one that is silent for longer is gone. */
+/** About two minutes. A restarting service is available again well within this time. */
 const POLL_TRIES = 16;
 
 export const clock = (ms: number): string => {
@@ -17,7 +17,7 @@ export const clock = (ms: number): string => {
 
 const usd = (amount: number) => `$${amount.toFixed(2)}`;
 
-/** One line about a generation under way: `running  attempt 2  00:06  held $0.28`. */
+/** One line about a running generation: `running  attempt 2  00:06  held $0.28`. */
 export const progressLine = (generation: Generation, elapsedMs: number | null): string =>
   [
     generation.status,
@@ -28,9 +28,9 @@ export const progressLine = (generation: Generation, elapsedMs: number | null): 
   ].join("  ");
 
 /**
- * Polls until the generation has succeeded or failed. Answers that pass (429, 503, a connection lost) are waited out.
- * @param onChange is called with every state that differs from the one before, the first and the last included.
- * @throws StillRunning after `timeoutS`; the generation goes on.
+ * Polls until the generation has succeeded or failed. Transient errors (429, 503, a lost connection) are retried.
+ * @param onChange called with every changed state, including the first and the last.
+ * @throws StillRunning after `timeoutS`; the generation continues.
  */
 export const waitForEnd = async (
   client: Client,

@@ -189,8 +189,8 @@ const faultLine = (fault: ValueError, said: ReadonlyMap<string, Entry>): string 
 };
 
 /**
- * Reason why the service may not listen on the configured address; undefined if it may. Other commands do not check this, because
- * the credential may be available to the service alone.
+ * Reason why the service may not listen on the configured address; undefined if it may. Only `serve` and `config check` call
+ * this, because the credential may be available to the service alone.
  */
 export const listeningFault = ({ settings: { server, operator }, origins }: ReadSettings): string | undefined => {
   if (isLoopback(server.host) || operator.token !== "") return undefined;

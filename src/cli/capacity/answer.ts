@@ -1,4 +1,6 @@
-// The whole answer to a rate: which store, how many of what, what is kept, where it ends and what then has to be done.
+// Computes the complete answer of the capacity calculator for a rate.
+//
+// The answer contains the store, node counts, retention, saturation and advice.
 import { SLOTS } from "../../domain/ids.ts";
 import { costsOf, MEASURED } from "./costs.ts";
 import type { Measured, StoreName } from "./measured.ts";
@@ -16,15 +18,17 @@ import {
   saturations,
 } from "./plan.ts";
 
-/** Bounds that nobody measured: where those who run databases begin to feel them, as docs/GROWTH.md argues. */
+/**
+ * Bounds that are estimated, not measured: values at which operators of databases notice problems, as docs/GROWTH.md explains.
+ */
 export const JUDGED = {
-  /** A file that is still copied, verified and moved within hours. */
+  /** A file of this size can still be copied, verified and moved within hours. */
   sqliteBytes: 200e9,
-  /** A table whose indexes no longer fit into the memory of an ordinary server. */
+  /** Indexes of a table of this size no longer fit into the memory of an ordinary server. */
   partitionBytes: 100e9,
-  /** A database that is restored within a night. */
+  /** A database of this size can be restored within a night. */
   archiveBytes: 1e12,
-  /** Cores in use of one primary, and its log, before one machine is looked for in vain. */
+  /** Cores in use by one primary, and its log, up to which a single machine can be bought. */
   primaryCores: 32,
   logBytesPerS: 100e6,
 };
@@ -34,10 +38,10 @@ export type Advice = "partition" | "archive" | "shard" | "slots";
 export type Answer = {
   ask: CapacityRequest;
   store: StoreName;
-  /** What a single machine with SQLite lacks; empty where it is enough. */
+  /** Resources that a single machine with SQLite lacks; empty if it is sufficient. */
   sqliteLacks: Why[];
   load: Load;
-  /** Cores of the database that keep it within what is planned. */
+  /** Cores of the database that keep its load within the planned utilization. */
   databaseCoresPlanned: number;
   seatsPerNode: number;
   seatsPerRoute: number;
@@ -59,7 +63,7 @@ const databaseOf = (tables: Answer["tables"]) => ({
   bytesKept: sum(tables.map(({ bytesKept }) => bytesKept)),
 });
 
-/** What keeps one machine with SQLite from carrying it. */
+/** Reasons why one machine with SQLite cannot carry the load. */
 const lacking = (ask: CapacityRequest, measured: Measured): Why[] => {
   const costs = costsOf(measured, "sqlite");
   const { busiestThread, commits } = loadOn(costs, ask, "sqlite", 1);
@@ -80,7 +84,7 @@ const advised = ({ tables, database, log, load, store }: Omit<Answer, "advice">,
   return advice;
 };
 
-/** @param store as is wished; null: SQLite where it is enough. @param readers connections of a node for reads. */
+/** @param store the requested store; null selects SQLite if it is sufficient. @param readers read connections per node. */
 export const answerTo = (ask: CapacityRequest, wished: StoreName | null, readers: number, measured = MEASURED): Answer => {
   const sqliteLacks = lacking(ask, measured);
   const isAlone = sqliteLacks.length === 0 && (ask.nodes ?? 1) === 1;

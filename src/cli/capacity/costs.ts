@@ -1,4 +1,6 @@
-// What one generation costs, worked out from the totals that were measured: per commit and per mutation, per life, per look and per poll.
+// Derives the cost of one generation from measured totals.
+//
+// Costs are per commit, per mutation, per generation, per provider poll and per client poll.
 import kept from "./costs.json" with { type: "json" };
 import type { Measured, MeasuredStore, StoreName } from "./measured.ts";
 
@@ -6,31 +8,31 @@ import type { Measured, MeasuredStore, StoreName } from "./measured.ts";
 export type Linear = { each: number; mutation: number };
 export type TableCost = { table: string; rows: number; bytes: number; indexBytes: number };
 
-/** Times are ms of one core, bytes are bytes; all of one generation unless it says otherwise. */
+/** Times are ms of one core, sizes are bytes; values are per generation unless stated otherwise. */
 export type Costs = {
-  /** Mutations that are committed of a generation: its admission and its steps. */
+  /** Committed mutations per generation: its admission and its transitions. */
   mutations: number;
   commit: { nodeMs: Linear; databaseMs: Linear; logBytes: Linear };
-  /** The node's work on it beside commits, looks and polls. */
+  /** CPU time of the node except commits and polls. */
   lifeMs: number;
-  /** What the database does for it beside commits: reads. */
+  /** CPU time of the database except commits, that is, reads. */
   readsMs: number;
-  /** Of one look at its provider, and of one poll by its client. */
+  /** Cost of one poll of the provider, and of one poll by the client. */
   lookMs: number;
   pollMs: number;
-  /** Of a poll at a node that it is not of; nothing where there is one node. */
+  /** Cost of a client poll at a node that does not own the generation; zero for a single node. */
   pollElsewhere: { nodeMs: number; databaseMs: number };
   tables: TableCost[];
-  /** A node's memory with next to nothing running, and of each that runs. */
+  /** Memory of a node that is almost idle, and of each running generation. */
   nodeBytes: number;
   runningBytes: number;
-  /** What a sync took on the machine that was measured, ms. */
+  /** Duration of an fsync on the measured machine, ms. */
   syncMs: number;
 };
 
 export const linearAt = ({ each, mutation }: Linear, mutations: number): number => each + mutations * mutation;
 
-/** The line that fits best, each point's distance taken as a share of it: small commits and large ones count alike. */
+/** Least-squares fit with distances relative to each point, so that small and large commits have equal weight. */
 export const fit = (points: readonly { commits: number; mutations: number; total: number }[]): Linear => {
   let [aa, ab, bb, ay, by] = [0, 0, 0, 0, 0];
   for (const { commits, mutations, total } of points) {
@@ -45,7 +47,7 @@ export const fit = (points: readonly { commits: number; mutations: number; total
   const whole = aa * bb - ab * ab;
   if (whole <= 0) return { each: 0, mutation: 0 };
   const each = (ay * bb - by * ab) / whole;
-  // Noise can put one of them below nothing; the other then explains it alone.
+  // Noise can make one coefficient negative. It is then set to 0, and the other one is fitted alone.
   if (each < 0) return { each: 0, mutation: by / bb };
   const mutation = (by * aa - ay * ab) / whole;
   return mutation < 0 ? { each: ay / aa, mutation: 0 } : { each, mutation };
@@ -65,7 +67,7 @@ export const costsOf = (measured: Measured, name: StoreName): Costs => {
     databaseMs: fitOf(store, "databaseCpuMs"),
     logBytes: fitOf(store, "logBytes"),
   };
-  /** Of one life, without what its commits cost. */
+  /** CPU time per generation without its commits. */
   const beside = ({ nodeCpuMs, transactions, mutations, generations }: typeof few): number =>
     (nodeCpuMs - transactions * commit.nodeMs.each - mutations * commit.nodeMs.mutation) / generations;
   const reads = ({ databaseCpuMs, transactions, mutations, generations }: typeof few): number =>
@@ -75,12 +77,12 @@ export const costsOf = (measured: Measured, name: StoreName): Costs => {
   return {
     ...{ mutations: few.mutations / few.generations, commit, lookMs, pollMs },
     lifeMs: Math.max(0, beside(few) - few.looks * lookMs),
-    // Neither kind of life reads more than the other: of both, the one that was disturbed less.
+    // Both runs read equally often, so the smaller value is less disturbed.
     readsMs: Math.max(0, Math.min(reads(few), reads(many))),
     pollElsewhere: there
       ? { nodeMs: there.nodeCpuMs / there.polls, databaseMs: there.databaseCpuMs / there.polls }
       : { nodeMs: pollMs, databaseMs: 0 },
-    // What has no rows left holds what runs: its pages are used again, and do not grow with what has been.
+    // A table without remaining rows contains only running work. Its pages are reused and do not grow with completed generations.
     tables: Object.entries(store.tables)
       .filter(([, { rows }]) => rows > 0)
       .map(([table, { rows, bytes, indexBytes }]) => ({

@@ -1,26 +1,28 @@
-// How large commits become by themselves: what arrives while one is written is the next, and the more arrives the more they share.
+// Models group commit: the average size and rate of commits for random arrivals.
+//
+// Mutations that arrive during a commit form the next one, so commits grow with the rate.
 
 export type Grouped = {
-  /** Mutations in a commit, on average. */
+  /** Average number of mutations in a commit. */
   batch: number;
-  /** Commits in a second. */
+  /** Commits per second. */
   perS: number;
-  /** The share of time in which one is being written; 1: more arrives than can be written. */
+  /** Fraction of time in which a commit is being written; 1 if mutations arrive faster than they can be written. */
   busy: number;
-  /** How long one takes on average, ms. */
+  /** Average duration of a commit, ms. */
   takesMs: number;
 };
 
-/** Mutations that one commit holds at most, as the ledger has it (actors/ledger.ts). */
+/** Maximum number of mutations in one commit, as in actors/ledger.ts. */
 export const MOST_IN_A_COMMIT = 1000;
 const STEPS = 400;
 const SETTLED = 1e-10;
 
-/** The chances of 0, 1, … `most` arrivals where `mean` are expected; the last stands for itself and all above it. */
+/** Poisson probabilities of 0, 1, … `most` arrivals for the expected number `mean`; the last one includes all higher numbers. */
 const arrivals = (mean: number, most: number): Float64Array => {
   const chances = new Float64Array(most + 1);
   let sum = 0;
-  // From logarithms: a chance of no arrival underflows long before the mean is a thousand.
+  // Computed with logarithms, because the probability of no arrival underflows long before the mean is a thousand.
   let logChance = -mean;
   for (let n = 0; n <= most; n += 1) {
     if (n > 0) logChance += Math.log(mean) - Math.log(n);
@@ -32,15 +34,15 @@ const arrivals = (mean: number, most: number): Float64Array => {
 };
 
 /**
- * The commits of one writer that mutations reach at random: the chain of batch sizes, each of which is what arrived during the one before it, or
- * the one mutation that ends a rest. @param takesMs how long a commit of so many mutations takes.
+ * Average commit of one writer with random arrivals. The sizes form a Markov chain: each batch contains the arrivals during the
+ * previous one, or the single mutation that ends an idle period. @param takesMs duration of a commit with this many mutations.
  */
 export const groupCommits = (mutationsPerS: number, takesMs: (mutations: number) => number): Grouped => {
   const perMs = mutationsPerS / 1000;
   const full = takesMs(MOST_IN_A_COMMIT);
   if (perMs * full >= MOST_IN_A_COMMIT) return { batch: MOST_IN_A_COMMIT, perS: 1000 / full, busy: 1, takesMs: full };
   if (perMs === 0) return { batch: 1, perS: 0, busy: 0, takesMs: takesMs(1) };
-  // Where as many arrive as are written, with room above it for chance.
+  // The size at which arrivals equal writes, with a margin for random variation.
   let even = 1;
   for (let n = 0; n < STEPS; n += 1) even = Math.max(1, perMs * takesMs(even));
   const most = Math.min(MOST_IN_A_COMMIT, Math.ceil(even + 12 * Math.sqrt(even) + 12));

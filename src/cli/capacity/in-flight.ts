@@ -1,11 +1,16 @@
-// How many generations run at a time, and how often each is looked at: Little's law, and what chance adds to it.
+// Computes the number of running generations and provider polls by Little's law.
+//
+// Quantiles account for random arrivals.
 
-/** Run times vary: their logarithm does so by this much. A tenth of all runs takes more than twice as long as the tenth that is fastest … slowest. */
+/**
+ * Standard deviation of the logarithm of run times. The slowest tenth of all runs takes more than twice as long as the fastest
+ * tenth.
+ */
 export const RUN_SPREAD = 0.5;
-/** First and longest pause between looks at a provider, s, and how a pause grows (src/effects/deps.ts, src/providers). */
+/** First and longest interval between polls of a provider, s, and its growth factor (src/effects/deps.ts, src/providers). */
 const [FIRST_LOOK_S, LONGEST_LOOK_S, GROWS] = [2, 5, 1.5];
 
-/** Looks that find a run of so many seconds done, and how long it has been over by then, s. */
+/** Number of polls until a run of `runS` seconds is found completed, and the delay of the last one, s. */
 const looksAt = (runS: number): { looks: number; lateS: number } => {
   let atS = FIRST_LOOK_S;
   let pauseS = FIRST_LOOK_S;
@@ -16,7 +21,7 @@ const looksAt = (runS: number): { looks: number; lateS: number } => {
     looks += 1;
   }
   if (atS >= runS) return { looks, lateS: atS - runS };
-  // From here on a run ends anywhere between two looks: pauses are spread by chance.
+  // From here on the run ends at a random time between two polls, because intervals are jittered.
   return { looks: looks + (runS - atS) / LONGEST_LOOK_S + 0.5, lateS: LONGEST_LOOK_S / 2 };
 };
 
@@ -24,7 +29,7 @@ export type Run = { looks: number; lateS: number };
 const WIDTH = 5;
 const PARTS = 400;
 
-/** The mean over runs of all lengths, whose own mean is `meanS`. */
+/** Mean over the distribution of run times whose mean is `meanS`. */
 export const runsOf = (meanS: number): Run => {
   const middle = Math.log(meanS) - RUN_SPREAD ** 2 / 2;
   let [weight, looks, lateS] = [0, 0, 0];
@@ -40,10 +45,10 @@ export const runsOf = (meanS: number): Run => {
 };
 
 const EXACT_UP_TO = 500;
-/** So many standard deviations above the mean lies the number that is not exceeded in 999 of 1000 moments. */
+/** Number of standard deviations above the mean that is not exceeded at 999 of 1000 times. */
 const Z_999 = 3.09;
 
-/** The number at a time that is not exceeded in 999 of 1000 moments, where so many are there on average and come at random. */
+/** Number of concurrent runs that is not exceeded at 999 of 1000 times, for random arrivals and the given mean. */
 export const seldomMore = (mean: number): number => {
   if (mean > EXACT_UP_TO) return Math.ceil(mean + Z_999 * Math.sqrt(mean) + 1);
   let chance = Math.exp(-mean);

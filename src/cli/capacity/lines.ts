@@ -1,9 +1,9 @@
-// The capacity calculator's answer in words and in JSON.
+// Formats the answer of the capacity calculator as text and JSON.
 import { table } from "../terminal.ts";
 import type { Advice, Answer, Why } from "./answer.ts";
 import { JUDGED } from "./answer.ts";
 
-/** Three figures that count: more would claim what nobody measured. */
+/** Three significant digits, because the measurements are not more precise. */
 export const number = (value: number): string => {
   if (value === 0) return "0";
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));

@@ -1,6 +1,11 @@
-// What `npm run costs` measures, as it is kept: totals of whole runs, from which everything that is told per generation is worked out.
+// Types of the measurements of `npm run costs`, stored as totals of whole runs.
+//
+// All costs per generation are derived from these totals.
 
-/** Of commits with so many mutations each: totals. `wallMs`: the median of one. `logBytes`: of the log that makes them durable. */
+/**
+ * Totals of commits with `mutationsEach` mutations. `wallMs`: median duration of one commit. `logBytes`: bytes of the write-ahead
+ * log.
+ */
 export type Batched = {
   mutationsEach: number;
   batches: number;
@@ -12,7 +17,7 @@ export type Batched = {
   wallMs: number;
 };
 
-/** Of so many generations through the whole service, each looked at `looks` times at its provider: totals. */
+/** Totals of generations through the whole service, each with `looks` polls of its provider. */
 export type Lives = {
   generations: number;
   looks: number;
@@ -24,23 +29,23 @@ export type Lives = {
   residentBytes: number;
 };
 
-/** Of so many polls. `elsewhere`: at a node that the generations are not of. */
+/** Totals of client polls. `elsewhere`: at a node that does not own the generations. */
 export type Polls = { polls: number; elsewhere: boolean; nodeCpuMs: number; databaseCpuMs: number };
 
-/** Rows, and bytes with indexes, of each table. */
+/** Rows, and bytes including indexes, of each table. */
 export type Tables = Record<string, { rows: number; bytes: number; indexBytes: number }>;
 
 export type StoreName = "sqlite" | "postgres";
-/** `tables`: by how much they grew with the first of `lives`. */
+/** `tables`: their growth during the first run of `lives`. */
 export type MeasuredStore = { batches: Batched[]; lives: Lives[]; polls: Polls[]; tables: Tables };
 
 export type Measured = {
   at: string;
   commit: string;
   machine: string;
-  /** What it takes to write a page and to sync it, ms. */
+  /** Duration of writing and syncing one page, ms. */
   syncMs: number;
-  /** Memory of a generation that runs, as the bench `memory` has it. */
+  /** Memory of a running generation, measured by the bench `memory`. */
   runningBytes: number;
   stores: Record<StoreName, MeasuredStore>;
 };

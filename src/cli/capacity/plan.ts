@@ -1,4 +1,4 @@
-// The capacity calculator: from a rate of generations to what nodes, database, log and bucket have to carry, and where it ends.
+// Capacity calculator: load of nodes, database, log and bucket at a given rate.
 import { SLOTS } from "../../domain/ids.ts";
 import { type Costs, linearAt } from "./costs.ts";
 import { type Grouped, groupCommits, MOST_IN_A_COMMIT } from "./group-commit.ts";
@@ -6,28 +6,28 @@ import { type Run, runsOf, seldomMore } from "./in-flight.ts";
 import type { StoreName } from "./measured.ts";
 
 export type CapacityRequest = {
-  /** Generations a second, and how long one runs at its provider on average, s. */
+  /** Generations per second, and the mean run time at the provider, s. */
   rate: number;
   runS: number;
-  /** Polls of a client per generation. */
+  /** Client polls per generation. */
   polls: number;
   resultBytes: number;
   keepFilesDays: number;
   keepRowsDays: number;
-  /** Routes that the load is spread over. */
+  /** Number of routes that share the load. */
   routes: number;
-  /** Nodes; null: as many as are needed. */
+  /** Number of nodes; null: as many as needed. */
   nodes: number | null;
-  /** What is planned to be used of a core, 0 to 1. */
+  /** Planned utilization of a core, 0 to 1. */
   full: number;
-  /** What a sync of the database's disk takes, and a journey from node to database and back, ms. */
+  /** Duration of an fsync of the database's disk, and of a round trip between node and database, ms. */
   syncMs: number;
   roundTripMs: number;
 };
 
-/** Connections of a node: for reads by its settings, one to write and one for the lease. */
+/** Connections of a node in addition to its configured read connections: one for writes and one for the lease. */
 const WRITING_CONNECTIONS = 2;
-/** A batch is decided over one journey and written over another. */
+/** A batch takes two round trips, one for the decision and one for the write. */
 const JOURNEYS = 2;
 const DAY_S = 86_400;
 
@@ -40,11 +40,11 @@ export type Load = {
   nodeCores: number;
   busiestThread: number;
   databaseCores: number;
-  /** Running at a time: on average, and what is seldom exceeded. */
+  /** Concurrent generations: the mean, and the number that is rarely exceeded. */
   inFlight: { mean: number; seldomMore: number };
 };
 
-/** How long a commit takes: work of the node and of the database one after the other, the journeys, and the sync. */
+/** Duration of a commit: the sequential work of node and database, the round trips, and the fsync. */
 export const commitMs =
   (costs: Costs, { syncMs, roundTripMs }: CapacityRequest, store: StoreName, waitMs = 0) =>
   (mutations: number): number =>
@@ -53,7 +53,7 @@ export const commitMs =
     syncMs +
     (store === "postgres" ? JOURNEYS * roundTripMs + waitMs : 0);
 
-/** The work of a node's own thread for a generation, commits apart, ms. */
+/** CPU time of a node's main thread per generation without commits, ms. */
 const threadMs = (costs: Costs, ask: CapacityRequest, run: Run, nodes: number): number => {
   const elsewhere = 1 - 1 / nodes;
   const pollMs = costs.pollMs * (1 - elsewhere) + costs.pollElsewhere.nodeMs * elsewhere;
@@ -62,7 +62,9 @@ const threadMs = (costs: Costs, ask: CapacityRequest, run: Run, nodes: number): 
 
 const TURNS = 30;
 
-/** What so many nodes have to carry. Commits wait for the thread that also does everything else, so the two are found together. */
+/**
+ * Load of the given number of nodes. Commits wait for the thread that also does all other work, so both are computed iteratively.
+ */
 export const loadOn = (costs: Costs, ask: CapacityRequest, store: StoreName, nodes: number): Load => {
   const { rate } = ask;
   const run = runsOf(ask.runS);
@@ -74,10 +76,10 @@ export const loadOn = (costs: Costs, ask: CapacityRequest, store: StoreName, nod
   let busiestThread = own;
   const committing = () => (commits.perS / 1000) * linearAt(costs.commit.nodeMs, commits.batch);
   for (let turn = 0; turn < TURNS; turn += 1) {
-    // SQLite writes in a thread of its own.
+    // SQLite writes in a separate thread.
     busiestThread = isShared ? own + committing() : Math.max(own, committing());
     if (!isShared || busiestThread >= 1) break;
-    // What is before it in the thread's line, twice in each commit.
+    // Duration of a queued task before the commit's task in the event loop; a commit waits for it twice.
     const taskMs = costs.lifeMs / costs.mutations;
     const waitMs = (own * taskMs) / (1 - busiestThread);
     const next = groupCommits(mutationsPerS / nodes, commitMs(costs, ask, store, waitMs));
@@ -94,11 +96,14 @@ export const loadOn = (costs: Costs, ask: CapacityRequest, store: StoreName, nod
   };
 };
 
-/** The fewest nodes whose busiest thread, and whose writing, keep within what is planned; null: not even as many as there can be. */
+/**
+ * Minimum number of nodes whose busiest thread and whose writer stay within the planned utilization; null if SLOTS nodes are not
+ * sufficient.
+ */
 export const nodesNeeded = (costs: Costs, ask: CapacityRequest): number | null => {
   for (let nodes = 1; nodes <= SLOTS; nodes += 1) {
     const { busiestThread, commits } = loadOn(costs, ask, "postgres", nodes);
-    // A writer that is always busy writes larger commits; what it must not do is to fall behind.
+    // A writer may be busy permanently, because its commits then grow; it must only not fall behind.
     if (busiestThread <= ask.full && commits.batch <= MOST_IN_A_COMMIT * ask.full) return nodes;
   }
   return null;
@@ -107,8 +112,8 @@ export const nodesNeeded = (costs: Costs, ask: CapacityRequest): number | null =
 export type Saturation = { part: "node" | "writer" | "database"; rate: number };
 
 /**
- * The rate at which each part is full, with commits as large as they then become: the smallest is where it ends.
- * @param databaseCores that the database has; of no meaning where it is a file.
+ * Rate at which each part is saturated, with commits of maximum size. The smallest rate is the limit.
+ * @param databaseCores cores of the database; ignored for SQLite.
  */
 export const saturations = (
   costs: Costs,
@@ -139,7 +144,10 @@ export const retentionOf = (costs: Costs, { rate, keepRowsDays }: CapacityReques
     bytesKept: rate * bytes * DAY_S * keepRowsDays,
   }));
 
-/** Keys and job ids are random, and each may be the first to touch its page of an index since a checkpoint: then the log has all of it. */
+/**
+ * Keys and job ids are random. Each may be the first change of its index page since a checkpoint, and the log then contains the
+ * complete page.
+ */
 const RANDOM_PAGES = 2;
 const PAGE_BYTES = 8192;
 

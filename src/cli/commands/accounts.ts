@@ -1,4 +1,4 @@
-// `genrouter accounts`: make, list, pause and limit the accounts that keys and credits belong to.
+// `genrouter accounts`: creates, lists, pauses and limits accounts.
 import type { Command } from "commander";
 import { newReference } from "../../admin/request-reference.ts";
 import type { AccountRow } from "../../store/store.ts";
@@ -19,7 +19,7 @@ import { parseUsd, showUsd, usdNumber } from "../usd.ts";
 
 type Flags = DirFlag & JsonFlag;
 
-/** An account as `--json` prints it: USD as numbers, limits of null are the service's defaults. */
+/** An account in `--json` output: USD as numbers; null limits are the service's defaults. */
 export const accountJson = (row: AccountRow) => ({
   id: row.id,
   name: row.name,
@@ -52,7 +52,7 @@ const accountLines = (rows: readonly AccountRow[]): string[] =>
     [3, 4, 5, 6],
   );
 
-/** A limit of a flag: a whole number, or `default` for the service's own. */
+/** Parses a limit: a whole number, or `default` for the service's limit. */
 const parseLimit = (text: string, flag: string): number | null =>
   text === "default" ? null : parseWhole(text, flag, 1, 1_000_000);
 

@@ -1,4 +1,6 @@
-// `genrouter archive`: what is old and settled goes into files beside the books, in a directory or the bucket, and is checked; the books keep all of it.
+// `genrouter archive`: copies old settled rows to a directory or the bucket and verifies the copy.
+//
+// The store keeps all rows.
 import type { Command } from "commander";
 import type { Manifest } from "../../store/archive/format.ts";
 import { type ArchiveLocation, archiveLocationOf, withArchiveErrors } from "../archive-location.ts";
@@ -18,7 +20,7 @@ const jsonOf = (place: ArchiveLocation["json"], { n, totals, segments, beforeMs 
   bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
 });
 
-/** What of an archive that could not be made is kept for the next try. */
+/** Effect of a retry after an archive could not be completed. */
 const AGAIN = "run the same command again when it can be had: what is in it already is not sent again";
 
 export const addArchive = (program: Command, session: Session): void => {

@@ -1,4 +1,6 @@
-// `genrouter backup mark-restored`: what something else brought back, a snapshot of a disk or a database's own restore, is marked as old.
+// `genrouter backup adopt`: marks a data directory or database as restored from an older state.
+//
+// It is for copies that another tool restored: a disk snapshot, or a restore by the database.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -8,7 +10,7 @@ import { CommandFault, EXITS } from "../exit-codes.ts";
 import { storeLocationOf } from "../read-only-store.ts";
 import { type DirFlag, directoryOf, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 
-/** @returns since when it knows nothing. */
+/** @returns time of the restored state. */
 const adoptDirectory = async ({ dir, network_disk: networkDisk }: Settings["data"]): Promise<number> => {
   const { DATABASE_FILE, openReader } = await import("../../store/sqlite/open.ts");
   const { claimDirectory } = await import("../../store/sqlite/directory-lock.ts");
@@ -24,7 +26,7 @@ const adoptDirectory = async ({ dir, network_disk: networkDisk }: Settings["data
   const claim = claimDirectory(dir, { networkDisk, creation: false });
   try {
     const reader = openReader(path);
-    // The highest time that it holds: what was done later is what is not in it.
+    // Highest stored time; the copy contains nothing later.
     const takenAtMs = await recoveryReads(openQuery(reader), SQLITE).lastSeenMs();
     reader.close();
     markCopy(path, { takenAtMs, nowMs: Date.now() });
@@ -35,7 +37,7 @@ const adoptDirectory = async ({ dir, network_disk: networkDisk }: Settings["data
   }
 };
 
-/** @returns since when it knows nothing. */
+/** @returns time of the restored state. */
 const adoptShared = async ({ url, prepared: prepare }: Settings["store"]): Promise<number> => {
   const { adoptDatabase } = await import("../../store/postgres/mark-restored.ts");
   const adoption = await adoptDatabase({ url, prepare }, Date.now());

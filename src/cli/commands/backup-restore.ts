@@ -1,4 +1,6 @@
-// `genrouter backup restore`: a backup into a new data directory; what that would lose, told before it is done.
+// `genrouter backup restore`: restores a backup into a new data directory.
+//
+// It first prints what the restore would lose.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { Restored } from "../../backup/restore.ts";
@@ -24,7 +26,7 @@ const restoredJson = ({ manifest, bytes, unfinished, sealedKeys, against }: Rest
   would_lose: against?.loss ?? null,
 });
 
-/** What is to be done by hand, and by whom. */
+/** Remaining manual steps for the operator. */
 const toDo = (dir: string, { sealedKeys, manifest }: Restored): string[] => [
   ...(sealedKeys > 0
     ? [

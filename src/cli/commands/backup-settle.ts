@@ -1,4 +1,4 @@
-// `genrouter backup settle`: an operator says that what a restored backup knows nothing of was looked after.
+// `genrouter backup settle`: confirms that work missing from a restored backup was checked.
 import type { Command } from "commander";
 import { withAdminService } from "../admin-connection.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";

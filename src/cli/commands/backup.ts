@@ -1,4 +1,4 @@
-// `genrouter backup`: make, check and list backups, and bring one back.
+// `genrouter backup`: creates, verifies, lists and restores backups.
 import type { Command } from "commander";
 import type { ListedBackup } from "../../backup/backup-directory.ts";
 import type { Made } from "../../backup/create.ts";
@@ -14,7 +14,7 @@ import { addSettle } from "./backup-settle.ts";
 
 type Flags = DirFlag & JsonFlag;
 
-/** The directory of a flag, or of the settings. @throws CommandFault (usage) when neither names one. */
+/** Backup directory of the flag or the configuration. @throws CommandFault (usage) if neither is set. */
 const placeOf = (session: Session, dir: string | undefined, flags: DirFlag): string => {
   const place = dir ?? settingsOf(session, flags).backup.dir;
   if (place !== "") return place;

@@ -1,4 +1,6 @@
-// `genrouter capacity`: what so many generations a second need, from what one was measured to cost; it asks no service and no database.
+// `genrouter capacity`: estimates the resources for a rate of generations from measured costs.
+//
+// It calls no service and no database.
 import type { Command } from "commander";
 import type { CapacityRequest } from "../capacity/plan.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
@@ -22,7 +24,7 @@ type Flags = JsonFlag & {
 const STORES = ["auto", "sqlite", "postgres"] as const;
 const MOST_NODES = 64;
 
-/** A number of a flag, fractions allowed. @throws CommandFault (usage) */
+/** Parses a number, fractions allowed. @throws CommandFault (usage) */
 const parseNumber = (text: string, flag: string, least: number, most: number): number => {
   const value = /^\d{1,9}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= least && value <= most))

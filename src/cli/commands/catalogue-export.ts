@@ -1,4 +1,4 @@
-// `genrouter catalogue export`: the built-in models as files, to change some and add others.
+// `genrouter catalogue export`: writes the built-in models as files for editing.
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
@@ -6,7 +6,9 @@ import { counted } from "../backup-text.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
 import { type JsonFlag, type Session, withExamples, withJson } from "../session.ts";
 
-/** Of models in files: a start, the doctor and the log count those that real providers run. Where all are the simulator's, it is what runs them. */
+/**
+ * Counts models in files. The start, the doctor and the log count the models of real providers; if all are simulated, it says so.
+ */
 export const modelsText = (count: number, simulated: number): string => {
   const all = counted(count, "model");
   if (simulated === 0 || simulated === count) return all;
@@ -32,7 +34,7 @@ export const addExport = (catalogue: Command, session: Session): void => {
       const files = Object.entries(BUILT_IN_MODELS).sort(([a], [b]) => (a < b ? -1 : 1));
       try {
         mkdirSync(models, { recursive: true });
-        // The service may be another user, and there is nothing secret in them.
+        // The service may run as another user, and the files contain no secrets.
         for (const folder of [dir, models]) chmodSync(folder, 0o755);
         const write = (path: string, content: unknown) => {
           writeFileSync(path, `${JSON.stringify(content, null, 2)}\n`);

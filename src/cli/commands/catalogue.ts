@@ -1,4 +1,4 @@
-// `genrouter catalogue`: whether a directory of models and dialects is right, and what it would change.
+// `genrouter catalogue`: validates a directory of models and dialects and lists its changes.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -10,7 +10,7 @@ import { CommandFault, EXITS } from "../exit-codes.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { addExport, modelsText } from "./catalogue-export.ts";
 
-/** The directory that is meant: the one named, else that of the settings. @throws CommandFault (usage) */
+/** The named directory, else the configured one. @throws CommandFault (usage) */
 const folderOf = (session: Session, named: string | undefined, flags: DirFlag): string => {
   const dir = named ?? settingsOf(session, flags).catalogue.dir;
   if (dir !== "") return dir;
@@ -21,7 +21,7 @@ const folderOf = (session: Session, named: string | undefined, flags: DirFlag): 
 };
 
 type Read = { models: readonly Model[]; dialects: number };
-/** Reads a directory as a start would. @returns the faults instead where there are any. */
+/** Reads a directory as a start does. @returns the faults if there are any. */
 const readFolder = async (dir: string): Promise<Read | { faults: string[] }> => {
   const [{ wholeCatalogue, dialectsOf }, { fileFaults }] = await Promise.all([
     import("../../routing/load-catalogue.ts"),
@@ -37,7 +37,7 @@ const readFolder = async (dir: string): Promise<Read | { faults: string[] }> => 
     }
   };
   const builtIn = dialectsOf({ catalogue: { dir: "" } }).size;
-  // Dialects first: with faults there, providers would be unknown in the models only because of them.
+  // Dialects are read first. Their faults would otherwise appear as unknown providers in the models.
   const dialects = attempt(() => dialectsOf({ catalogue: { dir } }));
   if ("faults" in dialects) return dialects;
   const models = attempt(() => wholeCatalogue({ catalogue: { dir } }).models);
@@ -46,7 +46,7 @@ const readFolder = async (dir: string): Promise<Read | { faults: string[] }> => 
   return { models: models.value, dialects: own };
 };
 
-/** Tells faults: each a line of standard error. @returns whether there were any */
+/** Prints faults to standard error, one per line. @returns true if there were any */
 const tellFaults = (session: Session, read: Read | { faults: string[] }): read is { faults: string[] } => {
   if (!("faults" in read)) return false;
   session.exit = EXITS.usage;
@@ -103,7 +103,7 @@ export const addCatalogue = (program: Command, session: Session): void => {
       ]);
       const running = existsSync(dataDir) ? await requestFor(dataDir) : undefined;
       const before = running ? await adminOverSocket(dataDir).listModels({}) : builtInCatalogue().models;
-      // A service without the simulator leaves out what only the simulator runs.
+      // A service without the simulator omits models that only the simulator runs.
       const after = running?.mode === "live" ? read.models.filter((model) => !model.simulated) : read.models;
       const changes = changesBetween(before, after);
       const against = running ? "the running service" : "the built-in catalogue";

@@ -1,4 +1,6 @@
-// `genrouter completion` and `genrouter man`: what shells and man(1) know of the commands, printed from the commands themselves.
+// `genrouter completion` and `genrouter man`: print shell completion and the manual page.
+//
+// Both are generated from the commands.
 import { Argument, type Command } from "commander";
 import { treeOf } from "../command-tree.ts";
 import { SHELLS, type Shell } from "../completion.ts";

@@ -1,4 +1,4 @@
-// `genrouter config`: whether the settings can be used, and what they are with the place where each was said.
+// `genrouter config`: validates the settings and prints them with their sources.
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -21,17 +21,19 @@ import {
   withJson,
 } from "../session.ts";
 
-/** What `genrouter install systemd` writes, and its unit alone hands over: a start of the unit has the token, this command does not. */
+/**
+ * Written by `genrouter install systemd` and passed to its unit only. A start of the unit has the token; this command does not.
+ */
 const CREDENTIAL = "/etc/genrouter/operator.token";
 const HIDDEN = "(hidden)";
 const DEFAULT = "default";
 
 type Line = { path: string[]; value: Json; from: string };
 
-/** Credentials that an address may hold. */
+/** Hides credentials in a URL. */
 const withoutUser = (value: string): string => value.replace(/^(https?:\/\/)[^/@]*@/, `$1${HIDDEN}@`);
 
-/** Free text that somebody chose may name machines and places; a choice among few, a number, a default do not. */
+/** True if a value may reveal names of machines or places: free text does; a choice, a number or a default does not. */
 const isTelling = (path: readonly string[], value: Json, from: string): boolean => {
   if (typeof value !== "string" || from === DEFAULT) return false;
   const [section = "", key = ""] = path;
@@ -50,7 +52,7 @@ const linesOf = ({ settings, origins }: ReadSettings, redact: boolean): Line[] =
   const { providers, ...sections } = settings;
   const line = (path: string[], value: Json): Line => {
     const from = origins.get(path.join(".")) ?? DEFAULT;
-    // A place in a file is told by the setting's own name, which stands beside it.
+    // The source is reduced to the file, because the name of the setting is printed beside it.
     const [, file] = from.split(" in ");
     return { path, value: shown(path, value, from, redact), from: file === undefined ? from : redact ? "settings file" : file };
   };
@@ -62,7 +64,7 @@ const linesOf = ({ settings, origins }: ReadSettings, redact: boolean): Line[] =
   return both.flatMap(([above, section]) => Object.entries(section).map(([key, value]) => line([...above, key], value as Json)));
 };
 
-/** As a settings file, with the places as comments. */
+/** Formats the settings as TOML with their sources as comments. */
 const asToml = (lines: readonly Line[]): string[] => {
   const out: string[] = [];
   let section = "";
@@ -75,7 +77,7 @@ const asToml = (lines: readonly Line[]): string[] => {
   return out;
 };
 
-/** What stops a start although each setting is right by itself. */
+/** Faults that prevent a start although each setting is valid. */
 const deeperFaults = async ({ settings, origins }: ReadSettings): Promise<string[]> => {
   const { startChecks } = await import("../../app/preflight-checks.ts");
   const faults: string[] = [];
@@ -90,7 +92,7 @@ const deeperFaults = async ({ settings, origins }: ReadSettings): Promise<string
   return faults;
 };
 
-/** Keys of providers that a start would refuse, and files of keys that cannot be read. */
+/** Invalid provider keys, and key files that cannot be read. */
 const keyFaults = async ({ settings, origins }: ReadSettings): Promise<string[]> => {
   const { withKeys } = await import("../../providers/credentials.ts");
   const { usableKey } = await import("../../providers/provider-client.ts");
@@ -101,7 +103,7 @@ const keyFaults = async ({ settings, origins }: ReadSettings): Promise<string[]>
       usableKey(id, withKeys({ ...settings, providers: { [id]: section } }, [], vault).providers[id]?.key);
       return [];
     } catch (fault) {
-      // The message begins with the setting's usual name; where it was said is nearer.
+      // The message starts with the default name of the setting; it is replaced by the actual source.
       const line = fault instanceof Error ? fault.message : String(fault);
       const from = origins.get(`providers.${id}.key`) ?? origins.get(`providers.${id}.key_file`);
       return [from === undefined ? line : line.replace(/^[^:]*/, () => from)];
@@ -110,8 +112,8 @@ const keyFaults = async ({ settings, origins }: ReadSettings): Promise<string[]>
 };
 
 /**
- * That the service of a data directory has no key of any provider; undefined where it may have one. Directories of the simulator need none,
- * and where the master key lies one has been kept: the database is not opened to see whether it still is.
+ * Warns that the service of a data directory has no provider key; undefined if it may have one. Simulator directories need none.
+ * If a master key exists, a credential has been stored; the database is not opened to check whether it still exists.
  */
 const keylessLine = async ({ settings }: ReadSettings): Promise<string | undefined> => {
   const { DATABASE_FILE } = await import("../../store/sqlite/open.ts");
@@ -120,7 +122,7 @@ const keylessLine = async ({ settings }: ReadSettings): Promise<string | undefin
   return isSet || !holds(DATABASE_FILE) || holds(MASTER_KEY_FILE) || holds(DEMO_KEY_FILE) ? undefined : NO_KEY;
 };
 
-/** Credentials in a file that others may read; undefined when there are none. */
+/** Warns about credentials in a file that other users can read; undefined if there are none. */
 const exposedLine = (file: SettingsFile | undefined, origins: ReadonlyMap<string, string>): string | undefined => {
   if (file === undefined || (statSync(file.path).mode & 0o004) === 0) return undefined;
   const exposed = [...origins].filter(([name, from]) => from.endsWith(` in ${file.path}`) && isSecret(name.split(".")));

@@ -1,4 +1,4 @@
-// `genrouter credits`: add, take back and show the prepaid credits of an account.
+// `genrouter credits`: adds, takes back and shows prepaid credits of an account.
 import type { Command } from "commander";
 import type { TransferRow } from "../../store/store.ts";
 import { withAdminService } from "../admin-connection.ts";

@@ -1,4 +1,4 @@
-// `genrouter doctor`: a look at everything that a service needs, and for each fault what mends it.
+// `genrouter doctor`: checks everything that a service needs and prints a remedy for each fault.
 import type { Command } from "commander";
 import { BadSetting } from "../../config/schema.ts";
 import { type Finding, fault } from "../doctor/finding.ts";
@@ -9,7 +9,7 @@ type Flags = DirFlag & JsonFlag & { deep?: true };
 
 const WIDEST = "directory".length;
 
-/** Settings that cannot be read leave nothing else to look at. */
+/** If the settings cannot be read, no other check runs. */
 const findingsOf = async (session: Session, flags: Flags): Promise<Finding[]> => {
   try {
     const { examine } = await import("../doctor/examine.ts");

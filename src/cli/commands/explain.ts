@@ -1,4 +1,6 @@
-// `genrouter explain`: the quote and the plan of a request without submitting it: routes, prices, what is skipped and why.
+// `genrouter explain`: prints the quote and plan of a request without submitting it.
+//
+// It lists routes, prices and the reasons why routes are skipped.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,13 +34,13 @@ import { parseUsd, showUsd, usdNumber } from "../usd.ts";
 
 type Flags = DirFlag & JsonFlag & { catalogue?: string; maxCostUsd?: string; maxWaitS?: string };
 
-/** What is known of the routes besides the catalogue: their health, how long they took, whether the simulator stands in. */
+/** State of the routes in addition to the catalogue: health, durations, and whether the simulator is used. */
 type Known = {
   switchedOff: Map<string, string>;
   health: Map<string, string>;
   deliveries: Map<string, number[]>;
   simulated: boolean;
-  /** Accounts at providers that the directory has a key of. */
+  /** Provider accounts with a stored credential. */
   keys: ProviderKeyRow[];
 };
 
@@ -59,7 +61,7 @@ const knownOf = async (dir: string): Promise<Known> => {
   }));
 };
 
-/** The providers that there is a key of, the simulator's where it stands in: with no key at all, as `serve --simulate` would. */
+/** Providers with a credential. If there is none at all, those of the simulator, as with `serve --simulate`. */
 const keyed = async (settings: Settings, known: Known) => {
   const [{ NO_STORED_CREDENTIALS, createInventory }, { catalogueOf, dialectsOf }, { providerFacts }] = await Promise.all([
     import("../../routing/inventory.ts"),
@@ -83,7 +85,9 @@ const keyed = async (settings: Settings, known: Known) => {
   return own.providers.size > 0 ? own : over(true);
 };
 
-/** How each provider would be given clips whose length is billed, by the settings of the service; null where they go as they are. */
+/**
+ * How each provider would receive clips whose length is billed, by the service's settings; null if links are passed unchanged.
+ */
 const givingOf = async (settings: Settings, simulated: boolean): Promise<Giving | null> => {
   if (settings.media.unpinned === "trust") return null;
   const [{ createProviderInputs }, { knownDialects }, { dialectsOf }] = await Promise.all([
@@ -103,7 +107,7 @@ const givingOf = async (settings: Settings, simulated: boolean): Promise<Giving 
   });
 };
 
-/** Measures media the way a submission does, with a private place for what must be spooled. */
+/** Measures media like a submission does, with a private directory for spooled data. */
 const measure = async (settings: Settings, links: readonly MediaLink[]): Promise<Measured[]> => {
   if (links.length === 0) return [];
   const [{ createMedia }, { createSandbox }, { readAllowed }, { createLocalStorage }, { createSpool }] = await Promise.all([
@@ -179,7 +183,7 @@ const explain = async (
   });
   health.stop();
   const isGiven = giving !== null && billedFields(model, checked.raw).length > 0;
-  /** How a route's provider is given the clips that are billed; null where there are none. */
+  /** How the provider of a route receives the billed clips; null if there are none. */
   const givenBy = (routeId: string): GivenAs | null => {
     const provider = model.routes.find(({ id }) => id === routeId)?.provider;
     return isGiven && provider !== undefined
@@ -189,7 +193,7 @@ const explain = async (
   return { explanation, filled: checked.filled, measured, simulated, givenBy };
 };
 
-/** The considered routes, those of the plan first and in its order; `rank` is their place in it. */
+/** The considered routes, first those of the plan in its order; `rank` is the position in the plan. */
 const ranked = (explanation: Explanation): { rank: number | null; route: ConsideredRoute }[] => {
   const order = "plan" in explanation ? explanation.plan.routes.map(({ routeId }) => routeId) : [];
   const place = (route: ConsideredRoute) => order.indexOf(route.routeId);

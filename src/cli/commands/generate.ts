@@ -1,4 +1,4 @@
-// `genrouter generate`: submits a generation, shows its way on one line, and downloads every file.
+// `genrouter generate`: submits a generation, shows its progress and downloads every file.
 import type { Command } from "commander";
 import {
   type Client,
@@ -24,7 +24,7 @@ import {
 } from "../session.ts";
 import { waitForEnd } from "../wait-for-generation.ts";
 
-/** A person who waits is told within seconds that nobody answers. */
+/** Few tries, so that an interactive user learns within seconds that the service does not answer. */
 const SUBMIT_TRIES = 4;
 
 type WaitFlags = ClientFlags & JsonFlag & { output?: string; timeout?: string };
@@ -33,7 +33,7 @@ type Flags = WaitFlags & { maxCostUsd?: string; maxWaitS?: string; idempotencyKe
 const size = (bytes: number): string =>
   bytes < 1000 ? `${bytes} B` : bytes < 1e6 ? `${(bytes / 1000).toFixed(0)} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** `864×496, 4.0 s, 71 KB`: what was delivered, as far as the service measured it. */
+/** `864×496, 4.0 s, 71 KB`: the measured properties of the result. */
 const describe = (generation: Generation, files: readonly SavedFile[]): string => {
   const { width, height, duration_s } = generation.output ?? {};
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
@@ -44,10 +44,10 @@ const describe = (generation: Generation, files: readonly SavedFile[]): string =
   ].join(", ");
 };
 
-/** What a wait was told, judged. */
+/** Validated flags of a wait. */
 export type Wait = { output?: string | undefined; timeoutS: number | undefined; json: boolean };
 
-/** Judges the flags of a wait and of its files, before anything is sent. @throws CommandFault (usage) */
+/** Validates the flags of a wait and of its files before any request. @throws CommandFault (usage) */
 export const waitOf = async (flags: WaitFlags): Promise<Wait> => {
   const timeoutS = flags.timeout === undefined ? undefined : parseWhole(flags.timeout, "--timeout", 1, 604_800);
   await checkOutput(flags);
@@ -55,8 +55,8 @@ export const waitOf = async (flags: WaitFlags): Promise<Wait> => {
 };
 
 /**
- * Waits for a generation, then downloads its files; sets the exit code. Shared with `download`, which resumes where
- * `generate` was stopped.
+ * Waits for a generation, then downloads its files and sets the exit code. Shared with `download`, which resumes an interrupted
+ * `generate`.
  */
 export const finish = async (
   session: Session,
@@ -79,7 +79,7 @@ export const finish = async (
     session.exit = EXITS.generationFailed;
     const mark = terminal.paint("red", "✘");
     const why = `${end.error?.code}: ${end.error?.message}`;
-    // The service's own sentence mostly says it already.
+    // The message of the service usually contains it already.
     const charged = /nothing was charged/i.test(why) ? "" : "  nothing charged";
     terminal.warn(`${mark} failed after ${tookS} s  ${why}${charged}  attempts ${end.attempts}  ${end.id}`);
     return;
@@ -99,13 +99,13 @@ export const finish = async (
     });
   terminal.progress(null);
   const line = `${terminal.paint("green", "✔")} succeeded in ${tookS} s  charged $${(end.cost_usd ?? 0).toFixed(2)}  attempts ${end.attempts}  → ${namesOf(files)} (${describe(end, files)})`;
-  // With --json standard output is the generation, line by line, and nothing else; with -o - it is the file.
+  // With --json, standard output contains only the generation, line by line; with -o -, only the file.
   if (wait.json || takesStdout(wait.output)) terminal.note(line);
   else terminal.print(line);
   printFiles(terminal, end, files);
 };
 
-/** Says how to go on when the person or the machine stops the command: the generation itself is not stopped. */
+/** Prints how to resume after the command was interrupted. The generation itself continues. */
 export const explainResume = (session: Session, id: string, { output }: Wait): void => {
   session.terminal.progress(null);
   session.terminal.warn(
@@ -113,7 +113,7 @@ export const explainResume = (session: Session, id: string, { output }: Wait): v
   );
 };
 
-/** What the service takes as a key: it goes into a header. @throws CommandFault (usage) */
+/** Validates an idempotency key, which is sent as a header. @throws CommandFault (usage) */
 const checkIdempotencyKey = (key: string | undefined): void => {
   if (key === undefined || /^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/.test(key)) return;
   throw new CommandFault(
@@ -123,7 +123,7 @@ const checkIdempotencyKey = (key: string | undefined): void => {
   );
 };
 
-/** `--no-wait` leaves nothing to save and no time to wait. @throws CommandFault (usage) */
+/** `--no-wait` excludes saving files and a timeout. @throws CommandFault (usage) */
 const checkNoWait = ({ wait, output, timeout }: Flags): void => {
   const other = output !== undefined ? "-o" : timeout !== undefined ? "--timeout" : undefined;
   if (wait || other === undefined) return;
@@ -141,7 +141,7 @@ const orderOf = (model: string, flags: Flags): Order => {
     });
   return {
     model,
-    // Whatever the flags say: the service is the judge of it.
+    // The service validates the input.
     input: inputOf(flags) as Input,
     ...(costUsd === undefined ? {} : { maxCostUsd: costUsd }),
     ...(flags.maxWaitS === undefined ? {} : { maxWaitS: parseWhole(flags.maxWaitS, "--max-wait-s", 1, 86_400) }),
@@ -161,7 +161,7 @@ export const addGenerate = (program: Command, session: Session): void => {
     .option("--no-wait", "print the accepted generation and exit")
     .action(async (model: string, flags: Flags) =>
       interruptible(async (signal) => {
-        // A usage error is found before anything is sent, so that it costs nothing.
+        // Usage errors are detected before any request and therefore cost nothing.
         const order = orderOf(model, flags);
         checkIdempotencyKey(flags.idempotencyKey);
         checkNoWait(flags);

@@ -1,4 +1,4 @@
-// `genrouter generations`: what waits for an operator, and the three ways to end it.
+// `genrouter generations`: lists parked generations and settles, fails or retries one.
 import type { Command } from "commander";
 import type { Decided } from "../../admin/generations.ts";
 import type { Decision } from "../../domain/operator-decision.ts";
@@ -22,7 +22,7 @@ import { showUsd, usdNumber } from "../usd.ts";
 type Flags = DirFlag & JsonFlag;
 type DecisionFlags = Flags & { reason: string; attempt?: string };
 
-/** More than anybody decides by hand. */
+/** More than an operator decides by hand. */
 const MOST_PARKED = 1000;
 const iso = (ms: number): string => new Date(ms).toISOString();
 

@@ -1,4 +1,4 @@
-// `genrouter healthcheck`: one question to the service and one line back, for containers and supervisors.
+// `genrouter healthcheck`: probes the service once and prints one line, for containers and supervisors.
 import type { Command } from "commander";
 import { requestFor } from "../control-client.ts";
 import { fetchHealth } from "../doctor/process.ts";

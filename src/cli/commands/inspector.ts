@@ -1,4 +1,6 @@
-// `genrouter inspector`: a token for programs that connect to the inspector of a running service, and the address to give them.
+// `genrouter inspector`: creates a token for programs that connect to the inspector.
+//
+// It also prints the URL for them.
 import type { Command } from "commander";
 import { fetchInspectorToken, requestFor } from "../control-client.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";

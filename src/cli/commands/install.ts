@@ -1,4 +1,6 @@
-// `genrouter install systemd`: writes what a service of this machine needs, and nothing over what is there; it starts nothing.
+// `genrouter install systemd`: writes the files of a service on this machine.
+//
+// It overwrites no file and starts nothing.
 import { closeSync, fchmodSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
@@ -20,7 +22,7 @@ const textAt = (path: string): string | undefined => {
   }
 };
 
-/** Whole or not at all, and never over another file: a name is given only where there is none. */
+/** Writes a file completely or not at all, and never replaces an existing file. */
 const writeNew = (path: string, text: string, mode: number): void => {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
   const aside = `${path}.${process.pid}`;
@@ -45,7 +47,7 @@ const put = ({ text, mode, isSecret }: Part, path: string, isDry: boolean): Outc
   return "written";
 };
 
-/** The program that a unit can start: this binary. @throws CommandFault when it runs from its sources */
+/** Path of this binary for the unit. @throws CommandFault if the program runs from source */
 const ownPath = (): string => {
   if (!/^(\/\$bunfs|[a-z]:[\\/]~bun)/i.test(import.meta.dir))
     throw new CommandFault(EXITS.usage, "a service runs the built binary, and this runs from its sources", {

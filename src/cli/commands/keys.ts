@@ -1,4 +1,6 @@
-// `genrouter keys`: make, list, change, rotate and revoke API keys; a key is shown once, when it is made.
+// `genrouter keys`: creates, lists, changes, rotates and revokes API keys.
+//
+// A key is printed once, at its creation.
 import { type Command, Option } from "commander";
 import { newReference } from "../../admin/request-reference.ts";
 import type { KeyScope } from "../../domain/types.ts";

@@ -1,4 +1,4 @@
-// `genrouter licenses`: the terms of everything that is inside the binary.
+// `genrouter licenses`: prints the licenses of all components of the binary.
 import type { Command } from "commander";
 import { type Session, withExamples } from "../session.ts";
 

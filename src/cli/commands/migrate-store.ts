@@ -1,4 +1,4 @@
-// `genrouter migrate-store`: everything of a data directory into a PostgreSQL database, and its result files into the bucket.
+// `genrouter migrate-store`: moves a data directory into PostgreSQL and its result files into the bucket.
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { databaseFault } from "../../config/database-url.ts";
@@ -20,7 +20,7 @@ import {
 
 type Flags = DirFlag & JsonFlag & { to?: string; undo?: true };
 
-/** @throws CommandFault (usage) when neither the flag nor the settings name a database, or it is one that would be reached in clear. */
+/** @throws CommandFault (usage) if neither the flag nor the settings name a database, or its connection would be unencrypted. */
 const addressOf = (flags: Flags, settings: Settings): string => {
   const url = flags.to ?? settings.store.url;
   const why = databaseFault(url, settings.store.insecure);
@@ -32,7 +32,7 @@ const addressOf = (flags: Flags, settings: Settings): string => {
   });
 };
 
-/** Brings result files into the bucket that the settings name. @throws CommandFault when it cannot be had. */
+/** Uploads result files to the configured bucket. @throws CommandFault if the bucket is not available. */
 const bringing =
   (settings: Settings, signal: AbortSignal, tell: (going: Going) => void): NonNullable<MigrateRequest["bringFiles"]> =>
   async ({ before, of, next, brought }: KeptFiles) => {

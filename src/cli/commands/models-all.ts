@@ -1,4 +1,6 @@
-// `genrouter models --all`: every model of the catalogue, whether it can run or not, with its routes and why one cannot be used.
+// `genrouter models --all`: lists every model of the catalogue with its routes.
+//
+// Each route has the reason why it cannot be used, if there is one.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type ModelEntry, modelEntry } from "../../../catalogue/public-model.ts";
@@ -6,7 +8,7 @@ import type { Settings } from "../../config/schema.ts";
 import { createInventory, type InventoryDeps, NO_STORED_CREDENTIALS, type RouteRow } from "../../routing/inventory.ts";
 import { withReads } from "../read-only-store.ts";
 
-/** `reason` is null for a route that can be used. */
+/** `reason` is null for an available route. */
 export type ListedRoute = { id: string; provider: string; available: boolean; reason: string | null };
 export type ListedModel = ModelEntry & { routes: ListedRoute[] };
 
@@ -25,7 +27,7 @@ const reasonOf = ({ state, reason, untilMs }: RouteRow): string | null => {
   }
 };
 
-/** What the catalogue of these settings has; a data directory adds what the operator and the routes' health say. */
+/** The models of the configured catalogue; a data directory adds disabled routes and route health. */
 export const listAll = async (settings: Settings): Promise<ListedModel[]> => {
   const [{ catalogueOf, dialectsOf, wholeCatalogue }, { providerFacts }, { DATABASE_FILE }] = await Promise.all([
     import("../../routing/load-catalogue.ts"),

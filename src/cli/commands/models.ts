@@ -1,4 +1,4 @@
-// `genrouter models`: the models a service can generate with at this moment, and what they cost.
+// `genrouter models`: lists the models that a service can run now, with prices.
 import type { Command } from "commander";
 import type { Model } from "../../../client/src/client.ts";
 import {
@@ -17,7 +17,7 @@ import { table } from "../terminal.ts";
 /** At least two decimals; rates may have more. */
 const dollars = (usd: number): string => (Number.isInteger(Math.round(usd * 1e6) / 1e4) ? usd.toFixed(2) : String(usd));
 
-/** `$0.05–0.11 per second`: the span of the published rates. */
+/** `$0.05–0.11 per second`: the range of the published rates. */
 const priceText = (model: Model): string => {
   const rates = (model.price?.rates ?? []).map((rate) => rate.usd).sort((a, b) => a - b);
   const [least, most] = [rates[0], rates.at(-1)];

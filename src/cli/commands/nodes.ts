@@ -1,11 +1,13 @@
-// `genrouter nodes`: which nodes share the database, what each has under way, which have ended lately, and who went on for them.
+// `genrouter nodes`: lists the nodes of a cluster with their open generations and takeovers.
+//
+// It includes nodes that have ended recently.
 import type { Command } from "commander";
 import { type NodeRow, nodeName } from "../../store/cluster-port.ts";
 import { storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 
-/** Nodes that have ended, at most. */
+/** Maximum number of ended nodes. */
 const MOST_ENDED = 20;
 
 const iso = (ms: number): string => new Date(ms).toISOString();

@@ -1,4 +1,4 @@
-// How orphans are shown to a person: a row for each, as wide as the terminal allows, and below them once for each kind what to do.
+// Formats orphans as a table that fits the terminal, with one action per kind.
 import { adviceOf } from "../../admin/orphan-advice.ts";
 import type { OrphanRow } from "../../store/store.ts";
 import { table } from "../terminal.ts";
@@ -14,7 +14,7 @@ const showAge = (ms: number): string => {
 
 const HEAD = ["GENERATION", "N", "FATE", "USD", "AGE", "PROVIDER"] as const;
 
-/** The widest rows that fit: with route and job, with the job alone, with neither. */
+/** The widest rows that fit: with route and job, with the job alone, or with neither. */
 const rowsWithin = (rows: readonly OrphanRow[], nowMs: number, columns: number): string[] => {
   const short = (row: OrphanRow) => [
     ...[row.generationId, String(row.n), row.fate, showUsd(row.priceCredits)],
@@ -43,7 +43,7 @@ const rowsWithin = (rows: readonly OrphanRow[], nowMs: number, columns: number):
   return table(HEAD, rows.map(short), right);
 };
 
-/** So many of a kind are named below the table; all of them are above it. */
+/** Number of orphans of a kind that are named below the table; the table lists all of them. */
 const NAMED = 3;
 
 const kindsOf = (rows: readonly OrphanRow[]): string[] => {
@@ -59,7 +59,7 @@ const kindsOf = (rows: readonly OrphanRow[]): string[] => {
   ]);
 };
 
-/** @param columns of the terminal. */
+/** @param columns width of the terminal. */
 export const linesOf = (rows: readonly OrphanRow[], nowMs: number, columns: number): string[] => [
   ...rowsWithin(rows, nowMs, columns),
   ...kindsOf(rows),

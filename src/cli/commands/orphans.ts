@@ -1,4 +1,6 @@
-// `genrouter orphans`: attempts that may have been paid and that nobody was charged for, with what is known and what to do.
+// `genrouter orphans`: lists attempts that a provider may have billed but no customer paid for.
+//
+// Each has the known facts and the recommended action.
 import type { Command } from "commander";
 import { adviceOf } from "../../admin/orphan-advice.ts";
 import type { Credits } from "../../domain/types.ts";
@@ -12,7 +14,7 @@ import { linesOf } from "./orphans-table.ts";
 
 type Flags = DirFlag & JsonFlag & { since?: string; sort: string };
 
-/** Of a terminal that does not tell, and of what is not one. */
+/** Width if standard output is no terminal or its width is unknown. */
 const COLUMNS = 100;
 const ORDERS = ["newest", "price"] as const;
 
@@ -61,7 +63,7 @@ export const addOrphans = (program: Command, session: Session): void => {
         });
       const since = sinceMs(flags.since, nowMs);
       const found = await withReads(storeLocationOf(session, flags), (reads) => reads.orphans(since));
-      // A stable sort: those of one price stay newest first.
+      // The sort is stable, so orphans of equal price remain newest first.
       const rows = flags.sort === "price" ? found.toSorted((a, b) => b.priceCredits - a.priceCredits) : found;
       const lost = sumOf(rows);
       if (flags.json) {

@@ -1,4 +1,4 @@
-// `genrouter providers`: which providers there are, whose key there is, and keys that are kept sealed in the data directory.
+// `genrouter providers`: lists providers and manages the credentials in the vault.
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { ProviderRow } from "../../routing/inventory.ts";
@@ -22,7 +22,7 @@ const rowJson = ({ id, account, name, recovery, isAsked, key, routes, up }: Prov
       : { from: key.from, ...(key.from === "vault" ? { id: key.id, set_at: new Date(key.setAtMs).toISOString() } : {}) },
 });
 
-/** No provider's is near it; more is a file that was taken for the key's. */
+/** No provider's key is nearly as long; a longer text is a wrong file. */
 const LONGEST_KEY = 8192;
 
 const textOf = async (session: Session, account: string, file: string | undefined): Promise<string> => {
@@ -36,7 +36,7 @@ const textOf = async (session: Session, account: string, file: string | undefine
   return await Bun.stdin.text();
 };
 
-/** From a file, or from standard input: a key among the words of a command would be in the shell's history. */
+/** Reads a key from a file or standard input, because a command-line argument would be stored in the shell's history. */
 const readKey = async (session: Session, account: string, file: string | undefined): Promise<string> => {
   const key = (await textOf(session, account, file)).trim();
   const from = file ?? "standard input";
@@ -69,7 +69,7 @@ export const addProviders = (program: Command, session: Session): void => {
     .command("set-key <account>")
     .description("store a provider's credential, encrypted; a running service uses it immediately")
     .option("--file <path>", "read the key from a file instead of standard input")
-    // A word too many is likely the key itself, which the usual refusal would repeat.
+    // An extra word is probably the key itself, which the default error message would repeat.
     .argument("[words...]")
     .usage("[options] <account>")
     .action(async (account: string, words: readonly string[], flags: Flags & { file?: string }) => {

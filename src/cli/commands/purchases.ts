@@ -1,4 +1,4 @@
-// `genrouter purchases`: what was bought, with what an operator needs to find a payment at Stripe.
+// `genrouter purchases`: lists purchases with the data to find their payments at Stripe.
 import type { Command } from "commander";
 import type { Credits } from "../../domain/types.ts";
 import { PURCHASE_STATES, type PurchaseRow, type PurchaseState, type UndecidedReversal } from "../../store/purchase-mutations.ts";
@@ -68,7 +68,7 @@ const linesOf = (rows: readonly PurchaseRow[]): string[] =>
     [3],
   );
 
-/** The newest `most` of those asked for, newest first. */
+/** The newest `most` matching purchases, newest first. */
 const newest = async (
   reads: Pick<StoreReads, "purchases">,
   accountId: string | null,
@@ -117,10 +117,10 @@ const undecidedLines = (rows: readonly UndecidedReversal[]): string[] =>
     [2, 5, 6],
   );
 
-/** Nothing may be taken back, too. */
+/** Zero is allowed, to take back nothing. */
 const creditsOf = (usd: string): Credits => (/^0+(\.0{1,2})?$/.test(usd) ? 0 : parseUsd(usd, "--usd"));
 
-/** What an operator has to decide, and the decision. */
+/** Adds the commands for undecided reversals and their decision. */
 const addDeciding = (purchases: Command, session: Session): void => {
   const { terminal } = session;
   const undecided = purchases

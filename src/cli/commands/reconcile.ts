@@ -1,4 +1,4 @@
-// `genrouter reconcile`: a provider's own list of jobs beside our attempts, and what only one of the two has, with amounts.
+// `genrouter reconcile`: compares a provider's job list with the attempts and prices the differences.
 import type { Command } from "commander";
 import type { Credits } from "../../domain/types.ts";
 import { EDGE_MS, type Reconciled, reconcile, type Stranger, unpricedOf } from "../../providers/reconcile.ts";
@@ -15,7 +15,7 @@ type Flags = DirFlag & JsonFlag & { since: string };
 
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 const sumOf = (rows: readonly SentRow[]): Credits => rows.reduce((sum, { priceCredits }) => sum + priceCredits, 0);
-/** What may have been paid for nothing: jobs that no attempt has but that carry the reference of one, and those nobody can find. */
+/** Upper bound of lost money: jobs without an attempt that carry an attempt's reference, and submissions without a known job. */
 const atMostLost = ({ strangers, untold }: Reconciled): Credits => sumOf([...strangers.flatMap(({ of }) => of ?? []), ...untold]);
 
 const sentJson = (row: SentRow) => ({
@@ -27,7 +27,7 @@ const strangerJson = ({ jobId, madeAtMs, of }: Stranger) => ({
   attempt: of === null ? null : sentJson(of),
 });
 
-/** A job whose price nobody here knows is not one that costs nothing: with one of those the sum is a lower bound. */
+/** A job of unknown price is not free. If there is one, the sum is a lower bound. */
 const lossOf = (found: Reconciled): string => {
   const unpriced = unpricedOf(found).length;
   const sum = `${showUsd(atMostLost(found))} lost at route prices`;
@@ -36,7 +36,7 @@ const lossOf = (found: Reconciled): string => {
     : `at least ${sum}; the price of ${unpriced === 1 ? "1 job" : `${unpriced} jobs`} is not known`;
 };
 
-/** @param isRestored whether the store is a copy of a backup, which knows nothing of what was bought after it was taken */
+/** @param isRestored true if the store is a restored backup, which does not contain later submissions */
 const linesOf = ({ strangers, missing, untold }: Reconciled, provider: string, isRestored: boolean): string[] => {
   const nobody = `nobody here: bought ${isRestored ? "after the restored backup, or " : ""}with the same key by something else`;
   const time = (ms: number | null) => iso(ms)?.slice(0, 19).replace("T", " ") ?? "";

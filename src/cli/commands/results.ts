@@ -1,4 +1,4 @@
-// `genrouter get` and `genrouter download`: look at a generation, or wait for it and save its files.
+// `genrouter get` and `genrouter download`: show a generation, or wait for it and save its files.
 import type { Command } from "commander";
 import { OUTPUT_HELP } from "../output-paths.ts";
 import {

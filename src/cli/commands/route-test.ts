@@ -1,4 +1,4 @@
-// `genrouter routes test`: whether a route works, found out for nothing where it can be, and by buying one generation where it is wanted.
+// `genrouter routes test`: checks a route without cost, or by one paid generation.
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import type { CheckedRoute } from "../../admin/providers.ts";
@@ -77,7 +77,7 @@ export const addRouteTest = (routes: Command, session: Session): void => {
       const checked = await withAdminService(settingsOf(session, flags), (admin) => admin.checkRoute({ id }));
       const { provider, check, costs } = checked;
       session.exit = check.kind === "works" ? EXITS.ok : EXITS.failure;
-      // A key that is refused is refused for money as well.
+      // If the provider rejects the key, a paid trial would fail too.
       if (flags.buy && check.kind !== "refused") return buy(id, flags, checked);
       if (flags.json)
         return terminal.print(

@@ -1,4 +1,4 @@
-// `genrouter routes`: every route with its state, and the operator's switch for each.
+// `genrouter routes`: lists routes with their state, and enables or disables one.
 import type { Command } from "commander";
 import { marginText } from "../../../catalogue/margin.ts";
 import type { RouteRow } from "../../routing/inventory.ts";

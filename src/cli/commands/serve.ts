@@ -1,4 +1,6 @@
-// `genrouter serve`: opens the service, its control socket and, with the simulator, its demo account; ends it by a drain.
+// `genrouter serve`: starts the service and its control socket, and drains it at the end.
+//
+// With the simulator it also creates the demo account.
 import { randomBytes } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { resolve } from "node:path";
@@ -30,10 +32,10 @@ import { REVISION, VERSION, versionLine } from "../version.ts";
 
 type Flags = { port?: string; host?: string; data?: string; catalogue?: string; simulate?: true };
 
-/** Set, it makes the runtime print every request of its client, the provider's credential in clear included. */
+/** If set, the runtime prints every request of its HTTP client, including provider credentials. */
 const PRINTS_CREDENTIALS = "BUN_CONFIG_VERBOSE_FETCH";
 
-/** What the flags of a start set. @throws CommandFault */
+/** Settings of the command's flags. @throws CommandFault */
 const flagsOf = (flags: Flags) => {
   const server = {
     ...(flags.port === undefined ? {} : { port: parseWhole(flags.port, "--port", 0, 65_535) }),
@@ -44,17 +46,17 @@ const flagsOf = (flags: Flags) => {
 
 const FIRST_REQUEST_MS = 1000;
 
-/** Whether it is known that there is no such name: name servers that do not answer yet, as when a machine boots, say nothing. */
+/** True if the name does not exist. A name server that does not answer yet, as during boot, proves nothing. */
 const isNoName = (host: string): Promise<boolean> =>
   lookup(host.replace(/^\[(.*)\]$/, "$1")).then(
     () => false,
     (fault: { code?: string }) => fault.code === "ENOTFOUND",
   );
 
-/** Why an address cannot be listened at; undefined for any other fault. */
+/** Reason why an address cannot be bound; undefined for any other error. */
 const addressFault = async (fault: unknown, { host, port }: Settings["server"]): Promise<CommandFault | undefined> => {
   const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
-  // A name without an address fails with the code of a port in use, or of a bad argument: the name is asked for itself.
+  // A name without an address fails with the code of a used port or an invalid argument, so the name is resolved separately.
   if (typeof code === "string" && (await isNoName(host)))
     return new CommandFault(
       EXITS.usage,
@@ -75,12 +77,12 @@ const addressFault = async (fault: unknown, { host, port }: Settings["server"]):
 };
 
 /**
- * A database that does not answer is asked again after so long, ms, then after twice as long, up to the longest: with the time that a connection is
- * waited for it is less than the third of a lease after which other nodes end who has not come back.
+ * Delay before an unavailable database is tried again, ms; it doubles up to the longest. Together with the connection timeout,
+ * the longest delay is less than the third of a lease after which other nodes end a node that has not returned.
  */
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [500, 2_000];
 
-/** Listens before there is a service: callers of a former process may be at the door already. @throws CommandFault */
+/** Listens before the service is open, because clients of the previous process may already connect. @throws CommandFault */
 const openStarting = async (settings: Settings): Promise<StartingServer> => {
   try {
     return createStartingServer(settings);
@@ -90,8 +92,8 @@ const openStarting = async (settings: Settings): Promise<StartingServer> => {
 };
 
 /**
- * Opens the service. While its database does not answer the start waits, as a running service does: /healthz says that it lives, /readyz why
- * it is not ready.
+ * Opens the service. If the database is unavailable, the start waits like a running service: /healthz reports that the process is
+ * alive, /readyz why it is not ready.
  */
 const open = async ({ settings, origins }: ReadSettings, simulate: boolean, telemetry: Telemetry): Promise<Service> => {
   const { createServer } = await import("../../app/server.ts");
@@ -102,8 +104,8 @@ const open = async ({ settings, origins }: ReadSettings, simulate: boolean, tele
     starting = undefined;
     await open?.stop();
   };
-  // The runtime's client opens its descriptors at its first request and ends the process when callers have taken them
-  // all: it has them before the first caller comes.
+  // The runtime's HTTP client opens its descriptors at the first request and ends the process if none are free. This request
+  // opens them before clients connect.
   await fetch(starting.url, { signal: AbortSignal.timeout(FIRST_REQUEST_MS) }).catch(() => undefined);
   let told: string | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2))
@@ -117,7 +119,7 @@ const open = async ({ settings, origins }: ReadSettings, simulate: boolean, tele
         const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
         throw (code === "EADDRINUSE" ? await addressFault(fault, settings.server) : undefined) ?? fault;
       }
-      // A service that had got as far as its address has taken it along.
+      // A service that failed after binding its address has stopped the starting server.
       starting ??= await openStarting(settings);
       starting.withoutStore(fault.message);
       if (told !== fault.message) log("database unavailable", { reason: `the start waits: ${fault.message}` });
@@ -126,7 +128,7 @@ const open = async ({ settings, origins }: ReadSettings, simulate: boolean, tele
     }
 };
 
-/** A submission to paste into a shell. Its Idempotency-Key is new with every start, so that the answer is 202. */
+/** A submission for the shell. The Idempotency-Key is new at every start, so that the response is 202. */
 const curlLine = (url: string, key: string): string =>
   [
     `curl -si ${url}/v1/generations`,
@@ -136,7 +138,7 @@ const curlLine = (url: string, key: string): string =>
     `-d '{"model":"vidmodel-2.0-fast","input":{"prompt":"a red kite over dunes","resolution":"480p","duration":4}}'`,
   ].join(" ");
 
-/** SIGHUP: settings, catalogue and keys again; with a fault in any of them everything stays as it was. One line is logged. */
+/** SIGHUP: reloads settings, catalogue and credentials. If any of them has a fault, nothing changes. One line is logged. */
 const reload = async (service: Service, settingsNow: () => ReadSettings, log: Log): Promise<void> => {
   try {
     const { settings, origins } = settingsNow();
@@ -151,7 +153,7 @@ const reload = async (service: Service, settingsNow: () => ReadSettings, log: Lo
   }
 };
 
-/** Ends the service the way the signals ask for; resolves to the exit code. */
+/** Ends the service on a signal; resolves to the exit code. */
 const runUntilEnd = async (
   session: Session,
   service: Service,
@@ -166,7 +168,10 @@ const runUntilEnd = async (
   return EXITS.ok;
 };
 
-/** Who starts a service may set it up: a link that is new with every start. On a full disk there is none, and the next start makes one. */
+/**
+ * Creates a setup link for the operator who starts the service, new at every start. On a full disk there is none until the next
+ * start.
+ */
 const setUpLink = async (admin: AdminService): Promise<string | undefined> => {
   try {
     return (await admin.setUpLink({ by: { kind: "service", id: "genrouter", name: "start" } })).path;
@@ -176,14 +181,16 @@ const setUpLink = async (admin: AdminService): Promise<string | undefined> => {
   }
 };
 
-/** How the first operator gets in: logs are read by many, so the link is for a person at a terminal alone. */
+/**
+ * Prints how the first operator signs in. The link is printed to an interactive terminal only, because many people can read logs.
+ */
 const firstAdminLines = async (terminal: Pick<Terminal, "isLive">, admin: AdminService, reached: string): Promise<string[]> => {
   if (!terminal.isLive) return ["  First admin: genrouter users setup prints the link to sign in with"];
   const path = await setUpLink(admin);
   return path === undefined ? [] : [`  First admin: open ${reached}${path}  (valid 30 min)`];
 };
 
-/** How many routes can run, and whether some of them lose money at their providers' list prices. */
+/** Counts the routes that can run, and those that lose money at the providers' list prices. */
 const routesLine = async (market: Pick<Inventory, "routes">): Promise<string> => {
   const up = (await market.routes()).filter(({ state }) => state === "up" || state === "down");
   const losing = up.filter(({ margin }) => margin !== null && margin.leastPercent < 0).length;
@@ -208,7 +215,7 @@ export const addServe = (program: Command, session: Session): void => {
       const unsafe = listeningFault(read);
       if (unsafe !== undefined) throw new BadSetting(unsafe);
       const simulate = flags.simulate === true;
-      // With the simulator the entry starts the process over without it.
+      // With the simulator, the entry point restarts the process without this variable.
       if (!simulate && session.env[PRINTS_CREDENTIALS])
         throw new CommandFault(
           EXITS.unwritable,
@@ -220,7 +227,7 @@ export const addServe = (program: Command, session: Session): void => {
       const telemetry = createTelemetry(written, session.env, build);
       const { log } = telemetry;
       const service = await open(read, simulate, telemetry);
-      // A process that is told twice does not wait; what it leaves behind is what a crash leaves, and recovery reads it.
+      // A second signal ends the process at once, like a crash; recovery continues from the stored state.
       const signal = firstSignal((exit) => process.exit(exit));
       const admin = createAdminService({
         reads: service.reads,

@@ -1,11 +1,11 @@
-// `genrouter simulator`: the simulator of upstream providers by itself, for services and tests elsewhere.
+// `genrouter simulator`: runs the provider simulator alone, for other services and tests.
 import type { Command } from "commander";
 import type { Exit } from "../exit-codes.ts";
 import { type Session, withExamples } from "../session.ts";
 
 type Flags = { port: string; host: string; speed: string; seed: string; log?: string; catalogue?: string };
 
-/** What each endpoint of a catalogue makes, so that the simulator need not guess it from names. */
+/** Media kind of each endpoint of a catalogue, so that the simulator need not guess it from names. */
 const endpointsIn = async (dir: string | undefined) => {
   const [{ wholeCatalogue }, { kindsOf, defaultsOf }] = await Promise.all([
     import("../../routing/load-catalogue.ts"),

@@ -1,4 +1,4 @@
-// `genrouter statechart`: the statecharts of the service, drawn from the machines themselves, and any generation replayed over its own.
+// `genrouter machine`: draws the statecharts of the service and replays a generation.
 import { writeFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import type { Chart } from "../../../actors/chart/chart.ts";
@@ -11,7 +11,7 @@ type Form = "mermaid" | "svg" | "json";
 type Out = { output?: string };
 type Terminal = Session["terminal"];
 
-/** To a file, or to standard output. */
+/** Writes to a file or to standard output. */
 const put = (terminal: Terminal, { output }: Out, text: string): void => {
   if (output === undefined) {
     terminal.print(text.trimEnd());
@@ -26,7 +26,7 @@ const put = (terminal: Terminal, { output }: Out, text: string): void => {
   terminal.note(`written to ${output}`);
 };
 
-/** The chart of a machine by its name, and which of its transitions the tests take. Loaded only here: most commands need no machine. */
+/** A statechart by its name, and the transitions that tests cover. Loaded here, because most commands need no statechart. */
 const chartNamed = async (name: string): Promise<{ chart: Chart; covered: readonly string[] }> => {
   const { MACHINES, MACHINE_NAMES } = await import("../../../actors/chart/machines.ts");
   const { chartOf } = await import("../../../actors/chart/chart.ts");

@@ -1,4 +1,6 @@
-// `genrouter torture`: crash cycles of this very program on the operator's own disk, and its hidden client process.
+// `genrouter torture`: runs crash cycles of this program on the operator's disk.
+//
+// It also contains the hidden client process.
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -13,12 +15,12 @@ export type TortureFlags = JsonFlag & { minutes: string; dir?: string; seed?: st
 const LONGEST_MIN = 10_080;
 const MOST_SEED = 999_999_999;
 const DATABASE_FILE = "genrouter.db";
-/** A shorter run has one world at a time: a second one would only begin and end. */
+/** A shorter run has one lane, because a second one would not get beyond its start and end. */
 const LANES_FROM_MS = 30_000;
-/** How often the progress is told: redrawn for a person, a line each for a file. */
+/** Interval of progress output, ms: redrawn on a terminal, one line each otherwise. */
 const LIVE_MS = 1000;
 const PLAIN_MS = 10_000;
-/** Findings printed with `--json`, of each check. */
+/** Maximum number of faults per check in `--json` output. */
 const FAULTS_TOLD = 20;
 
 const badFlag = (text: string, fix?: string) =>
@@ -32,7 +34,9 @@ const minutesOf = (text: string): number => {
 
 const deviceOf = (dir: string): number | undefined => (existsSync(dir) ? statSync(dir).dev : undefined);
 
-/** Where the scratch is made: what `--dir` says, else beside the data directory when that is on another disk than this one. */
+/**
+ * Parent of the scratch directory: `--dir`, else beside the data directory if that is on another disk than the current directory.
+ */
 const placeOf = (session: Session, flags: TortureFlags): string => {
   const { terminal } = session;
   const owned = resolve(dirOf(session, {}));
@@ -50,7 +54,7 @@ const placeOf = (session: Session, flags: TortureFlags): string => {
   return place;
 };
 
-/** @throws CommandFault 78 for a disk that would be full before anything is proved. */
+/** @throws CommandFault 78 if the disk has too little space for a run. */
 const checkRoom = (place: string, freeBytes: number, leastBytes: number): void => {
   if (freeBytes >= leastBytes) return;
   const [free, least] = [freeBytes, leastBytes].map((bytes) => Math.floor(bytes / 1e6));
@@ -60,17 +64,17 @@ const checkRoom = (place: string, freeBytes: number, leastBytes: number): void =
   });
 };
 
-/** What a person types to see it again: the program as this very one is started, and the place it was tried in. */
+/** Command line that repeats the run: the same program in the same place. */
 const wordsAgain = (isCompiled: boolean, { minutes, dir }: TortureFlags, seed: number): string => {
   const program = isCompiled ? "genrouter" : "npm run genrouter --";
   const where = dir === undefined ? "" : ` --dir ${/^[\w./+:@-]+$/.test(dir) ? dir : `'${dir.replaceAll("'", "'\\''")}'`}`;
   return `${program} torture --seed ${seed} --minutes ${minutes}${where}`;
 };
 
-/** How a run that was left off ends. */
+/** Exit codes of a run without a verdict. */
 const EXIT_OF: Record<Unjudged, Exit> = { "disk-full": EXITS.unwritable, stopped: EXITS.interrupted };
 
-/** An empty directory on the disk to be tried. @throws CommandFault 78 when it cannot be made. */
+/** Creates an empty directory on the tested disk. @throws CommandFault 78 if it cannot be created. */
 const makeScratch = (place: string): string => {
   try {
     return mkdtempSync(join(place, "genrouter-torture-"));
@@ -83,7 +87,7 @@ const makeScratch = (place: string): string => {
   }
 };
 
-/** Signals as `firstSignal` wants them, which can be let go of again. */
+/** A signal source for `firstSignal` whose handlers can be removed. */
 const hearSignals = () => {
   const heard: [StopSignal, () => void][] = [];
   return {
@@ -99,8 +103,8 @@ const hearSignals = () => {
 
 /**
  * Runs the torture and prints its verdict.
- * @param genrouter what is tortured: the words that start it; absent: this very program.
- * @throws CommandFault for a bad flag or place; what the store says of a directory it refuses.
+ * @param genrouter command line of the tested program; absent: this program.
+ * @throws CommandFault for an invalid flag or place; errors of the store for a directory that it rejects.
  */
 export const torture = async (session: Session, flags: TortureFlags, genrouter?: readonly string[]): Promise<Exit> => {
   const { terminal } = session;
@@ -117,7 +121,7 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
   const scratch = makeScratch(place);
   const drop = () => rmSync(scratch, { recursive: true, force: true });
   let latest: Progress | undefined;
-  /** Ends without a verdict: what the kills have left may be the only evidence of what they broke. */
+  /** Ends without a verdict. After a kill the scratch directory is kept, because it may be the only evidence of damage. */
   const leave = () => {
     killAll();
     if (latest?.kills) terminal.warn(`what was left lies in ${scratch}`);
@@ -132,7 +136,7 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
       process.exit(exit);
     }
   };
-  // The terminal is gone, and nobody will read a verdict.
+  // The terminal is closed, so no verdict is printed.
   const onHangup = () => atOnce(EXITS.terminated);
   process.once("SIGHUP", onHangup);
   const beganMono = performance.now();
@@ -161,7 +165,7 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
     terminal.progress(null);
     const { unjudged } = end;
     const ok = end.findings.length === 0 && unjudged === null;
-    // A full disk is not left full; what had no time to end is left for a look.
+    // After a full disk the scratch directory is deleted; otherwise it is kept for analysis if the run failed.
     const isKept = !ok && unjudged !== "disk-full";
     if (!isKept) drop();
     const isCompiled = SELF.length === 1;
@@ -212,7 +216,7 @@ export const addTorture = (program: Command, session: Session): void => {
     .option("--dir <dir>", "parent of the scratch directory, on the disk to test (default: the current directory)")
     .option("--seed <n>", "seed of loads, faults and kills (default: random)")
     .action(async (flags: TortureFlags) => {
-      // Until it is judged: a reader that stops listening is not told that all is well.
+      // Set until the verdict is known, so that a closed pipe does not result in success.
       session.exit = EXITS.failure;
       session.exit = await torture(session, flags);
     });

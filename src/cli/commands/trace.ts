@@ -1,4 +1,4 @@
-// `genrouter trace`: the life of one generation from its journal and ledger, one line per event, in the order of time.
+// `genrouter trace`: prints the stored events and transfers of one generation by time.
 import type { Command } from "commander";
 import type { Attempt, JsonObject } from "../../domain/types.ts";
 import { isReplayable, readWriters } from "../../inspector/generation-history.ts";
@@ -8,7 +8,7 @@ import { storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { showUsd, usdNumber } from "../usd.ts";
 
-/** One thing that happened. `rank` orders what happened in the same millisecond: admission, journal, money. */
+/** One entry. `rank` orders entries of the same millisecond: admission, generation event, transfer. */
 type Happening = {
   atMs: number;
   rank: number;
@@ -21,16 +21,16 @@ type Happening = {
 
 const LONGEST_TEXT = 160;
 
-/** Members of an event, `n` as `attempt`, as `name=value`; nested ones as JSON. */
+/** Members of an event as `name=value`, with `n` named `attempt` and nested values as JSON. */
 const membersOf = (event: JsonObject): string =>
   Object.entries(event)
     .filter(([name, value]) => name !== "type" && name !== "atMs" && value !== null)
     .map(([name, value]) => `${name === "n" ? "attempt" : name}=${typeof value === "object" ? JSON.stringify(value) : value}`)
     .join(" ");
 
-/** A line of the journal and, where several nodes share the database, the one that wrote it. */
+/** A generation event and, in a cluster, the node that wrote it. */
 type WrittenBy = JournalLine & { node?: string };
-/** A node took the generation over when it stood at a version. */
+/** A takeover of the generation by a node at a version. */
 type TakenOver = { node: string; afterVersion: number; atMs: number };
 
 const ofJournal = ({ atMs, version, stateAfter, event: full, node }: WrittenBy): Happening => {
@@ -47,7 +47,10 @@ const ofJournal = ({ atMs, version, stateAfter, event: full, node }: WrittenBy):
   };
 };
 
-/** Its place is after the step that it goes on from: it is told by the database's clock, and steps by those of their nodes. */
+/**
+ * Places the takeover after the transition that it continues from, because its time is by the database's clock and those of
+ * transitions by the nodes' clocks.
+ */
 const ofClaim = (claim: TakenOver, journal: readonly WrittenBy[], createdAtMs: number): Happening => {
   const { node, afterVersion } = claim;
   const before = journal.find(({ version }) => version === afterVersion);
@@ -80,7 +83,7 @@ const ofMovement = (row: TransferRow): Happening => ({
   },
 });
 
-/** Everything that happened to a generation, oldest first. */
+/** All entries of a generation, oldest first. */
 const happenings = (
   journal: readonly WrittenBy[],
   movements: readonly TransferRow[],
@@ -97,7 +100,7 @@ const claimsOf = async ({ nodes }: StoreReads, seq: number): Promise<TakenOver[]
   return claims.map(({ epoch, ...claim }) => ({ ...claim, node: names?.get(epoch) ?? `node ${epoch}` }));
 };
 
-/** `+00:00:06.140  running.polling          accepted          attempt=1 …`, every column at its place. */
+/** `+00:00:06.140  running.polling          accepted          attempt=1 …`, in aligned columns. */
 const lineOf = (happening: Happening, startMs: number, widths: { name: number; state: number }): string => {
   const ms = Math.max(0, happening.atMs - startMs);
   const parts = [Math.floor(ms / 3_600_000), Math.floor(ms / 60_000) % 60, Math.floor(ms / 1000) % 60];

@@ -1,4 +1,4 @@
-// `genrouter users`: who may sign in to the console, invited, given a new password, or kept out; and the link that sets a service up.
+// `genrouter people`: invites, lists, resets and disables console users, and prints the setup link.
 import type { Command } from "commander";
 import type { MadeLink } from "../../admin/users.ts";
 import type { Settings } from "../../config/schema.ts";
@@ -47,7 +47,7 @@ export const addPeople = (program: Command, session: Session): void => {
     "users list",
   );
 
-  /** The address as people type it: the service's own where it runs, else the path alone. */
+  /** Complete URL if the service runs, else the path alone. */
   const addressOf = async (settings: Settings, path: string): Promise<string> =>
     `${settings.server.public_url.replace(/\/$/, "") || ((await requestFor(settings.data.dir))?.url ?? "")}${path}`;
   const printLink = async (flags: Flags, { id, path, email, expiresAtMs }: MadeLink): Promise<void> => {

@@ -1,4 +1,4 @@
-// `genrouter verify`: the thirteen invariants, checked on a live or a copied data directory.
+// `genrouter verify`: checks the thirteen invariants of a live or copied data directory.
 import type { Command } from "commander";
 import type { CheckResult } from "../../store/store.ts";
 import { archiveLocationOf, withArchiveErrors } from "../archive-location.ts";
@@ -9,7 +9,7 @@ import { readsOf, storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** Exit 2: a check that could not be run says nothing, so it must not look like a pass nor like a violation. */
+/** Exit 2: a check that could not run must look neither like success nor like a violation. */
 const couldNotRun = async (fault: unknown): Promise<never> => {
   const told = await messageOf(fault);
   throw new CommandFault(EXITS.usage, told.lines.join("; "), { code: told.code });
@@ -17,7 +17,7 @@ const couldNotRun = async (fault: unknown): Promise<never> => {
 
 type Flags = DirFlag & JsonFlag & { archive?: string; alone?: true };
 
-/** A line for each invariant, and below it the rows that offend it. */
+/** One line per invariant, followed by the violating rows. */
 export const checkLines = ({ paint }: Terminal, checks: readonly CheckResult[]): string[] =>
   checks.flatMap(({ ok, invariant, name, offending, note }) => [
     `${ok ? paint("green", "✔") : paint("red", "✘")} ${String(invariant).padStart(2)}  ${name}`,
@@ -25,7 +25,7 @@ export const checkLines = ({ paint }: Terminal, checks: readonly CheckResult[]):
     ...offending.map((row) => `      ${JSON.stringify(row)}`),
   ]);
 
-/** What is said of result files belongs to the promise that nothing acknowledged is lost. */
+/** Missing result files belong to the invariant that nothing acknowledged is lost. */
 const NOTHING_LOST = 5;
 const withFiles = (checks: readonly CheckResult[], { missing, note }: Pick<FileSearch, "missing" | "note">): CheckResult[] =>
   checks.map((check) => {
@@ -42,7 +42,7 @@ const withFiles = (checks: readonly CheckResult[], { missing, note }: Pick<FileS
     };
   });
 
-/** An archive by itself, and whether the books go on where it ends. */
+/** Verifies an archive, and that the store continues where the archive ends. */
 const verifyArchive = async (session: Session, flags: Flags, text: string): Promise<CheckResult[]> => {
   const [{ checkArchive }, { checkJoin }] = await Promise.all([
     import("../../store/archive/check.ts"),
@@ -71,7 +71,7 @@ export const addVerify = (program: Command, session: Session): void => {
         throw new CommandFault(EXITS.usage, "--alone: goes with --archive", { code: "bad_flag" });
       const verifyBooks = (): Promise<CheckResult[]> =>
         withReads(storeLocationOf(session, flags), async (reads, isServed) => {
-          // Overdue deadlines mean something only while a service runs that should have met them.
+          // Overdue deadlines are a violation only while a service runs.
           const running = await isServed();
           const show = (done: number, of: number) => terminal.progress(`verify: ${done} of ${of} checks`);
           const checks = await reads.verify(running ? Date.now() : null, terminal.isLive ? show : undefined);
@@ -88,7 +88,7 @@ export const addVerify = (program: Command, session: Session): void => {
       const checks = await (archive === undefined ? verifyBooks() : verifyArchive(session, flags, archive)).catch(couldNotRun);
       terminal.progress(null);
       const ok = checks.every((check) => check.ok);
-      // Before a word of it is printed: a reader that stops listening (`| head`) does not change the verdict.
+      // Set before any output, so that a closed pipe (`| head`) does not change the verdict.
       if (!ok) session.exit = EXITS.failure;
       if (flags.json) terminal.print(JSON.stringify({ ok, checks }));
       else for (const line of checkLines(terminal, checks)) terminal.print(line);

@@ -1,4 +1,4 @@
-// The doctor on the result files: whether they are there, what the settings of the bucket say, and whether it answers.
+// Doctor checks of result storage: files, bucket settings and bucket availability.
 
 import type { Settings } from "../../config/schema.ts";
 import { systemClock } from "../../domain/clock.ts";
@@ -8,7 +8,7 @@ import { type FileReads, findMissingFiles } from "../missing-files.ts";
 import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
 
 const PATIENCE_MS = 10_000;
-/** No generation is called so: nothing is there, and that is the answer. */
+/** Prefix that no generation has, so that the list is empty. */
 const NOBODY = "gen_doctor";
 
 const askBucket = async (s3: Settings["s3"]): Promise<Finding> => {
@@ -40,10 +40,10 @@ const askBucket = async (s3: Settings["s3"]): Promise<Finding> => {
   }
 };
 
-/** @param shared whether nodes share the store */
+/** @param shared true if several nodes share the store */
 export const bucketFindings = async (settings: Settings, shared: boolean): Promise<Finding[]> => {
   try {
-    // Also where files stay on disk now: those of before may be in a bucket.
+    // Checked even if files are stored on disk now, because older files may be in a bucket.
     await insistOnBucket(settings, shared);
   } catch (thrown) {
     return [fault("files", textOf(thrown), "correct the settings of s3: genrouter config check")];
@@ -51,7 +51,7 @@ export const bucketFindings = async (settings: Settings, shared: boolean): Promi
   return settings.s3.bucket === "" ? [] : [await askBucket(settings.s3)];
 };
 
-/** Whether each result file that the books name is there. */
+/** Checks that each result file named in the store exists. */
 export const storedFilesFinding = async (reads: FileReads, settings: Settings, nowMs: number): Promise<Finding> => {
   try {
     const { looked, missing, note } = await findMissingFiles(reads, { settings, dir: settings.data.dir, nowMs });

@@ -1,4 +1,4 @@
-// The doctor on the data: pages, schema, log, ledger, what is parked, what may have been paid for nothing, and the backups of all of it.
+// Doctor checks of the data: integrity, schema, log size, ledger, parked generations, orphans and backups.
 import { existsSync, statSync } from "node:fs";
 import { newestVerifiedMs, openBackupDirectory } from "../../backup/backup-directory.ts";
 import type { Settings } from "../../config/schema.ts";
@@ -10,7 +10,7 @@ import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
 
 const RESTORE =
   "stop the service, move the directory aside and restore a backup: genrouter backup list, genrouter backup restore";
-/** The writer folds its log at 32 MiB; several times that is kept from being folded. */
+/** The writer checkpoints the log at 32 MiB. A log several times larger indicates that a checkpoint is blocked. */
 const LARGE_LOG_BYTES = 256 * 1024 * 1024;
 
 const pagesOf = ({ damage, schema, newestSchema, bytes, mode }: DatabaseHealth): Finding[] => {
@@ -87,7 +87,7 @@ export const parkedFinding = ([first, ...others]: readonly string[]): Finding =>
         `genrouter generations parked says why; genrouter generations settle, fail or retry ${first} ends it`,
       );
 
-/** @param restored where it is a copy of a backup: the moment of that, and when it became one, where that is known */
+/** @param restored for a restored backup: time of the backup, and time of the restore if known */
 export const restoredFindings = (restored: { takenAtMs: number; atMs?: number; isSettled: boolean } | null): Finding[] => {
   if (restored === null) return [];
   const on = restored.atMs === undefined ? "" : `, on ${new Date(restored.atMs).toISOString()}`;

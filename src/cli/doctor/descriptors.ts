@@ -1,9 +1,9 @@
-// The doctor on file descriptors: whether the limit of the process allows as many connections as its settings.
+// Doctor check of file descriptors: the process limit against the configured limits.
 import type { Settings } from "../../config/schema.ts";
 import { descriptorLimitOf, lowDescriptors } from "../../http/file-descriptors.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 
-/** @param pid of the service that runs; without one the next start is judged, which has the limit of this process. */
+/** @param pid of the running service; without it the limit of this process is checked, which the next start would have. */
 export const descriptorFindings = ({ limits }: Pick<Settings, "limits">, pid?: number): Finding[] => {
   const limit = descriptorLimitOf(pid ?? "self");
   if (limit === undefined) return [];

@@ -1,4 +1,4 @@
-// The whole examination, in the order of what rests on what; a part that cannot be looked into is a finding, too.
+// Runs all doctor checks in order of dependency; a check that cannot run is a finding.
 
 import { existsSync } from "node:fs";
 import type { Settings } from "../../config/schema.ts";
@@ -27,7 +27,7 @@ const openedReads = async (dir: string): Promise<StoreReads> => {
   return openSqliteReads(dir, { insistsOnHere: true });
 };
 
-/** What only a database that can be read tells. */
+/** Checks that need a readable database. */
 const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boolean, nowMs: number): Promise<Stored> => {
   const { dir } = settings.data;
   const { inspectDatabase } = await import("../../store/sqlite/health.ts");
@@ -91,12 +91,12 @@ const settingFinding = (isServed: boolean, env: Record<string, string | undefine
   return ok("settings", isServed ? "those of the running service" : "every one is known and in its bounds");
 };
 
-/** Looks at everything that a service needs, with the settings of the one that runs; nothing is changed by it. */
+/** Checks everything that a service needs, with the settings of the running service if there is one. Changes nothing. */
 export const examine = async (own: Settings, isDeep: boolean, env: Record<string, string | undefined>): Promise<Finding[]> => {
   const { dir } = own.data;
   const about = existsSync(dir) ? await requestFor(dir).catch(() => undefined) : undefined;
   const served = about && (await fetchSettings(dir).catch(() => undefined));
-  // What matters is what the service has, and where it has its directory this command knows.
+  // The settings of the running service apply, except for the data directory, which this command knows.
   const settings = served ? { ...served, data: { ...served.data, dir } } : own;
   const isShared = settings.store.url !== "";
   const directory = directoryFindings(settings.data, isShared);

@@ -1,9 +1,9 @@
-// What the doctor finds: a line of what is so, and for whatever is not as it should be the command or setting that mends it.
+// Types of a doctor finding: level, message and remedy.
 
-/** `fault`: it does not work, or money is at stake. `warning`: it works, and somebody should know. */
+/** `fault`: something does not work, or money is at risk. `warning`: it works, but an operator must know. */
 export type Finding = { area: string; level: "ok" | "warning" | "fault"; says: string; fix: string | null };
 
-/** What a database tells, and what follows from its mode and keys. */
+/** Findings of a database, and its mode and credentials for further checks. */
 export type Stored = {
   findings: Finding[];
   lastSeenMs: number | null;

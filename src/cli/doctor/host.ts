@@ -1,4 +1,4 @@
-// The doctor on the machine: the data directory and its rights, the disks, the clock.
+// Doctor checks of the machine: data directory and its permissions, disks and clock.
 import { accessSync, constants, existsSync, lstatSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "../../config/schema.ts";
@@ -37,24 +37,24 @@ const rightsOf = (dir: string): Finding[] => {
     const file = statSync(join(dir, name), { throwIfNoEntry: false });
     if (file && (file.mode & OTHERS) !== 0)
       findings.push(fault("directory", `others may read ${name}: secrets are in it`, `chmod 600 ${join(dir, name)}`));
-    // Who is not root cannot open what root made, or another user.
+    // A file of root or another user cannot be opened by an unprivileged service.
     if (file && file.uid !== uid)
       findings.push(fault("directory", `${name} belongs to user ${file.uid}, the directory to ${uid}`, `chown -R ${uid} ${dir}`));
   }
   return findings;
 };
 
-/** `exists`: there is a directory to look into. `hasDatabase`: with a database in it. */
+/** `exists`: there is data to check. `hasDatabase`: the directory contains a SQLite database. */
 type Directory = { findings: Finding[]; exists: boolean; hasDatabase: boolean };
 const without = (...findings: Finding[]): Directory => ({ findings, exists: false, hasDatabase: false });
 
-/** @param isShared the database is elsewhere, shared with other nodes. */
+/** @param isShared true if the data is in a database that several nodes share. */
 export const directoryFindings = ({ dir, network_disk }: Settings["data"], isShared: boolean): Directory => {
   const found = statSync(dir, { throwIfNoEntry: false });
   const make = isShared
     ? "genrouter serve makes it"
     : `genrouter accounts create --name NAME --data ${dir} makes it, and so does genrouter serve`;
-  // What was there is not to be begun anew beside it.
+  // If the directory existed before, a new one must not be created in its place.
   const wasThere = lstatSync(dir, { throwIfNoEntry: false }) !== undefined || existsSync(`${dir}.old`);
   if (!found && wasThere)
     return without(
@@ -86,7 +86,7 @@ export const directoryFindings = ({ dir, network_disk }: Settings["data"], isSha
   return { findings, exists: hasDatabase || isShared, hasDatabase };
 };
 
-/** Copies that upgrades have made: they are for the way back to the release before, and stay until somebody deletes them. */
+/** Lists the copies that upgrades made. They allow a return to the previous release and remain until an operator deletes them. */
 export const copyFindings = (dir: string): Finding[] => {
   if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) return [];
   const copies = readdirSync(dir).filter((name) => name.startsWith(`${DATABASE_FILE}.before-`) && /-\d+$/.test(name));
@@ -97,11 +97,11 @@ export const copyFindings = (dir: string): Finding[] => {
   });
 };
 
-/** Below it a service has no room for what is under way. */
+/** Below this a service has no space for work in progress. */
 const LEAST_FREE_BYTES = 256 * 1024 * 1024;
 const LITTLE_FREE_BYTES = 2 * 1024 * 1024 * 1024;
 
-/** @param needs what has to go on it next, bytes. */
+/** @param needs size of the next write, bytes. */
 const roomOf = (what: string, dir: string, setting: string, needs: number): Finding => {
   const { bavail, bsize, blocks } = statfsSync(dir);
   const free = bavail * bsize;
@@ -121,14 +121,14 @@ export const diskFindings = ({ data, backup }: Settings): Finding[] => {
   ];
 };
 
-/** Nothing of this was released before. */
+/** The first release is not older. */
 const FIRST_YEAR = 2026;
 const LAST_YEAR = 2100;
 const APART_MS = 5_000;
 const FAR_APART_MS = 3_600_000;
 const SYNC = "set the machine's clock (timedatectl set-ntp true)";
 
-/** @param lastSeenMs the highest time any process has stored; null where none did. */
+/** @param lastSeenMs highest time that any process has stored; null if there is none. */
 export const clockFindings = (nowMs: number, lastSeenMs: number | null): Finding[] => {
   const year = new Date(nowMs).getUTCFullYear();
   if (year < FIRST_YEAR || year > LAST_YEAR)

@@ -1,4 +1,4 @@
-// The doctor on what reads media: one process for it is started, and says which bounds this system holds it to.
+// Doctor check of the media sandbox: starts one process and reports its active limits.
 import { createSandbox } from "../../media/sandbox/sandbox.ts";
 import { type Finding, fault, ok, warning } from "./finding.ts";
 

@@ -1,4 +1,4 @@
-// The doctor on payments: whether Stripe is set up whole, and in the mode of the data directory.
+// Doctor checks of payments: complete Stripe settings in the mode of the data directory.
 
 import { insistOnStripe, isLiveKey, isStripeSet } from "../../billing/validate-config.ts";
 import type { Settings } from "../../config/schema.ts";
@@ -9,7 +9,7 @@ import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
 const RECENT_MS = 2_592_000_000;
 const NAMED = 100;
 
-/** Payments of the last 30 days that a person has to look into. */
+/** Payments of the last 30 days that an operator must check. */
 export const purchaseFindings = async (
   reads: Pick<StoreReads, "mismatchedPurchases" | "undecidedReversals">,
   nowMs: number,

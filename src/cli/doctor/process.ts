@@ -1,4 +1,4 @@
-// The doctor on the process: whether a service runs on the data directory, is ready, and is the release that this binary is.
+// Doctor checks of the service process: running, ready, and of the same release.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { takeTurn } from "../../store/sqlite/snapshot-copy/directory-mutex.ts";
@@ -7,10 +7,10 @@ import { VERSION } from "../version.ts";
 import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
 
 const PATIENCE_MS = 3000;
-/** What `genrouter install systemd` writes. */
+/** Written by `genrouter install systemd`. */
 const UNIT = "/etc/systemd/system/genrouter.service";
 
-/** Asks a path of the service; what it says of itself, or why it says nothing. */
+/** Requests a health path of the service; returns the response or the reason of the failure. */
 export const fetchHealth = async (
   url: string,
   path: "/healthz" | "/readyz",
@@ -27,7 +27,7 @@ export const fetchHealth = async (
   }
 };
 
-/** Whether any process has the directory, also one that does not answer. */
+/** True if any process owns the directory, even one that does not answer. */
 const isOwned = (dir: string): boolean => {
   const lock = join(dir, "lock.db");
   if (!existsSync(lock)) return false;
@@ -36,7 +36,7 @@ const isOwned = (dir: string): boolean => {
   return giveBack === null;
 };
 
-/** What starts it: as root it would leave files that the service's user cannot read. */
+/** Command that starts the service. A start as root would create files that the service's user cannot read. */
 const startOf = (dir: string): string =>
   existsSync(UNIT) ? "systemctl status genrouter, journalctl -u genrouter -n 50" : `genrouter serve --data ${dir}`;
 

@@ -1,4 +1,4 @@
-// The doctor on the market: the catalogue, the providers' keys, and which routes can run and at what margin.
+// Doctor checks of providers: catalogue, credentials, available routes and margins.
 
 import type { Catalogue } from "../../../catalogue/load.ts";
 import { endingRoutes, endingText } from "../../../catalogue/route-end-dates.ts";
@@ -17,7 +17,7 @@ const NAMED = 3;
 const SET_KEY =
   "the console's page Providers (Set key), or genrouter providers set-key PROVIDER; genrouter providers list names them";
 
-/** Each key by itself, so that one that cannot be had does not hide the others. */
+/** Checks each key separately, so that an unreadable one does not hide the others. */
 const keyFindings = async (settings: Settings, reads: Pick<StoreReads, "providerKeys">): Promise<Finding[]> => {
   const kept = await reads.providerKeys();
   const vault = createVault(settings.data.dir, settings.store.url !== "");
@@ -41,10 +41,10 @@ const keyFindings = async (settings: Settings, reads: Pick<StoreReads, "provider
   return findings;
 };
 
-/** Down for the operator's key or balance with its provider. */
+/** True if the provider rejects the credential or its balance is used up. */
 const isRefused = ({ reason }: RouteRow): boolean => SET_UP_FAULTS.some((name) => reason?.startsWith(`${name}: `));
 
-/** Where a key that the settings have is refused, one that is kept would not count. */
+/** If a configured credential is rejected, a stored one would not apply, so the remedy names the configuration. */
 const cureOf = (reason: string, id: string, provider: ProviderRow | undefined): string => {
   if (reason.startsWith("balance: ")) return `add credit with the provider, then genrouter routes test ${id}`;
   const account = provider?.account ?? "PROVIDER";
@@ -53,7 +53,7 @@ const cureOf = (reason: string, id: string, provider: ProviderRow | undefined): 
   return `genrouter providers set-key ${account}; genrouter routes test ${id} says whether it works`;
 };
 
-/** One for each provider and reason: a key that is refused takes all of its routes out. */
+/** One finding per provider and reason, because a rejected credential disables all of its routes. */
 const refusedFindings = (refused: readonly RouteRow[], providers: readonly ProviderRow[]): Finding[] =>
   [...Map.groupBy(refused, ({ provider, reason }) => `${provider} ${reason}`).values()].flatMap((routes) => {
     const [first] = routes;
@@ -64,7 +64,7 @@ const refusedFindings = (refused: readonly RouteRow[], providers: readonly Provi
     return [fault("routes", says, cureOf(first.reason, first.id, provider))];
   });
 
-/** Routes whose providers have named a last day that is near or over. */
+/** Routes whose provider has announced an end date that is near or past. */
 const endingFindings = (catalogue: Catalogue, nowMs: number): Finding[] =>
   endingRoutes(catalogue.models, nowMs).map((ending) =>
     warning(
@@ -93,7 +93,7 @@ const routeFindings = async (
   const configured = up.length + down.length;
   if (configured === 0)
     findings.push(
-      // Where nothing was set up yet, that is no surprise.
+      // Expected if nothing has been set up yet.
       (mode === null ? warning : fault)(
         "routes",
         `none of ${routes.length} has a key, or all are off: nothing can be generated`,
@@ -129,7 +129,7 @@ const routeFindings = async (
   return findings;
 };
 
-/** @param reads of the data directory; null where there is none. */
+/** @param reads store of the data directory; null if there is none. */
 export const marketFindings = async (
   settings: Settings,
   mode: "test" | "live" | null,

@@ -1,4 +1,4 @@
-// The doctor on a database that several nodes share: whether it answers, what its books say, and which nodes are alive.
+// Doctor checks of a shared database: availability, store checks and live nodes.
 import type { Settings } from "../../config/schema.ts";
 import { type NodeReads, nodeName } from "../../store/cluster-port.ts";
 import { DatabaseEmpty } from "../../store/errors.ts";
@@ -9,7 +9,7 @@ import { type Finding, fault, ok, type Stored, textOf, warning } from "./finding
 import { purchaseFindings } from "./payments.ts";
 import { marketFindings } from "./providers.ts";
 
-/** Nodes that have ended are of no interest here. */
+/** Ended nodes are not listed. */
 const NONE_ENDED = 0;
 const MOST_PARKED = 1000;
 const BEGIN = "genrouter serve begins with it; genrouter migrate-store moves a data directory there first";
@@ -35,7 +35,7 @@ const nodeFindings = async (nodes: NodeReads | null): Promise<Finding[]> => {
   ];
 };
 
-/** @param settings those of the running service, where one runs */
+/** @param settings of the running service, if there is one */
 export const examineShared = async (settings: Settings, isDeep: boolean, nowMs: number): Promise<Stored> => {
   const { openPostgresReads } = await import("../../store/postgres/read-only-client.ts");
   const { url, prepared: prepare } = settings.store;

@@ -1,4 +1,4 @@
-// The doctor on signing in to the console: whether callers can be told apart where strangers try passwords.
+// Doctor check of console sign-in: client addresses must be distinguishable behind proxies.
 import type { Settings } from "../../config/schema.ts";
 import { unnamedProxy } from "../../http/proxies.ts";
 import { type Finding, warning } from "./finding.ts";
