@@ -1,4 +1,4 @@
-// Builds what browsers load: bundles of the console and the inspector under names that change with their contents, packed ahead.
+// Builds the console and the inspector: bundles with content-hashed names, compressed ahead of time.
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { type BrotliOptions, brotliCompress, constants, gzip as gzipCompress, type ZlibOptions } from "node:zlib";
@@ -10,7 +10,7 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
-/** In threads of their own: from sources a running service packs them when the first page is asked for. */
+/** Compressed in separate threads, because a service that runs from source builds the pages on first use. */
 const [gzipped, brotlied] = [
   promisify<Uint8Array, ZlibOptions, Buffer>(gzipCompress),
   promisify<Uint8Array, BrotliOptions, Buffer>(brotliCompress),
@@ -25,11 +25,11 @@ const packed = async (name: string, raw: Uint8Array): Promise<WebFile> => {
   };
 };
 
-/** Parts that a script names at its beginning: they are loaded with it, so the page names them, too. */
+/** Static imports of a script. The page preloads them together with it. */
 const preloadsOf = (script: string): string[] =>
   [...script.matchAll(/(?:from|import)\s*"\.?\/(?:assets\/)?([\w.~-]+\.js)"/g)].map((match) => match[1] ?? "");
 
-/** Builds both pages. The same sources give the same bytes. @throws Error with what the bundler says. */
+/** Builds both pages. The output is deterministic. @throws Error with the message of the bundler. */
 export const buildWeb = async (): Promise<Web> => {
   const root = import.meta.dir;
   const built = await Bun.build({

@@ -1,8 +1,8 @@
-// Asks the service: one way for every page, with the session's mark on what changes something, and every no as one sentence.
+// Client of the service's API for all pages, with CSRF token and errors as sentences.
 import { signal } from "@preact/signals";
 import type { Role } from "../../src/console/request-context.ts";
 
-/** Who is signed in here, as `GET /console/api/me` says. */
+/** The signed-in user, from `GET /console/api/me`. */
 export type Me = {
   signedIn: {
     personId: string;
@@ -14,16 +14,16 @@ export type Me = {
     sessionId: string;
     csrf: string;
   } | null;
-  /** Whether there is an operator yet. */
+  /** True if an operator exists. */
   isSetUp: boolean;
   signUp: boolean;
   simulated: boolean;
 };
 
-/** Undefined until it is known. */
+/** Undefined until it is loaded. */
 export const me = signal<Me | undefined>(undefined);
 
-/** A no of the service: what is wrong and what to do. `status` 0: it could not be reached. */
+/** An error response: one sentence with the fault and the remedy. `status` is 0 if the service could not be reached. */
 export class Fault extends Error {
   readonly code: string;
   readonly status: number;
@@ -39,7 +39,7 @@ export const errorText = (fault: unknown): string => (fault instanceof Error ? f
 
 type Options = { headers?: Record<string, string>; signal?: AbortSignal };
 
-/** Asks for a path of the API. @throws Fault */
+/** Requests a path of the API. @throws Fault */
 export const call = async <T>(
   method: "GET" | "POST" | "PATCH" | "DELETE",
   path: string,
@@ -68,12 +68,12 @@ export const call = async <T>(
     code: "unclear",
     message: `The service answered ${response.status}; try again in a moment.`,
   };
-  // The session is over: whatever page this is, its person signs in again and comes back to it.
+  // The session has ended. The user signs in on the current page and then continues there.
   if (code === "signed_out" && me.value?.signedIn) me.value = { ...me.value, signedIn: null };
   throw new Fault(response.status, code, message);
 };
 
-/** Learns anew who is signed in. */
+/** Reloads the signed-in user. */
 export const learnMe = async (): Promise<void> => {
   me.value = await call<Me>("GET", "/console/api/me");
 };

@@ -1,4 +1,4 @@
-// The frame around every page: the way past the navigation, the navigation itself, who is signed in, and the page.
+// Layout of every page: skip link, navigation, user and page content.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
@@ -6,13 +6,13 @@ import { call, learnMe, me } from "./api.ts";
 import { followLink } from "./links.ts";
 import { ThemeSwitch } from "./theme.tsx";
 
-/** A place in the navigation; places of one group stand together. */
+/** An entry of the navigation; entries of one group are adjacent. */
 export type NavigationEntry = { href: string; says: string; group: string };
 type Props = {
   title: string;
   places: readonly NavigationEntry[];
   path: string;
-  /** Stands in the header, beside who is signed in. */
+  /** Shown in the header beside the user. */
   standing?: VNode | null;
   notice?: VNode | null;
   children: ComponentChildren;
@@ -23,7 +23,7 @@ const signOut = async (): Promise<void> => {
   await learnMe();
 };
 
-/** The place that a path belongs to: the one whose address is the longest beginning of it. */
+/** The navigation entry of a path: the entry whose address is its longest prefix. */
 const placeOf = (places: readonly NavigationEntry[], path: string): string | undefined =>
   places
     .map(({ href }) => href)
@@ -59,7 +59,7 @@ export const Frame = ({ title, places, path, standing, notice, children }: Props
   const isOpen = useSignal(false);
   const heading = useRef<HTMLHeadingElement>(null);
   const before = useRef(path);
-  // A page that was gone to begins at its heading, for the keyboard and for whoever has it read aloud.
+  // After navigation the focus moves to the heading, for keyboards and screen readers.
   useEffect(() => {
     if (before.current === path) return;
     before.current = path;
@@ -67,7 +67,7 @@ export const Frame = ({ title, places, path, standing, notice, children }: Props
     heading.current?.focus();
     window.scrollTo(0, 0);
   }, [path, isOpen]);
-  // Before the page is seen: a link that is followed at once is followed here, too.
+  // Registered before the page is painted, so that an immediate click is handled too.
   useLayoutEffect(() => {
     document.addEventListener("click", followLink);
     return () => document.removeEventListener("click", followLink);

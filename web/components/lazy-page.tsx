@@ -1,10 +1,10 @@
-// A page whose code is loaded when it is gone to: nothing but the page itself waits for it.
+// Loads the code of a page when it is opened first.
 import type { ComponentType, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 type Loaded<P> = { Page: ComponentType<P> } | { fault: string } | null;
 
-/** Wraps a way to load a page. The same wrapped page must be used each time: it remembers that it was loaded. */
+/** Wraps the loader of a page. The same wrapper must be used each time, because it caches the loaded page. */
 export const lazyPage = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => {
   let known: ComponentType<P> | null = null;
   return (props: P): VNode => {

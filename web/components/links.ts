@@ -1,10 +1,10 @@
-// Links from page to page of one application: gone to without loading everything anew. Every other link is the browser's.
+// Follows links within one application without reloading; other links are left to the browser.
 import { navigate } from "wouter-preact/use-browser-location";
 
 /** The application of a path: `console` or `inspector`. */
 const applicationOf = (path: string): string => path.split("/")[1] ?? "";
 
-/** For the click handler of what stands around all links of a page. */
+/** Click handler of the element that contains all links of a page. */
 export const followLink = (event: MouseEvent): void => {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const link = event.target instanceof Element ? event.target.closest("a") : null;

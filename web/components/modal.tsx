@@ -1,14 +1,14 @@
-// A dialog over the page, as every page opens one.
+// Modal dialog of all pages.
 import type { ComponentChildren, VNode } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
-/** The focus stays in it, Escape closes it, and comes back to where it was. */
+/** The focus stays inside, Escape closes the dialog, and the focus then returns to the previous element. */
 export const Modal = (of: { title: string; close: () => void; children: ComponentChildren }): VNode => {
   const place = useRef<HTMLDialogElement>(null);
   const id = useId();
   const isGone = useRef(false);
   const leave = () => isGone.current || of.close();
-  // At once: the browser tells of its own closing later, and by then the next dialog may have been asked for.
+  // Handled here, because the browser reports its own closing later, when the next dialog may already be open.
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || event.isComposing) return;
     event.preventDefault();
@@ -19,7 +19,7 @@ export const Modal = (of: { title: string; close: () => void; children: Componen
     dialog?.showModal();
     return () => {
       isGone.current = true;
-      // Closed before it is taken away, it gives the focus back; taken away alone, the focus is nowhere.
+      // A dialog returns the focus only if it is closed before it is removed.
       dialog?.close();
     };
   }, []);

@@ -1,4 +1,4 @@
-// Light, dark, or as the machine has it: the choice is kept in this browser.
+// Theme switch: light, dark or automatic, stored in this browser.
 import { signal } from "@preact/signals";
 import type { VNode } from "preact";
 
@@ -33,7 +33,7 @@ export const ThemeSwitch = (): VNode => (
         try {
           localStorage.setItem(KEPT, theme.value);
         } catch {
-          // A browser that keeps nothing forgets it with the page.
+          // Without local storage the choice lasts until the page is closed.
         }
       }}
     >

@@ -1,18 +1,18 @@
-// What a page asks the server: asked when it opens and whenever the question changes, with what went wrong as one sentence.
+// Hook that loads data from the API on mount and on changes, with errors as sentences.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { call } from "./api.ts";
 
 export type Query<T> = {
-  /** The answer; undefined until there is one. The one before stays while the next is on its way. */
+  /** The response; undefined until it arrives. The previous response remains while the next one is loading. */
   value: T | undefined;
   fault: string | null;
   isBusy: boolean;
   again: () => void;
-  /** Puts another answer in its place, as a change returns it. */
+  /** Replaces the response, for example by the response to a change. */
   put: (value: T) => void;
 };
 
-/** Asks for a path; null: for nothing. */
+/** Requests a path; null requests nothing. */
 export const useQuery = <T>(path: string | null): Query<T> => {
   const [value, setValue] = useState<T>();
   const [fault, setFault] = useState<string | null>(null);

@@ -1,10 +1,10 @@
-// Whose page it is, said at its top to operators and viewers who look at another's account, or at all of them.
+// Header line that names the viewed account, for operators and viewers.
 import type { VNode } from "preact";
 import type { AccountView } from "../../src/console/operator-dto.ts";
 import { me } from "../components/api.ts";
 import { useQuery } from "../components/use-query.ts";
 
-/** People who are named; an account may have many. */
+/** Maximum number of users named; an account may have many. */
 const NAMED = 3;
 const PAGES = [
   ["generations", "Generations"],
@@ -41,7 +41,7 @@ const Another = ({ account }: { account: string }): VNode => {
   );
 };
 
-/** @param account null: whoever's it is by itself @param isOfAll whether that is everybody's for whoever has no account */
+/** @param account null: the user's own account @param isOfAll true if the page shows all accounts to users without an account */
 export const AccountScope = ({ account, isOfAll = false }: { account: string | null; isOfAll?: boolean }): VNode | null => {
   const who = me.value?.signedIn;
   if (!who || who.role === "member") return null;

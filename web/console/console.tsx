@@ -1,4 +1,4 @@
-// The console: who is signed in decides which pages there are; each page is loaded when it is gone to.
+// The console application: the pages depend on the user and are loaded on demand.
 
 import { signal } from "@preact/signals";
 import { type ComponentProps, render, type VNode } from "preact";
@@ -16,7 +16,7 @@ const unreachable = signal<string | null>(null);
 
 type Found = { page: PageOf; params: Record<string, string> };
 
-/** The page of a path; parts that begin with `:` take any. */
+/** The page of a path; segments that start with `:` match any value. */
 const findPage = (pages: readonly PageOf[], path: string): Found | undefined => {
   const sent = path.split("/");
   for (const page of pages) {
@@ -30,7 +30,7 @@ const findPage = (pages: readonly PageOf[], path: string): Found | undefined => 
   return undefined;
 };
 
-/** The frame of whoever is signed in: with their balance, and what an account's people should know on every page. */
+/** Layout of a signed-in user, with the balance and notices that every page shows. */
 const OwnFrame = ({ hasAccount, notice, ...frame }: ComponentProps<typeof Frame> & { hasAccount: boolean }): VNode => {
   const own = useOwnCredits(hasAccount, frame.path);
   const { value: credits } = own;

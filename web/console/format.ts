@@ -1,11 +1,11 @@
-// How far away a time is, and how long something took, on the pages about keys, usage and generations.
+// Formats relative times and durations on the key, usage and generation pages.
 import { timeText } from "../components/format.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** `just now`, `5 minutes ago`, `in 3 days`; from a month on the time itself. */
+/** `just now`, `5 minutes ago`, `in 3 days`; from a month on, the absolute time. */
 export const relativeTime = (atMs: number, nowMs: number): string => {
   const ms = atMs - nowMs;
   const [size, unit]: [number, Intl.RelativeTimeFormatUnit] =

@@ -1,10 +1,12 @@
-// Instead of every page of the console where the browser would keep nobody signed in: what is needed, and how to get there with the same link.
+// Page shown over plain http, where the browser would drop the session cookie.
+//
+// It explains how to reach the same link securely.
 import type { VNode } from "preact";
 import { NEEDS_HTTPS } from "../../src/console/needs-https.ts";
 
 const STANDARD_PORT = "80";
 
-/** Chosen free of what usually runs on the person's own machine. */
+/** A port that is usually free on the user's own machine. */
 const LOCAL_PORT = "8443";
 
 export const Insecure = (): VNode => {

@@ -1,4 +1,4 @@
-// The dialogs of the keys page: made and shown once, changed, rotated with an overlap, revoked after a second thought.
+// Dialogs of the keys page: create and show once, change, rotate, revoke.
 import type { ComponentChildren, VNode } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
 import type { KeysPage, KeyView, MadeKey } from "../../src/console/keys-dto.ts";
@@ -12,7 +12,7 @@ export type KeyAction =
   | { kind: "make" }
   | { kind: "change" | "rotate" | "revoke"; key: KeyView }
   | { kind: "made"; made: MadeKey; from: KeyView | null };
-/** Asks the server; throws an Error whose message is for people. */
+/** Sends a request; throws an Error whose message is shown to the user. */
 export type Send = <T>(method: "GET" | "POST" | "PATCH", path: string, body?: unknown) => Promise<T>;
 type Parts = { page: KeysPage; send: Send; close: () => void; done: (next?: KeyAction) => void };
 
@@ -28,12 +28,12 @@ const OVERLAPS: readonly (readonly [ms: number, says: string])[] = [
 const nameOf = ({ name, start }: KeyView): string => (name === "" ? `${start}…` : name);
 const accountQuery = ({ account }: KeysPage): string => `?account=${encodeURIComponent(account.id)}`;
 
-/** A form whose one button sends it; what the server refuses is told above the buttons. */
+/** A form with one submit button; the error of the server is shown above it. */
 const Sending = (of: {
   does: string;
   isDanger?: boolean;
   close: () => void;
-  /** Resolves when all is done; undefined where something has to be put right first. */
+  /** Resolves when the request is complete; undefined if a field must be corrected first. */
   send: () => Promise<unknown> | undefined;
   children: ComponentChildren;
 }): VNode => {
@@ -76,7 +76,7 @@ const Edit = ({ page, send, close, done, of }: Parts & { of: KeyView | null }): 
     const read = requestOf(form, Date.now(), of?.expiresAtMs ?? null);
     setFaults(read.faults ?? {});
     if (read.faults !== undefined) {
-      // To the first field that is wrong, once it says so.
+      // Focuses the first invalid field after it is marked.
       setTimeout(() => place.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
       return undefined;
     }

@@ -1,4 +1,4 @@
-// The fields that say what a key is for: name, scope, expiry, limits and models.
+// Form fields of a key: name, scope, expiry, limits and models.
 import type { ComponentChildren, VNode } from "preact";
 import { useId, useState } from "preact/hooks";
 import type { KeysPage } from "../../src/console/keys-dto.ts";
@@ -14,7 +14,7 @@ const EXPIRIES: Record<Expiry, string> = {
   "365": "In a year",
   date: "At the end of a day…",
 };
-/** Models above so many are looked for by typing. */
+/** With more models, the list has a search field. */
 const FEW = 12;
 
 const Labelled = (of: {
@@ -89,7 +89,7 @@ const ModelChoice = ({ form, set, faults, models }: Parts & Pick<KeysPage, "mode
   );
 };
 
-/** `isNew`: the scope of a key is chosen when it is made and stays. */
+/** `isNew`: the scope is chosen at creation and cannot be changed. */
 export const KeyFields = ({ form, set, faults, models, isNew }: Parts & Pick<KeysPage, "models"> & { isNew: boolean }): VNode => (
   <>
     <Labelled label="Name" fault={faults.name} hint="What it is for, to know it by later.">

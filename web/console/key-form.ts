@@ -1,4 +1,4 @@
-// What a person typed about a key, made into what the server is asked; amounts are read as digits, never as floats.
+// Converts the key form to a request; amounts are parsed as digits, not floats.
 import type { KeyRequest, KeyView } from "../../src/console/keys-dto.ts";
 import { KEY_WINDOWS, type KeyLimits, type KeyScope, type KeyWindow } from "../../src/domain/types.ts";
 
@@ -7,13 +7,13 @@ export type KeyForm = {
   name: string;
   scope: KeyScope;
   expiry: Expiry;
-  /** `2027-01-31`, where the expiry is a date: it ends when that day does, UTC. */
+  /** `2027-01-31`, if the expiry is a date: the key expires at the end of that day, UTC. */
   date: string;
   limits: Record<KeyWindow, string>;
-  /** Null: all. */
+  /** Null: all models. */
   models: string[] | null;
 };
-/** What is wrong, by field. */
+/** Errors by field. */
 export type FormFaults = Partial<Record<"name" | "date" | "models" | KeyWindow, string>>;
 
 const DAY_MS = 86_400_000;
@@ -28,12 +28,12 @@ export const EMPTY_FORM: KeyForm = {
 /** `1250` → `12.50` */
 const amount = (credits: number): string => `${Math.floor(credits / 100)}.${String(credits % 100).padStart(2, "0")}`;
 
-/** The form of a key as it is. */
+/** Form values of an existing key. */
 export const formOf = ({ name, scope, expiresAtMs, limits, models }: KeyView): KeyForm => ({
   name,
   scope,
   expiry: expiresAtMs === null ? "never" : "date",
-  // The day that ends with it.
+  // The last day of validity.
   date: expiresAtMs === null ? "" : new Date(expiresAtMs - 1).toISOString().slice(0, 10),
   limits: {
     day: limits.day ? amount(limits.day.limitCredits) : "",
@@ -43,7 +43,7 @@ export const formOf = ({ name, scope, expiresAtMs, limits, models }: KeyView): K
   models: models === null ? null : [...models],
 });
 
-/** Whole credits of an amount in USD; null for nothing; undefined for what is no amount. */
+/** Parses an amount in USD to whole credits; null if empty; undefined if invalid. */
 export const creditsOf = (text: string): number | null | undefined => {
   if (text.trim() === "") return null;
   const match = /^(\d{1,8})(?:[.,](\d{1,2}))?$/.exec(text.trim());
@@ -53,7 +53,7 @@ export const creditsOf = (text: string): number | null | undefined => {
 
 const endOf = (date: string): number => Date.parse(`${date}T00:00:00Z`) + DAY_MS;
 
-/** @param unchangedMs the expiry that the key has already: its day may have been left as it was. */
+/** @param unchangedMs current expiry of the key, kept if its day was not changed. */
 export const requestOf = (
   form: KeyForm,
   nowMs: number,

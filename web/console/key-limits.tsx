@@ -1,4 +1,4 @@
-// The limits of a key, each with how much of it is used as a bar and in words.
+// Limits of a key, each with its use as a bar and as text.
 
 import type { VNode } from "preact";
 import type { KeyView } from "../../src/console/keys-dto.ts";
@@ -6,7 +6,7 @@ import { KEY_WINDOWS, type KeyWindow } from "../../src/domain/types.ts";
 import { timeText, usd } from "../components/format.ts";
 
 const WORDS: Record<KeyWindow, string> = { day: "today", week: "this week", month: "this month" };
-/** From here on a bar is a warning. */
+/** Fraction from which a bar is shown as a warning. */
 const NEARLY = 0.8;
 
 export const KeyLimitBars = ({ limits }: Pick<KeyView, "limits">): VNode | null => {

@@ -1,4 +1,4 @@
-// `/console/keys`: the keys of an account with what each may, has spent and was last used for; made, changed, rotated and revoked here.
+// `/console/keys`: lists keys with policy, spend and last use; create, change, rotate, revoke.
 
 import type { VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
@@ -61,7 +61,7 @@ const KeyCard = (of: { of: KeyView; mayChange: boolean; act: (action: KeyAction)
   );
 };
 
-/** `account`: whose keys, for operators; one's own otherwise. */
+/** `account`: account of the keys, for operators; otherwise the user's own. */
 export const KeysView = ({ send, account }: { send: Send; account: string | null }): VNode => {
   const [page, setPage] = useState<Told | null>(null);
   const [fault, setFault] = useState<string | null>(null);
@@ -71,7 +71,7 @@ export const KeysView = ({ send, account }: { send: Send; account: string | null
     send<Told>("GET", `/console/api/keys${query}`).then(setPage, (reason: Error) => setFault(reason.message));
   }, [send, account]);
   useEffect(read, [read]);
-  // What a dialog was opened with may be gone when it closes: then the focus goes to the head of the page, not to nowhere.
+  // The element that opened a dialog may have been removed when it closes; the focus then moves to the head of the page.
   const head = useRef<HTMLButtonElement>(null);
   const hadDialog = useRef(false);
   useEffect(() => {

@@ -1,24 +1,24 @@
-// Every page of the console: its path, its place in the navigation, whom it is for, and how it is loaded.
+// Table of all console pages: path, navigation entry, required access and loader.
 import type { ComponentType } from "preact";
 import { call, me } from "../components/api.ts";
 import { lazyPage } from "../components/lazy-page.tsx";
 
-/** `params`: parts of the path; `account`: whose page, where an operator looks at another's. */
+/** `params`: path parameters; `account`: the viewed account, if an operator views another one. */
 export type ViewProps = { params: Readonly<Record<string, string>>; account: string | null };
-/** `who`: `person`: everybody who is signed in; `member`: has an account of their own; `viewer`: sees the operator's pages. */
+/** `who`: `person`: every signed-in user; `member`: users with an account; `viewer`: users who may read the operator pages. */
 export type PageOf = {
   path: string;
   title: string;
   who: "person" | "member" | "viewer";
   place?: { says: string; group: string };
-  /** Whose it is stands in the address as `account`. `accounts`: where it names none, and whoever looks has none, it is of all. */
+  /** The URL names the account as `account`. `accounts`: without it, users who have no account see all accounts. */
   shows?: "account" | "accounts";
   View: ComponentType<ViewProps>;
 };
 
 const LINK_TITLES = { setup: "Set up this service", join: "Join", reset: "Set a new password" } as const;
 
-/** Pages for whoever is not signed in. */
+/** Pages for users who are not signed in. */
 export const OPEN_PAGES: readonly PageOf[] = [
   {
     ...{ path: "/console/sign-in", title: "Sign in", who: "person" },

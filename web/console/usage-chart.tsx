@@ -1,26 +1,28 @@
-// One figure by day, drawn by uPlot in the colours of the page; what it shows is in the table beneath it too.
+// Chart of one value per day, drawn by uPlot in the colours of the theme.
+//
+// The table below contains the same values.
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 
 export type Figure = {
   title: string;
-  /** What it comes to over all days. */
+  /** Total over all days. */
   whole: string;
-  /** What it shows in one sentence, for who cannot see it. */
+  /** Summary in one sentence for screen readers. */
   says: string;
-  /** Starts of days, s since 1970, and what there is to show for each; null: nothing. */
+  /** Starts of days, s since 1970, and the value of each; null: none. */
   atS: readonly number[];
   values: readonly (number | null)[];
   shape: "bars" | "line";
-  /** How a value is written. */
+  /** Formats a value. */
   format: (value: number) => string;
-  /** The highest value there can be; the highest there is when absent. */
+  /** Upper bound of the values; if absent, the largest value. */
   most?: number;
 };
 
 const HEIGHT_PX = 180;
-/** Charts of one page show the same day under the pointer. */
+/** Charts of one page share the cursor. */
 const SYNC = "usage";
 
 const colours = (el: Element) => {
@@ -44,7 +46,7 @@ const optionsFor = ({ title, shape, format, most }: Figure, el: Element): uPlot.
   return {
     width: el.clientWidth,
     height: HEIGHT_PX,
-    // The picture of a day in UTC stays where it is, wherever it is looked at.
+    // Days are in UTC, independent of the reader's time zone.
     tzDate: (s) => uPlot.tzDate(new Date(s * 1000), "Etc/UTC"),
     cursor: { sync: { key: SYNC }, drag: { x: false, y: false }, points: { size: 6 } },
     legend: { live: true, markers: { show: false } },
@@ -84,7 +86,7 @@ export const UsageChart = ({ figure }: { figure: Figure }): VNode => {
       if (plot && plot.width !== el.clientWidth) plot.setSize({ width: el.clientWidth, height: HEIGHT_PX });
     });
     resized.observe(el);
-    // Its colours are drawn, not styled: with another theme it is drawn anew.
+    // Colours are drawn on a canvas, so a change of the theme redraws the chart.
     const dark = matchMedia("(prefers-color-scheme: dark)");
     dark.addEventListener("change", draw);
     const switched = new MutationObserver(draw);

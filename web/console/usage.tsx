@@ -1,4 +1,6 @@
-// `/console/usage`: what generations came to by day, drawn and as a table, and by model, key and, for operators, account; all as CSV.
+// `/console/usage`: usage by day, model, key and account, with CSV export.
+//
+// Accounts are shown to operators and viewers only.
 
 import type { VNode } from "preact";
 import { useEffect, useId, useMemo, useState } from "preact/hooks";
@@ -17,7 +19,7 @@ const SPANS: readonly (readonly [days: number, says: string])[] = [
 ];
 type By = Told["by"];
 const HEADS: Record<By, string> = { day: "Day", model: "Model", key: "Key", account: "Account" };
-/** What is shown of lists that may be long; the CSV has all of it. */
+/** Maximum number of lines shown; the CSV contains all. */
 const SHOWN = 50;
 
 const askedDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
@@ -68,7 +70,7 @@ const UsageTable = ({ view, csv, caption }: { view: Told; csv: string; caption: 
       {shown.length === 0 ? (
         <p class="empty">Nothing ended in this time.</p>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard.
         <section class="scrolls" tabIndex={0} aria-label={`${caption}, table`}>
           <table>
             <thead>
@@ -104,7 +106,10 @@ const UsageTable = ({ view, csv, caption }: { view: Told; csv: string; caption: 
   );
 };
 
-/** `account`: of one account; for operators and viewers null is all. `byAccount`: whoever looks may see others. */
+/**
+ * `account`: the viewed account; null selects all accounts for operators and viewers. `byAccount`: the user may see other
+ * accounts.
+ */
 export const UsageView = (of: { send: Send; account: string | null; byAccount: boolean }): VNode => {
   const { send, account, byAccount } = of;
   const [days, setDays] = useState(30);

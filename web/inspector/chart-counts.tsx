@@ -1,4 +1,6 @@
-// How many are in each state, as buttons on the chart: of one size at every zoom, and each chooses its state.
+// Counts per state as buttons on the chart, at the same size at every zoom.
+//
+// Each button selects its state.
 import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Layout } from "../../actors/chart/layout.ts";
@@ -7,18 +9,18 @@ type Props = {
   counts: Readonly<Record<string, number>>;
   layout: Layout;
   scale: number;
-  /** The state that was chosen. */
+  /** The selected state. */
   chosen: string | null;
   choose: (state: string) => void;
 };
 
 export const ChartCounts = ({ counts, layout, scale, chosen, choose }: Props): VNode => {
   const list = useRef<HTMLUListElement>(null);
-  /** A state that nobody is in any more keeps its button: whoever is about to press it is not sent elsewhere. */
+  /** A state without actors keeps its button, so that a button does not move while it is being pressed. */
   const known = useRef(new Set<string>()).current;
   for (const [state, count] of Object.entries(counts)) if (count > 0 && state in layout.states) known.add(state);
   const states = [...known];
-  // The policy of the page allows no style in the markup.
+  // The security policy of the page forbids inline styles in markup.
   useLayoutEffect(() => {
     for (const [at, item] of [...(list.current?.children ?? [])].entries()) {
       const [x, y, width] = layout.states[states[at] ?? ""] ?? [0, 0, 0, 0];

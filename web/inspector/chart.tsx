@@ -1,4 +1,4 @@
-// A statechart on a page: drawn from the machine itself, with what is to be seen on it; it scrolls, zooms, and can be read as a list.
+// Statechart view: drawing with marks, scrolling and zoom, and a list as alternative.
 import { type ComponentChildren, h, type RefObject, type VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Chart as ChartOf, withAncestors } from "../../actors/chart/chart.ts";
@@ -11,18 +11,18 @@ import { StateList } from "./state-list.tsx";
 
 export type ChartProps = Marks & {
   chart: ChartOf;
-  /** The step that is shown: with each other one the active state is brought into sight. Null: it is not followed. */
+  /** Key of the current step; a change scrolls the active state into view. Null: no scrolling. */
   follow?: number | string | null;
-  /** A state was chosen, on the chart or in its list: there are buttons for it, also on the counts. */
+  /** Called when a state is selected in the chart, in its list, or on the counts. */
   onState?: (state: string) => void;
-  /** The state that was chosen last. */
+  /** The selected state. */
   chosen?: string | null;
 };
 
 const LEAST = 0.15;
 const MOST = 2;
 const ZOOM = 1.25;
-/** Below this the lines on the arrows cannot be read; a chart that would have to be smaller scrolls at first. */
+/** Below this scale the labels of transitions are illegible; a larger chart starts scrolled. */
 const LEGIBLE = 0.7;
 
 const toNode = ({ tag, attributes, children }: Drawn): VNode =>
@@ -30,13 +30,13 @@ const toNode = ({ tag, attributes, children }: Drawn): VNode =>
 
 const clamp = (scale: number) => Math.min(MOST, Math.max(LEAST, scale));
 
-/** What somebody who does not see the drawing is told of it. */
+/** Description for screen readers. */
 const spokenOf = (chart: ChartOf, active: readonly string[]): string =>
   `Statechart of ${chart.machine}${active.length > 0 ? `, now in ${active.join(" and ")}` : ""}. The list below says the same.`;
 
 type DrawingProps = ChartProps & { layout: Layout };
 
-/** How wide the inside of an element is, also when that changes; null until it is known. */
+/** Inner width of an element, updated on changes; null until it is measured. */
 const useWidth = (element: RefObject<HTMLElement | null>): number | null => {
   const [width, setWidth] = useState<number | null>(null);
   useLayoutEffect(() => {
@@ -58,14 +58,14 @@ const Drawing = ({ layout, chart, follow = null, onState, chosen = null, counts 
   const { active = [] } = marks;
   const innermost = active.at(-1) ?? null;
   const whole = width === null ? null : clamp(Math.min(1, width / layout.width));
-  // With nothing to be followed the whole says more than a part that can be read.
+  // Without a state to follow, the complete chart is more useful than a legible part.
   const fitting = whole === null || innermost === null ? whole : Math.max(LEGIBLE, whole);
   const scale = zoom ?? fitting;
   const shown = scale ?? 1;
   const before = useRef<number | null>(null);
   useEffect(() => {
     const box = innermost === null ? undefined : layout.states[innermost];
-    // What was drawn anew is not where it was: only from step to step something is to be seen moving.
+    // Scrolling is animated only between steps, not after the chart was redrawn.
     const moves = before.current === scale ? "smooth" : "instant";
     before.current = scale;
     if (follow === null || !frame.current || !box || scale === null) return;
@@ -108,7 +108,7 @@ const Drawing = ({ layout, chart, follow = null, onState, chosen = null, counts 
   );
 };
 
-/** A machine with its marks. One that no places are known for is shown as a list alone. */
+/** A statechart with its marks. Without layout data it is shown as a list only. */
 export const Chart = (props: ChartProps): VNode => {
   const { chart, active = [] } = props;
   const layout = useMemo(() => layoutOf(chart), [chart]);

@@ -1,8 +1,8 @@
-// How other programs connect: what to paste for a program that is to be seen here, and for the official inspector, with a token where one is asked for.
+// Instructions for connecting external programs and the official inspector, with a token.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 
-/** A token and when its time is over. @throws with a sentence that says why there is none. */
+/** Creates a token; returns it with its expiry. @throws with a sentence that explains the reason. */
 export type RequestToken = () => Promise<{ token: string; expiresAtMs: number }>;
 
 const snippets = (url: string) =>

@@ -1,20 +1,22 @@
-// Why the live page is not connected, what to do about it, and that it goes on trying by itself.
+// Status line of the live page: reason of a lost connection and its remedy.
+//
+// The page reconnects automatically.
 import type { ComponentChildren, VNode } from "preact";
 
-/** `shut`: the service would let the page in, and the connection does not come about all the same. */
+/** `shut`: the service admits the page, but the connection fails nevertheless. */
 export type Trouble = "lost" | "signedOut" | "notAllowed" | "switchedOff" | "full" | "unreachable" | "shut";
 export type Connection = "connecting" | "live" | Trouble;
 
-/** "Try again later": too many look on. */
+/** "Try again later": too many viewers are connected. */
 const FULL = 1013;
-/** What the path says to a request that asks for no socket, once it has let it in. */
+/** Status of the path for an admitted request without an upgrade. */
 const UPGRADE_REQUIRED = 426;
 const BY_STATUS: Readonly<Record<number, Trouble>> = { 401: "signedOut", 403: "notAllowed", 404: "switchedOff" };
 
 /**
- * Finds out why there is no connection: a browser does not tell a page with which words a socket was turned away, so the path is asked once
- * more without one.
- * @param code that the socket was closed with. @param wasOpen whether it had been open
+ * Determines why there is no connection. A browser does not expose the response that rejected a WebSocket, so the path is
+ * requested again without an upgrade.
+ * @param code close code of the socket. @param wasOpen true if the socket had been open
  */
 export const troubleOf = async (socketUrl: string, code: number, wasOpen: boolean): Promise<Trouble> => {
   if (code === FULL) return "full";
@@ -45,7 +47,7 @@ type Props = {
   isPaused: boolean;
   pause: (on: boolean) => void;
   tryNow: () => void;
-  /** What else is told in this line. */
+  /** Further content of this line. */
   children: ComponentChildren;
 };
 

@@ -1,7 +1,7 @@
-// What of a machine's memory a step has changed: flat, so that it can be read as a table.
+// Compares two contexts of a statechart as a flat list of members.
 import type { Json } from "../../src/domain/types.ts";
 
-/** A member of the memory by its path (`current.sends`); null where it was not, or is no more. */
+/** A member by its path (`current.sends`); null where it is absent. */
 export type Difference = { path: string; before: string | null; after: string | null; isChanged: boolean };
 
 const TIME = /AtMs$/;
@@ -10,7 +10,7 @@ const show = (path: string, value: Json): string => {
   return typeof value === "string" ? value : JSON.stringify(value);
 };
 
-/** Members by their path; empty lists and objects are members too. */
+/** Members by path; empty lists and objects are members too. */
 const flat = (value: Json, path: string, into: Map<string, string>): Map<string, string> => {
   const inner = typeof value === "object" && value !== null ? Object.entries(value) : [];
   if (inner.length === 0) into.set(path, show(path, value));
@@ -18,7 +18,7 @@ const flat = (value: Json, path: string, into: Map<string, string>): Map<string,
   return into;
 };
 
-/** Every member there was or is, in the order of the memory afterwards. `before` null: it had none. */
+/** All members of both contexts, in the order of the later one. `before` null: there was no context. */
 export const differences = (before: object | null, after: object): Difference[] => {
   const [old, now] = [
     before ? flat(before as Json, "", new Map()) : new Map<string, string>(),

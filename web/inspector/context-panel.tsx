@@ -1,4 +1,4 @@
-// What the chosen actor remembers: the context of its machine, as far as it is shown.
+// Context of the selected actor, as far as it may be shown.
 import type { VNode } from "preact";
 import type { ChosenActor } from "../../src/inspector/dto.ts";
 import { Scrolling } from "./scrolling.tsx";

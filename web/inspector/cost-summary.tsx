@@ -1,4 +1,4 @@
-// What a generation cost and why, before anything else is shown of it: in one sentence, in figures, and attempt by attempt.
+// Cost summary of a generation: a sentence, amounts, and each attempt.
 import type { VNode } from "preact";
 import { type AttemptBill, type Bill, billOf } from "../../actors/replay/cost-breakdown.ts";
 import type { ReplayStep } from "../../actors/replay/replay.ts";
@@ -47,7 +47,7 @@ const Attempt = ({ attempt, startMs, endMs }: { attempt: AttemptBill; startMs: n
   );
 };
 
-/** @param steps all of its replay. */
+/** @param steps all steps of its replay. */
 export const ReplayBill = ({ told, steps }: { told: GenerationHistoryDto; steps: readonly ReplayStep[] }): VNode => {
   const { generation, accountId, given } = told;
   const { model, status, quotedCredits, createdAtMs, completedAtMs } = generation;

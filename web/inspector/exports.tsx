@@ -1,4 +1,4 @@
-// Buttons that save what is shown: as SVG, as Mermaid, as JSON. The files are made in the page.
+// Buttons that save the view as SVG, Mermaid or JSON, created in the page.
 import type { VNode } from "preact";
 
 const TYPES = { svg: "image/svg+xml", mmd: "text/plain", json: "application/json" } as const;
@@ -11,11 +11,11 @@ const save = (name: string, type: string, text: string): void => {
   link.href = address;
   link.download = name;
   link.click();
-  // The browser has taken the file by the next turn.
+  // The browser has read the file by then.
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 };
 
-/** @param name of the files, without the ending. @param make the text of each, made when it is asked for. */
+/** @param name of the files, without extension. @param make content of each format, created on demand. */
 export const Exports = ({ name, make }: { name: string; make: Readonly<Record<Form, () => string>> }): VNode => (
   <fieldset class="exports">
     <legend>Save as</legend>

@@ -1,4 +1,6 @@
-// A machine of another program, as boxes in boxes: its definition is what that program says, so it is shown as text, and no further than it can be read.
+// Statechart of an external program, shown as nested boxes.
+//
+// Its definition is untrusted. It is shown as text, and only as far as it can be parsed.
 import type { VNode } from "preact";
 import type { Json, JsonObject } from "../../src/domain/types.ts";
 
@@ -7,7 +9,7 @@ const MOST_STATES = 300;
 
 const objectOf = (value: Json | undefined): JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
-/** Targets of a transition, however it is written. */
+/** Targets of a transition in any of the supported notations. */
 const targetsOf = (value: Json | undefined): string[] => {
   if (typeof value === "string") return [value];
   if (Array.isArray(value)) return value.flatMap(targetsOf);
@@ -55,7 +57,7 @@ const boxesOf = (definition: JsonObject, path: string, budget: Budget): Box[] =>
   return boxes;
 };
 
-/** @param state the states it is in, as their paths side by side. */
+/** @param state paths of the active states. */
 export const GuestChart = ({ definition, state }: { definition: JsonObject; state: string }): VNode => {
   const budget = { left: MOST_STATES };
   const boxes = boxesOf(definition, "", budget);

@@ -1,4 +1,4 @@
-// How times, money and commands are written on the inspector's pages.
+// Formats times, amounts and effects on the inspector pages.
 import type { Effect } from "../../actors/generation/types.ts";
 
 const two = (number: number) => String(number).padStart(2, "0");

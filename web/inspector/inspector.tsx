@@ -1,4 +1,4 @@
-// The inspector: what is under way live, the replay of one generation, and the machines to play with by hand.
+// The inspector application: live view, replay of a generation, and statechart playground.
 import { render, type VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { useLocation } from "wouter-preact";
@@ -15,7 +15,7 @@ const PLACES: readonly NavigationEntry[] = [
 
 const socketUrl = (path: string): string => `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}${path}`;
 const askToken = async () => {
-  // Who was nobody when the page was opened may have signed in since, in another tab.
+  // The user may have signed in in another tab after this page was opened.
   if (!me.value?.signedIn) await learnMe();
   return call<{ token: string; expiresAtMs: number }>("POST", "/inspector/api/token");
 };
@@ -33,7 +33,7 @@ const Replay = lazyPage(async () => {
 
 const Inspector = (): VNode => {
   const [path] = useLocation();
-  // With the simulator there may be nobody signed in; then the frame says so by saying nothing.
+  // With the simulator there may be no signed-in user; the layout then shows none.
   useEffect(() => void learnMe().catch(() => undefined), []);
   const id = /^\/inspector\/(?:generation\/)?(gen_\w{1,80})$/.exec(path)?.[1];
   if (id)

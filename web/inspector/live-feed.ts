@@ -1,24 +1,26 @@
-// The live feed in the page: keeps what the service tells over its socket, and shows it a few times a second, or not while it is paused.
+// Live feed of the inspector: receives batches over a WebSocket and updates the page.
+//
+// The page is updated every SHOW_EVERY_MS, or not at all while it is paused.
 import { signal } from "@preact/signals";
 import type { ActorRow, ChosenActor, LiveBatch, LiveRequest, SeenEvent, StateCounts, Totals } from "../../src/inspector/dto.ts";
 import { type Connection, troubleOf } from "./connection-status.tsx";
 
-/** What the page shows: made anew a few times a second, never changed. */
+/** State of the page: replaced at each update, never mutated. */
 export type Shown = {
   rows: readonly ActorRow[];
   events: readonly SeenEvent[];
   counts: StateCounts;
   totals: Totals | null;
   chosen: ChosenActor | null;
-  /** The last event of each actor that is on stage. */
+  /** The last event of each registered actor. */
   lastOf: ReadonlyMap<string, SeenEvent>;
-  /** The service's time, by which ages are told. */
+  /** Time of the service, by which ages are computed. */
   nowMs: number;
-  /** Events that this page was too slow for. */
+  /** Events that were dropped because this page was too slow. */
   leftOut: number;
 };
 
-/** Events in the log, and rows of what has ended, which stay for a moment so that nobody misses the end. */
+/** Maximum number of events in the log, and of rows of ended actors, which remain visible for a moment. */
 export const MOST_EVENTS = 300;
 const MOST_ENDED = 50;
 const ENDED_FOR_MS = 10_000;
@@ -29,7 +31,7 @@ const LONGEST_RETRY_MS = 10_000;
 const EMPTY: Shown = {
   ...{ rows: [], events: [], counts: {}, totals: null, chosen: null, lastOf: new Map(), nowMs: 0, leftOut: 0 },
 };
-/** Newest first; machines of the service itself, whose age nobody knows, after all others. */
+/** Newest first; the service's own statecharts, whose age is unknown, are last. */
 const byAge = (a: ActorRow, b: ActorRow): number => (b.bornAtMs ?? 0) - (a.bornAtMs ?? 0) || (a.id < b.id ? -1 : 1);
 
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
@@ -42,7 +44,7 @@ export const createLiveFeed = (socketUrl: string) => {
   const hello = signal<LiveBatch["hello"] | null>(null);
   const rows = new Map<string, ActorRow>();
   const lastOf = new Map<string, SeenEvent>();
-  /** When what has ended goes, by the page's own time. */
+  /** Time at which each ended actor was received, by the page's clock. */
   const endedAt = new Map<string, number>();
   let events: SeenEvent[] = [];
   let rest: Pick<Shown, "counts" | "totals" | "chosen" | "nowMs" | "leftOut"> = EMPTY;
@@ -99,7 +101,7 @@ export const createLiveFeed = (socketUrl: string) => {
     if (retry !== null) clearTimeout(retry);
     retry = null;
     let wasLive = false;
-    // One at a time: what is still being opened is given up, and what it says is heard no more.
+    // Only one connection at a time: the previous one is closed and its messages are ignored.
     socket?.close();
     const mine = new WebSocket(socketUrl);
     socket = mine;
@@ -107,7 +109,8 @@ export const createLiveFeed = (socketUrl: string) => {
       if (socket !== mine) return;
       if (choice !== null) say({ choose: choice });
     };
-    // Who is let in is told something at once; that a door opened says nothing: it may be closed with the reason.
+    // An admitted page receives a message at once. The open event alone proves nothing, because the socket may be closed with a
+    // reason.
     mine.onmessage = ({ data: told }) => {
       if (socket !== mine) return;
       wasLive = true;
@@ -121,7 +124,7 @@ export const createLiveFeed = (socketUrl: string) => {
       retry = setTimeout(connect, retryMs);
       retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2);
       void troubleOf(socketUrl, code, wasLive).then((trouble) => {
-        // By now the next try may have come through.
+        // A later attempt may have succeeded in the meantime.
         if (!isClosed && (socket === mine || connection.value !== "live")) connection.value = trouble;
       });
     };
@@ -133,7 +136,7 @@ export const createLiveFeed = (socketUrl: string) => {
     connection,
     isPaused,
     hello,
-    /** Does not wait for its turn. */
+    /** Reconnects without waiting for the delay. */
     tryNow: () => {
       retryMs = FIRST_RETRY_MS;
       connect();
@@ -144,7 +147,7 @@ export const createLiveFeed = (socketUrl: string) => {
       say({ choose: id });
       arm();
     },
-    /** While it is paused nothing on the page changes by itself; what comes in meanwhile is shown at once afterwards. */
+    /** While paused the page does not change; changes that arrive meanwhile are shown when it is resumed. */
     pause: (on: boolean) => {
       isPaused.value = on;
       if (!on) arm();
@@ -163,13 +166,13 @@ export const createLiveFeed = (socketUrl: string) => {
   };
 };
 
-/** One that has ended is not there any more: its last memory stays on the page, and what was told once stays known. */
+/** An ended actor has no row. Its last context remains on the page, and members that were sent once are kept. */
 const latest = (now: ChosenActor, before: ChosenActor | null): ChosenActor => {
   if (before?.id !== now.id) return now;
   return now.row === null ? { ...before, ...(now.history ? { history: now.history } : {}) } : { ...before, ...now };
 };
 
-/** All that is known of the chosen one, oldest first: what was before it was chosen, and what was seen since. */
+/** All events of the selected actor, oldest first: its history before the selection, and the events since. */
 export const eventsOf = ({ events, chosen }: Pick<Shown, "events" | "chosen">, id: string): SeenEvent[] => {
   const history = chosen?.id === id ? (chosen.history ?? []) : [];
   const last = history.at(-1)?.version ?? 0;

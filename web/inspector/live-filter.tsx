@@ -1,4 +1,4 @@
-// What of the live list is looked for: a kind, an account, a model, a route, a state, or a part of an id.
+// Filter of the live list: kind, account, model, route, state or part of an id.
 import type { VNode } from "preact";
 import type { ActorRow } from "../../src/inspector/dto.ts";
 
@@ -19,12 +19,12 @@ const NAMES = Object.keys(FIELDS) as Name[];
 const hasText = (row: ActorRow, text: string) =>
   text === "" || row.id.includes(text) || row.name.includes(text) || (row.account?.name.includes(text) ?? false);
 
-/** @param except a field that is not looked at: what else could be chosen there. */
+/** @param except a field that is ignored, to compute its alternatives. */
 export const isWanted = (row: ActorRow, filter: Filter, except?: Name): boolean =>
   hasText(row, filter.text.trim()) &&
   NAMES.every((name) => name === except || filter[name] === "" || FIELDS[name].of(row) === filter[name]);
 
-/** The values of a field among the rows that the other fields leave, each with how many there are. */
+/** Values of a field among the rows that match the other fields, each with its count. */
 const choicesOf = (rows: readonly ActorRow[], filter: Filter, name: Name): [value: string, label: string, count: number][] => {
   const counts = new Map<string, { label: string; count: number }>();
   for (const row of rows) {

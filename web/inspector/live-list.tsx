@@ -1,9 +1,9 @@
-// The actors that are on stage, newest first: a row each, as many as can be read, and how many more there are.
+// List of registered actors, newest first, shown in pages.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ActorRow } from "../../src/inspector/dto.ts";
 
-/** Rows drawn at first, and with each press of the button. */
+/** Number of rows shown at first, and added by each press of the button. */
 const PAGE = 100;
 
 /** `12 s`, `3 min`, `2 h`, `5 d` */

@@ -1,4 +1,4 @@
-// The event log: what happened, newest first, each with its time and the states it led from and to.
+// Event log, newest first, with time and states of each event.
 import type { VNode } from "preact";
 import type { SeenEvent } from "../../src/inspector/dto.ts";
 import { Scrolling } from "./scrolling.tsx";
@@ -28,7 +28,7 @@ const Line = ({ event, choose }: { event: SeenEvent; choose: () => void }): VNod
 );
 
 type Props = { events: readonly SeenEvent[]; leftOut: number; choose: (id: string) => void; clear: () => void };
-/** No live region: it would never be silent. Whoever wants to read it pauses. */
+/** Not a live region, because it would announce permanently. The user can pause it to read it. */
 export const EventLog = ({ events, leftOut, choose, clear }: Props): VNode => (
   <section class="live-log" aria-label="Events">
     <div class="live-head">

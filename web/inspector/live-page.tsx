@@ -1,4 +1,4 @@
-// `/inspector`: what is under way now, as it happens: every actor, the chart of the chosen one, what it remembers, and the log of events, in one view.
+// `/inspector`: live view of all actors, the selected statechart, its context and the event log.
 import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
@@ -12,7 +12,7 @@ import { ActorList } from "./live-list.tsx";
 import { EventLog } from "./live-log.tsx";
 import { Chosen } from "./selected-actor.tsx";
 
-/** `liveUrl`: the socket of this page; `openUrl`: that of other programs. */
+/** `liveUrl`: WebSocket of this page; `openUrl`: WebSocket for external programs. */
 export type LiveProps = { liveUrl: string; openUrl: string; askToken: RequestToken };
 
 const Totals = ({ feed }: { feed: LiveFeed }): VNode | null => {
@@ -57,7 +57,7 @@ export const LiveView = ({ liveUrl, openUrl, askToken }: LiveProps): VNode => {
   };
   const row = choice.value === null ? null : (rows.find(({ id }) => id === choice.value) ?? chosen?.row ?? null);
   const onState = (kind: ActorKind, state: string) => {
-    // Pressed once more it is taken back.
+    // A second press removes the filter.
     const isSet = filter.value.kind === kind && filter.value.state === state;
     filter.value = isSet ? NO_FILTER : { ...NO_FILTER, kind, state };
   };

@@ -1,9 +1,13 @@
-// Moves what scrolls: dragged by the mouse (a finger scrolls by itself), and brought to where something is in sight, without moving the page.
+// Pans a scrollable frame by mouse and scrolls to a position inside it.
+//
+// Touch scrolling is left to the browser. The page itself is not scrolled.
 
-/** Pixels after which a press was a drag and is no click. */
+/** Distance in pixels beyond which a press is a drag and not a click. */
 const DRAGGED = 4;
 
-/** Makes an element's content follow the mouse while its button is down. @returns what takes that back. */
+/**
+ * Makes the content of an element follow the mouse while its button is pressed. @returns a function that removes the handlers.
+ */
 export const panBy = (frame: HTMLElement): (() => void) => {
   let from: { x: number; y: number; left: number; top: number } | null = null;
   let isDragged = false;
@@ -21,7 +25,7 @@ export const panBy = (frame: HTMLElement): (() => void) => {
   const onUp = () => {
     from = null;
   };
-  /** Whoever drags the chart chooses nothing of it; a key drags nothing. */
+  /** A drag must not select anything in the chart; a key press is not affected. */
   const onClick = (event: MouseEvent) => {
     if (isDragged && event.detail > 0) event.stopPropagation();
     isDragged = false;
@@ -38,10 +42,10 @@ export const panBy = (frame: HTMLElement): (() => void) => {
   };
 };
 
-/** What stays at the top of the page while it scrolls, and lies over what is below. */
+/** Sticky elements at the top of the page, which cover the content below. */
 const COVERS = ".top, .replay-time";
 
-/** The part of a frame's height that is on the screen, from its upper edge; all of it where too little is. */
+/** The visible part of a frame's height, from its upper edge; the complete height if less than `least` is visible. */
 const seenPart = (frame: HTMLElement, least: number): [from: number, to: number] => {
   const { top, bottom } = frame.getBoundingClientRect();
   const covered = [...document.querySelectorAll(COVERS)].map((cover) => cover.getBoundingClientRect().bottom);
@@ -50,14 +54,14 @@ const seenPart = (frame: HTMLElement, least: number): [from: number, to: number]
   return to - from < least ? [0, frame.clientHeight] : [from, Math.min(to, frame.clientHeight)];
 };
 
-/** From the left and the top of what is in the frame. */
+/** Position and size relative to the content of the frame. */
 export type Spot = { x: number; y: number; width: number; height: number };
 
-/** Left free beside a spot that cannot stand in the middle. */
+/** Free space beside a position that cannot be centred. */
 const MARGIN = 12;
-/** Room that was made above what is in a frame, so that its beginning can be scrolled down. */
+/** Padding added above the content of a frame, so that its start can be scrolled down. */
 const roomAbove = new WeakMap<HTMLElement, number>();
-/** Makes room above and below; what is seen stays where it is. */
+/** Sets the padding above and below; the visible content does not move. */
 const makeRoom = (frame: HTMLElement, above: number, below: number): void => {
   const before = roomAbove.get(frame) ?? 0;
   roomAbove.set(frame, above);
@@ -67,9 +71,9 @@ const makeRoom = (frame: HTMLElement, above: number, below: number): void => {
 };
 
 /**
- * Brings a spot into the middle of what is seen of the frame, where it is not in sight. The page stays where it is: where the frame is on the
- * screen in part, what is in it is moved further than it would go by itself.
- * @param tall height of all that is in the frame
+ * Scrolls a position that is not visible to the middle of the visible part of the frame. The page does not scroll. If the frame
+ * is partly off screen, padding allows its content to scroll beyond its normal range.
+ * @param tall height of the content of the frame
  */
 export const scrollIntoView = (frame: HTMLElement, spot: Spot, tall: number, moves: "smooth" | "instant"): void => {
   const { x, y, width, height } = spot;
@@ -78,7 +82,7 @@ export const scrollIntoView = (frame: HTMLElement, spot: Spot, tall: number, mov
   const scrollTop = frame.scrollTop - (roomAbove.get(frame) ?? 0);
   const fits = (top: number) => y >= top + from && y + height <= top + to;
   if (x >= scrollLeft && x + width <= scrollLeft + clientWidth && fits(scrollTop)) {
-    // A movement that was under way ends here: it would take it out again.
+    // Stops a running animation, which would scroll the position out of view again.
     frame.scrollTo({ left: scrollLeft, top: frame.scrollTop, behavior: "instant" });
     return;
   }

@@ -1,4 +1,4 @@
-// `/inspector/play`: the machines themselves, run in the page by hand, with no server behind: a place to learn what they do.
+// `/inspector/play`: runs the statecharts in the page by hand, without a server.
 
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
@@ -31,7 +31,7 @@ const WAITS: readonly [label: string, ms: number][] = [
   ["1 h", 60 * MINUTE_MS],
 ];
 
-/** What a machine said at a step: what would go to disk, and what would be done after. */
+/** Output of a step: a write to the store, or an effect after the commit. */
 const tellSaying = (saying: MachineOutput): string => {
   switch (saying.type) {
     case "note.attempt":
@@ -103,7 +103,7 @@ const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: Ch
   };
   const tell = (offered: OfferedEvent) => {
     const step = play(standing, offered);
-    // A second press before the page is drawn anew is about a state that is no more.
+    // A second press before the next render refers to a previous state and is ignored.
     setGame((now) => (now === game ? { ...game, steps: [...steps, step], standing: step.after } : now));
   };
   const undo = () => {

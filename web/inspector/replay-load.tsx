@@ -1,4 +1,4 @@
-// Fetches the generation that is to be replayed, and says in one sentence why there is none to be seen.
+// Loads the generation of a replay, or shows in one sentence why there is none.
 import type { VNode } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";

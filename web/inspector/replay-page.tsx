@@ -1,4 +1,6 @@
-// `/inspector/gen_…`: a generation replayed in the page, by the machine that ran it, from the journal that it left.
+// `/inspector/gen_…`: replays a generation in the page by the original statechart.
+//
+// The input of the replay is the stored generation events.
 
 import type { VNode } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
@@ -33,7 +35,7 @@ const Verdict = ({ replayed }: { replayed: Replay }): VNode =>
     </div>
   );
 
-/** Where typing means something else than going from step to step. */
+/** True in elements where arrow keys have another meaning. */
 const isBusy = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest("input, textarea, select, summary, .scrolls") !== null;
 
@@ -50,7 +52,7 @@ export const ReplayView = ({ told }: { told: GenerationHistoryDto }): VNode => {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.altKey || event.ctrlKey || event.metaKey || isBusy(event.target)) return;
-      // Up and down scroll the page, as everywhere.
+      // Up and down scroll the page as usual.
       const move = event.key === "ArrowLeft" || event.key === "ArrowRight" ? moveOfKey(event.key, steps.length - 1) : null;
       if (move === null) return;
       event.preventDefault();

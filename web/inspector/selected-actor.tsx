@@ -1,4 +1,4 @@
-// The chosen actor: its chart with where it is and how it came there, and how many others are where.
+// The selected actor: its statechart with current state and last transition, and counts per state.
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { type Chart as ChartOf, type ChartTransition, chartOf } from "../../actors/chart/chart.ts";
@@ -15,7 +15,7 @@ const MACHINE_OF: Record<Exclude<ActorKind, "guest">, MachineName> = {
 };
 
 const isWithin = (state: string, path: string) => state === path || state.startsWith(`${path}.`);
-/** The arrow that an event took: of those that bear its name and could lead there, the innermost. */
+/** The transition of an event: the innermost one with its name that leads to the resulting state. */
 export const edgeOf = (chart: ChartOf, event: SeenEvent | undefined): string | null => {
   if (!event || event.from === null) return null;
   const { from, to, type } = event;
@@ -57,7 +57,7 @@ type Props = {
   last: SeenEvent | undefined;
   counts: StateCounts;
   nowMs: number;
-  /** The state that the list is filtered by. */
+  /** The state by which the list is filtered. */
   state: string | null;
   onState: (kind: ActorKind, state: string) => void;
   leave: () => void;

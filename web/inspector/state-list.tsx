@@ -1,4 +1,4 @@
-// A statechart as a list: every state with what it means, how many are in it, and what leads out of it.
+// A statechart as a list of states with description, count and transitions.
 import type { VNode } from "preact";
 import type { ChartTransition } from "../../actors/chart/chart.ts";
 import type { ChartProps } from "./chart.tsx";

@@ -1,4 +1,4 @@
-// One step of a replay in full: what it did, which guards were asked, what was written, asked for and paid, and what it changed.
+// Details of a replay step: guards, writes, effects, transfers and context changes.
 
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
@@ -16,7 +16,7 @@ const Part = ({ title, children }: { title: string; children: ComponentChildren 
   </section>
 );
 
-/** Guards that were asked, in their order; the last one held. */
+/** The evaluated guards in order; the last one is true. */
 export const Guards = ({ considered }: { considered: readonly Considered[] }): VNode | null => {
   const asked = considered.filter(({ guard }) => guard !== "");
   if (asked.length === 0) return null;
@@ -65,7 +65,7 @@ const Written = ({ notes, nameOf }: { notes: ReplayStep["notes"]; nameOf: (route
     </Part>
   );
 
-/** The machine's memory, and what of it is new. */
+/** The context of the statechart, with changed members marked. */
 export const Memory = ({ before, after }: { before: object | null; after: object }): VNode => {
   const [isWhole, setWhole] = useState(false);
   const all = differences(before, after);

@@ -1,4 +1,4 @@
-// The steps of a replay one below the other: each event with its time, the states it led from and to, and the money it moved.
+// Steps of a replay: event, time, states and transferred amount.
 
 import type { VNode } from "preact";
 import type { ReplayStep } from "../../actors/replay/replay.ts";
@@ -17,7 +17,7 @@ const Step = ({
   step: ReplayStep;
   startMs: number;
   isNow: boolean;
-  /** Another node wrote it than the step before. */
+  /** True if another node wrote the step than the one before. */
   isTaken: boolean;
   choose: () => void;
 }): VNode => (

@@ -1,10 +1,12 @@
-// The time of a generation as a slider with a mark for each step; arrow keys go from step to step, however close they are in time.
+// Time line of a generation as a slider; arrow keys move between steps.
+//
+// Steps that are close in time are reachable too.
 import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ReplayStep } from "../../actors/replay/replay.ts";
 import { elapsed } from "./format.ts";
 
-/** A step, or where a step leads from the one that is shown by then: keys come faster than pages are drawn. */
+/** A step, or a function of the current step, because key presses can be faster than rendering. */
 export type Go = (to: number | ((at: number) => number)) => void;
 type Props = { steps: readonly ReplayStep[]; at: number; go: Go };
 
@@ -17,7 +19,7 @@ const STEPS: Readonly<Record<string, (at: number, last: number) => number>> = {
   End: (_, last) => last,
 };
 
-/** Where a key leads; null for other keys. */
+/** The step that a key leads to; null for other keys. */
 export const moveOfKey = (key: string, last: number): ((at: number) => number) | null => {
   const move = STEPS[key];
   return move ? (at) => move(at, last) : null;
@@ -29,7 +31,7 @@ export const TimeLine = ({ steps, at, go }: Props): VNode => {
   const startMs = steps[0]?.atMs ?? 0;
   const endMs = Math.max(startMs + 1, ...steps.map(({ atMs }) => atMs));
   const now = steps[at];
-  // The policy of the page allows no style in the markup.
+  // The security policy of the page forbids inline styles in markup.
   useLayoutEffect(() => {
     for (const [place, tick] of [...(ticks.current?.children ?? [])].entries()) {
       const share = ((steps[place]?.atMs ?? startMs) - startMs) / (endMs - startMs);
@@ -43,7 +45,7 @@ export const TimeLine = ({ steps, at, go }: Props): VNode => {
     event.stopPropagation();
     go(move);
   };
-  /** The last step that had happened by then. */
+  /** The last step at or before the chosen time. */
   const onTime = (event: Event) => {
     const timeMs = Number((event.target as HTMLInputElement).value);
     go(

@@ -1,4 +1,4 @@
-// Buying credits: the packs, any whole amount between the limits, and the way to the checkout.
+// Form for buying credits: fixed packs or any whole amount within the limits.
 import { useState } from "preact/hooks";
 import type { Bought, CreditsView } from "../../../src/console/credits-dto.ts";
 import { call } from "../../components/api.ts";
@@ -6,7 +6,7 @@ import { usdText } from "./amounts.ts";
 
 const OTHER = "other";
 
-/** What is wrong with an amount, or null. */
+/** The fault of an amount, or null. */
 export const amountFault = (text: string, { leastUsd, mostUsd }: CreditsView["buying"]): string | null => {
   const isWhole = /^\d{1,7}$/.test(text.trim());
   const usd = Number(text);

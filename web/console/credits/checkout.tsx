@@ -1,4 +1,4 @@
-// The checkout of a simulated service: looks like one, and no money moves.
+// Simulated checkout page; no money moves.
 import { useState } from "preact/hooks";
 import type { PurchaseView } from "../../../src/console/credits-dto.ts";
 import { call } from "../../components/api.ts";

@@ -1,4 +1,4 @@
-// The page Credits: the balance, buying, what was bought, and the mark of a low balance.
+// Credits page: balance, buying, purchases and the low-balance threshold.
 import { useCallback, useContext, useState } from "preact/hooks";
 import { useSearch } from "wouter-preact";
 import type { CreditsView } from "../../../src/console/credits-dto.ts";
@@ -36,7 +36,7 @@ const Balance = ({ credits }: { credits: CreditsView }) => (
 export const CreditsPage = () => {
   const query = new URLSearchParams(useSearch());
   const [account, purchaseId, cancelled] = [query.get("account"), query.get("purchase"), query.get("cancelled")];
-  // What was bought is read anew when something became of it, not with each movement of the balance.
+  // The list is reloaded when a purchase changes, not with each change of the balance.
   const [paid, setPaid] = useState(0);
   const own = useContext(OwnCredits);
   const isOwn = account === null && own !== null;

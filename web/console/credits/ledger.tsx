@@ -1,4 +1,4 @@
-// The page Ledger: every movement with the balance after it and what it belongs to, filtered by kind and time, and as CSV.
+// Ledger page: transfers with the resulting balance, filters by kind and time, and CSV export.
 
 import { useState } from "preact/hooks";
 import { useSearch } from "wouter-preact";
@@ -14,7 +14,7 @@ const Belongs = ({ line }: { line: LedgerLine }) => {
 };
 
 const Lines = ({ lines }: { lines: readonly LedgerLine[] }) => (
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard.
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard.
   <section class="scrolls cards" tabIndex={0} aria-label="Table of movements">
     <table>
       <thead>

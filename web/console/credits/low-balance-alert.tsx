@@ -1,10 +1,10 @@
-// The mark of a low balance: the notice that every page shows below it, and where it is set.
+// Low-balance alert: the notice of every page and the form for its threshold.
 import { useState } from "preact/hooks";
 import type { CreditsView } from "../../../src/console/credits-dto.ts";
 import { call } from "../../components/api.ts";
 import { queryOf, usdText } from "./amounts.ts";
 
-/** One line for the top of a page; nothing where all is well. */
+/** One line at the top of a page; empty if the balance is sufficient. */
 export const CreditsNotice = ({ credits }: { credits: CreditsView }) => {
   const { account, owedCredits, low, availableCredits, buying } = credits;
   if (owedCredits > 0)

@@ -1,4 +1,4 @@
-// What was bought: each purchase with how it stands, the way back to an open checkout, and its receipt.
+// List of purchases with state, link to an open checkout, and receipt.
 
 import { useState } from "preact/hooks";
 import type { Bought, PurchasesPage, PurchaseView } from "../../../src/console/credits-dto.ts";
@@ -67,7 +67,7 @@ export const Purchases = ({ account, mayBuy }: { account: string | null; mayBuy:
   if (value.purchases.length === 0 && before === null) return <p class="muted">Nothing was bought yet.</p>;
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard. */}
       <section class="scrolls cards" tabIndex={0} aria-label="Table of purchases">
         <table>
           <thead>

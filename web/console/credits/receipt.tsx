@@ -1,4 +1,4 @@
-// A receipt to print or keep: what was bought, when and for whom, and what was given back of it since.
+// Printable receipt of a purchase with later refunds.
 import type { PurchaseView } from "../../../src/console/credits-dto.ts";
 import { timeText } from "../../components/format.ts";
 import { useQuery } from "../../components/use-query.ts";

@@ -1,11 +1,11 @@
-// What a customer sees who comes back from the checkout: it is asked after until it is known what became of it.
+// Page after the checkout: polls the purchase until its state is known.
 import { useEffect, useState } from "preact/hooks";
 import type { PurchaseView } from "../../../src/console/credits-dto.ts";
 import { call } from "../../components/api.ts";
 import { usdText } from "./amounts.ts";
 
 const LOOK_MS = 2_500;
-/** News takes seconds; after so many looks it may take long. */
+/** Events usually arrive within seconds; after this many polls the page says that it may take long. */
 const LOOKS = 12;
 
 export const Returned = ({ purchaseId, onPaid }: { purchaseId: string; onPaid: () => void }) => {

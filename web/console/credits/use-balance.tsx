@@ -1,4 +1,4 @@
-// The balance of whoever is signed in, as it stands in the frame of every page: read with each page, and moved by the news meanwhile.
+// Hook for the balance in the layout: loaded with each page, updated by events.
 import { createContext, type VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { CreditsView } from "../../../src/console/credits-dto.ts";
@@ -14,10 +14,10 @@ const withNews = (credits: CreditsView, { paused, owedCredits, availableCredits,
   low: { ...credits.low, isLow: availableCredits < credits.low.thresholdCredits },
 });
 
-/** News that came while credits were being read may be newer or older: they are read once more, this long after. */
+/** An event during a read may be newer or older than its result. The balance is read again after this delay. */
 const AGAIN_MS = 1000;
 
-/** Credits that follow the news. @param account whose; null: one's own @param more `isAsked` false: there are none to ask for */
+/** Balance of an account, updated by events. @param account null: the user's own @param more `isAsked` false loads nothing */
 export const useCredits = (account: string | null, { isAsked = true } = {}): Query<CreditsView> => {
   const asked = useQuery<CreditsView>(isAsked && isListening.value ? `/console/api/credits${queryOf({ account })}` : null);
   const { value, isBusy, again, put } = asked;
@@ -38,7 +38,7 @@ export const useCredits = (account: string | null, { isAsked = true } = {}): Que
   return asked;
 };
 
-/** One's own, read anew with each page that is gone to. @param hasAccount operators may have none */
+/** The user's own balance, reloaded with each page. @param hasAccount false for operators without an account */
 export const useOwnCredits = (hasAccount: boolean, path: string): Query<CreditsView> => {
   const asked = useCredits(null, { isAsked: hasAccount });
   const { again } = asked;
@@ -51,7 +51,7 @@ export const useOwnCredits = (hasAccount: boolean, path: string): Query<CreditsV
   return asked;
 };
 
-/** One's own credits, as the frame of the page has asked for them; null outside of a frame with an account. */
+/** The user's own balance, loaded by the layout; null outside of a layout with an account. */
 export const OwnCredits = createContext<Query<CreditsView> | null>(null);
 
 export const Balance = ({ credits }: { credits: CreditsView }): VNode => (

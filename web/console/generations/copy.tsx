@@ -1,4 +1,4 @@
-// A button that copies a text, and says that it did.
+// Button that copies a text and confirms it.
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
 

@@ -1,4 +1,6 @@
-// News of generations and balances as they are committed: one connection of a tab for all that listen on it, made again by itself, and what was missed meanwhile is read anew.
+// Shared event stream of a tab: one connection for all subscribers, reconnected automatically.
+//
+// After a reconnection the subscribers reload what they may have missed.
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { BalanceUpdate, GenerationUpdate, PurchaseUpdate } from "../../../src/console/generations-dto.ts";
@@ -8,19 +10,19 @@ export type Listening = {
   generation?: (news: GenerationUpdate) => void;
   balance?: (news: BalanceUpdate) => void;
   purchase?: (news: PurchaseUpdate) => void;
-  /** Something may have been missed. */
+  /** Called when events may have been missed. */
   again?: () => void;
 };
 
-/** Whether what changes from now on is told here. A page that is kept up to date by news reads itself once when this becomes true. */
+/** True if changes are received from now on. A page that follows events loads its data once when this becomes true. */
 export const isListening = signal(false);
-/** A page is shown after so long all the same; it is read once more when the connection is there. */
+/** A page is shown after this delay even without a connection, and reloaded once the connection is open. */
 const PATIENCE_MS = 500;
 
-/** A browser gives up on a connection that is refused (a service that starts anew): it is made again after so long. */
+/** Delay of a reconnection, ms. A browser gives up on a rejected connection, for example during a restart of the service. */
 const AGAIN_MS = 2000;
 
-/** Whose generations; null: one's own; undefined: whichever, as the balance of one's own is told with all of them. */
+/** Account of the generations; null: the user's own; undefined: any, because every stream contains the user's own balance. */
 type Whose = string | null | undefined;
 type Listener = { whose: Whose; latest: { current: Listening } };
 
@@ -46,13 +48,13 @@ const begin = (whose: string | null): void => {
   const source = new EventSource(`/console/api/events${whose === null ? "" : `?account=${encodeURIComponent(whose)}`}`);
   stream = { whose, source };
   source.onopen = () => {
-    // What changed after a page was read and before this was open would never be told.
+    // Changes between the page's read and the opening of the stream would otherwise be missed.
     if (isListening.value) tell(({ again }) => again?.());
     isListening.value = true;
   };
   source.onerror = () => {
     if (source.readyState !== EventSource.CLOSED) return;
-    // Whoever is signed out finds out here, and is asked to sign in.
+    // Detects a user who was signed out, and shows the sign-in page.
     learnMe().catch(() => undefined);
     timer = setTimeout(() => begin(whose), AGAIN_MS);
   };
@@ -62,7 +64,10 @@ const begin = (whose: string | null): void => {
   source.addEventListener("again", () => tell(({ again }) => again?.()));
 };
 
-/** Begins, ends or changes the connection, as those who listen need it. A tab that nobody sees has none: a browser opens few to one host. */
+/**
+ * Opens, closes or changes the connection for the current subscribers. A hidden tab has none, because browsers limit the
+ * connections per host.
+ */
 const settle = (): void => {
   if (listeners.size === 0 || document.hidden) {
     end();
@@ -76,7 +81,10 @@ const settle = (): void => {
 };
 document.addEventListener("visibilitychange", settle);
 
-/** Listens while what calls it is shown. @param account whose news, for operators; one's own otherwise @param isOn whether to listen at all */
+/**
+ * Subscribes while the component is mounted. @param account account of the events, for operators; otherwise the user's own @param
+ * isOn false disables the subscription
+ */
 export const useEvents = (account: Whose, listening: Listening, isOn = true): void => {
   const latest = useRef(listening);
   latest.current = listening;

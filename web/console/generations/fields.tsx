@@ -1,4 +1,4 @@
-// The fields of a model's form, each as what it holds: choices beside each other or in a list, numbers, texts that are counted, addresses.
+// Form fields of a model by type: choices, numbers, texts with counter, and URLs.
 import type { VNode } from "preact";
 import { type FormField, isSegmented, lengthOf, titleOf } from "./form.ts";
 

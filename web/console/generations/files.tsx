@@ -1,4 +1,4 @@
-// The files of a generation, to look at, listen to and save.
+// Result files of a generation: preview, playback and download.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { FileDto, GenerationDto } from "../../../src/console/generations-dto.ts";
@@ -12,7 +12,7 @@ export const bytesText = (bytes: number): string => {
 const nameOf = (of: GenerationDto, file: FileDto): string =>
   `${of.prompt ?? of.model}${of.files.length > 1 ? `, file ${file.n}` : ""}`;
 
-/** What the service says of a file that a page could not show; null where the file is there, and only its form is not shown here. */
+/** Requests the reason why a file could not be shown; null if the file exists and only its format is not supported here. */
 const askWhy = async ({ url }: FileDto): Promise<string | null> => {
   const answer = await fetch(url, { headers: { range: "bytes=0-0" } }).catch(() => null);
   if (answer === null) return "The service cannot be reached; load the page again in a moment.";
@@ -21,7 +21,7 @@ const askWhy = async ({ url }: FileDto): Promise<string | null> => {
   return said?.error?.message ?? `The service answered ${answer.status}; load the page again in a moment.`;
 };
 
-/** `small`: as part of a gallery. */
+/** `small`: as a tile of the gallery. */
 export const FilePreview = ({ of, file, small = false }: { of: GenerationDto; file: FileDto; small?: boolean }): VNode => {
   const [fault, setFault] = useState<string | null>(null);
   const onError = () => void askWhy(file).then(setFault);
@@ -31,7 +31,7 @@ export const FilePreview = ({ of, file, small = false }: { of: GenerationDto; fi
   if (file.mime.startsWith("video/"))
     return <video controls playsInline preload="metadata" src={file.url} {...size} aria-label={name} onError={onError} />;
   if (file.mime.startsWith("audio/"))
-    // biome-ignore lint/a11y/useMediaCaption: there are no captions of what was just made.
+    // biome-ignore lint/a11y/useMediaCaption: a generated file has no captions.
     return <audio controls preload="metadata" src={file.url} aria-label={name} onError={onError} />;
   if (file.thumbUrl !== null) {
     const picture = <img src={file.thumbUrl} {...size} loading="lazy" alt={name} onError={onError} />;
@@ -40,7 +40,7 @@ export const FilePreview = ({ of, file, small = false }: { of: GenerationDto; fi
   return <a href={file.url}>File {file.n}</a>;
 };
 
-/** All files of a generation that has succeeded, or why there is nothing to see. */
+/** All files of a succeeded generation, or the reason why there are none. */
 export const Files = ({ of }: { of: GenerationDto }): VNode | null => {
   if (of.areFilesGone) return <p class="muted">Its files are past their retention and have been deleted.</p>;
   if (of.files.length === 0) return null;

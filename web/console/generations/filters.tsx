@@ -1,4 +1,4 @@
-// The filters of the list of generations: they stand in the address, so that a view can be kept and sent to somebody.
+// Filters of the list of generations, stored in the URL so that a view can be shared.
 import type { VNode } from "preact";
 import { useLocation, useSearch } from "wouter-preact";
 import type { ModelEntry } from "../../../catalogue/public-model.ts";
@@ -25,7 +25,7 @@ export const useFilters = (): [Filters, (name: FilterName, value: string) => voi
   return [filters, set];
 };
 
-/** What the API is asked for. Days are those of the reader's time zone. */
+/** Query of the API. Days are in the reader's time zone. */
 export const queryOf = (filters: Filters, before: string | null): string => {
   const query = new URLSearchParams();
   for (const name of ["status", "kind", "model", "key", "account"] as const)
@@ -43,11 +43,11 @@ const CHOICES = {
   kind: ["image", "video", "audio"],
 } as const;
 
-/** Keys with no name, or the same one, are told apart by how they begin. */
+/** Keys without a name or with the same name are distinguished by their prefix. */
 const keyText = ({ name, start, state }: KeyView): string =>
   `${name || "Unnamed"} (${start}…${state === "active" ? "" : `, ${state}`})`;
 
-/** The keys of the account that is looked at, those that are over too; none where all accounts are. */
+/** The keys of the viewed account, including expired and revoked ones; none if all accounts are viewed. */
 const useKeyChoices = ({ account, key }: Filters): (readonly [string, string])[] => {
   const named = account === "" ? me.value?.signedIn?.accountId : account;
   const isOne = typeof named === "string" && named !== "*";

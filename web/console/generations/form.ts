@@ -1,14 +1,14 @@
-// The form of a model, made from what the model list says of its fields: what each field is, and the input that its texts mean.
+// Builds the form of a model from its options and converts its texts to the input.
 import type { EntryOption, ModelEntry } from "../../../catalogue/public-model.ts";
 import type { Json, JsonObject } from "../../../src/domain/types.ts";
 
 export type FormField = {
   name: string;
   option: EntryOption;
-  /** `links`: one address a line. */
+  /** `links`: one URL per line. */
   kind: "text" | "choice" | "range" | "link" | "links";
 };
-/** What stands in each field; one that is empty is left out. */
+/** Text of each field; an empty field is omitted. */
 export type Values = Readonly<Record<string, string>>;
 
 const kindOf = (name: string, option: EntryOption): FormField["kind"] => {
@@ -21,7 +21,7 @@ const kindOf = (name: string, option: EntryOption): FormField["kind"] => {
 export const fieldsOf = (model: ModelEntry): FormField[] =>
   Object.entries(model.options).map(([name, option]) => ({ name, option, kind: kindOf(name, option) }));
 
-/** Few choices stand beside each other; many are a list to open. */
+/** Up to 6 choices are shown side by side; more are a drop-down list. */
 export const isSegmented = ({ option }: FormField): boolean => (option.values?.length ?? 0) <= 6;
 
 /** `image_url` → `Image URL` */
@@ -35,7 +35,7 @@ export const startValues = (model: ModelEntry): Values =>
     fieldsOf(model).flatMap(({ name, option }) => (option.default === undefined ? [] : [[name, String(option.default)]])),
   );
 
-/** An input that was sent, as the form holds it. */
+/** Converts a submitted input to form values. */
 export const valuesFrom = (model: ModelEntry, input: JsonObject): Values => ({
   ...startValues(model),
   ...Object.fromEntries(
@@ -45,13 +45,16 @@ export const valuesFrom = (model: ModelEntry, input: JsonObject): Values => ({
 
 const meantBy = ({ kind, option }: FormField, text: string): Json => {
   if (kind === "choice") return option.values?.find((value) => String(value) === text) ?? text;
-  // What is no number is sent as it is, and refused by the service in its own words.
+  // A text that is no number is sent unchanged; the service rejects it with its own message.
   if (kind === "range") return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
   if (kind === "links") return text.split("\n").flatMap((line) => line.trim() || []);
   return kind === "link" ? text.trim() : text;
 };
 
-/** The input that the form means. Defaults are left out: some must not be beside other fields, and the service adds the others. */
+/**
+ * Converts form values to the input. Defaults are omitted, because some are not allowed together with other fields and the
+ * service adds the others.
+ */
 export const inputOf = (model: ModelEntry, values: Values): JsonObject =>
   Object.fromEntries(
     fieldsOf(model).flatMap((field) => {
@@ -61,7 +64,7 @@ export const inputOf = (model: ModelEntry, values: Values): JsonObject =>
     }),
   );
 
-/** Required fields that are still empty. */
+/** Required fields that are empty. */
 export const missingOf = (model: ModelEntry, values: Values): string[] =>
   fieldsOf(model).flatMap(({ name, option }) => (option.required && (values[name] ?? "").trim() === "" ? [name] : []));
 

@@ -1,4 +1,4 @@
-// One generation of the playground while it is made: how it stands by the news, then its files.
+// Progress of a playground generation, updated by events, then its files.
 import type { VNode } from "preact";
 import type { GenerationDto } from "../../../src/console/generations-dto.ts";
 import { usdText } from "../credits/amounts.ts";

@@ -1,4 +1,4 @@
-// The page of one generation: how it stands, its attempts over time, its money, its input and its files.
+// Generation page: state, attempts over time, transfers, input and files.
 
 import type { ComponentChildren, VNode } from "preact";
 import { useMemo } from "preact/hooks";
@@ -89,7 +89,7 @@ const shownValue = (value: unknown): string => (typeof value === "string" ? valu
 export const GenerationPage = ({ id }: { id: string }): VNode => {
   const path = `/console/api/generations/${encodeURIComponent(id)}`;
   const { value: of, fault, again } = useQuery<GenerationDetail>(isListening.value ? path : null);
-  // Where the accounts are told, whoever looks may listen to that account.
+  // The response names the account only to users who may subscribe to its events.
   useEvents(of?.accountId, {
     generation: (news) => {
       if (news.id === id) again();

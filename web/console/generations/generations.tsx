@@ -1,4 +1,4 @@
-// The page Generations: pictures and films as a gallery or a list, filtered by the address, kept up to date without jumping away from whoever reads.
+// Generations page: gallery or list, filtered by the URL and updated by events.
 
 import type { VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
@@ -18,7 +18,7 @@ import { FilterBar, type Filters, queryOf, useFilters } from "./filters.tsx";
 import { StatusBadge } from "./generation-progress.tsx";
 import { type Rows, withPage, withPending, withRead, withUpdates } from "./live-rows.ts";
 
-/** News that come close together are read in one go. */
+/** Events within this period are handled by one read. */
 const REST_MS = 300;
 const NO_ROWS: Rows = { shown: [], held: [] };
 
@@ -89,7 +89,7 @@ const List = ({ rows }: { rows: readonly GenerationDto[] }): VNode => (
   </div>
 );
 
-/** The rows of the filters, and what happens to them. `isHeld`: whether somebody points at them. */
+/** Rows for the filters, and their updates. `isHeld` is true while the user points at a row. */
 const useRows = (filters: Filters, isHeld: () => boolean) => {
   const [rows, setRows] = useState<Rows>(NO_ROWS);
   const [next, setNext] = useState<string | null>(null);
@@ -143,7 +143,7 @@ const useRows = (filters: Filters, isHeld: () => boolean) => {
     }
     setBusy(false);
   };
-  /** The newest page anew, a moment after the first of several news. */
+  /** Reloads the newest page shortly after the first of several events. */
   const readNewest = () => {
     const mine = newest.current;
     timer.current ??= setTimeout(() => {
@@ -178,7 +178,7 @@ export const GenerationsPage = (): VNode => {
   const [filters, set] = useFilters();
   const { value: known } = useQuery<ModelsDto>("/console/api/models");
   const area = useRef<HTMLDivElement>(null);
-  // Whoever points at a row, or has gone to one by keyboard, keeps it where it is.
+  // Rows do not move while the user points at one or has focused one.
   const isHeld = () => area.current?.matches(":hover, :focus-within") === true;
   const { rows, next, looked, fault, isBusy, goOn, showHeld } = useRows(filters, isHeld);
   const isFiltered = (["status", "kind", "model", "from", "to", "key"] as const).some((name) => filters[name] !== "");

@@ -1,33 +1,35 @@
-// The rows of the list of generations as news come in: those shown change where they stand, new ones wait while somebody points at the list.
+// Applies events to the rows of the list of generations.
+//
+// Visible rows change in place. New rows are held back while the user points at the list.
 import type { GenerationDto, GenerationUpdate } from "../../../src/console/generations-dto.ts";
 
 export type Rows = { shown: readonly GenerationDto[]; held: readonly GenerationDto[] };
 
-/** Answers and news overtake each other: what has ended does not begin again, and attempts only grow. */
+/** Responses and events may arrive out of order. A generation that has ended stays ended, and its attempts only increase. */
 const isOlder = (told: GenerationUpdate | GenerationDto, known: GenerationDto): boolean =>
   told.attempts < known.attempts || (told.completedAtMs === null && known.completedAtMs !== null);
 
-/** Of one generation, what is known with what is told of it now. */
+/** Merges an update into the known state of a generation. */
 export const withUpdate = <Told extends GenerationUpdate | GenerationDto>(known: GenerationDto, told: Told): GenerationDto =>
   known.id !== told.id || isOlder(told, known) ? known : { ...known, ...told };
 
-/** Whether more will be told of it: it has not ended, or its files were not read yet. */
+/** True if more updates follow: the generation has not ended, or its files were not loaded yet. */
 export const isUnfinished = ({ completedAtMs, status, files, areFilesGone }: GenerationDto): boolean =>
   completedAtMs === null || (status === "succeeded" && files.length === 0 && !areFilesGone);
 
-/** A row with what the news say of it. Its files come with the next reading. */
+/** Applies an update to its row. The files follow with the next read. */
 export const withUpdates = (rows: Rows, news: GenerationUpdate): Rows => {
   const change = (one: GenerationDto): GenerationDto => withUpdate(one, news);
   return { shown: rows.shown.map(change), held: rows.held.map(change) };
 };
 
-/** A row as it was read anew. */
+/** Replaces a row by its reloaded state. */
 export const withRead = (rows: Rows, read: GenerationDto): Rows => {
   const change = (one: GenerationDto): GenerationDto => withUpdate(one, read);
   return { shown: rows.shown.map(change), held: rows.held.map(change) };
 };
 
-/** The newest page as it was read anew: rows that are known change, new ones go to the top, or are held back. */
+/** Applies a reloaded first page: known rows change, new rows are added at the top or held back. */
 export const withPage = (rows: Rows, page: readonly GenerationDto[], holds: boolean): Rows => {
   const read = new Map(page.map((one) => [one.id, one]));
   const known = new Set([...rows.shown, ...rows.held].map(({ id }) => id));

@@ -1,4 +1,4 @@
-// Choosing a model: a search over names and makers, what it makes, and the models that fit.
+// Model picker: search by name and maker, filter by media kind.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ModelEntry } from "../../../catalogue/public-model.ts";

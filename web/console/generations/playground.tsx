@@ -1,4 +1,4 @@
-// The page Playground: a model, its form, what it will cost, what was made, and the same request as code.
+// Playground page: model, form, price, results, and the request as code.
 import type { VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { Link, useLocation, useSearch } from "wouter-preact";
@@ -34,7 +34,7 @@ const Code = ({ ask }: { ask: SnippetRequest }): VNode => {
           ))}
         </div>
       </fieldset>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard. */}
       <section class="snippet" tabIndex={0} aria-label={`The request in ${snippet.says}`}>
         <pre>{text}</pre>
       </section>
@@ -44,7 +44,7 @@ const Code = ({ ask }: { ask: SnippetRequest }): VNode => {
   );
 };
 
-/** What was made here, newest first, kept up to date by the news. */
+/** Generations of this page, newest first, updated by events. */
 const useMade = () => {
   const [made, setMade] = useState<GenerationDto[]>([]);
   const put = useCallback((one: GenerationDto) => {
@@ -64,7 +64,7 @@ const useMade = () => {
     made,
     add: (one: GenerationDto) => {
       put(one);
-      // What was told before this page knew of it is read once.
+      // Read once, because events may have been sent before this page subscribed.
       void read(one.id);
     },
   };
@@ -74,7 +74,7 @@ const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTe
   const [values, setValues] = useState(start);
   const [fault, setFault] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
-  // The same key until an answer came: a submission whose answer was lost is not made twice.
+  // The idempotency key is kept until a response arrives, so that a submission with a lost response is not repeated.
   const key = useRef<{ text: string; key: string } | null>(null);
   const { made, add } = useMade();
   const input = inputOf(model, values);
@@ -155,7 +155,7 @@ const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTe
   );
 };
 
-/** Before the first key of a provider is set, and while every route is off or down. */
+/** Shown before the first provider key is set, and while every route is disabled or unavailable. */
 const NoModel = (): VNode => (
   <p class="empty">
     No model is available at the moment.
@@ -169,7 +169,7 @@ const NoModel = (): VNode => (
   </p>
 );
 
-/** `?model=`: chosen already; `?from=`: filled in as a generation was. */
+/** `?model=` preselects a model; `?from=` fills the form with the input of a generation. */
 export const PlaygroundPage = (): VNode => {
   const query = new URLSearchParams(useSearch());
   const [, go] = useLocation();

@@ -1,4 +1,4 @@
-// What a request will cost while it is being written: asked of the service a moment after the last change, with the routes behind it.
+// Price of the request being edited, quoted shortly after the last change, with its routes.
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { QuoteDto } from "../../../src/console/generations-dto.ts";
@@ -12,7 +12,7 @@ const REST_MS = 250;
 export type PriceQuery = { model: string; input: JsonObject };
 export type Priced = { quote: QuoteDto | null; fault: string | null };
 
-/** The quote of what is asked; null while nothing can be asked yet. */
+/** The quote of a request; null while the request is incomplete. */
 export const useQuote = (ask: PriceQuery | null): Priced => {
   const [priced, setPriced] = useState<Priced>({ quote: null, fault: null });
   const text = ask === null ? null : JSON.stringify(ask);

@@ -1,9 +1,9 @@
-// A request of the playground as code: the API key is an environment variable, never in the text.
+// Formats a playground request as code, with the API key as an environment variable.
 import type { JsonObject } from "../../../src/domain/types.ts";
 
 export type SnippetRequest = { model: string; input: JsonObject };
 
-/** For a shell: nothing inside single quotes means anything but the quote itself. */
+/** Shell quoting: inside single quotes only the quote itself is special. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 const indented = (value: unknown, spaces: number): string =>
   JSON.stringify(value, null, 2).replaceAll("\n", `\n${" ".repeat(spaces)}`);
@@ -23,7 +23,7 @@ const client = createClient({
 const { generation, files } = await client.generate(${indented(ask, 0)});
 console.log(generation.cost_usd, files);`;
 
-/** JSON is Python but for three words, which are looked for outside its texts. */
+/** JSON differs from Python in three literals, which are replaced outside of strings. */
 const pythonOf = (value: unknown): string =>
   indented(value, 4).replace(/"(?:[^"\\]|\\.)*"|\b(?:true|false|null)\b/g, (part) =>
     part === "true" ? "True" : part === "false" ? "False" : part === "null" ? "None" : part,

@@ -1,10 +1,10 @@
-// The attempts of a generation on a time axis: when each began, was sent and ended, drawn, and as a table.
+// Attempts of a generation on a time axis, as a drawing and as a table.
 import type { VNode } from "preact";
 import type { AttemptDto, GenerationDetail } from "../../../src/console/generations-dto.ts";
 import { usdText } from "../credits/amounts.ts";
 import { waited } from "../format.ts";
 
-/** Of an attempt: its name, and its bar below. */
+/** Height of an attempt: its name and its bar. */
 const ROW_PX = 44;
 const NAME_PX = 18;
 const BAR_PX = 16;
@@ -15,7 +15,7 @@ const STEPS_MS = [
 
 const nameOf = ({ n, operator }: AttemptDto): string => operator?.routeId ?? `Route ${n}`;
 
-/** At most five marks on round times. */
+/** At most five marks at round times. */
 const marksOf = (spanMs: number): number[] => {
   const step = STEPS_MS.find((one) => spanMs / one <= 5) ?? spanMs;
   return Array.from({ length: Math.floor(spanMs / step) + 1 }, (_, n) => n * step);

@@ -1,4 +1,4 @@
-// What an operator does with an account: grants credits or takes them back, pauses or resumes it, sets its limits.
+// Account dialogs for operators: adjust credits, pause, resume and set limits.
 
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
@@ -14,7 +14,7 @@ type Props = { of: AccountView; close: () => void; done: (account: AccountView, 
 
 const pathOf = ({ id }: AccountView): string => `${API}/accounts/${id}`;
 
-/** What really moved: a balance never goes below its holds, and what is not there is owed. */
+/** The credits that were transferred. The available balance never becomes negative, and the remainder becomes debt. */
 const moved = ({ movedCredits, newlyOwedCredits, account }: CreditsAdjusted): string => {
   if (movedCredits === 0 && newlyOwedCredits === 0) return "This was booked already; nothing more moved.";
   if (movedCredits > 0) return `${usd(movedCredits)} were granted; ${usd(account.availableCredits)} are available.`;
@@ -27,7 +27,7 @@ const moved = ({ movedCredits, newlyOwedCredits, account }: CreditsAdjusted): st
 const Credits = ({ of, close, done, isGrant }: Props & { isGrant: boolean }): VNode => {
   const [amount, setAmount] = useState("");
   const [note, setNote] = useState("");
-  // Of this dialog: pressed twice, or sent again after a lost answer, it is booked once.
+  // One reference per dialog, so that a repeated request is applied once.
   const reference = useRef(newReference());
   const run = async () => {
     const credits = creditsIn(amount);
@@ -78,7 +78,7 @@ const Pause = ({ of, close, done }: Props): VNode => {
 
 const limitText = (own: number | null): string => (own === null ? "" : String(own));
 
-/** Undefined for what is no limit; null for the service's own. */
+/** Undefined if invalid; null selects the limit of the service. */
 const limitIn = (text: string): number | null | undefined => {
   if (text.trim() === "") return null;
   const n = Number(text);

@@ -1,4 +1,4 @@
-// `/console/operator/accounts/:id`: one account: its credits, limits and keys, its last movements, and what may be done with it.
+// `/console/operator/accounts/:id`: credits, limits, keys and last transfers of one account.
 
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-// `/console/operator/accounts`: every account with what it has, holds and owes; searched, filtered, and new ones made.
+// `/console/operator/accounts`: searches, filters and creates accounts.
 
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -73,7 +73,7 @@ const NewAccount = ({ close }: { close: () => void }): VNode => {
   );
 };
 
-/** What is typed, once there was a pause. */
+/** The text after a pause in typing. */
 const useSettled = (text: string): string => {
   const [settled, settle] = useState(text);
   useEffect(() => {

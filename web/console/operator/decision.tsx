@@ -1,4 +1,4 @@
-// A generation that does not go on by itself: an operator decides how it ends, and says why.
+// Dialog for a parked generation: an operator decides its outcome with a reason.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { DecidedView, GenerationDecisionRequest, ServiceView } from "../../../src/console/operator-dto.ts";

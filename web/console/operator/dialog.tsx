@@ -1,4 +1,4 @@
-// The dialogs of the operator's pages: they say what will happen, do it once, and tell what the service refuses.
+// Dialogs and form fields of the operator pages.
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { errorText } from "../../components/api.ts";
@@ -6,16 +6,16 @@ import { Modal } from "../../components/modal.tsx";
 
 type Props = {
   title: string;
-  /** The word on the button that does it; null: there is nothing more to do here. */
+  /** Label of the submit button; null if there is nothing more to submit. */
   does: string | null;
   isDanger?: boolean;
   close: () => void;
-  /** Does it; what it returns is a sentence about a field that has to be put right first. */
+  /** Performs the action; returns a message if a field must be corrected first. */
   run?: () => Promise<string | undefined>;
   children: ComponentChildren;
 };
 
-/** The focus stays in it, Escape closes it, and it goes back to where it was. */
+/** The focus stays inside, Escape closes the dialog, and the focus then returns to the previous element. */
 export const DialogState = ({ title, does, isDanger, close, run, children }: Props): VNode => {
   const isGone = useRef(false);
   const [fault, setFault] = useState<string | null>(null);
@@ -37,7 +37,7 @@ export const DialogState = ({ title, does, isDanger, close, run, children }: Pro
     setFault(wrong ?? null);
   };
   return (
-    // What is being done is not left: how it ended would never be said.
+    // Cannot be closed during a request, because its result would not be shown.
     <Modal title={title} close={() => isBusy || close()}>
       <form onSubmit={(event) => void submit(event)} noValidate>
         {children}
@@ -61,7 +61,7 @@ export const DialogState = ({ title, does, isDanger, close, run, children }: Pro
   );
 };
 
-/** A labelled field with what it is about below it. */
+/** A labelled field with its description. */
 export const Labelled = (of: {
   says: string;
   about?: string;
@@ -87,7 +87,7 @@ export const TextField = (of: {
   value: string;
   set: (value: string) => void;
   about?: string;
-  /** Not to be read over a shoulder. */
+  /** Hides the typed text. */
   isSecret?: boolean;
   inputMode?: "decimal" | "numeric" | "search";
   maxLength?: number;

@@ -1,4 +1,4 @@
-// How spans, parts and counts are written on the operator's pages, and how what is typed there is read.
+// Formats durations, percentages and counts on the operator pages, and parses typed values.
 
 /** `0.42 s`, `12 s`, `3 min 20 s`. */
 export const span = (ms: number): string => {
@@ -27,11 +27,11 @@ export const percent = (part: number | null): string =>
 
 export const count = (n: number, one: string, many = `${one}s`): string => `${n.toLocaleString("en-US")} ${n === 1 ? one : many}`;
 
-/** A reference of one wish: sent twice, it is granted once. Pages reached without TLS have no `randomUUID`. */
+/** A reference of one request, so that a repeated one is applied once. `randomUUID` is not available without TLS. */
 export const newReference = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** An amount in USD as typed, in credits; a sentence where it is none. */
+/** Parses an amount in USD to credits; returns a message if it is invalid. */
 export const creditsIn = (text: string): number | string => {
   const typed = text
     .trim()

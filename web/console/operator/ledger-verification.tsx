@@ -1,4 +1,4 @@
-// `/console/operator/proof`: the thirteen invariants run on the live ledger, each with its result, and the sums that must agree.
+// `/console/operator/proof`: verifies the live ledger and shows invariants and sums.
 
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-// The nodes that share the database, on the service's page: those that are alive with what they have under way, and those that ended lately.
+// Table of the cluster's nodes: live ones with their generations, and recently ended ones.
 import type { VNode } from "preact";
 import type { NodeLine } from "../../../src/console/operator-dto.ts";
 import { timeText } from "../../components/format.ts";

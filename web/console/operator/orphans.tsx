@@ -1,4 +1,4 @@
-// `/console/operator/orphans`: attempts that may have been paid and that nobody was charged for, with what is known and what to do.
+// `/console/operator/orphans`: lists orphans with known facts and recommended action.
 
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";

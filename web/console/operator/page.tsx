@@ -1,4 +1,4 @@
-// What the operator's pages have in common: who may change, what was done told politely, and an answer that is awaited.
+// Shared parts of the operator pages: permission to change, status messages, loading state.
 import type { ComponentChildren, VNode } from "preact";
 import { me } from "../../components/api.ts";
 import type { Query } from "../../components/use-query.ts";
@@ -7,14 +7,14 @@ export const API = "/console/api/operator";
 
 export const mayChange = (): boolean => me.value?.signedIn?.role === "operator";
 
-/** Told to whoever hears the page, without taking the focus. */
+/** A status message that screen readers announce without moving the focus. */
 export const PageMessage = ({ text }: { text: string }): VNode => (
   <p class="said" role="status">
     {text}
   </p>
 );
 
-/** Shows an answer once it is there; what went wrong meanwhile stands above it. */
+/** Shows a response once it is loaded; errors appear above it. */
 export const Awaited = <T,>({ of, children }: { of: Query<T>; children: (value: T) => ComponentChildren }): VNode => (
   <div class="operator" aria-busy={of.isBusy && of.value === undefined}>
     {of.fault !== null && (

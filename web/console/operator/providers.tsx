@@ -1,4 +1,6 @@
-// `/console/operator/providers`: each provider's account, where its key comes from, its routes; keys are set here and never shown.
+// `/console/operator/providers`: provider accounts with credential source and routes.
+//
+// Credentials are set here and never shown.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { KeySet, KeySourceView, ProviderAccount, ProvidersPage } from "../../../src/console/operator-dto.ts";

@@ -1,4 +1,4 @@
-// What an operator does with a route: switches it off for a reason or on again, asks its provider, buys a trial knowing what it costs.
+// Route dialogs for operators: enable, disable, check the provider, run a paid trial.
 
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -12,7 +12,7 @@ import { API, PageMessage } from "./page.tsx";
 export type RouteAction = { kind: "switch" | "test"; of: RouteLine };
 type Props = { of: RouteLine; close: () => void; done: (said: string) => void };
 
-/** How often a trial is looked at. */
+/** Interval at which a trial is polled. */
 const LOOK_MS = 1_000;
 
 const pathOf = ({ id }: RouteLine): string => `${API}/routes/${encodeURIComponent(id)}`;
@@ -57,7 +57,7 @@ const trialText = ({ status, costCredits, failure, generationId }: TrialView): s
   return `${generationId} is ${status}…`;
 };
 
-/** Follows a trial until it has ended, or the dialog is closed; it goes on either way. */
+/** Polls a trial until it has ended or the dialog is closed; the trial continues in either case. */
 const useTrial = () => {
   const [trial, setTrial] = useState<TrialView | null>(null);
   const [fault, setFault] = useState("");

@@ -1,4 +1,6 @@
-// `/console/operator/routes`: every route with its state, what its last attempts came to, how long it takes, what it leaves; switched and tried.
+// `/console/operator/routes`: routes with state, outcomes, latency and margin.
+//
+// Operators enable, disable and try routes here.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { RouteLine, RoutesPage } from "../../../src/console/operator-dto.ts";

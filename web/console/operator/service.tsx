@@ -1,4 +1,4 @@
-// `/console/operator/service`: whether the service takes work, what waits for a person, and how old its last backup is.
+// `/console/operator/service`: readiness, parked generations and age of the last backup.
 
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
@@ -33,7 +33,7 @@ const PARKED: readonly Column<Parked>[] = [
   { says: "Reason", cell: ({ reason }) => reason },
 ];
 
-/** What waits for an operator, with the way to decide. */
+/** Parked generations with the dialog for their decision. */
 const ParkedGenerations = ({ rows, again }: { rows: readonly Parked[]; again: () => void }): VNode => {
   const [open, setOpen] = useState<Parked | null>(null);
   const [said, setSaid] = useState("");

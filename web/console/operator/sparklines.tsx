@@ -1,9 +1,9 @@
-// Small pictures beside their numbers: how latencies spread, and where a margin lies around zero. Hidden from whoever hears the page.
+// Small charts of latencies and margins, hidden from screen readers.
 import type { VNode } from "preact";
 
 const WIDE = 120;
 
-/** On a logarithmic scale from a tenth of a second, so that pictures and videos are both seen. */
+/** Logarithmic scale from 0.1 s, so that images and videos are both visible. */
 const placeOf = (ms: number, longestMs: number): number => {
   const [least, most] = [Math.log(100), Math.log(Math.max(1000, longestMs))];
   return (WIDE * (Math.log(Math.max(100, ms)) - least)) / (most - least);
@@ -21,7 +21,7 @@ export const LatencySparkline = (of: { p50Ms: number; p90Ms: number; p99Ms: numb
   );
 };
 
-/** From −50 to 100 percent; what lies beyond is drawn at the edge. */
+/** From −50 to 100 percent; values beyond are drawn at the edge. */
 export const MarginBar = ({ leastPercent, mostPercent }: { leastPercent: number; mostPercent: number }): VNode => {
   const place = (percent: number) => (WIDE * (Math.min(100, Math.max(-50, percent)) + 50)) / 150;
   const [from, to, zero] = [place(leastPercent), place(mostPercent), place(0)];

@@ -1,16 +1,16 @@
-// A table that is sorted by its heads and becomes cards where there is no room for it.
+// Sortable table that becomes cards on narrow screens.
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
 
 export type Column<Row> = {
   says: string;
   cell: (row: Row) => ComponentChildren;
-  /** What rows are sorted by; null comes last, whichever way. Absent: not sorted by this. */
+  /** Sort key of a row; null is sorted last in both directions. Absent: the column cannot be sorted. */
   by?: (row: Row) => string | number | null;
   isNumber?: boolean;
 };
 type Props<Row> = {
-  /** What the table is of, for whoever hears it. */
+  /** Caption for screen readers. */
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];

@@ -1,4 +1,4 @@
-// Refunds and disputes in another currency than usd: what they take back of their purchases is decided by an operator.
+// Refunds and disputes in foreign currencies: an operator decides their amount in credits.
 
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
@@ -17,7 +17,7 @@ const Deciding = ({ of, close, done }: Props): VNode => {
   const [amount, setAmount] = useState("");
   const [reason, setReason] = useState("");
   const run = async () => {
-    // Nothing may be taken back, too.
+    // Zero is allowed, to take back nothing.
     const credits = /^0+(\.0{1,2})?$/.test(amount.trim()) ? 0 : creditsIn(amount);
     if (typeof credits === "string") return credits;
     if (credits > of.boughtCredits) return `At most ${usd(of.boughtCredits)} were bought.`;
@@ -42,7 +42,7 @@ const Deciding = ({ of, close, done }: Props): VNode => {
   );
 };
 
-/** Of one account, with the way to decide. */
+/** Undecided reversals of one account, with the dialog for the decision. */
 export const Undecided = ({ of, done }: { of: AccountView; done: Props["done"] }): VNode | null => {
   const [open, setOpen] = useState<UndecidedLine | null>(null);
   if (of.undecided.length === 0) return null;
@@ -72,7 +72,7 @@ export const Undecided = ({ of, done }: { of: AccountView; done: Props["done"] }
   );
 };
 
-/** Of all accounts, with the way to each. */
+/** Undecided reversals of all accounts, with links to the accounts. */
 export const UndecidedOfAll = ({ undecided }: { undecided: readonly UndecidedLine[] }): VNode | null =>
   undecided.length === 0 ? null : (
     <section class="notice bad">

@@ -1,4 +1,4 @@
-// `/console/operator/audit`: who changed what, newest first, filtered by person, kind of change, thing and time.
+// `/console/operator/audit`: audit log, newest first, with filters.
 
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
@@ -12,7 +12,7 @@ type Filters = { actor: string; action: string; target: string; from: string; to
 const EMPTY: Filters = { actor: "", action: "", target: "", from: "", to: "" };
 const TEXTS = { actor: "Who", action: "Change", target: "Of what" } as const;
 
-/** Days are the reader's own; `to` is meant with all of it. */
+/** Days are in the reader's time zone; `to` is inclusive. */
 const queryOf = ({ actor, action, target, from, to }: Filters, before: number | null): string => {
   const query = new URLSearchParams();
   for (const [name, text] of Object.entries({ actor, action: actionOf(action), target }))

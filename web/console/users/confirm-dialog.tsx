@@ -1,22 +1,22 @@
-// A second thought before what others feel at once: a dialog says what will happen, and does it only when it is meant.
+// Confirmation dialog for changes that affect other users at once.
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { DialogState } from "../operator/dialog.tsx";
 
 export type Thought = {
   title: string;
-  /** What will happen. */
+  /** Effect of the change. */
   says: string;
-  /** The word on the button that does it. */
+  /** Label of the button. */
   does: string;
   run: () => Promise<unknown>;
 };
 
-/** The dialog while there is one, and what opens it. */
+/** The open dialog, if any, and the function that opens it. */
 export const useSecondThought = (): [VNode | null, (thought: Thought) => void] => {
   const [thought, think] = useState<Thought | null>(null);
   const hadOne = useRef(false);
-  // What it was opened with may be gone with what it did: then the focus goes to the head of the page, not to nowhere.
+  // The element that opened the dialog may have been removed by the change; the focus then moves to the head of the page.
   useEffect(() => {
     if (thought !== null) hadOne.current = true;
     else if (hadOne.current && document.activeElement === document.body) document.querySelector<HTMLElement>("main h1")?.focus();

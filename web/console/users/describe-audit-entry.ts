@@ -1,11 +1,11 @@
-// How lines of the audit log read: what was done, in words, and how; money in USD.
+// Describes audit log entries in words, with amounts in USD.
 import type { AuditView } from "../../../src/console/users-dto.ts";
 import { usd } from "../../components/format.ts";
 
 type Line = AuditView["lines"][number];
 type Detail = Line["detail"];
 
-/** Those that a name with its dashes taken out does not tell; others are told so. */
+/** Names of actions that cannot be derived by replacing the hyphens. */
 const WORDS: Readonly<Record<string, string>> = {
   "open-purchase": "Purchase begun",
   "pay-purchase": "Purchase paid",
@@ -22,7 +22,7 @@ const WORDS: Readonly<Record<string, string>> = {
 export const describeAuditEntry = (action: string): string =>
   WORDS[action] ?? `${action.charAt(0).toUpperCase()}${action.slice(1).replaceAll("-", " ")}`;
 
-/** The change that somebody means by what they typed: its words, or its name. */
+/** The action that a typed text means: its words or its name. */
 export const actionOf = (typed: string): string => {
   const text = typed.trim().toLowerCase();
   const known = Object.entries(WORDS).find(([, words]) => words.toLowerCase() === text);
@@ -31,7 +31,7 @@ export const actionOf = (typed: string): string => {
 
 const amountOf = (detail: Detail, name: string): number => (typeof detail[name] === "number" ? detail[name] : 0);
 
-/** What came onto the balance or left it, and what is owed then. */
+/** The change of the balance, and the resulting debt. */
 const movedText = (detail: Detail): string => {
   const [moved, owed] = [amountOf(detail, "movedCredits"), amountOf(detail, "owedCredits")];
   const account = `${detail.accountId ?? "its account"}`;
@@ -81,7 +81,7 @@ const HOW: Readonly<Record<string, (detail: Detail) => string>> = {
     credits === null ? "the service's default" : credits === 0 ? "never told" : `below ${usd(Number(credits))}`,
 };
 
-/** How it was done: a sentence where money is concerned, otherwise what changed, by name. */
+/** Details of an entry: a sentence for transfers, otherwise the changed members by name. */
 export const howOf = ({ action, detail }: Pick<Line, "action" | "detail">): string =>
   HOW[action]?.(detail) ??
   Object.entries(detail)

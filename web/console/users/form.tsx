@@ -1,4 +1,4 @@
-// Forms about people: named fields, and one button that sends them and tells in one sentence why not.
+// Form component of the user pages: named fields, one button and one error message.
 import type { ComponentChildren, VNode } from "preact";
 import { useId, useState } from "preact/hooks";
 import { errorText } from "../../components/api.ts";
@@ -20,7 +20,7 @@ export const Field = ({ says, name, type = "text", autoComplete, value, hint, re
       <label for={id}>{says}</label>
       <input
         {...{ id, name, readOnly }}
-        // The library types each kind of field by itself.
+        // The library has a separate type for each kind of input.
         type={type as "text"}
         autocomplete={autoComplete}
         required
@@ -45,11 +45,11 @@ export const Fault = ({ says }: { says: string | null }): VNode | null =>
 
 type FormProps = {
   does: string;
-  /** What was entered, by the fields' names. */
+  /** Submits the entered values, by name of the field. */
   send: (entered: (name: string) => string) => Promise<unknown>;
-  /** Told when it was done. */
+  /** Message after success. */
   done?: string;
-  /** Whether the fields are emptied when it was done. */
+  /** True if the fields are cleared after success. */
   empties?: boolean;
   children: ComponentChildren;
 };

@@ -1,4 +1,4 @@
-// The form that invites somebody: their address, what they may, and whose account they join.
+// Form for invitations: e-mail address, role and account.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { MadeLinkView, PeopleView } from "../../../src/console/users-dto.ts";
@@ -13,7 +13,7 @@ type Props = { accounts: PeopleView["accounts"]; made: (link: MadeLinkView & { s
 export const Invite = ({ accounts, made }: Props): VNode => {
   const [role, setRole] = useState("member");
   const [account, setAccount] = useState(NEW);
-  // Members are of an account; the others may do without one.
+  // A member needs an account; other roles do not.
   const chosen = role === "member" && account === NONE ? NEW : account;
   return (
     <details class="card invite">

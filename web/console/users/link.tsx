@@ -1,4 +1,6 @@
-// A link that lets somebody in once: the first operator, somebody invited, or whoever sets a new password. Its token is in the fragment.
+// Page of a one-time link: setup, invitation or password reset.
+//
+// The token is in the fragment of the URL.
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";

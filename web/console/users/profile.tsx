@@ -1,4 +1,4 @@
-// `/console/profile`: one's own name and password, and where one is signed in.
+// `/console/profile`: name, password and sessions of the user.
 
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
@@ -13,7 +13,7 @@ import { PASSWORD_HINT } from "./sign-in.tsx";
 type Listed = { sessions: SessionView[] };
 const PATH = "/console/api/sessions";
 
-/** The browser and the system of a user agent, as far as they are told. */
+/** Browser and operating system of a user agent, if recognized. */
 const agentText = (agent: string): string => {
   const browser = /(Edg|OPR|Firefox|HeadlessChrome|Chrome|Safari)\/\d+/.exec(agent)?.[1];
   const system = /(Windows|Macintosh|Android|iPhone|iPad|Linux)/.exec(agent)?.[1];

@@ -1,4 +1,4 @@
-// Coming in: signing in, signing up where the service allows it, and what to do about a forgotten password.
+// Sign-in page, with sign-up if the service allows it and help for forgotten passwords.
 import type { VNode } from "preact";
 import { useLocation } from "wouter-preact";
 import { MIN_PASSWORD_CHARS } from "../../../src/store/user-mutations.ts";
@@ -20,7 +20,7 @@ export const SignInPage = (): VNode => {
       <Form
         does="Sign in"
         send={async (entered) => {
-          // The frame goes on to where they wanted to be.
+          // The layout then shows the page that was requested.
           me.value = await call<Me>("POST", "/console/api/session", { email: entered("email"), password: entered("password") });
         }}
       >

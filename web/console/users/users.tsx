@@ -1,4 +1,4 @@
-// `/console/operator/people`: who may sign in and as what, invitations that are open, and the links that let somebody in.
+// `/console/operator/people`: users, open invitations and one-time links.
 
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -14,7 +14,7 @@ import { Invite } from "./invite.tsx";
 const PATH = "/console/api/operator/people";
 type Link = MadeLinkView & { says: string };
 
-/** Shown once: what is kept of it cannot be shown again. */
+/** Shown once, because only the hash of the token is stored. */
 const Shown = ({ link }: { link: Link }): VNode => {
   const field = useRef<HTMLInputElement>(null);
   const [isCopied, setCopied] = useState(false);
@@ -55,7 +55,7 @@ const ROLES: Readonly<Record<Role, readonly [name: string, may: string]>> = {
 };
 
 type Change = { role?: Role; disabled?: boolean };
-/** Null for what is done at once. */
+/** The text of the confirmation; null if the change needs none. */
 const thoughtOf = ({ email, role: before }: PersonView, { role, disabled }: Change): Omit<Thought, "run"> | null => {
   if (role !== undefined)
     return {
@@ -95,7 +95,7 @@ const Row = ({ person, accounts, mayChange, change, reset }: RowProps): VNode =>
             value={person.role}
             onChange={({ currentTarget }) => {
               const role = currentTarget.value as Role;
-              // It shows what is, until the change was meant.
+              // The field shows the current role until the change is confirmed.
               currentTarget.value = person.role;
               change(person, { role });
             }}
