@@ -1,7 +1,7 @@
-// Asks the npm registry for advisories on the packages inside the binary; ends with 1 for a high or critical one.
+// Queries the npm registry for advisories on the packages of the binary.
 //
-// An audit that does not take place (no network, or a registry without audits) is printed with its reason and ends with 0: it says nothing
-// about the code.
+// Exits with 1 for a high or critical advisory. If the audit cannot run (no network, or a registry without audits), it prints the
+// reason and exits with 0, because this says nothing about the code.
 import { spawnSync } from "node:child_process";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -28,7 +28,7 @@ const parse = (text) => {
   }
 };
 
-/** One line of a package: the severity, its name, and the advisories themselves or the packages that bring them. */
+/** One line per package: severity, name, and the advisories or the packages that depend on it. */
 const lineOf = ({ name, severity, via }) => {
   const reasons = via.map((each) => (typeof each === "string" ? each : `${each.title} (${each.url})`));
   return `${severity}: ${name}: ${reasons.join("; ")}`;

@@ -1,4 +1,6 @@
-// Builds `dist/genrouter` for this machine, or with `--all` every target of a release; then proves that what can start here starts.
+// Builds `dist/genrouter` for this machine, or all release targets with `--all`.
+//
+// Each binary that can start on this machine is then started as a check.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -34,7 +36,8 @@ if (values.help) {
   process.stdout.write(HELP);
   process.exit(0);
 }
-// The packages come first: the runtime is one of them, and installing them later would take away what was fetched meanwhile.
+// The packages are installed first. The runtime is one of them, and a later installation would remove runtimes fetched in the
+// meantime.
 const ready = spawnSync(process.execPath, [join(root, "scripts", "bun.mjs"), "--production", "--version"], {
   stdio: ["ignore", "ignore", "inherit"],
 });
@@ -50,7 +53,9 @@ if (values.check) {
 }
 const out = resolve(values.out);
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-/** Built and proved aside: several may build at once, and others run what is there meanwhile. */
+/**
+ * Built and checked in a separate directory, because builds may run in parallel and other programs may run the existing binary.
+ */
 mkdirSync(out, { recursive: true });
 const aside = mkdtempSync(join(out, ".build-"));
 
@@ -59,15 +64,15 @@ const stop = (why) => {
   process.stderr.write(`build failed: ${why}\n`);
   process.exit(1);
 };
-// Heard only once the compiler, which the same Ctrl-C reaches, has ended: what it left is taken away.
+// Handled after the compiler, which receives the same Ctrl-C, has ended; its incomplete output is removed.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => stop(`ended by ${signal}`));
 
-/** Started from an empty directory: nothing of the checkout may be needed. @returns what --version says */
+/** Starts the binary in an empty directory, so that it cannot depend on the checkout. @returns output of --version */
 const prove = (binary) => {
   const empty = mkdtempSync(join(tmpdir(), "genrouter-build-"));
   const start = (...words) => spawnSync(binary, words, { cwd: empty, encoding: "utf8", env: { PATH: process.env.PATH ?? "" } });
   const said = start("--version");
-  // Writes through the store's worker, which a build can lose without a word.
+  // Writes through the store's worker, because a build can omit the worker without an error.
   const wrote = start("accounts", "create", "--name", "build", "--data", "proof", "--json");
   rmSync(empty, { recursive: true, force: true });
   if (said.status !== 0 || !said.stdout.includes(`rev ${values.rev},`))

@@ -1,7 +1,7 @@
-// Runs Bun with the arguments given, and installs the locked packages first if they are missing or stale.
+// Runs Bun with the given arguments and installs the locked packages if they are missing or stale.
 //
-// `--production` before the arguments needs the packages of production only. Install scripts of packages never run: the runtime is the
-// optional package @oven/bun-* of this platform, and npm checks its hash as it does for every other package.
+// `--production` before the arguments needs the packages of production only. Install scripts of packages never run: the runtime
+// is the optional package @oven/bun-* of this platform, and npm checks its hash as it does for every other package.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -16,10 +16,10 @@ const stamp = join(root, "node_modules", ".genrouter-lock");
 const lockHash = createHash("sha256")
   .update(readFileSync(join(root, "package-lock.json")))
   .digest("hex");
-/** The content of the stamp: what was installed, and from which lock file. */
+/** Content of the stamp file: the installed set and the hash of the lock file. */
 const STAMPS = { all: lockHash, production: `${lockHash} production` };
 
-/** Of bun's package of this platform: `@oven/bun-OS-CPU`, with a suffix where the C library is another. */
+/** Name of the runtime package of this platform: `@oven/bun-OS-CPU`, with a suffix for another C library. */
 const runtimePackage = () => {
   const os = { win32: "windows", android: "linux" }[process.platform] ?? process.platform;
   const cpu = process.arch === "arm64" ? "aarch64" : process.arch;
@@ -31,7 +31,7 @@ const findBun = () => {
   const exe = process.platform === "win32" ? "bun.exe" : "bun";
   const candidates = [
     join(root, "node_modules", runtimePackage(), "bin", exe),
-    // The install script of bun, where a person ran it, moves the runtime here.
+    // Bun's install script, if a user ran it, moves the runtime here.
     join(root, "node_modules", "bun", "bin", "bun.exe"),
   ];
   return candidates.find((path) => existsSync(path) && spawnSync(path, ["--version"], { encoding: "utf8" }).status === 0);
@@ -64,12 +64,12 @@ if (!bun) {
   writeFileSync(stamp, isProduction ? STAMPS.production : STAMPS.all);
 }
 
-// Read once, when Bun starts: requests in flight over all hosts (256 without it).
+// Maximum number of concurrent requests over all hosts, read once at the start of Bun (default 256).
 const env = { BUN_CONFIG_MAX_HTTP_REQUESTS: "4096", ...process.env };
 const child = spawn(bun, bunArguments, { stdio: "inherit", cwd: process.cwd(), env });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 const parent = process.ppid;
-// A package manager that is told to end does not tell its child; without it nobody is left to wait for.
+// A package manager does not forward a signal to its child. If the parent process is gone, the child is ended too.
 const watch = setInterval(() => {
   if (process.ppid === parent) return;
   clearInterval(watch);

@@ -1,4 +1,4 @@
-// `npm run charts`: finds a place for every state and arrow of every statechart, and writes them to actors/chart/layouts.json.
+// `npm run charts`: computes the layout of every statechart and writes actors/chart/layouts.json.
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import ELK, { type ElkExtendedEdge, type ElkNode } from "elkjs";
@@ -47,7 +47,7 @@ const nodeOf = (chart: Chart, state: string): ElkNode => {
   };
 };
 
-/** Arrows that lead on, in the order in which the states are written, rather point down than those that lead back. */
+/** Transitions to a later state, in order of declaration, prefer to point down over transitions to an earlier one. */
 const directionOf = (chart: Chart, { source, target }: Arrow): number => {
   const place = (state: string) => chart.states.findIndex(({ id }) => id === state);
   return place(target) > place(source) ? 10 : 0;
@@ -65,7 +65,7 @@ const startOf = (state: string, target: string): ElkExtendedEdge => ({
   id: startId(state),
   sources: [startId(state)],
   targets: [target],
-  // What a state begins in stands above what comes after.
+  // An initial state is placed above the states that follow.
   layoutOptions: { "elk.layered.priority.direction": "100" },
 });
 
@@ -95,7 +95,7 @@ const layOut = async (chart: Chart): Promise<Layout> => {
     ...nodeOf(chart, ""),
     edges: [...starts.map((state) => startOf(state, initialOf(state))), ...arrowsOf(chart).map((arrow) => edgeOf(chart, arrow))],
   };
-  // Its worker keeps a process alive: the run ends by itself, below.
+  // ELK's worker keeps the process alive, so the script exits explicitly below.
   const placed = await new ELK().layout(graph);
   const nodes = new Map<string, Box>();
   const edges = new Map<string, Way>();
@@ -122,7 +122,7 @@ const layOut = async (chart: Chart): Promise<Layout> => {
   };
 };
 
-/** A line for each thing that has a place, so that a change can be read. */
+/** One line per element, so that a diff is readable. */
 const linesOf = (things: object): string =>
   Object.entries(things)
     .map(([id, place]) => `      ${JSON.stringify(id)}: ${JSON.stringify(place)}`)

@@ -1,4 +1,4 @@
-// Runs the whole proof: every step with its time budget, two at a time where they leave each other room, and one verdict at the end.
+// Runs all CI steps with time budgets, in parallel where possible, and prints one verdict.
 import { spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,28 +6,28 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-/** The whole may take this long, s; above it, it has failed. */
+/** Maximum duration of the complete run, s; a longer run fails. */
 const WHOLE_S = 1020;
-/** What still runs then is ended, and has failed, s. */
+/** Time at which running steps are ended and fail, s. */
 const END_S = 1500;
 const CORES = 2;
-/** No number of a step is shortened below this part of it. */
+/** Minimum fraction to which the number of a step is reduced. */
 const LEAST_SHARE = 0.05;
-/** Kept free at the end: what starts a step takes its time however short it is. */
+/** Reserve at the end, s, because the startup of a step takes time however short the step is. */
 const MARGIN_S = 150;
 
 /**
- * One line a step, in the order in which they begin: each begins when those of `after` have ended and `cores` of the two are free (0: it takes
- * little, and may run beside anything). `budgetS` is what it may take beside what runs with it: above it a step is marked. One that `mayFail` is not counted: without it
- * tests say that they are skipped.
- * What lives in virtual time keeps one core busy and takes nothing from what runs beside it, which waits for disks, processes and leases.
- * Shorter than `npm run long`: every number in braces, which a slow machine shortens further (see `shareOf`), never below the second number
- * where there is one. All but the installs begin after the build: the tests wait for both cores.
+ * One line per step, in order of their start. A step starts when those of `after` have ended and `cores` of the two cores are
+ * free (0: it needs little CPU and may run beside any other step). `budgetS` is its budget beside parallel steps; a longer step
+ * is marked. A step that `mayFail` is not counted; without it, tests report that they are skipped. Steps in virtual time keep one
+ * core busy and do not delay parallel steps, which wait for disks, processes and leases. Every number in braces is shorter than
+ * in `npm run long`. A slow machine reduces it further (see `shareOf`), but never below the second number if there is one. All
+ * steps but the installations start after the build, because the tests need both cores.
  * @type {{ name: string, command: string, budgetS: number, cores: number, after?: string[], mayFail?: true }[]}
  */
 const STEPS = [
   { name: "packages", command: "node scripts/bun.mjs --version", budgetS: 60, cores: 0 },
-  // Without a network, or from a registry that has no advisories, it prints why it is skipped.
+  // Without a network, or with a registry without advisories, the step prints why it is skipped.
   { name: "audit", command: "node scripts/audit.mjs", budgetS: 30, cores: 0 },
   { name: "extras", command: "bash .ci/extras", budgetS: 90, cores: 0, mayFail: true },
   {
@@ -43,10 +43,11 @@ const STEPS = [
   { name: "build twice", command: "npm run build -- --check", budgetS: 60, cores: 0, after: ["build"] },
   { name: "test", command: "npm test", budgetS: 240, cores: 2, after: ["build", "extras"] },
   { name: "test:rest", command: "npm run test:rest", budgetS: 300, cores: 2, after: ["build", "chromium"] },
-  // First of those that share the cores: much of their time passes in waits, and at the end nobody fills it.
+  // First of the steps that share the cores, because it mostly waits and nothing would fill its waits at the end.
   { name: "fuzz", command: "npm run fuzz -- --cases {6000}", budgetS: 45, cores: 1, after: ["build"] },
   { name: "cluster", command: "npm run cluster -- --cycles {10}", budgetS: 70, cores: 1, after: ["build"] },
-  // Shorter than it is by itself: an outage of 33 s instead of 60, the bucket 12 s instead of 30, a provider 8 s each, a cold start of 10 s.
+  // Shorter than the standalone run: an outage of 33 s instead of 60 s, the bucket 12 s instead of 30 s, 8 s per provider, a cold
+  // start of 10 s.
   { name: "outages", command: "npm run outages -- --short", budgetS: 75, cores: 1, after: ["build", "extras"] },
   { name: "power", command: "npm run power -- --cuts {12,3}", budgetS: 80, cores: 1, after: ["build"] },
   { name: "mutants", command: "npm run mutants -- --jobs 1 --most {120,8}", budgetS: 200, cores: 1, after: ["build"] },
@@ -63,7 +64,7 @@ const STEPS = [
     after: ["build"],
   },
   { name: "fuzz media", command: "npm run fuzz -- --media {100}", budgetS: 40, cores: 1, after: ["build"] },
-  // Alone: it judges how long a call waits.
+  // Runs alone, because it measures the latency of calls.
   { name: "bombs", command: "npm run bombs -- --seconds {5,2}", budgetS: 60, cores: 2, after: ["build"] },
 ];
 
@@ -78,7 +79,7 @@ const endAll = () => {
     try {
       process.kill(-child.pid, "SIGKILL");
     } catch {
-      // It has ended meanwhile.
+      // The process has already ended.
     }
 };
 process.on("exit", endAll);
@@ -89,10 +90,10 @@ const failures = [];
 let passed = 0;
 let failed = 0;
 
-/** What failed, with the first two lines of why, where they stand below it. */
+/** A failed test with the first two lines of its message, if present. */
 const FAILED = /^\(fail\).*(?:\n {7}\S.*){0,2}/gm;
 
-/** A command that has ended is counted by its last line that says "N passed, N failed"; without one it is one check by itself. */
+/** Counts a completed command by its last line "N passed, N failed"; without such a line it counts as one check. */
 const count = ({ name, mayFail }, out, code) => {
   if (mayFail) return;
   for (const [found] of out.matchAll(FAILED)) failures.push(`${name}: ${found}`);
@@ -104,8 +105,8 @@ const count = ({ name, mayFail }, out, code) => {
 };
 
 /**
- * The part of the numbers in braces for which there is time: all on a machine that keeps the budgets of the tests; on one that is slower as much
- * as its own speed leaves room for, and a twentieth at least.
+ * Fraction to which the numbers in braces are reduced: 1 on a machine that keeps the budgets of the tests; on a slower one as
+ * much as the remaining time allows, and at least a twentieth.
  */
 const shareOf = () => {
   const seen = STEPS.filter(({ name, cores }) => cores === CORES && ended.has(name));
@@ -146,7 +147,7 @@ const runAll = () =>
       for (const step of [...waiting]) {
         const busy = [...running.values()].reduce((sum, each) => sum + each.step.cores, 0);
         const isReady = (step.after ?? []).every((name) => ended.has(name));
-        // Nothing overtakes what waits for both cores only.
+        // A later step must not start before a step that waits for both cores.
         if (isReady && busy + step.cores > CORES) break;
         if (!isReady) continue;
         waiting.splice(waiting.indexOf(step), 1);
@@ -180,7 +181,7 @@ if (wholeS > WHOLE_S) {
   failed += 1;
   failures.push(`the whole took ${Math.round(wholeS)} s of ${WHOLE_S} s`);
 }
-// What failed stands once more at the end, where a log that was cut off still shows it.
+// Failures are repeated at the end, where a truncated log still contains them.
 if (failures.length > 0) say(`\nfailed:\n${failures.join("\n")}`);
 table(wholeS);
 say(`\n${passed} passed, ${failed} failed`);

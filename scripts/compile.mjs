@@ -1,21 +1,21 @@
-// Compiles one target: the runtime, the code, the catalogue and the workers in one file, the same bytes wherever and whenever it is built.
+// Compiles one target: runtime, code, catalogue and workers in one file, reproducibly.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import { basename, join } from "node:path";
 import { runtimeOf, suffixOf, TARGETS } from "./runtimes.mjs";
 
-/** Nobody builds for so long from pages that others have built. */
+/** No build uses cached pages for longer than this. */
 const STALE_MS = 86_400_000;
 
-/** A worker is not reached by imports, so each is an entry point of its own; their names end in `worker.ts`. */
+/** Workers are not reached by imports, so each is a separate entry point; their names end in `worker.ts`. */
 const workersOf = (root) =>
   readdirSync(join(root, "src"), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /(^|\.)worker\.ts$/.test(entry.name))
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
     .sort();
 
-/** The commit that is built, marked when files differ from it; "unknown" where there is none. */
+/** Commit of the build, marked if files differ from it; "unknown" without a repository. */
 export const revisionOf = (root) => {
   const git = (...words) => spawnSync("git", words, { cwd: root, encoding: "utf8" });
   const commit = git("rev-parse", "--short=7", "HEAD");
@@ -25,10 +25,10 @@ export const revisionOf = (root) => {
 };
 
 /**
- * Builds the pages, which lie in the binary as they leave.
- * @returns their files, in a place below the checkout that has its name from what is in them: the compiler's names for parts of the
- * code depend on where each file lies beside the others, and several may build at once.
- * @throws Error when they do not build.
+ * Builds the pages, which are embedded in the binary as they are served.
+ * @returns their files, in a directory below the checkout that is named by the hash of their content. The compiler's chunk names
+ * depend on the relative location of each file, and several builds may run in parallel.
+ * @throws Error if the build fails.
  */
 const pagesOf = (root, aside) => {
   const packed = spawnSync(
@@ -54,7 +54,7 @@ const pagesOf = (root, aside) => {
     try {
       renameSync(mine, home);
     } catch (fault) {
-      // Another build was faster.
+      // A parallel build has already created the directory.
       rmSync(mine, { recursive: true, force: true });
       if (!existsSync(home)) throw fault;
     }
@@ -65,8 +65,8 @@ const pagesOf = (root, aside) => {
 
 /**
  * Compiles into the empty directory `place`.
- * @returns the path of the binary, and those of the maps that the compiler put beside it.
- * @throws Error when the compiler fails.
+ * @returns paths of the binary and of its source maps.
+ * @throws Error if the compiler fails.
  */
 export const compile = ({ root, target, place, revision, runtime = runtimeOf(root, target) }) => {
   const workers = workersOf(root);
@@ -74,7 +74,7 @@ export const compile = ({ root, target, place, revision, runtime = runtimeOf(roo
   if (new Set(names).size < names.length) throw new Error(`two workers have one name: ${names.join(", ")}`);
   mkdirSync(place, { recursive: true });
   const pages = pagesOf(root, join(place, "web"));
-  // The name of this file is inside it, many times: it is the same for every build, and the file is named when it is done.
+  // The binary contains its own file name many times. Every build uses the same name, and the file is renamed afterwards.
   const binary = join(place, "genrouter");
   const built = spawnSync(
     process.execPath,
@@ -85,24 +85,24 @@ export const compile = ({ root, target, place, revision, runtime = runtimeOf(roo
       "--compile",
       `--target=${TARGETS[target].compiler}`,
       `--compile-executable-path=${runtime}`,
-      // Minified. Without it NODE_ENV is frozen as "development", and packages' development builds are taken.
+      // Minifies. Without it NODE_ENV is fixed as "development", and the development builds of packages are used.
       "--production",
       "--sourcemap",
-      // Halves the time to the first answer; top-level `import.meta` needs the format with it.
+      // Halves the time to the first response; a top-level `import.meta` then requires the ESM format.
       "--bytecode",
       "--format=esm",
-      // What is imported when it is wanted is loaded then: a start reads a fifth of the code before it does anything.
+      // Dynamic imports are loaded on demand, so that a start reads only a fifth of the code before it begins.
       "--splitting",
       "--chunk-naming=[name]-[hash].[ext]",
-      // `debug` takes it where it is there, as it is for our tools; the binary has only what production has.
+      // `debug` uses it if installed, as for the development tools; the binary contains production packages only.
       "--external=supports-color",
-      // A binary must not read a stray .env or bunfig.toml of the directory it is started in.
+      // The binary must not read a .env or bunfig.toml of its working directory.
       "--no-compile-autoload-dotenv",
       "--no-compile-autoload-bunfig",
-      // All parts of the code end up beside the entry points, so `new URL("./worker.ts", import.meta.url)` looks there for a worker.
+      // All chunks are placed beside the entry points, so `new URL("./worker.ts", import.meta.url)` finds a worker there.
       "--entry-naming=[name].[ext]",
       "--asset-naming=[name].[ext]",
-      // Packages that ask where they lie would be told the place of this checkout; in the binary they lie nowhere.
+      // Packages that read their own path would embed the path of this checkout.
       '--define=__dirname="/"',
       '--define=__filename="/"',
       `--define=BUILD_REVISION=${JSON.stringify(revision)}`,
@@ -119,7 +119,7 @@ export const compile = ({ root, target, place, revision, runtime = runtimeOf(roo
   return { binary: `${binary}${suffixOf(target)}`, maps: maps.map((name) => join(place, name)) };
 };
 
-/** Moves a built file to its name, and its maps, one for each part of the code, into a directory beside it: `NAME.maps`. */
+/** Renames a built file, and moves its source maps, one per chunk, into a directory beside it: `NAME.maps`. */
 export const settle = ({ binary, maps }, name) => {
   renameSync(binary, name);
   rmSync(`${name}.maps`, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// Runs commands several at a time, the slowest first, and measures how long each took and how much processor time it used.
+// Runs commands in parallel, slowest first, and measures duration and CPU time.
 import {
   accessSync,
   chmodSync,
@@ -15,19 +15,19 @@ import { availableParallelism, cpus, freemem, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 const root = resolve(import.meta.dir, "..");
-/** One that hangs is ended, and has failed. */
+/** A job that takes longer is killed and fails. */
 const LONGEST_MS = 300_000;
 
 export type Job = { name: string; command: readonly string[]; env?: Record<string, string>; expectedS: number };
 export type Ended = { job: Job; code: number; out: string; wallMs: number; cpuMs: number };
 
-/** Linux's disk in memory, and what has to be free of it and of the memory behind it. */
+/** Linux's memory disk, and the space that must be free on it and in memory. */
 const MEMORY_DISK = "/dev/shm";
 const FREE_BYTES = 6 * 2 ** 30;
 
 /**
- * Where jobs put what they make: in memory where there is plenty, because a database syncs at every commit and no promise of theirs depends
- * on the power. The programs that cut it choose their own place.
+ * Parent of the jobs' temporary files: in memory if there is enough, because databases sync at every commit and no test here
+ * depends on power loss. Programs that simulate power loss choose their own directory.
  */
 const scratchParent = (): string => {
   try {
@@ -48,7 +48,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 
 const runJob = async (job: Job, dir: string, n: number): Promise<Ended> => {
   const path = join(dir, String(n));
-  // One file for both streams, which keeps the order of what was printed.
+  // One file for both streams preserves the order of the output.
   const file = openSync(path, "a");
   const beganMono = performance.now();
   const child = Bun.spawn([...job.command], {
@@ -68,12 +68,12 @@ const runJob = async (job: Job, dir: string, n: number): Promise<Ended> => {
   closeSync(file);
   const said = readFileSync(path, "utf8");
   const out = isLate ? `${said}\nended after ${LONGEST_MS / 1000} s without an end of its own\n` : said;
-  // Of the command and of what it started and waited for.
+  // CPU time of the command and of the children that it waited for.
   const cpuMs = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1000;
   return { job, code, out, wallMs: performance.now() - beganMono, cpuMs };
 };
 
-/** In random order, but for those that are known to take long: they begin, so that none of them runs on alone at the end. */
+/** Slow jobs start first, so that none of them runs alone at the end. The others run in random order. */
 const SLOW_S = 2;
 const inOrder = (jobs: readonly Job[]): Job[] => {
   const slow = jobs.filter(({ expectedS }) => expectedS >= SLOW_S).sort((a, b) => b.expectedS - a.expectedS);
@@ -85,12 +85,12 @@ const inOrder = (jobs: readonly Job[]): Job[] => {
   return [...slow, ...others];
 };
 
-/** Tests wait for disks, processes and clocks: while a part of the processors has nothing to do, one more begins, up to so many a core. */
+/** Tests wait for disks, processes and clocks. While a part of the CPU is idle, one more job starts, up to this many per core. */
 const MOST_PER_CORE = 3;
 const IDLE_SHARE = 0.2;
 const LOOK_MS = 200;
 
-/** @returns what tells the share of all processors' time since it was asked before in which they did nothing, or waited for a disk */
+/** @returns a function that returns the fraction of CPU time since its last call that was idle or waited for a disk */
 const openIdle = (): (() => number) => {
   const read = () => ({
     atMs: performance.now(),
@@ -105,19 +105,19 @@ const openIdle = (): (() => number) => {
   };
 };
 
-/** At least as many at a time as there are cores. @param onEnded is called as each ends. */
+/** Runs at least as many jobs in parallel as there are cores. @param onEnded called when a job has ended. */
 export const runJobs = async (jobs: readonly Job[], onEnded: (ended: Ended) => void): Promise<Ended[]> => {
   const dir = mkdtempSync(join(scratchParent(), "jobs-"));
-  // As the system's own: some tests run a command as another user.
+  // Same mode as the system's directory, because some tests run a command as another user.
   chmodSync(dir, 0o1777);
   const drop = () => {
     try {
       rmSync(dir, { recursive: true, force: true });
     } catch {
-      // Somebody still writes there: whoever asks sees that it is not gone.
+      // A process still writes there. The caller checks whether the directory still exists.
     }
   };
-  // Also when it is ended early: what stays there would be memory that nobody gives back.
+  // Also after an early exit, because remaining files would occupy memory.
   process.once("exit", drop);
   const waiting = inOrder(jobs);
   const ended: Ended[] = [];
@@ -143,7 +143,7 @@ export const runJobs = async (jobs: readonly Job[], onEnded: (ended: Ended) => v
   }, LOOK_MS);
   if (jobs.length > 0) await all.promise;
   clearInterval(timer);
-  // A database that a job left behind still writes while it ends, and what is written anew stops the removal.
+  // A database that a job left behind may still write while it ends, and new files prevent the removal.
   for (let tries = 0; tries < 50 && existsSync(dir); tries += 1) {
     drop();
     if (existsSync(dir)) await Bun.sleep(100);

@@ -1,4 +1,6 @@
-// The long setting of every program, in parts that may be interrupted: `npm run long`; each part done is remembered for its code.
+// `npm run long`: runs every test program in its long setting, in resumable parts.
+//
+// Completed parts are recorded with a hash of the code that they ran.
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -6,8 +8,8 @@ import { parseArgs } from "node:util";
 const root = join(import.meta.dir, "..");
 
 /**
- * A program in its long setting: `total` of `unit`, `part` at a time. `words` makes the command of one part; `folders` are those
- * that it runs from, beside the product and what all of test shares.
+ * A program in its long setting: `total` of `unit`, `part` at a time. `words` is the command of one part. `folders` are the
+ * folders of its code, besides the product and the shared folders of test.
  */
 type Long = {
   name: string;
@@ -126,13 +128,13 @@ const LONG: readonly Long[] = [
     ],
   },
   {
-    // After the kill its memory is watched for half an hour, the last twenty minutes of which are judged.
+    // After the kill, memory is observed for half an hour; the last twenty minutes are evaluated.
     ...{ name: "soak", folders: ["src/torture/crash", "test/soak"], unit: "minutes", total: 40, part: 40 },
     words: (count, seed) => ["test/soak/main.ts", "--minutes", String(count), "--kill-at", "10", "--seed", String(seed)],
   },
 ];
 
-/** A line of the record. */
+/** One line of the record. */
 export type Part = {
   name: string;
   seed: number;
@@ -143,7 +145,7 @@ export type Part = {
   figures: Record<string, unknown>;
   at: string;
   commit: string;
-  /** Stands for all code that the program runs. */
+  /** Hash of all code that the program runs. */
   code: string;
 };
 
@@ -180,7 +182,7 @@ const git = (...words: string[]) =>
   Bun.spawnSync(["git", ...words], { cwd: root })
     .stdout.toString()
     .trim();
-/** What every part runs: texts, pictures, tests that run by themselves and the records are none of it. */
+/** Code that every part runs. Documents, images, self-contained tests and the records are excluded. */
 const PRODUCT = ["src", "actors", "catalogue", "package.json", "package-lock.json", "openapi.json"];
 const NO_CODE = /\.(md|svg)$|\.test\.ts$|\ttest\/(long|regressions)\//;
 const head = () => git("rev-parse", "--short=12", "HEAD");
@@ -195,7 +197,7 @@ const codeOf = (...paths: string[]): string => {
   return Bun.CryptoHasher.hash("sha256", lines.filter((line) => !NO_CODE.test(line)).join("\n"), "hex").slice(0, 12);
 };
 const product = codeOf(...PRODUCT);
-/** Folders of test that several programs take scenes from. A program's own count for it alone. */
+/** Folders of test that several programs import. The folders of a program count for that program alone. */
 const SHARED = new Set(["store", "machine", "quote"]);
 const shared = git("ls-tree", "--name-only", "HEAD", "test/")
   .split("\n")
@@ -210,7 +212,7 @@ const read = (): Part[] =>
         .flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Part]))
         .filter(({ name, code }) => code === codes.get(name))
     : [];
-/** What was found keeps its part open: mended code is other code. */
+/** A part with failures does not count as completed; a fix changes the hash of the code. */
 const doneOf = (name: string) =>
   read().reduce((sum, part) => sum + (part.name === name && part.failed === 0 ? part.count : 0), 0);
 
@@ -267,7 +269,7 @@ if (!values.show)
     while (!isTimeUp() && (wanted?.includes(long.name) ?? true) && doneOf(long.name) < long.total && failed === 0) {
       const done = doneOf(long.name);
       say(`== ${long.name}: ${done} of ${long.total} ${long.unit} done`);
-      // Every part has seeds of its own, the same on every machine.
+      // Every part has its own seeds, the same on every machine.
       const part = await runPart(long, Math.min(long.part, long.total - done), 1_000_000 + done);
       if (!isClean() || head() !== commit) {
         say("the code changed while this part ran: its figures belong to no commit and are not kept");

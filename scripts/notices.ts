@@ -1,4 +1,6 @@
-// Writes THIRD_PARTY_NOTICES.txt: the licence of everything inside the binary, from the lock file and the packages.
+// Writes THIRD_PARTY_NOTICES.txt: the licenses of all components of the binary.
+//
+// The sources are the lock file and the packages.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 
@@ -18,13 +20,13 @@ export type Entry = {
 };
 export type Package = { name: string; path: string; version: string; license: string | undefined; integrity: string };
 
-/** Licences whose terms a notice fulfils. Whatever has another is not put into the binary. */
+/** Licenses whose terms a notice fulfils. A package with another license must not be part of the binary. */
 const ALLOWED = ["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "0BSD", "MPL-2.0", "Unlicense", "BlueOak-1.0.0"];
 
-/** Names of files that hold a package's terms. */
+/** True for the name of a file that contains a package's terms. */
 const isTerms = (name: string): boolean => /^(licen[cs]e|notice|copying|copyright)([-.].*)?$/i.test(name);
 
-/** `MIT`, or an expression of alternatives of which one is allowed; parts that all hold must all be allowed. */
+/** Accepts `MIT`, or an expression of alternatives of which one is allowed; in a conjunction all must be allowed. */
 const isAllowed = (expression: string | undefined): boolean =>
   (expression ?? "none")
     .replace(/[()]/g, "")
@@ -34,10 +36,10 @@ const isAllowed = (expression: string | undefined): boolean =>
 /** The packages of the lock file, by path. */
 export const locked = (): Record<string, Entry> => JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
 
-/** Everything that is installed for production, the runtime excepted: what only some platforms or only peers' development need is not in it. */
+/** All production packages except the runtime. Packages of single platforms and development packages of peers are excluded. */
 export const productionPackages = (): Package[] =>
   Object.entries(locked())
-    // What is not below node_modules is of this repository.
+    // A path outside of node_modules belongs to this repository.
     .filter(([path, one]) => path.startsWith("node_modules/") && !one.dev && !one.devOptional && !one.optional && !one.link)
     .map(([path, { version, license, integrity }]) => ({
       name: path.split("node_modules/").at(-1) ?? "",
@@ -78,7 +80,7 @@ THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 
 For more information, please refer to <https://unlicense.org>`;
 
-/** The terms of a package in its own words; where it has none, those that its licence stands for. @throws Error when there are neither */
+/** The terms of a package from its own file, else the standard text of its license. @throws Error if there is neither */
 const termsOf = ({ name, path, license }: Package): string => {
   const place = join(root, path);
   const files = readdirSync(place).filter(isTerms).sort();
@@ -89,7 +91,7 @@ const termsOf = ({ name, path, license }: Package): string => {
   return `Copyright (c) ${typeof author === "string" ? author : (author?.name ?? `the authors of ${name}`)}\n\n${MIT}`;
 };
 
-/** What was copied into this repository brings its terms along: a file LICENSE, or NAME.LICENSE, beside it. */
+/** Vendored code has its terms beside it: a file LICENSE, or NAME.LICENSE. */
 const vendored = (): string[] =>
   ["src", "catalogue", "actors", "web"]
     .flatMap((room) =>
@@ -105,7 +107,7 @@ const headOf = (
 
 ${own.trim()}`;
 
-/** As the runtime's own LICENSE.md tells it; its packages on the registry hold no such file. */
+/** From the runtime's own LICENSE.md; its packages on the registry do not contain this file. */
 const runtimeOf = (version: string): string => `bun ${version} (MIT)
 https://bun.com, https://github.com/oven-sh/bun (LICENSE.md there lists what is below, with where each is found)
 
@@ -128,8 +130,8 @@ constants-browserify, crypto-browserify, domain-browser, events, https-browserif
 querystring-es3, stream-browserify, stream-http, string_decoder, timers-browserify, tty-browserify, url, util, vm-browserify.`;
 
 /**
- * The text of the notices.
- * @throws Error naming every package whose licence is not allowed.
+ * Text of the notices.
+ * @throws Error naming every package whose license is not allowed.
  */
 export const printNotices = (packages = productionPackages()): string => {
   const refused = packages.filter(({ license }) => !isAllowed(license));

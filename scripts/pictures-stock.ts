@@ -1,4 +1,6 @@
-// What stands in the service that pictures are taken of: an operator, keys, a purchase, and generations of every kind and end.
+// Fills the service for screenshots: an operator, keys, a purchase and generations.
+//
+// The generations cover every media kind and result.
 
 export type Pictured = { name: string; says: string; path: string; isOpen?: true };
 type Shown = { id: string; status: string };
@@ -12,7 +14,7 @@ const ORDERS: readonly (readonly [model: string, input: Record<string, unknown>]
   ["sim-image-1", { prompt: "[sim:refuse] something that no provider wants to make" }],
   ["vidmodel-2.0-mini", { prompt: "a train through the snow", resolution: "480p", duration: 5 }],
 ];
-/** On their way for as long as pictures are taken, so that there is something to see live. */
+/** They run as long as screenshots are taken, so that the live view has content. */
 const UNDER_WAY: typeof ORDERS = [
   ["vidmodel-2.0-fast", { prompt: "clouds over a harbour [sim:stuck]", resolution: "480p", duration: 4 }],
   ["sim-image-1", { prompt: "a fox in the fog [sim:stuck]" }],
@@ -21,7 +23,7 @@ const UNDER_WAY: typeof ORDERS = [
 const POLL_MS = 200;
 const LONGEST_MS = 60_000;
 
-/** Signs the first operator up, buys, makes keys and generates. @returns the session's cookie, and the pages with their addresses */
+/** Creates the first operator, a purchase, keys and generations. @returns the session cookie, and the pages with their URLs */
 export const filled = async (url: string, token: string) => {
   let cookie = "";
   let csrf = "";

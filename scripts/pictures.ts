@@ -1,4 +1,6 @@
-// `npm run pictures`: a simulated service with something in it, and a picture of each page of the console and the inspector, light and dark.
+// `npm run pictures`: takes screenshots of all console and inspector pages, light and dark.
+//
+// The pages belong to a simulated service with sample data.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -20,7 +22,7 @@ const service = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "serv
   env: { PATH: process.env.PATH ?? "", GENROUTER_SIMULATOR__SPEED: "20", GENROUTER_LOG__LEVEL: "error" },
 });
 
-/** The first line of a stream that fits; the rest is read on, so that the service can say it. */
+/** First line of a stream that matches. The remainder is still read, so that the service is not blocked. */
 const lineOf = (stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<string> =>
   new Promise((found, failed) => {
     const read = async () => {
@@ -36,7 +38,7 @@ const lineOf = (stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<st
     read().catch(failed);
   });
 
-/** Waits until nothing on the page says that it is busy, and pictures have come. */
+/** Waits until the page is no longer busy and its images are loaded. */
 const settled = async (page: Page): Promise<void> => {
   await page.locator("main h1").waitFor({ timeout: LONGEST_WAIT_MS });
   await page.waitForFunction(

@@ -1,4 +1,4 @@
-// Builds the same sources twice, the second time elsewhere, later and under other names, and compares the bytes.
+// Builds the same sources twice in different places and at different times, and compares the bytes.
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { compile } from "./compile.mjs";
 import { runtimeOf } from "./runtimes.mjs";
 
-/** What a build reads, the packages apart. */
+/** Inputs of a build, except packages. */
 const SOURCES = [
   ...["src", "actors", "catalogue", "scripts", "deploy", "web"],
   ...["package.json", "package-lock.json", "tsconfig.json", "bunfig.toml", ".npmrc", "LICENSE", "THIRD_PARTY_NOTICES.txt"],
@@ -16,7 +16,7 @@ const ANOTHER_DAY = new Date("2001-02-03T04:05:06Z");
 
 const digestOf = (path) => createHash("sha256").update(readFileSync(path)).digest("hex");
 
-/** A copy of the checkout in `place`, with what is needed for production and other times. */
+/** Copies the checkout to `place`, with production packages and different timestamps. */
 const copyTo = (root, place) => {
   for (const name of SOURCES) if (existsSync(join(root, name))) cpSync(join(root, name), join(place, name), { recursive: true });
   const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
@@ -27,7 +27,7 @@ const copyTo = (root, place) => {
   for (const entry of readdirSync(place, { recursive: true })) utimesSync(join(place, entry), ANOTHER_DAY, ANOTHER_DAY);
 };
 
-/** The runtime, which is large and only read, under the name that the copy looks for. */
+/** Links the runtime, which is large and only read, under the name that the copy expects. */
 const lend = (from, to) => {
   mkdirSync(dirname(to), { recursive: true });
   try {

@@ -1,10 +1,10 @@
-// The targets of a release, and the runtime of each: the one of the lock file, from the npm registry, checked before it is used.
+// Release targets and their runtimes, from the npm registry and verified by the lock file.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/** Our name of each target: the compiler's name of it, and the package of its runtime. */
+/** Name of each target, with the compiler's name and the package of its runtime. */
 export const TARGETS = {
   "linux-x64": { compiler: "bun-linux-x64", runtime: "@oven/bun-linux-x64" },
   "linux-arm64": { compiler: "bun-linux-arm64", runtime: "@oven/bun-linux-aarch64" },
@@ -15,27 +15,29 @@ export const TARGETS = {
   "windows-x64": { compiler: "bun-windows-x64", runtime: "@oven/bun-windows-x64" },
 };
 
-/** No runtime is smaller. */
+/** Every runtime is larger. */
 const LEAST_BYTES = 10_000_000;
 
 const isMusl = process.platform === "linux" && !process.report?.getReport().header.glibcVersionRuntime;
 /** The target that this machine can start. */
 export const HERE = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}${isMusl ? "-musl" : ""}`;
 
-/** How the file of a target ends. */
+/** File extension of a target. */
 export const suffixOf = (target) => (target.startsWith("windows") ? ".exe" : "");
 
 const binaryOf = (dir, target) => join(dir, "bin", target.startsWith("windows") ? "bun.exe" : "bun");
 
 /**
- * The path of a target's runtime: what npm has installed for this machine, else fetched once and kept below node_modules.
- * @throws Error when it cannot be had, or is not what the lock file says.
+ * Path of a target's runtime: the one that npm installed for this machine, else one that is fetched once and kept below
+ * node_modules.
+ * @throws Error if it is not available or does not match the lock file.
  */
 export const runtimeOf = (root, target) => {
   const { runtime } = TARGETS[target];
   const installed = binaryOf(join(root, "node_modules", runtime), target);
   if (existsSync(installed)) return installed;
-  // The package's own installation may have moved it here; without that this is a few lines that say what to do.
+  // The package's own installation may have moved the runtime here; otherwise this file is a short script that prints
+  // instructions.
   const moved = join(root, "node_modules", "bun", "bin", "bun.exe");
   if (target === HERE && (statSync(moved, { throwIfNoEntry: false })?.size ?? 0) > LEAST_BYTES) return moved;
   const locked = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages[`node_modules/${runtime}`];

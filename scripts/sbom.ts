@@ -1,7 +1,8 @@
 // Writes the software bill of materials (CycloneDX JSON) of the binary: `bun scripts/sbom.ts FILE`.
 //
-// The same lock file gives the same bytes: there is no timestamp and no serial number. `npm sbom --omit dev` is not used, because it has both,
-// leaves out production packages that development packages need too (seen with npm 11.19), and cannot list the vendored script of the reference page.
+// The same lock file gives the same bytes: there is no timestamp and no serial number. `npm sbom --omit dev` is not used, because
+// it has both, leaves out production packages that development packages need too (seen with npm 11.19), and cannot list the
+// vendored script of the reference page.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Entry, locked, type Package, productionPackages } from "./notices.ts";
@@ -31,14 +32,14 @@ const component = (name: string, version: string, license: string | undefined, h
   hashes: [hash],
 });
 
-/** Of an npm package: the hash is that of its archive, as the lock file has it. */
+/** Component of an npm package, with the archive hash of the lock file. */
 const packageComponent = ({ name, version, license, integrity }: Package): Component =>
   component(name, version, license, {
     alg: "SHA-512",
     content: Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex"),
   });
 
-/** Of the reference page's script, which is in this repository: the hash is that of the file. */
+/** Component of the reference page's vendored script, with the hash of the file. */
 const vendoredScript = (): Component => {
   const origin = JSON.parse(readFileSync(join(root, "src/http/pages/assets/scalar.json"), "utf8")) as {
     package: string;
@@ -49,7 +50,7 @@ const vendoredScript = (): Component => {
   return component(origin.package, origin.version, origin.licence, { alg: "SHA-256", content: origin.sha256 });
 };
 
-/** The path of the package that `name` means for the package at `from`: the nearest node_modules upwards. */
+/** Path of the package to which `name` resolves from the package at `from`: the nearest node_modules upwards. */
 const resolvedFrom = (from: string, name: string, entries: Record<string, Entry>): string | undefined => {
   for (let place = from; ; place = place.slice(0, Math.max(0, place.lastIndexOf("node_modules/") - 1))) {
     const path = `${place === "" ? "" : `${place}/`}node_modules/${name}`;
@@ -58,7 +59,7 @@ const resolvedFrom = (from: string, name: string, entries: Record<string, Entry>
   }
 };
 
-/** @returns the bill of materials. Its components are the runtime, the production packages and what is vendored. */
+/** @returns the bill of materials with the runtime, the production packages and the vendored files. */
 export const createSbom = (): { components: Component[]; dependencies: Dependency[] } => {
   const entries = locked();
   const runtime = entries[RUNTIME];

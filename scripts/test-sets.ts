@@ -1,4 +1,4 @@
-// Divides the test files into two sets: those that need a browser, PostgreSQL or crashes under load, and the others.
+// Divides the test files into two sets: those that need a browser, PostgreSQL or crashes, and others.
 import { readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { Glob } from "bun";
@@ -6,8 +6,9 @@ import { Glob } from "bun";
 const root = resolve(import.meta.dir, "..");
 
 /**
- * A test file needs what it imports, directly or through other modules of test/: a module that starts Chromium, one that starts a PostgreSQL
- * server, or one that kills a loaded service again and again, which keeps both cores busy for as long as a tenth of all other tests.
+ * A test file needs what it imports, directly or through other modules of test/: a module that starts Chromium, a module that
+ * starts a PostgreSQL server, or a module that kills a loaded service repeatedly. The last one keeps both cores busy as long as a
+ * tenth of all other tests.
  */
 export const NEEDS = {
   browser: ["test/browser/chromium.ts"],
@@ -17,14 +18,17 @@ export const NEEDS = {
 const MODULES: readonly string[] = Object.values(NEEDS).flat();
 export type Need = keyof typeof NEEDS;
 
-/** `quick`: what `npm test` runs. `rest`: what `npm run test:rest` runs. */
+/** `quick`: run by `npm test`. `rest`: run by `npm run test:rest`. */
 export type TestSet = "quick" | "rest";
-/** Names the set to the tests, so that neither server can start in the quick one. */
+/** Variable that names the set to the tests, so that neither server can start in the quick set. */
 export const SET_VARIABLE = "TEST_SET";
 
 const transpiler = new Bun.Transpiler({ loader: "ts" });
 const imports = new Map<string, string[]>();
-/** The modules of test/ that are loaded together with a module; `import()` is not, it loads only when it is reached. */
+/**
+ * Modules of test/ that are loaded together with a module. A dynamic `import()` is excluded, because it loads only when it is
+ * reached.
+ */
 const importsOf = (path: string): string[] => {
   const known = imports.get(path);
   if (known) return known;
@@ -37,7 +41,7 @@ const importsOf = (path: string): string[] => {
   return found;
 };
 
-/** What a test file needs, by everything it loads. */
+/** Needs of a test file, from all modules that it loads. */
 export const needsOf = (file: string): Need[] => {
   const reached = new Set([file]);
   for (const path of reached) if (path.startsWith("test/")) for (const next of importsOf(path)) reached.add(next);
@@ -50,7 +54,10 @@ export const setOf = (file: string): TestSet => (needsOf(file).length > 0 ? "res
 export const testFiles = (): string[] =>
   [...new Glob("test/**/*.test.{ts,tsx}").scanSync({ cwd: root })].map((path) => path.replaceAll("\\", "/")).sort();
 
-/** @throws in the quick set, for a test that reaches what no import of its file shows: by `import()`, or by a process of its own. */
+/**
+ * @throws in the quick set, for a test that uses a need that its static imports do not show: by `import()`, or by a child
+ * process.
+ */
 export const refuseInQuickSet = (what: string): void => {
   if (process.env[SET_VARIABLE] === ("quick" satisfies TestSet))
     throw new Error(

@@ -1,4 +1,6 @@
-// `npm test`: the checks and every test that needs no browser, PostgreSQL or crashes; `--rest`: the others. Ends with `N passed, N failed`.
+// `npm test`: runs the checks and all tests without browser, PostgreSQL or crashes.
+//
+// `--rest` runs the others. The last line is `N passed, N failed`.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -11,12 +13,13 @@ const bin = (name: string) => join(root, "node_modules", ".bin", name);
 
 const OWN_FLAGS = ["--checks", "--rest", "--record"] as const;
 const has = (flag: (typeof OWN_FLAGS)[number]) => process.argv.includes(flag);
-/** Anything else, e.g. a path, is passed on to the test runner, which then runs those tests alone. */
+/** All other arguments, such as a path, are passed to the test runner, which then runs only those tests. */
 const args = process.argv.slice(2).filter((word) => !(OWN_FLAGS as readonly string[]).includes(word));
 
 /**
- * Checks that need no running service: name and command. The compiler's checkers and the linter's threads each read the same types anew, and
- * a tight heap is collected again and again: alone and with room they take half of the processor time, and other jobs have the other core.
+ * Checks that need no running service: name and command. Parallel checkers of the compiler and threads of the linter each read
+ * the same types again, and a small heap is collected repeatedly. With one thread and a large heap they need half of the CPU
+ * time, and other jobs use the other core.
  */
 const CHECKS: [string, string[]][] = [
   ["types", [bin("tsc"), "-p", ".", "--checkers", "1"]],
@@ -29,14 +32,14 @@ const CHECKS: [string, string[]][] = [
   ["dead code", [process.execPath, "--bun", bin("knip")]],
 ];
 const CHECK_S = 8;
-/** Of the two that are written in Go. */
+/** Environment of the two checks that are written in Go. */
 const CHECK_ENV = { GOGC: "400", GOMAXPROCS: "1" };
 
-/** Most processes of tests end before what the last of the engine's compilers makes is worth its time: without it they take 7 % less of it. */
+/** Most test processes end before the engine's last compiler tier pays off; without it they take 7 % less CPU time. */
 const TEST_ENV = { BUN_JSC_useFTLJIT: "0" };
 const BUN_TEST = [process.execPath, "test", "--randomize", "--timeout=60000"];
 
-/** Seconds of the slow files, for their order; `--record` writes them anew. */
+/** Durations of slow files, s, for their order; `--record` updates them. */
 const TIMES = join(root, "test", "times.json");
 const KEPT_FROM_S = 2;
 const readTimes = (): Record<string, number> =>
@@ -46,7 +49,7 @@ let passed = 0;
 let failed = 0;
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-/** Adds the figures of the closing lines of a run of tests; one that ended badly without a failed test (a crash, no tests) is a failure all the same. */
+/** Adds the counts of a test run. A run that failed without a failed test (a crash, no tests) counts as one failure. */
 const count = (out: string, code: number): void => {
   const figure = (word: string) => Number(new RegExp(`^ (\\d+) ${word}$`, "m").exec(out)?.[1] ?? 0);
   passed += figure("pass");
@@ -56,8 +59,8 @@ const count = (out: string, code: number): void => {
 
 const checkJobs = (): Job[] => CHECKS.map(([name, command]) => ({ name, command, env: CHECK_ENV, expectedS: CHECK_S }));
 /**
- * So many files that are not known to be slow share a process, with the files beside them: what they all load is loaded once. Always the
- * same ones, so that what one does to another happens again.
+ * Number of fast files that share a process with their neighbouring files, because common modules are then loaded once. The
+ * groups are always the same, so that interactions between files are reproducible.
  */
 const FILES_A_PROCESS = 8;
 const SLOW_S = 5;
@@ -68,7 +71,7 @@ const testJobs = (set: TestSet): Job[] => {
   const times = readTimes();
   const files = testFiles().filter((file) => setOf(file) === set);
   const isSlow = (file: string) => (times[file] ?? 0) >= SLOW_S;
-  // Each by itself where that is what is to be measured.
+  // With --record each file runs separately, so that its duration is measured.
   const quick = groupsOf(
     files.filter((file) => !isSlow(file)),
     has("--record") ? 1 : FILES_A_PROCESS,
@@ -82,9 +85,9 @@ const testJobs = (set: TestSet): Job[] => {
 };
 
 const seconds = (ms: number) => (ms / 1000).toFixed(1).padStart(6);
-/** What a file that passed has to tell all the same. */
+/** Lines of a passed file that are printed nevertheless. */
 const SKIPPED = /^(skipped:|\(skip\))/;
-/** What the stall meter (test/stall) measured in a file. */
+/** Longest stall of a file, measured by the stall meter (test/stall). */
 const stallOf = ({ out }: Ended): number | undefined => {
   const [, ms] = /^stall: (\d+) ms/m.exec(out) ?? [];
   return ms === undefined ? undefined : Number(ms);
@@ -102,7 +105,7 @@ const show = ({ job, code, out, wallMs, cpuMs }: Ended): void => {
   if (!isCheck) count(out, code);
   else if (code === 0) passed += 1;
   else failed += 1;
-  // Failed tests are marked by their own lines; a check has none.
+  // Failed tests have their own marked lines; a check has none.
   const mark = code === 0 ? "(pass)" : isCheck ? "(fail)" : "FAILED";
   say(`${mark} ${seconds(wallMs)} s ${seconds(cpuMs)} s cpu  ${job.name}`);
   const told = code === 0 ? out.split("\n").filter((line) => SKIPPED.test(line)) : [out];
@@ -128,7 +131,7 @@ const record = (ended: readonly Ended[]): void => {
   writeFileSync(TIMES, `${JSON.stringify(Object.fromEntries(kept.sort(([a], [b]) => (a < b ? -1 : 1))), null, 2)}\n`);
 };
 
-/** Tests that are named: each file in a world of its own, everything they print is shown. */
+/** Runs the named tests: each file in a separate process, with complete output. */
 const runNamed = async (): Promise<void> => {
   const run = Bun.spawn([...BUN_TEST, `--parallel=${availableParallelism()}`, ...args], {
     cwd: root,

@@ -1,4 +1,6 @@
-// Fetches the reference page's program, Scalar, from the npm registry and writes the one file of it that we ship, with where it came from.
+// Downloads Scalar from the npm registry and vendors the single file that is shipped.
+//
+// The version and hashes are recorded beside it.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,11 +16,11 @@ const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
 const scratch = mkdtempSync(join(tmpdir(), "scalar-"));
 try {
-  // Installed it weighs 278 MB with all that it depends on; the packed archive alone has what a browser needs.
+  // The installed package has 278 MB including dependencies; the archive alone contains everything that a browser needs.
   const name = execFileSync("npm", ["pack", `@scalar/api-reference@${VERSION}`, "--silent"], { cwd: scratch, encoding: "utf8" });
   execFileSync("tar", ["xzf", name.trim(), `package/${FILE}`], { cwd: scratch });
   const script = readFileSync(join(scratch, "package", FILE));
-  // The header of zlib has neither a time nor a name in it: the same file every time.
+  // The output contains neither a time nor a name, so the file is reproducible.
   const packed = gzipSync(script, { level: 9 });
   writeFileSync(join(assets, "scalar.js.gz"), packed);
   const origin = { package: "@scalar/api-reference", version: VERSION, licence: "MIT", file: FILE };

@@ -1,4 +1,4 @@
-// Writes what browsers load into a directory, under the names by which the binary knows it: `bun scripts/web-files.ts DIR`.
+// Writes the built pages to a directory under the names used in the binary: `bun scripts/web-files.ts DIR`.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildWeb } from "../web/build.ts";
