@@ -1,23 +1,25 @@
-// One request until it is answered: again after Retry-After or a growing pause when the no may pass, never for ever.
+// Sends one request and retries transient errors with Retry-After or exponential backoff.
+//
+// The number of tries is bounded.
 import { errorOf, GenrouterError } from "./errors.ts";
 
-/** What the client needs of the world. Tests give their own, so that no test waits. */
+/** Dependencies of the client on its environment. Tests replace them to avoid waiting. */
 export type Surroundings = {
   fetch: (url: string, init: RequestInit) => Promise<Response>;
-  /** Resolves after so many milliseconds; rejects with the signal's reason as soon as it aborts. */
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as it aborts. */
   sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
   nowMs: () => number;
-  /** From 0 to below 1. */
+  /** A number from 0 to below 1. */
   random: () => number;
 };
 
-/** How long and how often one call may go on. */
+/** Duration and retries of one call. */
 export type CallOptions = {
-  /** Ends the call; its reason is thrown. What was submitted goes on. */
+  /** Aborts the call with its reason. A submitted generation continues. */
   signal?: AbortSignal | undefined;
-  /** How often one request is sent at most, 10 unless told otherwise: about a minute. */
+  /** Maximum number of tries of one request; default 10, which takes about a minute. */
   tries?: number | undefined;
-  /** Told of every answer that passes, before the pause after it. */
+  /** Called for every transient error, before the pause that follows it. */
   onRetry?: ((error: GenrouterError, pauseMs: number) => void) | undefined;
 };
 
@@ -27,7 +29,7 @@ const TRIES = 10;
 const LONGEST_ANSWER_MS = 60_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
-/** A service that wants to be left alone for longer is the caller's to wait for. */
+/** If the service asks for a longer delay, the error is thrown and the caller decides when to retry. */
 const LONGEST_RETRY_AFTER_S = 60;
 
 export const sleep: Surroundings["sleep"] = (ms, signal) =>
@@ -44,17 +46,17 @@ export const sleep: Surroundings["sleep"] = (ms, signal) =>
     else signal?.addEventListener("abort", stop, { once: true });
   });
 
-/** Whether the same request may be answered otherwise a little later. */
+/** True if the same request may succeed later. */
 const mayPass = (error: GenrouterError): boolean =>
   error.code === "unreachable" || error.status === 429 || (error.status >= 500 && error.status !== 501);
 
-/** The pause before try `sent` + 1. Jitter, so that clients that were refused together do not come back together. */
+/** Pause before try `sent` + 1. Jitter spreads the retries of clients that were rejected at the same time. */
 export const pauseMs = (sent: number, retryAfterS: number | null, random: () => number): number => {
   if (retryAfterS !== null) return retryAfterS * 1000 * (1 + 0.1 * random());
   return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (sent - 1)) * (0.5 + 0.5 * random());
 };
 
-/** One try. @throws GenrouterError; the caller's reason when the caller's signal has ended it. */
+/** One try. @throws GenrouterError, or the reason of the caller's signal if it aborted. */
 const once = async <T>(world: Surroundings, wish: Wish, read: (response: Response) => Promise<T>): Promise<T> => {
   const { url, init, signal, longestMs = LONGEST_ANSWER_MS } = wish;
   const late = AbortSignal.timeout(longestMs);
@@ -76,8 +78,8 @@ const once = async <T>(world: Surroundings, wish: Wish, read: (response: Respons
 };
 
 /**
- * Sends a request until it is answered with something that does not pass: 429, 5xx and lost connections are tried again.
- * @param read takes the answer, whose status is below 400; what it throws as anything but GenrouterError is a lost connection.
+ * Sends a request until it succeeds or fails permanently: 429, 5xx except 501, and lost connections are retried.
+ * @param read reads a response with a status below 400; every error except GenrouterError counts as a lost connection.
  */
 export const ask = async <T>(world: Surroundings, wish: Wish, read: (response: Response) => Promise<T>): Promise<T> => {
   for (let sent = 1; ; sent++)
@@ -92,7 +94,7 @@ export const ask = async <T>(world: Surroundings, wish: Wish, read: (response: R
     }
 };
 
-/** Reads an answer as JSON. */
+/** Reads a response as JSON. */
 export const asJson = async <T>(response: Response): Promise<T> => {
   const text = await response.text();
   try {

@@ -1,4 +1,6 @@
-// The client of a genrouter service: submit once whatever happens, wait, save the files. https://…/docs of the service has the rest.
+// Client of a genrouter service: submits exactly once, waits, and saves the files.
+//
+// The documentation is served by the service at /docs.
 import type { components } from "./api.ts";
 import { asJson, ask, type CallOptions, type Surroundings, sleep } from "./asking.ts";
 import { type Generation, GenerationFailed, GenrouterError, StillRunning } from "./errors.ts";
@@ -10,55 +12,55 @@ export type { SavedFile } from "./files.ts";
 
 type Schemas = components["schemas"];
 export type Model = Schemas["ModelEntry"];
-/** Fields of a model's input; which of them a model takes, and with which values, is in its `options`. */
+/** Fields of a model's input. The model's `options` list its fields and allowed values. */
 export type Input = Schemas["CommonInput"] | Schemas["ExtendedInput"];
-/** A generation that has succeeded: its files are there. */
+/** A succeeded generation, whose files are available. */
 export type Succeeded = Generation & { status: "succeeded"; output: NonNullable<Generation["output"]>; cost_usd: number };
 
-/** What to generate. */
+/** A generation to submit. */
 export type Order = {
   /** A model id of `models()`. */
   model: string;
   input: Input;
-  /** Skips routes priced above it: above 0, at most 100. */
+  /** Skips routes with a higher price: above 0, at most 100. */
   maxCostUsd?: number;
-  /** Skips routes expected to take longer; after so many seconds no new one begins. 1 to 86400. */
+  /** Skips routes that are expected to take longer; after this many seconds no new attempt begins. 1 to 86400. */
   maxWaitS?: number;
 };
 export type SubmitOptions = CallOptions & {
-  /** Made anew when absent. With your own, the same call may be repeated by another process: one generation is made. */
+  /** Default: a new random key. With the same key, another process may repeat the call without a second generation. */
   idempotencyKey?: string | undefined;
 };
 export type WaitOptions = CallOptions & {
-  /** Told of every change, the first and the last state included. */
+  /** Called for every change, including the first and the last state. */
   onUpdate?: ((generation: Generation) => void) | undefined;
-  /** Stops waiting after so many seconds; the generation goes on. */
+  /** Stops waiting after this many seconds; the generation continues. */
   timeoutS?: number | undefined;
-  /** Milliseconds between two polls, growing from the first figure to the second; 2000 and 10000 unless told otherwise. */
+  /** Interval between two polls, ms, growing from the first value to the second; default 2000 and 10000. */
   pollMs?: readonly [first: number, most: number] | undefined;
 };
 export type SaveOptions = CallOptions & {
   /**
-   * A file name (further files get -2, -3, …) or a directory; the current directory unless told otherwise. Links are followed; a FIFO, a
-   * device, or a descriptor such as `/dev/stdout` is written into, and takes the first file alone.
+   * A file name (further files get -2, -3, …) or a directory; default: the current directory. Symbolic links are followed. A
+   * FIFO, a device, or a descriptor such as `/dev/stdout` receives only the first file.
    */
   to?: string | undefined;
-  /** Told how many bytes of file `n` are on disk. */
+  /** Called with the number of bytes of file `n` that are on disk. */
   onBytes?: ((n: number, bytes: number) => void) | undefined;
 };
 
 export type Client = {
-  /** Submits and returns the generation as accepted. Sent again with the same key until there is an answer. */
+  /** Submits a generation and returns it as accepted. Retries use the same idempotency key. */
   submit(order: Order, options?: SubmitOptions): Promise<Generation>;
-  /** The generation as it is now. */
+  /** Returns the current state of a generation. */
   poll(id: string, options?: CallOptions): Promise<Generation>;
-  /** Polls until it has succeeded. @throws GenerationFailed, StillRunning after `timeoutS` */
+  /** Polls until the generation has succeeded. @throws GenerationFailed, StillRunning after `timeoutS` */
   wait(of: string | Generation, options?: WaitOptions): Promise<Succeeded>;
-  /** The models that can be generated with at this moment. Needs no key. */
+  /** Lists the models that are available now. Needs no key. */
   models(options?: CallOptions): Promise<Model[]>;
-  /** Saves every file of a generation that has succeeded. Called again after a break, it goes on where that was. */
+  /** Saves every file of a succeeded generation. A repeated call resumes an interrupted download. */
   download(of: string | Generation, options?: SaveOptions): Promise<SavedFile[]>;
-  /** All of it: submits, waits, saves. */
+  /** Submits, waits and saves. */
   generate(
     order: Order,
     options?: SubmitOptions & WaitOptions & SaveOptions,
@@ -66,7 +68,7 @@ export type Client = {
 };
 
 export type ClientOptions = Partial<Surroundings> & {
-  /** Address of the service, e.g. `https://api.example.org`. */
+  /** URL of the service, e.g. `https://api.example.org`. */
   url: string;
   /** API key, `gr_live_…` or `gr_test_…`. Keep it on a server; `models()` needs none. */
   key?: string;
@@ -74,7 +76,7 @@ export type ClientOptions = Partial<Surroundings> & {
 
 const POLL_MS = [2_000, 10_000] as const;
 const POLL_GROWTH = 1.3;
-/** A download may take as long as it likes once it has begun; its silence is watched where it is written. */
+/** The duration of a download is practically unlimited; the writer detects stalled connections. */
 const LONGEST_DOWNLOAD_MS = 24 * 3_600_000;
 
 const isOver = ({ status }: Generation): boolean => status === "succeeded" || status === "failed";
@@ -85,7 +87,7 @@ const wireOf = ({ model, input, maxCostUsd, maxWaitS }: Order): Schemas["Generat
   ...(maxWaitS === undefined ? {} : { max_wait_s: maxWaitS }),
 });
 
-/** @throws GenrouterError `bad_url`; programs without types and unset variables come here with anything. */
+/** @throws GenrouterError `bad_url`; untyped callers and unset variables may pass any value. */
 const baseOf = (url: unknown): string => {
   if (typeof url === "string" && /^https?:\/\/[^/]/i.test(url) && URL.canParse(url)) return url.replace(/\/+$/, "");
   const shown = JSON.stringify(url) ?? String(url);
@@ -96,8 +98,9 @@ const baseOf = (url: unknown): string => {
 };
 
 /**
- * A client of the service at `url`. Every method throws GenrouterError for a no, and the signal's reason when it is aborted.
- * @throws GenrouterError `bad_url` at once, when that is no address.
+ * Creates a client of the service at `url`. Every method throws GenrouterError if the service rejects the call, and the signal's
+ * reason if it is aborted.
+ * @throws GenrouterError `bad_url` if `url` is not a valid URL.
  */
 export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
   const base = baseOf(url);
@@ -132,7 +135,7 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
     const startMs = world.nowMs();
     let shown = "";
     const see = (generation: Generation): Generation => {
-      // Links are new with every poll; they alone are no change.
+      // Links change with every poll and are ignored.
       const text = JSON.stringify({ ...generation, output: null });
       if (text !== shown) onUpdate?.(generation);
       shown = text;
@@ -142,7 +145,7 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
     for (let pause = first; !isOver(current); pause = Math.min(most, pause * POLL_GROWTH)) {
       const leftMs = timeoutS === undefined ? Number.POSITIVE_INFINITY : startMs + timeoutS * 1000 - world.nowMs();
       if (leftMs <= 0) throw new StillRunning(current, timeoutS ?? 0);
-      // Jitter, so that many clients that were started together do not poll together.
+      // Jitter spreads the polls of clients that were started at the same time.
       await world.sleep(Math.min(leftMs, pause * (0.8 + 0.4 * world.random())), options.signal);
       current = see(await poll(current.id, options));
     }
@@ -162,7 +165,7 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
       };
       const response = await open(`${pathOf(id)}/content${n === 1 ? "" : `/${n}`}`, bearer());
       const location = response.headers.get("location");
-      // A redirect leads to a signed link of some other host, which must not see the key.
+      // A redirect leads to a signed link of another host, which must not receive the key.
       return response.status >= 300 && location ? open(new URL(location, `${base}/`).href, {}) : response;
     };
 
@@ -170,7 +173,7 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
     const generation = typeof of === "string" ? await poll(of, options) : of;
     if (generation.status === "failed") throw new GenerationFailed(generation);
     if (generation.output === null) throw new StillRunning(generation, 0);
-    // Loaded only now: everything else works where there is no file system.
+    // Imported on demand, because everything else works without a file system.
     const { saveAll } = await import("./files.ts");
     return saveAll(world, openFileOf(generation.id, options), generation, options);
   };
@@ -184,7 +187,7 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
       (await ask(world, { url: `${base}/v1/models`, init: {}, signal, tries, onRetry }, asJson<Schemas["ModelList"]>)).data,
     generate: async (order, options = {}) => {
       const { checkPlace } = await import("./places.ts");
-      // A place that cannot work is told before anything is generated and charged.
+      // Rejects an unusable destination before the generation is submitted and charged.
       await checkPlace(options.to);
       const generation = await wait(await submit(order, options), options);
       return { generation, files: await download(generation, options) };

@@ -1,4 +1,4 @@
-// The usual ending of a file by its content type.
+// Maps content types to file extensions.
 const EXTENSIONS: Readonly<Record<string, string>> = {
   "image/png": ".png",
   "image/jpeg": ".jpg",
@@ -48,5 +48,5 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   "application/gzip": ".gz",
   "application/pdf": ".pdf",
 };
-/** The usual ending of files of a content type, `.mp4`; undefined for types that are rarely saved. */
+/** Usual extension of a content type, such as `.mp4`; undefined for types that are rarely saved. */
 export const endingOf = (type: string): string | undefined => EXTENSIONS[type];

@@ -1,36 +1,36 @@
-// The errors of the client: a no of the service, an answer that never came, a generation that failed, a wait that was over.
+// Errors of the client: rejections, lost responses, failed generations and timeouts.
 import type { components } from "./api.ts";
 
 type Schemas = components["schemas"];
-/** A generation as the service shows it: https://…/docs#tag/generations. */
+/** The generation resource: https://…/docs#tag/generations. */
 export type Generation = Schemas["Generation"];
-/** Codes of the service (each has an anchor at `/docs/errors#code`), and those of the client itself. */
+/** Codes of the service (each has an anchor at `/docs/errors#code`), and codes of the client itself. */
 export type ErrorCode =
   | Schemas["Error"]["error"]["code"]
-  /** The call needs a key and the client was made without one. */
+  /** The call needs a key, and the client was created without one. */
   | "no_key"
-  /** What the client was made with is not the address of a service. */
+  /** The client was created with an invalid URL. */
   | "bad_url"
-  /** No answer: refused, broken off, or not within a minute. */
+  /** No response: the connection was refused or lost, or the response took longer than a minute. */
   | "unreachable"
-  /** An answer that is not the service's own: mostly a proxy in between. */
+  /** A response that is not from the service, usually from a proxy. */
   | "unexpected_answer"
-  /** A file cannot be saved where it was to go. */
+  /** A file cannot be saved at its destination. */
   | "unwritable"
-  /** A file did not arrive whole, or not with the bytes that its SHA-256 is of, again and again. */
+  /** A file repeatedly arrived incomplete or with bytes that do not match its SHA-256. */
   | "broken_file";
 
-/** A no: of the service, of the way to it, or of the place that files were to go. */
+/** An error of the service, of the connection, or of the destination of files. */
 export class GenrouterError extends Error {
   override readonly name = "GenrouterError";
   readonly code: ErrorCode;
-  /** HTTP status of the answer that says it; 0 when no answer does. */
+  /** HTTP status of the error response; 0 without a response. */
   readonly status: number;
-  /** What the service's log calls the request; tell it to the operator. */
+  /** Request id in the service's log; report it to the operator. */
   readonly requestId: string | null;
-  /** Seconds after which the same request may succeed; null when the service did not say. */
+  /** Seconds after which the same request may succeed; null if the service gave none. */
   readonly retryAfterS: number | null;
-  /** The key of the submission that was refused or lost: submitting with it again never generates twice. */
+  /** Idempotency key of the rejected or lost submission; a retry with it never generates twice. */
   readonly idempotencyKey: string | null;
 
   constructor(
@@ -66,7 +66,7 @@ export class GenerationFailed extends Error {
   }
 }
 
-/** The time to wait is over; the generation goes on, and `wait(generation.id)` waits for it again. */
+/** The wait timed out. The generation continues, and `wait(generation.id)` resumes the wait. */
 export class StillRunning extends Error {
   override readonly name = "StillRunning";
   readonly generation: Generation;
@@ -77,14 +77,14 @@ export class StillRunning extends Error {
   }
 }
 
-/** Seconds of a Retry-After, which may also be a date. */
+/** Seconds of a Retry-After header, which may also be a date. */
 const retryAfterOf = (header: string | null, nowMs: number): number | null => {
   if (header === null) return null;
   const seconds = /^\s*\d+\s*$/.test(header) ? Number(header) : (Date.parse(header) - nowMs) / 1000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : null;
 };
 
-/** The error that an answer tells. */
+/** Converts an error response to an error. */
 export const errorOf = async (response: Response, nowMs: number): Promise<GenrouterError> => {
   const text = await response.text().catch(() => "");
   const more = {
@@ -97,7 +97,7 @@ export const errorOf = async (response: Response, nowMs: number): Promise<Genrou
     if (typeof error.code === "string" && typeof error.message === "string")
       return new GenrouterError(error.code, error.message, more);
   } catch {
-    // Not the service's error body: what came instead is told below.
+    // Not an error body of the service; the response itself is reported below.
   }
   const said = text.slice(0, 200) || response.statusText || "an empty body";
   return new GenrouterError("unexpected_answer", `HTTP ${response.status}: ${said}`, more);

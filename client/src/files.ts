@@ -1,17 +1,17 @@
-// Saves result files: each is taken up again where it broke off, and held against the SHA-256 that the service tells.
+// Saves result files: resumes interrupted downloads and verifies the SHA-256 of the service.
 import { join } from "node:path";
 import { pauseMs, type Surroundings } from "./asking.ts";
 import { GenrouterError } from "./errors.ts";
 import { namesOf, numbered, placeAt } from "./places.ts";
 import { partSink, type Sink, streamSink } from "./sinks.ts";
 
-/** Breaks in a row without a byte in between, unless told otherwise. */
+/** Maximum number of consecutive interruptions without any byte in between, by default. */
 const TRIES = 5;
-/** A connection that gives nothing for so long is taken for broken. */
+/** A connection without data for this period is considered broken. */
 const LONGEST_SILENCE_MS = 60_000;
 
 export type SavedFile = { path: string; bytes: number; type: string };
-/** Opens file `n`, from the byte on where `from` is above 0; the answer may be the whole file all the same. */
+/** Opens file `n` at the byte `from` if that is above 0; the response may contain the complete file nevertheless. */
 export type OpenFile = (n: number, from: number, signal: AbortSignal) => Promise<Response>;
 type SaveWishes = {
   tries?: number | undefined;
@@ -20,7 +20,7 @@ type SaveWishes = {
   onBytes?: ((n: number, bytes: number) => void) | undefined;
 };
 
-/** What an answer says of the file: where its bytes begin, how many there are in all, and its SHA-256 where the tag is one. */
+/** Properties of a response: offset of its bytes, size of the file, and its SHA-256 if the ETag is one. */
 const factsOf = (response: Response) => {
   const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers.get("content-range") ?? "");
   if (response.status === 206 && !range) {
@@ -36,7 +36,7 @@ const factsOf = (response: Response) => {
   };
 };
 
-/** Writes an answer's bytes to where they belong. Returns where the file ends then. */
+/** Writes the bytes of a response to the sink. Returns the resulting end of the file. */
 const pour = async (sink: Sink, response: Response, from: number, told: (end: number) => void): Promise<number> => {
   let end = from;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
@@ -47,7 +47,7 @@ const pour = async (sink: Sink, response: Response, from: number, told: (end: nu
   return end;
 };
 
-/** A signal that fires when the caller's does, or when nothing has been told of for too long. */
+/** A signal that aborts with the caller's signal, or after LONGEST_SILENCE_MS without data. */
 const watchdog = (outer: AbortSignal | undefined) => {
   const controller = new AbortController();
   const stop = () => controller.abort(outer?.reason);
@@ -66,12 +66,13 @@ const watchdog = (outer: AbortSignal | undefined) => {
   return { signal: controller.signal, alive, end };
 };
 
-/** One connection's worth of a file. Returns its facts once it is whole, undefined when it broke off. */
+/** Downloads over one connection. Returns the properties of the complete file, undefined after an interruption. */
 const once = async (sink: Sink, openFile: OpenFile, n: number, { signal, onBytes }: SaveWishes) => {
   const have = await sink.size();
   const dog = watchdog(signal);
   try {
-    // The last byte once more: a file that is whole already is then not past its end, and the answer tells what it is.
+    // Requests the last byte again, so that the range of an already complete file is satisfiable and the response contains its
+    // properties.
     const response = await openFile(n, Math.max(0, have - 1), dog.signal);
     const facts = factsOf(response);
     await sink.open(facts.from);
@@ -85,7 +86,7 @@ const once = async (sink: Sink, openFile: OpenFile, n: number, { signal, onBytes
   } catch (fault) {
     if (signal?.aborted) throw signal.reason;
     if (!(fault instanceof GenrouterError)) return undefined;
-    // A no that stays does not get better with what is there already; a part that is longer than the file never was of it.
+    // A permanent error cannot be resumed. A part that is longer than the file belongs to another file.
     if (fault.status >= 400 && fault.status < 500) await sink.drop();
     if (fault.status === 416) return undefined;
     throw fault;
@@ -95,7 +96,7 @@ const once = async (sink: Sink, openFile: OpenFile, n: number, { signal, onBytes
   }
 };
 
-/** Fills a sink with file `n`, whole and with the right bytes, or not at all. */
+/** Fills a sink with file `n`, complete and verified, or throws. */
 const fill = async (
   world: Surroundings,
   openFile: OpenFile,
@@ -111,7 +112,7 @@ const fill = async (
     const facts = await once(sink, openFile, n, wishes);
     if (facts && (facts.sha256 === null || facts.sha256 === (await sink.sha256())))
       return { path: await sink.finish(facts.type), bytes: facts.bytes, type: facts.type };
-    // Whole, and not what it should be: nothing of it can be kept.
+    // The file is complete but does not match its hash, so nothing of it is kept.
     isOther = facts !== undefined;
     if (isOther) await sink.drop();
     const now = await sink.size();
@@ -128,10 +129,11 @@ const fill = async (
 };
 
 /**
- * Saves every file of a generation, one after the other: under its final name, whole or not at all. What has arrived before a break
- * is kept in a part, whose name tells whose it is, and taken up again, by a later call too. A FIFO, a device or an open descriptor takes the
- * first file alone: it has no name to put a number to.
- * @throws GenrouterError `broken_file` when it breaks off or holds other bytes again and again, `unwritable`, or what the service answers.
+ * Saves every file of a generation in order, under its final name, completely or not at all. Bytes received before an
+ * interruption are kept in a part file whose name contains the generation, and a later call resumes it. A FIFO, a device or an
+ * open descriptor receives only the first file, because it has no name that can be numbered.
+ * @throws GenrouterError `broken_file` after repeated interruptions or hash mismatches, `unwritable`, or the error of the
+ * service.
  */
 export const saveAll = async (
   world: Surroundings,

@@ -1,21 +1,26 @@
-// Where result files go: a regular file, a directory, or something that is written into as it is (a FIFO, a device, an open descriptor).
+// Destinations of result files: a regular file, a directory, or a stream.
+//
+// A stream is a FIFO, a device or an open descriptor.
 import { constants, write } from "node:fs";
 import { access, lstat, open, readlink, realpath, rm, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { GenrouterError } from "./errors.ts";
 
-/** `stream`: its bytes are written in order, and nothing of it is replaced. */
+/** `stream`: bytes are written in order and nothing is replaced. */
 export type Place = { kind: "file"; path: string } | { kind: "stream"; path: string; fd: number | null };
 
 export const unwritable = (path: string, cause: unknown): GenrouterError =>
   new GenrouterError("unwritable", `${path} cannot be written: ${cause instanceof Error ? cause.message : cause}`, { cause });
 
-/** Names of this process's open descriptors. They are written to as they are: opened again, a file would be cut and a socket refused. */
+/**
+ * Names of open descriptors of this process. They are used directly, because reopening would truncate a file and fail for a
+ * socket.
+ */
 const DESCRIPTOR = /^\/(?:dev\/(?:fd\/(\d+)|(stdin|stdout|stderr))|proc\/(?:self|thread-self)\/fd\/(\d+))$/;
 const STANDARD: Readonly<Record<string, number>> = { stdin: 0, stdout: 1, stderr: 2 };
 
-/** The open descriptor that a path names, `/dev/stdout` for one; null for any other path. */
+/** The open descriptor that a path names, such as `/dev/stdout`; null for any other path. */
 export const descriptorOf = (path: string): number | null => {
   const [, number, standard = "", other] = DESCRIPTOR.exec(path) ?? [];
   return STANDARD[standard] ?? (number === undefined && other === undefined ? null : Number(number ?? other));
@@ -37,21 +42,21 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 const refused = (path: string, fault: unknown): GenrouterError => unwritable(path, REASONS[codeOf(fault)] ?? fault);
 
-/** The status of a path; undefined where there is nothing. @throws GenrouterError `unwritable` when it cannot be reached */
+/** Status of a path; undefined if it does not exist. @throws GenrouterError `unwritable` if it is not accessible */
 const found = (look: typeof stat, path: string) =>
   look(path).catch((fault: unknown) => {
     if (codeOf(fault) === "ENOENT") return undefined;
     throw refused(path, fault);
   });
 
-/** Where symbolic links lead, their last target included, which need not exist yet. */
+/** Resolves symbolic links, including the last one, whose target may not exist. */
 const followed = async (path: string): Promise<string> => {
   if (await found(stat, path)) return realpath(path);
   if (!(await found(lstat, path))?.isSymbolicLink()) return path;
   return followed(resolve(await realpath(dirname(path)), await readlink(path)));
 };
 
-/** What a name stands for: links are followed. @throws GenrouterError `unwritable` for what no file can be written to */
+/** The destination of a path after symbolic links. @throws GenrouterError `unwritable` if no file can be written to it */
 export const placeAt = async (path: string): Promise<Place> => {
   const fd = descriptorOf(path);
   if (fd !== null) return { kind: "stream", path, fd };
@@ -62,10 +67,10 @@ export const placeAt = async (path: string): Promise<Place> => {
   return { kind: "file", path: await followed(path) };
 };
 
-/** What files are called: `name` for the first; null where they go into a directory, named after the generation and their type. */
+/** Names of the files: `name` for the first; null for a directory, where files are named by generation and type. */
 export type Names = { dir: string; name: string | null };
 
-/** @throws GenrouterError `unwritable` when there is no such directory. */
+/** @throws GenrouterError `unwritable` if the directory does not exist. */
 export const namesOf = async (wanted: string | undefined): Promise<Names> => {
   if (wanted === "") throw unwritable('""', "it is not a path");
   const isDir = wanted === undefined || /[/\\]$/.test(wanted) || ((await found(stat, wanted))?.isDirectory() ?? false);
@@ -83,17 +88,20 @@ export const numbered = (first: string, n: number): string => {
   return `${first.slice(0, first.length - ending.length)}-${n}${ending}`;
 };
 
-/** Characters of a long name that its part keeps: the part's own name must fit, too. */
+/** Number of characters of a long name that its part file keeps, so that the part's name is not too long. */
 const PART_NAME_CHARS = 40;
 
-/** Where file `n` is kept until it is whole: beside its place, so that it can be renamed. */
+/** Path of file `n` until it is complete: beside its destination, so that it can be renamed. */
 export const partOf = (dir: string, name: string | null, of: string, n: number): string =>
   join(dir, `${name === null ? "" : `${[...name].slice(0, PART_NAME_CHARS).join("")}.`}${of}-${n}.part`);
 
-/** As long as the name of a generation's part is. */
+/** Same length as the name of a generation's part file. */
 const PROBE = "gen_00000000000000000000000000";
 
-/** @throws GenrouterError `unwritable` when no file can be made in a directory. Only an attempt tells: quotas and mounts have no mode bits. */
+/**
+ * @throws GenrouterError `unwritable` if no file can be created in a directory. Only an attempt shows this, because quotas and
+ * mounts have no mode bits.
+ */
 const checkDirectory = async (wanted: string, dir: string, name: string | null): Promise<void> => {
   const probe = partOf(dir, name, `${PROBE}-${process.pid}`, 1);
   try {
@@ -112,7 +120,7 @@ const isStickyOfAnother = async (path: string, uid: number): Promise<boolean> =>
   return (dir.mode & 0o1000) !== 0 && me !== 0 && uid !== me && dir.uid !== me;
 };
 
-/** A file that is there is replaced as a whole; one that is marked read-only is not, whatever the rights of who asks. */
+/** Checks that an existing file may be replaced. A read-only file is never replaced, whatever the permissions of the user are. */
 const checkReplaceable = async (wanted: string, path: string): Promise<void> => {
   const at = await found(stat, path);
   if (!at) return;
@@ -121,13 +129,16 @@ const checkReplaceable = async (wanted: string, path: string): Promise<void> => 
   if (await isStickyOfAnother(path, at.uid)) throw unwritable(wanted, "it is another user's file");
 };
 
-/** @throws GenrouterError `unwritable` when a stream cannot be written. It is not opened: a FIFO waits for its reader. */
+/**
+ * @throws GenrouterError `unwritable` if a stream cannot be written. The stream is not opened, because a FIFO waits for its
+ * reader.
+ */
 const checkStream = async ({ path, fd }: Place & { kind: "stream" }): Promise<void> => {
   try {
     if (fd === null) await access(path, constants.W_OK);
     else {
       await stat(`/dev/fd/${fd}`);
-      // Nothing is written by it; one that is open for reading alone is told.
+      // Writes nothing, but fails for a descriptor that is open for reading only.
       await writeTo(fd, new Uint8Array(0), 0, 0, null);
     }
   } catch (fault) {
@@ -137,8 +148,8 @@ const checkStream = async ({ path, fd }: Place & { kind: "stream" }): Promise<vo
 };
 
 /**
- * Finds out whether results can be written to a place, before anything is generated and charged. Leaves nothing behind.
- * @throws GenrouterError `unwritable`, which says why not
+ * Checks before the generation is submitted and charged that results can be written. Leaves no files behind.
+ * @throws GenrouterError `unwritable` with the reason
  */
 export const checkPlace = async (wanted: string | undefined): Promise<void> => {
   const { dir, name } = await namesOf(wanted);

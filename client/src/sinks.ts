@@ -1,4 +1,4 @@
-// Where the bytes of one result file are put while it arrives: a part that is renamed when it is whole, or a stream.
+// Writes the bytes of one result file: to a part file that is renamed, or to a stream.
 import { createHash } from "node:crypto";
 import { constants, createReadStream, write } from "node:fs";
 import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
@@ -8,25 +8,25 @@ import { endingOf } from "./endings.ts";
 import { type Place, partOf, placeAt, unwritable } from "./places.ts";
 
 export type Sink = {
-  /** How many bytes it has. */
+  /** Number of bytes that were written. */
   size(): Promise<number>;
-  /** For an answer whose bytes begin at `from`. */
+  /** Prepares for a response whose bytes start at `from`. */
   open(from: number): Promise<void>;
   write(chunk: Uint8Array, at: number): Promise<void>;
   sync(): Promise<void>;
-  /** Between two answers. */
+  /** Called between two responses. */
   pause(): Promise<void>;
   sha256(): Promise<string>;
-  /** Forgets the bytes that it has. */
+  /** Discards the bytes that were written. */
   drop(): Promise<void>;
-  /** The file is whole. Returns where it is. */
+  /** Completes the file. Returns its path. */
   finish(type: string): Promise<string>;
   close(): Promise<void>;
-  /** What was written cannot be taken back. */
+  /** True if written bytes cannot be discarded. */
   readonly isFinal: boolean;
 };
 
-/** For `catch`: a fault of the disk is told as one, and is not taken for a broken connection. */
+/** For `catch`: reports a disk error as such, so that it is not mistaken for a broken connection. */
 const orUnwritable =
   (path: string) =>
   (fault: unknown): Promise<never> =>
@@ -38,10 +38,10 @@ const sha256Of = async (path: string): Promise<string> => {
   return hash.digest("hex");
 };
 
-/** `path`: the name that was asked for, and `target` where it leads; null for a name by generation and type. */
+/** `path`: the requested name, and `target` its destination after symbolic links; null for a name by generation and type. */
 type Named = { dir: string; path: string | null; target: string | null; of: string; n: number };
 
-/** A `.part` beside the file's place. */
+/** Writes to a `.part` file beside the destination. */
 export const partSink = ({ dir, path, target, of, n }: Named): Sink => {
   const home = target === null ? dir : dirname(target);
   const part = partOf(home, target === null ? null : basename(target), of, n);
@@ -75,7 +75,7 @@ export const partSink = ({ dir, path, target, of, n }: Named): Sink => {
   };
 };
 
-/** Settles with the work, or rejects when the signal fires: a FIFO without a reader holds a write for ever. */
+/** Settles with the work, or rejects when the signal aborts, because a FIFO without a reader blocks a write without limit. */
 const unlessAborted = async <T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
   if (signal === undefined) return work;
   signal.throwIfAborted();
@@ -95,7 +95,7 @@ const writeTo = promisify(write);
 const RETRY_MS = 5;
 const isFull = (fault: unknown): boolean => fault instanceof Error && "code" in fault && fault.code === "EAGAIN";
 
-/** Writes from the descriptor's own position on; a pipe that is full is waited for. Returns how many bytes went. */
+/** Writes at the current position of the descriptor; waits if a pipe is full. Returns the number of bytes written. */
 const someTo = async (fd: number, chunk: Uint8Array, at: number): Promise<number> => {
   try {
     const { bytesWritten } = await writeTo(fd, chunk, at, chunk.length - at, null);
@@ -107,7 +107,10 @@ const someTo = async (fd: number, chunk: Uint8Array, at: number): Promise<number
   }
 };
 
-/** A FIFO, a device or an open descriptor: bytes in order, none of them twice. It stays open over breaks, for its reader takes an end for the end. */
+/**
+ * Writes to a FIFO, a device or an open descriptor: bytes in order, none twice. It stays open across interruptions, because its
+ * reader would interpret a close as the end of the file.
+ */
 export const streamSink = ({ path, fd }: Place & { kind: "stream" }, signal: AbortSignal | undefined): Sink => {
   const hash = createHash("sha256");
   let file: FileHandle | undefined;
