@@ -1,7 +1,7 @@
 // Queries the npm registry for advisories on the packages of the binary.
 //
 // Exits with 1 for a high or critical advisory. If the audit cannot run (no network, or a registry without audits), it prints the
-// reason and exits with 0, because this says nothing about the code.
+// reason and exits with 0.
 import { spawnSync } from "node:child_process";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";

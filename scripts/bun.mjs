@@ -1,6 +1,6 @@
-// Runs Bun with the given arguments and installs the locked packages if they are missing or stale.
+// Runs Bun with the given arguments; first installs missing or stale locked packages.
 //
-// `--production` before the arguments needs the packages of production only. Install scripts of packages never run: the runtime
+// `--production` before the arguments needs the packages of production only. Install scripts of packages never run. The runtime
 // is the optional package @oven/bun-* of this platform, and npm checks its hash as it does for every other package.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";

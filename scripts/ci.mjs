@@ -18,11 +18,11 @@ const MARGIN_S = 150;
 
 /**
  * One line per step, in order of their start. A step starts when those of `after` have ended and `cores` of the two cores are
- * free (0: it needs little CPU and may run beside any other step). `budgetS` is its budget beside parallel steps; a longer step
- * is marked. A step that `mayFail` is not counted; without it, tests report that they are skipped. Steps in virtual time keep one
- * core busy and do not delay parallel steps, which wait for disks, processes and leases. Every number in braces is shorter than
- * in `npm run long`. A slow machine reduces it further (see `shareOf`), but never below the second number if there is one. All
- * steps but the installations start after the build, because the tests need both cores.
+ * free. A step with `cores` 0 needs little CPU and may run beside any other step. `budgetS` is its budget beside parallel steps;
+ * a longer step is marked. A step that `mayFail` is not counted; without it, tests report that they are skipped. Steps in virtual
+ * time keep one core busy and do not delay parallel steps, which wait for disks, processes and leases. Every number in braces is
+ * shorter than in `npm run long`. A slow machine reduces it further (see `shareOf`), but never below the second number if there
+ * is one. All steps but the installations start after the build, because the tests need both cores.
  * @type {{ name: string, command: string, budgetS: number, cores: number, after?: string[], mayFail?: true }[]}
  */
 const STEPS = [
@@ -46,8 +46,7 @@ const STEPS = [
   // First of the steps that share the cores, because it mostly waits and nothing would fill its waits at the end.
   { name: "fuzz", command: "npm run fuzz -- --cases {6000}", budgetS: 45, cores: 1, after: ["build"] },
   { name: "cluster", command: "npm run cluster -- --cycles {10}", budgetS: 70, cores: 1, after: ["build"] },
-  // Shorter than the standalone run: an outage of 33 s instead of 60 s, the bucket 12 s instead of 30 s, 8 s per provider, a cold
-  // start of 10 s.
+  // Shorter than the standalone run: an outage of 33 s (60 s), the bucket 12 s (30 s), 8 s per provider, a cold start of 10 s.
   { name: "outages", command: "npm run outages -- --short", budgetS: 75, cores: 1, after: ["build", "extras"] },
   { name: "power", command: "npm run power -- --cuts {12,3}", budgetS: 80, cores: 1, after: ["build"] },
   { name: "mutants", command: "npm run mutants -- --jobs 1 --most {120,8}", budgetS: 200, cores: 1, after: ["build"] },

@@ -1,8 +1,8 @@
 // Writes the software bill of materials (CycloneDX JSON) of the binary: `bun scripts/sbom.ts FILE`.
 //
 // The same lock file gives the same bytes: there is no timestamp and no serial number. `npm sbom --omit dev` is not used, because
-// it has both, leaves out production packages that development packages need too (seen with npm 11.19), and cannot list the
-// vendored script of the reference page.
+// it has both and cannot list the vendored script of the reference page. It also omits production packages that development
+// packages need too (seen with npm 11.19).
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Entry, locked, type Package, productionPackages } from "./notices.ts";

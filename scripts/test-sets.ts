@@ -1,4 +1,4 @@
-// Divides the test files into two sets: those that need a browser, PostgreSQL or crashes, and others.
+// Divides the test files into two sets by their need of a browser, PostgreSQL or crashes.
 import { readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { Glob } from "bun";
@@ -6,9 +6,9 @@ import { Glob } from "bun";
 const root = resolve(import.meta.dir, "..");
 
 /**
- * A test file needs what it imports, directly or through other modules of test/: a module that starts Chromium, a module that
- * starts a PostgreSQL server, or a module that kills a loaded service repeatedly. The last one keeps both cores busy as long as a
- * tenth of all other tests.
+ * The needs of a test file are those of its imports, direct or through other modules of test/. The modules start Chromium, start
+ * a PostgreSQL server, or kill a loaded service repeatedly. The last one keeps both cores busy as long as a tenth of all other
+ * tests.
  */
 export const NEEDS = {
   browser: ["test/browser/chromium.ts"],

@@ -1,4 +1,4 @@
-// Writes the built pages to a directory under the names used in the binary: `bun scripts/web-files.ts DIR`.
+// Writes the built pages under their names in the binary: `bun scripts/web-files.ts DIR`.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildWeb } from "../web/build.ts";

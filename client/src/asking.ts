@@ -29,7 +29,7 @@ const TRIES = 10;
 const LONGEST_ANSWER_MS = 60_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
-/** If the service asks for a longer delay, the error is thrown and the caller decides when to retry. */
+/** If Retry-After is longer, the error is thrown and the caller decides when to retry. */
 const LONGEST_RETRY_AFTER_S = 60;
 
 export const sleep: Surroundings["sleep"] = (ms, signal) =>

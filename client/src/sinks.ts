@@ -1,4 +1,4 @@
-// Writes the bytes of one result file: to a part file that is renamed, or to a stream.
+// Writes one result file to a part file that is renamed, or to a stream.
 import { createHash } from "node:crypto";
 import { constants, createReadStream, write } from "node:fs";
 import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";

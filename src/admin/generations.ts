@@ -46,7 +46,7 @@ const refused = (message: string, fix?: string): AdminError =>
 
 /**
  * States in which each decision is allowed: the generation waits for an operator, or for a provider that may never answer. While
- * a result is downloaded, the dispatcher retries by itself.
+ * a result is downloaded, the dispatcher retries automatically.
  */
 const MAY_BE: Readonly<Record<Exclude<Decision, "fail">, readonly string[]>> = {
   retry: ["running.parked", "running.confirming.acceptance"],

@@ -41,8 +41,8 @@ const REVERSALS: EventType[] = [
 const PAYMENTS: EventType[] = ["checkout.session.completed", "checkout.session.async_payment_succeeded"];
 
 /**
- * Order of application: first events that are complete, then events that require a request to Stripe, one per payment and only if
- * no event of the refund itself is present.
+ * Order of application: complete events first, then events that require a request to Stripe. The latter are applied once per
+ * payment, and only if no event of the refund itself is present.
  */
 const inOrder = (all: readonly StripeEvent[]): StripeEvent[] => {
   const told = new Set(all.flatMap((news) => (news.kind === "reversal" ? news.paymentIntent : [])));

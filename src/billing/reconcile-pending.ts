@@ -17,7 +17,7 @@ export type ReconcilePendingDeps = {
   booking: EventApplier;
 };
 
-/** A checkout that Stripe does not know is given up this long after its expiry. */
+/** A checkout without a record at Stripe is given up this long after its expiry. */
 const GIVEN_UP_MS = 86_400_000;
 /** Events normally arrive within seconds. Before this delay no background check is made, and none is repeated. */
 const NEWS_MS = 120_000;

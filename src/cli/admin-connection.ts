@@ -44,8 +44,7 @@ const marketOf = async (settings: Settings, store: Store) => {
 };
 
 /**
- * What happens to a directory without a database: null rejects it, otherwise a new one is created for live use or for the
- * simulator.
+ * Handling of a directory without a database: null rejects it, otherwise a new one is created for live use or for the simulator.
  */
 export type InitialSettings = { create: "live" | "test"; note: (line: string) => void } | null;
 

@@ -1,4 +1,4 @@
-// Formats backups: size, age, unfinished generations, and what a restore would lose.
+// Formats backups: size, age, unfinished generations, and the losses of a restore.
 import type { Restored } from "../backup/restore.ts";
 import { table } from "./terminal.ts";
 import { showUsd } from "./usd.ts";
@@ -68,7 +68,7 @@ const lossLines = (loss: NonNullable<NonNullable<Restored["against"]>["loss"]>):
   ];
 };
 
-/** Compares a directory with a backup and lists what a restore over it would lose. */
+/** Compares a directory with a backup and lists the data that a restore over it would lose. */
 export const comparisonLines = ({ manifest, against }: Restored, dir: string): string[] => {
   if (against === null) return [`there is no database in ${dir}: nothing would be lost`];
   const { now, loss } = against;

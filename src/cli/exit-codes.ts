@@ -93,8 +93,8 @@ const tellNo = ({ code, status, message, requestId }: GenrouterError): CliMessag
 };
 
 /**
- * A setting that could not be read has an exit code that lets a service manager restart. An invalid setting remains invalid until
- * an operator changes it.
+ * A setting that could not be read has the exit code on which a service manager restarts. An invalid setting remains invalid
+ * until an operator changes it.
  */
 const tellSetting = ({ message, isPassing }: BadSetting): CliMessage => ({
   ...(isPassing ? { exit: EXITS.tryAgain, code: "setting_unreadable" } : { exit: EXITS.usage, code: "bad_setting" }),

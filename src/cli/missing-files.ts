@@ -1,4 +1,4 @@
-// Finds result files that the store names but that are neither on disk nor in the bucket.
+// Finds result files of the store that are neither on disk nor in the bucket.
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "../config/schema.ts";

@@ -205,8 +205,7 @@ const faultOfBoth = ({ settings: { store }, origins }: ReadSettings): string[] =
 
 /**
  * `url_file = "…"` in the settings file names a file that contains the value, like a variable with this suffix. The file is not
- * read if a source of higher precedence has the value, because the current user may not be allowed to read a credential of the
- * service.
+ * read if a source of higher precedence has the value. The current user may not be allowed to read a credential of the service.
  */
 const withFileRead = (all: readonly Entry[], stronger: readonly Entry[], note: Note): Entry[] => {
   const isSaidIn = (entries: readonly Entry[], name: string) => entries.some(({ path }) => path.join(".") === name);

@@ -39,11 +39,11 @@ export const EVENT_STREAM_HEADERS = {
 };
 const PING_MS = 15_000;
 const RECONNECT_MS = 1000;
-/** Each page has one stream. A user who opens more pages is asked to close some. */
+/** Each page has one stream. A user who opens more pages gets an error that requests closing some. */
 const MOST_OF_A_PERSON = 30;
 const MOST_STREAMS = 1000;
 const FULL_RETRY_S = 5;
-/** Pending generation updates of a client that does not read. Beyond this number the client is told to reload everything. */
+/** Pending generation updates of a client that does not read. Beyond this number the client must reload everything. */
 const MOST_WAITING = 500;
 
 const message = (event: string, told: object): string => `event: ${event}\ndata: ${JSON.stringify(told)}\n\n`;

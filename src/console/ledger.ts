@@ -1,4 +1,4 @@
-// Lists the transfers of an account with their effect on the balance, in pages or as CSV.
+// Lists the transfers of an account with the resulting balance, in pages or as CSV.
 
 import type { TransferKind } from "../domain/types.ts";
 import type { StoreReads, TransferRow } from "../store/store.ts";

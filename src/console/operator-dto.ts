@@ -222,8 +222,8 @@ export type ServiceView = {
     reason: string;
   }[];
   /**
-   * `open`: unfinished generations of the backup remain; their providers are asked before any submission. `settled`: the operator
-   * has confirmed the check of work that the backup does not contain.
+   * `open`: unfinished generations of the backup remain and are confirmed with their providers before any submission. `settled`:
+   * the operator has confirmed the check of work that the backup does not contain.
    */
   restored: { takenAtMs: number; open: boolean; settled: boolean } | null;
   /** `lastMs`: time of the newest verified backup. */

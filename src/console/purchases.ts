@@ -67,7 +67,7 @@ export const createPurchases = ({ till, reads }: PurchaseDeps) => {
       const { id } = await own(ask);
       return { id, url: await till.checkoutUrl(id) };
     },
-    /** `POST /console/api/purchases/:id/look`: asks the payment service for the state of a purchase without an event. */
+    /** `POST /console/api/purchases/:id/look`: queries the payment service for the state of a purchase without an event. */
     look: async (ask: CreditsRequest): Promise<PurchaseView> => {
       const row = await seen(ask);
       return view((await till.lookAfter(row.id)) ?? row);

@@ -2,7 +2,7 @@
 import type { TSchema } from "@sinclair/typebox";
 import type { Principal } from "../store/mutations.ts";
 
-/** `member`: access to one account. `operator`: full access. `viewer`: reads what operators read and changes nothing. */
+/** `member`: access to one account. `operator`: full access. `viewer`: read access like an operator, without changes. */
 export type Role = "member" | "operator" | "viewer";
 
 /** The user of a session. Operators and viewers may have their own account too. */

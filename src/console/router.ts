@@ -31,7 +31,7 @@ export type SessionService = {
   find(token: string): Promise<SignedIn | null>;
   /** True if the session of a token is valid and has the same role. Does not count as use of the session. */
   isStillIn(token: string, role: Role): Promise<boolean>;
-  /** Token that a changing request must send; only pages of this service know it. */
+  /** Token that a changing request must send; only pages of this service can read it. */
   csrfOf(token: string): string;
 };
 export type RouterDeps = {

@@ -12,7 +12,7 @@ const SETTING = "server.trusted_proxies";
 const MOST_TOLD = 20;
 
 const hostOf = (publicUrl: string): string => (publicUrl === "" ? "" : new URL(publicUrl).host);
-/** True if clients are remote. A proxy is then in front, because the service has no TLS of its own. */
+/** True if clients are remote. A proxy is then in front, because the service does not terminate TLS. */
 const isElsewhere = (publicUrl: string): boolean => {
   if (publicUrl === "") return false;
   const { hostname } = new URL(publicUrl);
@@ -26,8 +26,8 @@ export const unnamedProxy = ({ public_url: publicUrl, trusted_proxies: trusted }
     : null;
 
 /**
- * Tests whether the `X-Forwarded-For` of an address is trusted. Only configured proxies are trusted, even on this machine: a
- * proxy that passes the client's header through would let an attacker choose the address that attempts are counted by.
+ * Tests whether the `X-Forwarded-For` of an address is trusted. Only configured proxies are trusted, even on this machine. Behind
+ * an untrusted proxy that passes the client's header through, an attacker could choose the address that attempts are counted by.
  */
 const believedBy = ({ trusted_proxies: trusted }: Server): IsWithin => networksIn(trusted) ?? (() => false);
 

@@ -6,7 +6,7 @@ export type ActorKind = "generation" | "route" | "ledger" | "guest";
 
 /**
  * One row of the list. `actor`: its statechart is in memory (`live`), not in memory (`none`: queued or passivated), or has ended
- * (`ended`). A generation of another node is `live` once it runs, because this node does not know whether it is passivated.
+ * (`ended`). A generation of another node is `live` once it runs, because its passivation is not visible to this node.
  */
 export type ActorRow = {
   id: string;

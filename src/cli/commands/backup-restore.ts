@@ -1,6 +1,6 @@
 // `genrouter backup restore`: restores a backup into a new data directory.
 //
-// It first prints what the restore would lose.
+// It first prints the data that the restore would lose.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { Restored } from "../../backup/restore.ts";

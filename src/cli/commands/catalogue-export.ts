@@ -7,7 +7,8 @@ import { CommandFault, EXITS } from "../exit-codes.ts";
 import { type JsonFlag, type Session, withExamples, withJson } from "../session.ts";
 
 /**
- * Counts models in files. The start, the doctor and the log count the models of real providers; if all are simulated, it says so.
+ * Counts models in files. The start, the doctor and the log count the models of real providers; if all are simulated, the text
+ * states it.
  */
 export const modelsText = (count: number, simulated: number): string => {
   const all = counted(count, "model");

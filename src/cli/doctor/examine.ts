@@ -96,7 +96,7 @@ export const examine = async (own: Settings, isDeep: boolean, env: Record<string
   const { dir } = own.data;
   const about = existsSync(dir) ? await requestFor(dir).catch(() => undefined) : undefined;
   const served = about && (await fetchSettings(dir).catch(() => undefined));
-  // The settings of the running service apply, except for the data directory, which this command knows.
+  // The settings of the running service apply, except for the data directory, which is this command's own.
   const settings = served ? { ...served, data: { ...served.data, dir } } : own;
   const isShared = settings.store.url !== "";
   const directory = directoryFindings(settings.data, isShared);

@@ -1,6 +1,6 @@
 // Types of a doctor finding: level, message and remedy.
 
-/** `fault`: something does not work, or money is at risk. `warning`: it works, but an operator must know. */
+/** `fault`: something does not work, or money is at risk. `warning`: it works but needs the attention of an operator. */
 export type Finding = { area: string; level: "ok" | "warning" | "fault"; says: string; fix: string | null };
 
 /** Findings of a database, and its mode and credentials for further checks. */

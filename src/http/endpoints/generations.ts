@@ -50,10 +50,10 @@ const nextTurn = (): Promise<void> => {
 };
 
 /**
- * Detects whether the client has disconnected. The runtime closes a connection if any data follows a request that is still being
- * processed: a line break (it writes a bare 400), another request, or the end of a half-closed stream. One turn of the event loop
- * lets the runtime read data that arrived together with the body. Data that arrives during the commit cannot be detected; the
- * client recovers by sending the same request with the same Idempotency-Key again.
+ * Detects whether the client has disconnected. The runtime closes a connection if data follows a request that is still being
+ * processed. This may be a line break (it writes a bare 400), another request, or the end of a half-closed stream. After one turn
+ * of the event loop the runtime has read data that arrived together with the body. Data that arrives during the commit cannot be
+ * detected; the client recovers by sending the same request with the same Idempotency-Key again.
  */
 const presenceOf = (request: Request): Presence => ({ heard: nextTurn, isGone: () => request.signal.aborted });
 

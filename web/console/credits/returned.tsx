@@ -5,7 +5,7 @@ import { call } from "../../components/api.ts";
 import { usdText } from "./amounts.ts";
 
 const LOOK_MS = 2_500;
-/** Events usually arrive within seconds; after this many polls the page says that it may take long. */
+/** Events usually arrive within seconds; after this many polls the page shows that it may take long. */
 const LOOKS = 12;
 
 export const Returned = ({ purchaseId, onPaid }: { purchaseId: string; onPaid: () => void }) => {

@@ -1,6 +1,6 @@
 // Shared event stream of a tab: one connection for all subscribers, reconnected automatically.
 //
-// After a reconnection the subscribers reload what they may have missed.
+// After a reconnection the subscribers reload their data, because events may have been missed.
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { BalanceUpdate, GenerationUpdate, PurchaseUpdate } from "../../../src/console/generations-dto.ts";

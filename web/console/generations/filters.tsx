@@ -1,4 +1,4 @@
-// Filters of the list of generations, stored in the URL so that a view can be shared.
+// Filters of the list of generations, stored in the URL for sharing a view.
 import type { VNode } from "preact";
 import { useLocation, useSearch } from "wouter-preact";
 import type { ModelEntry } from "../../../catalogue/public-model.ts";
