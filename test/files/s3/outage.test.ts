@@ -135,7 +135,7 @@ describe("two minutes of trouble while generations succeed", () => {
           bucket.fail = () => undefined;
         },
       );
-      const told = harness.lines.filter(({ event }) => /^(bucket|file not)/.test(event));
+      const told = harness.lines.filter(({ event }) => /^(object storage|file not)/.test(event));
       expect(JSON.stringify(told)).not.toMatch(/s3cr3t|AKIDTEST|127\.0\.0\.1|Signature=/);
       // Told when it begins and when it is over, not at every try; a bucket that works by halves once in each minute.
       const minutes = Math.floor((clock.nowMs() - fromMs) / 60_000) + 1;
@@ -155,7 +155,7 @@ describe("two minutes of trouble while generations succeed", () => {
     const harness = await openHarness({ dir, clock, env: bucket.settings });
     await harness.eventually(isTried, "the trial of the start");
     await lived(harness, bucket.away, bucket.back);
-    const told = harness.lines.filter(({ event }) => event.startsWith("bucket"));
+    const told = harness.lines.filter(({ event }) => event.startsWith("object storage"));
     expect(told.map(({ event }) => event)).toEqual(["object storage unavailable", "object storage recovered"]);
     expect(told[0]?.fields.reason).toContain("served from there");
     await harness.close();

@@ -40,7 +40,7 @@ describe("while the bucket is away", () => {
     expect((await harness.balance()).charged).toBeGreaterThan(0);
     expect(nodes.objects()).toHaveLength(2);
     expect(readdirSync(join(nodes.dir, "files", "incoming"))).toEqual([]);
-    expect(harness.lines.filter(({ event }) => /^bucket/.test(event)).map(({ event }) => event)).toEqual([
+    expect(harness.lines.filter(({ event }) => /^object storage/.test(event)).map(({ event }) => event)).toEqual([
       "object storage unavailable",
       "object storage recovered",
     ]);
