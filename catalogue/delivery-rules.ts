@@ -21,7 +21,9 @@ const off = Type.Literal(false, { description: "false: it is not compared" });
 export const DeliversSchema = Type.Object(
   {
     all_files: Type.Optional(
-      Type.Boolean({ description: "true: fewer files than promised are not charged; else they are delivered, and told" }),
+      Type.Boolean({
+        description: "true: a delivery with fewer files than promised is not charged; otherwise it is delivered and logged",
+      }),
     ),
     length: Type.Optional(
       Type.Union(

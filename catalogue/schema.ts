@@ -132,7 +132,7 @@ const RouteSchema = Type.Object(
     timeout_s: routeSeconds("the longest time of one attempt"),
     confirm_s: Type.Optional(
       routeSeconds(
-        "how long a request whose answer was lost is confirmed while its provider tells nothing, before the next route has its turn; 120 by default, at most timeout_s",
+        "time in seconds to confirm a submission whose response was lost while the provider gives no information, before the next route; 120 by default, at most timeout_s",
       ),
     ),
     seats: Type.Optional(count(1, 100_000)),

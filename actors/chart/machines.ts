@@ -12,5 +12,5 @@ export type MachineName = (typeof MACHINE_NAMES)[number];
 export const MACHINES: Readonly<Record<MachineName, { machine: AnyMachine; about: string }>> = {
   generation: { machine: generationMachine, about: "the life of a generation, from its acceptance to its charge or its failure" },
   "route-health": { machine: circuitBreakerMachine, about: "whether a route is used, down for a while, or on trial" },
-  ledger: { machine: ledgerMachine, about: "the writer of everything: idle, committing, or waiting for room on the disk" },
+  ledger: { machine: ledgerMachine, about: "the single writer: idle, committing, or waiting for disk space" },
 };

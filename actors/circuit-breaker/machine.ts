@@ -36,7 +36,7 @@ type HealthContext = {
   pauseMs: number;
   openUntilMs: number;
 };
-type HealthEvent = { type: RouteVerdict | "cooled" | "mended"; atMs: number };
+type HealthEvent = { type: RouteVerdict | "cooled" | "reset"; atMs: number };
 
 export const circuitBreakerMachine = setup({
   types: { context: {} as HealthContext, events: {} as HealthEvent },
@@ -86,7 +86,7 @@ export const circuitBreakerMachine = setup({
         "The route is down: passed over, not listed; after its pause, or when its operator has seen to it, it may be tried again.",
       on: {
         cooled: { guard: "isCool", target: "halfOpen" },
-        mended: { target: "halfOpen", actions: "forget" },
+        reset: { target: "halfOpen", actions: "forget" },
         delivered: { target: "closed", actions: "forget" },
       },
     },

@@ -9,7 +9,7 @@ export type CircuitBreakers = {
   /** @param why the failure, as the provider told it */
   judge(routeId: string, verdict: RouteVerdict, why?: Failure): void;
   /** The operator has seen to what was wrong: one that is down is on trial at once. */
-  mended(routeId: string): void;
+  reset(routeId: string): void;
   /** Another node has judged a route: what it saved counts here too. @returns whether the route stands otherwise than before. */
   adopt(routeId: string, snapshot: string): boolean;
   /** State per route that was ever judged: `closed`, `open` or `halfOpen`. */
@@ -54,14 +54,14 @@ export const createCircuitBreakers = (
   const setUpFaults = new Map<string, Failure>();
   let watching: ((judged: Judged) => void) | null = null;
 
-  const tell = (routeId: string, actor: HealthActor, type: RouteVerdict | "cooled" | "mended", failure?: Failure) => {
+  const tell = (routeId: string, actor: HealthActor, type: RouteVerdict | "cooled" | "reset", failure?: Failure) => {
     const atMs = clock.nowMs();
     const before = actor.getSnapshot();
     actor.send({ type, atMs });
     const after = actor.getSnapshot();
     watching?.({ routeId, type, before, after, atMs });
     const { value, context } = after;
-    if (type === "mended" || value === "closed") setUpFaults.delete(routeId);
+    if (type === "reset" || value === "closed") setUpFaults.delete(routeId);
     if (before.value === value) return;
     arm(routeId, actor);
     const why = value === "open" && failure !== undefined ? { class: failure.class, detail: failure.detail } : null;
@@ -77,7 +77,7 @@ export const createCircuitBreakers = (
     const { value, context } = actor.getSnapshot();
     if (value === "open") wake(routeId, actor, Math.max(0, context.openUntilMs - clock.nowMs()), "cooled");
   };
-  const wake = (routeId: string, actor: HealthActor, afterMs: number, type: "cooled" | "mended") => {
+  const wake = (routeId: string, actor: HealthActor, afterMs: number, type: "cooled" | "reset") => {
     wakes.get(routeId)?.();
     wakes.set(
       routeId,
@@ -93,7 +93,7 @@ export const createCircuitBreakers = (
   for (const [routeId, snapshot] of saved) {
     const actor = open(routeId, snapshot);
     // Settings change between two processes: what was down for its key or balance need not wait to be asked.
-    if (setUpFaultIn(snapshot)) wake(routeId, actor, 0, "mended");
+    if (setUpFaultIn(snapshot)) wake(routeId, actor, 0, "reset");
   }
 
   return {
@@ -104,9 +104,9 @@ export const createCircuitBreakers = (
       if (!known && verdict === "delivered") return;
       tell(routeId, known ?? open(routeId, undefined), verdict, why);
     },
-    mended: (routeId) => {
+    reset: (routeId) => {
       const known = actors.get(routeId);
-      if (known) tell(routeId, known, "mended");
+      if (known) tell(routeId, known, "reset");
     },
     adopt: (routeId, snapshot) => {
       const known = actors.get(routeId);

@@ -45,7 +45,7 @@ const ENDINGS: Readonly<Record<AttemptState, Ending>> = {
   rejected: ["refused", "bad", "the provider did not take it"],
   absent: ["never arrived", "bad", "it is proved that the provider never had it"],
   failed: ["failed", "bad", "it delivered nothing"],
-  lost: ["lost", "bad", `nobody could learn what became of it; ${NOT_THEIRS}`],
+  lost: ["lost", "bad", `its outcome could not be confirmed; ${NOT_THEIRS}`],
   capped: ["out of time", "bad", `it had not delivered when its time was over; ${NOT_THEIRS}`],
   cancelled: ["cancelled", "left", "the provider has nothing of it"],
   superseded: ["superseded", "left", `another attempt delivered before it; ${NOT_THEIRS}`],

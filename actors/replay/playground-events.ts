@@ -90,7 +90,7 @@ const aboutAttempt = (n: number, atMs: number): Omit<Told, "about">[] => [
   },
   { id: "resultLost", label: "its result is gone", event: { type: "resultLost", n, failure: failed("gone"), atMs } },
   { id: "storageRefused", label: "our disk is full", event: { type: "storageRefused", n, detail: "played by hand", atMs } },
-  { id: "storageReturned", label: "our disk has room again", event: { type: "storageReturned", n, atMs } },
+  { id: "storageReturned", label: "disk space is available again", event: { type: "storageReturned", n, atMs } },
   { id: "woken", label: "its pause is over", event: { type: "woken", n, atMs } },
   {
     id: "unsendable",

@@ -26,7 +26,7 @@ const VERDICTS: readonly [type: string, label: string][] = [
   ["unclear", "the answer to a submission said nothing"],
   ["faulty", "a fault of the set-up: key or balance"],
   ["cooled", "its pause is looked at"],
-  ["mended", "the operator has seen to it"],
+  ["reset", "the operator has seen to it"],
 ];
 const COMMITS: readonly [type: string, label: string][] = [
   ["mutationsArrived", "something is to be written"],

@@ -727,7 +727,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `restarting`: The service is starting or draining. `busy`: The service has too much to write, no room to write it, or nothing free to read media with. `model_unavailable`: Every route of the model is down at the moment. */
+            /** @description `restarting`: The service is starting or draining. `busy`: The service is overloaded, its disk is full, or no sandbox process is free. `model_unavailable`: Every route of the model is down at the moment. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -852,7 +852,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `restarting`: The service is starting or draining. `busy`: The service has too much to write, no room to write it, or nothing free to read media with. */
+            /** @description `restarting`: The service is starting or draining. `busy`: The service is overloaded, its disk is full, or no sandbox process is free. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1102,7 +1102,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `restarting`: The service is starting or draining. `busy`: The service has too much to write, no room to write it, or nothing free to read media with. */
+            /** @description `restarting`: The service is starting or draining. `busy`: The service is overloaded, its disk is full, or no sandbox process is free. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1354,7 +1354,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `restarting`: The service is starting or draining. `busy`: The service has too much to write, no room to write it, or nothing free to read media with. */
+            /** @description `restarting`: The service is starting or draining. `busy`: The service is overloaded, its disk is full, or no sandbox process is free. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -72,7 +72,7 @@ export class StillRunning extends Error {
   readonly generation: Generation;
 
   constructor(generation: Generation, waitedS: number) {
-    super(`${generation.id} is still ${generation.status} after ${waitedS} s; it goes on.`);
+    super(`${generation.id} is still ${generation.status} after ${waitedS} s; it continues.`);
     this.generation = generation;
   }
 }

@@ -25,7 +25,7 @@ const factsOf = (response: Response) => {
   const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers.get("content-range") ?? "");
   if (response.status === 206 && !range) {
     const of = { status: 206, requestId: response.headers.get("x-request-id") };
-    throw new GenrouterError("unexpected_answer", "HTTP 206: a part of a file that is not told which", of);
+    throw new GenrouterError("unexpected_answer", "HTTP 206 without a valid Content-Range", of);
   }
   const length = response.headers.has("content-encoding") ? null : response.headers.get("content-length");
   return {
@@ -123,8 +123,8 @@ const fill = async (
   throw new GenrouterError(
     "broken_file",
     isOther
-      ? `file ${n} of ${of} came whole, but its bytes do not match its SHA-256; ${kept}: download it again, and if it stays so tell the operator`
-      : `file ${n} of ${of} broke off ${tries} times in a row; ${sink.isFinal ? "what was written is not whole" : "downloading again goes on"}`,
+      ? `file ${n} of ${of} came whole, but its bytes do not match its SHA-256; ${kept}: download it again, and report it to the operator if it persists`
+      : `file ${n} of ${of} broke off ${tries} times in a row; ${sink.isFinal ? "what was written is not whole" : "downloading again resumes"}`,
   );
 };
 

@@ -86,7 +86,10 @@ export const createGenerationAdmin = ({ reads, post, decide, by, clock }: Genera
     const why = { by: by?.name ?? "operator", reason, decidedAtMs };
     if (decision === "fail") return { type: "failedByOperator", ...why };
     if (!MAY_BE[decision].includes(state))
-      throw refused(`${id} is ${state}: it goes on by itself, and can only be failed`, `genrouter trace ${id} shows where it is`);
+      throw refused(
+        `${id} is ${state}: it continues without an operator, and can only be failed`,
+        `genrouter trace ${id} shows where it is`,
+      );
     const attempts = await reads.attemptsOf(seq);
     if (decision === "retry") return { type: "retriedByOperator", ...why, hasJob: attempts.at(-1)?.job != null };
     const { n, route, job } = deliveredOf(id, attempts, attempt);

@@ -44,8 +44,8 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     defect: (fault) => log("post-commit failed", { reason: reasonOf(fault) }),
     full: () =>
       log("database disk full", {
-        reason: "the disk is full: submissions are turned away, everything else waits",
-        action: "make room on the disk of data.dir (genrouter doctor names it); nothing has to be restarted",
+        reason: "the disk is full: submissions are refused, and all other writes wait",
+        action: "free space on the disk of data.dir (genrouter doctor names it); no restart is required",
       }),
     hasRoom: () => log("disk space recovered"),
     unknown: (fault) => {
@@ -241,7 +241,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
       const theirs = routes.rekeyed(whose);
       const waited = theirs.filter((id) => health.setUpFaults().has(id)).length;
       isTogether = waited > 1;
-      for (const id of theirs) health.mended(id);
+      for (const id of theirs) health.reset(id);
       isTogether = false;
       if (waited > 1)
         log("route state changed", { state: "halfOpen", count: waited, reason: `another key of ${whose.join(", ")}` });

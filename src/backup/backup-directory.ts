@@ -101,7 +101,7 @@ export const takeTurnIn = (dir: string): (() => void) => {
   } catch (fault) {
     const code = codeOf(fault);
     if (/^(ENOSPC|EDQUOT|SQLITE_FULL)$/.test(code))
-      throw new BackupFault("no_room", `${dir}: the disk is full (${code}); make room on it, or choose another place`);
+      throw new BackupFault("no_room", `${dir}: the disk is full (${code}); free space on it or choose another directory`);
     throw new BackupFault(
       "unusable",
       `${dir} cannot be written (${code || textOf(fault)}); give this user the right to, or choose another place`,

@@ -148,7 +148,7 @@ export const repairFile = (
     return {
       entry,
       fault: isLinked
-        ? { path: entry.path, why: "the backup before has it with other bytes: that one is damaged; it was copied anew" }
+        ? { path: entry.path, why: "the previous backup has different bytes and is damaged; the file was copied again" }
         : null,
     };
   return {

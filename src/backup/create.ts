@@ -76,7 +76,7 @@ const leftBehind = ({ dataDir, withMasterKey }: CreateRequest): Manifest["left_o
   const isThere = (name: string) => existsSync(join(dataDir, name));
   return [
     ...(!withMasterKey && isThere(MASTER_KEY_FILE)
-      ? [{ what: MASTER_KEY_FILE, why: "whoever has it and this backup can use the providers' accounts: keep it elsewhere" }]
+      ? [{ what: MASTER_KEY_FILE, why: "it decrypts the provider credentials of this backup: store it in another place" }]
       : []),
     ...(isThere(DEMO_KEY_FILE) ? [{ what: DEMO_KEY_FILE, why: "the next start with the simulator makes another" }] : []),
   ];

@@ -30,7 +30,7 @@ export const requireFreeSpace = (dir: string, bytes: number): void => {
   const mb = (n: number) => `${Math.ceil(n / 1e6)} MB`;
   throw new BackupFault(
     "no_room",
-    `${dir}: ${mb(bytes)} are needed there, and ${mb(RESERVE_BYTES)} have to stay free, but only ${mb(free)} are; make room, or choose another place`,
+    `${dir}: ${mb(bytes)} are needed there, and ${mb(RESERVE_BYTES)} have to stay free, but only ${mb(free)} are; free space or choose another directory`,
   );
 };
 

@@ -32,7 +32,7 @@ export const withDiskErrors = <T>(place: string, work: () => T): T => {
   } catch (fault) {
     const code = codeOf(fault);
     if (/^(ENOSPC|EDQUOT|SQLITE_FULL)$/.test(code))
-      throw new BackupFault("no_room", `${place}: the disk is full (${code}); make room on it, or choose another place`);
+      throw new BackupFault("no_room", `${place}: the disk is full (${code}); free space on it or choose another directory`);
     throw fault;
   }
 };

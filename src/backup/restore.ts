@@ -155,7 +155,7 @@ export const restoreBackup = (ask: RestoreRequest, going: Going): Restored => {
   if (first)
     throw new BackupFault(
       "damaged",
-      `${join(path, first.path)}: ${first.why}; use another backup (genrouter backup verify ${path} tells everything that is wrong with this one)`,
+      `${join(path, first.path)}: ${first.why}; use another backup (genrouter backup verify ${path} lists every error of this one)`,
     );
   const unfinished = statsOfSnapshot(join(path, DATABASE_FILE), unfinishedRows);
   const hasKey = manifest.entries.some((entry) => entry.path === MASTER_KEY_FILE);

@@ -35,7 +35,7 @@ export const withArchiveErrors = async <T>(again: string, work: () => Promise<T>
     if (fault instanceof BucketConfigError) throw new CommandFault(EXITS.usage, fault.message, { code: "bad_setting" });
     if (!(fault instanceof BucketFault)) throw fault;
     const told = `the archive: ${fault.message}`;
-    if (fault.kind === "away") throw new CommandFault(EXITS.tryAgain, `${told}; ${again}`, { code: "bucket_fault" });
+    if (fault.kind === "unavailable") throw new CommandFault(EXITS.tryAgain, `${told}; ${again}`, { code: "bucket_fault" });
     // A response without a body contains only its status.
     const advice = told.includes("deploy/S3.md")
       ? ""

@@ -61,7 +61,7 @@ const lossLines = (loss: NonNullable<NonNullable<Restored["against"]>["loss"]>):
     ...(keys.count > 0 ? [`${counted(keys.count, "API key")} made since: ${named(keys)}`] : []),
     ...(revived.count > 0
       ? [
-          `${counted(revived.count, "API key")} revoked since would be good again: ${named(revived)}; revoke them anew: genrouter keys revoke`,
+          `${counted(revived.count, "API key")} revoked since would be good again: ${named(revived)}; revoke them again: genrouter keys revoke`,
         ]
       : []),
     ...(loss.providerKeys > 0 ? [`${counted(loss.providerKeys, "key")} of providers set since`] : []),

@@ -86,7 +86,7 @@ const nextSteps = ({ to, files, leftHere }: Outcome, dir: string, isLocal: boole
       ]
     : []),
   ...(files !== null && files.missing.length > 0
-    ? [`${counted(files.missing.length, "result file is", "result files are")} not in the bucket, as told above; all others are`]
+    ? [`${counted(files.missing.length, "result file is", "result files are")} not in the bucket (listed above); all others are`]
     : []),
   ...(leftHere.spooled > 0
     ? [
@@ -123,7 +123,7 @@ export const outcomeLines = (
       ...verdicts,
       target === null
         ? "nothing was moved: put right what is wrong first, or restore a backup into another directory and move that"
-        : `the move has not ended: ${dir} goes on as before, and no service opens the database`,
+        : `the move has not ended: ${dir} stays in use, and no service opens the database`,
     ];
   const count = Object.values(rows).reduce((sum, each) => sum + each, 0);
   return [

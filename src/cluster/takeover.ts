@@ -49,7 +49,7 @@ type SharingParts = {
   late: ReturnType<typeof createLateResults>;
   clock: Pick<Clock, "nowMs">;
   effects: Pick<Effects, "perform" | "isAsking" | "hint" | "takenUp">;
-  health: Pick<CircuitBreakers, "adopt" | "states" | "mended">;
+  health: Pick<CircuitBreakers, "adopt" | "states" | "reset">;
   routes: Pick<Routes, "switchAll" | "touch">;
   /** The service is stopped. */
   isOver: () => boolean;
@@ -163,7 +163,7 @@ export const createTakeover = (deps: SharingParts): Sharing => {
       const [saved, off] = await Promise.all([store.routeHealth(), store.switchedOff()]);
       const changed = routes.switchAll(new Map(off.map(({ routeId, reason }) => [routeId, reason])));
       // Who switches a route on takes away why it was down.
-      for (const [routeId, state] of health.states()) if (state !== "closed" && !saved.has(routeId)) health.mended(routeId);
+      for (const [routeId, state] of health.states()) if (state !== "closed" && !saved.has(routeId)) health.reset(routeId);
       supervisor.routesChanged(changed);
     },
   };

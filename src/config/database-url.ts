@@ -116,7 +116,7 @@ const wayTo = (url: string): { host: string; isSocket: boolean; isProved: boolea
 const inClear = (url: string): string | undefined => {
   const { host, isSocket, isProved } = wayTo(url);
   if (isSocket || isProved || isLoopback(host)) return undefined;
-  return `the connection to ${host} could be read, or answered by a stranger: give the address ?sslmode=${PROVED} (and &sslrootcert=/path/to/ca.pem for a CA of your own), or set GENROUTER_STORE__INSECURE=true where nobody else is on the way`;
+  return `the connection to ${host} could be read, or answered by a stranger: give the address ?sslmode=${PROVED} (and &sslrootcert=/path/to/ca.pem for a private CA), or set GENROUTER_STORE__INSECURE=true on a private network`;
 };
 
 /** Reason why a URL is rejected; undefined if it is accepted. */

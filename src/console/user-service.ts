@@ -24,7 +24,7 @@ const SIGN_UPS = { burst: 10, refillMs: 6 * MINUTE_MS };
 const STRANGERS_RANK = 1;
 
 const WRONG = "The e-mail address or the password is wrong.";
-const NO_LINK = "This link was used, withdrawn, or is too old; ask whoever sent it for a new one.";
+const NO_LINK = "This link was used, withdrawn or has expired; request a new one from its sender.";
 
 export type UserServiceDeps = {
   reads: StoreReads;
@@ -175,7 +175,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
 
     signUp: async (door: SignInRequest, ask: { email: string; name: string; password: string }): Promise<OpenedSession> => {
       if (!signUp || (await reads.operators()) === 0)
-        throw new ConsoleRefused("forbidden", "Nobody signs up here: ask an operator of the service for an invitation.");
+        throw new ConsoleRefused("forbidden", "Sign-up is disabled; request an invitation from an operator of the service.");
       const [email, name] = [emailOf(ask.email), nameOf(ask.name)];
       insistOnOther(ask.password, email);
       signUps.take(door.address);

@@ -21,7 +21,7 @@ export const REFUSALS = {
   restarting: { status: 503, when: "The service is starting or draining.", retryAfterS: 5 },
   busy: {
     status: 503,
-    when: "The service has too much to write, no room to write it, or nothing free to read media with.",
+    when: "The service is overloaded, its disk is full, or no sandbox process is free.",
     retryAfterS: 2,
   },
   model_not_available: { status: 422, when: "No model with this id can be run here." },

@@ -8,7 +8,7 @@ import type { Task } from "./task-runner.ts";
 
 /**
  * What is known before an attempt is sent. `first`: every provider that could have been used has proved that it was not. `found`: its job is
- * there. `unsure`: nobody can say, or another route has a job; then it is not sent.
+ * there. `unsure`: unknown, or another route has a job; then it is not sent.
  */
 type Verdict = { kind: "first" } | { kind: "found"; job: Job } | { kind: "unsure" };
 
@@ -41,7 +41,7 @@ export const createDuplicateGuard = (deps: EffectsDeps, finding: Finding): Dupli
     if (own === null) return null;
     if (own.kind === "found") return { verdict: own, told: "found" };
     const earlier = (await deps.reads.attemptsOf(seq)).filter((one) => one.n < n);
-    if (own.kind === "exhausted") return { verdict: { kind: "unsure" }, told: "nobody can say" };
+    if (own.kind === "exhausted") return { verdict: { kind: "unsure" }, told: "unknown" };
     if (!earlier.every(isSettled)) return { verdict: { kind: "unsure" }, told: "perhaps delivered by an earlier attempt" };
     const asked = new Set([work.attempt.route.routeId, ...earlier.map(({ route }) => route.routeId)]);
     const others = ((await deps.restored?.planOf(seq)) ?? []).filter(({ routeId }) => !asked.has(routeId));

@@ -42,8 +42,8 @@ export const createDiskSpace = ({ dir, clock, log }: { dir: string; clock: Clock
       if (isFullOf(fault) && !isFull) {
         isFull = true;
         log("disk full", {
-          reason: "this node's disk is full: it takes no submissions, and results wait until there is room",
-          action: "make room on the disk of data.dir (genrouter doctor names it); nothing has to be restarted",
+          reason: "the disk of this node is full: submissions are refused, and results wait for free space",
+          action: "free space on the disk of data.dir (genrouter doctor names it); no restart is required",
         });
         tryAgain();
       }

@@ -66,7 +66,7 @@ export const createPostCommit = (deps: PostCommitDeps): ((mutation: Mutation, ou
     } else if (mutation.mutation === "expire-files") records.drop(mutation.seq);
     else if (mutation.mutation === "switch-route") {
       routes.switch(mutation.routeId, mutation.reason);
-      if (mutation.reason === null) health.mended(mutation.routeId);
+      if (mutation.reason === null) health.reset(mutation.routeId);
       deps.supervisor().routesChanged([mutation.routeId]);
     } else if (isPurchaseMutation(mutation)) {
       if (outcome.kind !== "purchase" || !outcome.changed) return;

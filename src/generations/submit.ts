@@ -243,7 +243,7 @@ const answer = (outcome: AdmitResult, reservedCredits: Credits): SubmitResult =>
     case "key_limit":
       return refuse(
         "insufficient_credits",
-        `This key may spend ${usd(outcome.limitCredits)} a ${outcome.window}: ${usd(outcome.leftCredits)} is left and ${usd(reservedCredits)} must be; it begins anew at ${isoTime(outcome.anewAtMs)}. Wait, use another key, or lower max_cost_usd.`,
+        `This key may spend ${usd(outcome.limitCredits)} a ${outcome.window}: ${usd(outcome.leftCredits)} is left and ${usd(reservedCredits)} must be; it resets at ${isoTime(outcome.anewAtMs)}. Wait, use another key, or lower max_cost_usd.`,
       );
     case "refused":
       throw new Error(`the store refused a submission: ${outcome.reason}`);

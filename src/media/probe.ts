@@ -154,7 +154,7 @@ export const createProbe = (options: ProbeOptions) => {
   };
 
   const refusalOf = (fault: unknown, { field }: MediaLink, clock: ReadingClock): never => {
-    if (fault instanceof StorageRefused) return refuse("busy", "There is no room to read media at the moment.");
+    if (fault instanceof StorageRefused) return refuse("busy", "No sandbox process is free to read media.");
     if (fault instanceof Busy || clock.over() === "waiting") return refuse("busy", BUSY);
     if (!(fault instanceof Unreadable)) throw fault;
     const why = clock.over() === "reading" ? `it was not read within ${options.timeoutMs / 1000} s` : fault.message;

@@ -172,7 +172,7 @@ type Listed =
 const readList = (r: ProviderResponse): Listed => {
   if (r.status !== 200 || !listPage.Check(r.json)) return { kind: "unclear", detail: detailOf(r.status, readFalError(r).text) };
   const { items, next_cursor: next, has_more: more } = r.json;
-  if (more === true && !next) return { kind: "unclear", detail: "the list goes on but does not say where" };
+  if (more === true && !next) return { kind: "unclear", detail: "the list has more pages but names no next page" };
   return { kind: "list", items, next: (more !== false && next) || null };
 };
 

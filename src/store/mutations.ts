@@ -270,7 +270,7 @@ export type ResultOf<D extends Mutation> = D extends AdmitGeneration
       ? PurchaseResult
       : AdminResult;
 
-/** The disk has no room: the whole batch was rolled back, nothing was written, it may be tried again. */
+/** The disk has no free space: the whole batch was rolled back, nothing was written, it may be tried again. */
 export class StoreFull extends Error {}
 /** Whether the batch was written is not known: answer nobody, stop the process, let recovery read what is there. */
 export class StoreUnknown extends Error {}

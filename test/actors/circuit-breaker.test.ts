@@ -65,13 +65,13 @@ test("a pause that was over while nobody ran: on trial at once; the length of th
 
 test("one that its operator has seen to is on trial at once; one that is in use stays so", () => {
   const { clock, desk, judge, state } = open();
-  desk.mended(ROUTE);
+  desk.reset(ROUTE);
   expect(state()).toBe("unknown");
   judge("failed");
-  desk.mended(ROUTE);
+  desk.reset(ROUTE);
   expect(state()).toBe("closed");
   judge("faulty");
-  desk.mended(ROUTE);
+  desk.reset(ROUTE);
   expect(state()).toBe("halfOpen");
   judge("faulty");
   clock.skip(599_999);
@@ -104,14 +104,14 @@ test("a fault of the set-up is told until a delivery or another key, on the node
   expect([one.state(), ...told()]).toEqual(["halfOpen", 1, 1]);
   refuse();
   adopt();
-  one.desk.mended(ROUTE);
+  one.desk.reset(ROUTE);
   adopt();
   expect([one.state(), ...told()]).toEqual(["halfOpen", 0, 0]);
   // On trial after its pause, and then another key is set: nothing has changed but that.
   refuse();
   one.clock.skip(1_200_000);
   expect([one.state(), ...told()]).toEqual(["halfOpen", 1, 0]);
-  one.desk.mended(ROUTE);
+  one.desk.reset(ROUTE);
   expect(told()).toEqual([0, 0]);
 });
 

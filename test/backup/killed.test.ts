@@ -195,7 +195,7 @@ test("a disk that fills while the backup is made: told in one line, and nothing 
         }
     };
     const making = () => createBackup(askFor(data, full.path, { aheadMs: 0 }), { tell: fill, goOn: () => undefined });
-    expect(making).toThrow(/the disk is full \((SQLITE_FULL|ENOSPC)\); make room on it, or choose another place/);
+    expect(making).toThrow(/the disk is full \((SQLITE_FULL|ENOSPC)\); free space on it or choose another directory/);
     expect(namesIn(full.path)).toEqual([]);
   } finally {
     full.drop();

@@ -103,7 +103,7 @@ here("people", () => {
     const harness = await open();
     const ada = await setUpByKeyboard(harness);
     await ada.page.goto(`${harness.url}/console/operator/people`);
-    await ada.page.getByText("Invite somebody").click();
+    await ada.page.getByText("Invite a user").click();
     await ada.page.getByLabel("E-mail address").fill("ben@example.com");
     await ada.page.getByLabel("Name of the new account").fill("Ben's");
     await ada.page.getByRole("button", { name: "Make the link" }).click();
@@ -196,7 +196,7 @@ here("people", () => {
     await page.getByRole("button", { name: "Enable ben@example.com" }).click();
     await page.getByRole("button", { name: "Disable ben@example.com" }).waitFor();
 
-    await page.getByText("Invite somebody").click();
+    await page.getByText("Invite a user").click();
     await page.getByLabel("E-mail address").fill("cleo@example.com");
     await page.getByLabel("Name of the new account").fill("Cleo's");
     await page.getByRole("button", { name: "Make the link" }).click();
@@ -243,7 +243,7 @@ here("people", () => {
       await seen.page.getByRole("dialog").waitFor();
       await sound(seen.page);
       await seen.page.goto(`${harness.url}/console/operator/people`);
-      await seen.page.getByText("Invite somebody").click();
+      await seen.page.getByText("Invite a user").click();
       await seen.page.locator("tbody tr").first().waitFor();
       await sound(seen.page);
       await seen.page.goto(`${harness.url}/console/operator/audit`);

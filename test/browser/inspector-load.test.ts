@@ -17,7 +17,7 @@ afterAll(async () => {
 here("the scripts of the inspector", () => {
   test.each([
     ["live", "/inspector", "Connected: what happens is shown"],
-    ["play", "/inspector/play", "Tell it an event"],
+    ["play", "/inspector/play", "Send an event"],
     ["replay", "/inspector/:id", "All steps"],
   ])("the first load of %s is less than 45 kB of script as it travels", async (_, path, text) => {
     const scene = await openScene();

@@ -97,7 +97,7 @@ test("a file that breaks off again and again is told so; what arrived is kept be
   });
   const fault = await faultOf(client.download(video, { to: path }), GenrouterError);
   expect([fault.code, ranges(sent).length]).toEqual(["broken_file", 5]);
-  expect(fault.message).toBe(`file 1 of ${video.id} broke off 5 times in a row; downloading again goes on`);
+  expect(fault.message).toBe(`file 1 of ${video.id} broke off 5 times in a row; downloading again resumes`);
   expect(readdirSync(join(path, ".."))).toEqual([`kite.mp4.${video.id}-1.part`]);
 });
 

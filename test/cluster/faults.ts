@@ -67,7 +67,7 @@ export const openHarms = (scene: Scene, figures: Harmed) => {
   };
   const later = (node: ClusterNode, ms = between(DEAD_MS)) => background(Bun.sleep(ms).then(node.begin));
 
-  /** Not while the database is away: then nobody can say. */
+  /** Not while the database is away: then unknown. */
   const countSending = async (pid: number): Promise<void> => {
     const found = await watch.inSending(pid).catch(() => 0);
     figures.killsInSending += found > 0 ? 1 : 0;

@@ -66,7 +66,7 @@ test.each<[string, AuditRow["detail"], string, string]>([
   ],
   ["note-inspector-token", { role: "viewer" }, "Inspector token", "for a program, as viewer"],
   ["set-low-balance", { credits: 700 }, "Low-balance mark", "below $7.00"],
-  ["set-low-balance", { credits: 0 }, "Low-balance mark", "never told"],
+  ["set-low-balance", { credits: 0 }, "Low-balance mark", "never alerted"],
   ["set-low-balance", { credits: null }, "Low-balance mark", "the service's default"],
   ["set-account", { paused: true }, "Set account", "paused: true"],
 ])("%s %j", (action, detail, words, how) => {

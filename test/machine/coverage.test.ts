@@ -30,7 +30,7 @@ const everyVerdict = () => {
       if (typeof step === "number") clock.skip(step);
       else desk.judge(ROUTE, step);
     }
-    desk.mended(ROUTE);
+    desk.reset(ROUTE);
     desk.stop();
     clock.stop();
   }

@@ -116,7 +116,9 @@ test("what cannot be decided is told with the reason, and changes nothing", asyn
   for (const decision of ["settle", "fail", "retry"] as const)
     await expect(decide(ended.id, decision)).rejects.toThrow(/has ended: it succeeded/);
   const running = await scene.occupy();
-  await expect(decide(running, "settle")).rejects.toThrow(/is running.polling: it goes on by itself, and can only be failed/);
+  await expect(decide(running, "settle")).rejects.toThrow(
+    /is running.polling: it continues without an operator, and can only be failed/,
+  );
   await expect(decide(running, "retry")).rejects.toThrow(/is running.polling/);
   expect(await scene.store.audit(null, 10, { action: "decide-generation" })).toHaveLength(1);
   await decide(running, "fail");

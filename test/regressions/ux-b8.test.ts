@@ -37,7 +37,7 @@ const checks = async () => {
   return { exit: exit as number, ok: found?.ok, offending: found?.offending };
 };
 const deep = () => doctor(dir, {}, ["--deep"]);
-const SAYS = "The stored file is missing: the service has lost it, and its operator is told.";
+const SAYS = "The stored file is missing. The operator has been notified.";
 
 test("B8: a file that is lost is found by doctor --deep and verify, and 404 with what happened, by key, link and console, and one line of the log names it", async () => {
   has(await deep(), "files", "ok", /^4 result files, and each is there/);

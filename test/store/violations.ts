@@ -88,7 +88,7 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     ["a credit of another amount", "UPDATE credit SET asked_credits = 4000, moved_credits = 4000 WHERE seq = 1"],
   ]),
   ...PLANTS_OF_PURCHASES,
-  ...plant(1, "nobody asked for the movement, or more than once", [
+  ...plant(1, "the transfer has no request or more than one", [
     ["a top-up without its credit", "DELETE FROM credit WHERE seq = 1"],
     [
       "a top-up with two credits",

@@ -15,7 +15,7 @@ const PAGES = [
 ] as const;
 
 const peopleText = (people: readonly string[]): string => {
-  if (people.length === 0) return ", which nobody signs in for";
+  if (people.length === 0) return ", which has no users";
   const more = people.length - NAMED;
   return ` of ${people.slice(0, NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 };

@@ -154,7 +154,7 @@ const Made = ({ made, from, close }: { made: MadeKey; from: KeyView | null; clos
     );
   return (
     <Modal title="Your new key" close={close}>
-      <p>Keep it now: it is not shown again. Whoever has it can spend the account's credits.</p>
+      <p>Copy it now; it is not shown again. Anyone with this key can spend the account's credits.</p>
       <div class="key-made">
         <input readOnly value={made.key} aria-label="The new key" onFocus={(event) => event.currentTarget.select()} />
         <button type="button" class="button is-main" onClick={() => void copy()}>

@@ -30,7 +30,7 @@ export const KeyLimitBars = ({ limits }: Pick<KeyView, "limits">): VNode | null 
               value={Math.min(spentCredits, limitCredits)}
               aria-label={said}
             />
-            <small>anew {timeText(anewAtMs)}</small>
+            <small>resets {timeText(anewAtMs)}</small>
           </li>
         );
       })}

@@ -17,7 +17,7 @@ createActor(machine, { inspect }).start();`,
     },
     {
       title: "See the service in the official inspector",
-      about: "In a page of yours that may open a window: it asks stately.ai for its viewer; this page asks nobody.",
+      about: "In a page of yours that may open a window: it asks stately.ai for its viewer; this page sends no request.",
       code: `import { createBrowserInspector, createWebSocketReceiver } from "@statelyai/inspect";
 
 const { adapter } = createBrowserInspector();

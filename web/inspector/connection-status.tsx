@@ -34,7 +34,7 @@ const SAID: Readonly<Record<Trouble, ComponentChildren>> = {
       tab if you like.
     </>
   ),
-  notAllowed: "The inspector is for operators and viewers: ask an operator for the role, or sign in as somebody who has it.",
+  notAllowed: "The inspector is for operators and viewers: request the role from an operator, or sign in as a user who has it.",
   switchedOff:
     "The inspector is switched off: its operator can set inspector.enabled to on in the settings, and start the service again.",
   full: "Too many pages and programs look on already: close some of them.",

@@ -41,7 +41,7 @@ const Attempt = ({ attempt, startMs, endMs }: { attempt: AttemptBill; startMs: n
       </p>
       <p class="bill-time">
         Began {elapsed(beganAtMs - startMs)} after acceptance,{" "}
-        {untilMs === null ? "goes on" : `took ${elapsed(untilMs - beganAtMs)}`}.
+        {untilMs === null ? "continues" : `took ${elapsed(untilMs - beganAtMs)}`}.
       </p>
     </li>
   );

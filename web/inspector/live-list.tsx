@@ -16,7 +16,7 @@ export const age = (ms: number): string => {
 
 const ACTOR: Record<ActorRow["actor"], { sign: string; text: string }> = {
   live: { sign: "●", text: "machine in memory" },
-  none: { sign: "○", text: "no machine in memory: queued, or put away until something happens" },
+  none: { sign: "○", text: "no actor in memory: queued or passivated" },
   ended: { sign: "✓", text: "has ended" },
 };
 

@@ -79,7 +79,7 @@ const History = ({ steps, first }: { steps: readonly PlayedStep[]; first: Playgr
           {step.from} → {step.to}
         </span>
         {step.sayings.map((saying) => (
-          <span key={tellSaying(saying)} class="step-told">
+          <span key={tellSaying(saying)} class="step-text">
             {tellSaying(saying)}
           </span>
         ))}
@@ -123,7 +123,7 @@ const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: Ch
       <div class="replay-columns">
         <Chart chart={chart} {...marks} follow={`${steps.length} ${standing.nowMs}`} />
         <div class="replay-side">
-          <h2>Tell it an event</h2>
+          <h2>Send an event</h2>
           <div class="play-tools">
             <button type="button" onClick={undo} disabled={steps.length === 0}>
               Step back

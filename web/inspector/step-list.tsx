@@ -29,13 +29,13 @@ const Step = ({
         {step.from === null ? "" : `${step.from} → `}
         {step.to}
       </span>
-      <span class="step-told">{step.told}</span>
+      <span class="step-text">{step.told}</span>
       {step.movements.map(({ kind, credits }) => (
         <span key={kind} class="step-money">
           {kind} {usd(credits)}
         </span>
       ))}
-      {isTaken ? <span class="step-told">from here on by node {step.node}</span> : null}
+      {isTaken ? <span class="step-text">from here on by node {step.node}</span> : null}
       {step.fault === null ? null : <span class="step-fault">does not agree</span>}
     </button>
   </li>

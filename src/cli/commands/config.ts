@@ -196,7 +196,7 @@ export const addConfig = (program: Command, session: Session): void => {
       if (!("settings" in found)) {
         if (found.faults.length === 1) throw new BadSetting(found.faults[0], { isPassing: found.passing !== undefined });
         throw new CommandFault(EXITS.usage, found.faults[0] ?? "", {
-          fix: "genrouter config check tells the others",
+          fix: "genrouter config check prints the others",
           code: "bad_setting",
         });
       }

@@ -93,7 +93,7 @@ export const finish = async (
       if (!(fault instanceof GenrouterError) || (fault.status >= 400 && fault.status < 500)) throw fault;
       const where = wait.output === undefined ? "" : ` -o ${wait.output}`;
       throw new CommandFault(EXITS.failure, fault.message, {
-        fix: `the generation is safe; genrouter download ${end.id}${where} goes on with it`,
+        fix: `the generation is safe; genrouter download ${end.id}${where} resumes it`,
         code: fault.code,
       });
     });
@@ -109,7 +109,7 @@ export const finish = async (
 export const explainResume = (session: Session, id: string, { output }: Wait): void => {
   session.terminal.progress(null);
   session.terminal.warn(
-    `${id} goes on; to see it: genrouter get ${id}\nto wait for it and download: genrouter download ${id}${output === undefined ? "" : ` -o ${output}`}`,
+    `${id} continues; to show it: genrouter get ${id}\nto wait for it and download: genrouter download ${id}${output === undefined ? "" : ` -o ${output}`}`,
   );
 };
 

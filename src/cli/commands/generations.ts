@@ -53,7 +53,7 @@ const DECISIONS: Readonly<Record<Decision, { about: string; example: string }>> 
   },
   retry: {
     about: "ask the provider again, with the full timeout of the route; try a further route only within the waiting time",
-    example: '--reason "the defect is mended in 0.2"',
+    example: '--reason "the defect is fixed in 0.2"',
   },
 };
 

@@ -48,10 +48,14 @@ const bringing =
       });
     } catch (fault) {
       if (!(fault instanceof BucketFault)) throw fault;
-      throw new CommandFault(fault.kind === "away" ? EXITS.tryAgain : EXITS.failure, `the result files: ${fault.message}`, {
-        fix: "all rows are in the database; once the bucket can be had, the same command ends the move",
-        code: "bucket_fault",
-      });
+      throw new CommandFault(
+        fault.kind === "unavailable" ? EXITS.tryAgain : EXITS.failure,
+        `the result files: ${fault.message}`,
+        {
+          fix: "all rows are in the database; once the bucket can be had, the same command ends the move",
+          code: "bucket_fault",
+        },
+      );
     }
   };
 

@@ -38,7 +38,7 @@ const lossOf = (found: Reconciled): string => {
 
 /** @param isRestored true if the store is a restored backup, which does not contain later submissions */
 const linesOf = ({ strangers, missing, untold }: Reconciled, provider: string, isRestored: boolean): string[] => {
-  const nobody = `nobody here: bought ${isRestored ? "after the restored backup, or " : ""}with the same key by something else`;
+  const nobody = `no attempt: bought ${isRestored ? "after the restored backup, or " : ""}with the same key by something else`;
   const time = (ms: number | null) => iso(ms)?.slice(0, 19).replace("T", " ") ?? "";
   const sent = (row: SentRow) => [
     row.generationId,

@@ -68,7 +68,7 @@ export const addPeople = (program: Command, session: Session): void => {
         }));
         return terminal.print(JSON.stringify({ people: rows.map(personJson), invitations: open }));
       }
-      if (rows.length === 0) terminal.note("nobody yet; genrouter users setup makes the link for the first operator");
+      if (rows.length === 0) terminal.note("no users yet; genrouter users setup creates the link for the first operator");
       else for (const line of personLines(rows)) terminal.print(line);
       for (const { id, kind, email, role, expiresAtMs } of invitations)
         terminal.note(`open: ${id}  ${kind} ${email ?? ""} as ${role}, until ${stamp(expiresAtMs)}`);

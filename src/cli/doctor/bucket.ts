@@ -26,7 +26,7 @@ const askBucket = async (s3: Settings["s3"]): Promise<Finding> => {
         `the bucket ${s3.bucket} does not answer within ${PATIENCE_MS / 1000} s`,
         `look at ${s3.endpoint || "it"}`,
       );
-    if (thrown.kind === "away")
+    if (thrown.kind === "unavailable")
       return fault(
         "files",
         `the bucket ${s3.bucket} cannot be reached: ${thrown.message}`,

@@ -138,13 +138,15 @@ export const backupFindings = ({ backup, data, store }: Settings, nowMs: number,
     const newestMs = newestVerifiedMs(dir, lineage);
     const findings = openBackupDirectory(dir).flatMap(({ name, state, why }): Finding[] => {
       if (state === "damaged")
-        return [fault("backups", `${name} is damaged: ${why}`, `move it away, then genrouter backup create ${dir}`)];
+        return [
+          fault("backups", `${name} is damaged: ${why}`, `move it to another directory, then run genrouter backup create ${dir}`),
+        ];
       return state === "with faults"
         ? [
             warning(
               "backups",
               `${name} was made of a directory with faults: ${why}`,
-              `genrouter backup verify ${dir}/${name} tells them all`,
+              `genrouter backup verify ${dir}/${name} lists all of them`,
             ),
           ]
         : [];

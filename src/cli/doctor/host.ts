@@ -93,7 +93,7 @@ export const copyFindings = (dir: string): Finding[] => {
   return copies.map((name) => {
     const { size, mtime } = statSync(join(dir, name));
     const made = `${name}, ${sizeText(size)}, made ${mtime.toISOString().slice(0, 10)} before an upgrade`;
-    return ok("copies", `${made}: it can be deleted once nobody wants to go back to the release before`);
+    return ok("copies", `${made}: it can be deleted when a downgrade to the previous release is no longer needed`);
   });
 };
 
@@ -106,7 +106,7 @@ const roomOf = (what: string, dir: string, setting: string, needs: number): Find
   const { bavail, bsize, blocks } = statfsSync(dir);
   const free = bavail * bsize;
   const says = `${sizeText(free)} free for ${what}`;
-  const fix = `make room on the disk of ${dir}, or set ${setting} to another`;
+  const fix = `free space on the disk of ${dir}, or set ${setting} to another`;
   if (free < LEAST_FREE_BYTES || free < needs) return fault("disk", `only ${says}`, fix);
   return free < LITTLE_FREE_BYTES && free < (blocks * bsize) / 10 ? warning("disk", `only ${says}`, fix) : ok("disk", says);
 };
@@ -136,6 +136,6 @@ export const clockFindings = (nowMs: number, lastSeenMs: number | null): Finding
   const aheadMs = (lastSeenMs ?? 0) - nowMs;
   if (aheadMs <= APART_MS) return [ok("clock", new Date(nowMs).toISOString())];
   const says = `the service's clock is ${Math.round(aheadMs / 1000)} s ahead of the machine's, which went backwards`;
-  const fix = `${SYNC} and restart the service; until the machine's has caught up, the service goes on with its own`;
+  const fix = `${SYNC} and restart the service; the service uses its own clock until the machine's clock has caught up`;
   return [aheadMs > FAR_APART_MS ? fault("clock", says, fix) : warning("clock", says, fix)];
 };

@@ -29,7 +29,7 @@ const nodeFindings = async (nodes: NodeReads | null): Promise<Finding[]> => {
         warning(
           "nodes",
           `the lease of ${nodeName(row)} has run out, and no other node has taken over from it`,
-          "genrouter serve: a node that starts goes on with what it left",
+          "genrouter serve: a node that starts reclaims its generations",
         ),
       ),
   ];

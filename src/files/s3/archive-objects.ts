@@ -100,7 +100,8 @@ export const createArchiveObjects = (id: string, { settings, clock, signal }: Ar
           await bucket.putNew(nameOf(name), bytes, sha256Of(bytes), wordsOf(name), signal);
         // If the response was lost, this process's own object looks like that of another writer, so the bytes are compared.
         const there = await readFrom(bucket, nameOf(name), bytes.length, signal);
-        if (there === undefined) throw new BucketFault("away", "not_there", "the bucket took the file and does not show it");
+        if (there === undefined)
+          throw new BucketFault("unavailable", "not_there", "the bucket took the file and does not show it");
         return there !== "larger" && Buffer.from(there).equals(bytes);
       }),
     danger: async (name) => {

@@ -6,7 +6,7 @@
  * - `refused`: the bucket rejects every request of this client: credentials, permissions, region or name.
  * - `object`: concerns one object; others may succeed.
  */
-export type FaultKind = "away" | "refused" | "object";
+export type FaultKind = "unavailable" | "refused" | "object";
 
 /** The message is a sentence without URLs, object names and credentials. */
 export class BucketFault extends Error {
@@ -54,7 +54,8 @@ export const elementOf = (xml: string, name: string): string | undefined => {
 };
 
 const kindOf = (status: number, code: string): FaultKind => {
-  if (AWAY_CODES.has(code) || status === 408 || status === 429 || status >= 500) return status === 501 ? "refused" : "away";
+  if (AWAY_CODES.has(code) || status === 408 || status === 429 || status >= 500)
+    return status === 501 ? "refused" : "unavailable";
   if (OBJECT_CODES.has(code)) return "object";
   return status === 400 || status === 404 || status === 409 || status === 412
     ? code === "NoSuchBucket" || code === "AuthorizationHeaderMalformed"
@@ -77,7 +78,7 @@ export const faultOf = (status: number, xml: string): BucketFault => {
 
 /** Classifies a request without a response. The error itself is dropped, because it may contain a signed URL. */
 export const unreached = (error: unknown, isOver: boolean): BucketFault => {
-  if (isOver) return new BucketFault("away", "timeout", "the bucket does not answer in time");
+  if (isOver) return new BucketFault("unavailable", "timeout", "the bucket does not answer in time");
   const code = error instanceof Error && "code" in error ? String(error.code) : "no_answer";
-  return new BucketFault("away", code, `the bucket cannot be reached (${code})`);
+  return new BucketFault("unavailable", code, `the bucket cannot be reached (${code})`);
 };

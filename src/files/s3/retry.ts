@@ -12,7 +12,7 @@ export const patiently = async <T>(work: () => Promise<T>, pause: (ms: number) =
       return await work();
     } catch (fault) {
       const ms = PAUSES_MS[tries];
-      if (ms === undefined || !(fault instanceof BucketFault) || fault.kind !== "away") throw fault;
+      if (ms === undefined || !(fault instanceof BucketFault) || fault.kind !== "unavailable") throw fault;
       await pause(ms);
     }
 };

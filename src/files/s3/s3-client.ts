@@ -189,13 +189,13 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
     begin: async (name, sha256, words, signal) => {
       const { text } = await insist("POST", name, { query: { uploads: "" }, headers: wordsOf(words, sha256), signal });
       const id = elementOf(text, "UploadId");
-      if (!id) throw new BucketFault("away", "no_upload_id", "the bucket's answer to a new upload names none");
+      if (!id) throw new BucketFault("unavailable", "no_upload_id", "the bucket's answer to a new upload names none");
       return id;
     },
     part: async (name, uploadId, n, body, sha256, signal) => {
       const query = { partNumber: String(n), uploadId };
       const etag = (await insist("PUT", name, { query, body, sha256, signal })).headers.get("etag");
-      if (!etag) throw new BucketFault("away", "no_etag", "the bucket's answer to a part has no ETag");
+      if (!etag) throw new BucketFault("unavailable", "no_etag", "the bucket's answer to a part has no ETag");
       return { n, etag };
     },
     complete: async (name, uploadId, parts, signal) => {
@@ -226,7 +226,7 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
         throw fault;
       }
       if (text.length !== Number(headers.get("content-length") ?? text.length))
-        throw new BucketFault("away", "cut", "the bucket's answer ended early");
+        throw new BucketFault("unavailable", "cut", "the bucket's answer ended early");
       return text;
     },
     list: async (generationId, signal) => {
@@ -241,7 +241,7 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
       for (let page = 0; page < MOST_PAGES; page += 1) {
         const { text } = await insist("GET", null, { query, signal });
         // A truncated response would look like the end of the list.
-        if (!/<\/ListBucketResult>\s*$/.test(text)) throw new BucketFault("away", "cut", "the bucket's list ended early");
+        if (!/<\/ListBucketResult>\s*$/.test(text)) throw new BucketFault("unavailable", "cut", "the bucket's list ended early");
         found.names.push(...[...text.matchAll(/<Key>(?:[^<]*\/)?([\w.-]+)<\/Key>/g)].flatMap(([, name]) => name ?? []));
         found.folders.push(
           ...[...text.matchAll(/<CommonPrefixes>\s*<Prefix>(?:[^<]*\/)?([\w.-]+)\/<\/Prefix>/g)].flatMap(

@@ -120,7 +120,7 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
       return options.shared ? await bucket.list(id, ending.signal) : [];
     } catch (fault) {
       // Without the permission to list, the bucket's lifecycle rule deletes these objects.
-      if (fault instanceof BucketFault && fault.kind !== "away") return [];
+      if (fault instanceof BucketFault && fault.kind !== "unavailable") return [];
       if (fault instanceof BucketFault) deleting.failed(fault);
       throw new StorageUnavailable(fault instanceof BucketFault ? fault.message : "the service is stopping");
     }

@@ -65,7 +65,7 @@ const dropLeftovers = async (bucket: Bucket, name: string, signal: AbortSignal):
   try {
     for (const id of await bucket.begun(name, signal)) await bucket.abort(name, id, signal);
   } catch (fault) {
-    if (!(fault instanceof BucketFault) || fault.kind === "away") throw fault;
+    if (!(fault instanceof BucketFault) || fault.kind === "unavailable") throw fault;
   }
 };
 
@@ -89,7 +89,7 @@ const inParts = async (bucket: Bucket, file: Source, what: Written, options: Try
           parts.push(await bucket.part(name, id, parts.length + 1, piece, hash, signal));
           break;
         } catch (fault) {
-          if (tries === PART_TRIES || !(fault instanceof BucketFault) || fault.kind !== "away") throw fault;
+          if (tries === PART_TRIES || !(fault instanceof BucketFault) || fault.kind !== "unavailable") throw fault;
           await pause(PART_PAUSE_MS * tries);
         }
       at += read;
@@ -117,7 +117,7 @@ const inOne = async (bucket: Bucket, file: Source, what: Written, signal: AbortS
 const isThere = async (bucket: Bucket, what: Written, signal: AbortSignal): Promise<boolean> => {
   // Without the permission to list, a service returns 403 for an object that does not exist.
   const there = await bucket.head(what.name, signal).catch((fault: unknown) => {
-    if (fault instanceof BucketFault && fault.kind !== "away") return undefined;
+    if (fault instanceof BucketFault && fault.kind !== "unavailable") return undefined;
     throw fault;
   });
   if (what.bytes > PART_BYTES) await dropLeftovers(bucket, what.name, signal);
@@ -131,7 +131,7 @@ const send = async (bucket: Bucket, source: Source, what: Written, options: Tryi
   const there = await bucket.head(what.name, signal);
   // Some services do not store the hash with the object, but each has verified it during the upload.
   if (there && isTheSame({ ...there, sha256: there.sha256 ?? what.sha256 }, what)) return there;
-  throw new BucketFault("away", "not_there", "the bucket took the file and does not show it");
+  throw new BucketFault("unavailable", "not_there", "the bucket took the file and does not show it");
 };
 
 /**

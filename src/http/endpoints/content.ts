@@ -73,7 +73,7 @@ export const answerFile = async (
   const blob = found?.size === file.bytes ? found : undefined;
   const lost = () => {
     missing(record.id, n, found ? `the stored file has ${found.size} bytes, not ${file.bytes}` : "the stored file is not there");
-    return refuse("not_found", "The stored file is missing: the service has lost it, and its operator is told.");
+    return refuse("not_found", "The stored file is missing. The operator has been notified.");
   };
   // The file is deleted but not marked as expired yet.
   if (blob === undefined && isOver(record)) return refuse("not_found", "files expired");

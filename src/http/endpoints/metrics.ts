@@ -28,7 +28,7 @@ export const metricsAnswer = (deps: MetricsDeps, peerOf: (request: Request) => s
     if (!isHome || deps.settings.server.public_url !== "")
       refuse(
         "unauthorized",
-        "Without a token this answers its own machine only, and nobody where server.public_url is set; set operator.token and send it as Bearer.",
+        "Without operator.token, this endpoint accepts loopback requests only, and none if server.public_url is set. Set operator.token and send it as a Bearer token.",
         {
           status: 403,
         },

@@ -7,7 +7,7 @@ export const REMEDIES: Readonly<Record<RefusalCode, string>> = {
   not_found:
     "Check the id and that the key belongs to the account that submitted it. Files are deleted some days after success: download them soon. A file link that has expired or was altered answers 403 with this code: poll the generation for a new one.",
   unauthorized: "Send `Authorization: Bearer <key>` with a whole key that was not revoked and has not expired.",
-  account_disabled: "Ask the operator of the service why the account is paused. What was accepted before goes on.",
+  account_disabled: "Ask the operator of the service why the account is paused. Accepted generations continue.",
   generation_not_enabled: "Use a key with the scope `generate`; a key may be for some models only, which the message then names.",
   rate_limited: "Wait the seconds of Retry-After, then send the same request again. Poll every few seconds, not faster.",
   body_too_large: "Put media where it can be downloaded and send its https URL instead of its bytes.",
@@ -25,9 +25,10 @@ export const REMEDIES: Readonly<Record<RefusalCode, string>> = {
     "Wait the seconds of Retry-After and send the same request with the same Idempotency-Key, or use another model.",
   concurrency_limit: "Wait until one of the account's generations has finished, then send the same request again.",
   insufficient_credits:
-    "Add credits, or wait until a generation that holds some has finished. `max_cost_usd` lowers what is held. A debt is paid by what is added first. A key may have a limit per day, week or month: the message names it and when it begins anew.",
+    "Add credits, or wait until a generation that holds some has finished. `max_cost_usd` lowers what is held. A debt is paid by what is added first. A key may have a limit per day, week or month: the message names it and when it resets.",
   not_ready: "Poll the generation until its `status` is `succeeded`, then download.",
-  server_error: "Send the same request again with the same Idempotency-Key. Tell the operator the X-Request-Id if it stays.",
+  server_error:
+    "Send the same request again with the same Idempotency-Key. Report the X-Request-Id to the operator if it persists.",
 };
 
 /** By `error.code` of a generation with status `failed`: its cause and its remedy. None of them is charged. */

@@ -106,7 +106,7 @@ const byList = (template: ByList, headers: Readonly<Record<string, string>>, jud
     const list = listed.length === 1 && Array.isArray(listed[0]) ? listed[0] : undefined;
     if (r.status !== 200 || list === undefined) return { detail: detailOf(r.status, judge.words(r) || "no list") };
     const next = goesOn(r, { items: list, asked });
-    return next === undefined ? { detail: "the list goes on at no address" } : { list, next };
+    return next === undefined ? { detail: "the list names no next page" } : { list, next };
   };
   /** Newest first: once a page reaches back past the time that is asked about, no later page can hold what is looked for. */
   const nextAfter = (list: readonly unknown[], next: string | null, earliestMs: number): string | null => {

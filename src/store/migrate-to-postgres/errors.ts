@@ -37,7 +37,7 @@ export const shownAddress = (url: string): string => {
   return `postgres://${username === "" ? "" : `${username}@`}${hostname}${port === "" ? "" : `:${port}`}${pathname}`;
 };
 
-const AGAIN = "the same command goes on where it was";
+const AGAIN = "run the same command to resume";
 
 /** What the database said, for whoever moves to it; what it did not say is passed on as it is. */
 export const asMigrationError = (fault: unknown, shown: string): unknown => {
@@ -58,7 +58,7 @@ export const asMigrationError = (fault: unknown, shown: string): unknown => {
       `${shown}: ${text}; ${user} has to own the database, or needs: GRANT CREATE, USAGE ON SCHEMA public TO ${user}`,
     );
   if (isFull(fault) || state === "53100")
-    return new MigrationError("no_room", `${shown} has no room: ${text}; make some, then ${AGAIN}`);
+    return new MigrationError("no_room", `${shown} has no free space: ${text}; make some, then ${AGAIN}`);
   if (isLost(fault)) return new MigrationError("unreachable", `${shown} does not answer: ${text}; see to it, then ${AGAIN}`);
   if (state !== "") return new MigrationError("refused", `${shown} refuses: ${text}; once it is put right, ${AGAIN}`);
   return fault;

@@ -231,7 +231,7 @@ export const openTarget = async (url: string): Promise<Target> => {
         if (found.openings > 0)
           throw new MigrationError(
             "refused",
-            `a service was open over ${shown} since the move: what happened there is not in the data directory, and nobody may go on from both`,
+            `a service was open over ${shown} since the migration: its changes are not in the data directory, so the directory must not be used`,
           );
         await keepMoving({ lineage, fingerprint: TAKEN_BACK, movedAtMs: 0, step: "loading" });
       }),

@@ -152,7 +152,7 @@ export const createFencedTransactions = ({ address, epoch, longestMs, patienceMs
         if (!isLost(fault)) {
           // The server has said no: nothing of it is written.
           await undo();
-          if (isFull(fault)) throw new StoreFull(`the database has no room: ${faultText(fault)}`);
+          if (isFull(fault)) throw new StoreFull(`the database has no free space: ${faultText(fault)}`);
           if (!isCollision(fault)) throw fault;
         } else {
           drop();

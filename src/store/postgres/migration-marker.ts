@@ -16,6 +16,6 @@ export const migratingIn = async (line: Connection): Promise<string | undefined>
 export const requireComplete = async (line: Connection): Promise<void> => {
   if ((await migratingIn(line)) !== undefined)
     throw new StoreMigrated(
-      "the database holds a move from a data directory that has not ended: genrouter migrate-store goes on with it; until then start the service on the data directory alone",
+      "the database holds an incomplete migration from a data directory: run genrouter migrate-store to resume it; until then start the service on the data directory",
     );
 };

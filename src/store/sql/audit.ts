@@ -96,7 +96,7 @@ export const auditAdmin = function* (mutation: AdminMutation, by: Principal, out
   if (TOLD[mutation.mutation] === nothing) return;
   // The network is known already: another node has told of it, or the process before.
   if (mutation.mutation === "note-key-network" && (outcome.kind !== "done" || outcome.of === undefined)) return;
-  if (mutation.atMs === undefined) throw new MutationRejected(`${mutation.mutation} is wanted by somebody and does not say when`);
+  if (mutation.atMs === undefined) throw new MutationRejected(`${mutation.mutation} has a principal but no time`);
   const { target, detail } = toldOf(mutation);
   yield* writeAudit(mutation.atMs, by, mutation.mutation, target, { ...detail, ...extras(mutation, outcome) });
 };

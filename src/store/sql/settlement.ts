@@ -55,5 +55,5 @@ export const settlementTransfers = (
 /** A step that ends keeps no snapshot, and one that goes on needs one. @returns what is wrong. */
 export const snapshotFault = ({ settlement, snapshot }: Pick<ApplyTransition, "settlement" | "snapshot">): string | undefined => {
   if (settlement) return snapshot === null ? undefined : "an ended generation keeps no snapshot";
-  return snapshot === null ? "a generation that goes on needs a snapshot" : undefined;
+  return snapshot === null ? "an open generation requires a snapshot" : undefined;
 };

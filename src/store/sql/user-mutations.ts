@@ -76,7 +76,7 @@ const invite = function* (mutation: InviteUser, by: Principal | undefined): SqlP
   if (kind === "setup") yield* insistOnNoOperator();
   const person = kind === "reset" ? yield* personOf(mutation.personId ?? "") : null;
   if (person && person.disabled_at_ms !== null)
-    throw new MutationRejected("somebody who is disabled does not sign in: enable them first");
+    throw new MutationRejected("a disabled user cannot sign in; enable the user first");
   if (kind === "invite") {
     yield* insistOnNew(mutation.email ?? "");
     yield* change(WITHDRAW_EMAIL, mutation.email, atMs);

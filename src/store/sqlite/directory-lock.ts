@@ -85,7 +85,7 @@ const prepare = (dir: string, allows: { networkDisk: boolean; creation: boolean 
     const code = faultCode(fault);
     const why =
       code === "ENOTDIR" || code === "EEXIST" ? "it is not a directory" : `it cannot be written (${code || faultText(fault)})`;
-    const remedy = code === "ENOSPC" || code === "EDQUOT" ? "make room on its disk" : "give this user the right to write it";
+    const remedy = code === "ENOSPC" || code === "EDQUOT" ? "free space on its disk" : "give this user the right to write it";
     unusable(dir, `${why}; choose another with --data, or ${remedy}`);
   }
   const disk = networkDiskOf(dir);

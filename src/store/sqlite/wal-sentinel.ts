@@ -35,7 +35,7 @@ export const unmarkLog = (dir: string): void => {
     closeSync(names);
   } catch (fault) {
     // The log stays, with everything that is in it: the next start reads it.
-    throw new StoreUnknown(`the mark beside the log could not be taken away for good: ${faultText(fault)}`);
+    throw new StoreUnknown(`the WAL sentinel could not be deleted durably: ${faultText(fault)}`);
   }
 };
 

@@ -236,7 +236,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       if (world.nowMs() <= fleet.wellSinceMs() + HEALTHY_AFTER_MS) continue;
       await verifyOverdue(reads, slowestMs() ?? 0, fault);
       for (const seq of fleet.shared?.leftFor(LEASES_UNTIL_TAKEN_OVER * fleet.leaseMs + SLOW_MS) ?? [])
-        fault(`${seq}: its owner was ended long ago, and nobody goes on with it`);
+        fault(`${seq}: its owner was ended long ago, and nobody resumes it`);
     }
     const isLong = weather.chance(fleet.shared ? WATCHED_LONG / 2 : WATCHED_LONG);
     const shortMs = fleet.shared ? SHARED_AFTERMATH_MS : AFTERMATH_MS;

@@ -12,7 +12,7 @@ const scene = () => {
     tell: (event) => told.push(event),
     consequence: "nothing is lost",
   });
-  const fail = (kind: "away" | "refused") => {
+  const fail = (kind: "unavailable" | "refused") => {
     standing.failed(new BucketFault(kind, "SlowDown", "the bucket answers 503"));
     nowMs = Math.max(nowMs, standing.againAtMs());
   };
@@ -22,9 +22,9 @@ const scene = () => {
 describe("of a bucket it is told", () => {
   test("when it has failed twice in a row, and when it works again: once each", () => {
     const { told, standing, fail } = scene();
-    fail("away");
+    fail("unavailable");
     expect(told).toEqual([]);
-    for (let n = 0; n < 5; n++) fail("away");
+    for (let n = 0; n < 5; n++) fail("unavailable");
     expect(told).toEqual(["object storage unavailable"]);
     for (let n = 0; n < 5; n++) standing.worked();
     expect(told).toEqual(["object storage unavailable", "object storage recovered"]);
@@ -42,8 +42,8 @@ describe("of a bucket it is told", () => {
     // Two failures and a success in three seconds, for five minutes.
     for (let s = 0; s < 300; s += 3) {
       const beganMs = wait(0);
-      fail("away");
-      fail("away");
+      fail("unavailable");
+      fail("unavailable");
       standing.worked();
       wait(beganMs + 3000 - wait(0));
     }
@@ -53,21 +53,21 @@ describe("of a bucket it is told", () => {
 
   test("in the end, though it had come and gone a moment before", () => {
     const { told, standing, fail } = scene();
-    fail("away");
-    fail("away");
+    fail("unavailable");
+    fail("unavailable");
     standing.worked();
-    for (let n = 0; n < 20; n++) fail("away");
+    for (let n = 0; n < 20; n++) fail("unavailable");
     expect(told).toEqual(["object storage unavailable", "object storage recovered", "object storage unavailable"]);
   });
 
   test("though the clock was set back in between", () => {
     const { told, standing, fail, wait } = scene();
-    fail("away");
-    fail("away");
+    fail("unavailable");
+    fail("unavailable");
     standing.worked();
     wait(-3_600_000);
-    fail("away");
-    fail("away");
+    fail("unavailable");
+    fail("unavailable");
     expect(told).toEqual(["object storage unavailable", "object storage recovered", "object storage unavailable"]);
   });
 });

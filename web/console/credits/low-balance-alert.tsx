@@ -58,7 +58,7 @@ export const LowMark = ({
   return (
     <form onSubmit={submit} noValidate class="low">
       <label class="field">
-        <span>Tell me when less than so many USD are available (0: never)</span>
+        <span>Alert when fewer USD than this are available (0: never)</span>
         <input
           name="low"
           inputMode="numeric"

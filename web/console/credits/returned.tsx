@@ -58,7 +58,7 @@ export const Returned = ({ purchaseId, onPaid }: { purchaseId: string; onPaid: (
       )}
       {purchase.state === "expired" && <p>The checkout is over and nothing was paid.</p>}
       {purchase.state === "mismatched" && (
-        <p>The payment is not what was asked for, so nothing was credited. Your operator has been told and looks into it.</p>
+        <p>The payment does not match the purchase, so no credits were added. Your operator has been notified.</p>
       )}
     </div>
   );

@@ -163,7 +163,7 @@ const NoModel = (): VNode => (
       <>
         {" "}
         No route has a key of its provider, or all are off or down: <Link href="/console/operator/providers">Providers</Link> sets
-        keys, <Link href="/console/operator/routes">Routes</Link> tells the reasons.
+        keys, <Link href="/console/operator/routes">Routes</Link> lists the reasons.
       </>
     )}
   </p>

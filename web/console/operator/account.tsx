@@ -47,7 +47,7 @@ const Facts = ({ of }: { of: Account }): VNode => {
     ["Charged so far", usd(of.chargedCredits)],
     ["Owed", usd(of.owedCredits)],
     ["In progress", String(of.inProgress)],
-    ["People", of.people.join(", ") || "nobody"],
+    ["People", of.people.join(", ") || "none"],
     ["Keys", `${of.keys.active} of ${of.keys.all} in use`],
     ["Requests in one second", limitText(of.limits.burstPerS)],
     ["Generations in progress at most", limitText(of.limits.inProgress)],

@@ -34,7 +34,7 @@ const outcomeText = ({ id, status, state, isTaken, costCredits }: DecidedView): 
   if (!isTaken && (status === "succeeded" || status === "failed")) return `${id} ${status} before it was decided.`;
   if (!isTaken) return `It is noted: the node that owns ${id} acts within a minute.`;
   if (status === "failed") return `${id} has failed; nothing was charged.`;
-  return costCredits === null ? `${id} goes on: ${state}.` : `${id} is charged ${usd(costCredits)}.`;
+  return costCredits === null ? `${id} continues: ${state}.` : `${id} is charged ${usd(costCredits)}.`;
 };
 
 export const Deciding = ({ of, close, done }: { of: Parked; close: () => void; done: (said: string) => void }): VNode => {

@@ -100,7 +100,7 @@ export const ProofPage = (): VNode => {
           <>
             <p class="muted">
               Every generation, attempt and movement is read and held against the {invariants} invariants, on threads of their
-              own: the service goes on meanwhile. What happens while it runs is judged as it is found.
+              own: the service continues meanwhile. What happens while it runs is judged as it is found.
             </p>
             <p>
               <button type="button" class="button is-main" onClick={begin} aria-disabled={running !== null}>

@@ -58,7 +58,7 @@ export const OrphansView = (): VNode => {
   const page = useQuery<OrphansPage>(`${API}/orphans?since=${since}`);
   return (
     <>
-      <p class="muted">Attempts that may have been paid at a provider and that nobody was charged for.</p>
+      <p class="muted">Attempts that a provider may have billed but no customer was charged for.</p>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <Labelled says="Sent in">
           {(id) => (
@@ -103,7 +103,7 @@ export const OrphansView = (): VNode => {
               />
             )}
             {orphans.length < all && (
-              <p class="muted">The newest {orphans.length} are shown; genrouter orphans --json tells all of them.</p>
+              <p class="muted">The newest {orphans.length} are shown; genrouter orphans --json lists all of them.</p>
             )}
           </>
         )}

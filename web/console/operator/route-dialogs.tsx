@@ -21,7 +21,7 @@ const Switch = ({ of, close, done }: Props): VNode => {
   const [reason, setReason] = useState("");
   const isOff = of.state === "off";
   const run = async () => {
-    if (!isOff && reason.trim() === "") return "Say why: whoever looks at the route reads it.";
+    if (!isOff && reason.trim() === "") return "Give a reason; it is shown with the route.";
     await call("POST", `${pathOf(of)}/switch`, { reason: isOff ? null : reason.trim() });
     done(`${of.id} is switched ${isOff ? "on" : "off"}.`);
     return undefined;

@@ -65,8 +65,8 @@ export const AuditPage = (): VNode => {
   return (
     <>
       <p>
-        Every change that somebody made, by the console or the command line, who looked at what is another account's, and what
-        Stripe told of payments. Lines are never changed and never deleted.
+        Every change by the console or the command line, every access to data of another account, and every payment event of
+        Stripe. Entries are never changed or deleted.
       </p>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         {(["actor", "action", "target"] as const).map((name) => (

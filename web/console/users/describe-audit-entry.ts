@@ -78,7 +78,7 @@ const HOW: Readonly<Record<string, (detail: Detail) => string>> = {
   "note-key-network": ({ address, network }) => `${address} (${network})`,
   "note-inspector-token": ({ role }) => `for a program, as ${role}`,
   "set-low-balance": ({ credits }) =>
-    credits === null ? "the service's default" : credits === 0 ? "never told" : `below ${usd(Number(credits))}`,
+    credits === null ? "the service's default" : credits === 0 ? "never alerted" : `below ${usd(Number(credits))}`,
 };
 
 /** Details of an entry: a sentence for transfers, otherwise the changed members by name. */

@@ -17,7 +17,7 @@ export const Invite = ({ accounts, made }: Props): VNode => {
   const chosen = role === "member" && account === NONE ? NEW : account;
   return (
     <details class="card invite">
-      <summary>Invite somebody</summary>
+      <summary>Invite a user</summary>
       <Form
         does="Make the link"
         empties

@@ -13,7 +13,7 @@ export const SignInPage = (): VNode => {
     <>
       {known?.isSetUp === false && (
         <p class="notice is-warn">
-          Nobody can sign in yet. Open the link that the service printed when it started, or make a new one with{" "}
+          No user can sign in yet. Open the link that the service printed at its start, or create a new one with{" "}
           <code>genrouter users setup</code>.
         </p>
       )}
@@ -44,8 +44,7 @@ export const SignUpPage = (): VNode => {
   if (me.value?.signUp === false)
     return (
       <p class="notice">
-        Nobody signs up here by themselves: ask an operator of the service for an invitation.{" "}
-        <a href="/console/sign-in">Sign in</a>
+        Sign-up is disabled; request an invitation from an operator of the service. <a href="/console/sign-in">Sign in</a>
       </p>
     );
   return (

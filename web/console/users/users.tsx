@@ -26,7 +26,7 @@ const Shown = ({ link }: { link: Link }): VNode => {
   return (
     <div class="notice is-good">
       <p>
-        {link.says} It is shown only now, lets somebody in once, and is good until {timeText(link.expiresAtMs)}.
+        {link.says} It is shown once, is valid for one use, and expires {timeText(link.expiresAtMs)}.
       </p>
       <div class="field">
         <label for="made-link">Link</label>
@@ -159,7 +159,7 @@ const Invitations = ({ asked, think }: { asked: Query<PeopleView>; think: (thoug
                 onClick={() =>
                   think({
                     title: `Withdraw the link for ${one.email ?? "the set-up"}?`,
-                    says: "Whoever has the link does not get in with it any more. Another can be made.",
+                    says: "The link stops working. You can create another one.",
                     does: "Withdraw",
                     run: async () => asked.put(await call<PeopleView>("DELETE", `/console/api/operator/invitations/${one.id}`)),
                   })

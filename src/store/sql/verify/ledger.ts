@@ -45,7 +45,7 @@ const conservation: Check<Clause> = {
          CASE m.to_side WHEN 'available' THEN m.credits ELSE -m.credits END) IS DISTINCT FROM (c.account_seq, c.kind, c.moved_credits)`,
     ),
     clause(
-      "nobody asked for the movement, or more than once",
+      "the transfer has no request or more than one",
       `SELECT m.seq AS movement, m.kind, c.n AS credits FROM posting m LEFT JOIN (SELECT movement_seq, count(*) AS n FROM credit
          WHERE movement_seq IS NOT NULL GROUP BY movement_seq) c ON c.movement_seq = m.seq
        WHERE m.kind IN ('topup', 'adjust') AND c.n IS DISTINCT FROM 1`,
