@@ -24,7 +24,7 @@ export interface BucketHealth {
 }
 
 /** First and longest pause, ms. An unavailable bucket recovers by itself; a refusal is resolved by an operator. */
-const PAUSES = { away: [1_000, 30_000], refused: [30_000, 300_000], object: [1_000, 30_000] } as const;
+const PAUSES = { unavailable: [1_000, 30_000], refused: [30_000, 300_000], object: [1_000, 30_000] } as const;
 
 const CORRECT_AND_RESTART =
   "correct the settings of s3, then genrouter config check, and restart; genrouter doctor says whether it answers";
