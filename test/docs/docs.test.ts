@@ -7,6 +7,8 @@ import { PRINTED } from "./printed.ts";
 const root = resolve(import.meta.dir, "../..");
 const PAGES = [
   "README.md",
+  "docs/architecture.md",
+  "docs/reference.md",
   "src/README.md",
   "actors/README.md",
   "catalogue/README.md",
