@@ -7,6 +7,7 @@ import { PRINTED } from "./printed.ts";
 const root = resolve(import.meta.dir, "../..");
 const PAGES = [
   "README.md",
+  "CONTRIBUTING.md",
   "docs/architecture.md",
   "docs/reference.md",
   "src/README.md",

@@ -13,7 +13,7 @@ const SOURCES = list("{src,actors,catalogue,proof}/**/*.{ts,sql}", "web/**/*.{ts
 const TESTS = list("test/**/*.ts", "scripts/*.{ts,mjs}")
   .filter((path) => path !== "test/docs/references.test.ts")
   .sort();
-const PAGES = ["README.md", "src/README.md", ...list("docs/**/*.md").sort()];
+const PAGES = ["README.md", "CONTRIBUTING.md", "src/README.md", ...list("docs/**/*.md").sort()];
 const DECISIONS = list("docs/decisions/[0-9]*.md").sort();
 const INTERFACE = "docs/interface.md";
 
@@ -71,7 +71,7 @@ const anchorsOf = (path: string): Set<string> =>
     ),
   );
 
-test("links of README.md, src/README.md and docs lead to files and headings of the repository", () => {
+test("links of README.md, CONTRIBUTING.md, src/README.md and docs lead to files and headings of the repository", () => {
   const links = PAGES.flatMap((page) =>
     [...read(page).matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].map(([, path = "", anchor]) => ({
       page,

@@ -1,0 +1,217 @@
+// The recipes for contributors: every file, symbol and command that they name exists, and four of them are followed in a copy of the sources.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { CatalogueFault, loadCatalogue } from "../../catalogue/load.ts";
+import packageJson from "../../package.json" with { type: "json" };
+import { allOf, treeOf } from "../../src/cli/command-tree.ts";
+import { buildProgram } from "../../src/cli/program.ts";
+import { createTerminal } from "../../src/cli/terminal.ts";
+import { dropScratch, makeScratch } from "../scratch.ts";
+
+const root = resolve(import.meta.dir, "../..");
+const FOLDER = "docs/contributing";
+const PAGES = ["CONTRIBUTING.md", ...readdirSync(join(root, FOLDER)).map((name) => `${FOLDER}/${name}`)].sort();
+const RECIPES = PAGES.filter((path) => path.startsWith(`${FOLDER}/add-`));
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+
+/** Text of a page without its code blocks, in one line. */
+const proseOf = (page: string): string =>
+  read(page)
+    .replace(/^ *```[\s\S]*?^ *```$/gm, "")
+    .replace(/\s+/g, " ");
+
+type Anchor = { symbol: string; file: string };
+/** What the page locates: `` `symbol` in [file](path) ``, also several symbols at once. */
+const anchorsOf = (page: string): Anchor[] =>
+  [...proseOf(page).matchAll(/((?:`[^`]+`(?:, | and | of )?)+) in \[[^\]]+\]\(([^)#]+)\)/g)].flatMap(
+    ([, symbols = "", path = ""]) =>
+      [...symbols.matchAll(/`([^`]+)`/g)].map(([, symbol = ""]) => ({ symbol, file: join(dirname(page), path) })),
+  );
+
+/** Commands of a page: lines of its console blocks, and code that begins like one. Comments and settings are left out. */
+const commandsOf = (page: string): string[] =>
+  [
+    ...[...read(page).matchAll(/^ *\$ (.+)$/gm)].map(([, line = ""]) => line),
+    ...[...proseOf(page).matchAll(/`((?:UPDATE=1 )?(?:npm|genrouter) [^`]+)`/g)].map(([, code = ""]) => code),
+  ].map((line) => line.replace(/\s+#.*$/, "").replace(/^(?:[A-Z_]+=\S+ )+/, ""));
+
+const SCRIPTS: Readonly<Record<string, string>> = packageJson.scripts;
+const commands = allOf(treeOf(buildProgram({ terminal: createTerminal({}, () => undefined), env: {}, exit: 0 })));
+
+/** A command of the service, by its words; undefined where the program has no such command or flag. */
+const faultOfService = (words: readonly string[]): string | undefined => {
+  const found = commands
+    .filter((node) => node.words.length > 0 && node.words.every((word, at) => words[at] === word))
+    .sort((a, b) => b.words.length - a.words.length)[0];
+  if (words[0]?.startsWith("--")) return undefined;
+  if (!found || found.children.length > 0) return `no command ${words.join(" ")}`;
+  const flags = words.filter((word) => /^--?[a-z]/.test(word));
+  const unknown = flags.filter((flag) => !found.flags.some(({ names }) => names.includes(flag)));
+  return unknown.length === 0 ? undefined : `${found.words.join(" ")} has no flag ${unknown.join(", ")}`;
+};
+
+const isTest = (path: string): boolean =>
+  existsSync(join(root, path)) &&
+  (statSync(join(root, path)).isFile()
+    ? path.endsWith(".test.ts")
+    : readdirSync(join(root, path), { recursive: true, encoding: "utf8" }).some((name) => name.endsWith(".test.ts")));
+
+/** Why a command would not run; undefined where it would. */
+const faultOf = (command: string): string | undefined => {
+  const [program, ...words] = command.split(" ");
+  if (program === "genrouter") return faultOfService(words);
+  if (program !== "npm") return program === "export" ? undefined : `no such program: ${command}`;
+  if (words[0] === "start") return undefined;
+  const args = words.slice(words[0] === "run" ? 1 : 0).filter((word) => word !== "-s");
+  const [name = "", separator, ...rest] = args;
+  const script = SCRIPTS[name];
+  if (script === undefined) return `no script ${name}`;
+  if (separator !== undefined && separator !== "--") return `arguments need --: ${command}`;
+  if (name === "genrouter") return faultOfService(rest);
+  if (name === "test")
+    return rest.filter((word) => word.startsWith("test/") && !isTest(word)).map((word) => `no test ${word}`)[0];
+  const source = script.split(" ").find((word) => /\.(ts|mjs)$/.test(word) && word !== "scripts/bun.mjs");
+  const flags = rest.filter((word) => word.startsWith("--") && name !== "dev");
+  return flags.filter((flag) => source && !read(source).includes(flag)).map((flag) => `${name} has no ${flag}`)[0];
+};
+
+test("every recipe locates several symbols and ends with commands that prove it", () => {
+  expect(RECIPES).toHaveLength(8);
+  for (const page of RECIPES) {
+    const steps = [...read(page).matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number));
+    expect([page, steps]).toEqual([page, steps.map((_, at) => at + 1)]);
+    expect([page, steps.length >= 8, anchorsOf(page).length >= 3, commandsOf(page).length >= 2]).toEqual([
+      page,
+      true,
+      true,
+      true,
+    ]);
+  }
+});
+
+test("every symbol that a page locates is in that file", () => {
+  const anchors = PAGES.flatMap((page) => anchorsOf(page).map((anchor) => ({ page, ...anchor })));
+  expect(anchors.length).toBeGreaterThan(80);
+  const lacking = anchors.filter(({ symbol, file }) => {
+    const pattern = new RegExp(`(?<![\\w$])${symbol.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(?![\\w$])`);
+    return !existsSync(join(root, file)) || !pattern.test(read(file));
+  });
+  expect(lacking.map(({ page, symbol, file }) => `${page}: ${symbol} is not in ${file}`)).toEqual([]);
+});
+
+test("every path in code exists", () => {
+  const paths = PAGES.flatMap((page) =>
+    [...proseOf(page).matchAll(/`((?:actors|catalogue|client|deploy|docs|examples|scripts|src|test|web)(?:\/[\w./-]+)?)`/g)].map(
+      ([, path = ""]) => `${page}: ${path}`,
+    ),
+  );
+  expect(paths.length).toBeGreaterThan(30);
+  expect(paths.filter((line) => !existsSync(join(root, line.split(": ")[1] ?? "")))).toEqual([]);
+});
+
+test("every command that a page names would run", () => {
+  const named = PAGES.flatMap((page) => commandsOf(page).map((command) => ({ page, command })));
+  expect(named.length).toBeGreaterThan(60);
+  expect(named.flatMap(({ page, command }) => (faultOf(command) === undefined ? [] : `${page}: ${faultOf(command)}`))).toEqual(
+    [],
+  );
+});
+
+test("a page that names what is not there is found", () => {
+  expect(faultOf("npm run no-such-script")).toBe("no script no-such-script");
+  expect(faultOf("npm test -- test/no-such")).toBe("no test test/no-such");
+  expect(faultOf("npm run simulate -- --seedz 3")).toBe("simulate has no --seedz");
+  expect(faultOf("genrouter routes paint")).toBe("no command routes paint");
+  expect(faultOf("genrouter routes test a/b --bye")).toBe("routes test has no flag --bye");
+});
+
+/** Blocks of a recipe that go into a file, each right behind the text of `after`. */
+const blocksOf = (page: string) =>
+  [...read(page).matchAll(/^( *)```ts file=(\S+) after="([^"]+)"\n([\s\S]*?)^ *```$/gm)].map(
+    ([, indent = "", file = "", after = "", code = ""]) => ({ file, after, code: code.replaceAll(`\n${indent}`, "\n") }),
+  );
+
+/** Adds the blocks of a recipe to a copy of the sources, as the page shows them. @returns how many there were */
+const follow = (page: string, copy: string): number => {
+  const blocks = blocksOf(page);
+  for (const { file, after, code } of blocks) {
+    const path = join(copy, file);
+    const text = readFileSync(path, "utf8");
+    // Lines may be broken in other places than in the page.
+    const words = after.split(" ").map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    const found = new RegExp(words.join("\\s+")).exec(text);
+    if (!found) throw new Error(`${page}: ${file} has no ${after}`);
+    const at = found.index + found[0].length;
+    writeFileSync(path, `${text.slice(0, at)}\n${code}${text.slice(at)}`);
+  }
+  return blocks.length;
+};
+
+describe("followed in a copy of the sources", () => {
+  const copy = makeScratch("recipes-");
+  const COPIED = ["src", "actors", "catalogue", "client/src", "docs/reference.md", "scripts", "test", "package.json"];
+  let reference = "";
+  beforeAll(() => {
+    const isNeeded = (path: string) => !path.startsWith(join(root, "test/corpus"));
+    for (const path of COPIED) cpSync(join(root, path), join(copy, path), { recursive: true, filter: isNeeded });
+    symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+    expect(["setting", "log-event", "metric"].map((name) => follow(`${FOLDER}/add-a-${name}.md`, copy))).toEqual([1, 2, 3]);
+    const printing = Bun.spawnSync([process.execPath, "test", "test/docs/docs.test.ts", "-t", "docs/reference.md"], {
+      cwd: copy,
+      env: { ...process.env, UPDATE: "1" },
+    });
+    expect([printing.exitCode, printing.exitCode === 0 ? "" : printing.stderr.toString()]).toEqual([0, ""]);
+    reference = readFileSync(join(copy, "docs/reference.md"), "utf8");
+  });
+  afterAll(() => dropScratch(copy));
+
+  test("the setting has its default, is read, refuses what it does not allow, and is in the table of settings", async () => {
+    const { examine, readSettings } = (await import(
+      join(copy, "src/config/load.ts")
+    )) as typeof import("../../src/config/load.ts");
+    const NAME = "GENROUTER_LIMITS__THUMBNAIL_BYTES";
+    const limitOf = (env: Record<string, string>) => (readSettings(env).limits as Record<string, unknown>).thumbnail_bytes;
+    expect([limitOf({}), limitOf({ [NAME]: "5" })]).toEqual([10_485_760, 5]);
+    expect(examine({ [NAME]: "0" }).faults).toEqual([expect.stringMatching(new RegExp(`^${NAME}: .*largest file`))]);
+    expect(reference).toContain(`| \`${NAME}\` | \`10485760\` | largest file that the service makes a thumbnail of, bytes |`);
+  });
+
+  test("the log event is written with its field, is counted, and is in the tables of events and metrics", async () => {
+    const code = `import { openLog } from "./src/logging/logger.ts";
+      import { createEventCounters } from "./src/telemetry/event-counters.ts";
+      import { createRegistry } from "./src/telemetry/registry.ts";
+      import { createRequests } from "./src/telemetry/requests.ts";
+      const fields = { generation_id: "gen_1", file_bytes: 7 };
+      openLog({ level: "info", format: "json", prompts: false })("thumbnail skipped", fields);
+      const registry = createRegistry(createRequests());
+      createEventCounters(registry)("thumbnail skipped", fields);
+      console.log(await registry.print());`;
+    const { stdout, stderr } = Bun.spawnSync([process.execPath, "-e", code], { cwd: copy });
+    expect(JSON.parse(stderr.toString())).toMatchObject({
+      ...{ level: "warn", msg: "thumbnail skipped", generation_id: "gen_1", file_bytes: 7 },
+    });
+    expect(stdout.toString()).toMatch(/^genrouter_thumbnails_skipped_total 1$/m);
+    expect(stdout.toString()).toContain('genrouter_troubles_total{event="thumbnail skipped",level="warn"} 1');
+    expect(reference).toContain("| thumbnail skipped | warn |");
+    expect(reference).toContain("| `genrouter_thumbnails_skipped_total` | counter |  | Files without a thumbnail");
+  });
+
+  test("the route is taken by the catalogue, and a wrong one is refused with its place", () => {
+    const [, file = "", json = ""] = /^ *```json route=(\S+)\n([\s\S]*?)^ *```$/m.exec(read(`${FOLDER}/add-a-route.md`)) ?? [];
+    const model = JSON.parse(read(file)) as { id: string; routes: { id: string }[] };
+    const dir = join(copy, "own");
+    mkdirSync(join(dir, "models"), { recursive: true });
+    const write = (route: object) =>
+      writeFileSync(join(dir, "models/one.json"), JSON.stringify({ ...model, routes: [...model.routes, route] }));
+    const route = JSON.parse(json) as { id: string };
+    write(route);
+    expect(
+      loadCatalogue(dir)
+        .model(model.id)
+        ?.routes.map(({ id }) => id),
+    ).toContain(route.id);
+    write({ ...route, rates: [] });
+    expect(() => loadCatalogue(dir)).toThrow(CatalogueFault);
+  });
+});
