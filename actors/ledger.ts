@@ -19,7 +19,7 @@ export const ledgerMachine = setup({
       on: { emptied: "idle", diskFilled: "full", outcomeUnknown: "stopped" },
     },
     full: {
-      description: "The disk is full: whoever asks is told so, and it is tried again at growing pauses.",
+      description: "The disk is full: submissions are refused, and the commit is retried with increasing delays.",
       on: { retried: "committing" },
     },
     stopped: { type: "final", description: "A commit's outcome is unknown: nothing more is written, the process ends." },

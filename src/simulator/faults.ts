@@ -58,7 +58,7 @@ export const FAULTS = {
   "late-ms": { stage: "run", says: "delivers after exactly so many milliseconds, whatever the speed", number: ["ms", 60_000] },
 
   forget: { stage: "poll", says: "knows no such job after so many polls", number: ["after_polls", 1] },
-  "unknown-status": { stage: "poll", says: "reports a status that nobody has heard of, for so many polls", number: ["polls", 3] },
+  "unknown-status": { stage: "poll", says: "reports an unknown status for so many polls", number: ["polls", 3] },
   "poll-5xx": { stage: "poll", says: "answers polls with a server error, so many times", number: ["polls", 3] },
   "poll-429": { stage: "poll", says: "answers that there were too many polls, so many times", number: ["polls", 3] },
   "poll-drop": { stage: "poll", says: "breaks the connection of polls, so many times", number: ["polls", 3] },
@@ -94,7 +94,7 @@ export const FAULTS = {
   },
   "file-5xx": { stage: "file", says: "answers the file with a server error, so many times", number: ["fetches", 2] },
   elsewhere: { stage: "file", says: "announces the address given as `url`" },
-  redirect: { stage: "file", says: "sends whoever fetches the file to the address given as `url`" },
+  redirect: { stage: "file", says: "redirects the download of the file to the address given as `url`" },
 
   json: { stage: "file", says: "delivers an error in JSON with status 200" },
 

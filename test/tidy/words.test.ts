@@ -1,4 +1,4 @@
-// Rules of vocabulary: words that file names, exported identifiers, help, log events, metrics and settings do not use.
+// Rules of vocabulary: words that file names, exported identifiers, messages, log events, metrics and settings do not use.
 import { expect, test } from "bun:test";
 import type { TSchema } from "@sinclair/typebox";
 import type { Command } from "commander";
@@ -61,4 +61,23 @@ test("help of every command", () => {
     ...command.commands.flatMap((child) => found(child, `${name} ${child.name()}`)),
   ];
   expect(found(buildProgram(session as Parameters<typeof buildProgram>[0], false), "genrouter")).toEqual([]);
+});
+
+/** Text of string literals and of JSX with at least two words; comments, interpolations, SQL and `jq` filters left out. */
+const sentencesOf = (path: string): string[] => {
+  const code = read(path)
+    .replace(/^\s*(\/\/|\*|\/\*).*$/gm, "")
+    .replace(/\$\{(?:[^{}]|\{[^{}]*\})*\}/g, "");
+  const literals = code.match(/"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g) ?? [];
+  const jsx = path.endsWith(".tsx") ? (code.match(/>[^<>{}()=;]+</g) ?? []) : [];
+  return [...literals, ...jsx].filter(
+    (text) => /[a-z] [a-z]/i.test(text) && !/\b(SELECT|INSERT|UPDATE|CREATE|DELETE|jq)\b/.test(text),
+  );
+};
+
+test("sentences of messages and pages", () => {
+  // The torture runs of developers speak of their own worlds.
+  const shipped = SOURCES.filter((path) => !path.startsWith("src/torture/"));
+  const texts = shipped.flatMap((path) => sentencesOf(path).flatMap((text) => inText(`${path}: ${text.slice(0, 80)}`, text)));
+  expect(texts).toEqual([]);
 });

@@ -39,11 +39,11 @@ const body = (): string => {
   return `<a class="skip" href="#list">Skip to the errors</a>
 <header>
 <h1>Errors of the genrouter API</h1>
-<p>Every error answer has the body <code>{"error":{"code","message"}}</code>; the message names the field or fact it is about. Each answer
-carries an <code>X-Request-Id</code> to tell the operator. See also the <a href="/docs">API reference</a>.</p>
+<p>Every error response has the body <code>{"error":{"code","message"}}</code>; the message names the field and what is allowed. Each response
+has an <code>X-Request-Id</code> for reports to the operator. See also the <a href="/docs">API reference</a>.</p>
 </header>
 <nav aria-label="Codes">
-<h2>Error answers</h2>
+<h2>Error responses</h2>
 ${list(codes)}
 <h2>Failed generations</h2>
 ${list(GENERATION_ERROR_CODES)}
