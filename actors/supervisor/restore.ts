@@ -55,8 +55,10 @@ export const interruptedBy = (
   const n = snapshot.context.current?.n;
   if (n === undefined || !(wasSending || isConfirming)) return null;
   const left = leftOutcome?.(seq, n, isConfirming);
-  if (left) return isConfirming && left.type === "rejected" ? { type: "provedAbsent", n, atMs: left.atMs } : left;
-  return wasSending ? { type: "interrupted", n, atMs: clock.nowMs() } : null;
+  // Deadlines that follow from it count from now: the response may be older than the time that they allow.
+  const atMs = clock.nowMs();
+  if (left) return isConfirming && left.type === "rejected" ? { type: "provedAbsent", n, atMs } : { ...left, atMs };
+  return wasSending ? { type: "interrupted", n, atMs } : null;
 };
 
 const PAGE = 200;

@@ -60,7 +60,7 @@ export const createRecovery = (deps: RecoveryDeps) => {
       if (!hasEnded && !supervisor.has(seq)) void passOn(seq, outcome);
       // That of an attempt which waits for it was told with its generation, and means nothing a second time; that of one which was given up was
       // not. A refusal would count for the next sending.
-      else if (hasEnded || outcome.type !== "rejected") supervisor.report(seq, outcome);
+      else if (hasEnded || outcome.type !== "rejected") supervisor.report(seq, { ...outcome, atMs: clock.nowMs() });
     }
     opened();
     log("recovery finished", { count: found, dur_ms: clock.nowMs() - startedAtMs });

@@ -2,6 +2,10 @@
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { createActor } from "xstate";
+import { generationMachine } from "../../actors/generation/machine.ts";
+import { deadlineOf, leafOf } from "../../actors/generation/snapshot.ts";
+import { interruptedBy } from "../../actors/supervisor/restore.ts";
 import { createRecovery } from "../../src/app/recovery.ts";
 import { generationId } from "../../src/domain/ids.ts";
 import { createPendingOutcomes } from "../../src/effects/pending-outcomes.ts";
@@ -10,6 +14,7 @@ import { runSeed } from "../../src/torture/simulation/run.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { testClock } from "../clock.ts";
 import { eventually } from "../eventually.ts";
+import { COLLECT_MS, eventFor, PLANS, STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
 
 afterAll(dropDirs);
 
@@ -137,6 +142,28 @@ test("A2: a start tells the machine of the answer to an attempt that was given u
     await recover();
     return reported;
   };
-  expect(await reportedAtStart(ACCEPTED)).toEqual([[SEQ, ACCEPTED]]);
+  expect(await reportedAtStart(ACCEPTED)).toEqual([[SEQ, { ...ACCEPTED, atMs: expect.any(Number) }]]);
   expect(await reportedAtStart(REFUSED)).toEqual([]);
+});
+
+// A database outage as long as limits.result_download_timeout_s: a paid result was given up 440 ms after the start that found it.
+test("A2: the time to download a result that was left begins when the start restores its generation", () => {
+  const nowMs = STARTED_AT_MS + COLLECT_MS + 1;
+  const actor = createActor(generationMachine, {
+    input: { plan: PLANS[0] ?? [], waitEndsAtMs: STARTED_AT_MS + WAIT_MS, collectMs: COLLECT_MS },
+  }).start();
+  for (const type of ["begun", "slotTaken"] as const) {
+    const event = eventFor({ type, of: type === "begun" ? "none" : "current" }, actor.getSnapshot(), STARTED_AT_MS);
+    if (event) actor.send({ ...event, atMs: STARTED_AT_MS });
+  }
+  const snapshot = actor.getSnapshot();
+  const announced = { type: "announced", n: 1, results: [{ url: "spool:here" }], atMs: STARTED_AT_MS } satisfies Outcome;
+  const event = interruptedBy(
+    SEQ,
+    { leaf: leafOf(snapshot), snapshot },
+    { leftOutcome: () => announced, clock: { ...testClock(), nowMs: () => nowMs } },
+  );
+  expect(event).toEqual({ ...announced, atMs: nowMs });
+  if (event) actor.send(event);
+  expect(deadlineOf(actor.getSnapshot())).toMatchObject({ kind: "collect", dueAtMs: nowMs + COLLECT_MS });
 });
