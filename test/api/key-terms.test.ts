@@ -75,7 +75,7 @@ describe("a key", () => {
     const refused = await post(harness, limited);
     expect([refused.status, codeOf(refused)]).toEqual([402, "insufficient_credits"]);
     expect(messageOf(refused)).toMatch(
-      /^This key may spend 0\.20 USD a week: 0\.04 USD is left and 0\.16 USD must be; it begins anew at \d{4}-\d\d-\d\dT00:00:00Z\./,
+      /^This key may spend 0\.20 USD a week: 0\.04 USD is left and 0\.16 USD must be; it resets at \d{4}-\d\d-\d\dT00:00:00Z\./,
     );
     const again = await post(harness, limited, { idempotencyKey: "once" });
     expect([again.status, again.body.id]).toEqual([200, first.body.id]);

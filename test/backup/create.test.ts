@@ -73,7 +73,7 @@ test("a shared file that has rotted in the backup before is copied anew and told
   bytes[3] = (bytes[3] ?? 0) ^ 1;
   writeFileSync(rotten, bytes);
   const second = backUp(data, place);
-  expect(second.faults).toEqual([{ path: firstFile(), why: expect.stringMatching(/the backup before has it with other bytes/) }]);
+  expect(second.faults).toEqual([{ path: firstFile(), why: expect.stringMatching(/the previous backup has different bytes/) }]);
   expect(readFileSync(join(second.path, firstFile()))).toEqual(readFileSync(join(data, firstFile())));
   expect(readFileSync(rotten)).toEqual(bytes);
   expect(checkBackup(second.path, quiet).faults).toEqual([]);
@@ -123,7 +123,7 @@ test("the key that opens the providers' keys is in a backup only where that was 
   writeFileSync(join(data, "provider-keys.master"), `${"ab".repeat(32)}\n`, { mode: 0o600 });
   const without = backUp(data, place);
   expect(namesIn(without.path)).not.toContain("provider-keys.master");
-  expect(without.leftOut).toEqual([{ what: "provider-keys.master", why: expect.stringMatching(/keep it elsewhere/) }]);
+  expect(without.leftOut).toEqual([{ what: "provider-keys.master", why: expect.stringMatching(/store it in another place/) }]);
   const { out, exit } = await runHere(["backup", "create", place, "--data", data, "--with-master-key", "--json"]);
   expect(exit as number).toBe(0);
   const { path } = JSON.parse(out);

@@ -167,7 +167,7 @@ test.skipIf(typeof disk === "string")(
     if (typeof disk === "string") return;
     try {
       const { exit, err } = await runHere(["backup", "create", disk.path, "--data", data]);
-      expect([exit as number, err]).toEqual([78, expect.stringMatching(/have to stay free, but only \d+ MB are; make room/)]);
+      expect([exit as number, err]).toEqual([78, expect.stringMatching(/have to stay free, but only \d+ MB are; free space/)]);
       expect(namesIn(disk.path)).toEqual([]);
       await settled(await submit());
     } finally {

@@ -142,7 +142,7 @@ describe("generate", () => {
     });
     const ran = await generate(url, join(place, "a.png"));
     expect(ran.exit as number).toBe(1);
-    expect(ran.err).toMatch(/genrouter download gen_\w+ -o .*a\.png goes on with it/);
+    expect(ran.err).toMatch(/genrouter download gen_\w+ -o .*a\.png resumes it/);
     expect(readdirSync(place)).toEqual([`a.png.${ID}-1.part`]);
     breaking.stop(true);
     await stop();

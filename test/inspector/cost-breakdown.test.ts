@@ -127,7 +127,7 @@ test("a lost answer is being confirmed; where nothing can be learnt the attempt 
     ["lost", 0],
     ["delivered", 25],
   ]);
-  expect(after.attempts[0]?.why).toContain("nobody could learn what became of it");
+  expect(after.attempts[0]?.why).toContain("its outcome could not be confirmed");
 });
 
 test("members read the same bill, with routes by number and no reason that is a provider's", async () => {

@@ -29,7 +29,7 @@ const insistOnTold = async (name: string, token: string): Promise<void> => {
   page.on("request", (request) => void (request.method() === "GET" || sent.push(request.url())));
   await page.goto(`http://genrouter.lan:${port}/console/${name}#${token}`);
   await page.getByRole("heading", { level: 1, name: "This page needs https" }).waitFor();
-  expect(await page.getByRole("alert").textContent()).toMatch(/needs https, or http:\/\/localhost.*a link stays good/);
+  expect(await page.getByRole("alert").textContent()).toMatch(/requires https or http:\/\/localhost.*a link stays valid/);
   expect(await page.locator("pre").textContent()).toBe(`ssh -L 8443:127.0.0.1:${port} genrouter.lan`);
   const there = page.locator("main a[href^='http://localhost']");
   expect(await there.getAttribute("href")).toBe(`http://localhost:8443/console/${name}#${token}`);

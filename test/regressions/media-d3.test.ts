@@ -16,7 +16,7 @@ const from = async (origin: string, path: string, body: unknown): Promise<[numbe
   const { status, body: told } = await visit(harness).ask("POST", path, body, { origin, host });
   const { error } = told as { error?: { code: string; message: string } };
   if (error?.code === "insecure_origin")
-    expect(error.message).toMatch(/needs https, or http:\/\/localhost.*Nothing was changed.*proxy with TLS.*SSH tunnel/);
+    expect(error.message).toMatch(/requires https or http:\/\/localhost.*Nothing was changed.*proxy with TLS.*SSH tunnel/);
   return [status, error?.code ?? "ok"];
 };
 const REFUSED: [number, string] = [403, "insecure_origin"];

@@ -60,7 +60,7 @@ test("without a token it answers this machine, and not what a proxy on it hands 
   for (const headers of handedOn) {
     const { status, text } = await harness.ask("GET", "/metrics", { key: null, headers });
     expect([headers, status, codeOf(text)]).toEqual([headers, 403, "unauthorized"]);
-    expect(text).toContain("set operator.token");
+    expect(text).toContain("Set operator.token");
   }
   // A customer's key opens nothing here, and closes nothing either.
   expect((await harness.ask("GET", "/metrics")).status).toBe(200);
