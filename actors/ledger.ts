@@ -1,11 +1,13 @@
-// The ledger: one mailbox for everything that is written, committed in groups; nobody is answered before the commit.
+// The ledger actor: the single writer, which commits queued mutations in groups.
+//
+// It answers a poster only after the commit of its mutation.
 import { type Actor, createActor, setup } from "xstate";
 import type { Clock } from "../src/domain/clock.ts";
 import { type Mutation, type MutationResult, type ResultOf, StoreFull } from "../src/store/mutations.ts";
 
 /**
- * The ledger's own chart. A transition costs as much as writing a few mutations, so it follows the stretches of writing and not each
- * commit: the ledger is idle again when nothing came for a while.
+ * Statechart of the ledger actor. A transition costs as much as several mutations, so the chart follows periods of writing and
+ * not single commits. It returns to idle after a pause.
  */
 export const ledgerMachine = setup({
   types: { events: {} as { type: "mutationsArrived" | "emptied" | "diskFilled" | "retried" | "outcomeUnknown" } },
@@ -28,15 +30,18 @@ export const ledgerMachine = setup({
 
 export type Ledger = {
   /**
-   * Resolves after the commit. @throws StoreFull when the disk is full, and nothing was written: what a mutation says of a time would be
-   * old by when there is space, so whoever posted it decides anew. Notes that do not age wait. @throws when the outcome is unknown.
+   * Resolves after the commit. @throws StoreFull if the disk is full and nothing was written; the poster must decide again,
+   * because times in the mutation would be outdated. Mutations without times wait instead. @throws any other error if the outcome
+   * of the commit is unknown.
    */
   post<D extends Mutation>(mutation: D): Promise<ResultOf<D>>;
-  /** Resolves when there may be space again: at once, unless the disk was full at the last try. */
+  /** Resolves when disk space may be available: immediately, unless the last commit found the disk full. */
   space(): Promise<void>;
-  /** `waiting`: submissions whose commit has not begun. `fullAtMs`: when the disk was last known to be full; null: never. */
+  /** `waiting`: submissions whose commit has not started. `fullAtMs`: last time at which the disk was full; null if never. */
   load(): { waiting: number; committingForMs: number; isFull: boolean; fullAtMs: number | null };
-  /** Resolves when nothing waits and nothing is under way, or when what waits cannot be written: a stop must not wait for space. */
+  /**
+   * Resolves when nothing is queued or being written, or when the queue cannot be written. A stop must not wait for disk space.
+   */
   idle(): Promise<void>;
   actor: Actor<typeof ledgerMachine>;
 };
@@ -44,34 +49,34 @@ export type Ledger = {
 export type LedgerDeps = {
   commit: (mutations: readonly Mutation[]) => Promise<MutationResult[]>;
   clock: Clock;
-  /** Calls back in the next turn of the event loop: what is on its way by then shares the commit. */
+  /** Calls back in the next turn of the event loop, so that mutations posted until then share the commit. */
   soon: (then: () => void) => void;
-  /** Told of each mutation once it is on disk, before its poster is. */
+  /** Called for each mutation after its commit and before its poster is answered. */
   committed: (mutation: Mutation, outcome: MutationResult) => void;
-  /** Told once, when a commit ended in doubt: the process must stop. */
+  /** Called once if the outcome of a commit is unknown. The process must exit. */
   unknown: (fault: unknown) => void;
   full: () => void;
-  /** Called with the first commit that a disk takes after it was full. */
+  /** Called after the first commit that succeeds after a full disk. */
   hasRoom?: () => void;
-  /** What follows a commit threw: a bug to be looked at, not a doubt about the commit. */
+  /** Called if work after a commit throws. The commit itself is certain. */
   defect: (fault: unknown) => void;
 };
 
 type Letter = { mutation: Mutation; resolve: (outcome: MutationResult) => void; reject: (fault: unknown) => void };
 
-/** Mutations that say the same whenever they are written, and whose posters do not ask again. */
+/** Mutations that are independent of the time of their commit and whose posters do not retry. */
 const AGELESS: ReadonlySet<Mutation["mutation"]> = new Set(["mark-attempt", "save-route-health"]);
-/** Mutations per transaction: above it the wait of the first costs more than the shared commit gains. */
+/** Maximum mutations per transaction. Above it, the first mutation waits longer than the shared commit saves. */
 const BATCH_LIMIT = 1000;
 const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 10_000;
 /**
- * Turns of the event loop that a commit right behind another waits for company, and how many mutations are company enough: a commit costs as
- * much as writing some ten mutations, and those who are on their way to the ledger are there within microseconds.
+ * Turns of the event loop that a commit waits for further mutations directly after another commit, and the number of mutations
+ * that end the wait. A commit costs as much as about ten mutations.
  */
 const GATHER_TURNS = 4;
 const GATHERED = 40;
-/** Nothing to write for this long is what the chart calls idle. */
+/** Pause after which the statechart is idle. */
 const IDLE_AFTER_MS = 50;
 
 export const createLedger = (deps: LedgerDeps): Ledger => {
@@ -82,12 +87,12 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
   let committingSinceMs: number | null = null;
   let retryMs = FIRST_RETRY_MS;
   let isFull = false;
-  /** Full, and no commit since: a retry proves nothing before it is taken. */
+  /** True from a full disk until the next successful commit. */
   let isWithoutRoom = false;
   let fullAtMs: number | null = null;
   let spaceSeekers: (() => void)[] = [];
   let stoppedBy: unknown = null;
-  /** A batch is being gathered, written, or waits for space. */
+  /** True while a batch is gathered, written or waits for disk space. */
   let isBusy = false;
   let isShownIdle = true;
   let isIdleDue = false;
@@ -133,7 +138,7 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
       try {
         deps.committed(letter.mutation, outcome);
       } catch (fault) {
-        // A defect of what follows; the mutation itself is on disk and its poster has to know.
+        // The mutation is committed and its poster must be answered, although later work threw.
         deps.defect(fault);
       }
       letter.resolve(outcome);
@@ -163,7 +168,7 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
     show("diskFilled");
     deps.clock.after(retryMs, () => {
       show("retried");
-      // Everybody is let in again: the next commit tells whether there is space.
+      // All posters may post again; the next commit shows whether there is disk space.
       fullAtMs = deps.clock.nowMs();
       isFull = false;
       wakeSeekers();

@@ -1,4 +1,4 @@
-// What the generation machine does on its way: it notes what goes to disk and asks for what comes after, nothing else.
+// Actions of the generation statechart: they emit attempt changes, settlements and effects.
 import { setup } from "xstate";
 import { describeMismatch } from "../../src/domain/delivery-check.ts";
 import type { AttemptState, Failure, GenerationErrorCode } from "../../src/domain/types.ts";
@@ -16,7 +16,7 @@ import {
   type MachineOutput,
 } from "./types.ts";
 
-/** The machine's types, before its actions and guards. */
+/** Setup of the statechart: types only; actions and guards follow. */
 export const machineSetup = setup({
   types: {
     context: {} as GenerationContext,
@@ -29,14 +29,14 @@ export const machineSetup = setup({
 type Say = (saying: MachineOutput) => void;
 const noteAttempt = (say: Say, change: AttemptChange) => say({ type: "note.attempt", change });
 
-/** Entry of a resting state: asks for what that state waits for. The same function serves a restored generation. */
+/** Entry action of a resting state. It emits the effect of the state, also after a restore. */
 export const emitEffect = (ask: (context: GenerationContext) => Effect | null) =>
   machineSetup.enqueueActions(({ context, enqueue }) => {
     const wanted = ask(context);
     if (wanted) enqueue.emit(wanted);
   });
 
-/** The answer to `beginAttempt`: the attempt exists, in state `intent`. */
+/** Creates the attempt in state `intent`, in response to `beginAttempt`. */
 export const beginAttempt = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "begun") return;
   const route = context.plan[event.route];
@@ -55,7 +55,7 @@ export const beginAttempt = machineSetup.enqueueActions(({ context, event, enque
   noteAttempt(enqueue.emit, { n: event.n, begin: { ref: event.ref, route: event.spec, priceCredits: route.priceCredits } });
 });
 
-/** The copies are there: what they are goes to disk before anything is done with them. */
+/** Stores the pinned copies before any effect uses them. */
 export const keepPins = machineSetup.enqueueActions(({ event, enqueue }) => {
   if (event.type === "pinned") enqueue.emit({ type: "note.pinned", copies: event.copies });
 });
@@ -68,8 +68,8 @@ const updateCurrent = (context: GenerationContext, change: Partial<CurrentAttemp
 };
 
 /**
- * The slot is held and the exact request known: `sending`, durable before a socket opens. The cap counts from the first sending; what a
- * look-up may conclude counts from the last, for those before it were refused and made nothing.
+ * Moves the attempt to `sending`, which is durable before a socket opens. The route timeout counts from the first sending. A job
+ * lookup counts from the last sending, because every earlier one was rejected and created no job.
  */
 export const beginSending = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   const route = currentRoute(context);
@@ -77,7 +77,7 @@ export const beginSending = machineSetup.enqueueActions(({ context, event, enque
   const sentAtMs = event.atMs;
   const endsAtMs = context.current.endsAtMs ?? event.atMs + route.timeoutMs;
   enqueue.assign({ current: updateCurrent(context, { sentAtMs, endsAtMs, sends: context.current.sends + 1, wakeAtMs: null }) });
-  // A re-send is the same request, byte for byte: it is written once.
+  // A re-send uses the same request bytes, so the request is stored once.
   const request = context.current.sends === 0 ? { request: event.request } : {};
   noteAttempt(enqueue.emit, { n: event.n, state: "sending", ...request, sentAtMs, endsAtMs });
 });
@@ -86,22 +86,22 @@ export const keepJob = machineSetup.enqueueActions(({ event, enqueue }) => {
   if (event.type === "accepted") noteAttempt(enqueue.emit, { n: event.n, state: "accepted", job: event.job });
 });
 
-/** A result was announced: where it is goes to disk before it is fetched, and the time for fetching begins. */
+/** Stores the result links before the download starts, and starts the download deadline. */
 export const beginCollecting = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "announced") return;
   const expiries = event.results.flatMap((file) => (file.expiresAtMs === undefined ? [] : [file.expiresAtMs]));
-  // A provider's clock may be wrong: an expiry in the past still leaves half a minute.
+  // The provider's clock may be wrong, so an expiry in the past still allows 30 seconds.
   const expiresAtMs = Math.max(event.atMs + 30_000, Math.min(Number.POSITIVE_INFINITY, ...expiries));
   enqueue.assign({ current: updateCurrent(context, { collectEndsAtMs: Math.min(event.atMs + context.collectMs, expiresAtMs) }) });
   noteAttempt(enqueue.emit, { n: event.n, state: "accepted", results: event.results, ...(event.job ? { job: event.job } : {}) });
 });
 
-/** Our own storage is the one that refuses: the time for collecting does not run out on it. */
+/** Extends the download deadline while our own storage rejects files. */
 export const extendCollecting = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   enqueue.assign({ current: updateCurrent(context, { collectEndsAtMs: event.atMs + context.collectMs }) });
 });
 
-/** A refusal that proves nothing was accepted, with time left: the same attempt again, later. */
+/** Schedules a re-send of the same attempt after a rejection that proves that no job was created. */
 export const beginBackingOff = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   const wakeAtMs = backOffUntilMs({ context, event });
   if (event.type !== "rejected" || wakeAtMs === null) return;
@@ -114,7 +114,7 @@ const UNFETCHED: Failure = { class: "result_unreadable", detail: "its files did 
 const mismatchIn = (event: GenerationEvent): Failure | null =>
   event.type === "mismatched" ? { class: "mismatched", detail: describeMismatch(event.mismatch) } : null;
 
-/** Ends the current attempt; a lost or capped one stays watched, in case it delivers after all. */
+/** Ends the current attempt. A lost or capped attempt stays watched, because it may still deliver. */
 export const closeAttempt = (as: ClosedAs) =>
   machineSetup.enqueueActions(({ context, event, enqueue }) => {
     const attempt = context.current;
@@ -140,7 +140,7 @@ export const closeAttempt = (as: ClosedAs) =>
     enqueue.emit({ type: isWatched ? "ask.watch" : "ask.letGo", n: attempt.n, ...outOfTime });
   });
 
-/** An attempt that was given up and has delivered all the same, as the one in hand. */
+/** Makes a watched attempt that delivered the current attempt. */
 const adopted = (
   context: GenerationContext,
   { n, route }: { n: number; route: number },
@@ -153,7 +153,7 @@ const adopted = (
   watched: context.watched.filter((attempt) => attempt.n !== n),
 });
 
-/** No route is left but an earlier attempt's files are arriving: that one becomes the current attempt again. */
+/** Makes the attempt with an arriving result the current attempt again when no route is left. */
 export const adoptArriving = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   const arriving = context.watched.find((attempt) => attempt.arriving);
   if (!arriving) return;
@@ -161,7 +161,10 @@ export const adoptArriving = machineSetup.enqueueActions(({ context, event, enqu
   noteAttempt(enqueue.emit, { n: arriving.n, state: "accepted", watchUntilMs: null });
 });
 
-/** An operator decided: the attempt in hand is wanted no more. What may be out is stopped where that is possible, and watched for the books. */
+/**
+ * Gives up the current attempt after an operator's decision. A job that may exist is canceled if the provider allows it, and
+ * stays watched.
+ */
 const giveUp = ({ current }: GenerationContext, atMs: number, say: Say): void => {
   if (!current) return;
   const { n } = current;
@@ -175,7 +178,7 @@ const giveUp = ({ current }: GenerationContext, atMs: number, say: Say): void =>
   say({ type: "ask.watch", n });
 };
 
-/** An operator says which attempt has delivered: it is the one in hand from now on, and its files are fetched. */
+/** Makes the attempt that an operator settles the current attempt, and starts the download of its files. */
 export const adoptSettled = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "settledByOperator") return;
   const other = context.current?.n === event.n ? null : context.current;
@@ -185,7 +188,7 @@ export const adoptSettled = machineSetup.enqueueActions(({ context, event, enque
   noteAttempt(enqueue.emit, { n: event.n, state: "accepted", watchUntilMs: null, ...(event.job ? { job: event.job } : {}) });
 });
 
-/** An operator has the attempt in hand asked about anew: its times begin again. Its row keeps the end that it was sent with. */
+/** Restarts the timeouts of the current attempt after an operator's retry. The stored row keeps the first sending time. */
 export const renewTimes = machineSetup.assign(({ context, event }) => {
   const route = currentRoute(context);
   if (!context.current || !route) return {};
@@ -193,17 +196,17 @@ export const renewTimes = machineSetup.assign(({ context, event }) => {
   return { current: updateCurrent(context, { endsAtMs: event.atMs + route.timeoutMs, collectEndsAtMs }) };
 });
 
-/** The generation ends: what was given up is stopped where that is possible, and watched on for the operator's books. */
+/** Cancels and keeps watching every given-up attempt when the generation ends. */
 const cancelWatched = (context: GenerationContext, say: Say, except: number | null) => {
   for (const attempt of context.watched) {
     if (attempt.n === except) continue;
     say({ type: "ask.cancel", n: attempt.n });
-    // Also lets go of a collecting under way: these files are not wanted any more.
+    // Also stops a download of this attempt, because its files are no longer used.
     if (attempt.arriving) say({ type: "ask.watch", n: attempt.n });
   }
 };
 
-/** Ends the generation failed: the whole hold goes back. */
+/** Ends the generation as failed and releases the whole hold. */
 export const release = (code?: GenerationErrorCode) =>
   machineSetup.enqueueActions(({ context, event, enqueue }) => {
     cancelWatched(context, enqueue.emit, null);
@@ -212,14 +215,14 @@ export const release = (code?: GenerationErrorCode) =>
     enqueue.emit({ type: "note.release", error: { code: ended, message } });
   });
 
-/** An operator ends it: the whole hold goes back. */
+/** Ends the generation by an operator's decision and releases the whole hold. */
 export const endByOperator = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   giveUp(context, event.atMs, enqueue.emit);
   cancelWatched(context, enqueue.emit, null);
   enqueue.emit({ type: "note.release", error: { code: "provider_failed", message: ENDED_BY_OPERATOR_MESSAGE } });
 });
 
-/** The files are safe: charges the attempt that delivered, whichever it is, and ends the generation. */
+/** Captures the price of the attempt that delivered, after its files are stored, and ends the generation. */
 export const capture = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "collected") return;
   const { current } = context;
@@ -238,7 +241,7 @@ export const capture = machineSetup.enqueueActions(({ context, event, enqueue })
       enqueue.emit({ type: "ask.watch", n: current.n });
     }
   }
-  // It may still be watched: it was given up before it delivered.
+  // The attempt may still be watched because it was given up before it delivered.
   enqueue.emit({ type: "ask.letGo", n: event.n });
   cancelWatched(context, enqueue.emit, event.n);
   enqueue.emit({ type: "note.capture", n: event.n, credits: route.priceCredits, output: event.output });
@@ -247,7 +250,7 @@ export const capture = machineSetup.enqueueActions(({ context, event, enqueue })
 const setArriving = (context: GenerationContext, n: number, arriving: boolean) =>
   context.watched.map((attempt) => (attempt.n === n ? { ...attempt, arriving } : attempt));
 
-/** A lost attempt turned out to have a job: it stays lost, but now it can be asked about by name. */
+/** Stores the job of a lost attempt. The attempt stays lost, but can now be polled by job id. */
 export const keepWatchedJob = machineSetup.enqueueActions(({ event, enqueue }) => {
   if (event.type !== "accepted") return;
   noteAttempt(enqueue.emit, { n: event.n, job: event.job });
@@ -259,7 +262,7 @@ export const collectWatched = machineSetup.enqueueActions(({ context, event, enq
   enqueue.assign({ watched: setArriving(context, event.n, true) });
   if (event.type === "announced")
     noteAttempt(enqueue.emit, { n: event.n, results: event.results, ...(event.job ? { job: event.job } : {}) });
-  // Tried several times, with fresh links, before it is given up.
+  // The download is retried several times with fresh links before it fails.
   enqueue.emit({ type: "ask.collectAgain", n: event.n });
 });
 
@@ -267,7 +270,7 @@ export const awaitStorageForWatched = machineSetup.enqueueActions(({ event, enqu
   if (event.type === "storageRefused") enqueue.emit({ type: "ask.awaitStorage", n: event.n });
 });
 
-/** A watched attempt has failed, or its result cannot be had: nobody asks about it any more. */
+/** Stops watching an attempt that failed or whose result is unavailable. */
 export const dropWatched = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   if (!("n" in event)) return;
   enqueue.assign({ watched: context.watched.filter((attempt) => attempt.n !== event.n) });
@@ -275,7 +278,7 @@ export const dropWatched = machineSetup.enqueueActions(({ context, event, enqueu
   enqueue.emit({ type: "ask.letGo", n: event.n });
 });
 
-/** A watched attempt has delivered something else: it counts as the current one would have. */
+/** Counts a mismatched delivery of a watched attempt like one of the current attempt. */
 export const closeWatchedMismatched = machineSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "mismatched") return;
   enqueue.assign({
@@ -290,7 +293,7 @@ export const closeWatchedMismatched = machineSetup.enqueueActions(({ context, ev
   enqueue.emit({ type: "ask.letGo", n: event.n });
 });
 
-/** A person has to look: nothing more is done for the attempt in hand. */
+/** Stops all work for the current attempt, because the generation waits for an operator. */
 export const letGoCurrent = machineSetup.enqueueActions(({ context, enqueue }) => {
   if (context.current) enqueue.emit({ type: "ask.letGo", n: context.current.n });
 });

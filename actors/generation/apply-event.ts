@@ -1,17 +1,17 @@
-// One event of one generation turned into one mutation: what the machine noted, what changed, and what it asked for.
+// Applies one event to a generation and returns the mutation to commit and the effects to perform.
 
 import type { GenerationStatus, Json } from "../../src/domain/types.ts";
 import type { ApplyTransition, AttemptChange, Settlement } from "../../src/store/mutations.ts";
 import { deadlineOf, freeze, type GenerationSnapshot, isSameCommand, leafOf, messageOf } from "./snapshot.ts";
 import type { Effect, GenerationEvent, MachineOutput } from "./types.ts";
 
-/** A mutation ready to be posted, and what to do once it is on disk. */
+/** A mutation to post and the effects to perform after its commit. */
 export type Step = { mutation: ApplyTransition; asks: Effect[]; hasEnded: boolean };
 
 const statusOf = (snapshot: GenerationSnapshot): GenerationStatus =>
   typeof snapshot.value === "string" ? (snapshot.value as GenerationStatus) : "running";
 
-/** The exact request and the options of its route are kept with the attempt's row; the journal does not repeat them. */
+/** The request and the route options are stored in the attempt row, so the stored event omits them. */
 const journalForm = (event: GenerationEvent): ApplyTransition["event"] => {
   const { atMs: _, ...told } = event;
   if ("request" in told) {
@@ -24,8 +24,8 @@ const journalForm = (event: GenerationEvent): ApplyTransition["event"] => {
 };
 
 /**
- * Makes the step from `before` to `after`; null when nothing changed and nothing was said: such an event leaves no trace.
- * @param version the version this step makes. @param keepFilesMs how long the files are kept after success.
+ * Returns the transition from `before` to `after`, or null if nothing changed and nothing was emitted.
+ * @param version of the generation after this transition. @param keepFilesMs retention of the result files after success.
  */
 export const applyEvent = (
   seq: number,

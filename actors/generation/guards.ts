@@ -1,22 +1,22 @@
-// The questions the generation machine asks before it moves: pure predicates over its memory and the event in hand.
+// Guards of the generation statechart: pure predicates over its context and the current event.
 import type { Failure, GenerationErrorCode, PlannedRoute } from "../../src/domain/types.ts";
 import type { CurrentAttempt, GenerationContext, GenerationEvent } from "./types.ts";
 
 type Asked = { context: GenerationContext; event: GenerationEvent };
 
-/** Longest chain of re-sends on one route after refusals that prove nothing was accepted. */
+/** Maximum sendings of one attempt after rejections that prove that no job was created. */
 const MAX_SENDS = 5;
-/** A connection that was refused is tried this often before the next route has its turn. */
+/** Maximum connection failures of one attempt before the next route. */
 const MAX_UNSENT = 2;
 
 const failureOf = (event: GenerationEvent): Failure | null =>
   event.type === "rejected" || event.type === "jobFailed" || event.type === "resultLost" ? event.failure : null;
 
-/** As many attempts as the operator allows have delivered something else, this one among them. */
+/** Whether the maximum number of mismatched deliveries is reached, including this one. */
 const isEnoughOfMismatches = ({ context, event }: Asked): boolean =>
   event.type === "mismatched" && event.atMost !== undefined && mismatchedWith(context, event.n).length >= event.atMost;
 
-/** The attempts that delivered something else, with one more. */
+/** The mismatched attempts, including attempt `n`. */
 export const mismatchedWith = ({ mismatched = [] }: GenerationContext, n: number): readonly number[] => [...mismatched, n];
 
 /** The planned route of the current attempt. */
@@ -28,29 +28,32 @@ export const isCurrent = ({ context, event }: Asked): boolean => "n" in event &&
 export const isWatched = ({ context, event }: Asked): boolean =>
   "n" in event && context.current?.n !== event.n && context.watched.some((attempt) => attempt.n === event.n);
 
-/** A watched attempt whose result was announced: only such a one can be collected. */
+/** Whether the event is about a watched attempt with an announced result. Only such an attempt can be collected. */
 export const isArriving = ({ context, event }: Asked): boolean =>
   isWatched({ context, event }) && context.watched.some((attempt) => "n" in event && attempt.n === event.n && attempt.arriving);
 
-/** §2.5: once max_wait has passed no new route is tried. */
+/** §2.5: no further route is tried after max_wait_s. */
 export const mayTryNextRoute = ({ context, event }: Asked): boolean =>
   context.nextRoute < context.plan.length && event.atMs < context.waitEndsAtMs && !isEnoughOfMismatches({ context, event });
 
-/** The waiting time is not over: a new attempt may begin. */
+/** Whether the waiting time has not expired, so that a new attempt may begin. */
 export const isInTime = ({ context, event }: Asked): boolean => event.atMs < context.waitEndsAtMs;
 
-/** Nothing has been sent for this attempt yet and the waiting time is over: then nothing is. A re-send is the same attempt. */
+/**
+ * Whether the attempt may be sent. The first sending requires that the waiting time has not expired; a re-send belongs to the
+ * same attempt.
+ */
 export const maySend = ({ context, event }: Asked): boolean =>
   (context.current?.sends ?? 0) > 0 || event.atMs < context.waitEndsAtMs;
 
-/** An earlier attempt's files are on their way: nothing else is begun or ended until they are in or gone. */
+/** Whether the files of an earlier attempt are being downloaded. No attempt begins or ends until that download ends. */
 export const lateResultArriving = ({ context }: Asked): boolean => context.watched.some((attempt) => attempt.arriving);
 
-/** The input itself was refused, and the route does not say that another may see it differently. */
+/** Whether the provider rejected the input itself and the route does not allow another route to try it. */
 export const inputRefusedForGood = ({ context, event }: Asked): boolean =>
   failureOf(event)?.class === "refused_input" && currentRoute(context)?.onRefusal !== "next";
 
-/** When a refusal proves that nothing was accepted: the time to send again, or null when waiting is no use. */
+/** The time of the next sending after a rejection that proves that no job was created, or null if a re-send is useless. */
 export const backOffUntilMs = ({ context, event }: Asked): number | null => {
   const failure = failureOf(event);
   const attempt = context.current;
@@ -64,31 +67,34 @@ export const backOffUntilMs = ({ context, event }: Asked): number | null => {
 };
 export const mayBackOff = (asked: Asked): boolean => backOffUntilMs(asked) !== null;
 
-/** What a route wants when an outcome was never learnt. */
+/** What the route prescribes if the outcome of an attempt stays unknown. */
 export const holdsWhenLost = ({ context }: Asked): boolean => currentRoute(context)?.onLost === "hold";
 export const failsWhenLost = ({ context }: Asked): boolean => currentRoute(context)?.onLost === "fail";
-/** At the cap, `hold` and `fail` end alike. */
+/** At the route timeout, `hold` and `fail` end in the same way. */
 export const staysWhenLost = (asked: Asked): boolean => holdsWhenLost(asked) || failsWhenLost(asked);
 
-/** Whether a parked generation has no attempt in hand. */
+/** Whether a parked generation has no current attempt. */
 export const hasNoAttempt = ({ context }: Asked): boolean => context.current === null;
-/** Nothing of the attempt in hand is with its provider: it was never sent, or what was sent was refused. */
+/** Whether the provider has no request of the current attempt: it was never sent, or every sending was rejected. */
 export const isUnsent = ({ context }: Asked): boolean => context.current !== null && !mayBeOut(context.current);
-/** The result of the attempt in hand was announced. */
+/** Whether the result of the current attempt was announced. */
 export const isAnnounced = ({ context }: Asked): boolean => context.current !== null && context.current.collectEndsAtMs !== null;
-/** The operator who asks for another try knows of a job. */
+/** Whether the operator's retry refers to a known job. */
 export const hasJob = ({ event }: Asked): boolean => event.type === "retriedByOperator" && event.hasJob;
-/** The attempt that an operator settles is on a route of the plan, may be with its provider, and has not delivered something else. */
+/**
+ * Whether an operator may settle the attempt: its route is in the plan, the provider may have it, and it did not deliver a
+ * mismatch.
+ */
 export const mayHaveDelivered = ({ context, event }: Asked): boolean => {
   if (event.type !== "settledByOperator" || context.plan[event.route] === undefined) return false;
   if (context.mismatched?.includes(event.n)) return false;
   return context.current?.n !== event.n || mayBeOut(context.current);
 };
 
-/** Whether a request of the attempt may be with its provider. Between a refusal and the next sending none is. */
+/** Whether the provider may have a request of the attempt. Between a rejection and the next sending it has none. */
 export const mayBeOut = ({ sends, wakeAtMs }: CurrentAttempt): boolean => sends > 0 && wakeAtMs === null;
 
-/** The code of a generation that ends because nothing is left to try. */
+/** The error code of a generation that ends because no route is left. */
 export const endCode = ({ context, event }: Asked): GenerationErrorCode => {
   if (context.tried === 0) return event.type === "skipped" ? "provider_unavailable" : "timed_out";
   const isOutOfTime = event.type !== "skipped" && !(event.type === "mismatched" && event.atMs < context.waitEndsAtMs);

@@ -1,4 +1,4 @@
-// The life of a generation: the statechart whose four top states are the four statuses of the API (§3).
+// The statechart of a generation; its four top states are the API statuses (§3).
 import { and } from "xstate";
 import * as act from "./actions.ts";
 import * as rule from "./guards.ts";
@@ -20,7 +20,7 @@ import type { Effect, GenerationContext } from "./types.ts";
 const about = (type: Exclude<Effect["type"], "ask.beginAttempt" | "ask.wake">) => (context: GenerationContext) =>
   context.current === null ? null : { type, n: context.current.n };
 
-/** What each resting state waits for: asked on entry, and again when a generation is restored. */
+/** The effect of each resting state, emitted on entry and after a restore. */
 export const EFFECT_ON_ENTRY = {
   queued: () => ({ type: "ask.beginAttempt" }),
   "running.awaitingSeat": () => ({ type: "ask.beginAttempt" }),
@@ -208,7 +208,7 @@ export const generationMachine = machine.createMachine({
                     target: "#generation.failed",
                     actions: ["closeLost", "releaseFailed"],
                   },
-                  // Nothing more to ask; only the cap ends it.
+                  // No further query is possible; only the route timeout ends this state.
                   { guard: and(["isCurrent", "holdsWhenLost"]) },
                   ...toNextRoute("closeLost"),
                 ],
@@ -250,7 +250,7 @@ export const generationMachine = machine.createMachine({
                 mismatched: toNextRoute("closeMismatched"),
                 resultUnreadable: { guard: "isCurrent", target: "#generation.running.confirming.result" },
                 resultLost: toNextRoute("closeFailed"),
-                // Of a late result that was adopted: its provider is asked again before each try.
+                // For an adopted late result, the provider is queried again before each download.
                 jobFailed: failOrToNextRoute("closeFailed"),
                 storageRefused: stalled,
                 collectTimeEnded: toNextRoute("closeFailed"),

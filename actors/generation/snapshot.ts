@@ -1,4 +1,4 @@
-// How a generation continues: its state and memory as JSON and back, what it waits for, and when that must be over.
+// Snapshot of a generation: conversion to and from JSON, pending effects and the deadline.
 import type { SnapshotFrom } from "xstate";
 import type { Deadline, PlannedRoute } from "../../src/domain/types.ts";
 import { EFFECT_ON_ENTRY, generationMachine, type Leaf } from "./machine.ts";
@@ -6,10 +6,10 @@ import { CONFIRMING_MESSAGE, type Effect, type GenerationContext, type Generatio
 
 export type GenerationSnapshot = SnapshotFrom<typeof generationMachine>;
 
-/** Version of the frozen form; a golden snapshot of each version is restored by the tests for ever. */
+/** Version of the JSON form. Tests restore a golden snapshot of every version. */
 export const SNAPSHOT_VERSION = 1;
 
-/** The machine has no parallel states: of each level there is one. */
+/** The statechart has no parallel states, so each level has one state. */
 export const leafOfValue = (value: unknown): string => {
   let path = "";
   let below = value;
@@ -21,24 +21,30 @@ export const leafOfValue = (value: unknown): string => {
   return path + String(below);
 };
 
-/** The resting state by its path, e.g. `running.confirming.acceptance`. */
+/** The path of the resting state, e.g. `running.confirming.acceptance`. */
 export const leafOf = (snapshot: GenerationSnapshot): Leaf => leafOfValue(snapshot.value) as Leaf;
 
-/** Snapshot → JSON. The plan stays with the generation's row. */
+/** Converts a snapshot to JSON. The plan is stored in the generation row. */
 export const freeze = (snapshot: GenerationSnapshot): string => {
   const { plan: _, ...memory } = snapshot.context;
   return JSON.stringify({ v: SNAPSHOT_VERSION, value: snapshot.value, memory });
 };
 
-/** The frozen form of the same generation parked, made without waking it; what was watched is not fetched again either. */
+/**
+ * Returns the JSON form of the generation in state parked without restoring its actor. Watched attempts are not downloaded
+ * either.
+ */
 export const freezeParked = (frozen: string): string => {
   const { v, memory } = JSON.parse(frozen) as { v: number; memory: object };
   return JSON.stringify({ v, value: { running: "parked" }, memory: { ...memory, watched: [] } });
 };
 
-/** What follows from a state alone, by its path. */
+/** Values that depend on the state only, by state path. */
 const resolved = new Map<string, Omit<GenerationSnapshot, "context">>();
-/** A snapshot of a state, which is resolved once for all generations that are in it: a restart asks by the hundred thousand. */
+/**
+ * Returns a snapshot for a state value. The resolved state is shared, because a restart restores up to hundreds of thousands of
+ * generations.
+ */
 const resolve = (value: GenerationSnapshot["value"], context: GenerationContext): GenerationSnapshot => {
   const leaf = leafOfValue(value);
   let shape = resolved.get(leaf);
@@ -50,7 +56,7 @@ const resolve = (value: GenerationSnapshot["value"], context: GenerationContext)
   return { ...shape, context, children: {}, historyValue: {} } as GenerationSnapshot;
 };
 
-/** What a frozen snapshot says, without waking its actor. @throws when it is of an unknown version or not a state of the machine. */
+/** Converts JSON to a snapshot without an actor. @throws for an unknown version or an unknown state. */
 export const thaw = (frozen: string, plan: readonly PlannedRoute[]): GenerationSnapshot => {
   const { v, value, memory } = JSON.parse(frozen) as {
     v: number;
@@ -61,7 +67,7 @@ export const thaw = (frozen: string, plan: readonly PlannedRoute[]): GenerationS
   return resolve(value, { ...memory, plan });
 };
 
-/** What a restored generation has to ask for again; the same as it asked for on entering its state. */
+/** The effects to perform after a restore, which are the entry effects of the current state. */
 export const effectsOnRestore = (snapshot: GenerationSnapshot): Effect[] => {
   const leaf = leafOf(snapshot);
   const ask = leaf in EFFECT_ON_ENTRY ? EFFECT_ON_ENTRY[leaf as keyof typeof EFFECT_ON_ENTRY](snapshot.context) : null;
@@ -71,7 +77,7 @@ export const effectsOnRestore = (snapshot: GenerationSnapshot): Effect[] => {
   return ask ? [ask, ...later] : later;
 };
 
-/** The one deadline of a state: the row that makes sure something happens, whatever else is lost. */
+/** The deadline of a state, stored as a row. It guarantees progress if everything else is lost. */
 export const deadlineOf = (snapshot: GenerationSnapshot): Deadline | null => {
   const { waitEndsAtMs, current } = snapshot.context;
   const leaf = leafOf(snapshot);
@@ -87,7 +93,7 @@ export const deadlineOf = (snapshot: GenerationSnapshot): Deadline | null => {
 export const isSameCommand = (a: Deadline | null, b: Deadline | null): boolean =>
   a?.kind === b?.kind && a?.n === b?.n && a?.dueAtMs === b?.dueAtMs;
 
-/** The event that a deadline brings when it is due. */
+/** The event that a deadline triggers when it is due. */
 export const eventOf = (command: Deadline, atMs: number) => {
   switch (command.kind) {
     case "start":
@@ -103,7 +109,7 @@ export const eventOf = (command: Deadline, atMs: number) => {
 
 const DEADLINE_EVENTS: ReadonlySet<GenerationEvent["type"]> = new Set(["waitEnded", "attemptTimeEnded", "collectTimeEnded"]);
 
-/** Whether an event is of a deadline that no longer stands: what came in before it has moved the deadline on. */
+/** Whether the event belongs to a deadline that an earlier event has moved. */
 export const isStaleDeadline = (snapshot: GenerationSnapshot, event: GenerationEvent): boolean => {
   if (!DEADLINE_EVENTS.has(event.type)) return false;
   const deadline = deadlineOf(snapshot);
@@ -112,13 +118,13 @@ export const isStaleDeadline = (snapshot: GenerationSnapshot, event: GenerationE
   return standing.type !== event.type || ("n" in standing && "n" in event && standing.n !== event.n);
 };
 
-/** The customer's message in a state (§2.1): only while something is being confirmed. */
+/** The customer message of a state (§2.1), set only while a result is confirmed. */
 export const messageOf = (leaf: Leaf): string | null => {
   if (leaf.startsWith("running.confirming")) return CONFIRMING_MESSAGE;
   return leaf === "running.parked" ? PARKED_MESSAGE : null;
 };
 
-/** Route whose seat a generation holds in a state, or null: a seat is held from the beginning of an attempt to its end. */
+/** The route on which a generation counts as running, or null. It counts from the start of an attempt to its end. */
 export const seatOf = (snapshot: GenerationSnapshot): string | null => {
   const { current, plan } = snapshot.context;
   if (current === null || snapshot.value === "succeeded" || leafOf(snapshot) === "running.parked") return null;

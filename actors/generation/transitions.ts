@@ -1,9 +1,9 @@
-// Where the generation machine goes: the transitions that several of its states share.
+// Transitions that several states of the generation statechart share.
 import { and } from "xstate";
 
 type Close = "closeCancelled" | "closeRejected" | "closeAbsent" | "closeFailed" | "closeLost" | "closeCapped" | "closeMismatched";
 
-/** After an attempt of ours has ended: files that are arriving, else the next route, else the end. */
+/** After an attempt has ended: the arriving files of another attempt, else the next route, else the end. */
 export const toNextRoute = <C extends Close>(close: C) =>
   [
     {
@@ -15,7 +15,7 @@ export const toNextRoute = <C extends Close>(close: C) =>
     { guard: "isCurrent", target: "#generation.failed", actions: [close, "release"] },
   ] as const;
 
-/** A refusal or failure, with the one kind that ends everything: the input itself was refused. */
+/** A rejection or failure; an input rejected for good ends the generation. */
 export const failOrToNextRoute = <C extends Close>(close: C) =>
   [
     { guard: and(["isCurrent", "inputRefusedForGood"]), target: "#generation.failed", actions: [close, "releaseRefused"] },
@@ -42,7 +42,7 @@ export const unlearnt = {
   actions: ["closeLost", "releaseFailed"],
 } as const;
 
-/** The waiting time is over between two attempts: files that are arriving, else the end. */
+/** The waiting time expired between two attempts: arriving files, else the end. */
 export const waitOver = [
   { guard: "lateResultArriving", target: "#generation.running.collecting", actions: ["adoptArriving"] },
   { target: "#generation.failed", actions: ["releaseTimedOut"] },

@@ -1,4 +1,4 @@
-// What a generation is told (events, facts in the past) and what it says (attempt notes, settlements and asks).
+// Types of the generation statechart: events, effects, attempt changes and context.
 
 import type { Mismatch, Odd } from "../../src/domain/delivery-check.ts";
 import type { OperatorDecision } from "../../src/domain/operator-decision.ts";
@@ -17,36 +17,36 @@ import type {
 } from "../../src/domain/types.ts";
 import type { AttemptChange } from "../../src/store/mutations.ts";
 
-/** Why a route was passed over when its turn came. */
+/** The reason why a route was skipped when it was next in the plan. */
 export type Passed = { routeId: string; reason: "removed" | "ended" | "down" | "no key" | "switched off" };
 
-/** Every event carries the time it happened; the machine has no clock of its own. `n` is the attempt it is about. */
+/** Every event carries its time, because the statechart has no clock. `n` is the attempt number. */
 export type GenerationEvent = { atMs: number } & (
   | { type: "begun"; n: number; route: number; spec: RouteSpec; ref: string; watchMs: number; passed: Passed[] }
-  /** Our copies of the links whose length is billed are there; only then does it ask for a seat. */
+  /** The inputs are pinned. Only then does the generation enter the run queue. */
   | { type: "pinned"; copies: PinnedCopy[] }
-  /** They cannot be had, or are not what was measured. `why` is our own sentence, for the caller. */
+  /** The inputs cannot be pinned or differ from the measurement. `why` is a sentence for the caller. */
   | { type: "pinRefused"; why: string }
-  /** A copy is gone and its link does not lead to the same file any more. */
+  /** A pinned copy is missing and its link returns a different file. */
   | { type: "pinLost"; n: number; why: string }
-  /** Our copies cannot be given to the provider of the attempt. */
+  /** The pinned copies cannot be transferred to the provider of the attempt. */
   | { type: "unsendable"; n: number; failure: Failure }
-  /** No route left that could take it. */
+  /** No route of the plan is left. */
   | { type: "skipped"; passed: Passed[] }
-  /** `givenAs`: how its provider is given our copies of pinned inputs, where there are any. */
+  /** `givenAs`: how the provider receives the pinned copies, if there are any. */
   | { type: "slotTaken"; n: number; request: string; givenAs?: GivenAs }
   | { type: "accepted"; n: number; job: Job }
   | { type: "announced"; n: number; results: ResultFile[]; job?: Job }
   | { type: "rejected"; n: number; failure: Failure }
   | { type: "answerLost"; n: number; detail: string }
-  /** The process ended while the request may have been out. */
+  /** The process ended while the request may have been sent. */
   | { type: "interrupted"; n: number }
   | { type: "provedAbsent"; n: number }
   | { type: "meansExhausted"; n: number }
   | { type: "jobFailed"; n: number; failure: Failure }
-  /** `odd`: it is charged, and worth telling the operator all the same. */
+  /** `odd`: the delivery is charged but logged for the operator. */
   | { type: "collected"; n: number; output: Output; odd?: Odd }
-  /** What came is not what was ordered. `atMost`: with so many attempts that did so nothing further is tried; absent: as long as there are routes. */
+  /** The delivery does not match the order. `atMost`: maximum mismatches before the generation fails; absent: try every route. */
   | { type: "mismatched"; n: number; mismatch: Mismatch; atMost?: number }
   | { type: "resultUnreadable"; n: number; detail: string }
   | { type: "resultLost"; n: number; failure: Failure }
@@ -56,35 +56,35 @@ export type GenerationEvent = { atMs: number } & (
   | { type: "attemptTimeEnded"; n: number }
   | { type: "collectTimeEnded"; n: number }
   | { type: "waitEnded" }
-  /** The store refused the settlement: a defect, kept for a person. */
+  /** The store rejected the settlement, which is a defect; an operator decides. */
   | { type: "parked"; reason: string }
   | OperatorDecision
 );
 export type GenerationEventType = GenerationEvent["type"];
 
-/** What the machine wants done once its step is on disk. */
+/** Effects that the dispatcher performs after the commit of the transition. */
 export type Effect =
-  /** Fetch the links whose length is billed, then say `pinned`. Asked by the supervisor, before it looks for a seat. */
+  /** Pin the inputs, then report `pinned`. The supervisor emits it before the generation enters the run queue. */
   | { type: "ask.pin" }
   | { type: "ask.beginAttempt" }
-  /** Take a connection of the provider's pool, then say `slotTaken`. */
+  /** Take a slot of the provider's bulkhead, then report `slotTaken`. */
   | { type: "ask.submit"; n: number }
-  /** The attempt is `sending` on disk: open the socket. */
+  /** Send the request. The attempt is already stored as `sending`. */
   | { type: "ask.send"; n: number }
   | { type: "ask.confirm"; n: number }
   | { type: "ask.poll"; n: number }
   | { type: "ask.wake"; n: number; atMs: number }
   | { type: "ask.collect"; n: number }
-  /** Ask the provider for the result again, then collect. */
+  /** Request fresh result links from the provider, then download. */
   | { type: "ask.collectAgain"; n: number }
   | { type: "ask.awaitStorage"; n: number }
-  /** Keep asking about an attempt that is no longer the current one. `outOfTime`: its route had its time and did not deliver. */
+  /** Keep polling an attempt that is no longer the current one. `outOfTime`: its route timeout expired without a delivery. */
   | { type: "ask.watch"; n: number; outOfTime?: true }
   | { type: "ask.cancel"; n: number }
-  /** Nothing of this attempt is wanted any more. */
+  /** Stop all work for the attempt. */
   | { type: "ask.letGo"; n: number; outOfTime?: true };
 
-/** What goes to disk with the step. */
+/** Changes that are stored with the transition. */
 export type Note =
   | { type: "note.attempt"; change: AttemptChange }
   | { type: "note.pinned"; copies: readonly PinnedCopy[] }
@@ -93,55 +93,57 @@ export type Note =
 
 export type MachineOutput = Effect | Note;
 
-/** The attempt in hand. */
+/** The current attempt. */
 export type CurrentAttempt = {
   n: number;
   /** Index into the plan. */
   route: number;
-  /** Requests that may have left for it. */
+  /** Number of requests that may have been sent. */
   sends: number;
   sentAtMs: number | null;
-  /** End of its route time, from the first sending, never moved. */
+  /** End of the route timeout, from the first sending. It never changes. */
   endsAtMs: number | null;
   collectEndsAtMs: number | null;
   wakeAtMs: number | null;
   watchMs: number;
 };
-/** An earlier attempt whose outcome may still come; `arriving` while its files are being fetched. */
+/** An earlier attempt that may still deliver; `arriving` while its files are downloaded. */
 export type WatchedAttempt = { n: number; route: number; arriving: boolean };
 
-/** The machine's memory: no input, no secrets. `plan` is kept with the generation's row, not in the snapshot. */
+/**
+ * Context of the statechart. It contains no input and no secrets. `plan` is stored in the generation row, not in the snapshot.
+ */
 export type GenerationContext = {
   plan: readonly PlannedRoute[];
   waitEndsAtMs: number;
   collectMs: number;
-  /** Index of the next route to ask for. */
+  /** Index of the next route in the plan. */
   nextRoute: number;
-  /** Attempts begun. */
+  /** Number of attempts that have begun. */
   tried: number;
-  /** Attempts that ended because the provider refused the input. */
+  /** Number of attempts that ended because the provider rejected the input. */
   inputRefusals: number;
-  /** The attempts that delivered something else; absent: none, as for nearly all. */
+  /** Numbers of the attempts with a mismatched delivery; absent if there are none. */
   mismatched?: readonly number[];
   current: CurrentAttempt | null;
   watched: WatchedAttempt[];
 };
 export type GenerationInput = Pick<GenerationContext, "plan" | "waitEndsAtMs" | "collectMs">;
 
-/** Ends of an attempt that the machine itself writes. */
+/** End states of an attempt that the statechart sets itself. */
 export type ClosedAs = Extract<AttemptState, "rejected" | "absent" | "failed" | "lost" | "capped" | "cancelled" | "mismatched">;
 
-/** What the customer reads while an outcome is being confirmed (§2.1). */
+/** Customer message while an outcome is confirmed (§2.1). */
 export const CONFIRMING_MESSAGE = "Confirming the result with the provider.";
-/** What the customer reads when a person has to look at the generation. */
+/** Customer message while a generation waits for an operator. */
 export const PARKED_MESSAGE = "The result is being checked by the operator; the credits stay on hold until then.";
 
-/** Messages of failed generations: what happened, without provider, route or key. */
+/** Customer messages of failed generations. They name no provider, route or key. */
 export const ERROR_MESSAGES: Readonly<Record<GenerationError["code"], string>> = {
   input_refused: "The input was refused by the content rules of the model's provider. Nothing was charged.",
   provider_failed: "Every route that could run this generation failed. Nothing was charged.",
   timed_out: "The waiting time was over before a route delivered. Nothing was charged.",
   provider_unavailable: "No route could take this generation. Nothing was charged.",
 };
-/** What the customer reads of a generation that an operator has ended. */
+/** Customer message of a generation that an operator ended. */
 export const ENDED_BY_OPERATOR_MESSAGE = "The operator ended this generation. Nothing was charged.";

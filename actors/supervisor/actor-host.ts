@@ -1,4 +1,6 @@
-// The host of one live generation: one event at a time, the next only when the one before is on disk.
+// The host of one live generation: it applies one event at a time.
+//
+// It holds the next event until the commit of the current one is acknowledged.
 import { type Actor, createActor } from "xstate";
 import type { GenerationRecord, PlannedRoute } from "../../src/domain/types.ts";
 import { type ApplyTransition, StoreFull, type TransitionResult } from "../../src/store/mutations.ts";
@@ -7,26 +9,26 @@ import { generationMachine, type Leaf } from "../generation/machine.ts";
 import { type GenerationSnapshot, isStaleDeadline, leafOf, thaw } from "../generation/snapshot.ts";
 import type { Effect, GenerationEvent, MachineOutput } from "../generation/types.ts";
 
-/** What is on disk of a generation, enough to go on from. */
+/** The stored state of a generation that is sufficient to continue it. */
 export type Resting = { version: number; plan: readonly PlannedRoute[]; waitEndsAtMs: number; snapshot: string | null };
 
-/** What all hosts share. */
+/** Dependencies that all hosts share. */
 export type HostDeps = {
   collectMs: number;
   keepFilesMs: number;
   post: (mutation: ApplyTransition) => Promise<TransitionResult>;
-  /** Resolves when there may be space again. */
+  /** Resolves when disk space may be available. */
   space: () => Promise<void>;
   nowMs: () => number;
-  /** Reads what is on disk; undefined when the generation has ended. */
+  /** Reads the stored state; undefined if the generation has ended. */
   reread: (seq: number) => Promise<Resting | undefined>;
-  /** Reading failed, for the `times`th time in a row. Resolves when it is worth another try. */
+  /** Called after the `times`th consecutive read error. Resolves when the read should be retried. */
   unread: (of: { seq: number; id: string }, times: number, fault: unknown) => Promise<void>;
-  /** The actor is in memory from now on. */
+  /** Called when the actor is in memory. */
   woke: (host: ActorHost) => void;
-  /** It has dealt with everything it was told: it may be put away. */
+  /** Called when the mailbox is empty, so that the actor may be passivated. */
   rested: (host: ActorHost) => void;
-  /** After the commit: the new state, what it asks for. `before` is the state the event found. */
+  /** Called after the commit with the new state and its effects. `before` is the state before the event. */
   stepped: (
     host: ActorHost,
     before: GenerationSnapshot,
@@ -34,15 +36,15 @@ export type HostDeps = {
     asks: Effect[],
     record: GenerationRecord,
   ) => void;
-  /** The step of an event is on disk. */
+  /** Called when the transition of an event is committed. */
   dealtWith: (seq: number, event: GenerationEvent) => void;
-  /** It cannot be continued here; `reason` null: it has ended. */
+  /** Called when this host cannot continue the generation; `reason` is null if the generation has ended. */
   lost: (host: ActorHost, reason: string | null) => void;
-  /** What came in after the end. */
+  /** Called with an event that arrived after the end. */
   late: (seq: number, event: GenerationEvent) => void;
 };
 
-/** Something is out whose answer comes soon: a request, or a file. */
+/** States with a pending request or download whose response is expected soon. */
 const AWAITS_ANSWER: ReadonlySet<Leaf> = new Set([
   "running.submitting.sending",
   "running.collecting.fetching",
@@ -70,12 +72,12 @@ export class ActorHost {
     this.deps = deps;
   }
 
-  /** Whether its actor is in memory. */
+  /** Whether the actor is in memory. */
   get isAwake(): boolean {
     return this.living !== null;
   }
 
-  /** Wakes the actor from what is on disk. A generation that never had a seat starts in `queued`. */
+  /** Restores the actor from the stored state. A generation that never ran starts in `queued`. */
   wake(resting: Resting): GenerationSnapshot {
     const { plan, waitEndsAtMs, snapshot } = resting;
     const actor = createActor(generationMachine, {
@@ -83,10 +85,10 @@ export class ActorHost {
       ...(snapshot === null ? {} : { snapshot: thaw(snapshot, plan) }),
     });
     const living: Living = { actor, sayings: [] };
-    // An error nobody listens to would end the process in a timer; here it surfaces where the event is handled.
+    // An error without a listener would end the process in a timer. This listener makes it surface where the event is handled.
     actor.subscribe({ error: () => undefined });
     actor.start();
-    // What the first state asks for on creation is asked by the supervisor, which is giving the answer already.
+    // The supervisor performs the entry effect of the first state itself.
     actor.on("*", (saying) => living.sayings.push(saying));
     this.living = living;
     this.version = resting.version;
@@ -94,7 +96,7 @@ export class ActorHost {
     return actor.getSnapshot();
   }
 
-  /** Puts the actor away; it wakes from disk at the next event. Only when nothing is under way, here or outside. */
+  /** Passivates the actor if nothing is pending; the next event restores it. */
   putAway(): boolean {
     const { living } = this;
     if (this.isBusy || this.mailbox.length > 0 || !living || AWAITS_ANSWER.has(leafOf(living.actor.getSnapshot()))) return false;
@@ -103,14 +105,14 @@ export class ActorHost {
     return true;
   }
 
-  /** Takes an event; events of one generation are handled one by one, in order of arrival. */
+  /** Queues an event. Events of one generation are applied one by one in order of arrival. */
   tell(event: GenerationEvent): void {
     if (this.isOver) return;
     this.mailbox.push(event);
     if (!this.isBusy) this.working = this.work();
   }
 
-  /** Resolves when every event told so far has been dealt with. */
+  /** Resolves when every queued event has been applied. */
   async idle(): Promise<void> {
     await this.working;
   }
@@ -127,7 +129,7 @@ export class ActorHost {
     try {
       for (let event = this.mailbox.shift(); event && !this.isOver; event = this.mailbox.shift()) await this.take(event);
     } catch (fault) {
-      // The commit's outcome is unknown or the machine is broken: this process may not go on with the generation.
+      // The outcome of the commit is unknown or the statechart threw, so this process must not continue the generation.
       this.end();
       this.deps.lost(this, fault instanceof Error ? fault.message : String(fault));
     } finally {
@@ -159,25 +161,25 @@ export class ActorHost {
         else this.deps.stepped(this, before, after, step.asks, outcome.record);
         return this.deps.dealtWith(this.seq, event);
       case "full":
-        // Nothing was written: the event is taken from what is on disk when there is space, and its time is that.
+        // Nothing was written. The event is applied to the stored state when there is disk space, with the time of that moment.
         this.forsake(living);
         await this.deps.space();
         if (!this.isOver) this.mailbox.unshift({ ...event, atMs: this.deps.nowMs() });
         return;
       case "refused":
-        // The mutation was rolled back: back to what is on disk, and there to a person.
+        // The mutation was rolled back. The host restores the stored state and parks the generation.
         this.forsake(living);
         if (event.type === "parked") throw new Error(`parking was refused: ${outcome.reason}`);
         this.mailbox.unshift({ type: "parked", reason: outcome.reason, atMs: event.atMs });
         return;
       case "stale":
-        // Somebody else moved on; what they wrote is what counts.
+        // Another writer changed the generation, so the stored state wins.
         this.forsake(living);
         return;
     }
   }
 
-  /** A full disk is no fault of the generation: it is told as an outcome. */
+  /** Returns a full disk as an outcome, because it is not an error of the generation. */
   private write(mutation: ApplyTransition): Promise<TransitionResult | { kind: "full" }> {
     return this.deps.post(mutation).catch((fault: unknown) => {
       if (fault instanceof StoreFull) return { kind: "full" } as const;
@@ -185,13 +187,13 @@ export class ActorHost {
     });
   }
 
-  /** The actor is ahead of the disk: what is on disk counts, and is woken from there. */
+  /** Drops the actor, which is ahead of the disk, and restores it from the stored state. */
   private forsake(living: Living): void {
     living.actor.stop();
     this.living = null;
   }
 
-  /** Ends the host; what still waits in the mailbox is about a generation that has ended. */
+  /** Ends the host. Events that remain in the mailbox are about an ended generation. */
   private finish(tell: () => void): void {
     const left = this.mailbox.splice(0);
     this.end();
@@ -199,7 +201,7 @@ export class ActorHost {
     for (const event of left) this.deps.late(this.seq, event);
   }
 
-  /** False when the generation has ended. */
+  /** Returns false if the generation has ended. */
   private async rewake(): Promise<boolean> {
     const resting = await this.reread();
     if (this.isOver) return true;
@@ -208,7 +210,7 @@ export class ActorHost {
     return resting !== undefined;
   }
 
-  /** A read that fails strands nothing: it is tried until it succeeds, or the host is ended. */
+  /** Retries the read until it succeeds or the host ends. */
   private async reread(): Promise<Resting | undefined> {
     for (let times = 1; !this.isOver; times += 1)
       try {

@@ -1,4 +1,4 @@
-// The supervisor: gives generations their seats, hosts the running ones, restores them after a restart, and drains.
+// The supervisor: it admits generations to the run queue, hosts, restores and drains them.
 
 import { ChunkedMap } from "../../src/collections/chunked-map.ts";
 import type { Deadline, GenerationRecord } from "../../src/domain/types.ts";
@@ -27,7 +27,7 @@ export class Supervisor {
   private readonly awake: Awake;
   private isDraining = false;
   private sendingCount = 0;
-  /** Generations whose attempt is about to be `sending`. */
+  /** Generations whose attempt is about to become `sending`. */
   private readonly readying = new Set<number>();
 
   constructor(deps: SupervisorDeps) {
@@ -51,18 +51,18 @@ export class Supervisor {
     };
   }
 
-  /** A generation was accepted, durably. */
+  /** Adds a generation whose admission is committed. */
   admitted(queued: Queued): void {
     this.deadlines.set(queued.seq, { kind: "start", n: 0, dueAtMs: queued.waitEndsAtMs });
     this.place(newLine(queued));
   }
 
-  /** What happened to a generation outside: the answer to an ask, or a deadline. */
+  /** Queues an outcome or a deadline event for a generation. */
   report(seq: number, event: GenerationEvent): void {
     const held = this.held.get(seq) ?? this.hostQueued(seq);
     if (!held) this.deps.lateReport(seq, event);
     else if (event.type !== "slotTaken") held.host.tell(event);
-    // Nothing is sent any more: the attempt stays an intent, which a restart may send.
+    // During a drain nothing is sent. The attempt stays an intent that the next start may send.
     else if (this.isDraining) this.deps.perform(seq, { type: "ask.letGo", n: event.n });
     else {
       this.readying.add(seq);
@@ -71,7 +71,7 @@ export class Supervisor {
     }
   }
 
-  /** Routes went up or down, or the catalogue was replaced: those in line for a closed route are placed anew. */
+  /** Places generations again that wait for a closed route, after routes changed or the catalogue was replaced. */
   routesChanged(routeIds: Iterable<string>): void {
     for (const routeId of routeIds) {
       if (this.deps.gate(routeId).kind === "open") continue;
@@ -83,38 +83,38 @@ export class Supervisor {
     this.seatAll();
   }
 
-  /** Reads everything that had not ended, or what is told, and goes on with it. Resolves with the number of generations found. */
+  /** Restores every open generation, or those in `unfinished`. Resolves with their number. */
   async recover(unfinished = this.deps.unfinished): Promise<number> {
     const toPlace: InLine[] = [];
     let isPlacing = false;
     const found = await readUnfinished({ unfinished, breathe: this.deps.breathe }, (unfinished) =>
       this.deps.takingUp(unfinished, () => {
         const line = this.restore(unfinished);
-        // In line from now on: it is counted, and whoever asks for it finds it.
+        // From here on the generation is counted and can be found.
         if (line) this.inLine.set(line.seq, line);
         if (line && isPlacing) this.place(line);
         else if (line) toPlace.push(line);
       }),
     );
     isPlacing = true;
-    // Those that run already hold their seats before anybody new gets one.
+    // Running generations take their places before queued ones.
     for (const line of toPlace) if (this.inLine.get(line.seq) === line) this.place(line);
     return found;
   }
 
-  /** The service is open: what is due happens, and what was restored asks for what it waits for. */
+  /** Starts the deadlines and performs the effects of restored generations when the service is open. */
   resume(): void {
     this.deadlines.open();
     this.resuming.open();
   }
-  /** No further attempt begins; what is under way goes on. */
+  /** Stops new attempts; running work continues. */
   drain(): void {
     this.isDraining = true;
   }
-  /** Attempts whose request may be out at this moment. */
+  /** Number of attempts whose request may be in transit. */
   readonly sending = (): number => this.sendingCount + this.readying.size;
   readonly has = (seq: number): boolean => this.held.has(seq) || this.inLine.has(seq);
-  /** Resolves when a generation has dealt with everything it was told so far. */
+  /** Resolves when a generation has applied every event that was queued so far. */
   readonly idle = (seq: number): Promise<void> => this.held.get(seq)?.host.idle() ?? Promise.resolve();
   readonly isAwake = (seq: number): boolean => this.held.get(seq)?.host.isAwake ?? false;
   readonly seatsTaken = (routeId: string): number => this.seats.onRoute(routeId);
@@ -137,7 +137,7 @@ export class Supervisor {
     const hasPlace = isRunning(this.held.get(line.seq));
     const choice = choose(line, this.deps.gate);
     const atMs = this.deps.clock.nowMs();
-    // §2.5: the deadline may be overdue without having fired yet, after a restart for example.
+    // §2.5: the deadline may be overdue before its timer fires, for example after a restart.
     if (atMs >= line.waitEndsAtMs) this.report(line.seq, { type: "waitEnded", atMs });
     else if (line.awaitsPins) this.resuming.later(line.seq, () => this.pinOf(line));
     else if (choice.route === null) this.report(line.seq, { type: "skipped", passed: choice.passed, atMs });
@@ -145,12 +145,12 @@ export class Supervisor {
     else this.seats.wait({ seq: line.seq, accountSeq: line.accountSeq, routeId: choice.routeId, isRunning: hasPlace });
   }
 
-  /** Fetching begins when the service is open, and never while it drains: the next process does it. */
+  /** Inputs are pinned only while the service is open, never during a drain. */
   private pinOf(line: InLine): Effect | null {
     return this.inLine.get(line.seq) === line && !this.isDraining ? { type: "ask.pin" } : null;
   }
 
-  /** A seat on `routeId` is taken for the generation: its next attempt begins, unless the route closed meanwhile. */
+  /** Begins the next attempt on `routeId`, whose place is taken, unless the route closed meanwhile. */
   private begin(line: InLine, routeId: string): void {
     const choice = choose(line, this.deps.gate);
     if (choice.route === null || choice.routeId !== routeId || this.deps.clock.nowMs() >= line.waitEndsAtMs) {
@@ -162,7 +162,7 @@ export class Supervisor {
     const held = this.held.get(line.seq) ?? this.hostQueued(line.seq);
     if (!held) return;
     this.inLine.delete(line.seq);
-    // A grant that found its generation busy with a late result was never used.
+    // The granted place was not used, because the generation is busy with a late result.
     if (held.seat !== null) this.seats.giveBack(held.seat);
     held.seat = routeId;
     held.isGranted = true;
@@ -170,7 +170,7 @@ export class Supervisor {
     held.host.tell(begunOn(line, choice, this.deps.clock.nowMs()));
   }
 
-  /** Builds the actor of a queued generation; its entry is made first, so that there is one host per generation. */
+  /** Creates the actor of a queued generation. The entry is registered first, so that each generation has one host. */
   private hostQueued(seq: number): HostedGeneration | undefined {
     const line = this.inLine.get(seq);
     if (!line) return undefined;
@@ -227,7 +227,10 @@ export class Supervisor {
     this.seatAll();
   }
 
-  /** What a restored generation waits for is about to be asked: where it has not moved on, its last look begins now. */
+  /**
+   * Called before the effect of a restored generation is performed. If the generation has not moved, its deadline grace starts
+   * now.
+   */
   private turnOf(ask: Effect, held: HostedGeneration, { deadlineFrom, snapshot }: RestoredGeneration): Effect | null {
     const { seq } = held.host;
     const isHeld = this.held.get(seq) === held;
@@ -268,7 +271,7 @@ export class Supervisor {
     this.seatAll();
   }
 
-  /** Takes a generation up where it was. Returns its place in line when it waits for a route. */
+  /** Restores a generation from the stored state. Returns its entry for the run queue if it waits for a route. */
   private restore(found: OpenGeneration): InLine | null {
     const { seq, id, accountSeq, snapshot } = found;
     if (snapshot === null) {

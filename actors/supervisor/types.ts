@@ -1,19 +1,19 @@
-// What the supervisor needs from outside, and what it is told of a generation that waits.
+// Dependencies of the supervisor, and the type of a generation in the run queue.
 import type { Clock } from "../../src/domain/clock.ts";
 import type { GenerationRecord, PlannedRoute, RouteSpec } from "../../src/domain/types.ts";
 import type { ApplyTransition, OpenGeneration, TransitionResult } from "../../src/store/mutations.ts";
 import type { GenerationSnapshot } from "../generation/snapshot.ts";
 import type { Effect, GenerationEvent, Passed } from "../generation/types.ts";
 
-/** Whether a route may be used for a new attempt at this moment. `watchMs`: how long its jobs can be asked about. */
+/** Whether a route accepts a new attempt now. `watchMs`: how long its jobs can be polled. */
 export type Gate = { kind: "open"; spec: RouteSpec; watchMs: number } | { kind: "closed"; reason: Passed["reason"] };
 
-/** Takes a generation up by calling `goOn`, once: now, or later when recovery is over. */
+/** Restores a generation by calling `goOn` once, immediately or after recovery. */
 export type TakingUp = (found: OpenGeneration, goOn: () => void) => void;
 
 export type SupervisorDeps = {
   clock: Clock;
-  /** When a process was last known to live before this one. */
+  /** Last known time at which a process was alive before this one. */
   lastAliveMs: number;
   limits: {
     maxRunning: number;
@@ -23,40 +23,40 @@ export type SupervisorDeps = {
     keepFilesMs: number;
   };
   post: (mutation: ApplyTransition) => Promise<TransitionResult>;
-  /** Resolves when there may be space on the disk again. */
+  /** Resolves when disk space may be available. */
   space: () => Promise<void>;
-  /** When the store was last known to take nothing, its disk full or its database away; null: never. */
+  /** Last time at which the store rejected writes because the disk was full or the database unavailable; null if never. */
   heldUpAtMs: () => number | null;
   unfinished: (afterSeq: number, limit: number) => Promise<OpenGeneration[]>;
-  /** A generation could not be read, for the `times`th time in a row. Resolves when it is worth another try. */
+  /** Called after the `times`th consecutive read error. Resolves when the read should be retried. */
   unread: (of: { seq: number; id: string }, times: number, fault: unknown) => Promise<void>;
   gate: (routeId: string) => Gate;
-  /** Put around the taking up of each generation at a start. */
+  /** Wraps the restore of each generation at a start. */
   takingUp: TakingUp;
-  /** Lets everything else have its turn; between pages of recovery, so that polls are answered meanwhile. */
+  /** Yields to other work between pages of recovery, so that polls are answered. */
   breathe: () => Promise<void>;
-  /** Carries out an ask; its answer comes back through `report`. */
+  /** Performs an effect. Its outcome arrives through `report`. */
   perform: (seq: number, ask: Effect) => void;
-  /** An answer about a generation that has ended. */
+  /** Receives an outcome of a generation that has ended. */
   lateReport: (seq: number, event: GenerationEvent) => void;
-  /** The step of an event is on disk; absent: nobody wants to know. */
+  /** Called when the transition of an event is committed. */
   dealtWith?: (seq: number, event: GenerationEvent) => void;
-  /** A step is on disk. */
+  /** Called after the commit of a transition. */
   stepped: (record: GenerationRecord, after: GenerationSnapshot) => void;
   /**
-   * The answer to the submission of attempt `n` that is in hand, or that a former process had when it ended; absent: none ever is.
-   * `mayBeAsked`: its provider may have been asked about it since.
+   * The response to the submission of attempt `n` that this process or a former one holds; absent: none is ever held.
+   * `mayBeAsked`: the provider may have been queried since.
    */
   leftOutcome?: (seq: number, n: number, mayBeAsked: boolean) => GenerationEvent | undefined;
-  /** A generation was parked by a former process. */
+  /** Called for a generation that a former process parked. */
   foundParked: (seq: number, id: string) => void;
-  /** A generation cannot be continued by this process. */
+  /** Called for a generation that this process cannot continue. */
   stopped: (seq: number, id: string, reason: string) => void;
 };
 
 /**
- * A generation that waits for a route: queued (as a rule without actor and snapshot), or running and about to try its next route.
- * `awaitsPins`: links of its input are pinned before it may have one.
+ * A generation in the run queue: queued (usually without actor and snapshot) or running and before its next route. `awaitsPins`:
+ * its inputs must be pinned first.
  */
 export type Queued = {
   seq: number;
