@@ -1,4 +1,4 @@
-// A fault of the operator's account at a provider, its key or its balance, closes every route of that account, not only the one that met it.
+// Opens all routes of a provider account after a credential or balance error on one of them.
 
 import type { Failure } from "../../src/domain/types.ts";
 import type { RouteVerdict } from "./machine.ts";
@@ -6,16 +6,16 @@ import type { CircuitBreakers } from "./registry.ts";
 
 export type AccountFaultsDeps = {
   health: Pick<CircuitBreakers, "judge" | "isDown">;
-  /** The routes that go with the same key to the same provider, this one among them. */
+  /** Routes that use the same credential at the same provider, including this one. */
   sharingKey: (routeId: string) => readonly string[];
-  /** So many others were closed with this route. */
+  /** Called with the number of other routes that were closed with this route. */
   closedOthers?: (routeId: string, count: number) => void;
 };
 
 export type AccountFaults = {
-  /** What an attempt says about its route's health; `isOfAccount`: the same holds of every route of that account. */
+  /** Applies the verdict of an attempt to its route; `isOfAccount`: it holds for every route of the account. */
   judge(routeId: string, verdict: RouteVerdict, why?: Failure, isOfAccount?: boolean): void;
-  /** Whether the route that is being closed follows another, of which the operator has been told. */
+  /** Whether the route is closed because of another route that was already reported to the operator. */
   isFollowing(): boolean;
 };
 

@@ -1,13 +1,16 @@
-// The health of a route: closed (used), open (down for a while), half open (one more failure and it is down again).
+// The circuit breaker of a route: closed, open for a pause, or half open.
 import { assign, setup } from "xstate";
 import { type FailureClass, SET_UP_FAULTS } from "../../src/domain/types.ts";
 
-/** What an attempt says about its route. A refusal of the input says nothing and is not told. */
+/** Verdict of an attempt on its route. A rejected input gives no verdict. */
 export type RouteVerdict = "delivered" | "failed" | "unclear" | "faulty";
 
-/** Consecutive failures that open a route. */
+/** Consecutive failures that open the circuit breaker. */
 const FAILURES_TO_OPEN = 5;
-/** Of answers that say nothing fewer do, for what waits for them asks no more: so many since the last delivery, the first so long ago. */
+/**
+ * Unrecognized responses open it earlier, because nothing is polled for them: this many since the last delivery, over at least
+ * this time.
+ */
 const UNCLEAR_TO_OPEN = 3;
 const UNCLEAR_FOR_MS = 60_000;
 const FIRST_PAUSE_MS = 30_000;
@@ -23,13 +26,16 @@ const FAILURES: ReadonlySet<FailureClass> = new Set([
   "mismatched",
 ]);
 
-/** How a failure counts: null when it says nothing about the route (refused input, rate limit, our capability list). */
+/** The verdict of a failure class; null if it gives none (rejected input, rate limit, our own capability list). */
 export const verdictOf = (failureClass: FailureClass): RouteVerdict | null => {
   if (SET_UP_FAULTS.includes(failureClass)) return "faulty";
   return FAILURES.has(failureClass) ? "failed" : null;
 };
 
-/** `unclear`: submissions since the last delivery whose answer said nothing, and when the first was; absent or null: there is none. */
+/**
+ * `unclear`: number and first time of submissions with an unrecognized response since the last delivery; absent or null if there
+ * are none.
+ */
 type HealthContext = {
   failures: number;
   unclear?: { times: number; sinceMs: number } | null;

@@ -1,4 +1,4 @@
-// The health of every route: one machine per route that was ever judged, woken from what was saved.
+// Registry of circuit breakers: one for each route with a verdict, restored from stored snapshots.
 import { type Actor, createActor, type SnapshotFrom } from "xstate";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Failure } from "../../src/domain/types.ts";
@@ -6,25 +6,25 @@ import { circuitBreakerMachine, type RouteVerdict, verdictOf } from "./machine.t
 
 export type CircuitBreakers = {
   isDown(routeId: string): boolean;
-  /** @param why the failure, as the provider told it */
+  /** @param why the failure as the provider reported it */
   judge(routeId: string, verdict: RouteVerdict, why?: Failure): void;
-  /** The operator has seen to what was wrong: one that is down is on trial at once. */
+  /** Half-opens an open circuit breaker after an operator's change. */
   reset(routeId: string): void;
-  /** Another node has judged a route: what it saved counts here too. @returns whether the route stands otherwise than before. */
+  /** Takes the stored state of another node. @returns whether the state of the route changed. */
   adopt(routeId: string, snapshot: string): boolean;
-  /** State per route that was ever judged: `closed`, `open` or `halfOpen`. */
+  /** State of each route with a verdict: `closed`, `open` or `halfOpen`. */
   states(): Map<string, string>;
-  /** Routes that wait for the operator: what the provider said of their key or balance, until one delivers or another key is set. */
+  /** Routes with a credential or balance error, until one delivers or the credential changes. */
   setUpFaults(): ReadonlyMap<string, Failure>;
-  /** Tells `seen` of every event from now on; null: nobody any more. What changes a state is told before it is written. */
+  /** Calls `seen` for every event from now on; null stops it. A state change is reported before it is stored. */
   watch(seen: ((judged: Judged) => void) | null): void;
-  /** The machines as they are. */
+  /** Snapshots of all circuit breakers. */
   snapshots(): Map<string, HealthSnapshot>;
   stop(): void;
 };
 
 type HealthSnapshot = SnapshotFrom<typeof circuitBreakerMachine>;
-/** An event of a route's machine. */
+/** One event of a circuit breaker. */
 export type Judged = { routeId: string; type: string; before: HealthSnapshot; after: HealthSnapshot; atMs: number };
 
 type HealthActor = Actor<typeof circuitBreakerMachine>;
@@ -34,15 +34,15 @@ const stateIn = (snapshot: string) => {
   return circuitBreakerMachine.resolveState({ value, context });
 };
 
-/** The fault of the operator's set-up that a saved machine is down for, or on trial without a proof that it is over; null where it is none. */
+/** The credential or balance error of a stored snapshot that is open or half open for it; null if there is none. */
 const setUpFaultIn = (snapshot: string): Failure | null => {
   const { why } = JSON.parse(snapshot) as { why?: Failure | null };
   return why && verdictOf(why.class) === "faulty" ? why : null;
 };
 
 /**
- * @param saved snapshots of a former process, per route. @param changed told when a route goes down or comes back, with
- * what is to be saved.
+ * @param saved snapshots of a former process by route. @param changed called with the snapshot to store when a route opens or
+ * closes.
  */
 export const createCircuitBreakers = (
   clock: Clock,
@@ -65,12 +65,12 @@ export const createCircuitBreakers = (
     if (before.value === value) return;
     arm(routeId, actor);
     const why = value === "open" && failure !== undefined ? { class: failure.class, detail: failure.detail } : null;
-    // A pause that is over proves nothing: the next attempt does.
+    // The end of a pause proves nothing; the next attempt does.
     if (why && verdictOf(why.class) === "faulty") setUpFaults.set(routeId, why);
     else if (type !== "cooled") setUpFaults.delete(routeId);
     changed(routeId, value, JSON.stringify({ value, context, why: why ?? setUpFaults.get(routeId) ?? null }), why);
   };
-  /** An open route is looked at again when its pause is over; the pause itself is in the machine, as a time. */
+  /** An open circuit breaker is checked again after its pause, whose end is stored in its snapshot. */
   const arm = (routeId: string, actor: HealthActor) => {
     wakes.get(routeId)?.();
     wakes.delete(routeId);
@@ -92,7 +92,7 @@ export const createCircuitBreakers = (
   };
   for (const [routeId, snapshot] of saved) {
     const actor = open(routeId, snapshot);
-    // Settings change between two processes: what was down for its key or balance need not wait to be asked.
+    // Settings may change between two processes, so a credential or balance error does not wait for its pause.
     if (setUpFaultIn(snapshot)) wake(routeId, actor, 0, "reset");
   }
 
@@ -100,7 +100,7 @@ export const createCircuitBreakers = (
     isDown: (routeId) => actors.get(routeId)?.getSnapshot().value === "open",
     judge: (routeId, verdict, why) => {
       const known = actors.get(routeId);
-      // A route that only ever delivered needs no machine.
+      // A route that always delivered needs no circuit breaker.
       if (!known && verdict === "delivered") return;
       tell(routeId, known ?? open(routeId, undefined), verdict, why);
     },

@@ -1,30 +1,30 @@
-// The last look: a deadline that passed while nothing could be done leaves room for one look at the provider before it counts.
+// Deadline grace: a deadline that passed during an outage leaves time for one more query.
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Deadline } from "../../src/domain/types.ts";
 import type { SupervisorDeps } from "./types.ts";
 
 /**
- * What was bought may have been delivered while the service was down, stood still, or could not write: a deadline that passed in that
- * time counts this much later. The stored deadline stays as it is, and one that passed while everything went on is simply over.
+ * Grace in milliseconds for a deadline that passed while the service was down, suspended or could not write. A job may have
+ * delivered meanwhile. The stored deadline stays unchanged, and a deadline that passed during normal operation gets no grace.
  */
 export const DEADLINE_GRACE_MS = 30_000;
 
-/** A timer that comes so much later than it was set for comes from a process that stood still for longer than a look takes. */
+/** A timer that fires later than this after its due time belongs to a process that was suspended. */
 const STOOD_STILL_MS = DEADLINE_GRACE_MS;
 
-/** An answer that is in hand is on its way into the store: its deadline is looked at again after so long, for as long as a last look takes. */
+/** Delay in milliseconds before a deadline is checked again while the response to its attempt is being stored. */
 const IN_HAND_MS = 1_000;
 
-/** Only what was bought is worth a look; a waiting time that is over is over. */
+/** Only attempts and downloads have a grace; a waiting time has none. */
 export const hasGrace = ({ kind }: Deadline): boolean => kind === "attempt" || kind === "collect";
 
 /**
- * `heldUpAtMs`: when the store was last known to take nothing; null: never. `leftOutcome`: the answer to the submission of an attempt that is
- * in hand and not in the store yet.
+ * `heldUpAtMs`: last time at which the store rejected writes; null if never. `leftOutcome`: the response to the submission of an
+ * attempt that is held and not stored yet.
  */
 export type DeadlineGraceDeps = Pick<SupervisorDeps, "heldUpAtMs" | "leftOutcome"> & { clock: Pick<Clock, "nowMs"> };
 
-/** Until when a deadline that is due now is put off; null: it counts. `lateMs`: how much later it comes than it was set for. */
+/** Returns the time until which a due deadline is postponed, or null if it counts now. `lateMs`: delay of the timer. */
 export const createDeadlineGrace =
   ({ clock, heldUpAtMs, leftOutcome }: DeadlineGraceDeps) =>
   (seq: number, command: Deadline, lateMs: number): number | null => {

@@ -1,28 +1,28 @@
-// Every deadline of every live generation in one heap with one timer.
+// Timers for the deadlines of all live generations: one heap and one timer.
 
 import { ChunkedArray } from "../../src/collections/chunked-array.ts";
 import { ChunkedMap } from "../../src/collections/chunked-map.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Deadline } from "../../src/domain/types.ts";
 
-/** Flat: there is one for every generation that has not ended. `dueAtMs`: what it was set for, `atMs`: when it fires. */
+/** One flat entry for each open generation. `dueAtMs`: stored deadline; `atMs`: time at which the timer fires. */
 type Entry = Deadline & { atMs: number; setAtMs: number; order: number; seq: number };
 
 export type DeadlineTimersDeps = {
   clock: Clock;
-  /** Called once per deadline, in order of time. */
+  /** Called once for each deadline, in order of time. */
   due: (seq: number, command: Deadline) => void;
-  /** Until when a deadline that is due is put off; null: it counts. `lateMs`: how much later it comes than it was set for. */
+  /** Returns the time until which a due deadline is postponed, or null if it counts now. `lateMs`: delay of the timer. */
   putOffUntilMs?: (seq: number, command: Deadline, lateMs: number) => number | null;
-  /** Deadlines in one turn, so that answers are not held up. */
+  /** Maximum deadlines in one turn of the event loop, so that requests are answered meanwhile. */
   perTurn?: number;
 };
 
 export type Deadlines = {
-  /** Sets the one deadline of a generation, or takes it away with null. */
+  /** Sets or, with null, removes the deadline of a generation. */
   set(seq: number, command: Deadline | null): void;
   size(): number;
-  /** Nothing fires before: what is taken up at a start comes first, and then all that was due meanwhile. */
+  /** Starts the timer. Restored generations come first, then the deadlines that passed meanwhile. */
   open(): void;
   stop(): void;
 };
@@ -36,7 +36,7 @@ export const createDeadlineTimers = ({
   perTurn = 200,
 }: DeadlineTimersDeps): Deadlines => {
   const heap = new ChunkedArray<Entry>();
-  /** The entry that counts for a generation; others in the heap are left-overs and are dropped when they surface. */
+  /** The current entry of each generation. Other heap entries are outdated and are dropped when they surface. */
   const standing = new ChunkedMap<Entry>();
   let order = 0;
   let disarm: (() => void) | null = null;
@@ -115,7 +115,7 @@ export const createDeadlineTimers = ({
     set: (seq, command) => {
       if (command === null) standing.delete(seq);
       else put(seq, command, command.dueAtMs);
-      // A heap of mostly left-overs is rebuilt, so that memory follows what is live.
+      // Rebuilds a heap of mostly outdated entries, so that memory follows the number of live entries.
       if (heap.length > 1024 && heap.length > 4 * standing.size) {
         heap.clear();
         for (const entry of standing.values()) up(entry);

@@ -1,10 +1,13 @@
-// A generation that the supervisor hosts: its seat, its place in the process, and where it stands since it was restored.
+// State of a generation that the supervisor hosts: its place in the run queue and its progress since the restore.
 import { type GenerationSnapshot, leafOf } from "../generation/snapshot.ts";
 import type { WatchedAttempt } from "../generation/types.ts";
 import type { ActorHost } from "./actor-host.ts";
 import type { ResumeEntry } from "./resume-queue.ts";
 
-/** `isGranted`: it was given `seat`, and its `begun` is not on disk yet. `isCounted`: it has a place in the process. */
+/**
+ * `isGranted`: it has the place `seat`, and its `begun` event is not committed yet. `isCounted`: it counts as running in this
+ * process.
+ */
 export type HostedGeneration = {
   host: ActorHost;
   seat: string | null;
@@ -26,7 +29,7 @@ export const newHostedGeneration = (
   standing: { hasEnded: false, hasLeft: false, watched: of.watched },
 });
 
-/** A step is on disk: where it stands from now on. */
+/** Updates the state after the commit of a transition. */
 export const standAfter = (
   { standing }: HostedGeneration,
   before: GenerationSnapshot,
@@ -37,10 +40,10 @@ export const standAfter = (
   watched: after.context.watched,
 });
 
-/** Whether it has its place in the process already; one whose inputs were pinned has an actor before it runs. */
+/** Whether it counts as running. A queued generation with pinned inputs has an actor before it runs. */
 export const isRunning = (held: HostedGeneration | undefined): boolean => held?.isCounted ?? false;
 
-/** Of those in line how many have an actor and no place in the process. */
+/** Number of waiting generations that have an actor and do not count as running. */
 export const countHosted = (inLine: Iterable<{ seq: number }>, of: (seq: number) => HostedGeneration | undefined): number => {
   let count = 0;
   for (const { seq } of inLine) if (of(seq)?.isCounted === false) count += 1;

@@ -1,12 +1,12 @@
-// Which route comes next for a generation in line: the first that may be used; the ones before it are passed over.
+// Chooses the next route of a waiting generation: the first available route of its plan.
 import type { GenerationSnapshot } from "../generation/snapshot.ts";
 import type { Passed } from "../generation/types.ts";
 import type { Gate, Queued } from "./types.ts";
 
-/** A generation that waits for a route, and where in its plan it stands. */
+/** A generation that waits for a route, with its position in the plan. */
 export type InLine = Queued & { nextRoute: number; tried: number };
 
-/** `route` is an index into the plan, null when none may be used. */
+/** `route` is an index into the plan, null if no route is available. */
 export type Choice =
   | ({ route: number; routeId: string; passed: Passed[] } & Pick<Extract<Gate, { kind: "open" }>, "spec" | "watchMs">)
   | { route: null; passed: Passed[] };
@@ -23,7 +23,10 @@ export const choose = (line: InLine, gateOf: (routeId: string) => Gate): Choice 
   return { route: null, passed };
 };
 
-/** The place in line of a generation that has had no route yet. Only what is needed is kept: what it comes from may hold the whole input. */
+/**
+ * The queue entry of a generation that has not run yet. It keeps only the needed fields, because the source may hold the whole
+ * input.
+ */
 export const newLine = ({ seq, id, accountSeq, plan, waitEndsAtMs, awaitsPins }: Queued): InLine => ({
   seq,
   id,
@@ -35,15 +38,16 @@ export const newLine = ({ seq, id, accountSeq, plan, waitEndsAtMs, awaitsPins }:
   tried: 0,
 });
 
-/** A seat is taken on the route that was chosen: its next attempt begins. */
+/** The event that begins the next attempt on the chosen route, whose place is taken. */
 export const begunOn = (line: InLine, choice: Extract<Choice, { routeId: string }>, atMs: number) => {
   const n = line.tried + 1;
   const { route, spec, watchMs, passed } = choice;
-  // The body of the id and the number: unique, and a person finds it again in a provider's list.
+  // The attempt reference consists of the generation id without its prefix and the attempt number, so that an operator finds it
+  // in a provider's list.
   return { type: "begun", n, route, spec, ref: `${line.id.slice("gen_".length)}-${n}`, watchMs, passed, atMs } as const;
 };
 
-/** The place in line of a generation that runs and waits for its next route. */
+/** The queue entry of a running generation that waits for its next route. */
 export const lineOf = (of: Pick<InLine, "seq" | "id" | "accountSeq">, { context }: GenerationSnapshot): InLine => {
   const { plan, waitEndsAtMs, nextRoute, tried } = context;
   return { seq: of.seq, id: of.id, accountSeq: of.accountSeq, plan, waitEndsAtMs, nextRoute, tried, awaitsPins: false };

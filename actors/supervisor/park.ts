@@ -1,9 +1,9 @@
-// Parks a generation from what is on disk, without waking its actor: for one whose waking takes the process down.
+// Parks a generation from its stored state without restoring its actor, which would crash the process.
 import type { ApplyTransition, OpenGeneration } from "../../src/store/mutations.ts";
 import { freezeParked } from "../generation/snapshot.ts";
 import { PARKED_MESSAGE } from "../generation/types.ts";
 
-/** The step that leaves everything as it is, does nothing more, and keeps the hold until a person has looked. */
+/** The transition that parks a generation: it changes nothing else and keeps the hold until an operator decides. */
 export const parkingOf = (found: OpenGeneration, reason: string, atMs: number): ApplyTransition => {
   if (found.snapshot === null) throw new Error("a generation that never had a seat is not parked");
   return {

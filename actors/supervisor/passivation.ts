@@ -1,23 +1,25 @@
-// Which actors are in memory: one that has rested for long, or the longest above a bound, is put away, to be woken from disk when needed.
+// Passivates actors that are idle for long, or the longest idle ones above a bound.
 import type { ActorHost } from "./actor-host.ts";
 
 export type Awake = {
-  /** A host's actor is in memory from now on. */
+  /** Registers a host whose actor is in memory. */
   add(host: ActorHost): void;
-  /** A host has nothing to do for now. */
+  /** Marks a host as idle. */
   rested(host: ActorHost): void;
   remove(host: ActorHost): void;
   size(): number;
 };
 
-/** Most waits are shorter; a longer one is cheaper to wake from than to keep. */
+/** Idle time in milliseconds before passivation. Most waits are shorter, and for longer ones a restore costs less than memory. */
 export const REST_MS = 60_000;
-/** Hosts looked at per call: more than come, so that what is due is put away, and few, so that a look at many busy ones is never quadratic. */
+/**
+ * Hosts checked on each call. More than one is added per call, so the check keeps up, and a small number keeps the cost linear.
+ */
 const LOOKS = 2;
 
-/** @param bound actors kept, softly: one with something under way stays. */
+/** @param bound soft maximum of actors in memory; an actor with pending work stays. */
 export const createPassivation = (bound: number, nowMs: () => number): Awake => {
-  /** When each was last busy, the longest ago first. */
+  /** Hosts by the time at which they were last busy, oldest first. */
   const hosts = new Map<ActorHost, number>();
   const busyNow = (host: ActorHost) => {
     hosts.delete(host);

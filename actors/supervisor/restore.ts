@@ -1,4 +1,4 @@
-// Takes a generation up from what is on disk: where it was, what it has to ask for again, and when that must be over.
+// Restores a generation from its stored state: state, pending effects and deadline.
 
 import type { Deadline } from "../../src/domain/types.ts";
 import type { OpenGeneration } from "../../src/store/mutations.ts";
@@ -12,14 +12,14 @@ export type RestoredGeneration = {
   snapshot: GenerationSnapshot;
   leaf: Leaf;
   seat: string | null;
-  /** Its deadline for a question that is asked at a time: one that passed while no process lived leaves room for the answer. */
+  /** Its deadline for effects performed at `askedAtMs`. A deadline that passed while no process lived gets the grace. */
   deadlineFrom: (askedAtMs: number) => Deadline | null;
   asks: Effect[];
 };
 
 /**
- * @param lastAliveMs when a process was last known to live before this one.
- * @throws when the snapshot is of a version or a state that is not known.
+ * @param lastAliveMs last known time at which a process was alive before this one.
+ * @throws for a snapshot of an unknown version or state.
  */
 export const restoreGeneration = (
   found: OpenGeneration,
@@ -29,7 +29,7 @@ export const restoreGeneration = (
 ): RestoredGeneration => {
   const resting = thaw(snapshot, found.plan);
   const deadline = deadlineOf(resting);
-  // Or so soon after the start that there is no room for a response either: also after several starts in a row.
+  // This includes a deadline so soon after the start that no response can arrive in time, also after several starts in a row.
   const passedMeanwhile = deadline !== null && deadline.dueAtMs > lastAliveMs && deadline.dueAtMs <= nowMs + DEADLINE_GRACE_MS;
   return {
     snapshot: resting,
@@ -37,14 +37,14 @@ export const restoreGeneration = (
     seat: seatOf(resting),
     deadlineFrom: (askedAtMs) =>
       passedMeanwhile && hasGrace(deadline) ? { ...deadline, dueAtMs: askedAtMs + DEADLINE_GRACE_MS } : deadline,
-    // A request that may have been out is never sent again without asking: that one is told `interrupted` instead.
+    // A request that may have been sent is not sent again without a confirmation. The generation receives `interrupted` instead.
     asks: effectsOnRestore(resting).filter((ask) => ask.type !== "ask.beginAttempt" && ask.type !== "ask.send"),
   };
 };
 
 /**
- * What a restored generation whose submission has no answer yet is told first; null where there is nothing to tell. The request may have
- * been out when the process ended: it is never sent again without asking first, unless the answer was in hand.
+ * The first event of a restored generation whose submission has no response; null if there is none. The request may have been
+ * sent when the process ended. It is confirmed before any further sending, unless its response was spooled.
  */
 export const interruptedBy = (
   seq: number,
@@ -55,7 +55,7 @@ export const interruptedBy = (
   const n = snapshot.context.current?.n;
   if (n === undefined || !(wasSending || isConfirming)) return null;
   const left = leftOutcome?.(seq, n, isConfirming);
-  // Deadlines that follow from it count from now: the response may be older than the time that they allow.
+  // Deadlines that follow from it start now, because the response may be older than the time that they allow.
   const atMs = clock.nowMs();
   if (left) return isConfirming && left.type === "rejected" ? { type: "provedAbsent", n, atMs } : { ...left, atMs };
   return wasSending ? { type: "interrupted", n, atMs } : null;
@@ -63,7 +63,7 @@ export const interruptedBy = (
 
 const PAGE = 200;
 
-/** Reads everything that had not ended, page by page, and lets everything else have its turn between. Resolves with how many there are. */
+/** Reads all open generations page by page and yields between pages. Resolves with their number. */
 export const readUnfinished = async (
   deps: { unfinished: (afterSeq: number, limit: number) => Promise<OpenGeneration[]>; breathe: () => Promise<void> },
   each: (found: OpenGeneration) => void,

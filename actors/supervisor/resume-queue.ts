@@ -1,20 +1,20 @@
-// What restored generations ask for: held back until the service is open, then asked in slices, so that a start is not held up by it.
+// Queue of effects of restored generations, performed in slices after the service is open.
 import type { Effect, WatchedAttempt } from "../generation/types.ts";
 
-/** Asks per turn of the event loop. */
+/** Effects per turn of the event loop. */
 const SLICE = 50;
 
-/** Where a restored generation stands when its turn comes. `hasLeft`: it has left the state it was restored in, if only for a moment. */
+/** State of a restored generation when its effect is next. `hasLeft`: it has left the restored state at least once. */
 export type ResumeEntry = { hasEnded: boolean; hasLeft: boolean; watched: readonly WatchedAttempt[] };
 
 /**
- * What of a restored generation's ask is still to be asked. A step repeats the ask of a state only on entering it, and never those of
- * the attempts it watches: each is judged by itself.
+ * The effect that is still to be performed. A transition repeats the effect of a state only on entry, and never those of watched
+ * attempts, so each is checked on its own.
  */
 export const remainingEffects = (ask: Effect, restored: readonly WatchedAttempt[], standing: ResumeEntry): Effect | null => {
   const isOfWatched = "n" in ask && restored.some(({ n }) => n === ask.n);
   if (!isOfWatched) return standing.hasLeft || standing.hasEnded ? null : ask;
-  // Whether anybody still asks about an attempt of an ended generation is on its row, and read from there.
+  // The row of an ended generation says whether an attempt is still watched.
   if (standing.hasEnded) return { type: "ask.watch", n: ask.n };
   const now = standing.watched.find(({ n }) => n === ask.n);
   const wasArriving = ask.type === "ask.collectAgain";
@@ -22,9 +22,9 @@ export const remainingEffects = (ask: Effect, restored: readonly WatchedAttempt[
 };
 
 export type Resuming = {
-  /** Asks once the service is open what `turn` then returns. */
+  /** Queues `turn`, whose returned effect is performed after the service is open. */
   later(seq: number, turn: () => Effect | null): void;
-  /** The service is open. */
+  /** Opens the queue when the service is open. */
   open(): void;
   stop(): void;
 };

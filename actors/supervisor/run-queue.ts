@@ -1,11 +1,11 @@
-// Seats: how many generations run at a time, in all and per route, and whose turn is next (round robin over accounts).
+// Run queue: bounds running generations in total and per route, round robin over accounts.
 
 import { ChunkedMap } from "../../src/collections/chunked-map.ts";
 
-/** A generation that waits for a seat on a route. */
+/** A generation that waits for a place on a route. */
 export type Waiting = { seq: number; accountSeq: number; routeId: string; isRunning: boolean };
 
-/** Waiters of one route: a ring of accounts, each with its generations oldest first. */
+/** Waiting generations of one route: a ring of accounts, each with its generations oldest first. */
 class Ring {
   private readonly byAccount = new Map<number, Waiting[]>();
   private readonly turns: number[] = [];
@@ -14,7 +14,7 @@ class Ring {
   add(waiting: Waiting): void {
     const queue = this.byAccount.get(waiting.accountSeq);
     if (queue) {
-      // Almost always the newest; a generation that comes back keeps its age.
+      // Nearly always the newest; a generation that returns keeps its age.
       let at = queue.length;
       while (at > 0 && (queue[at - 1]?.seq ?? 0) > waiting.seq) at -= 1;
       if (at === queue.length) queue.push(waiting);
@@ -26,7 +26,7 @@ class Ring {
     this.size += 1;
   }
 
-  /** The next in turn for which `isLive` holds; those for which it does not are forgotten. */
+  /** Returns the next generation for which `isLive` holds and drops the others. */
   next(isLive: (waiting: Waiting) => boolean): Waiting | null {
     for (let account = this.turns.shift(); account !== undefined; account = this.turns.shift()) {
       const queue = this.byAccount.get(account) ?? [];
@@ -47,37 +47,35 @@ class Ring {
 }
 
 export type Seats = {
-  /** Puts a generation in line for a route. */
+  /** Queues a generation for a route. */
   wait(waiting: Waiting): void;
-  /** It waits no longer (ended, or for another route). */
+  /** Removes a generation that ended or waits for another route. */
   leave(seq: number): void;
   isWaiting(seq: number): boolean;
-  /** Takes a seat at once when nobody is in line before it. */
+  /** Takes a place immediately if no other generation waits before it. */
   tryTake(routeId: string, isRunning: boolean): boolean;
-  /** Takes a seat without asking: a restored generation had one already. */
+  /** Takes a place unconditionally, for a restored generation that had one. */
   take(routeId: string, isRunning: boolean): void;
-  /** Gives a route's seat back. `endRunning` gives back the place in the process. */
+  /** Returns a place of a route. `endRunning` returns the place in the process. */
   giveBack(routeId: string): void;
   endRunning(): void;
-  /** A restored generation that waits for its next route has its place in the process already. */
+  /** Counts a restored generation that waits for its next route as running. */
   enter(): void;
-  /** Next generation that can have a seat now; its seat is taken. Null when nobody can. */
+  /** Returns the next generation for which a place is free and takes that place; null if there is none. */
   nextSeated(): Waiting | null;
-  /** Everybody in line for a route, taken out of it: the route changed, they have to be placed anew. */
+  /** Removes and returns all generations that wait for a route, to place them again after the route changed. */
   drainRoute(routeId: string): Waiting[];
   running(): number;
   waiting(): number;
   onRoute(routeId: string): number;
 };
 
-/**
- * @param limits `all`: generations running in this process; `of(routeId)`: attempts at a time on a route.
- */
+/** @param limits `all`: maximum running generations in this process; `of(routeId)`: maximum attempts on a route. */
 export const createRunQueue = (limits: { all: number; of: (routeId: string) => number }): Seats => {
   const taken = new Map<string, number>();
-  /** Per route: those already running go before those still queued, for they hold a place in the process. */
+  /** Running generations come before queued ones, because they occupy a place in the process. */
   const rings = new Map<string, { running: Ring; queued: Ring }>();
-  /** The routes that somebody waited for, in order of turn. */
+  /** Routes with waiting generations, in order of turn. */
   const routeIds: string[] = [];
   const inLine = new ChunkedMap<Waiting>();
   let running = 0;

@@ -1,4 +1,6 @@
-// A node's lease keeper over a store that it shares with others: it keeps its lease, goes on with what dead nodes left, and knows when it must stop.
+// Renews the lease of a node in the shared database and reclaims generations of dead nodes.
+//
+// It reports when the node must stop because its lease may have expired.
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../logging/events.ts";
 import type { Node, Surroundings } from "../store/cluster-port.ts";
@@ -7,64 +9,67 @@ import { StoreUnknown } from "../store/mutations.ts";
 export type LeaseKeeperDeps = {
   node: Pick<Node, "attend" | "takeOver" | "leaseMs" | "noteAway">;
   clock: Clock;
-  /** Time that passes also while this process is stopped, ms. */
+  /** Monotonic time in milliseconds, which also passes while the process is suspended. */
   monoMs: () => number;
   log: Log;
-  /** Goes on with generations that are this node's from now on. */
+  /** Restores generations that belong to this node now. */
   takeUp: (seqs: readonly number[]) => Promise<void>;
-  /** Told at each look round; no lease waits for what is done about it. */
+  /** Called after each renewal with the state of the cluster; the lease does not wait for it. */
   looked: (around: Surroundings) => Promise<void>;
-  /** The admin service of some node has changed what may be remembered here. */
+  /** Called when an admin mutation of any node invalidates caches. */
   changed: () => Promise<void>;
-  /** Another node has ended this one: nothing more may be done. */
+  /** Called when another node has ended this one: the process must not continue. */
   ended: () => void;
 };
 export type LeaseKeeper = {
-  /** Whether this node can be sure that nobody has taken over from it, without asking. */
+  /** Whether no other node can have taken over, without a query. */
   isSure(): boolean;
-  /** Resolves when it is sure: at once, except after it stood still or while the store is away. */
+  /** Resolves when the lease is certain: immediately, except after a suspension or while the database is unavailable. */
   sure(): Promise<void>;
-  /** Whether the store does not answer: the last look failed, or one waits for its answer for the time of several. */
+  /** Whether the database is unavailable: the last renewal failed, or one is pending for several intervals. */
   isAway(): boolean;
-  /** When that was last so, ms; null: never. */
+  /** Last time in milliseconds at which the database was unavailable; null if never. */
   awayAtMs(): number | null;
-  /** Whether it is the oldest of the nodes, which does what one of them has to. */
+  /** Whether this is the oldest node, which runs the singleton work of the cluster. */
   isFirst(): boolean;
-  /** Looks for the first time, and takes over what was left before; then again and again. */
+  /** Renews for the first time, reclaims what is left, and then renews periodically. */
   begin(): Promise<void>;
-  /** Looks at once; resolves when what it saw has been taken over. @throws when the store does not answer. */
+  /** Renews now and resolves when its findings were reclaimed. @throws if the database does not answer. */
   look(): Promise<void>;
-  /** Tells the others that this node drains. Whether one stays is known when it resolves, unless the store does not answer. */
+  /**
+   * Marks this node as draining. When it resolves, the node knows whether another node stays, unless the database does not
+   * answer.
+   */
   leave(): Promise<void>;
   stop(): void;
 };
 
-/** The longest time between two looks; a short lease is looked after more often. */
+/** Longest interval between renewals in milliseconds; a shorter lease has a shorter interval. */
 const LOOK_MS = 1000;
 const LOOKS_PER_LEASE = 5;
-/** A store that owes an answer for the time of so many looks is away, though none of them has failed yet. */
+/** Number of intervals after which a pending renewal counts as an unavailable database. */
 const SILENT_LOOKS = 3;
-/** A node stops trusting its lease this much before it ends: clocks do not run alike. */
+/** Fraction of the lease before its end at which the node stops trusting it, because clocks drift. */
 const MARGIN_PART = 0.1;
-/** Clocks that are this far apart are told of. */
+/** Clock skew in milliseconds that is logged. */
 const APART_MS = 2000;
-/** Generations taken over at a time. */
+/** Generations reclaimed in one transaction. */
 const TAKE_OVER = 200;
 
 export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
   const { node, clock, monoMs, log } = deps;
   const everyMs = Math.min(LOOK_MS, node.leaseMs / LOOKS_PER_LEASE);
-  /** Not before it has looked: its lease began when the store was opened. */
+  /** The lease is not trusted before the first renewal, because it started when the store was opened. */
   let sureUntilMs = Number.NEGATIVE_INFINITY;
   const isSure = () => monoMs() < sureUntilMs;
   let waiting: (() => void)[] = [];
   let isFirst = false;
   let news: string | null = null;
   let isAway = false;
-  /** Since when a look has been waiting for its answer. */
+  /** Start of the pending renewal; null if none is pending. */
   let unansweredMs: number | null = null;
   let awayAtMs: number | null = null;
-  /** When the store was asked for the last answer that came. */
+  /** Start of the last renewal that was answered. */
   let reachedAtMs = clock.nowMs();
   let isStopped = false;
   let isLeaving = false;
@@ -99,23 +104,23 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
       try {
         await deps.takeUp(seqs);
       } catch (fault) {
-        // They are this node's now, and nobody else goes on with them as long as it lives.
+        // The generations belong to this node now, and no other node continues them while it lives.
         end(`what it took over cannot be read: ${reasonOf(fault)}`);
         return;
       }
     }
   };
-  /** Beside the lease: however long it takes, that is kept. */
+  /** Runs beside the renewals, which continue however long it takes. */
   const takeOver = (): Promise<void> => {
     takingOver ??= takeAll().finally(() => {
       takingOver = undefined;
     });
     return takingOver;
   };
-  /** What is done about what was seen last. */
+  /** The work that follows from the last renewal. */
   let following: Promise<unknown> = Promise.resolve();
   const look = async (): Promise<void> => {
-    // Counted from before it was asked for: the lease runs from when the store heard of it, which is later.
+    // The lease starts when the database executes the renewal, which is later than this time.
     const [askedMs, askedAtMs] = [monoMs(), clock.nowMs()];
     unansweredMs ??= askedMs;
     const around = await node.attend(isLeaving).finally(() => {
@@ -136,7 +141,7 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
     tellApart(around.apartMs);
     sureUntilMs = askedMs + node.leaseMs * (1 - MARGIN_PART);
     isFirst = around.isFirst;
-    // An answer that was on its way while this node stood still tells of a lease that may be over.
+    // A response that arrived during a suspension may be about an expired lease.
     if (isSure()) {
       const woken = waiting;
       waiting = [];
@@ -155,7 +160,7 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
   };
   const tell = (fault: unknown): void => {
     if (isStopped) return;
-    // It was ended meanwhile, or may own what it has not heard of: nobody would go on with that as long as this node lives.
+    // The node was ended meanwhile or may own generations that it does not know. No other node continues them while it lives.
     if (fault instanceof StoreUnknown) end(`what became of a take-over is not known: ${reasonOf(fault)}`);
     else log("takeover failed", { reason: reasonOf(fault) });
   };

@@ -1,4 +1,4 @@
-// This process among the nodes of its store: its lease keeper, its share of the numbers, and how what others change reaches it.
+// Membership of this process in the cluster: lease keeper, id range and invalidation of caches.
 import { hostname } from "node:os";
 import type { CoreDeps } from "../app/core-types.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -10,37 +10,37 @@ import { createRemoteChanges, type RemoteChanges } from "./remote-changes.ts";
 import type { Sharing } from "./takeover.ts";
 
 export type MembershipDeps = {
-  /** Null: nobody else writes. */
+  /** Null if this process is the only writer. */
   node: Node | null;
   reads: { nodes: NodeReads | null };
   clock: Clock;
-  /** Time that passes also while this process is stopped, ms; where it is to differ from the machine's. */
+  /** Monotonic time in milliseconds that also passes during a suspension; default: the machine's. */
   monoMs?: () => number;
   log: Log;
   engine: () => Sharing;
-  /** The admin service of another node has changed what is remembered of keys, accounts and people. */
+  /** Called when the admin service of another node changed keys, accounts or users. */
   changed: () => void;
-  /** Another node has taken over: the process has to end. */
+  /** Called when another node has taken over: the process must end. */
   ended: () => void;
 };
 export type Membership = {
   leaseKeeper: LeaseKeeper | null;
-  /** What the other nodes do, for whoever looks on. */
+  /** Changes of other nodes, for viewers. */
   neighbours: RemoteChanges | null;
   nameGeneration: CoreDeps["nameGeneration"];
-  /** Told when the admin service of some node has changed something; null: nobody wants to know. */
+  /** Called after an admin change of any node; null if there is no listener. */
   admin: { changed: (() => void) | null };
-  /** Tells the others that this node goes; what is in front of them has so long to find out, if another stays. */
+  /** Announces that this node leaves. Load balancers have `noticeMs` to notice, if another node stays. */
   leave: (noticeMs: number) => Promise<void>;
-  /** How many nodes are alive, as far as it was heard; 1 where there is none other. */
+  /** Number of live nodes that this node knows; 1 without a cluster. */
   alive: () => number;
-  /** How many share what there is only once: those that stay. */
+  /** Number of nodes that share singleton resources: nodes that stay. */
   nodes: () => number;
-  /** Whether another goes on with what this one leaves, as far as it was heard; while that is asked for the last time, it may be. */
+  /** Whether another node continues what this one leaves, as far as known. While a last query is pending, the answer is yes. */
   isAnotherThere: () => boolean;
 };
 
-/** Names generations with this node's share of the numbers, above all that there were. */
+/** Creates ids of generations from this node's slot, above all existing ids. */
 const namesFrom = ({ slot, newestGeneration }: Node): CoreDeps["nameGeneration"] => {
   const numbers = createSequence(slot);
   numbers.continueAfter(newestGeneration);
@@ -63,7 +63,7 @@ export const createMembership = (deps: MembershipDeps): Membership => {
     };
   let alive = 1;
   let others = 0;
-  /** One that came since the last look has not been heard of yet, and nobody is to be refused because of that. */
+  /** A node that joined after the last query is not known yet, and no request is refused because of that. */
   let isAsking = false;
   const failing =
     (event: string) =>

@@ -1,42 +1,42 @@
-// What other nodes do with their generations, read while somebody looks on and other nodes are alive, and told as if it were committed here.
+// Reads changes of other nodes' generations while viewers are connected, and reports them like local commits.
 import type { Clock } from "../domain/clock.ts";
 import { generationSeqAt } from "../domain/ids.ts";
 import type { Elsewhere, NodeReads, Others, RemoteGeneration, WrittenLine } from "../store/cluster-port.ts";
 
-/** What has become of a generation of another node since it was last told of. */
+/** The change of a remote generation since the last report. */
 export type ChangeElsewhere = RemoteGeneration & {
-  /** The node that it belongs to, by its name. */
+  /** Name of the node that owns it. */
   node: string;
-  /** What was written since, oldest first, each with the name of the node that wrote it; empty where nobody wants to know. */
+  /** The events since then, oldest first, each with the name of its node; empty if no listener requests them. */
   steps: readonly (WrittenLine & { node: string })[];
-  /** It is told of for the first time. */
+  /** It is reported for the first time. */
   isNew: boolean;
 };
 export type Follower = {
   told: (change: ChangeElsewhere) => void;
-  /** Whether each step is wanted, or only what came of them; and whether with the requests that were made, which hold prompts. */
+  /** Whether events are requested, or only their result; "with requests" includes provider requests, which contain prompts. */
   wantsSteps: boolean | "with requests";
-  /** Whether generations of an account are wanted. */
+  /** Whether generations of an account are requested. */
   wants: (accountSeq: number) => boolean;
 };
 export type Following = {
-  /** Resolves when everything that is written from now on will be told. */
+  /** Resolves when every later write will be reported. */
   ready: Promise<void>;
   leave: () => void;
 };
 export type RemoteChanges = {
   follow(follower: Follower): Following;
-  /** Something of a generation was missed after a version: it is told of at the next look, whoever owns it. */
+  /** Requests a report at the next read for a generation whose events after `version` were missed, whichever node owns it. */
   want(seq: number, version: number): void;
-  /** The node that a generation belongs to, where that is another one and it has not ended. */
+  /** The node that owns a generation, if it is another node and the generation is open. */
   nodeOf(seq: number): string | undefined;
-  /** Generations not ended of all nodes, as `unfinished` of the store is of this one. */
+  /** Open generations of all nodes; `unfinished` of the store returns those of this node. */
   unfinished: Others["unfinished"];
-  /** What this node itself is called. */
+  /** Name of this node. */
   own: string;
-  /** How many are on the other nodes, as of the last look. */
+  /** Open generations of other nodes at the last read. */
   counts(): { queued: number; running: number };
-  /** How many nodes were alive at the last look, this one among them. */
+  /** Live nodes at the last read, including this one. */
   nodes(): number;
 };
 
@@ -49,16 +49,16 @@ export type RemoteChangesDeps = {
 };
 
 const LOOK_MS = 500;
-/** A look that takes long is followed by a longer rest, so that no more than a fifth of the time is spent on looking. */
+/** A slow read is followed by a longer pause, so that reads take at most a fifth of the time. */
 const REST_PER_LOOK = 4;
-/** Rows read at a time, and at one look; more are not followed, as the list of the inspector has no place for them either. */
+/** Rows per query and per read. The list of the inspector has no room for more either. */
 const PAGE = 1_000;
 const MOST_OPEN = 10_000;
-/** Changed generations whose steps are read at a time. */
+/** Changed generations whose events are read together. */
 const AT_ONCE = 100;
 /**
- * What begins and ends between two looks is found by its number, which its node gave it by its own clock before it was committed: those of
- * this long before the last look are looked at again.
+ * Overlap in milliseconds. A generation that begins and ends between two reads is found by its id, which its node created before
+ * the commit, so ids of this time before the last read are read again.
  */
 const BEFORE_MS = 10_000;
 const MOST_ENDED = 2_000;
@@ -70,14 +70,14 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
   const { others, clock, own } = deps;
   const followers = new Set<Follower>();
   const known = new Map<number, Known>();
-  /** Those that have ended and whose numbers may still be looked at. */
+  /** Ended generations whose ids may still be in the overlap. */
   const over = new Set<number>();
   const wanted = new Map<number, number>();
   const names = new Map<number, string>();
   let mark = "";
   let nodes = 1;
   let lookedMs = 0;
-  /** Raised by whoever leaves last: what is under way tells nobody any more. */
+  /** Incremented when the last listener leaves, so that a pending read reports nothing. */
   let turn = 0;
   let first: Promise<void> = Promise.resolve();
   let takeBack: () => void = () => undefined;
@@ -95,7 +95,7 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
   };
   const isWanted = (accountSeq: number): boolean => [...followers].some((follower) => follower.wants(accountSeq));
 
-  /** All that others have under way; up to which number it was looked at. */
+  /** Reads all open generations of other nodes and the id up to which it read. */
   const readOpen = async (): Promise<{ found: Map<number, Elsewhere>; upTo: number }> => {
     const found = new Map<number, Elsewhere>();
     for (let afterSeq = 0; found.size < MOST_OPEN; ) {
@@ -108,7 +108,7 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
     return { found, upTo: Math.max(...found.keys()) };
   };
 
-  /** What differs from what was told. */
+  /** Computes the changes since the last report. */
   const wishes = (found: Map<number, Elsewhere>, upTo: number, ended: Awaited<ReturnType<Others["ended"]>>): Wish[] => {
     const all: Wish[] = [];
     for (const [seq, now] of found) {
@@ -137,7 +137,7 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
     const hears = some.filter(({ accountSeq }) => accountSeq === null || isWanted(accountSeq));
     const wantsSteps = [...followers].some((follower) => follower.wantsSteps !== false);
     const wantsRequests = [...followers].some((follower) => follower.wantsSteps === "with requests");
-    // The steps first: what they led to is as new, or newer.
+    // Events are read first, so the record is as new or newer.
     const lines = wantsSteps && hears.length > 0 ? await others.steps(hears, wantsRequests) : [];
     const standing = hears.length > 0 ? await others.standing(hears.map(({ seq }) => seq)) : [];
     await learnNames([...standing, ...lines].map(({ epoch }) => epoch));
@@ -179,11 +179,11 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
 
   const look = async (mine: number, isFirst: boolean): Promise<void> => {
     const nowMs = clock.nowMs();
-    // Before anything else is read: what is written meanwhile is found at the next look.
+    // Read before everything else: later writes are found by the next read.
     const alive = await others.written();
     if (mine !== turn) return;
     const next = alive.map(({ epoch, batch }) => `${epoch}:${batch}`).join(" ");
-    // What was taken over by this node has to be let go, although nobody else is there to write.
+    // Generations that this node reclaimed must be removed, even if no other node is left.
     const isStill = next === mark && wanted.size === 0 && (alive.length > 0 || known.size === 0);
     if (isFirst || !isStill) await read(mine, isFirst, nowMs);
     if (mine !== turn) return;
@@ -200,7 +200,7 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
       isRead = true;
       isAway = false;
     } catch (fault) {
-      // Told once: the database may be away for as long as it likes; and not to nobody, who has left while the service stops.
+      // Reported once, however long the database is unavailable, and never after the last listener left.
       if (!isAway && mine === turn) deps.failed(fault);
       isAway = true;
     }

@@ -1,4 +1,4 @@
-// What an engine does as one of several nodes: it goes on with what another has left, and takes over what others judge and switch.
+// Work of one node in a cluster: it continues reclaimed generations and applies decisions of other nodes.
 
 import type { CircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
 import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
@@ -13,14 +13,14 @@ import type { Routes } from "../routing/route-table.ts";
 import type { Hint, Node } from "../store/cluster-port.ts";
 import type { Store, StoreReads } from "../store/store.ts";
 
-/** What the machine of a generation is told by its owner, whichever node has it. It is left under the number of no attempt. */
+/** An event for the owner of a generation, whichever node it is. It is stored without an attempt number. */
 type ForOwner = OperatorDecision | Outcome;
 const isForMachine = ({ n }: Hint): boolean => n <= 0;
-/** Whether an attempt's row says already what an answer tells. */
+/** Whether the attempt row already contains the information of a response. */
 const isOnRow = (answer: Outcome, { job, results }: Attempt): boolean => (answer.type === "accepted" ? job : results) !== null;
 const isDecision = (left: ForOwner): left is OperatorDecision => "decidedAtMs" in left;
 
-/** Leaves a decision for whichever node owns the generation. */
+/** Stores a decision for the node that owns the generation. */
 export const leaveDecision =
   (node: Pick<Node, "leaveHint">): Decide =>
   (seq, decision) =>
@@ -28,17 +28,20 @@ export const leaveDecision =
 
 export type Sharing = {
   decide: Decide;
-  /** Goes on with generations that another node has left. */
+  /** Restores generations that another node left. */
   takeUp: (seqs: readonly number[]) => Promise<void>;
-  /** A provider says that there is news of the attempt of this name. */
+  /** Handles a provider callback for the attempt with this reference. */
   hint: (ref: string, body: Json | undefined) => void | Promise<void>;
-  /** Acts on what providers told other nodes of what this one asks about. @throws the first fault, when all have had their turn. */
+  /**
+   * Handles callbacks and decisions that other nodes received for attempts of this node. @throws the first error after all were
+   * tried.
+   */
   takeHints: () => Promise<void>;
-  /** Leaves the answer to a submission of a generation that is not this node's for its owner. */
+  /** Stores the response to a submission for the node that owns its generation. */
   passOn: (seq: number, outcome: Outcome) => Promise<void>;
-  /** What other nodes have judged of routes counts here too. */
+  /** Applies circuit breaker states of other nodes. */
   adoptHealth: () => Promise<void>;
-  /** What operators have switched at other nodes counts here too. */
+  /** Applies route switches of other nodes. */
   adoptSwitches: () => Promise<void>;
 };
 
@@ -51,7 +54,7 @@ type SharingParts = {
   effects: Pick<Effects, "perform" | "isAsking" | "hint" | "takenUp">;
   health: Pick<CircuitBreakers, "adopt" | "states" | "reset">;
   routes: Pick<Routes, "switchAll" | "touch">;
-  /** The service is stopped. */
+  /** Whether the service has stopped. */
   isOver: () => boolean;
 };
 
@@ -64,7 +67,7 @@ export const createTakeover = (deps: SharingParts): Sharing => {
     const found = pages.flatMap((page, at) => page.filter(({ seq }) => seq === seqs[at])).sort((a, b) => a.seq - b.seq);
     await supervisor.recover((afterSeq, limit) => Promise.resolve(found.filter(({ seq }) => seq > afterSeq).slice(0, limit)));
     supervisor.resume();
-    // Those that have ended are only asked about.
+    // Ended generations are only watched.
     const open = new Set(found.map(({ seq }) => seq));
     for (const seq of seqs.filter((one) => !open.has(one)))
       for (const { n, watchUntilMs } of await store.attemptsOf(seq))
@@ -74,7 +77,7 @@ export const createTakeover = (deps: SharingParts): Sharing => {
   const hasEnded = async (seq: number) => ((await store.generationBySeq(seq))?.completedAtMs ?? null) !== null;
   /** This node owns the generation. */
   const tellHere = async (seq: number, told: ForOwner): Promise<void> => {
-    // It had stopped here.
+    // The generation had stopped on this node.
     if (!supervisor.has(seq)) await takeUp([seq]);
     supervisor.report(seq, { ...told, atMs: clock.nowMs() });
   };
@@ -82,22 +85,22 @@ export const createTakeover = (deps: SharingParts): Sharing => {
     const attempt = await store.attempt(seq, answer.n);
     return attempt === undefined || isOnRow(answer, attempt);
   };
-  /** @returns whether it is on disk what became of it. */
+  /** @returns whether the outcome is committed. */
   const isDealtWith = async (seq: number, told: ForOwner): Promise<boolean> => {
-    // A refusal is of one sending, and would stand for the next one.
+    // A rejection belongs to one sending and would otherwise be applied to the next one.
     if (told.type === "rejected") return true;
     if (isDecision(told) && (await store.journalOf(seq)).some(({ event }) => isCarriedOut(told, event))) return true;
     if (await hasEnded(seq))
       return isDecision(told) || (await isNoted(seq, told)) || (await late(seq, { ...told, atMs: clock.nowMs() }));
     await tellHere(seq, told);
     await supervisor.idle(seq);
-    // Where it has ended meanwhile, or has no use for an answer before its end, the next look notes it.
+    // If the generation ended meanwhile or cannot use the response before its end, the next read handles it.
     return supervisor.has(seq) && (isDecision(told) || (await isNoted(seq, told)));
   };
 
-  /** By generation and number: what the machine is being told of. */
+  /** Keys (generation and number) of inbox entries that are being applied. */
   const acting = new Set<string>();
-  /** Until it is dropped, the next owner would be told. */
+  /** Until the entry is deleted, the next owner would receive it again. */
   const actOn = async (node: Node, hint: Hint): Promise<void> => {
     const { seq, n, body } = hint;
     const key = `${seq} ${n}`;
@@ -117,11 +120,11 @@ export const createTakeover = (deps: SharingParts): Sharing => {
     const acts: Promise<unknown>[] = [];
     for (const hint of (await node?.hints()) ?? []) {
       const { seq, n, body } = hint;
-      // One that cannot be acted on holds up none of the others.
+      // An entry that fails does not block the others.
       if (node && isForMachine(hint)) acts.push(actOn(node, hint).catch(failed));
-      // What was only just taken over is asked about in a moment.
+      // An attempt that was reclaimed just now is polled soon anyway.
       else if (effects.isAsking(seq, n)) {
-        // It is dropped, whatever comes of it: the provider is asked all the same.
+        // The entry is deleted in any case, because the provider is polled as well.
         try {
           effects.hint(seq, n, body === null ? undefined : (JSON.parse(body) as Json));
         } catch (fault) {
@@ -139,7 +142,7 @@ export const createTakeover = (deps: SharingParts): Sharing => {
     takeHints,
     decide: async (seq, decision) => {
       if (store.node === null) return await tellHere(seq, decision);
-      // Left where it outlives this process, and whoever owns the generation finds it.
+      // Stored so that it survives this process; the owner of the generation finds it.
       await leaveDecision(store.node)(seq, decision);
       if (supervisor.has(seq)) await takeHints();
     },
@@ -148,7 +151,7 @@ export const createTakeover = (deps: SharingParts): Sharing => {
       const [, name = "", digits = ""] = /^([0-9a-z]+)-([1-9][0-9]{0,3})$/.exec(ref) ?? [];
       const [seq, n] = [seqOfGenerationId(`gen_${name}`), Number(digits)];
       if (seq === undefined || isOver()) return undefined;
-      // Whichever node a provider comes to, the one that asks about the attempt hears of it.
+      // The node that polls the attempt receives the callback, whichever node the provider called.
       if (store.node === null || effects.isAsking(seq, n)) return effects.hint(seq, n, body);
       return store.node.leaveHint({ seq, n, body: body === undefined ? null : JSON.stringify(body) });
     },
@@ -162,7 +165,7 @@ export const createTakeover = (deps: SharingParts): Sharing => {
     adoptSwitches: async () => {
       const [saved, off] = await Promise.all([store.routeHealth(), store.switchedOff()]);
       const changed = routes.switchAll(new Map(off.map(({ routeId, reason }) => [routeId, reason])));
-      // Who switches a route on takes away why it was down.
+      // Enabling a route removes the reason why it was down.
       for (const [routeId, state] of health.states()) if (state !== "closed" && !saved.has(routeId)) health.reset(routeId);
       supervisor.routesChanged(changed);
     },
