@@ -1,13 +1,13 @@
-// What became of the tries at the files of one result: a file that stays as it is is not fetched for ever, and does not lose the others.
+// Counts download attempts for the files of one result and decides which files are given up.
 import type { FileFailure, Tries } from "../media/port.ts";
 
-/** A file is fetched so often in all when the same comes each time: twice more than once. */
+/** Maximum downloads of a file that returns the same bytes each time. */
 const MOST_SAME = 3;
 
 export type ResultTries = Tries & {
-  /** No more tries will follow: what fails in the next one is given up. */
+  /** No further download follows, so a file that fails in the next one is given up. */
   last(): void;
-  /** Files that are given up. */
+  /** Number of given-up files. */
   lost(): number;
 };
 

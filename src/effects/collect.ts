@@ -1,4 +1,4 @@
-// Collecting results: fetched into our files, asked for again when they cannot be read, and held while our disk is full.
+// Downloads results: it requests fresh links after errors and waits while the disk is full.
 
 import { describeMismatch, type Mismatch } from "../domain/delivery-check.ts";
 import type { Attempt, ResultFile } from "../domain/types.ts";
@@ -8,23 +8,23 @@ import { createCollectRetries, type ResultTries } from "./collect-retries.ts";
 import { type EffectsDeps, namesOf, readAttempt, STORAGE_PAUSE_MS, spreadMs, toPollable } from "./deps.ts";
 import type { Task, TaskRunner } from "./task-runner.ts";
 
-/** Tries at a result that could not be had, each with fresh links from the provider; for a file that stays as it is there are fewer. */
+/** Maximum downloads of an unavailable result, each with fresh links; a file that returns the same bytes has fewer. */
 const TRIES = 5;
 const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** Storage that refuses one generation again and again, and others not, is tried at growing pauses. */
+/** Longest pause in milliseconds before a retry of a file that storage rejects although it accepts others. */
 const LONGEST_STORAGE_PAUSE_MS = 60_000;
 
 type Collected = Extract<CollectOutcome, { kind: "collected" }>;
 type Refused = Extract<CollectOutcome, { kind: "storage-refused" }>;
 
 export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
-  /** Generations whose files are in, and by which attempt: no other attempt may write over them before the end. */
+  /** Generations with stored files, by attempt. No other attempt may overwrite them before the end. */
   const keptBy = new Map<number, number>();
   const turns = new Map<number, Promise<unknown>>();
-  /** When storage is tried again that refused, and how often it did in a row, by generation. */
+  /** Next retry and number of consecutive rejections by storage, by generation. */
   const againOf = new Map<number, { n: number; times: number; againAtMs: number }>();
-  /** What came of the tries at each result, by generation and attempt, from the first one on. */
+  /** Download history of each result, by generation and attempt. */
   const triesOf = new Map<number, Map<number, ResultTries>>();
   const openTriesOf = ({ seq, n }: Attempt): ResultTries => {
     const ofAll = triesOf.get(seq) ?? new Map<number, ResultTries>();
@@ -49,7 +49,7 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
     return turn;
   };
   const collectNow = async (attempt: Attempt, results: readonly ResultFile[], signal: AbortSignal): Promise<CollectOutcome> => {
-    // Asked again, a provider that puts what it made into its answers has done so again.
+    // A provider that returns results inline has returned them again in the new response.
     const kept = await deps.media.keepInline(attempt.ref, results).catch((fault: unknown) => {
       if (fault instanceof StorageRefused) return fault;
       throw fault;
@@ -57,7 +57,7 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
     if (kept instanceof StorageRefused) return { kind: "storage-refused", detail: kept.message };
     return deps.media.collect(
       {
-        // The reference is the body of the generation's id and the number of the attempt.
+        // The attempt reference consists of the generation id without its prefix and the attempt number.
         generationId: `gen_${attempt.ref.slice(0, attempt.ref.lastIndexOf("-"))}`,
         attempt: attempt.n,
         kind: attempt.route.kind,
@@ -70,7 +70,7 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
     );
   };
 
-  /** Only a result that is in our files is a delivery; an announcement may be empty. */
+  /** Only stored files are a delivery; an announced result may be empty. */
   const deliver = (attempt: Attempt, { output, lost, odd }: Collected, atMs: number) => {
     const { seq, n, route, sentAtMs } = attempt;
     const { routeId } = route;
@@ -81,7 +81,7 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
     deps.report(seq, { type: "collected", n, output, ...(odd ? { odd } : {}), atMs });
   };
 
-  /** What came is not what was ordered: asking again would bring the same. */
+  /** The delivery does not match the order, and a further download would return the same. */
   const turnDown = ({ seq, n, route: { routeId } }: Attempt, mismatch: Mismatch, atMs: number) => {
     deps.judge(routeId, "failed", { class: "mismatched", detail: describeMismatch(mismatch) });
     const atMost = deps.maxMismatched;
@@ -112,7 +112,9 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
     else deps.report(seq, { type: "resultUnreadable", n, detail: outcome.detail, atMs });
   };
 
-  /** Asks the provider for the result again before each try: a link may have expired, a file may have been late. */
+  /**
+   * Requests fresh links from the provider before each download, because a link may have expired or a file may have been late.
+   */
   const collectAgain = async (task: Task) => {
     const { seq, n, signal } = task;
     const work = toPollable(await readAttempt(deps, seq, n));
@@ -131,7 +133,7 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
         return;
       }
       const results = seen?.kind === "announced" ? seen.results : (work.attempt.results ?? []);
-      // What is on our own disk stays what it is.
+      // Files on our own disk do not change.
       const isAsItWas = seen?.kind !== "announced" && results.length > 0 && results.every(({ url }) => isSpooled(url));
       if (isAsItWas || turn === TRIES - 1) tries.last();
       const outcome = await fetchFiles(work.attempt, results, signal);
@@ -155,30 +157,30 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
     }
     const atMs = deps.clock.nowMs();
     const unread = last?.kind === "unreadable" ? last : null;
-    // No usable file is another thing than what was ordered, as far as that is known.
+    // A delivery without a usable file is a mismatch if deliveries are checked.
     if (unread?.isUnusable && (await deps.reads.orderedOf(seq)) !== null) {
       turnDown(work.attempt, { what: "files", ordered: "a file that can be used", came: `none (${unread.detail})` }, atMs);
       return;
     }
-    // What came whole and only we cannot read says nothing of the route.
+    // A complete file that only our reader cannot parse says nothing about the route.
     if (!unread?.isOurs) deps.judge(work.attempt.route.routeId, "failed", failure);
     deps.report(seq, { type: "resultLost", n, failure, atMs });
   };
 
   const awaitStorage = async (task: Task) => {
-    // Of all that wait none tries: storage asks for itself, and each try is two rows of the journal.
+    // Waiting downloads do not retry. Storage is probed on its own, because each retry would store two events.
     do await task.pause(STORAGE_PAUSE_MS / deps.pace);
     while (deps.isStorageAway() || deps.clock.nowMs() < notBefore(task));
     deps.report(task.seq, { type: "storageReturned", n: task.n, atMs: deps.clock.nowMs() });
   };
 
   return {
-    /** The attempt is given up: what it may have kept is no obstacle to another. */
+    /** The attempt is given up, so its stored files do not block another attempt. */
     letGo: (seq: number, n: number) => {
       if (keptBy.get(seq) === n) keptBy.delete(seq);
       triesOf.get(seq)?.delete(n);
     },
-    /** The generation has ended: nothing is collected for it any more. */
+    /** The generation has ended, so no download continues. */
     ended: (seq: number) => {
       keptBy.delete(seq);
       againOf.delete(seq);

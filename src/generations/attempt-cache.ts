@@ -1,4 +1,6 @@
-// Attempts in memory, and what they are to deliver: what effects ask of those that are moving, always what is on disk.
+// Cache of attempts of open generations and of their expected deliveries.
+//
+// It always equals the stored rows.
 
 import { ClockCache } from "../collections/clock-cache.ts";
 import type { Ordered } from "../domain/delivery-check.ts";
@@ -7,24 +9,24 @@ import type { AdmitGeneration, ApplyTransition, AttemptChange } from "../store/m
 import type { StoreReads } from "../store/store.ts";
 
 export type Attempts = {
-  /** From memory, else from the store. */
+  /** Reads an attempt from the cache, else from the store. */
   find(seq: number, n: number): Promise<Attempt | undefined>;
-  /** What its generation is to deliver, from memory, else from the store; null where that is not compared. */
+  /** Reads the expected delivery of a generation from the cache, else from the store; null if deliveries are not checked. */
   orderedOf(seq: number): Promise<Ordered | null>;
-  /** A generation that is on disk now. */
+  /** Applies a committed admission. */
   admitted(mutation: AdmitGeneration): void;
-  /** A step that is on disk now, of the generation that this request made. */
+  /** Applies a committed transition of the generation with this request id. */
   stepped(mutation: ApplyTransition, requestId: string): void;
-  /** An attempt changed in another way. */
+  /** Drops an attempt that was changed in another way. */
   forget(seq: number, n: number): void;
 };
 
-/** Between two steps of an attempt lie milliseconds, except while its job runs; those are read when they are asked about. */
+/** Maximum cached attempts. Transitions of an attempt follow each other within milliseconds, except while its job runs. */
 const MOST_ATTEMPTS = 512;
 
 const UNDER_WAY: ReadonlySet<AttemptState> = new Set(["intent", "sending", "accepted"]);
 
-/** What the store makes of an attempt that has just begun. */
+/** The stored row of an attempt that has just begun. */
 const begun = (
   seq: number,
   n: number,
@@ -48,7 +50,7 @@ const begun = (
   ...{ failure: null, watchUntilMs: null, endedAtMs: null },
 });
 
-/** What the store makes of a change: a member that is not there changes nothing. */
+/** The stored row after a change; an absent member changes nothing. */
 const changed = (attempt: Attempt, change: AttemptChange, atMs: number): Attempt => {
   const { state, job, watchUntilMs } = change;
   const hasEnded = state !== undefined && !UNDER_WAY.has(state);
@@ -68,7 +70,7 @@ const changed = (attempt: Attempt, change: AttemptChange, atMs: number): Attempt
 
 export const createAttemptCache = (reads: Pick<StoreReads, "attempt" | "orderedOf">): Attempts => {
   const known = new ClockCache<string, Attempt>(MOST_ATTEMPTS);
-  /** Of generations that were accepted by this process and have not ended; most of one model have the same. */
+  /** Expected deliveries of open generations that this process accepted. Most generations of a model share one value. */
   const orders = new Map<number, Ordered | null>();
   const keyOf = (seq: number, n: number) => `${seq} ${n}`;
   const apply = (seq: number, change: AttemptChange, atMs: number, requestId: string) => {
@@ -87,7 +89,7 @@ export const createAttemptCache = (reads: Pick<StoreReads, "attempt" | "orderedO
     },
     stepped: ({ seq, atMs, attemptChanges, settlement }, requestId) => {
       for (const change of attemptChanges) apply(seq, change, atMs, requestId);
-      // The end changes attempts by itself, and hardly anybody asks about them any more.
+      // The settlement changes attempts itself, and they are hardly read afterwards.
       if (settlement) {
         for (const { n } of attemptChanges) known.delete(keyOf(seq, n));
         orders.delete(seq);

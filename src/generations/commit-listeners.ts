@@ -1,7 +1,7 @@
-// Several who look on at what is committed, where there is place for one; while nobody does, a mutation costs one look.
+// Shares one commit listener among several; without listeners a commit costs one check.
 import type { CommitListener } from "./post-commit.ts";
 
-/** Gives each of those who look on a place of their own at one watch. */
+/** Returns a function that creates a separate listener for each caller. */
 export const createCommitListeners = (whole: CommitListener): (() => CommitListener) => {
   const places: CommitListener[] = [];
   const changed = () => {

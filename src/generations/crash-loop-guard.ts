@@ -1,4 +1,4 @@
-// Keeps one generation from taking the service down for ever: a recovery that did not survive is counted, and its cause parked.
+// Ends crash loops: it counts recoveries that crashed and parks the generation that caused them.
 import type { Clock } from "../domain/clock.ts";
 import {
   type ApplyTransition,
@@ -9,65 +9,71 @@ import {
   StoreUnknown,
 } from "../store/mutations.ts";
 
-/** After this many recoveries in a row that did not survive, generations are taken up one by one, each noted before. */
+/** Number of consecutive crashed recoveries after which generations are restored one by one, each recorded first. */
 const CAREFUL_AFTER = 2;
-/** A generation that was the one noted in this many deaths, and survived its turn in no start between them, is parked. */
+/** A generation is parked after it was recorded in this many crashes without a successful restore between them. */
 const PARK_AFTER = 5;
-/** How long a result that is fetched again at the start may take to show that it is harmless, ms; and all of them together. */
+/** Maximum time in milliseconds for a result download to prove harmless after a restore, per generation and in total. */
 const SETTLE_MS = 2000;
 const SETTLE_ALL_MS = 30_000;
 const LOOK_MS = 20;
 
-/** Noted in so many deaths, a generation has to be shown to be the cause: first it is left out for as long as it would be watched. */
+/**
+ * Number of crashes after which a generation must be proved as the cause. It is first left out for as long as it would be
+ * watched.
+ */
 const DOUBTED_AFTER = 2;
 
 /**
- * What is on disk: recoveries in a row that did not survive, the generation that is being taken up (or `without`: that is left out at this
- * moment), and those that were in an earlier one of these deaths, each with how often.
+ * Stored state: consecutive crashed recoveries, the generation that is being restored (`without`: the one that is left out now)
+ * and the suspects of earlier crashes with their counts.
  */
 type Mark = { deaths: number; seq: number | null; without: number | null; suspects: [seq: number, times: number][] };
 const CLEAR: Mark = { deaths: 0, seq: null, without: null, suspects: [] };
 
 export type CrashLoopGuardDeps = {
   clock: Clock;
-  /** Deaths of its own after which a generation is parked, where it is to differ: simulated processes die of nothing. */
+  /** Overrides the number of crashes before parking, for simulated processes that crash at random. */
   parkAfter?: number;
-  /** What was noted last; null when nothing was. */
+  /** Returns the stored state; null if there is none. */
   noted: () => Promise<string | null>;
   commit: (mutations: readonly Mutation[]) => Promise<MutationResult[]>;
-  /** Generations not ended, after a row number. */
+  /** Open generations after a row number. */
   unfinished: (afterSeq: number, limit: number) => Promise<OpenGeneration[]>;
-  /** A generation could not be taken up for a reason of this process: it is left for the next start. */
+  /** Called if a generation cannot be restored because of this process; it is left for the next start. */
   failed: (generation: OpenGeneration, fault: unknown) => void;
   snapshotOf: (seq: number) => Promise<{ version: number } | undefined>;
-  /** The step that parks a generation without waking it. */
+  /** Creates the transition that parks a generation without restoring it. */
   parkingOf: (found: OpenGeneration, reason: string, atMs: number) => ApplyTransition;
 };
 
 export type CrashLoop = {
-  /** Before recovery: counts this one as not survived, until it has. */
+  /** Counts this recovery as crashed until it has succeeded. */
   begin: () => Promise<void>;
-  /** Takes a generation up by `goOn`: at once, or in a crash loop after recovery, when its turn has come. */
+  /** Restores a generation by `goOn`: immediately, or after recovery and one by one during a crash loop. */
   takingUp: (found: OpenGeneration, goOn: () => void) => void;
   /**
-   * After recovery, beside everything else: takes up what was put off, one by one, each noted on disk first and watched for a
-   * moment. Resolves when all has survived.
+   * Restores the postponed generations after recovery, beside all other work. Each is recorded first and watched briefly.
+   * Resolves when all have succeeded.
    */
   recovered: () => Promise<void>;
-  /** A clean stop is no death. */
+  /** A clean stop is not a crash. */
   stopped: () => Promise<void>;
 };
 
-/** States in which the first thing that happens after a restart is that bytes of the outside are read again. */
+/** Whether the first work after a restore reads bytes from outside. */
 const isFetching = ({ snapshot }: OpenGeneration): boolean =>
   snapshot !== null && /"(collecting|result)"|"arriving":true/.test(snapshot);
 
-/** Its request may be out: it is told so at once, which asks nothing of the outside, and a stop leaves none of these behind. */
+/**
+ * Whether its request may have been sent. It receives an event immediately, which needs nothing from outside, and a clean stop
+ * leaves none.
+ */
 const isSending = ({ snapshot }: OpenGeneration): boolean => snapshot?.includes('{"submitting":"sending"}') ?? false;
 
 export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
   const { clock } = deps;
-  /** Deaths before this start, and who was noted in them. */
+  /** Crashes before this start and their suspects. */
   let deaths = 0;
   const suspects = new Map<number, number>();
   const putOff: { generation: OpenGeneration; goOn: () => void }[] = [];
@@ -81,7 +87,7 @@ export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
       await deps.commit([{ mutation: "note-recovery", text: JSON.stringify(mark) }]);
       isMarked = mark.deaths > 0;
     } catch (fault) {
-      // A full disk holds up no recovery: this one is not counted.
+      // A full disk does not stop recovery; this recovery is then not counted.
       if (!(fault instanceof StoreFull)) throw fault;
     }
   };
@@ -94,7 +100,7 @@ export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
   };
   const pause = (ms: number) => new Promise<void>((wake) => clock.after(ms, wake));
 
-  /** Parks what recoveries died of again and again. */
+  /** Parks generations that repeatedly crashed recovery. */
   const parkCauses = async (): Promise<void> => {
     for (const [seq, times] of suspects) {
       if (times < (deps.parkAfter ?? PARK_AFTER)) continue;
@@ -102,19 +108,22 @@ export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
       const [cause] = await deps.unfinished(seq - 1, 1);
       if (cause?.seq !== seq || cause.snapshot === null) continue;
       const step = deps.parkingOf(cause, `${deaths} starts in a row ended while it was taken up`, clock.nowMs());
-      // A full disk holds up no start: it is parked by a later one.
+      // A full disk does not stop a start; a later start parks the generation.
       await deps.commit([step]).catch((fault: unknown) => {
         if (!(fault instanceof StoreFull)) throw fault;
       });
     }
   };
 
-  /** A result that is read again shows within a moment whether it is harmless. */
+  /** A repeated download proves harmless within seconds. */
   const settle = async ({ seq, version }: OpenGeneration, endMs: number): Promise<void> => {
     while (!isStopped && clock.nowMs() < endMs && (await deps.snapshotOf(seq))?.version === version) await pause(LOOK_MS);
   };
 
-  /** Takes one generation up and watches it for a moment; a doubted one after a moment without it, which clears it of deaths from outside. */
+  /**
+   * Restores one generation and watches it briefly. A suspect is first left out for the same time, which clears it of crashes
+   * from outside.
+   */
   const takeUp = async ({ generation, goOn }: (typeof putOff)[number], endMs: number): Promise<void> => {
     const { seq } = generation;
     if ((suspects.get(seq) ?? 0) >= DOUBTED_AFTER) {
@@ -139,7 +148,7 @@ export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
       deaths = found.deaths;
       for (const [seq, times] of found.suspects) suspects.set(seq, times);
       if (found.seq !== null) suspects.set(found.seq, (suspects.get(found.seq) ?? 0) + 1);
-      // The process ended without it: it is not what processes end of.
+      // The process crashed without it, so it is not the cause.
       if (found.without !== null) suspects.delete(found.without);
       await parkCauses();
       await noteTakingUp(null);
@@ -155,14 +164,15 @@ export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
         takeBack = clock.after(SETTLE_MS, () => void clear().catch(() => undefined));
         return;
       }
-      // Suspects last: what dies before them is another cause, and a kill from outside hardly meets the same one three times.
+      // Suspects come last: a crash before them has another cause, and an external kill hardly hits the same generation three
+      // times.
       const suspicion = ({ generation }: { generation: OpenGeneration }) => suspects.get(generation.seq) ?? 0;
       putOff.sort((a, b) => suspicion(a) - suspicion(b));
       const endMs = clock.nowMs() + SETTLE_ALL_MS;
       for (const one of putOff) {
         if (isStopped) return;
         await takeUp(one, endMs).catch((fault: unknown) => {
-          // A commit in doubt ends the process; anything else concerns this one generation.
+          // An unknown commit outcome ends the process; any other error concerns only this generation.
           if (fault instanceof StoreUnknown) throw fault;
           if (!isStopped) deps.failed(one.generation, fault);
         });

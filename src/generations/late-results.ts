@@ -1,4 +1,4 @@
-// What comes in about a generation that has ended: noted for the operator, nothing changes for the customer.
+// Records outcomes of ended generations for the operator; the customer sees no change.
 import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { GenerationRecord } from "../domain/types.ts";
 import type { Effects } from "../effects/dispatcher.ts";
@@ -8,19 +8,19 @@ import type { StoreReads } from "../store/store.ts";
 
 export type LateResultsDeps = {
   post: (mutation: MarkAttempt) => Promise<AdminResult>;
-  /** Its job is known now and nobody wants it: it is stopped where that is possible, and asked about until its end. */
+  /** Cancels the job if the provider allows it, and keeps polling it until its end. */
   abandon: (seq: number, n: number) => void;
   recordOf: (seq: number) => Promise<GenerationRecord | undefined>;
   log: Log;
 };
 
-/** The change of an attempt that an event means once its generation has ended; null when it means nothing any more. */
+/** The change of an attempt row after the end of its generation; null if the event has no meaning any more. */
 const changeOf = (event: GenerationEvent): AttemptChange | null => {
   switch (event.type) {
     case "accepted":
       return { n: event.n, job: event.job };
     case "announced":
-      // Done, but without a file: nothing was delivered.
+      // Done without a file, so nothing was delivered.
       if (event.results.length === 0) return { n: event.n, watchUntilMs: null };
       return { n: event.n, state: "late", results: event.results, watchUntilMs: null, ...(event.job ? { job: event.job } : {}) };
     case "jobFailed":
@@ -35,8 +35,8 @@ const changeOf = (event: GenerationEvent): AttemptChange | null => {
 };
 
 /**
- * Takes the events of ended generations. @returns whether nothing is left to note: false where the store refuses, as the generation goes on
- * at another node, or here when this one takes it up again.
+ * Takes events of ended generations. @returns whether the event is recorded. It is false if the store rejects it because another
+ * node continues the generation.
  */
 export const createLateResults =
   (deps: LateResultsDeps) =>
@@ -52,7 +52,7 @@ export const createLateResults =
     return true;
   };
 
-/** Attempts of ended generations read at a time at the start. */
+/** Attempts of ended generations that are read together at a start. */
 const WATCH_PAGE = 500;
 
 export type WatchingDeps = {
@@ -63,7 +63,7 @@ export type WatchingDeps = {
   isOver: () => boolean;
 };
 
-/** Goes on asking about attempts of ended generations; nobody waits for it. */
+/** Resumes polling attempts of ended generations in the background. */
 export const watchEnded = async ({ reads, perform, soon, isOver }: WatchingDeps): Promise<void> => {
   for (let afterSeq = 0; !isOver(); ) {
     const page = await reads.watchedAttempts(afterSeq, WATCH_PAGE);

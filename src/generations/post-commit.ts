@@ -1,4 +1,4 @@
-// What follows from a mutation on disk: memory is brought up to it, and whom it concerns is told.
+// Work after a commit: it updates caches and notifies listeners.
 import type { CircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
 import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
 import type { Routes } from "../routing/route-table.ts";
@@ -15,17 +15,17 @@ export type PostCommitDeps = {
   health: CircuitBreakers;
   facts: Facts;
   supervisor: () => Pick<Supervisor, "admitted" | "routesChanged">;
-  /** What a key opens may have changed. */
+  /** Called when the permissions of a key may have changed. */
   callersChanged: () => void;
-  /** Who may sign in, or is signed in, may have changed. */
+  /** Called when users or sessions may have changed. */
   peopleChanged: () => void;
   watch: CommitListener;
 };
 
-/** Whoever looks on at what is committed; null while nobody does, and then a mutation costs one look at this. */
+/** A listener to committed mutations; null without one, so a commit costs one check. */
 export type CommitListener = { committed: ((mutation: Mutation, outcome: MutationResult) => void) | null };
 
-/** Mutations that change what a key opens: limits, pauses (a dispute pauses too), keys. */
+/** Mutations that change the permissions of a key: limits, pauses (also by a dispute), keys. */
 const CHANGES_CALLERS: ReadonlySet<Mutation["mutation"]> = new Set([
   "set-account",
   "create-key",
@@ -36,13 +36,13 @@ const CHANGES_CALLERS: ReadonlySet<Mutation["mutation"]> = new Set([
   "settle-debt",
   "decide-reversal",
 ]);
-/** Of purchases, those that do. */
+/** Purchase mutations that do so. */
 const MAY_PAUSE: ReadonlySet<Mutation["mutation"]> = new Set(["pay-purchase", "note-reversal", "note-foreign-reversal"]);
 
-/** Mutations that change what a session opens. */
+/** Mutations that change the permissions of a session. */
 const CHANGES_PEOPLE: ReadonlySet<Mutation["mutation"]> = new Set(["accept-invitation", "end-sessions", "set-person"]);
 
-/** The hook is the only way the supervisor learns of a new generation. */
+/** The supervisor learns of new generations only through this hook. */
 export const createPostCommit = (deps: PostCommitDeps): ((mutation: Mutation, outcome: MutationResult) => void) => {
   const { records, attempts, routes, health, facts, watch } = deps;
   const follow = (mutation: Mutation, outcome: MutationResult) => {
@@ -56,7 +56,7 @@ export const createPostCommit = (deps: PostCommitDeps): ((mutation: Mutation, ou
       facts.stepped(mutation, outcome.record);
       if (outcome.settledCredits !== undefined) {
         facts.credited("adjust", -outcome.settledCredits);
-        // A debt that is settled lifts its pause.
+        // Settling a debt ends its pause.
         deps.callersChanged();
       }
       attempts.stepped(mutation, outcome.record.requestId);
@@ -70,7 +70,7 @@ export const createPostCommit = (deps: PostCommitDeps): ((mutation: Mutation, ou
       deps.supervisor().routesChanged([mutation.routeId]);
     } else if (isPurchaseMutation(mutation)) {
       if (outcome.kind !== "purchase" || !outcome.changed) return;
-      // Taking back pauses an account, also where there was nothing to take, and paying may open it again.
+      // A reversal pauses the account even if nothing was withdrawn, and a payment may end the pause.
       if (MAY_PAUSE.has(mutation.mutation)) deps.callersChanged();
       if (outcome.movedCredits !== 0)
         facts.credited(mutation.mutation === "pay-purchase" ? "topup" : "adjust", outcome.movedCredits);

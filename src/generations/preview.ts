@@ -1,4 +1,4 @@
-// What a request would cost and run on, without submitting it: the corridor's own checks and plan, for a form that is being filled in.
+// Previews the quote and the plan of a request for a form, without submitting it.
 import { CLIP_FIELDS, type ClipField } from "../../catalogue/fields.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import { checkInput } from "../quote/check-input.ts";
@@ -7,11 +7,11 @@ import { priceRoutes } from "../quote/price.ts";
 import { runnableModel, type SubmitDeps, type SubmitRequest } from "./submit.ts";
 
 /**
- * `timedBy`: fields of clips whose lengths decide on the price. Nothing is opened for a price, so it is not known where there are any, and
- * lengths are not checked: a submission does both.
+ * `timedBy`: input fields whose media length determines the price. A preview opens no link, so lengths are neither measured nor
+ * checked; a submission does both.
  */
 export type Quoted = { model: Model; explanation: Explanation; timedBy: ClipField[] };
-/** @throws Refusal as the submission would, up to the plan */
+/** @throws ApiError as the submission would, up to the plan */
 export type Quote = (order: Pick<SubmitRequest, "model" | "input" | "maxCostCredits" | "maxWaitMs">) => Quoted;
 
 export const createPreview =

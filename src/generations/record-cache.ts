@@ -1,4 +1,4 @@
-// Records in memory: what polls read of generations in flight or lately ended, bounded, always what is on disk.
+// Bounded cache of generation records for polls; it always equals the stored rows.
 
 import { ClockCache } from "../collections/clock-cache.ts";
 import { seqOfGenerationId } from "../domain/ids.ts";
@@ -6,21 +6,24 @@ import type { CachedRecord, GenerationRecord } from "../domain/types.ts";
 import type { StoreReads } from "../store/store.ts";
 
 export type Records = {
-  /** The generation if it is the account's and in memory. */
+  /** Returns the cached generation if it belongs to the account. */
   recent(id: string, accountSeq: number): CachedRecord | undefined;
-  /** The generation if it is the account's; from memory, else from the store. */
+  /** Returns the generation from the cache, else from the store, if it belongs to the account. */
   find(id: string, accountSeq: number): Promise<GenerationRecord | undefined>;
-  /** The record of a step that is on disk now. */
+  /** Stores the record of a committed transition. */
   keep(record: GenerationRecord): void;
   drop(seq: number): void;
 };
 
-/** Enough for what is in flight and what ended within minutes; all others are one read of the store away. A record is 1 to 2 kB. */
+/**
+ * Minimum number of cached records. It covers running generations and those that ended within minutes; a record has 1 to 2 kB.
+ */
 const MOST_RECORDS = 4_000;
 
 /**
- * @param isAlone nobody else writes: what was read stays so until it is written here. @param isSure whether nobody can have taken over what
- * this node wrote: without it memory may be behind the store, and is not asked. @param most records kept at least; twice as many at most.
+ * @param isAlone true if no other process writes, so that a read row stays current. @param isSure whether no other node can have
+ * taken over; without it the cache may be behind the store and is not used. @param most minimum number of records; the maximum is
+ * twice as many.
  */
 export const createRecordCache = (
   reads: Pick<StoreReads, "generationById">,
@@ -33,7 +36,7 @@ export const createRecordCache = (
   const recent = (id: string, accountSeq: number) => {
     const seq = seqOfGenerationId(id);
     const known = seq === undefined || !isSure() ? undefined : bySeq.get(seq);
-    // Somebody else's goes the way of one that there is not, so that the time it takes does not tell them apart.
+    // A generation of another account takes the path of an unknown one, so that response times do not reveal it.
     return known?.record.id === id && known.record.accountSeq === accountSeq ? known : undefined;
   };
   return {
@@ -44,7 +47,7 @@ export const createRecordCache = (
       const known = recent(id, accountSeq);
       if (known) return known.record;
       const read = await reads.generationById(id, accountSeq);
-      // A step that was committed meanwhile is newer than what was read.
+      // A transition that was committed meanwhile is newer than the read row.
       if (isAlone && read && !bySeq.has(read.seq)) keep(read);
       return read;
     },

@@ -1,10 +1,10 @@
-// The backup that a store is a copy of: since when its books are silent, and which routes a service beside them may have used.
+// State of a restored backup: since when its data is missing, and the routes used meanwhile.
 import type { EffectsDeps } from "../effects/deps.ts";
 import type { Log } from "../logging/events.ts";
 import type { Routes } from "../routing/route-table.ts";
 import type { StoreReads } from "../store/store.ts";
 
-/** Null for a store that was never restored. */
+/** Null if the store was never restored. */
 export const createRestoredState = async (
   store: Pick<StoreReads, "restored" | "unfinished">,
   routes: Pick<Routes, "specOf">,
@@ -21,7 +21,7 @@ export const createRestoredState = async (
   };
 };
 
-/** At each start, until an operator has looked after what these books do not know. */
+/** Logged at each start until an operator has settled the gap. */
 export const logRestoredState = (log: Log, restored: Awaited<ReturnType<StoreReads["restored"]>>): void => {
   if (restored === null || restored.isSettled) return;
   const taken = new Date(restored.takenAtMs).toISOString();

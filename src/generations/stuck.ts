@@ -1,17 +1,17 @@
-// Generations that do not go on by themselves; they keep the service from nothing else, and are told by the log, a gauge and an alert.
+// Registry of parked and stopped generations for the log, a gauge and an alert.
 
 import type { GenerationRecord } from "../domain/types.ts";
 import type { Log } from "../logging/events.ts";
 
-/** `parked`: it waits for a person. `stopped`: this process cannot go on with it, and the next start or another node does. */
+/** `parked`: it waits for an operator. `stopped`: this process cannot continue it; the next start or another node does. */
 export type StuckWhy = "parked" | "stopped";
 
 export type Stuck = {
   parked(record: Pick<GenerationRecord, "seq" | "id" | "requestId">): void;
-  /** It was parked by a former process, which told so. */
+  /** A former process parked it and logged that. */
   foundParked(seq: number): void;
   stopped(seq: number, id: string, reason: string): void;
-  /** It goes on, or has ended. */
+  /** It continues or has ended. */
   remove(seq: number): void;
   count(why: StuckWhy): number;
 };

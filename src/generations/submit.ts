@@ -1,4 +1,4 @@
-// The corridor: the way of one submission from a well-formed order to an accepted generation, or a refusal.
+// Submits a request: the checks, the plan and the admission of one submission, in the order of §4.1.
 import type { Catalogue } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import { ApiError, KEY_EXPIRED, refuse } from "../domain/api-errors.ts";
@@ -14,35 +14,35 @@ import { createPlanner } from "../quote/planner.ts";
 import { type AdmitGeneration, type AdmitResult, StoreFull } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
-/** A submission whose envelope is right: what the caller asked for, still unchecked against the model. */
+/** A submission with a valid envelope, not yet checked against the model. */
 export type SubmitRequest = {
   caller: Caller;
   requestId: string;
   model: string;
   input: JsonObject;
-  /** `max_cost_usd` floored to whole credits; 10,000 when absent. */
+  /** `max_cost_usd` rounded down to whole credits; 10,000 if absent. */
   maxCostCredits: Credits;
-  /** `max_wait_s` in ms; null when absent. */
+  /** `max_wait_s` in milliseconds; null if absent. */
   maxWaitMs: number | null;
   idempotencyKey: string | null;
-  /** The request as sent, in one line. */
+  /** The request body as sent, in one line. */
   body: string;
-  /** What says whether another request of the same key is this one (src/domain/idempotency.ts); null without a key. */
+  /** Fingerprint of the request for its Idempotency-Key (src/domain/idempotency.ts); null without a key. */
   fingerprint: string | null;
-  /** The one route that may run it, for whoever tries that route. */
+  /** The only route that may run it, for a route test. */
   onlyRoute?: string;
 };
-/** `replayed`: the Idempotency-Key had already made this generation (200 instead of 202). */
+/** `replayed`: an earlier request with the same Idempotency-Key created the generation (200 instead of 202). */
 export type SubmitResult = { record: GenerationRecord; replayed: boolean };
-/** Whether the caller is still there to be answered; looked at once, right before the admission. */
+/** Whether the client is still connected; checked once, directly before the admission. */
 export type Presence = {
-  /** Resolves when what has arrived by now has been read. */
+  /** Resolves when everything that has arrived so far has been read. */
   heard: () => Promise<void>;
   isGone: () => boolean;
 };
 export type Submit = (order: SubmitRequest, presence?: Presence) => Promise<SubmitResult>;
 
-/** Whether new submissions are taken at this moment. */
+/** Whether new submissions are accepted now. */
 export type AdmissionState = "open" | "restarting" | "busy";
 
 export type SubmitDeps = {
@@ -54,14 +54,14 @@ export type SubmitDeps = {
   expectedMs: (routeId: string) => number | undefined;
   allowsHost: (host: string) => boolean;
   measure: (links: readonly MediaLink[], account: string) => Promise<Measured[]>;
-  /** Whether a provider can be given our copy of a pinned input of so many bytes (undefined: not known). */
+  /** Whether a provider can receive a pinned input of this size (undefined: unknown size). */
   canGive?: (providerId: string, bytes?: number) => boolean;
-  /** `isTrusting`: links whose length is billed go to providers as they are. `mostBytes`: of one that is pinned. */
+  /** `isTrusting`: providers open links whose length is billed themselves. `mostBytes`: maximum size of a pinned input. */
   pins: { isTrusting: boolean; mostBytes: number };
   limits: { inProgress: number; noWaitMs: number };
-  /** Told of each route of the model that the caller's own limits left out of a plan. */
+  /** Called for each route that the limits of the request exclude from its plan. */
   skipped: (model: string, route: SkippedRoute) => void;
-  /** Names a new generation: its row number, which always rises, and its id. */
+  /** Creates the row number, which always rises, and the id of a new generation. */
   nameGeneration: (nowMs: number) => { seq: number; id: string };
   clock: Clock;
 };
@@ -71,7 +71,7 @@ const CLOSED = {
   busy: "The service has more to write than it can at the moment; send the same request again with the same Idempotency-Key.",
 } as const;
 
-/** The model, if it runs on a route that is configured. @throws Refusal `model_not_available` */
+/** Returns the model if it has a configured route. @throws ApiError `model_not_available` */
 export const runnableModel = (
   deps: Pick<SubmitDeps, "catalogue" | "routeState">,
   { model: id, onlyRoute }: Pick<SubmitRequest, "model" | "onlyRoute">,
@@ -91,12 +91,11 @@ const conflict = () =>
   refuse("idempotency_conflict", "Idempotency-Key: already used with a different body; use a new key for a new request.");
 
 /**
- * Makes the corridor. It reads like a list and visits no room twice; the order is that of §4.1. That a key was used
- * before outranks every refusal behind it, and the ledger finds that out by itself: so the key is looked up only where a refusal
- * is about to leave, or where an admission would first have to wait for somebody else's server.
+ * Creates the submit function. A known Idempotency-Key outranks every later error, and the ledger detects it itself. The key is
+ * therefore looked up only before an error is returned or before a linked server would be opened.
  */
 export const createSubmit = (deps: SubmitDeps): Submit => {
-  /** What the key made before. @throws Refusal `idempotency_conflict` when the request was another one. */
+  /** Returns the generation of the key. @throws ApiError `idempotency_conflict` for a different request. */
   const stored = async ({ caller, idempotencyKey, ...sent }: SubmitRequest): Promise<SubmitResult | undefined> => {
     if (idempotencyKey === null) return undefined;
     const made = await deps.reads.generationByKey(caller.accountSeq, idempotencyKey);
@@ -104,7 +103,7 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
     return isSameRequest(made, sent) ? { record: made.record, replayed: true } : conflict();
   };
 
-  /** A key may be for some models only. */
+  /** A key can be restricted to some models. */
   const insistOnModel = ({ caller: { models }, model }: SubmitRequest): void => {
     if (models !== null && !models.includes(model))
       refuse("generation_not_enabled", `model: this key may generate with ${models.join(", ")} only; use another key or model.`);
@@ -113,8 +112,8 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
   const plan = createPlanner(deps);
 
   /**
-   * Nobody's server is opened for whom the ledger would refuse anyway. Only the ledger decides: what it would take is not refused here, and
-   * what changes meanwhile is seen there.
+   * Opens no linked server if the ledger would reject the submission anyway. Only the ledger decides: this check rejects nothing
+   * that the ledger would accept.
    */
   const insistOnMeans = async (order: SubmitRequest, model: Model, checked: CheckedInput): Promise<void> => {
     const { caller, maxCostCredits, maxWaitMs } = order;
@@ -124,12 +123,12 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
     const leastCredits = leastReserve(model, checked, (routeId) => deps.routeState(routeId) !== "unconfigured");
     const { availableCredits, owedCredits } = account;
     if (owedCredits > 0) owing(owedCredits);
-    // What no route can do is refused by the plan with its reason.
+    // The plan rejects a request that no route can run, with the reason.
     if (leastCredits === undefined) plan({ model, checked, measured: leastMeasured(model, checked), maxCostCredits, maxWaitMs });
     else if (availableCredits < leastCredits) tooLittle(`at least ${usd(leastCredits)}`, availableCredits);
   };
 
-  /** What is to be pinned before the first attempt. @throws Refusal `invalid_input` for a file that is known to be too large */
+  /** The inputs to pin before the first attempt. @throws ApiError `invalid_input` for a file that is known to be too large */
   const pinned = (model: Model, { raw }: CheckedInput, measured: readonly Measured[]): PinRequest[] => {
     if (deps.pins.isTrusting || measured.length === 0) return [];
     const pins = pinsOf(model, raw, measured);
@@ -167,7 +166,7 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
       maxCostCredits: order.maxCostCredits,
       inProgressLimit: order.caller.inProgressLimit ?? deps.limits.inProgress,
       createdAtMs: nowMs,
-      // §2.5: once max_wait has passed no new route is tried; without it, a day.
+      // §2.5: no route is tried after max_wait_s; the default is a day.
       waitEndsAtMs: nowMs + (order.maxWaitMs ?? deps.limits.noWaitMs),
       requestId: order.requestId,
     };
@@ -194,14 +193,14 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
       const { maxCostCredits, maxWaitMs } = order;
       const { plan: planned, ordered } = plan({ model, checked, measured, maxCostCredits, maxWaitMs });
       for (const route of planned.skipped) deps.skipped(model.id, route);
-      // Last, so that every refusal above is answered without it: nobody is to be charged who cannot be told.
+      // Checked last, so that every error is returned without it. A client that has disconnected is not charged.
       await presence?.heard();
       if (presence?.isGone()) refuse("invalid_request", "The connection closed before the generation was admitted.");
       const priced = { plan: planned, ordered, pins };
       const outcome = await deps.admit(mutationOf(order, model, checked, priced));
       return answer(outcome, planned.reservedCredits);
     } catch (caught) {
-      // A full disk is the one fault of a commit that is certain: nothing was written.
+      // A full disk is the only commit error that is certain: nothing was written.
       const fault = caught instanceof StoreFull ? new ApiError("busy", CLOSED.busy) : caught;
       const before = fault instanceof ApiError ? await stored(order) : undefined;
       if (before) return before;
@@ -211,7 +210,7 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
 };
 
 const usd = (credits: Credits): string => `${(credits / 100).toFixed(2)} USD`;
-/** To the second: limits begin anew at midnight, UTC. */
+/** Seconds precision: limits reset at midnight UTC. */
 const isoTime = (ms: number): string => new Date(ms).toISOString().replace(".000Z", "Z");
 
 const tooMany = (): never =>
