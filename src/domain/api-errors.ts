@@ -1,10 +1,10 @@
-// Every way to say no over HTTP: the codes of §7 in order of precedence, their statuses, and how to throw one.
+// API errors: the codes of §7 in order of precedence, with status and retry time.
 
 type RefusalRule = { status: number; when: string; retryAfterS?: number };
 
 /**
- * Order = precedence: of two refusals that apply, the one listed first is answered. With one exception: links of a submission are opened
- * only for whoever could pay and has room, so that concurrency_limit and insufficient_credits come before all that needs their files.
+ * Order = precedence: the first applicable error is returned. One exception: concurrency_limit and insufficient_credits precede
+ * all errors that require linked files, because links are opened only for callers who can pay and have capacity.
  */
 export const REFUSALS = {
   not_found: { status: 404, when: "No such path, no generation with this id on the account, or fewer files than n." },
@@ -42,14 +42,14 @@ export const REFUSALS = {
 
 export type RefusalCode = keyof typeof REFUSALS;
 
-/** A no that the caller can act on. `message` names the field and what is allowed. */
+/** An error that the caller can act on. `message` names the field and what is allowed. */
 export class ApiError extends Error {
   override readonly name = "Refusal";
   readonly code: RefusalCode;
   readonly status: number;
-  /** Seconds for `Retry-After`; undefined when waiting does not help. */
+  /** Seconds for `Retry-After`; undefined if a retry does not help. */
   readonly retryAfterS: number | undefined;
-  /** Extra response headers, for example `Allow`. */
+  /** Additional response headers, for example `Allow`. */
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
@@ -66,10 +66,10 @@ export class ApiError extends Error {
   }
 }
 
-/** Refuses by name: `refuse("invalid_input", "input.duration: 20 is not offered; choose 4 to 15")`. */
+/** Throws by code: `refuse("invalid_input", "input.duration: 20 is not offered; choose 4 to 15")`. */
 export const refuse = (code: RefusalCode, message: string, more?: ConstructorParameters<typeof ApiError>[2]): never => {
   throw new ApiError(code, message, more);
 };
 
-/** Told at the door, and by the ledger of a key that expired on the way there. */
+/** Returned on authentication, and by the ledger for a key that expired meanwhile. */
 export const KEY_EXPIRED = "Authorization: this API key has expired; use another, or one made in its place.";

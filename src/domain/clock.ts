@@ -1,20 +1,20 @@
-// Time as the service knows it: a clock that never runs backwards, and timers that may be far away.
+// Clock of the service: it never runs backwards and supports long timers.
 
-/** Milliseconds since 1970 and one-shot timers. Tests and the simulation put their own in its place. */
+/** Milliseconds since 1970 and one-shot timers. Tests and the simulation replace it. */
 export interface Clock {
   nowMs(): number;
-  /** Calls `then` once after `ms` (at least 0); the function returned takes it back. */
+  /** Calls `then` once after `ms` (at least 0); the returned function cancels it. */
   after(ms: number, then: () => void): () => void;
-  /** How far `nowMs` is ahead of the machine's wall clock, ms; negative when behind. Absent where there is no other clock. */
+  /** How far `nowMs` is ahead of the machine's wall clock in milliseconds; negative if behind. Absent without another clock. */
   aheadMs?(): number;
 }
 
-/** Bun fires timers above 2^31-1 ms at once, so a long wait is armed in steps. */
+/** Bun fires timers above 2^31-1 ms immediately, so a long wait is split into steps. */
 const LONGEST_TIMER_MS = 3_600_000;
 
 /**
- * The machine's clock. Elapsed time comes from the monotonic clock, so a jump of the wall clock while the process runs
- * neither fires deadlines early nor holds them back; `notBeforeMs` is the highest time a former process has seen.
+ * The machine's clock. Elapsed time comes from the monotonic clock, so a jump of the wall clock neither fires deadlines early nor
+ * delays them. `notBeforeMs` is the highest time that a former process has seen.
  */
 export const systemClock = (notBeforeMs = 0): Clock => {
   const startMs = Math.max(Date.now(), notBeforeMs);

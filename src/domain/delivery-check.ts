@@ -1,34 +1,37 @@
-// What was ordered and whether what came is that: the comparison that stands before every charge, pure and without any room.
+// Delivery check: compares a delivery with what was ordered before every charge.
 import type { MediaKind, Output, StoredFile } from "./types.ts";
 
 /**
- * What a generation was accepted for, frozen at submission with its tolerances, so that a later catalogue or release judges it as it was
- * sold. A member that is not there is not compared. Short names' worth: it is written with every generation.
+ * The order of a generation with its tolerances, frozen at submission, so that a later catalogue or release applies the original
+ * terms. An absent member is not compared. Names are short because it is stored with every generation.
  */
 export type Ordered = {
   kind: MediaKind;
-  /** Files promised, where it is more than one. */
+  /** Number of promised files, if more than one. */
   files?: number;
-  /** Fewer files than promised are not accepted; otherwise they are delivered, and told. */
+  /** A delivery with fewer files is a mismatch; otherwise it is delivered and logged. */
   allFiles?: true;
-  /** Length that was ordered, or that of what the result follows; the shortest that is that; the longest that is not told. */
+  /**
+   * Ordered length in milliseconds, or the length of the source of the result; the shortest accepted length; the longest that is
+   * not logged.
+   */
   ms?: number;
   leastMs?: number;
   mostMs?: number;
-  /** Of the class of a video: only what is below both is too small. */
+  /** For the class of a video: a size is too small only if both sides are below. */
   leastPixels?: number;
   leastSide?: number;
-  /** The model's own size: what is below either is too small. */
+  /** The model's own size: a size is too small if one side is below. */
   ownPixels?: number;
   ownSide?: number;
-  /** Shape as it was asked for (`16:9`), and how far off it may be, as a share. */
+  /** Ordered aspect ratio (`16:9`) and its tolerance as a fraction. */
   aspect?: string;
   aspectOff?: number;
-  /** It must have a sound track. */
+  /** A sound track is required. */
   sound?: true;
 };
 
-/** Why what came is not what was ordered, in words for the operator. `file`: which of several. */
+/** The difference between delivery and order, for the operator. `file`: number of the file, if there are several. */
 export type Mismatch = {
   what: "files" | "kind" | "length" | "size" | "aspect" | "sound";
   ordered: string;
@@ -36,7 +39,7 @@ export type Mismatch = {
   file?: number;
 };
 
-/** What was measured of one file. */
+/** Measurements of one file. */
 export type Facts = Pick<Output, "width" | "height" | "durationMs" | "hasAudio">;
 
 const seconds = (ms: number): string => `${Number((ms / 1000).toFixed(3))} s`;
@@ -47,7 +50,7 @@ export const ratioOf = (aspect: string): number | undefined => {
   return width > 0 && height > 0 ? width / height : undefined;
 };
 
-/** Whether a file of this kind answers an order of that one: pictures that move are a clip, and a clip that sounds is sound. */
+/** Whether a file kind satisfies an ordered kind: an animated picture is a video, and a video with sound is audio. */
 const answers = (kind: MediaKind, { mime }: StoredFile, { durationMs, hasAudio }: Facts): boolean => {
   switch (mime.slice(0, mime.indexOf("/"))) {
     case "image":
@@ -61,7 +64,7 @@ const answers = (kind: MediaKind, { mime }: StoredFile, { durationMs, hasAudio }
   }
 };
 
-/** What cannot be measured is whole all the same, and is not dropped: it is told. */
+/** A complete file whose length cannot be measured is delivered and logged. */
 const lengthFault = ({ ms, leastMs }: Ordered, { durationMs }: Facts): Mismatch | undefined => {
   if (leastMs === undefined || durationMs === undefined || durationMs >= leastMs) return undefined;
   return { what: "length", ordered: `${seconds(ms ?? leastMs)}, at least ${seconds(leastMs)}`, came: seconds(durationMs) };
@@ -85,7 +88,7 @@ const aspectFault = ({ aspect, aspectOff = 0 }: Ordered, { width, height }: Fact
   if (asked === undefined || aspect === undefined || !width || !height) return undefined;
   const ratio = width / height;
   const off = Math.max(ratio / asked, asked / ratio) - 1;
-  // A shape on the border is right: 1.1 is not exactly what it says.
+  // A ratio on the border is accepted; 1.1 has no exact binary form.
   return off <= aspectOff + 1e-9 ? undefined : { what: "aspect", ordered: aspect, came: `${width}x${height}` };
 };
 
@@ -100,7 +103,7 @@ const fileFault = (ordered: Ordered, file: StoredFile, facts: Facts): Mismatch |
   );
 };
 
-/** What was measured of a file; a result's own measures are those of its first. */
+/** Measurements of a file; the measurements of a result are those of its first file. */
 const factsOf = (output: Output, file: StoredFile): Facts => {
   const shared = output.files[0] === file ? output : undefined;
   const facts: Facts = {};
@@ -113,7 +116,7 @@ const factsOf = (output: Output, file: StoredFile): Facts => {
   return facts;
 };
 
-/** The first thing in which what came is not what was ordered; undefined when it may be charged for. Longer and larger is right. */
+/** The first mismatch; undefined if the delivery may be charged. A longer or larger delivery is accepted. */
 export const mismatchOf = (ordered: Ordered, output: Output): Mismatch | undefined => {
   const { files } = output;
   const promised = ordered.files ?? 1;
@@ -128,8 +131,8 @@ export const mismatchOf = (ordered: Ordered, output: Output): Mismatch | undefin
 };
 
 /**
- * What is delivered and charged, and worth telling the operator all the same: fewer files than promised, more than is billed, or a length
- * that was ordered and cannot be measured.
+ * A delivery that is charged and logged for the operator: fewer files than promised, more than is billed, or an ordered length
+ * that cannot be measured.
  */
 export type Odd = {
   fewer?: { promised: number; came: number };
@@ -137,7 +140,7 @@ export type Odd = {
   unmeasured?: true;
 };
 
-/** What is odd about a delivery that is no mismatch; undefined for nearly all. */
+/** The oddity of an accepted delivery; undefined for nearly all. */
 export const oddOf = ({ files: promised = 1, ms = 0, leastMs, mostMs }: Ordered, output: Output): Odd | undefined => {
   const { files } = output;
   const [first] = files;
@@ -150,7 +153,7 @@ export const oddOf = ({ files: promised = 1, ms = 0, leastMs, mostMs }: Ordered,
   return Object.keys(odd).length > 0 ? odd : undefined;
 };
 
-/** What is to become of a delivery: nothing is charged for a mismatch. Of an order that is not known (null, or absent) nothing is said. */
+/** The verdict on a delivery: a mismatch is not charged. An unknown order (null or absent) gives no verdict. */
 export const judged = (ordered: Ordered | null | undefined, output: Output): { mismatch?: Mismatch; odd?: Odd } => {
   if (!ordered) return {};
   const mismatch = mismatchOf(ordered, output);

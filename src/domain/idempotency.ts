@@ -1,5 +1,6 @@
-// Whether two requests under one Idempotency-Key are the same: equal as JSON values, whatever the order of their members, their white space and
-// their escapes, and whether a field of the envelope is left out or has its default.
+// Idempotency fingerprints: whether two requests with one Idempotency-Key are the same.
+//
+// Requests are equal as JSON values: order of members, white space, escapes and omitted defaults do not matter.
 import canonicalize from "canonicalize";
 import type { Json, JsonObject } from "./types.ts";
 
@@ -7,8 +8,9 @@ const isObject = (value: Json): value is { [key: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * Equal where their canonical forms (RFC 8785) are; what has none is equal to nothing: half a surrogate pair, a number beyond all bounds. It ends
- * at the first difference, so that a large body costs no more than the small one that it is compared with. Bodies are not nested deep.
+ * Whether the canonical forms (RFC 8785) are equal. A value without one (an unpaired surrogate, a number out of range) is equal
+ * to nothing. The comparison ends at the first difference, so a large body costs no more than the small one that it is compared
+ * with.
  */
 const isSameValue = (one: Json, other: Json): boolean => {
   if (typeof one === "string") return one === other && one.isWellFormed();
@@ -27,7 +29,7 @@ const isSameValue = (one: Json, other: Json): boolean => {
 };
 
 const sha256 = (text: string): string => Bun.SHA256.hash(text, "hex");
-/** RFC 8785; undefined for what has no such form: half a surrogate pair, a number beyond all bounds. */
+/** RFC 8785; undefined for a value without a canonical form: an unpaired surrogate or a number out of range. */
 const canonicalForm = (value: Json): string | undefined => {
   try {
     return canonicalize(value);
@@ -37,15 +39,15 @@ const canonicalForm = (value: Json): string | undefined => {
 };
 
 /**
- * The idempotency fingerprint of a request: the SHA-256, in hex, of its canonical form (RFC 8785) with the defaults of its envelope filled in.
- * A request without one is the same as its own bytes alone.
+ * Fingerprint of a request: SHA-256 in hex of its canonical form (RFC 8785) with the defaults of the envelope filled in. A
+ * request without a canonical form equals only its own bytes.
  */
 export const fingerprintOf = (body: string, envelope: JsonObject, defaults: JsonObject): string => {
   const form = canonicalForm({ ...defaults, ...envelope });
   return sha256(form ?? `\n${body}`);
 };
 
-/** A request as it is kept: in one line, and its fingerprint; null where it was accepted before fingerprints were kept. */
+/** A stored request in one line and its fingerprint; null if it was accepted before fingerprints were stored. */
 export type FingerprintedRequest = { body: string; fingerprint: string | null };
 
 const isSameBody = (one: string, other: string): boolean =>

@@ -1,4 +1,4 @@
-// The names of things: generation ids that carry their row number, other ids, and API keys.
+// Ids of generations, which contain their row number, other ids, and API keys.
 import { createHash, randomBytes } from "node:crypto";
 
 /** Crockford's base 32 in lower case: no i, l, o, u. */
@@ -11,15 +11,15 @@ const SEQ_PER_MS = 4096;
 const SEQ_CHARS = 11;
 const RANDOM_CHARS = 10;
 
-/** Nodes beside each other number with a share of these each. */
+/** Number of id ranges; each node of a cluster uses one. */
 export const SLOTS = 64;
 
-/** Numbers that always rise. */
+/** Monotonic row numbers. */
 export type Numbers = { next(nowMs: number): number /** None is given up to this one. */; continueAfter(seq: number): void };
 
 /**
- * Numbers as rows have them: (ms since 2026)·4096 + counter, rising even if the clock stands still or goes back; what does not fit into a
- * millisecond runs into the next. With a `slot` it gives only every 64th, so that 64 nodes never give the same.
+ * Row numbers: (ms since 2026)·4096 + counter. They rise even if the clock stops or goes back; an overflow continues in the next
+ * millisecond. With a `slot`, only every 64th number is used, so that 64 nodes never create the same one.
  */
 export const createSequence = (slot: number | null = null): Numbers => {
   const [first, step] = slot === null ? [0, 1] : [slot, SLOTS];
@@ -36,29 +36,29 @@ export const createSequence = (slot: number | null = null): Numbers => {
   };
 };
 
-/** None has the number 0: a hold is the movement with its generation's number below zero. */
+/** No row has number 0, because a hold is the transfer with the negative number of its generation. */
 const numbers = createSequence();
 
 /** The next row number of a generation of this process. */
 export const newGenerationSeq = (nowMs: number): number => numbers.next(nowMs);
 
-/** Makes the numbers of this process follow those of the one before it. */
+/** Continues after the row numbers of the former process. */
 export const continueGenerationSeqAfter = (seq: number): void => numbers.continueAfter(seq);
 
-/** No generation submitted at or after a time has a lower row number. */
+/** Lower bound of the row numbers of generations submitted at or after a time. */
 export const leastSeqAt = (ms: number): number => Math.max(0, ms - SEQ_EPOCH_MS) * SEQ_PER_MS;
 
-/** When a row number was made, ms since 1970. */
+/** Creation time of a row number in milliseconds since 1970. */
 export const msOfGenerationSeq = (seq: number): number => Math.floor(seq / SEQ_PER_MS) + SEQ_EPOCH_MS;
 
-/** The least row number of a moment: all that were made before it have smaller ones. */
+/** The smallest row number of a moment; all earlier ones are smaller. */
 export const generationSeqAt = (ms: number): number => Math.max(0, Math.floor(ms) - SEQ_EPOCH_MS) * SEQ_PER_MS;
 
 const ID_PREFIX = "gen_";
-/** Ten bits as two characters: an id is put together from half as many pieces. */
+/** Ten bits as two characters, so that an id consists of half as many pieces. */
 const PAIRS = Array.from({ length: 1024 }, (_, bits) => BASE32.charAt(bits >> 5) + BASE32.charAt(bits & 31));
 
-/** The last four characters of a row number; those before them change four times a second and are put together then. */
+/** The last four characters of a row number; the others change four times a second and are cached. */
 const LAST = 32 ** 4;
 let begun = Number.NaN;
 let beginning = "";
@@ -75,11 +75,13 @@ const beginningOf = (high: number): string => {
   return beginning;
 };
 
-/** Random pairs of characters are drawn from a pool: one call to the system per 409 ids. */
+/** Pool of random character pairs: one system call per 409 ids. */
 let pool = new Uint16Array(0);
 let poolAt = 0;
 
-/** A new id for a row number: `gen_`, the number as 11 characters, 10 random ones (50 bits) that make it unguessable. */
+/**
+ * A new id for a row number: `gen_`, the number as 11 characters, and 10 random characters (50 bits) that make it unguessable.
+ */
 export const generationId = (seq: number): string => {
   if (poolAt + RANDOM_CHARS / 2 > pool.length) {
     pool = crypto.getRandomValues(new Uint16Array(2045));
@@ -91,18 +93,18 @@ export const generationId = (seq: number): string => {
   return id;
 };
 
-/** Names a new generation of this process. */
+/** Creates the row number and the id of a new generation. */
 export const newGeneration = (nowMs: number): { seq: number; id: string } => {
   const seq = newGenerationSeq(nowMs);
   return { seq, id: generationId(seq) };
 };
 
 const ID_CHARS = ID_PREFIX.length + SEQ_CHARS + RANDOM_CHARS;
-/** The value of each character of base 32 by its code; what is none has no value. A poll reads 21 of them. */
+/** Value of each base 32 character by its code; others have no value. A poll reads 21 of them. */
 const VALUES = new Int8Array(128).fill(-1);
 for (const [value, char] of [...BASE32].entries()) VALUES[char.charCodeAt(0)] = value;
 
-/** The row number inside a generation's id; undefined for what is not one. Whether the id exists is for the row to say. */
+/** The row number of a generation id; undefined if malformed. The row decides whether the id exists. */
 export const seqOfGenerationId = (id: string): number | undefined => {
   if (id.length !== ID_CHARS || !id.startsWith(ID_PREFIX)) return undefined;
   let seq = 0;
@@ -114,7 +116,10 @@ export const seqOfGenerationId = (id: string): number | undefined => {
   return Number.isSafeInteger(seq) ? seq : undefined;
 };
 
-/** A new id of an account, a key, a request, a line of the ledger, a person, a session an invitation or a purchase: a UUIDv7 as 26 characters, so ids sort by time. */
+/**
+ * A new id of an account, key, request, ledger line, user, session, invitation or purchase: a UUIDv7 as 26 characters, so ids
+ * sort by time.
+ */
 export const newId = (kind: "acc" | "key" | "req" | "led" | "per" | "ses" | "inv" | "pur"): string => {
   let bits = 0n;
   for (const byte of Bun.randomUUIDv7("buffer")) bits = (bits << 8n) | BigInt(byte);
@@ -139,21 +144,21 @@ const base62 = (value: bigint, chars: number): string => {
 const BODY_CHARS = 43;
 const TAIL_CHARS = 6;
 const API_KEY = new RegExp(`^gr_(?:live|test)_[0-9A-Za-z]{${BODY_CHARS + TAIL_CHARS}}$`);
-/** Characters of an API key. */
+/** Length of an API key in characters. */
 export const API_KEY_CHARS = "gr_live_".length + BODY_CHARS + TAIL_CHARS;
 const tailOf = (body: string): string => base62(BigInt(Bun.hash.crc32(body)), TAIL_CHARS);
 
-/** A new API key: `gr_live_` or `gr_test_`, 32 random bytes as 43 characters of base 62, and a CRC-32 tail of 6. */
+/** A new API key: `gr_live_` or `gr_test_`, 32 random bytes as 43 characters of base 62, and a CRC-32 of 6 characters. */
 export const newApiKey = (mode: "live" | "test"): string => {
   const body = `gr_${mode}_${base62(BigInt(`0x${randomBytes(32).toString("hex")}`), BODY_CHARS)}`;
   return body + tailOf(body);
 };
 
-/** Whether a text can be a key at all: a typing error is known by its tail, without a look into the store. */
+/** Whether a text is a well-formed key: the checksum detects a typing error without a database read. */
 export const isWellFormedApiKey = (text: string): boolean =>
   API_KEY.test(text) && tailOf(text.slice(0, -TAIL_CHARS)) === text.slice(-TAIL_CHARS);
 
-/** What is stored of a key: its SHA-256, hex. A key holds 256 random bits, so no slow hash is needed. */
+/** The stored form of a key: SHA-256 in hex. A key has 256 random bits, so no slow hash is needed. */
 export const hashApiKey = (key: string): string => createHash("sha256").update(key).digest("hex");
 
 /** A new token of a session or a link: 32 random bytes as 43 characters. */

@@ -1,4 +1,4 @@
-// What the effects work with: the rooms they call and the one way their answers go back.
+// Dependencies that all effects share, and how their outcomes return to the statechart.
 
 import type { RouteVerdict } from "../../actors/circuit-breaker/machine.ts";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
@@ -12,7 +12,7 @@ import type { Providers, Work } from "../providers/port.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { PendingOutcomes } from "./pending-outcomes.ts";
 
-/** While the disk is full, what is to be kept waits so long before it is tried again. */
+/** Pause in milliseconds before a file is stored again while the disk is full. */
 export const STORAGE_PAUSE_MS = 5_000;
 
 export type EffectsDeps = {
@@ -24,22 +24,22 @@ export type EffectsDeps = {
   >;
   providers: Providers;
   media: Media;
-  /** How providers are given copies of pinned inputs, and the signed links of ours to them. */
+  /** How providers receive pinned inputs, and the signed links to them. */
   giving: Giving;
   signInput: (base: string, ref: string, n: number, untilMs: number) => string;
-  /** Where answers go; the machine judges whether they still matter. */
+  /** Receives outcomes as events; the statechart decides whether they still matter. */
   report: (seq: number, event: GenerationEvent) => void;
-  /** Whether our own storage is known to take nothing now; asked while something waits for it. */
+  /** Whether our own storage is known to be unavailable; checked while a file waits for it. */
   isStorageAway: () => boolean;
-  /** What an attempt says about its route's health; `isOfAccount`: the same holds of every route of that account. */
+  /** Applies the verdict of an attempt to its route; `isOfAccount`: it holds for every route of the account. */
   judge: (routeId: string, verdict: RouteVerdict, why?: Failure, isOfAccount?: boolean) => void;
-  /** Attempts of one generation that may deliver something else before it fails; absent or 0: as many as there are routes. */
+  /** Maximum mismatched deliveries of one generation before it fails; absent or 0: try every route. */
   maxMismatched?: number | undefined;
-  /** A delivery took this long, from sending to having its files. */
+  /** Records the time from sending to stored files of a delivery. */
   delivered: (routeId: string, tookMs: number) => void;
   /**
-   * The backup that this store is a copy of, if it is one: when it was taken, and the last generation in it; the routes that a generation
-   * may go, and how each is asked for.
+   * The restored backup of this store, if any: its time and last generation, the routes that a generation may have used, and how
+   * each is queried.
    */
   restored: {
     takenAtMs: number;
@@ -47,26 +47,26 @@ export type EffectsDeps = {
     planOf: (seq: number) => Promise<readonly PlannedRoute[]>;
     specOf: (routeId: string) => RouteSpec | undefined;
   } | null;
-  /** Resolves when this node can be sure that what it is about to buy for is its own; absent: it always is. */
+  /** Resolves when the lease of this node is certain, so that it may buy; absent: it always is. */
   sure?: () => Promise<void>;
-  /** As `Routes.confirmMs`; absent: without bound. */
+  /** As `Routes.confirmMs`; absent: unbounded. */
   confirmMs?: (routeId: string, isToldOnly: boolean) => number | undefined;
-  /** Keeps answers to submissions until they are in the store; absent: the store is on the same disk. */
+  /** Holds responses to submissions until they are committed; absent: the store is on the same disk. */
   inHand?: Pick<PendingOutcomes, "arrived" | "drop">;
-  /** How many times faster than life providers are (the simulator's speed); 1 for real ones. */
+  /** Speed factor of the providers (the simulator's speed); 1 for real ones. */
   pace: number;
-  /** A number in [0, 1). */
+  /** A random number in [0, 1). */
   chance: () => number;
 };
 
-/** Reads an attempt. @throws when it is not in the store: a defect. */
+/** Reads an attempt. @throws if it is not in the store, which is a defect. */
 export const readAttempt = async (deps: EffectsDeps, seq: number, n: number): Promise<Attempt> => {
   const attempt = await deps.reads.attempt(seq, n);
   if (!attempt) throw new Error(`attempt ${n} of generation ${seq} is not in the store`);
   return attempt;
 };
 
-/** Reads an attempt with the input it runs on, which may be large. @throws when one is not in the store: a defect. */
+/** Reads an attempt with its input, which may be large. @throws if one is not in the store, which is a defect. */
 export const readWork = async (deps: EffectsDeps, seq: number, n: number): Promise<Work> => {
   const [attempt, input] = await Promise.all([readAttempt(deps, seq, n), deps.reads.inputOf(seq)]);
   if (!input) throw new Error(`the input of generation ${seq} is not in the store`);
@@ -75,20 +75,20 @@ export const readWork = async (deps: EffectsDeps, seq: number, n: number): Promi
   return pins.length === 0 ? { attempt, input } : { attempt, input, pins };
 };
 
-/** How an attempt is named in the log. */
+/** Log fields that identify an attempt. */
 export const namesOf = ({ ref, n, requestId }: Attempt) => ({
   generation_id: `gen_${ref.slice(0, -`-${n}`.length)}`,
   request_id: requestId,
   attempt: n,
 });
 
-/** What a job is asked about by its id alone: thousands are held for as long as they run, so neither input nor request is. */
+/** The part of an attempt that polling by job id needs. Thousands are held while jobs run, so input and request are left out. */
 export const toPollable = (attempt: Attempt): Work => ({
   attempt: { ...attempt, request: null },
   input: { raw: {}, filled: {} },
 });
 
-/** A pause that grows with each turn, spread so that many that began together do not stay together. */
+/** A pause that grows with each turn, with jitter so that tasks that began together spread. */
 export const spreadMs = (deps: EffectsDeps, firstMs: number, longestMs: number, turn: number, atLeastMs = 0): number => {
   const pauseMs = Math.min(longestMs, firstMs * 1.5 ** turn);
   return Math.max(atLeastMs, (pauseMs * (0.85 + 0.3 * deps.chance())) / deps.pace);

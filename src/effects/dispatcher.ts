@@ -1,4 +1,4 @@
-// The effects: carries out what the machines asked for, after their step is on disk; answers go back as events.
+// Dispatcher: performs effects after the commit of their transition; outcomes return as events.
 import type { Effect } from "../../actors/generation/types.ts";
 import type { Json } from "../domain/types.ts";
 import { DatabaseUnavailable } from "../store/errors.ts";
@@ -13,23 +13,23 @@ import { createTaskRunner } from "./task-runner.ts";
 
 export type Effects = {
   perform(seq: number, ask: Effect): void;
-  /** Whether the provider is asked about an attempt, now or in a while. */
+  /** Whether the provider of an attempt is polled, now or later. */
   isAsking(seq: number, n: number): boolean;
-  /** A provider says that there is news of an attempt: it is asked now. @param body what it said besides */
+  /** Polls an attempt now, after a callback of its provider. @param body of the callback */
   hint(seq: number, n: number, body: Json | undefined): void;
-  /** From now on this node goes on with a generation of another one. */
+  /** Marks a generation as reclaimed from another node. */
   takenUp(seq: number): void;
-  /** The generation has ended. */
+  /** Stops work for a generation that has ended. */
   ended(seq: number): void;
-  /** Attempts with something under way. */
+  /** Number of attempts with pending work. */
   size(): number;
-  /** Lets everything go and waits until it is gone. */
+  /** Stops all work and waits for its end. */
   stop(): Promise<void>;
 };
 
 export const createDispatcher = (deps: EffectsDeps): Effects => {
   const tasks = createTaskRunner(deps.clock, (seq, n, kind, fault) => {
-    // A store that is away says so itself, once.
+    // An unavailable database is reported once by the store itself.
     if (fault instanceof DatabaseUnavailable) return;
     const told = { event: kind, attempt: n, reason: fault instanceof Error ? fault.message : String(fault) };
     deps.reads.generationBySeq(seq).then(
@@ -68,7 +68,7 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
         case "ask.awaitStorage":
           return collecting.awaitStorage(seq, ask.n);
         case "ask.watch":
-          // What was asked for it as the current attempt is over; its answer to a submission still under way is not.
+          // Work for the attempt as the current one is over, except the response to a submission that is in transit.
           tasks.letGo(seq, ask.n, ["send", "watch", "cancel"]);
           collecting.letGo(seq, ask.n);
           if (ask.outOfTime) asking.blame(seq, ask.n);

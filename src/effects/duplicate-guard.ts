@@ -1,4 +1,4 @@
-// Twins: in a restored copy of a backup, jobs that a service whose books are gone may have bought for a generation that goes on here.
+// Prevents duplicate jobs in a restored backup, which may not know that a job was bought.
 
 import type { Attempt, Job } from "../domain/types.ts";
 import type { Work } from "../providers/port.ts";
@@ -7,19 +7,21 @@ import type { Finding, Found } from "./job-lookup.ts";
 import type { Task } from "./task-runner.ts";
 
 /**
- * What is known before an attempt is sent. `first`: every provider that could have been used has proved that it was not. `found`: its job is
- * there. `unsure`: unknown, or another route has a job; then it is not sent.
+ * Verdict before an attempt is sent. `first`: every provider that could have been used proved that it has no job. `found`: the
+ * job exists. `unsure`: unknown, or another route has a job; then the attempt is not sent.
  */
 type Verdict = { kind: "first" } | { kind: "found"; job: Job } | { kind: "unsure" };
 
 export type DuplicateGuard = {
-  /** Asks, before anything is taken or written for the attempt; at once for one that can have no twin. */
+  /** Queries the providers before the attempt takes a slot; returns immediately if a duplicate is impossible. */
   judge(task: Task, work: Work): Promise<void>;
-  /** The judgement of an attempt that is about to be sent. */
+  /** The verdict on an attempt that is about to be sent. */
   verdictOf(seq: number, n: number): Verdict;
 };
 
-/** Ends of attempts that say what became of their job: what ended otherwise may have delivered to the service whose books are gone. */
+/**
+ * Whether the end of an attempt reveals the fate of its job. Otherwise the service after the backup may have received a delivery.
+ */
 const isSettled = ({ state, failure }: Attempt): boolean => {
   if (state === "rejected" || state === "absent" || state === "cancelled") return true;
   return state === "failed" && !["gone", "result_expired", "result_unreadable"].includes(failure?.class ?? "gone");
@@ -28,7 +30,7 @@ const isSettled = ({ state, failure }: Attempt): boolean => {
 export const createDuplicateGuard = (deps: EffectsDeps, finding: Finding): DuplicateGuard => {
   const judged = new Map<string, Verdict>();
 
-  /** The same attempt as it would have been on another route of the plan; undefined where nobody could ask about that one. */
+  /** The same attempt on another route of the plan; undefined if that provider cannot be queried. */
   const onRoute = (work: Work, routeId: string): Work | undefined => {
     const route = deps.restored?.specOf(routeId);
     if (!route || !deps.providers.configured(route.provider)) return undefined;
@@ -60,7 +62,7 @@ export const createDuplicateGuard = (deps: EffectsDeps, finding: Finding): Dupli
     judge: async (task, work) => {
       const { seq, n } = task;
       const name = `${seq}:${n}`;
-      // Sent again after it was refused, it has been judged before.
+      // A re-send after a rejection was checked before.
       if (!finding.mayHaveTwin(seq) || judged.get(name)?.kind === "first") return;
       const found = await verdict(task, work);
       if (found === null) return;

@@ -1,5 +1,6 @@
-// Answers of providers from the moment they arrive until their step is in the store. One that the store does not take soon is kept on
-// this node's disk, so that a store that is away costs no job that is paid for, whatever becomes of the process.
+// Holds provider responses from their arrival until their transition is committed.
+//
+// A response that the store does not commit soon is spooled to this node's disk, so that an unavailable store loses no paid job.
 import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { Clock } from "../domain/clock.ts";
 import { seqOfGenerationId } from "../domain/ids.ts";
@@ -7,42 +8,42 @@ import type { Outcome, OutcomeSpool, SpooledOutcome } from "../files/outcome-spo
 import type { Log } from "../logging/events.ts";
 import type { StoreReads } from "../store/store.ts";
 
-/** A commit takes milliseconds: an answer whose step is not in the store after so long is kept on disk. */
+/** Time in milliseconds after which an uncommitted response is spooled; a commit takes milliseconds. */
 const SPOOL_AFTER_MS = 250;
-/** A disk that refuses is tried again after so long. */
+/** Pause in milliseconds before a retry on a disk that rejects writes. */
 const REFUSED_PAUSE_MS = 1000;
 
 export type PendingOutcomesDeps = {
   spool: OutcomeSpool;
   clock: Clock;
   log: Log;
-  /** Whether the store is known not to answer. */
+  /** Whether the store is known to be unavailable. */
   isAway: () => boolean;
-  /** Whether asking this provider about a request is sending it again. */
+  /** Whether a lookup at this provider is a re-send of the request. */
   asksByKey: (provider: string) => boolean;
 };
 
 export type PendingOutcomes = {
-  /** An answer has arrived for an attempt of generation `seq`. */
+  /** A response has arrived for an attempt of generation `seq`. */
   arrived(seq: number, spooled: SpooledOutcome): void;
-  /** The step of an event is in the store, and with it the answer that it brought. */
+  /** The transition of an event is committed, and with it the response that it brought. */
   dealtWith(seq: number, event: GenerationEvent): void;
-  /** A generation has ended. @returns answers of which nothing is in the store; a refusal means nothing any more */
+  /** A generation has ended. @returns responses that are not in the store; a rejection has no meaning any more */
   ended(seq: number): Outcome[];
-  /** The answer to attempt `n` is where its owner finds it: this node's disk need not keep it, what is in memory stays. */
+  /** The response to attempt `n` is stored for its owner: it is removed from this node's disk and stays in memory. */
   passedOn(seq: number, n: number): void;
-  /** Whatever became of the answer of attempt `n`, it is not needed any more. */
+  /** The response to attempt `n` is no longer needed. */
   drop(seq: number, n: number): void;
-  /** The answer that is held for an attempt. `mayBeAsked`: its provider may have been asked about it since. */
+  /** The held response to an attempt. `mayBeAsked`: its provider may have been queried since. */
   find(seq: number, n: number, mayBeAsked: boolean): Outcome | undefined;
   /**
-   * Takes up what a former process has left, but for jobs that belong to another attempt.
-   * @returns what was found and holds, whatever has been asked since
+   * Reads the spool of a former process, except jobs that belong to another attempt.
+   * @returns the responses that are still valid, whatever was queried since
    */
   open(reads: Pick<StoreReads, "jobOwner">): Promise<{ seq: number; outcome: Outcome }[]>;
 };
 
-/** Told of a refusal that was in hand, an attempt that is being confirmed is proved absent. */
+/** A held rejection proves that an attempt that is being confirmed is absent. */
 const BRINGS_ANSWER: ReadonlySet<GenerationEvent["type"]> = new Set(["accepted", "announced", "rejected", "provedAbsent"]);
 
 type Entry = { spooled: SpooledOutcome; isDropped: boolean; isKept: boolean; cancel: () => void };
@@ -56,7 +57,7 @@ const generationOf = (ref: string): string => `gen_${ref.replace(/-\d+$/, "")}`;
 
 export const createPendingOutcomes = ({ spool, clock, log, isAway, asksByKey }: PendingOutcomesDeps): PendingOutcomes => {
   const held = new Map<number, Entry[]>();
-  /** A refusal proves nothing any more once the request may have been sent again, to ask about it: that may have been accepted. */
+  /** A rejection proves nothing after a lookup that re-sends the request, because that one may have been accepted. */
   const isOutdone = ({ provider, outcome }: SpooledOutcome) => outcome.type === "rejected" && asksByKey(provider);
   const failed =
     (event: string, { ref }: SpooledOutcome) =>

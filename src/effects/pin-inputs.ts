@@ -1,4 +1,6 @@
-// Pinning inputs before the first attempt, and giving the copies to the provider of each: what was measured is what is sent.
+// Pins inputs before the first attempt and transfers the copies to each provider.
+//
+// The bytes that are measured are the bytes that are sent.
 import { verdictOf } from "../../actors/circuit-breaker/machine.ts";
 import type { Failure, GivenAs, Pin, PinnedCopy } from "../domain/types.ts";
 import { linkAt } from "../inputs/pinned-links.ts";
@@ -8,24 +10,26 @@ import type { Uploaded } from "../providers/uploads.ts";
 import { type EffectsDeps, namesOf, STORAGE_PAUSE_MS, spreadMs } from "./deps.ts";
 import type { Task, TaskRunner } from "./task-runner.ts";
 
-/** A link that did not answer is tried again so often, after a moment, as long as its time lasts. */
+/** Retries of a link that did not answer, within its time limit. */
 const TRIES = 3;
 const AGAIN_MS = 2_000;
-/** While our storage refuses, the file is fetched anew at each try. */
+/** Longest pause in milliseconds while our storage rejects the file; the file is fetched again each time. */
 const LONGEST_STORAGE_PAUSE_MS = 300_000;
-/** An upload to a provider's storage buys nothing, and is tried as often. */
+/** Retries of an upload to a provider, which buys nothing. */
 const UPLOAD_TRIES = 3;
 
-/** How the provider gets the files, and what stands in the request in the places of links, by link; asked for when it is composed. */
+/**
+ * How the provider receives the files, and the replacement of each link in the request; computed when the request is composed.
+ */
 export type Given = { as: GivenAs; links: () => Record<string, string> };
 
 export type Pinning = {
   pin(seq: number): void;
-  /** Nothing is fetched for a generation that has ended. */
+  /** Stops downloads for an ended generation. */
   ended(seq: number): void;
   /**
-   * Gives the copies of an attempt's inputs to its provider, as far as that is done before the request is written down.
-   * @returns what stands in the request; undefined where nothing is pinned; null when it was told why the attempt cannot be sent.
+   * Transfers the copies of an attempt's inputs, as far as required before the request is written.
+   * @returns the replacements; undefined without pinned inputs; null after it reported why the attempt cannot be sent.
    */
   give(task: Task, work: Work): Promise<Given | undefined | null>;
 };
@@ -33,7 +37,7 @@ export type Pinning = {
 export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning => {
   const { clock, media, reads, giving, providers } = deps;
 
-  /** Fetches one link, however long our own storage refuses; null when it was called off. */
+  /** Fetches one link, however long our storage rejects it; null if it was stopped. */
   const fetchOne = async (task: Task, wanted: Parameters<typeof media.pin>[0]) => {
     let refusals = 0;
     for (let turn = 1; ; ) {
@@ -60,7 +64,7 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
   const pinAll = async (task: Task): Promise<void> => {
     const { seq } = task;
     const copies: PinnedCopy[] = [];
-    // One after the other: a generation takes one place at a time, and the first that is refused decides.
+    // Links are fetched one after the other: a generation takes one slot at a time, and the first rejected link decides.
     for (const pin of await reads.pinsOf(seq)) {
       const outcome = await fetchOne(task, await wantedOf(seq, pin));
       if (outcome === null) return;
@@ -71,7 +75,9 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
     deps.report(seq, { type: "pinned", copies, atMs: clock.nowMs() });
   };
 
-  /** Makes sure that every copy is there: one that is not, in a restored backup for example, is fetched anew and must be the same file. */
+  /**
+   * Ensures that every copy exists. A missing one, for example in a restored backup, is fetched again and must be the same file.
+   */
   const restore = async (task: Task, pins: readonly Pin[], generationId: string): Promise<boolean> => {
     for (const pin of pins) {
       if (pin.copy && (await media.hasCopy(generationId, pin.copy))) continue;
@@ -112,17 +118,17 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
     return null;
   };
 
-  /** A link is for as long as the route has, from when it is made. */
+  /** A link is valid for the route timeout from its creation. */
   const signed = async ({ attempt: { seq, ref, route } }: Work) => {
     const planned = (await reads.planOf(seq))?.plan.find(({ routeId }) => routeId === route.routeId);
     const base = giving.linkBase(route.provider);
     return ({ n }: PinnedCopy) => deps.signInput(base, ref, n, clock.nowMs() + (planned?.timeoutMs ?? 0));
   };
-  /** What stands in the request in the place of a copy; null when it was told why there is nothing. */
+  /** The replacement of each link in the request; null after it reported why there is none. */
   const placed = async (task: Task, work: Work, copies: readonly PinnedCopy[], as: GivenAs) => {
     const { provider, routeId } = work.attempt.route;
     if (as === "link") return signed(work);
-    // The bytes are put in when it is sent: what is written down says which they are.
+    // The bytes are inserted on sending; the written request names them.
     if (as === "inline") return (copy: PinnedCopy) => providers.placeOf(provider, copy);
     const urls = new Map<number, string>();
     for (const copy of copies) {

@@ -4,7 +4,7 @@ import { ChunkedMap } from "../collections/chunked-map.ts";
 import type { Clock } from "../domain/clock.ts";
 import { DatabaseUnavailable } from "../store/errors.ts";
 
-/** What an task is about. One of each kind per attempt at a time. */
+/** What a task is about. One of each kind per attempt at a time. */
 export type TaskKind =
   | "pin"
   | "submit"
@@ -33,7 +33,7 @@ const HURRY_MS = 1_000;
 const HURRIED_AT_MOST = 10_000;
 /** Never run twice: the request may be out, or nothing depends on it. */
 const ONCE: ReadonlySet<TaskKind> = new Set(["send", "cancel"]);
-/** An task that broke on a fault of ours (a read that failed, for example) is run again, so that no generation is stranded. */
+/** A task that broke on a fault of ours (a read that failed, for example) is run again, so that no generation is stranded. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 /** A store that was away is asked again soon enough for what was bought to be looked at in the time that its deadline is put off by. */
@@ -42,20 +42,20 @@ const AWAY_RETRY_MS = 10_000;
 export const retryMs = (times: number, fault: unknown): number =>
   Math.min(fault instanceof DatabaseUnavailable ? AWAY_RETRY_MS : LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (times - 1));
 
-/** One turn of an task that comes back: it does what is to be done now. @returns the pause before the next turn, ms; null: it is done. */
+/** One turn of a task that comes back: it does what is to be done now. @returns the pause before the next turn, ms; null: it is done. */
 export type Turn<Memory> = (task: Task, memory: Memory) => Promise<number | null>;
 
-/** Thrown inside an task that was let go; never seen outside. */
+/** Thrown inside a task that was let go; never seen outside. */
 class LetGo extends Error {}
 
 export type TaskRunner = {
-  /** Runs an task unless the same one is running already. */
+  /** Runs a task unless the same one is running already. */
   run(seq: number, n: number, kind: TaskKind, work: (task: Task) => Promise<void>): void;
-  /** The same for an task that mostly waits: between two turns it is what it remembers and a timer, and nothing else. */
+  /** The same for a task that mostly waits: between two turns it is what it remembers and a timer, and nothing else. */
   repeat<Memory>(seq: number, n: number, kind: TaskKind, memory: Memory, turn: Turn<Memory>): void;
   /** What waits for its next question to the provider about an attempt asks it now, but not more often than once a second. */
   hurry(seq: number, n: number): void;
-  /** Whether such an task is running for an attempt. */
+  /** Whether such a task is running for an attempt. */
   isRunning(seq: number, n: number, kinds: readonly TaskKind[]): boolean;
   /** Stops every task of an attempt except those of the kinds given. */
   letGo(seq: number, n: number, except?: readonly TaskKind[]): void;

@@ -14,6 +14,6 @@ export const open = (base: { fal?: string; replicate?: string }, more: Partial<P
     ...more,
   });
 
-/** An task whose request has been composed and written down. */
+/** A task whose request has been composed and written down. */
 export const ready = (providers: ReturnType<typeof open>, wish: Parameters<typeof taskFor>[0]) =>
   taskFor({ ...wish, request: providers.compose(taskFor(wish)) });
