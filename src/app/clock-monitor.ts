@@ -1,7 +1,7 @@
-// Tells of a machine's clock that was moved under the running service: when it was, when it is moved again, and when it is right again.
+// Logs when the machine's clock is moved under the running service and when it is corrected.
 import type { Log } from "../logging/events.ts";
 
-/** Clocks that NTP keeps are closer than this. */
+/** Skew in milliseconds that is logged; NTP keeps clocks closer. */
 const APART_MS = 5_000;
 
 const spoken = (ms: number): string => {
@@ -9,11 +9,11 @@ const spoken = (ms: number): string => {
   return s < 120 ? `${s} s` : s < 7200 ? `${Math.round(s / 60)} min` : `${Math.round(s / 360) / 10} h`;
 };
 
-/** What is called now and then. `aheadMs`: how far the service's clock, which only goes forward, is ahead of the machine's. */
+/** Called periodically. `aheadMs`: how far the service's monotonic clock is ahead of the machine's. */
 export const createClockMonitor = (log: Log): ((aheadMs: number) => void) => {
   let toldMs = 0;
   return (aheadMs) => {
-    // Told is what changed: one that stays apart is a gauge.
+    // Only a change is logged; a persistent skew is a gauge.
     if (Math.abs(aheadMs - toldMs) <= APART_MS) return;
     const isApart = Math.abs(aheadMs) > APART_MS;
     toldMs = isApart ? aheadMs : 0;

@@ -1,4 +1,4 @@
-// Joins the rooms: the engine, the providers and media it works with, and the HTTP door before it.
+// Constructs the components: core, providers, media, files, console and HTTP server.
 import { setImmediate } from "node:timers";
 import type { Catalogue } from "../../catalogue/load.ts";
 import type { AdminService } from "../admin/admin-service.ts";
@@ -40,11 +40,11 @@ import { createFileSweeper } from "./file-sweeper.ts";
 import { createMaintenance, type Maintenance } from "./maintenance.ts";
 import { type JoinedMediaOptions, joinMedia } from "./media-component.ts";
 
-/** What the rooms are joined from. */
+/** Dependencies of the components. */
 export type ComponentsDeps = Pick<ResultStorage, "outcomes" | "isDiskFull" | "isBucketDown" | "waiting"> & {
   settings: Settings;
   clock: Clock;
-  /** Sees what the door answers and tells it to Prometheus. Its log is `log`, or what passes there is not counted. */
+  /** Counts HTTP responses for Prometheus. Its `log` must be the log of the components, otherwise events are not counted. */
   telemetry: Telemetry;
   log: Log;
   store: Store;
@@ -52,23 +52,23 @@ export type ComponentsDeps = Pick<ResultStorage, "outcomes" | "isDiskFull" | "is
   spool: Spool;
   copies: Copies;
   catalogue: Catalogue;
-  /** The providers' dialects, where they are not the built-in ones. */
+  /** Provider dialects that replace the built-in ones. */
   dialects?: Dialects;
-  /** How many times faster than life the providers are (the simulator's speed). */
+  /** Speed factor of the providers (the simulator's speed). */
   pace: number;
-  /** Put around the taking up of each generation at a start. */
+  /** Wraps the restore of each generation at a start. */
   takingUp?: CoreDeps["takingUp"];
-  /** Time that passes also while this process is stopped, ms; where it is to differ from the machine's. */
+  /** Monotonic time in milliseconds that also passes during a suspension; default: the machine's. */
   monoMs?: () => number;
-  /** Told once, when a commit ended in doubt or another node took over: the process has to end. */
+  /** Called once after an unknown commit outcome or a takeover: the process has to end. */
   unknownOutcome: () => void;
-  /** Providers' keys may have been changed at another node. */
+  /** Called when another node may have changed provider credentials. */
   keysChanged?: () => void;
-  /** Deadlines of calls to providers, where they are to differ. */
+  /** Overrides the timeouts of provider calls. */
   callTimes?: Partial<CallTimes>;
-  /** What an operator may do; asked for by the console's first request. */
+  /** The admin service, loaded by the first request of the console. */
   admin: () => Promise<AdminService>;
-  /** Where tests let media be found, and the control of the guard's test. */
+  /** Media options of tests, and the switch of the SSRF guard's test. */
   media?: JoinedMediaOptions;
 };
 
@@ -78,33 +78,33 @@ export type Components = Pick<
 > & {
   decide: Decide;
   http: Http;
-  /** This node among those that share the store; null where there is only one. */
+  /** The lease keeper of this node; null without a cluster. */
   leaseKeeper: LeaseKeeper | null;
   issueToken: Inspector["issueToken"];
   upkeep: Maintenance;
-  /** What operators are told of the running service. */
+  /** Reads of the running service for operators. */
   operating: () => Promise<Operating>;
-  /** The address that file links are built from, unless the settings name one. */
+  /** Sets the address of file links, unless the configuration names one. */
   listensAt: (url: string) => void;
   /** Deletes files past their retention. */
   sweep: () => Promise<void>;
-  /** Where credits are bought. */
+  /** The purchase of credits. */
   till: Checkout;
-  /** What the console makes generations with. */
+  /** Generations of the console. */
   making: MakingService;
   providers: Providers;
-  /** Takes another credential of a provider's account, or none, into use. */
+  /** Activates another credential of a provider account, or none. */
   rekeyed: (account: string, key: string | undefined) => void;
-  /** Takes all credentials anew. @returns the providers that have another one, or none, now */
+  /** Activates all credentials. @returns the providers whose credential changed */
   rekeyedAll: (keys: Settings["providers"]) => string[];
   drain: (longestMs: number) => Promise<void>;
   stop: () => Promise<void>;
 };
 
-/** Answers under way have at least this long to leave when the service stops. */
+/** Minimum time in milliseconds for running responses when the service stops. */
 const MIN_CLOSING_MS = 1000;
 
-/** The providers, as the settings have them. @throws BadSetting for a credential that cannot be sent. */
+/** Creates the provider clients of the configuration. @throws BadSetting for a credential that cannot be sent. */
 const openDesks = ({ settings, clock, log, store, copies, callTimes, dialects }: ComponentsDeps, callbacks: Callbacks) => {
   const isOwned = async (provider: string, jobId: string) => (await store.jobOwner(provider, jobId)) !== undefined;
   try {
@@ -258,11 +258,11 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
     breathe: () => new Promise((turn) => setImmediate(turn)),
   });
 
-  /** A drain's answers and its attempts share one end. */
+  /** A drain has one end for its responses and its attempts. */
   let drainEndsAtMs = 0;
   const sweep = createFileSweeper({
     ...{ clock, log, store, files, spool, outcomes: deps.outcomes, copies: deps.copies, post: engine.post },
-    // One of several nodes does it for all.
+    // One node of a cluster does it for all.
     isFirst: () => leaseKeeper?.isFirst() ?? true,
   });
   const { submit, decide, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, stuck, watch } = engine;
@@ -293,7 +293,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
       inspector.stop();
       closing.abort();
       await http.stop(Math.max(MIN_CLOSING_MS, drainEndsAtMs - clock.nowMs()));
-      // What waits to be sure of its lease was called off first, and is let go then: a store that is away must not hold up the end.
+      // Work that waits for the lease is stopped first, because an unavailable store must not delay the exit.
       await Promise.all([engine.stop(), leaseKeeper?.stop()]);
       await joined.close();
     },

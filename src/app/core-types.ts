@@ -1,4 +1,4 @@
-// What the engine is joined from, and what it answers to.
+// Dependencies and interface of the core.
 
 import type { CircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
 import type { Ledger } from "../../actors/ledger.ts";
@@ -25,7 +25,7 @@ import type { Mutation, ResultOf } from "../store/mutations.ts";
 import type { Store } from "../store/store.ts";
 import type { Life } from "./readiness.ts";
 
-/** What the engine is joined from: the service gives it the world, the simulation a world of its own. */
+/** Dependencies of the core; the simulation passes its own. */
 export type CoreDeps = Pick<PostCommitDeps, "callersChanged" | "peopleChanged"> & {
   limits: Settings["limits"];
   clock: Clock;
@@ -34,41 +34,41 @@ export type CoreDeps = Pick<PostCommitDeps, "callersChanged" | "peopleChanged"> 
   files: Pick<Files, "remove" | "isAway">;
   providers: Providers;
   media: Media;
-  /** How providers are given copies of pinned inputs; `isTrusting`, `mostBytes`: `media.unpinned` and `media.pin_bytes`. */
+  /** How providers receive pinned inputs; `isTrusting`, `mostBytes`: `media.unpinned` and `media.pin_bytes`. */
   inputs: Pick<EffectsDeps, "giving" | "signInput"> & SubmitDeps["pins"];
   allowsHost: (host: string) => boolean;
   catalogue: Catalogue;
-  /** Attempts of one generation that may deliver something else before it fails; absent or 0: as many as there are routes. */
+  /** Maximum mismatched deliveries of one generation before it fails; absent or 0: try every route. */
   maxMismatched?: number;
-  /** How many times faster than life the providers are (the simulator's speed). */
+  /** Speed factor of the providers (the simulator's speed). */
   pace: number;
-  /** A number in [0, 1), to spread what began together. */
+  /** A random number in [0, 1), for jitter. */
   chance: () => number;
   /** Calls back at the end of this turn of the event loop. */
   soon: (then: () => void) => void;
-  /** Names a new generation: its row number, which always rises, and its id. */
+  /** Creates the row number, which always rises, and the id of a new generation. */
   nameGeneration: SubmitDeps["nameGeneration"];
-  /** Put around the taking up of each generation at a start. */
+  /** Wraps the restore of each generation at a start. */
   takingUp?: TakingUp;
-  /** Resolves when this node can be sure that nobody has taken over what it owns. */
+  /** Resolves when the lease of this node is certain. */
   sure?: () => Promise<void>;
-  /** Whether it can be sure of that at this moment, without asking; absent: it always is. */
+  /** Whether the lease is certain now, without a query; absent: it always is. */
   isSure?: () => boolean;
-  /** Whether the store that several nodes share does not answer. */
+  /** Whether the shared database is unavailable. */
   isAway?: () => boolean;
-  /** When it was last known not to answer; null: never. */
+  /** Last time at which it was unavailable; null: never. */
   awayAtMs?: () => number | null;
-  /** Whether this node's own disk, which the store is not on, is full. */
+  /** Whether this node's own disk, which does not hold the store, is full. */
   isDiskFull?: (() => boolean) | undefined;
-  /** Whether the bucket, without which no result is finished here, takes nothing. */
+  /** Whether the bucket is unavailable, without which no result completes. */
   isBucketDown?: (() => boolean) | undefined;
-  /** Where answers of providers are kept while the store is away; absent: the store is on the same disk. */
+  /** Spool of provider responses while the store is unavailable; absent: the store is on the same disk. */
   outcomes?: OutcomeSpool | undefined;
-  /** How many nodes share what there is only once, such as the seats on a route. */
+  /** Number of nodes that share singleton resources, such as the running generations of a route. */
   nodes?: () => number;
-  /** Whether another node goes on with what this one leaves. */
+  /** Whether another node continues what this one leaves. */
   isAnotherThere?: () => boolean;
-  /** Told once, when a commit ended in doubt: the process has to end. */
+  /** Called once after an unknown commit outcome: the process has to end. */
   unknownOutcome: () => void;
 };
 
@@ -82,23 +82,23 @@ export type Core = Sharing & {
   records: Records;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   readiness: () => { ready: boolean; faults: string[] };
-  /** Whether the disk takes no more writes. */
+  /** Whether the disk rejects writes. */
   isDiskFull: () => boolean;
   life: () => Life;
-  /** The health of each route that was ever judged. */
+  /** Circuit breakers of all routes with a verdict. */
   health: CircuitBreakers;
   watch: CommitListener;
-  /** Generations that do not go on by themselves. */
+  /** Parked and stopped generations. */
   stuck: Stuck;
-  /** Reads what had not ended and goes on; submissions are taken from then on. */
+  /** Restores open generations and then opens admission. */
   recover: () => Promise<void>;
   replaceCatalogue: (next: Catalogue) => void;
-  /** These providers have another credential, or none: what can run is worked out anew, and what was down is tried. */
+  /** Recomputes the available routes and probes closed ones after the credentials of these providers changed. */
   rekeyed: (whose: readonly string[]) => void;
-  /** Begins nothing more, and resolves when nothing is being sent or `longestMs` are over. */
+  /** Stops new attempts. Resolves when no request is in transit or after `longestMs`. */
   drain: (longestMs: number) => Promise<void>;
-  /** Nothing is taken from now on. */
+  /** Rejects everything from now on. */
   close: () => void;
-  /** Lets everything go and waits for what is being written. */
+  /** Stops all work and waits for pending writes. */
   stop: () => Promise<void>;
 };

@@ -1,4 +1,4 @@
-// The engine: ledger, supervisor, effects, routes and corridor joined into one whole that knows no sockets and no clock of its own.
+// The core: ledger actor, supervisor, effects, routing and submission, without sockets or a clock of its own.
 
 import { createAccountFaults } from "../../actors/circuit-breaker/account-faults.ts";
 import { verdictOf } from "../../actors/circuit-breaker/machine.ts";
@@ -27,7 +27,7 @@ import type { Core, CoreDeps } from "./core-types.ts";
 import { createReadiness, type Life } from "./readiness.ts";
 import { createRecovery } from "./recovery.ts";
 
-/** How often a drain looks whether everything under way has ended. */
+/** Interval in milliseconds at which a drain checks whether running work has ended. */
 const DRAIN_LOOK_MS = 20;
 
 const reasonOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
@@ -61,15 +61,15 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
   const attempts = createAttemptCache(store);
   const facts = createAttemptEvents({ log, attempts, reads: store, catalogue: () => routes.catalogue() });
 
-  // Read before anything is opened that a timer wakes: what that calls has to be there.
+  // Read before anything is opened that a timer wakes, because its callbacks use these values.
   const saved = {
     ...{ health: await store.routeHealth(), off: await store.switchedOff() },
-    // Of several nodes another may have been seen since; one that ended while it could not reach the store could do nothing from then on.
+    // Another node may have been seen since, and a node that ended without the store could do nothing from then on.
     lastAliveMs: Math.min(await store.lastSeenMs(), store.node?.formerAwaySinceMs ?? Number.POSITIVE_INFINITY),
     deliveries: await store.recentDeliveries(MAX_STORED_DELIVERIES),
     restored: await createRestoredState(store, { specOf: (routeId) => routes.specOf(routeId) }),
   };
-  /** Routes change together: one line tells of them all. */
+  /** Routes that change together are one log line. */
   let isTogether = false;
   const tellOperator = (routeId: string, { class: error_code, detail }: Failure) => {
     const provider = routes.specOf(routeId)?.provider ?? "PROVIDER";
@@ -80,12 +80,12 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     log("route needs operator", { route_id: routeId, provider, error_code, reason: detail, action });
   };
   const health: CircuitBreakers = createCircuitBreakers(clock, saved.health, (routeId, state, snapshot, why) => {
-    // Those that go up or down with the key of a provider are one line together.
+    // Routes that change with a provider credential are one log line.
     if (!isTogether && !accountFaults.isFollowing())
       log("route state changed", { route_id: routeId, state, ...(why ? { error_code: why.class, reason: why.detail } : {}) });
     if (why && verdictOf(why.class) === "faulty" && !accountFaults.isFollowing()) tellOperator(routeId, why);
     routes.touch();
-    // Only a ledger that has stopped says no, and then the process ends.
+    // Only a stopped ledger rejects it, and then the process ends.
     void post({ mutation: "save-route-health", routeId, snapshot, atMs: clock.nowMs() }).catch(() => undefined);
     supervisor.routesChanged([routeId]);
   });
@@ -115,7 +115,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
   const isAway = deps.isAway ?? (() => false);
   const inHand = deps.outcomes && createPendingOutcomes({ spool: deps.outcomes, clock, log, isAway, asksByKey });
   const late = createLateResults({ post, abandon, log, recordOf: store.generationBySeq });
-  /** Answers that are being noted, by generation, attempt and kind: one may wait in the mailbox of its machine as well. */
+  /** Responses that are being recorded, by generation, attempt and kind; one may also wait in the mailbox of its actor. */
   const noting = new Set<string>();
   const lateReport = (seq: number, event: GenerationEvent): void => {
     const key = `${seq} ${"n" in event ? event.n : ""} ${event.type}`;
@@ -144,7 +144,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     },
     unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
     unread: ({ id }, times, fault) => {
-      // A store that is away says so itself, once.
+      // An unavailable database is reported once by the store itself.
       if (!(fault instanceof DatabaseUnavailable))
         log("generation restore failed", { generation_id: id, reason: reasonOf(fault) });
       return new Promise((tryAgain) => clock.after(retryMs(times, fault), tryAgain));
@@ -159,7 +159,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
       if (record.completedAtMs !== null) {
         effects.ended(record.seq);
         for (const outcome of inHand?.ended(record.seq) ?? []) lateReport(record.seq, outcome);
-        // Files of a generation that failed belong to nobody; a disk that refuses now is swept by hand.
+        // Files of a failed generation are not needed; if the disk rejects the deletion, an operator deletes them.
         if (record.status === "failed" && record.attempts > 0) void files.remove(record.id).catch(() => undefined);
         facts.ended(record);
       } else if (after.matches({ running: "parked" })) stuck.parked(record);

@@ -1,4 +1,4 @@
-// Deletes what nobody needs any more: files past their retention, copies of pinned inputs, what came inside answers.
+// Deletes files past their retention, unused pinned inputs and old spool files.
 import type { Clock } from "../domain/clock.ts";
 import { seqOfGenerationId } from "../domain/ids.ts";
 import type { Spool } from "../files/inline-spool.ts";
@@ -19,14 +19,14 @@ export type FileSweeperDeps = {
   outcomes?: Pick<OutcomeSpool, "sweep"> | undefined;
   copies: Pick<Copies, "remove" | "sweep">;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
-  /** Whether this node sweeps what nodes share. */
+  /** Whether this node sweeps the shared files of the cluster. */
   isFirst: () => boolean;
 };
 
-/** What came inside an answer has been collected, or given up, long before. */
+/** Age in milliseconds after which a spooled inline result is no longer needed. */
 const SPOOL_KEPT_MS = 3_600_000;
 
-/** Makes one sweep, to be called now and then. */
+/** Creates the function that runs one sweep. */
 export const createFileSweeper = ({
   clock,
   log,
@@ -38,7 +38,7 @@ export const createFileSweeper = ({
   post,
   isFirst,
 }: FileSweeperDeps): (() => Promise<void>) => {
-  /** With files in a bucket a sweep may take longer than until the next one. */
+  /** With a bucket, a sweep may take longer than the interval. */
   let isSweeping = false;
 
   const results = () =>
@@ -78,7 +78,7 @@ export const createFileSweeper = ({
         isSweeping = false;
       }
     }
-    // What is in the spool, and what was brought from the bucket to be given to a provider, is each node's own.
+    // The spool and the files fetched for providers belong to each node.
     await spool.sweep(SPOOL_KEPT_MS, isOver);
     await outcomes?.sweep(SPOOL_KEPT_MS, isOver);
     await copies.sweep(isOver);

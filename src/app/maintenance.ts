@@ -1,4 +1,4 @@
-// What is written beside the hot path: when keys were last used, and what generations came to by day.
+// Periodic writes outside the hot path: last use of keys and daily usage.
 
 import type { KeyNetwork } from "../config/cidr-list.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -17,27 +17,27 @@ export type MaintenanceDeps = {
     networkNoted: (seen: KeyNetwork) => void;
   };
   log: Log;
-  /** Lets others have the ledger. */
+  /** Yields the ledger to other writes. */
   breathe: () => Promise<void>;
 };
 export type Maintenance = {
   noteKeyUse: () => Promise<void>;
-  /** Resolves when all that has ended by now is in the usage. */
+  /** Resolves when usage includes every generation that has ended by now. */
   rollUpUsage: () => Promise<void>;
-  /** An account that owes has nothing available; a release that did not see to it may have left both, and may still write beside this one. */
+  /** Repays debts from available credits that a release may have left, also while it still writes. */
   settleDebts: () => Promise<void>;
 };
 
-/** Debts settled at a time. */
+/** Debts repaid in one run. */
 const DEBTS = 100;
-/** Postings added at a time: a few ms of the writing thread, which nobody's submission notices. */
+/** Transfers per mutation: a few milliseconds of the writer thread. */
 const POSTINGS = 500;
 
 type RollUp = Pick<MaintenanceDeps, "breathe"> & { reads: Pick<StoreReads, "usageBehind"> } & {
   post: (mutation: RollUpUsage) => Promise<AdminResult>;
 };
 
-/** Adds up all that has ended by now; what ends meanwhile is the next one's. */
+/** Adds every generation that has ended by now; later ones belong to the next run. */
 export const rollUpUsage = async ({ reads, post, breathe }: RollUp): Promise<void> => {
   for (let behind = await reads.usageBehind(); behind > 0; behind -= POSTINGS) {
     const outcome = await post({ mutation: "roll-up-usage", limit: POSTINGS });
@@ -76,7 +76,7 @@ export const createMaintenance = ({ reads, post, keys, breathe, clock, log }: Ma
         await post({ mutation: "settle-debt", accountSeq, atMs: clock.nowMs() });
     },
     rollUpUsage: () => {
-      // One that is under way may have looked too early for whoever asks now.
+      // A running pass may have started too early for this caller.
       const before = rollingUp;
       const turn = (before ? before.catch(() => undefined).then(rollUp) : rollUp()).finally(() => {
         if (rollingUp === turn) rollingUp = undefined;

@@ -1,4 +1,4 @@
-// Opens what reads media for the service: the room itself, small pictures, and the children that look at strangers' bytes.
+// Creates the media component: downloads, thumbnails and the sandbox.
 import type { Settings } from "../config/schema.ts";
 import type { Copies } from "../files/input-copies.ts";
 import type { AllowsHost } from "../media/host-allowlist.ts";

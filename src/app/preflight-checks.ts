@@ -1,4 +1,4 @@
-// What a start refuses before it opens anything, although each setting is right by itself; `config check` asks the same.
+// Checks of a start that concern several settings; `config check` runs the same.
 
 import { insistOnStripe } from "../billing/validate-config.ts";
 import { BadSetting, type Settings } from "../config/schema.ts";
@@ -7,10 +7,10 @@ import { catalogueOf, dialectsOf, insistOnProviders } from "../routing/load-cata
 import { insistOnShare } from "../store/create-store.ts";
 import type { Mode } from "../store/store.ts";
 
-/** Every address of this machine, which is none that a link can lead to: as addresses are written once they are parsed. */
+/** Wildcard addresses in parsed form; no link can lead to one. */
 const ANY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "[::]", "[::ffff:0:0]"]);
 
-/** A host as it stands in an address, in one of its many spellings: `0`, `::0` and `0x0` are every address, too. @throws BadSetting */
+/** Parses a host, which has many spellings: `0`, `::0` and `0x0` are wildcard addresses as well. @throws BadSetting */
 const parsedHost = (host: string): string => {
   const url = `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}`;
   if (/[/?#@\\\s]/.test(host) || !URL.canParse(url))
@@ -20,7 +20,7 @@ const parsedHost = (host: string): string => {
   return new URL(url).hostname;
 };
 
-/** Where callers are told to reach the service: links, callbacks of providers and pages lead there. @throws BadSetting */
+/** Checks the address that links, provider callbacks and pages use. @throws BadSetting */
 export const insistOnReach = ({ server }: Pick<Settings, "server">): void => {
   const { host, port, public_url: publicUrl } = server;
   const listening = parsedHost(host);
@@ -36,8 +36,8 @@ export const insistOnReach = ({ server }: Pick<Settings, "server">): void => {
 };
 
 /**
- * The checks in the order in which a start makes them; each throws one line, BadSetting or CatalogueFault.
- * @param mode null where it is not known whether the simulator is meant @param origins where each setting was said
+ * The checks in the order of a start; each throws one line, BadSetting or CatalogueFault.
+ * @param mode null if it is unknown whether the simulator is meant @param origins source of each setting
  */
 export const startChecks = (
   settings: Settings,

@@ -1,17 +1,17 @@
-// What keeps the service from taking work, as sentences for the operator: shown by /readyz and told at the start.
+// Reasons why the service is not ready, as sentences for /readyz and the log.
 
-/** The life of the service; submissions are taken while it is `open`. */
+/** State of the service; it accepts submissions while `open`. */
 export type Life = "starting" | "open" | "draining" | "stopped";
 
 export type Outages = {
   isFull: () => boolean;
-  /** Whether the store that several nodes share does not answer. */
+  /** Whether the shared database is unavailable. */
   isAway: (() => boolean) | undefined;
-  /** Whether the bucket takes nothing, where no result is finished without it. */
+  /** Whether the bucket is unavailable, if results require it. */
   isBucketDown: (() => boolean) | undefined;
 };
 
-/** @returns what there is to say at the moment of asking */
+/** @returns the current reasons */
 export const createReadiness =
   (life: () => Life, { isFull, isAway, isBucketDown }: Outages) =>
   (): { ready: boolean; faults: string[] } => {

@@ -1,4 +1,4 @@
-// A start goes on with what a former process has left: its answers in hand, its generations, and the attempts that it still asked about.
+// Recovery at a start: spooled responses, open generations and watched attempts of a former process.
 import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
 import type { Sharing } from "../cluster/takeover.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -17,39 +17,39 @@ export type RecoveryDeps = {
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   supervisor: Pick<Supervisor, "recover" | "resume" | "report" | "has">;
   inHand: Pick<PendingOutcomes, "open" | "passedOn"> | undefined;
-  /** Leaves an answer for the owner of its generation. */
+  /** Stores a response for the owner of its generation. */
   passOn: Sharing["passOn"];
-  /** Brings what came inside an answer from this node's disk to where that owner finds it. @throws StorageRefused */
+  /** Moves inline results from this node's disk to storage that the owner can read. @throws StorageRefused */
   share: (results: readonly ResultFile[]) => Promise<ResultFile[]>;
   perform: Effects["perform"];
   clock: Clock;
   log: Log;
   /** Calls back at the end of this turn of the event loop. */
   soon: (then: () => void) => void;
-  /** Everything is read: submissions are taken from now on. */
+  /** Called when everything is read: admission opens. */
   opened: () => void;
   isOver: () => boolean;
 };
 
-/** What is called once at the start. */
+/** Called once at the start. */
 export const createRecovery = (deps: RecoveryDeps) => {
   const { store, post, supervisor, inHand, perform, clock, log, soon, opened, isOver } = deps;
-  /** The generation went on at another node, or is about to: it stays on this one's disk until that can be told. */
+  /** Another node continues the generation, so the response stays on this disk until it is stored for that node. */
   const passOn = async (seq: number, outcome: Outcome, times = 1): Promise<void> => {
     try {
-      // A refusal is of one sending: told late, it would stand for the next one. Whoever owns the attempt asks for itself.
+      // A rejection belongs to one sending and would be applied to the next one. The owner queries the provider itself.
       if (outcome.type === "announced") await deps.passOn(seq, { ...outcome, results: await deps.share(outcome.results) });
       else if (outcome.type !== "rejected") await deps.passOn(seq, outcome);
       inHand?.passedOn(seq, outcome.n);
     } catch (fault) {
-      // A store that is away says so itself.
+      // An unavailable store is reported by the store itself.
       if (!isOver()) clock.after(retryMs(times, fault), () => void passOn(seq, outcome, times + 1));
     }
   };
 
   return async (): Promise<void> => {
     const startedAtMs = clock.nowMs();
-    // The next process has to know that this one lived; a full disk must not hold up recovery.
+    // The next process must know that this one lived; a full disk must not delay recovery.
     void post({ mutation: "beat", atMs: startedAtMs }).catch(() => undefined);
     const left = (await inHand?.open(store)) ?? [];
     const found = await supervisor.recover();
@@ -58,8 +58,8 @@ export const createRecovery = (deps: RecoveryDeps) => {
       if (record === undefined) continue;
       const hasEnded = record.completedAtMs !== null;
       if (!hasEnded && !supervisor.has(seq)) void passOn(seq, outcome);
-      // That of an attempt which waits for it was told with its generation, and means nothing a second time; that of one which was given up was
-      // not. A refusal would count for the next sending.
+      // A response of an attempt that waits for it was applied during the restore. One of a given-up attempt was not. A rejection
+      // would count for the next sending.
       else if (hasEnded || outcome.type !== "rejected") supervisor.report(seq, { ...outcome, atMs: clock.nowMs() });
     }
     opened();

@@ -1,4 +1,4 @@
-// A reload: the catalogue and the providers' keys are taken anew while the service runs; everything else waits for a restart and is named.
+// Reloads the catalogue and provider credentials; other changed settings are reported and need a restart.
 import type { Catalogue } from "../../catalogue/load.ts";
 import type { Settings } from "../config/schema.ts";
 import { withKeys } from "../providers/credentials.ts";
@@ -7,23 +7,23 @@ import type { Vault } from "../providers/vault.ts";
 import { catalogueOf, dialectsOf, insistOnProviders } from "../routing/load-catalogue.ts";
 import type { ProviderKeyRow } from "../store/store.ts";
 
-/** `rekeyed`: providers that have another key, or none, now. `waiting`: what changed and counts from the next start on. */
+/** `rekeyed`: providers whose credential changed. `waiting`: changed settings that need a restart. */
 export type Reloaded = { models: number; rekeyed: readonly string[]; waiting: readonly string[] };
 
 export type ReloadDeps = {
-  /** The settings that the service was started with: what a reload does not take stays as it is in them. */
+  /** Settings at the start; those that a reload ignores stay in effect. */
   started: Settings;
-  /** As the service was opened with them. */
+  /** Dialects at the start. */
   dialects: Dialects;
   simulated: boolean;
   vault: Vault;
   kept: () => Promise<readonly ProviderKeyRow[]>;
-  /** Takes credentials, all or none, and says whose are others now. */
+  /** Activates all credentials or none and returns the changed providers. */
   rekey: (keys: Settings["providers"]) => string[];
   replace: (next: Settings, catalogue: Catalogue) => void;
 };
 
-/** What a reload takes: all other settings are read once, at the start. */
+/** Settings that a reload applies; all others are read once at the start. */
 const isTaken = (name: string): boolean => name === "catalogue.dir" || /^providers\.[^.]+\.key(_file)?$/.test(name);
 
 const flat = (settings: object, above = ""): Map<string, unknown> =>
@@ -35,7 +35,7 @@ const flat = (settings: object, above = ""): Map<string, unknown> =>
 
 type ProviderSettings = Settings["providers"][string];
 
-/** Those that the service was started with, but for what a reload takes: nobody is told that others count already. */
+/** The settings at the start with those that a reload applies. */
 const inEffect = (started: Settings, next: Settings): Settings => {
   const keyOf = ({ key, key_file }: ProviderSettings): ProviderSettings => ({
     ...(key === undefined ? {} : { key }),
@@ -65,18 +65,18 @@ const changedDialects = (before: Dialects, after: Dialects): string[] => {
 };
 
 /**
- * Makes the reload of a service.
- * @throws BadSetting, CatalogueFault, DialectsFault, and an Error for a key that cannot be sent; then nothing has changed.
+ * Creates the reload function.
+ * @throws BadSetting, CatalogueFault, DialectsFault, and an Error for a credential that cannot be sent; then nothing has changed.
  */
 export const createReload =
   (deps: ReloadDeps) =>
   async (next: Settings, origins?: ReadonlyMap<string, string>): Promise<Reloaded> => {
-    // All that may be refused comes before the first change.
+    // Everything that can fail comes before the first change.
     const dialects = dialectsOf(next);
     insistOnProviders(next, dialects, origins);
     const catalogue = catalogueOf(next, deps.simulated);
     const waiting = [...changedSettings(deps.started, next), ...changedDialects(deps.dialects, dialects)];
-    // Last, with nothing to wait for behind it: a key that is set meanwhile is not put back.
+    // Last, without a wait behind it, so that a credential set meanwhile is not reverted.
     const keyed = deps.simulated ? null : withKeys(next, await deps.kept(), deps.vault);
     const rekeyed = keyed ? deps.rekey(keyed.providers) : [];
     deps.replace(inEffect(deps.started, next), catalogue);

@@ -1,19 +1,19 @@
-// What a running service says of its own inside: generations and machines, memory, and how late its event loop is.
+// Runtime statistics: generations, actors, memory and event loop lag.
 
 import { heapStats } from "bun:jsc";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-/** What the rooms count, each in constant time. */
+/** Counters of the components, each in constant time. */
 export type Counts = {
-  /** Generations without a seat, and those that run. */
+  /** Queued and running generations. */
   queued: number;
   running: number;
-  /** Machines in memory. */
+  /** Actors in memory. */
   awake: number;
   deadlines: number;
-  /** Generations that something is being done for outside. */
+  /** Generations with pending effects. */
   tasks: number;
-  /** Writes that wait for the ledger. */
+  /** Mutations that wait for the ledger. */
   writes: number;
 };
 
@@ -21,19 +21,19 @@ export type RuntimeStats = Counts & {
   uptimeS: number;
   rssBytes: number;
   heapBytes: number;
-  /** How late timers fired since the question before, ms; nothing before the first question. */
+  /** Lag of timers since the previous call in milliseconds; empty on the first call. */
   lagP99Ms: number;
   lagMaxMs: number;
-  /** Only after a full collection: the objects that are alive, the 25 most frequent types. */
+  /** Only after a full collection: live objects of the 25 most frequent types. */
   objects: Record<string, number> | null;
 };
 
 export type StatsReader = {
-  /** Collects all garbage first, which holds everything up for a moment: then the heap is what is really kept. */
+  /** Runs a full garbage collection first, which blocks the event loop briefly, so that the heap shows live data. */
   collect: boolean;
 };
 
-/** How often the delay of the event loop is taken. */
+/** Sampling interval of the event loop lag. */
 const LAG_EVERY_MS = 10;
 const TYPES_SHOWN = 25;
 const NS_PER_MS = 1e6;
@@ -45,7 +45,7 @@ const frequent = (counts: Record<string, number>): Record<string, number> =>
       .slice(0, TYPES_SHOWN),
   );
 
-/** Answers questions about this process. The event loop is watched from the first question on, so that nobody pays who never asks. */
+/** Returns statistics of this process. The event loop is sampled from the first call on. */
 export const createRuntimeStats = (counts: () => Counts): ((ask: StatsReader) => RuntimeStats) => {
   let lag: ReturnType<typeof monitorEventLoopDelay> | undefined;
   return ({ collect }) => {
@@ -58,7 +58,7 @@ export const createRuntimeStats = (counts: () => Counts): ((ask: StatsReader) =>
       lag = monitorEventLoopDelay({ resolution: LAG_EVERY_MS });
       lag.enable();
     }
-    // What the collection took is this question's own doing.
+    // The lag of the collection was caused by this call.
     lag.reset();
     return {
       ...counts(),

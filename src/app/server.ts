@@ -1,4 +1,4 @@
-// The hall: opens the rooms, joins them, and closes them in order; the only place that knows them all.
+// The composition root: it opens, connects and closes all components in order.
 import { parkingOf } from "../../actors/supervisor/park.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { createNightly } from "../backup/nightly.ts";
@@ -29,49 +29,49 @@ import { createReload } from "./reload.ts";
 import { createRuntimeStats, type RuntimeStats, type StatsReader } from "./runtime-stats.ts";
 
 export type Service = {
-  /** Where it listens, without a slash at its end. */
+  /** Listening URL without a trailing slash. */
   url: string;
   mode: "test" | "live";
   reads: Store;
   market: Inventory;
   vault: Vault;
   providers: Providers;
-  /** Takes another credential of a provider's account, or none, into use. */
+  /** Activates another credential of a provider account, or none. */
   rekeyed: (account: string, key: string | undefined) => void;
-  /** Every write of a person or a command goes through here. */
+  /** Posts a mutation of a user or a command. */
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   submit: Submit;
   decide: Decide;
   readiness: () => { ready: boolean; faults: string[] };
-  /** As they were last read, at the start or by a reload. */
+  /** Settings of the start or the last reload. */
   settings: () => Settings;
-  /** What is going on inside, for the operator; each question tells of the time since the one before. */
+  /** Runtime statistics; each call covers the time since the previous one. */
   figures: (ask: StatsReader) => RuntimeStats;
-  /** Resolves when what generations came to by now is in the usage. */
+  /** Resolves when usage includes every generation that has ended by now. */
   rollUpUsage: () => Promise<void>;
   simulatorUrl: string | null;
-  /** Makes a token for the inspector; null where that is switched off. */
+  /** Creates a token for the inspector; null if it is disabled. */
   issueToken: Components["issueToken"];
-  /** Takes the catalogue and the providers' keys anew. What is bad is refused with all of it, and everything stays as it was. */
+  /** Reloads catalogue and credentials. An error rejects the whole reload without a change. */
   reload: ReturnType<typeof createReload>;
-  /** 503 `restarting` to submissions; polls and replays are answered until what is under way has ended. */
+  /** Returns 503 `restarting` for submissions. Polls and replays are answered until running work has ended. */
   drain: () => Promise<void>;
-  /** Resolves with an exit code when the service stops by itself. */
+  /** Resolves with an exit code when the service stops itself. */
   ended: Promise<number>;
 };
 
-/** Exit code after a commit whose outcome is not known: whoever restarts the process lets recovery decide. */
+/** Exit code after an unknown commit outcome; recovery decides after the restart. */
 const EXIT_UNKNOWN_OUTCOME = 70;
-/** How often the highest time seen goes to disk, so that time never runs backwards across a restart. */
+/** Interval of heartbeats, so that time never runs backwards across a restart. */
 const BEAT_MS = 10_000;
-/** How often it is noted which keys were used, and what generations came to is added up. */
+/** Interval at which key uses are stored and usage is rolled up. */
 const UPKEEP_MS = 60_000;
-/** Files are at most this long past their retention. */
+/** Maximum time that a file outlives its retention. */
 const SWEEP_MS = 60_000;
-/** Purchases that no news came of are asked about so often. */
+/** Interval at which pending purchases are queried. */
 const ROUNDS_MS = 300_000;
 
-/** Calls `work` every so often until told to stop; a turn that fails is told and the next one comes all the same. */
+/** Calls `work` periodically until stopped. A failed run is reported, and the next one follows. */
 const repeat = (clock: Clock, everyMs: number, work: () => Promise<void>, failed: (fault: unknown) => void): (() => void) => {
   let takeBack: () => void;
   const arm = () => {
@@ -85,9 +85,10 @@ const repeat = (clock: Clock, everyMs: number, work: () => Promise<void>, failed
 };
 
 /**
- * Opens the service: polls and replays are answered as soon as it listens, submissions once recovery has read the store.
- * @param more `around`: what the crash tests put around the store, to end the process there. `origins`: where each setting was said.
- * @throws BadSetting, CatalogueFault, and the faults of src/store/sqlite/errors.ts: one line each; the system's error for a taken port.
+ * Creates the service. It answers polls and replays when it listens, and submissions after recovery has read the store.
+ * @param more `around`: wrapper of the store for crash tests. `origins`: source of each setting.
+ * @throws BadSetting, CatalogueFault and the errors of src/store/sqlite/errors.ts, one line each; the system error for a port in
+ * use.
  */
 export const createServer = async (
   settings: Settings,
@@ -96,7 +97,7 @@ export const createServer = async (
     telemetry: Telemetry;
     around?: (store: Store) => Store;
     origins?: ReadonlyMap<string, string>;
-    /** Called when everything is open and the address is wanted. */
+    /** Called when every component is open and the address is needed. */
     beforeListening?: () => Promise<void>;
   },
 ): Promise<Service> => {
@@ -112,7 +113,7 @@ export const createServer = async (
     ...{ settings: () => current, vault },
     told: (reason) => log("credential decryption failed", { reason }),
   });
-  // Where nothing can be kept yet, a start with a key's file that cannot be read leaves nothing behind.
+  // A start without a store that fails on an unreadable key file leaves nothing behind.
   if (!simulate && isNewHere(settings)) keyring.first([]);
   const store = around(await openStore(settings, mode, log));
   const undo: (() => Promise<unknown>)[] = [() => store.close()];
@@ -148,7 +149,7 @@ export const createServer = async (
         ...{ market, vault, rekeyed: rooms.rekeyed },
         providers: () => Promise.resolve(rooms.providers),
       });
-    // A full disk, or a bucket that is away, is told once by who met it; upkeep comes again by itself.
+    // A full disk or an unavailable bucket is reported once by its component; maintenance runs again anyway.
     const failed = (fault: unknown) => {
       if (fault instanceof StoreFull || fault instanceof StorageUnavailable) return;
       log("maintenance failed", { reason: fault instanceof Error ? fault.message : String(fault) });
@@ -168,7 +169,7 @@ export const createServer = async (
       catalogue,
       dialects,
       pace: simulate ? settings.simulator.speed : 1,
-      // What one node died of again and again is taken over by others: it is counted by its claims, not by the starts of one.
+      // In a cluster, crashes of a generation are counted by its takeovers, not by the starts of one node.
       ...(store.node === null ? { takingUp: crashLoop.takingUp } : {}),
       keysChanged: () => {
         if (simulate) return;
@@ -220,12 +221,12 @@ export const createServer = async (
       },
       failed,
     );
-    /** What one of several nodes does for all of them. */
+    /** Work that one node of a cluster does for all. */
     const asFirst = (work: () => Promise<void>) => async () => {
       if (rooms.leaseKeeper?.isFirst() ?? true) await work();
     };
     const rounds = repeat(clock, ROUNDS_MS, asFirst(rooms.till.rounds), failed);
-    // What happened while nobody listened is asked for at once; nothing waits for it.
+    // Payments during the downtime are queried immediately in the background.
     asFirst(rooms.till.rounds)().catch(failed);
     return {
       url,
@@ -275,13 +276,13 @@ export const createServer = async (
         sweep();
         upkeep();
         rounds();
-        // Its steps are short, a copy of a large database apart: what that leaves the next one takes away.
+        // Its steps are short, except the copy of a large database; the next backup deletes an incomplete one.
         const backedUp = nightly.stop(settings.server.drain_s * 1000);
         await rooms.drain(settings.server.drain_s * 1000);
         await backedUp;
         await rooms.upkeep.noteKeyUse().catch(() => undefined);
         const left = under();
-        // A disk that is full keeps the count: the next start is a little slower, nothing else.
+        // A full disk keeps the count, which only slows the next start.
         if (store.node === null) await crashLoop.stopped().catch(() => undefined);
         for (const close of undo) await close();
         log("service stopped", { ...left, dur_ms: Math.round(performance.now() - startedMs) });

@@ -1,4 +1,4 @@
-// The words of the service: the one dictionary of names and shapes that every room may use.
+// Types that all contexts share: credits, generations, attempts, routes and results.
 
 /** Whole credits; 1 credit = 0.01 USD. Never a fraction, never above 2^53-1. */
 export type Credits = number;
@@ -19,11 +19,11 @@ export type GenerationError = { code: GenerationErrorCode; message: string };
 export type MediaKind = "image" | "video" | "audio";
 
 /**
- * States of an attempt row. `intent`: seat taken, nothing sent. `sending`: a request may be out. `accepted`: the provider's
- * job is known. The rest are ends: `delivered` (its files were charged), `rejected` (refused at submission), `absent`
- * (proved never accepted), `failed` (accepted, then failed), `lost` (outcome never learnt), `capped` (its route time was
- * over), `cancelled` (given up before anything was sent), `superseded` (another attempt delivered), `late` (delivered after
- * the end, or after another: the operator's loss), `mismatched` (what it delivered is not what was ordered: not charged).
+ * States of an attempt row. `intent`: nothing sent. `sending`: a request may be in transit. `accepted`: the provider's job is
+ * known. The others are ends: `delivered` (its files were charged), `rejected` (at submission), `absent` (proved never accepted),
+ * `failed` (accepted, then failed), `lost` (outcome unknown), `capped` (its route timeout expired), `cancelled` (given up before
+ * sending), `superseded` (another attempt delivered), `late` (delivered after the end or after another: a loss of the operator),
+ * `mismatched` (its delivery does not match the order and is not charged).
  */
 export const ATTEMPT_STATES = [
   "intent",
@@ -42,7 +42,7 @@ export const ATTEMPT_STATES = [
 ] as const;
 export type AttemptState = (typeof ATTEMPT_STATES)[number];
 
-/** How a provider's failure is treated; see src/providers/port.ts for what each means. */
+/** Treatment of a provider's failure; src/providers/port.ts defines each class. */
 export const FAILURE_CLASSES = [
   "refused_input",
   "refused_output",
@@ -60,93 +60,98 @@ export const FAILURE_CLASSES = [
   "mismatched",
 ] as const;
 export type FailureClass = (typeof FAILURE_CLASSES)[number];
-/** Failures of the operator's set-up (key, balance): a route is of no use until somebody acts, so it opens at once and for long. */
+/**
+ * Failures of the operator's set-up (credential, balance): the route is unusable until an operator acts, so it opens immediately
+ * and for long.
+ */
 export const SET_UP_FAULTS: readonly FailureClass[] = ["config_fault", "balance"];
 /**
- * Why an attempt failed. `detail` is for the operator only: it may hold provider text and never reaches a customer. `isBilled`: the
- * provider's answer names a cost or a usage beside no file.
+ * Why an attempt failed. `detail` is for the operator only: it may contain provider text and never reaches a customer.
+ * `isBilled`: the response names a cost or a usage without a file.
  */
 export type Failure = { class: FailureClass; detail: string; retryAfterMs?: number; isBilled?: true };
 
-/** A route as frozen into a generation's plan at submission, in the order of trying. Times in ms, price in whole credits. */
+/** A route of a plan, frozen at submission. Times in milliseconds, price in whole credits. */
 export type PlannedRoute = {
   routeId: string;
   priceCredits: Credits;
-  /** Longest time of one attempt, counted from its first `sending`; at most 2,400,000. */
+  /** Maximum duration of one attempt from its first `sending`; at most 2,400,000. */
   timeoutMs: number;
   onRefusal: "fail" | "next";
   onLost: "next" | "hold" | "fail";
 };
 
-/** What a route needs to run, as the catalogue has it; frozen into the attempt row when the attempt begins. `kind`: what it makes. */
+/** Route data of the catalogue that an attempt needs, frozen into its row when it begins. `kind`: the kind of its result. */
 export type RouteSpec = { routeId: string; provider: string; endpoint: string; options: JsonObject; kind: MediaKind };
 
-/** The provider's own name for the work it accepted, and the addresses it gave for it. */
+/** The provider's job id, and the addresses that it returned for the job. */
 export type Job = { jobId: string; urls?: { poll?: string; result?: string; cancel?: string } };
 
-/** A file that came inside an answer, in the pieces in which it came. `raw`: as it is. */
+/** A file that was part of a response, in pieces as received. `raw`: not encoded. */
 export type InlineContent = { as: "base64" | "hex" | "raw"; pieces: readonly (string | Uint8Array)[] };
 /**
- * One result file as a provider announces it. `url` is untrusted. `content`: what it leads to, where that is large and came with it; it is
- * put on disk before anything is written down.
+ * A result file as the provider announces it. `url` is untrusted. `content`: a large inline file, which is stored on disk before
+ * any row is written.
  */
 export type ResultFile = { url: string; mime?: string; expiresAtMs?: number; content?: InlineContent };
 
-/** The record of one attempt: which route, what was asked, what is known. */
+/** One attempt: its route, its request and what is known of it. */
 export type Attempt = {
   seq: number;
   n: number;
-  /** Our reference for the attempt, sent to providers that take one: `<body of the generation's id>-<n>`, [a-z0-9-]. */
+  /** Reference of the attempt for providers that accept one: `<generation id without prefix>-<n>`, [a-z0-9-]. */
   ref: string;
-  /** The request that made its generation. */
+  /** Request id of the submission. */
   requestId: string;
   route: RouteSpec;
   priceCredits: Credits;
   state: AttemptState;
-  /** The exact request without its credentials, as JSON; null until `sending`. */
+  /** The exact request without credentials, as JSON; null until `sending`. */
   request: string | null;
-  /** When it was sent, the last time if it was refused before; null until `sending`. */
+  /** Time of the last sending; null until `sending`. */
   sentAtMs: number | null;
-  /** End of the route time, counted from the first sending; null until `sending`. */
+  /** End of the route timeout from the first sending; null until `sending`. */
   endsAtMs: number | null;
   job: Job | null;
-  /** What the provider announced as the result; null until then. */
+  /** The announced result; null until then. */
   results: ResultFile[] | null;
   failure: Failure | null;
-  /** Until when a lost, capped or superseded attempt is still asked about; null when nobody asks. */
+  /** Until when a lost, capped or superseded attempt is polled; null if it is not. */
   watchUntilMs: number | null;
   endedAtMs: number | null;
 };
 
-/** A media URL of a request and what its field means, e.g. `{ field: "input.image_url", url, kind: "image" }`. */
+/** A media URL of a request with its field, e.g. `{ field: "input.image_url", url, kind: "image" }`. */
 export type MediaLink = { field: string; url: string; kind: MediaKind };
-/** What was measured of a link. `ms` for clips and sound, `width`/`height` for pictures and clips. */
+/** Measurements of a linked file. `ms` for video and audio, `width`/`height` for images and video. */
 export type Measured = {
   field: string;
   url: string;
   kind: MediaKind;
   ms?: number;
-  /** Of a clip whose sound goes on after its pictures: how long these are. */
+  /** Length of the picture track if the sound track is longer. */
   pictureMs?: number;
   width?: number;
   height?: number;
-  /** Size of the whole file, where its server has told it. */
+  /** Size of the whole file, if its server reports it. */
   bytes?: number;
-  /** How long one frame of it lasts, where it is known. */
+  /** Duration of one frame, if known. */
   frameMs?: number;
 };
 
 /**
- * A link of an input whose length is billed: what was measured of it at submission, and how far our copy of its file may be from that.
- * `n`: its number among those of its generation, from 1.
+ * A link whose length is billed: its measurement at submission and the tolerance of the pinned copy. `n`: its number in the
+ * generation, from 1.
  */
 export type PinRequest = { n: number; field: string; kind: "video" | "audio"; measuredMs: number; frameMs: number };
-/** Our copy of such a file, which is what providers are given. */
+/** Our copy of such a file, which providers receive. */
 export type PinnedCopy = { n: number; sha256: string; bytes: number; mime: string; ms: number };
-/** How a provider is given it. `link`: a signed link of ours. `upload`: in the provider's own storage. `inline`: inside the request. */
+/**
+ * How a provider receives it. `link`: a signed link of ours. `upload`: in the provider's storage. `inline`: inside the request.
+ */
 export const GIVEN_AS = ["link", "upload", "inline"] as const;
 export type GivenAs = (typeof GIVEN_AS)[number];
-/** A pinned input as it is stored; `copy` is null until the copy is there. */
+/** A stored pinned input; `copy` is null until the copy exists. */
 export type Pin = PinRequest & { copy: PinnedCopy | null };
 
 /** A stored result file. `n` is its position in `output.urls`, from 1. */
@@ -155,18 +160,18 @@ export type StoredFile = {
   sha256: string;
   bytes: number;
   mime: string;
-  /** What its object in the bucket is called below its generation, where nodes share the bucket; absent where its place is its name. */
+  /** Object name in a shared bucket below its generation; absent if its position is its name. */
   object?: string;
-  /** As measured, of those kinds that can be. */
+  /** Measured size, for kinds that have one. */
   width?: number;
   height?: number;
   durationMs?: number;
 };
-/** What a generation delivered, measured from the files themselves. */
+/** The delivery of a generation, measured from its files. */
 export type Output = {
   kind: MediaKind;
   files: StoredFile[];
-  /** How many files the provider announced, where some of them could not be had; absent where all are here. */
+  /** Number of announced files if some are missing; absent if all are stored. */
   announced?: number;
   width?: number;
   height?: number;
@@ -174,13 +179,13 @@ export type Output = {
   hasAudio?: boolean;
 };
 
-/** What is true of a generation: the record that polls read. The resource of the API is made from it in src/http only. */
+/** The stored state of a generation that polls read. src/http converts it to the resource of the API. */
 export type GenerationRecord = {
-  /** Row number: ordered by creation, carried inside `id`. */
+  /** Row number: ordered by creation, part of `id`. */
   seq: number;
   id: string;
   accountSeq: number;
-  /** The request that made it, as the caller or the service named it. */
+  /** Request id of the submission, set by the client or the service. */
   requestId: string;
   model: string;
   status: GenerationStatus;
@@ -193,29 +198,29 @@ export type GenerationRecord = {
   output: Output | null;
   createdAtMs: number;
   completedAtMs: number | null;
-  /** When its files were deleted (retention over); null while they are kept. */
+  /** When its files were deleted (retention expired); null while they are stored. */
   filesExpiredAtMs: number | null;
 };
 
-/** A record in memory. It never changes, a step makes another: how it was shown is kept beside it, for as long as `age` is the same. */
+/** A cached record. It is immutable, and a transition replaces it; its JSON is cached for as long as `age` stays the same. */
 export type CachedRecord = { readonly record: GenerationRecord; shown: { json: string; age: string } | null };
 
-/** Scope of an API key. `read` may look, not submit. */
+/** Scope of an API key. `read` cannot submit. */
 export type KeyScope = "generate" | "read";
-/** Calendar windows in UTC that a key's spending may be limited in: a day, a week from Monday, a month from its first. */
+/** UTC windows of spend limits: a day, a week from Monday, a month. */
 export const KEY_WINDOWS = ["day", "week", "month"] as const;
 export type KeyWindow = (typeof KEY_WINDOWS)[number];
-/** The most that a key, with those it follows by rotation, may spend in each window; null: as much as there is. */
+/** Spend limit of a key in each window, shared with the keys that it replaced; null: unlimited. */
 export type KeyLimits = Readonly<Record<KeyWindow, Credits | null>>;
-/** What a key may beyond its scope. */
+/** Policy of a key beyond its scope. */
 export type KeyTerms = {
-  /** It is refused from then on; null: never. */
+  /** The key is rejected from then on; null: never. */
   expiresAtMs: number | null;
-  /** The models it may generate with, at least one; null: all. */
+  /** Models that it may use, at least one; null: all. */
   models: readonly string[] | null;
   limits: KeyLimits;
 };
-/** What a key opens: the account and its limits (null: the service's default). */
+/** Account and limits of an authenticated key (null: the default of the configuration). */
 export type Caller = {
   keySeq: number;
   keyId: string;
@@ -229,17 +234,17 @@ export type Caller = {
   inProgressLimit: number | null;
 };
 
-/** Kinds of rows that make sure something happens to a generation: each names the event that fires at `dueAtMs`. */
+/** Kinds of deadlines; each names the event that fires at `dueAtMs`. */
 export const COMMAND_KINDS = ["start", "submit", "seat", "attempt", "collect"] as const;
 export type CommandKind = (typeof COMMAND_KINDS)[number];
-/** A durable deadline. `n` is the attempt it concerns, 0 for none. */
+/** A stored deadline. `n` is the attempt number, 0 for none. */
 export type Deadline = { kind: CommandKind; n: number; dueAtMs: number };
 
-/** Kinds of ledger movements. */
+/** Kinds of transfers. */
 export const TRANSFER_KINDS = ["topup", "hold", "capture", "release", "adjust"] as const;
 export type TransferKind = (typeof TRANSFER_KINDS)[number];
 
-/** Where the ledger's credits stand; a movement takes them from one side to another. */
+/** Sides of the ledger; a transfer moves credits from one side to another. */
 export type LedgerSide = "funding" | "available" | "held" | "charged" | "adjustments";
 
 /** Version of the interface, §9. */

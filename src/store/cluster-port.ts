@@ -1,61 +1,70 @@
-// The port of a store that several nodes share: each has a lease, and goes on with what those leave whose lease has run out.
+// Port of a store that several nodes share: leases, takeover and reads of other nodes.
 
 import type { GenerationRecord, PlannedRoute } from "../domain/types.ts";
 import type { OpenGeneration } from "./mutations.ts";
 import type { JournalLine, LedgerSums } from "./store.ts";
 
-/** This node's part in a store that several share. Leases run by the clock of the store alone. */
+/** The lease of this node in a shared store. Leases run by the clock of the store. */
 export type Node = {
-  /** Of this opening: it stands in every row that moves credits or tells of a step. */
+  /** Number of this opening; it is part of every row that transfers credits or stores an event. */
   epoch: number;
-  /** Its share of the numbers of rows, as long as it is open. */
+  /** The range of row numbers of this node while it is open. */
   slot: number;
-  /** The greatest number of a generation when it was opened. */
+  /** The highest row number of a generation at the opening. */
   newestGeneration: number;
   leaseMs: number;
-  /** Since when the former process of this directory could not reach the store when it ended, ms; null: it could, or nothing is known. */
+  /**
+   * Since when the former process of this directory could not reach the store at its end, in milliseconds; null: it could, or
+   * unknown.
+   */
   formerAwaySinceMs: number | null;
-  /** Notes that for the next process of this directory; null: the store is back. */
+  /** Stores that for the next process of this directory; null: the store has recovered. */
   noteAway(sinceMs: number | null): void;
-  /** Makes the lease run anew, says whether this node is about to go, ends nodes that are dead, and looks round. @returns null: it was ended. @throws when the store does not answer. */
+  /**
+   * Renews the lease, announces a drain, ends dead nodes and reads the state of the cluster. @returns null if this node was
+   * ended. @throws if the store does not answer.
+   */
   attend(isLeaving: boolean): Promise<Surroundings | null>;
-  /** Takes over generations of nodes that have ended, at most `limit`. @returns their row numbers. */
+  /** Reclaims at most `limit` generations of ended nodes. @returns their row numbers. */
   takeOver(limit: number): Promise<number[]>;
   /**
-   * Takes one of at most `most` requests that all nodes may let in together for an account in a second (of the time since 1970). What is counted
-   * is worth nothing after it, and may be lost in a crash. @returns whether there was one left.
+   * Takes one of at most `most` requests that all nodes accept for an account in a second since 1970. A crash may lose the count,
+   * which is useless afterwards. @returns whether one was left.
    */
   takeBurst(accountSeq: number, second: number, most: number): Promise<boolean>;
-  /** Keeps what a provider told of an attempt for the node that asks about it. */
+  /** Stores a provider callback for the node that polls the attempt. */
   leaveHint(hint: Hint): Promise<void>;
-  /** What was left for this node. */
+  /** Inbox entries for this node. */
   hints(): Promise<Hint[]>;
   dropHint(hint: Hint): Promise<void>;
-  /** Sums over every account. */
+  /** Totals over all accounts. */
   sums(): Promise<LedgerSums>;
   others: Others;
 };
-/** `body`: JSON, where something came besides the news that there is some. */
+/** `body`: JSON of the callback, if it had one. */
 export type Hint = { seq: number; n: number; body: string | null };
-/** `alive`: nodes, this one and those that are about to go among them; `others`: those beside this one that stay; `isFirst`: it is the oldest. `news` changes with whatever the admin service has done anywhere. */
+/**
+ * `alive`: live nodes, including this one and draining ones; `others`: other nodes that stay; `isFirst`: this is the oldest.
+ * `news` changes with every admin mutation of any node.
+ */
 export type Surroundings = {
-  /** How far the store's clock is ahead of this machine's, ms. */
+  /** How far the store's clock is ahead of this machine's, in milliseconds. */
   apartMs: number;
   alive: number;
   others: number;
   isFirst: boolean;
   news: string;
-  /** Something was left for some node. */
+  /** The inbox has entries for some node. */
   hasHints: boolean;
   isAnythingLeft: boolean /** Epochs that were ended at this look. */;
   ended: number[];
 };
 
-/** A generation of another node that has not ended. `version`: of its last step; `epoch`: of its owner. */
+/** An open generation of another node. `version`: of its last transition; `epoch`: of its owner. */
 export type Elsewhere = { seq: number; accountSeq: number; version: number; epoch: number; status: "queued" | "running" };
-/** A line of the journal, with the epoch of the node that wrote it and the exact request that it made, where it made one and that was asked for. */
+/** A stored event with the epoch of its writer, and with the provider request if one was made and requested. */
 export type WrittenLine = JournalLine & { seq: number; epoch: number; request?: string };
-/** A generation as it stands, with what its machine remembers (null: it is queued, or has ended). */
+/** A generation with its snapshot (null: queued or ended). */
 export type RemoteGeneration = {
   record: GenerationRecord;
   epoch: number;
@@ -65,53 +74,53 @@ export type RemoteGeneration = {
   snapshot: string | null;
 };
 
-/** What other nodes write of generations, for whoever looks on. Nothing of it is read while nobody does. */
+/** Generations of other nodes, for viewers; nothing is read without one. */
 export type Others = {
-  /** How many transactions each other node that is alive has written: as long as nothing of it changes, they have written nothing. */
+  /** Number of transactions of each other live node; an unchanged number means no writes. */
   written(): Promise<{ epoch: number; batch: number }[]>;
-  /** By seq, starting after `afterSeq`; at most `limit`. */
+  /** By row number after `afterSeq`; at most `limit`. */
   open(afterSeq: number, limit: number): Promise<Elsewhere[]>;
-  /** Those with a number from one on that have ended already, newest first; at most `limit`. */
+  /** Ended generations with a row number from `fromSeq`, newest first; at most `limit`. */
   ended(fromSeq: number, limit: number): Promise<{ seq: number; accountSeq: number }[]>;
-  /** What was written of each after a version, each in the order of its versions. */
+  /** Events of each generation after a version, in order. */
   steps(after: readonly { seq: number; version: number }[], withRequests: boolean): Promise<WrittenLine[]>;
   standing(seqs: readonly number[]): Promise<RemoteGeneration[]>;
-  /** Generations not ended of all nodes, as `unfinished` is of this one. */
+  /** Open generations of all nodes; `unfinished` of the store returns those of this node. */
   unfinished(afterSeq: number, limit: number): Promise<OpenGeneration[]>;
 };
 
-/** A node that is alive, or has ended lately. Times of leases and ends are by the clock of the store. */
+/** A live or recently ended node. Lease and end times are by the clock of the store. */
 export type NodeRow = {
   epoch: number;
   slot: number;
   host: string;
   pid: number;
-  /** A command that was here for a moment. */
+  /** A command that opened the store briefly. */
   isVisit: boolean;
   openedAtMs: number;
-  /** Null: it has ended. Below zero: it is dead, and nobody has ended it yet. */
+  /** Null: it has ended. Negative: its lease has expired and no node has ended it yet. */
   leaseEndsInMs: number | null;
   endedAtMs: number | null;
-  /** The node that ended it, since its lease had run out; null: it closed by itself, or is alive. */
+  /** The node that ended it after its lease expired; null: it closed normally or is alive. */
   endedBy: number | null;
-  /** Generations that are its own and have not ended. */
+  /** Open generations that it owns. */
   queued: number;
   running: number;
-  /** Generations of the last week that it took over from others, and that others took over from it. */
+  /** Generations of the last week that it reclaimed from others and that others reclaimed from it. */
   tookOver: number;
   takenOver: number;
 };
-/** Who did what among the nodes that share a store. */
+/** Reads about the nodes that share a store. */
 export type NodeReads = {
-  /** Those that are alive, oldest first, then those that have ended lately, the last one first; at most `ended` of these. `visits`: commands, too. */
+  /** Live nodes, oldest first, then at most `ended` recently ended ones, newest first. `visits`: include commands. */
   list(ended: number, which?: { visits?: boolean }): Promise<NodeRow[]>;
-  /** How nodes are called, by their epochs. */
+  /** Names of nodes by epoch. */
   names(epochs: readonly number[]): Promise<Map<number, string>>;
-  /** Of each step of a generation: the epoch of the node that wrote it. */
+  /** Epoch of the writer of each version of a generation. */
   writers(seq: number): Promise<Map<number, number>>;
-  /** Who took a generation over, oldest first: from after which version on. */
+  /** Takeovers of a generation, oldest first, each with the version after which it applies. */
   claims(seq: number): Promise<{ epoch: number; afterVersion: number; atMs: number }[]>;
 };
 
-/** `host/slot/epoch`: where it runs, its share of the numbers, and which opening of all it is. */
+/** `host/slot/epoch` of a node. */
 export const nodeName = ({ host, slot, epoch }: Pick<NodeRow, "host" | "slot" | "epoch">): string => `${host}/${slot}/${epoch}`;

@@ -1,4 +1,4 @@
-// Opens the store that the settings name: a file in the data directory, or a database that several nodes share.
+// Opens the store of the configuration: SQLite in the data directory, or PostgreSQL.
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -10,9 +10,7 @@ import { DirectoryUnusable } from "./sqlite/errors.ts";
 import { DATABASE_FILE } from "./sqlite/open.ts";
 import type { Mode, Store } from "./store.ts";
 
-/**
- * What a shared database rules out. @throws BadSetting
- */
+/** Rejects settings that a shared database excludes. @throws BadSetting */
 export const insistOnShare = ({ store, backup }: Settings): void => {
   if (store.url !== "" && backup.dir !== "")
     throw new BadSetting(
@@ -20,7 +18,7 @@ export const insistOnShare = ({ store, backup }: Settings): void => {
     );
 };
 
-/** @throws DirectoryUnusable when this user may not look, which is not the same as nothing there. */
+/** @throws DirectoryUnusable if this user may not read the directory, which differs from a missing file. */
 const isThere = (path: string, dir: string): boolean => {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;
@@ -33,11 +31,11 @@ const isThere = (path: string, dir: string): boolean => {
   }
 };
 
-/** Whether nothing can be kept yet: there is no file, and it is the store. */
+/** Whether the store is SQLite and its file does not exist yet. */
 export const isNewHere = ({ store, data }: Settings): boolean =>
   store.url === "" && !isThere(join(data.dir, DATABASE_FILE), data.dir);
 
-/** @throws BadSetting, and the faults of src/store: one line each. */
+/** @throws BadSetting and the errors of src/store, one line each. */
 export const openStore = async (settings: Settings, mode: Mode, log: Log): Promise<Store> => {
   const migrated = ({ from, to, copy }: Migrated): void =>
     log("schema migrated", {
@@ -46,7 +44,7 @@ export const openStore = async (settings: Settings, mode: Mode, log: Log): Promi
   const { dir, network_disk: allowNetworkDisk } = settings.data;
   const { url, lease_s, prepared: prepare, read_connections: readers } = settings.store;
   if (url === "") return await openSqliteStore({ dir, mode, allowNetworkDisk, migrated });
-  // Nothing of it is loaded where the store is a file.
+  // The PostgreSQL driver is not loaded with SQLite.
   const { openPostgresStore } = await import("./postgres/client.ts");
   const home = { dir, allowNetworkDisk };
   return await openPostgresStore({ url, prepare, readers, mode, leaseMs: lease_s * 1000, home, migrated });

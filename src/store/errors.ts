@@ -1,30 +1,30 @@
-// Why a database cannot be opened, whatever it is: each fault is one line that says what is wrong and what to do.
+// Errors of opening a database: each is one line with the cause and the remedy.
 
-/** It was made for the simulator and is opened for money, or the other way round. */
+/** The database was created for the simulator and is opened for live providers, or the reverse. */
 export class WrongMode extends Error {
   override readonly name = "WrongMode";
 }
-/** It was written by a newer release, or a migration is not the one that was run. */
+/** The database was written by a newer release, or a migration differs from the one that ran. */
 export class WrongSchema extends Error {
   override readonly name = "WrongSchema";
 }
-/** Its server is too old, or keeps texts in a way that loses some of them. */
+/** The server is too old, or its text encoding loses characters. */
 export class ServerUnfit extends Error {
   override readonly name = "ServerUnfit";
 }
-/** What it held is in another database, or is still on its way from or to one. */
+/** The data is in another database, or a migration is incomplete. */
 export class StoreMigrated extends Error {
   override readonly name = "Moved";
 }
-/** The database cannot be reached, or lets this user do too little. */
+/** The database is unreachable, or the user lacks a permission. */
 export class DatabaseUnavailable extends Error {
   override readonly name = "DatabaseUnavailable";
-  /** It will not come back by itself: the server refuses this user, or there is no such database. */
+  /** The error is permanent: the server rejects this user, or the database does not exist. */
   readonly isRefusal: boolean;
   constructor(message: string, { isRefusal = false, ...options }: ErrorOptions & { isRefusal?: boolean } = {}) {
     super(message, options);
     this.isRefusal = isRefusal;
   }
 }
-/** It answers, and nothing of a service is in it yet. */
+/** The database answers and contains no service data yet. */
 export class DatabaseEmpty extends DatabaseUnavailable {}

@@ -1,4 +1,6 @@
-// The mutations: everything that can be written, each all or nothing; the ledger posts them, a store carries them out.
+// Mutations: every write of the service, all or nothing.
+//
+// The ledger actor posts them and a store driver commits them.
 
 import type { KeyNetwork } from "../config/cidr-list.ts";
 import type { Ordered } from "../domain/delivery-check.ts";
@@ -27,7 +29,10 @@ import type {
 import type { PurchaseMutation, PurchaseResult } from "./purchase-mutations.ts";
 import type { UserMutation } from "./user-mutations.ts";
 
-/** Accepts a submission: key, limits and balance are decided inside, in that order, then hold, row and `start` command. */
+/**
+ * Accepts a submission. Key, limits and balance are checked in that order, then the hold, the row and the `start` deadline are
+ * written.
+ */
 export type AdmitGeneration = {
   mutation: "admit";
   seq: number;
@@ -36,25 +41,25 @@ export type AdmitGeneration = {
   keySeq: number;
   model: string;
   idempotencyKey: string | null;
-  /** The request as sent, in one line, with its input inside: what a replay is compared with. */
+  /** The request as sent, in one line with its input, for the comparison with a replay. */
   body: string;
-  /** Of the request (src/domain/idempotency.ts); null without a key. */
+  /** Fingerprint of the request (src/domain/idempotency.ts); null without a key. */
   fingerprint: string | null;
-  /** The defaults of what the input left out. */
+  /** Default values of omitted input fields. */
   added: JsonObject;
   plan: readonly PlannedRoute[];
-  /** What is to be delivered for it; absent: it is not compared. */
+  /** The expected delivery; absent: deliveries are not checked. */
   ordered?: Ordered;
   quotedCredits: Credits;
   reservedCredits: Credits;
   maxCostCredits: Credits;
-  /** Generations the account may have queued or running. */
+  /** Maximum queued and running generations of the account. */
   inProgressLimit: number;
   createdAtMs: number;
-  /** No attempt begins after this. */
+  /** No attempt begins after this time. */
   waitEndsAtMs: number;
   requestId: string;
-  /** Links of its input that are pinned before the first attempt; absent: none. */
+  /** Links of the input to pin before the first attempt; absent: none. */
   pins?: readonly PinRequest[];
 };
 export type AdmitResult =
@@ -62,17 +67,20 @@ export type AdmitResult =
   | { kind: "replayed"; record: GenerationRecord }
   | { kind: "idempotency_conflict" }
   | { kind: "concurrency_limit" }
-  /** The key has expired since it was let in. */
+  /** The key has expired since authentication. */
   | { kind: "key_expired" }
-  /** What may be spent with the key in a window does not cover the reserve; the window that begins anew last, where several do not. */
+  /**
+   * The remaining spend limit of the key does not cover the hold. If several windows do not, the window that resets last is
+   * reported.
+   */
   | { kind: "key_limit"; window: KeyWindow; limitCredits: Credits; leftCredits: Credits; anewAtMs: number }
-  /** While anything is owed nothing is held. */
+  /** An account with a debt cannot place holds. */
   | { kind: "owed"; owedCredits: Credits }
   | { kind: "insufficient_credits"; availableCredits: Credits }
-  /** A constraint said no: a defect. Nothing was written. */
+  /** A constraint rejected it, which is a defect. Nothing was written. */
   | { kind: "refused"; reason: string };
 
-/** A change of one attempt row. `begin` inserts it in state `intent`; otherwise only the members present change. */
+/** A change of one attempt row. `begin` inserts it in state `intent`; otherwise only the present members change. */
 export type AttemptChange = {
   n: number;
   begin?: { ref: string; route: RouteSpec; priceCredits: Credits };
@@ -87,64 +95,66 @@ export type AttemptChange = {
   endedAtMs?: number;
 };
 
-/** How a generation ends; the money moves in the same transaction. */
+/** The end of a generation; its transfers are in the same transaction. */
 export type Settlement =
-  /** Charges attempt `n` at its own price, releases the rest of the hold, ends the generation `succeeded`. What is released settles a debt. */
+  /**
+   * Captures the price of attempt `n`, releases the rest of the hold and ends the generation `succeeded`. Released credits repay
+   * a debt first.
+   */
   | { kind: "capture"; n: number; credits: Credits; output: Output; filesExpireAtMs: number }
-  /** Releases the whole hold, ends the generation `failed`. */
+  /** Releases the whole hold and ends the generation `failed`. */
   | { kind: "release"; error: GenerationError };
 
-/** One event of one generation: journal line, snapshot, rows and money together. */
+/** One transition of one generation: event, snapshot, rows and transfers together. */
 export type ApplyTransition = {
   mutation: "step";
   seq: number;
-  /** The version this step makes; the stored one must be exactly one less (0 before the first step). */
+  /** Version after this transition; the stored version must be exactly one less (0 before the first). */
   version: number;
   atMs: number;
-  /** The event as the machine received it, and the state it led to (`running.polling`). */
+  /** The event as the statechart received it, and the state after it (`running.polling`). */
   event: JsonObject & { type: string };
   stateAfter: string;
-  /** How to continue: the machine's state as JSON; null once the generation has ended. */
+  /** The snapshot as JSON; null once the generation has ended. */
   snapshot: string | null;
   status?: GenerationStatus;
   message?: string | null;
-  /** Attempts begun so far, when it changed. */
+  /** Number of attempts begun, if it changed. */
   attempts?: number;
   attemptChanges: AttemptChange[];
   settlement?: Settlement;
-  /** Copies of its pinned inputs, which are there now. */
+  /** Copies of its pinned inputs, if they were created now. */
   pinned?: readonly PinnedCopy[];
-  /** The one deadline from now on, when it changed; null for none. A generation that has ended has none. */
+  /** The deadline from now on, if it changed; null for none. An ended generation has none. */
   deadline?: Deadline | null;
 };
 export type TransitionResult =
-  /** `settledCredits`: how much of a debt was settled with what its end gave back; absent: nothing was owed. */
+  /** `settledCredits`: part of a debt that the released credits repaid; absent: no debt. */
   | { kind: "stepped"; record: GenerationRecord; settledCredits?: Credits }
-  /** The stored version is another one: somebody else went on, or the generation has ended. Nothing was written. */
+  /** The stored version differs: another writer continued it, or it has ended. Nothing was written. */
   | { kind: "stale" }
-  /** A constraint said no: a defect. Nothing was written. */
+  /** A constraint rejected it, which is a defect. Nothing was written. */
   | { kind: "refused"; reason: string };
 
-/** Changes an attempt of a generation that has ended (a late delivery, a watch that is over). */
+/** Changes an attempt of an ended generation (a late delivery, the end of a watch). */
 export type MarkAttempt = { mutation: "mark-attempt"; seq: number; atMs: number; change: AttemptChange };
 /**
- * Adds to the balance, or takes off it. `reference` makes it happen once: the same reference again changes nothing. What is asked and not
- * there to take is owed, and pauses the account; what comes in, or is given back at the end of a generation, settles what is owed first,
- * and a debt that is settled lifts its pause.
+ * Adds to a balance or takes from it. `reference` makes it idempotent. Credits that cannot be taken become a debt, which pauses
+ * the account. Incoming and released credits repay the debt first, and a repaid debt ends the pause.
  */
 export type AdjustBalance = {
   mutation: "credit";
   accountSeq: number;
   kind: "topup" | "adjust";
-  /** Positive for a top-up; an adjustment may be negative and takes at most what is available. */
+  /** Positive for a top-up. An adjustment can be negative and takes at most the available credits. */
   credits: Credits;
   note: string;
   reference: string | null;
   atMs: number;
 };
-/** Takes what an account owes out of what it has available, where an earlier release has left both. */
+/** Repays a debt from available credits, if an earlier release left both. */
 export type SettleDebt = { mutation: "settle-debt"; accountSeq: number; atMs: number };
-/** Decides how much a refund or dispute in another currency than usd takes back of its purchase; 0: nothing. */
+/** Sets the amount that a refund or dispute in a currency other than USD takes from its purchase; 0: nothing. */
 export type DecideReversal = { mutation: "decide-reversal"; id: string; credits: Credits; reason: string; atMs: number };
 export type CreateAccount = { mutation: "create-account"; id: string; name: string; atMs: number };
 export type UpdateAccount = {
@@ -160,16 +170,16 @@ export type CreateKey = {
   accountSeq: number;
   scope: KeyScope;
   name: string;
-  /** SHA-256 of the key, hex; the key itself is never stored. */
+  /** SHA-256 of the key in hex; the key itself is never stored. */
   hash: string;
-  /** The first characters, to recognise it by. */
+  /** The first characters of the key, to recognize it. */
   start: string;
   terms?: KeyTerms;
   atMs: number;
 };
 /**
- * Changes a key that was not revoked; members absent are left alone. Limits hold for the whole line of keys that follow each other by
- * rotation; those set where there were none count what the line has spent in their windows so far.
+ * Changes the policy of a key that was not revoked; absent members stay unchanged. Limits apply to all keys that follow each
+ * other by rotation. A new limit counts what they have already spent in its window.
  */
 export type UpdateKey = {
   mutation: "set-key";
@@ -178,7 +188,7 @@ export type UpdateKey = {
   limits?: Partial<KeyLimits>;
   atMs: number;
 } & Partial<Pick<KeyTerms, "expiresAtMs" | "models">>;
-/** Makes a key with the same terms, which takes the place of another once that expires, `overlapMs` later at the latest. */
+/** Creates a key with the same policy that replaces another one, which expires after `overlapMs` at the latest. */
 export type RotateKey = {
   mutation: "rotate-key";
   keyId: string;
@@ -188,17 +198,17 @@ export type RotateKey = {
   start: string;
   atMs: number;
 };
-/** Notes the first use of a key from a network, and tells the audit log of it. */
+/** Records the first use of a key from a network in the audit log. */
 export type RecordKeyNetwork = { mutation: "note-key-network"; atMs: number } & KeyNetwork;
-/** Notes when keys were last used, as `[keySeq, atMs]`. */
+/** Records when keys were last used, as `[keySeq, atMs]`. */
 export type RecordKeyUse = { mutation: "note-key-use"; uses: readonly (readonly [keySeq: number, atMs: number])[] };
-/** Adds up to `limit` further postings to what generations came to by day. */
+/** Adds up to `limit` further transfers to the daily usage. */
 export type RollUpUsage = { mutation: "roll-up-usage"; limit: number };
 export type RevokeKey = { mutation: "revoke-key"; keyId: string; atMs: number };
-/** Who wanted a mutation; written beside it in the audit log, in the same transaction. */
+/** Who requested a mutation; written to the audit log in the same transaction. */
 export type Principal = { kind: "person" | "command" | "service"; id: string; name: string };
 
-/** An operator decides about a generation that has not ended: written down before its owner is told. `attempt`: the one settled. */
+/** An operator's decision about an open generation, stored before its owner receives it. `attempt`: the settled one. */
 export type DecideGeneration = {
   mutation: "decide-generation";
   seq: number;
@@ -209,24 +219,24 @@ export type DecideGeneration = {
 };
 /** Marks the files of a generation as deleted; the row stays. */
 export type ExpireFiles = { mutation: "expire-files"; seq: number; atMs: number };
-/** Marks the copies of a generation's pinned inputs as deleted. */
+/** Marks the pinned inputs of a generation as deleted. */
 export type DeletePinnedInputs = { mutation: "drop-pins"; seq: number; atMs: number };
-/** Keeps a provider's credential, sealed; one that is there is replaced. */
+/** Stores an encrypted provider credential; an existing one is replaced. */
 export type SetProviderCredential = { mutation: "set-provider-key"; account: string; id: string; sealed: string; atMs: number };
 export type RemoveProviderCredential = { mutation: "drop-provider-key"; account: string };
-/** Switches a route off for a reason, or on again (null), which also forgets why it was down. */
+/** Disables a route for a reason, or enables it (null) and clears the reason why it was down. */
 export type SwitchRoute = { mutation: "switch-route"; routeId: string; reason: string | null; atMs: number };
-/** Saves a route-health machine. */
+/** Stores the snapshot of a circuit breaker. */
 export type SaveRouteHealth = { mutation: "save-route-health"; routeId: string; snapshot: string; atMs: number };
-/** Keeps the highest time ever seen, so that time never runs backwards across a restart. */
+/** Stores the highest time seen, so that time never runs backwards across a restart. */
 export type Heartbeat = { mutation: "beat"; atMs: number };
-/** Notes how far a recovery came, for the next one to read if this one does not survive. */
+/** Stores the progress of a recovery for the next one, in case this one crashes. */
 export type RecordRecovery = { mutation: "note-recovery"; text: string };
 
-/** An operator has looked after what a restored backup knows nothing of. */
+/** Records that an operator has settled the gap after a restored backup. */
 export type SettleRestored = { mutation: "settle-restored"; reason: string; atMs: number };
 
-/** A mutation of an operator or a person carries `by` (and `atMs`), and is then written into the audit log with it. */
+/** A mutation of an operator or a user carries `by` (and `atMs`) and is then written to the audit log. */
 export type AdminMutation = { by?: Principal; atMs?: number } & (
   | MarkAttempt
   | AdjustBalance
@@ -254,14 +264,14 @@ export type AdminMutation = { by?: Principal; atMs?: number } & (
   | UserMutation
 );
 export type AdminResult =
-  /** `credits`: what a credit mutation really moved. `of`: the id of the key that was used from a network for the first time. */
+  /** `credits`: credits that were actually transferred. `of`: id of the key that was used from a network for the first time. */
   | { kind: "done"; seq?: number; credits?: Credits; of?: string }
   /** Nothing was written; `reason` is a sentence for the operator. */
   | { kind: "refused"; reason: string };
 
 export type Mutation = AdmitGeneration | ApplyTransition | AdminMutation | PurchaseMutation;
 export type MutationResult = AdmitResult | TransitionResult | AdminResult | PurchaseResult;
-/** The outcome that belongs to a mutation. */
+/** The result type of a mutation. */
 export type ResultOf<D extends Mutation> = D extends AdmitGeneration
   ? AdmitResult
   : D extends ApplyTransition
@@ -270,12 +280,12 @@ export type ResultOf<D extends Mutation> = D extends AdmitGeneration
       ? PurchaseResult
       : AdminResult;
 
-/** The disk has no free space: the whole batch was rolled back, nothing was written, it may be tried again. */
+/** The disk is full: the whole batch was rolled back, nothing was written, and a retry is safe. */
 export class StoreFull extends Error {}
-/** Whether the batch was written is not known: answer nobody, stop the process, let recovery read what is there. */
+/** The outcome of the commit is unknown: answer no poster and exit, so that recovery reads what is stored. */
 export class StoreUnknown extends Error {}
 
-/** What recovery reads of a generation that had not ended. */
+/** The stored state of an open generation for recovery. */
 export type OpenGeneration = {
   seq: number;
   id: string;
@@ -286,8 +296,8 @@ export type OpenGeneration = {
   plan: readonly PlannedRoute[];
   version: number;
   snapshot: string | null;
-  /** Links of its input are still to be pinned. */
+  /** Links of its input are not pinned yet. */
   awaitsPins: boolean;
-  /** Null only when it is parked. */
+  /** Null only if it is parked. */
   deadline: Deadline | null;
 };
