@@ -31,7 +31,7 @@ export const addArchive = (program: Command, session: Session): void => {
     .requiredOption("--before <time>", "generations settled before: 90d, or a date like 2026-10-19")
     .requiredOption(
       "--to <place>",
-      "archive location: a directory, or bucket: for the bucket of the configuration (s3.*); new data is appended",
+      "archive location: a directory, or bucket for the bucket of the configuration (s3.*); new data is appended",
     )
     .action((flags: Flags) =>
       withArchiveErrors(AGAIN, async () => {
