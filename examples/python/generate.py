@@ -6,7 +6,7 @@
 
 Sent again with the same IDEMPOTENCY_KEY in the environment, it finds the generation of before instead of making another.
 Ends with 0 when the files are saved, 1 when the generation failed, 2 with one line about what else went wrong: a wrong word or
-setting (told before anything is bought), a no of the service, no answer, or a file that cannot be saved.
+setting (reported before anything is bought), an error of the service, no response, or a file that cannot be saved.
 """
 import http.client
 import json
@@ -63,8 +63,8 @@ def refusal(error):
     """The service's own words of an HTTP error."""
     request_id = error.headers.get("X-Request-Id")
     try:
-        told = json.load(error)["error"]
-        return ServiceError(error.code, told["code"], told["message"], request_id)
+        body = json.load(error)["error"]
+        return ServiceError(error.code, body["code"], body["message"], request_id)
     except (ValueError, KeyError, TypeError):
         return ServiceError(error.code, "unexpected_answer", f"HTTP {error.code}", request_id)
 
@@ -180,7 +180,7 @@ def main(words):
         raise Mistake("usage: generate.py MODEL INPUT [FILE], as in generate.py sim-image-1 '{\"prompt\": \"a tin robot\"}' robot.png")
     model, given, wanted = words[0], input_of(words[1]), "".join(words[2:])
     key = os.environ.get("IDEMPOTENCY_KEY") or str(uuid.uuid4())
-    # All that can be known to be wrong is told before anything is bought.
+    # Every error that can be detected is reported before anything is bought.
     check_url()
     check_place(wanted)
     if not KEY or not is_word(KEY):

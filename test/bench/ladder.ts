@@ -25,7 +25,7 @@ type Name = (typeof LADDER)[number]["rung"] | "service";
 export const ladder: Bench = {
   name: "ladder",
   compares:
-    "bare Bun.serve, bare Elysia, + body, + schema, + key, + one transaction each, + group commit, the service; told, not judged",
+    "bare Bun.serve, bare Elysia, + body, + schema, + key, + one transaction each, + group commit, the service; informational (no target)",
   isTold: true,
   run: (env) =>
     withService(

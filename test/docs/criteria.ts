@@ -24,7 +24,7 @@ export const CRITERIA: readonly Criterion[] = [
   },
   {
     name: "A2",
-    promise: "a start says where everything is; a port that is taken is told in one line",
+    promise: "a start says where everything is; a port that is taken is reported in one line",
     held: [
       [PAGES, "the start says where the pages are"],
       [SERVICE, "the port cannot be shared, nor the directory; neither is told with a stack"],
@@ -156,7 +156,7 @@ export const CRITERIA: readonly Criterion[] = [
   },
   {
     name: "B6",
-    promise: "providers' keys are told nowhere; the master key can be changed",
+    promise: "providers' keys appear nowhere; the master key can be changed",
     held: [
       ["security/canary.test.ts", "no answer tells one"],
       ["security/canary.test.ts", "the metrics tell none, and no generation and no account"],
@@ -180,7 +180,7 @@ export const CRITERIA: readonly Criterion[] = [
   },
   {
     name: "B8",
-    promise: "/metrics is right for promtool, needs the token or this machine, and names nobody",
+    promise: "/metrics is right for promtool, needs the token or this machine, and names no customer",
     held: [
       ["telemetry/metrics.test.ts", "promtool has nothing to say against it"],
       ["telemetry/requests.test.ts", "with a token it answers who sends it"],

@@ -10,7 +10,7 @@ const SETTLED: Readonly<Record<Recovery, string>> = {
   client_id: "looked up by our id",
   list_marker: "found in its list by our mark",
   list_match: "found in its list by its input",
-  none: "waited for, then given up as lost",
+  none: "none: waits, then the attempt is lost",
 };
 
 const span = (ms: number): string => {

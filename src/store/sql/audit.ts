@@ -17,7 +17,7 @@ const invitationOf = (hash: string): Target => nameOf("SELECT id FROM invitation
 
 const nothing = { target: () => null, tells: [] } as const;
 /** Every mutation is here, so that a new one does not come without saying what may be told of it. */
-const TOLD: { [K in AdminMutation["mutation"]]: Told<Extract<AdminMutation, { mutation: K }>> } = {
+const AUDITED: { [K in AdminMutation["mutation"]]: Told<Extract<AdminMutation, { mutation: K }>> } = {
   "mark-attempt": { target: ({ seq }) => generationOf(seq), tells: [] },
   credit: { target: ({ accountSeq }) => accountOf(accountSeq), tells: ["kind", "credits", "note", "reference"] },
   "settle-debt": nothing,
@@ -71,7 +71,7 @@ const extras = (mutation: AdminMutation, outcome: AdminResult): Record<string, u
 });
 
 const toldOf = <K extends AdminMutation["mutation"]>(mutation: Extract<AdminMutation, { mutation: K }>) => {
-  const { target, tells } = TOLD[mutation.mutation as K];
+  const { target, tells } = AUDITED[mutation.mutation as K];
   const detail = Object.fromEntries(tells.flatMap((name) => (mutation[name] === undefined ? [] : [[name, mutation[name]]])));
   return { target: target(mutation), detail };
 };
@@ -93,7 +93,7 @@ export const writeAudit = function* (
 
 export const auditAdmin = function* (mutation: AdminMutation, by: Principal, outcome: AdminResult): SqlProgram<void> {
   // Upkeep that somebody's wish brings about is not what they wished.
-  if (TOLD[mutation.mutation] === nothing) return;
+  if (AUDITED[mutation.mutation] === nothing) return;
   // The network is known already: another node has told of it, or the process before.
   if (mutation.mutation === "note-key-network" && (outcome.kind !== "done" || outcome.of === undefined)) return;
   if (mutation.atMs === undefined) throw new MutationRejected(`${mutation.mutation} has a principal but no time`);

@@ -53,7 +53,7 @@ export const crossingOf = (mutations: readonly Mutation[]): Crossing => {
   if (isStepTo("running.submitting.sending")) return "commit: sending";
   if (isStepTo("running.polling")) return "commit: accepted";
   if (isStepTo("running.submitting.intent")) return "commit: attempt begun";
-  return mutations.some((mutation) => mutation.mutation === "admit") ? "commit: admitted, not told" : "commit: other";
+  return mutations.some((mutation) => mutation.mutation === "admit") ? "commit: admitted, not answered" : "commit: other";
 };
 
 /** One line for the trace: what the mutation was about and what became of it. */

@@ -74,7 +74,7 @@ export const createNode = (name: string, around: Surroundings): Node => {
         createGenerationAdmin({
           ...{ reads: store, post: posting, by, clock: mine.clock },
           decide: async (seq, decision) => {
-            await mine.cross("decision: written down, not told");
+            await mine.cross("decision: stored, not delivered");
             await decide(seq, decision);
           },
         }),
