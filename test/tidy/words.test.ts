@@ -81,3 +81,13 @@ test("sentences of messages and pages", () => {
   const texts = shipped.flatMap((path) => sentencesOf(path).flatMap((text) => inText(`${path}: ${text.slice(0, 80)}`, text)));
   expect(texts).toEqual([]);
 });
+
+test("documents", () => {
+  // Facts of providers, results that were printed earlier, and the glossary, which lists the words.
+  const left = ["docs/glossary.md", "catalogue/ROUTES.md", "test/bench/README.md"];
+  const pages = [...list("*.md"), ...list("{actors,catalogue,client,deploy,docs,examples,src,test}/**/*.md")].filter(
+    (path) => !left.includes(path) && !path.includes("node_modules"),
+  );
+  expect(pages.length).toBeGreaterThan(30);
+  expect(pages.flatMap((path) => inText(path, read(path).replace(/`[^`\n]*`/g, "")))).toEqual([]);
+});
