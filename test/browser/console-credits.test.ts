@@ -214,11 +214,11 @@ here("the pages of credits", () => {
   test("the mark of a low balance is set here, and told of on every other page", async () => {
     const { visitor } = await openMember();
     const { page, close } = await visit(visitor, "/console/credits");
-    await page.getByLabel(/Tell me when/).fill("2");
+    await page.getByLabel(/Alert when fewer/).fill("2");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved.").waitFor();
     await page.getByText(/are available, less than/).waitFor({ state: "detached" });
-    await page.getByLabel(/Tell me when/).fill("40");
+    await page.getByLabel(/Alert when fewer/).fill("40");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("link", { name: "API keys" }).click();
     await page.getByText("$3.00 are available, less than $40.00.").waitFor();

@@ -122,7 +122,7 @@ here("the operator's pages", () => {
     await page.getByRole("button", { name: `Switch off ${id}`, exact: true }).click();
     const asking = page.getByRole("dialog", { name: `Switch ${id} off?` });
     await asking.getByRole("button", { name: "Switch off" }).click();
-    await asking.getByRole("alert").getByText("Say why").waitFor();
+    await asking.getByRole("alert").getByText("Give a reason").waitFor();
     await asking.getByLabel("Reason").fill("too slow today");
     await asking.getByRole("button", { name: "Switch off" }).click();
     await row.getByText("too slow today").waitFor();

@@ -204,7 +204,7 @@ here("people", () => {
     const isOpen = async () =>
       (await harness.store.invitations()).some((one) => one.email === "cleo@example.com" && !one.withdrawnAtMs);
     await withdraw.click();
-    await asking.getByText("does not get in with it any more").waitFor();
+    await asking.getByText("The link stops working").waitFor();
     await page.keyboard.press("Escape");
     await asking.waitFor({ state: "detached" });
     expect(await isOpen()).toBe(true);

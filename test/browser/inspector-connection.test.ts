@@ -47,7 +47,7 @@ here("the live page without a connection", () => {
   test("members are told whom it is for", async () => {
     const harness = await abroad();
     const { page, close } = await openLive(harness, await openVisitor(harness, "member", harness.tenant));
-    await said(page, "for operators and viewers: ask an operator for the role");
+    await said(page, "for operators and viewers: request the role from an operator");
     await said(page, AGAIN);
     await close();
     await harness.close();

@@ -17,7 +17,7 @@ import { checkNodes, openNodes } from "./nodes.ts";
 
 const STORY_MS = 120_000;
 
-const adopt = (url: string, ...words: string[]) => runHere(["backup", "adopt", ...words], { GENROUTER_STORE__URL: url });
+const adopt = (url: string, ...words: string[]) => runHere(["backup", "mark-restored", ...words], { GENROUTER_STORE__URL: url });
 const marksIn = async (url: string): Promise<Record<string, number>> => {
   const line = await connect({ url, prepare: true });
   const { rows } = await line.send<{ name: string; value: string }>("SELECT name, value FROM meta WHERE name LIKE 'restored_%'");

@@ -148,7 +148,7 @@ onPostgres("a server that is ended at once and started again", () => {
     await database.server.start();
     expect(fault).toBeInstanceOf(DatabaseUnavailable);
     expect(String(fault)).toMatch(
-      /^DatabaseAway: the database of GENROUTER_STORE__URL at 127\.0\.0\.1:\d+ cannot be read: [^\n]+$/,
+      /^DatabaseUnavailable: the database of GENROUTER_STORE__URL at 127\.0\.0\.1:\d+ cannot be read: [^\n]+$/,
     );
     expect(await store.unfinished(0, 1)).toEqual([]);
     await store.close();

@@ -110,7 +110,7 @@ moving("stopped after any page, it goes on where it was, and every row is there 
       // Until it has ended nobody starts on the half of it, and the directory is as it was.
       if (stops % 10 === 1)
         await expect(openPostgresStore({ url: database.url, prepare: true })).rejects.toThrow(
-          /a move from a data directory that has not/,
+          /an incomplete migration from a data directory/,
         );
       continue;
     }
@@ -143,7 +143,7 @@ moving("cut off after the directory was marked, nobody starts on either end, and
   });
   moving.catch(() => undefined);
   await holder.cutOff();
-  await expect(moving).rejects.toThrow(/does not answer.*the same command goes on/);
+  await expect(moving).rejects.toThrow(/does not answer.*run the same command to resume/);
   await moving.catch(() => undefined);
   await holder.letGo();
   await expect(openDirectory({ dir, mode: "test" })).rejects.toBeInstanceOf(StoreMigrated);
@@ -169,7 +169,7 @@ moving(
     await expect(move(dir, database.url)).rejects.toThrow(/was taken back: empty that database/);
     await move(dir, other.url);
     await (await openPostgresStore({ url: other.url, prepare: true, mode: "test" })).close();
-    await expect(undoMigration({ ...ask, url: other.url })).rejects.toThrow(/a service was open over .* since the move/);
+    await expect(undoMigration({ ...ask, url: other.url })).rejects.toThrow(/a service was open over .* since the migration/);
   },
 );
 
