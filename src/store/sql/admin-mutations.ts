@@ -1,4 +1,4 @@
-// The mutations of the admin service: accounts, keys, credits, and the marks that are set beside a generation's life.
+// Admin mutations: accounts, keys, credits, and marks beside the life of a generation.
 import type { AdminMutation, AdminResult, AttemptChange, CreateAccount, RollUpUsage, UpdateAccount } from "../mutations.ts";
 import { auditAdmin } from "./audit.ts";
 import type { Crediting } from "./balance-adjustments.ts";
@@ -10,16 +10,16 @@ import type { Reversals } from "./reversals.ts";
 import { change, first, insert, type SqlProgram } from "./sql-program.ts";
 import { preparePeople } from "./user-mutations.ts";
 
-/** What a driver brings for the mutations of the admin service. */
+/** Functions of the driver that admin mutations use. */
 export type AdminMutationsDeps = {
   dialect: Dialect;
   crediting: Crediting;
   reversals: Pick<Reversals, "decide">;
   changeAttempt(seq: number, change: AttemptChange, atMs: number): SqlProgram<void>;
   rollUpUsage(mutation: RollUpUsage): SqlProgram<AdminResult>;
-  /** A condition on `posting p`: that usage was not rolled up to it yet. */
+  /** Condition on `posting p`: usage was not rolled up to it yet. */
   notAddedUp: string;
-  /** What is known of the terms of keys is about to be other than before. */
+  /** Called before known key policies change. */
   keysChanged(): void;
 };
 
@@ -40,7 +40,7 @@ const BEAT = "UPDATE meta SET value = ?1 WHERE name = 'last_seen_ms' AND CAST(va
 const DROP_PINS = "UPDATE pinned_input SET removed_at_ms = ?2 WHERE seq = ?1 AND removed_at_ms IS NULL";
 const NOTE_RECOVERY = "INSERT INTO meta VALUES ('recovery', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
-/** @throws MutationRejected where a row that must be there is not. */
+/** @throws MutationRejected if a required row is missing. */
 const changed = function* (changing: SqlProgram<number>, otherwise: string): SqlProgram<AdminResult> {
   if ((yield* changing) === 0) throw new MutationRejected(otherwise);
   return DONE;
@@ -106,14 +106,14 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
         return yield* deps.rollUpUsage(mutation);
       case "expire-files": {
         const { seq, atMs } = mutation;
-        // Marked already: deleting files is repeated after a crash, the mark is not.
+        // Already marked: the deletion of files is repeated after a crash, the mark is not.
         if ((yield* first<{ at: number | null }>("SELECT files_expired_at_ms AS at FROM generation WHERE seq = ?1", seq))?.at)
           return DONE;
         const mark = "UPDATE generation SET files_expired_at_ms = ?2 WHERE seq = ?1 AND status = 'succeeded'";
         return yield* changed(change(mark, seq, atMs), `generation ${seq} has no files`);
       }
       case "drop-pins":
-        // Marked already: deleting copies is repeated after a crash, the mark is not.
+        // Already marked: the deletion of copies is repeated after a crash, the mark is not.
         yield* change(DROP_PINS, mutation.seq, mutation.atMs);
         return DONE;
       case "set-provider-key":
@@ -124,7 +124,7 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
         return yield* changed(dropping, `no key of ${mutation.account} is kept here`);
       }
       case "switch-route":
-        // What is on already is on: the same wish twice is one.
+        // An enabled route stays enabled; a repeated request changes nothing.
         if (mutation.reason === null) {
           yield* change("DELETE FROM route_switch WHERE route_id = ?1", mutation.routeId);
           yield* change("DELETE FROM route_health WHERE route_id = ?1", mutation.routeId);

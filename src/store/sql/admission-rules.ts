@@ -1,8 +1,8 @@
-// What stands in the way of a submission, in the order of rank; a key that was used before outranks all of it.
+// Admission rules in order of precedence; a known idempotency key outranks all of them.
 import type { AdmitGeneration, AdmitResult } from "../mutations.ts";
 import type { Head } from "./ledger.ts";
 
-/** What is in the way of everything, of one more, and of this one; undefined: nothing is. */
+/** Returns the first violated rule of account, concurrency and balance; undefined if there is none. */
 export const inTheWay = (
   { inProgressLimit, reservedCredits }: Pick<AdmitGeneration, "inProgressLimit" | "reservedCredits">,
   { inProgress, availableCredits, owedCredits }: Head,

@@ -1,4 +1,6 @@
-// The audit log of money: purchases, payments, refunds, disputes and marks of a low balance, each once, in the transaction that writes it.
+// Audit entries of purchases, payments, refunds, disputes and low-balance alerts.
+//
+// Each entry is written once, in the transaction of its mutation.
 import type { PurchaseMutation, PurchaseResult } from "../purchase-mutations.ts";
 import { accountOf, type Target, writeAudit } from "./audit.ts";
 import type { SqlProgram } from "./sql-program.ts";
@@ -6,7 +8,7 @@ import type { SqlProgram } from "./sql-program.ts";
 type Told = { action: string; target: Target; detail: Record<string, unknown> };
 type Purchase = NonNullable<Extract<PurchaseResult, { kind: "purchase" }>["purchase"]>;
 
-/** Every mutation is here, so that a new one does not come without saying whether it is told. Null: of no money, or of none that moved. */
+/** Lists every mutation, so that a new one must define its audit entry. Null: it concerns no money, or transferred none. */
 const toldOf = (mutation: PurchaseMutation, purchase: Purchase | null): Told | null => {
   const of = { target: purchase?.id ?? null };
   const whose = purchase ? { accountId: purchase.accountId } : {};
@@ -24,7 +26,7 @@ const toldOf = (mutation: PurchaseMutation, purchase: Purchase | null): Told | n
     }
     case "note-reversal":
     case "note-foreign-reversal": {
-      // Of a payment that is not known here, as of whatever else the same Stripe account sells: it may never be.
+      // The payment is unknown here, like other sales of the same Stripe account.
       if (purchase === null) return null;
       const { id, kind, state, paymentIntent } = mutation;
       const much =
@@ -41,7 +43,7 @@ const toldOf = (mutation: PurchaseMutation, purchase: Purchase | null): Told | n
   }
 };
 
-/** What changed nothing, as all that is told again, leaves no line. */
+/** A mutation that changed nothing, such as a repeated event, writes no entry. */
 export const auditPurchase = function* (mutation: PurchaseMutation, outcome: PurchaseResult): SqlProgram<void> {
   if (outcome.kind === "refused" || !outcome.changed || !("by" in mutation)) return;
   const { movedCredits, purchase, undecided } = outcome;

@@ -1,11 +1,14 @@
-// The audit log: a mutation that somebody wanted is written down with who it was, in the transaction that carries it out.
+// Audit log: writes the principal of a mutation in the transaction of the mutation.
 import type { AdminMutation, AdminResult, Principal } from "../mutations.ts";
 import { MutationRejected } from "./mutation-rejected.ts";
 import { change, first, type SqlProgram } from "./sql-program.ts";
 
-/** What is told of a mutation: whom or what it concerned, and the members that say what changed. Hashes, passwords and sealed values never. */
+/**
+ * The audited part of a mutation: its target and the members that describe the change. Hashes, passwords and encrypted values are
+ * never audited.
+ */
 type Told<D> = { target: (mutation: D) => Target; tells: readonly (keyof D & string)[] };
-/** A name, or the question for the name of what the mutation knows by its row. */
+/** A name, or a query for the name of a row. */
 export type Target = string | null | SqlProgram<string | null>;
 
 const nameOf = function* (sql: string, row: number | string): SqlProgram<string | null> {
@@ -16,7 +19,7 @@ const generationOf = (seq: number): Target => nameOf("SELECT id FROM generation 
 const invitationOf = (hash: string): Target => nameOf("SELECT id FROM invitation WHERE hash = ?1", hash);
 
 const nothing = { target: () => null, tells: [] } as const;
-/** Every mutation is here, so that a new one does not come without saying what may be told of it. */
+/** Lists every mutation, so that a new one must define its audit entry. */
 const AUDITED: { [K in AdminMutation["mutation"]]: Told<Extract<AdminMutation, { mutation: K }>> } = {
   "mark-attempt": { target: ({ seq }) => generationOf(seq), tells: [] },
   credit: { target: ({ accountSeq }) => accountOf(accountSeq), tells: ["kind", "credits", "note", "reference"] },
@@ -61,7 +64,7 @@ const AUDITED: { [K in AdminMutation["mutation"]]: Told<Extract<AdminMutation, {
   "make-console-key": { target: ({ accountSeq }) => accountOf(accountSeq), tells: [] },
 };
 
-/** A member that holds a secret is told as having changed, no more. */
+/** A secret member is audited as changed, without its value. */
 const extras = (mutation: AdminMutation, outcome: AdminResult): Record<string, unknown> => ({
   ...(mutation.mutation === "set-person" && mutation.password !== undefined ? { password: "changed" } : {}),
   ...(mutation.mutation === "sign-up" || mutation.mutation === "open-session" || mutation.mutation === "accept-invitation"
@@ -76,7 +79,7 @@ const toldOf = <K extends AdminMutation["mutation"]>(mutation: Extract<AdminMuta
   return { target: target(mutation), detail };
 };
 
-/** Writes one line. */
+/** Writes one entry. */
 export const writeAudit = function* (
   atMs: number,
   by: Principal,
@@ -92,9 +95,9 @@ export const writeAudit = function* (
 };
 
 export const auditAdmin = function* (mutation: AdminMutation, by: Principal, outcome: AdminResult): SqlProgram<void> {
-  // Upkeep that somebody's wish brings about is not what they wished.
+  // Maintenance that follows from a request was not requested itself.
   if (AUDITED[mutation.mutation] === nothing) return;
-  // The network is known already: another node has told of it, or the process before.
+  // The network is already known: another node or the former process has audited it.
   if (mutation.mutation === "note-key-network" && (outcome.kind !== "done" || outcome.of === undefined)) return;
   if (mutation.atMs === undefined) throw new MutationRejected(`${mutation.mutation} has a principal but no time`);
   const { target, detail } = toldOf(mutation);

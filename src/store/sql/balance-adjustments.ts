@@ -1,4 +1,4 @@
-// What comes onto a balance from outside and what is taken off it, what is owed of that, and how a debt is settled.
+// Top-ups, adjustments and debts of a balance.
 
 import type { Credits } from "../../domain/types.ts";
 import type { AdjustBalance } from "../mutations.ts";
@@ -6,7 +6,10 @@ import type { RequestedTransfer } from "./ledger.ts";
 import { MutationRejected } from "./mutation-rejected.ts";
 import { change, first, insert, type SqlProgram } from "./sql-program.ts";
 
-/** `seq` is the row of the credit; `movementSeq` of its movement, where anything moved; `isNew` false: its reference was used before. */
+/**
+ * `seq` is the row of the adjustment; `movementSeq` the row of its transfer, if there is one; `isNew` is false for a known
+ * reference.
+ */
 export type Credited = { seq: number; movedCredits: Credits; movementSeq: number | null; isNew: boolean };
 type Asked = Omit<AdjustBalance, "mutation">;
 type Known = { seq: number; account_seq: number; asked_credits: number; kind: string; movement_seq: number | null };
@@ -17,7 +20,7 @@ const INSERT_CREDIT = `INSERT INTO credit (account_seq, kind, asked_credits, mov
 const INSERT_SETTLED = "INSERT INTO owed_settled (credit_seq, account_seq, credits) VALUES (?1, ?2, ?3)";
 const PAUSE = "UPDATE account SET paused = 1 WHERE seq = ?1 AND paused = 0";
 const NOTE_PAUSE = "INSERT INTO paused_by_debt VALUES (?1) ON CONFLICT DO NOTHING";
-/** What keeps an account paused: a debt, or a refund or dispute that an operator has to decide about. */
+/** Reasons for a pause: a debt, or a refund or dispute that waits for an operator's decision. */
 const REASON_TO_PAUSE = `SELECT 1 AS reason FROM balance WHERE account_seq = ?1 AND owed_credits > 0
   UNION ALL SELECT 1 FROM purchase p JOIN foreign_reversal f ON f.payment_intent = p.payment_intent
     WHERE p.account_seq = ?1 AND p.state = 'paid' AND f.state IN ('taken', 'lost') AND (f.decided_amount IS NULL OR f.decided_amount < f.amount)`;
@@ -25,9 +28,9 @@ const RESUME = `UPDATE account SET paused = 0
   WHERE seq = ?1 AND seq IN (SELECT account_seq FROM paused_by_debt WHERE account_seq = ?1)`;
 const FORGET_PAUSE = "DELETE FROM paused_by_debt WHERE account_seq = ?1";
 
-/** Prepares the mutation of a credit, for the admin service, for purchases, and for settlements of generations. */
+/** Prepares adjustments for the admin service, purchases and settlements. */
 export const prepareCredit = (money: RequestedTransfer) => {
-  /** Moves credits and writes the row that says who asked; `credits` are there to be moved. */
+  /** Transfers available credits and writes the row with the principal. */
   const move = function* (asked: Asked, movedCredits: Credits): SqlProgram<Credited> {
     const { accountSeq, kind, credits, reference, note, atMs } = asked;
     const head = yield* money.head(accountSeq);
@@ -60,7 +63,7 @@ export const prepareCredit = (money: RequestedTransfer) => {
   const pause = function* (accountSeq: number): SqlProgram<void> {
     if ((yield* change(PAUSE, accountSeq)) > 0) yield* change(NOTE_PAUSE, accountSeq);
   };
-  /** A pause that money brought, and nobody decided on, is over when there is no reason for it any more. */
+  /** Ends a pause that a debt caused and no operator confirmed, if its reason is gone. */
   const resume = function* (accountSeq: number): SqlProgram<void> {
     if (yield* first(REASON_TO_PAUSE, accountSeq)) return;
     yield* change(RESUME, accountSeq);
@@ -68,8 +71,8 @@ export const prepareCredit = (money: RequestedTransfer) => {
   };
 
   /**
-   * What comes in, or is given back, goes to what is owed first; where nothing is owed any more, a pause that the debt brought is over.
-   * @returns how much of the debt it settled.
+   * Incoming and released credits repay the debt first. If no debt remains, the pause that it caused ends.
+   * @returns the repaid part.
    */
   const settle = function* (accountSeq: number, atMs: number): SqlProgram<Credits> {
     const head = yield* money.head(accountSeq);
@@ -87,7 +90,7 @@ export const prepareCredit = (money: RequestedTransfer) => {
   };
 
   return {
-    /** @throws MutationRejected for an amount that is none, and for a reference that was used otherwise. */
+    /** @throws MutationRejected for an invalid amount and for a reference with other contents. */
     *credit(asked: Asked): SqlProgram<Credited> {
       const { accountSeq, kind, credits, reference, atMs } = asked;
       if (!Number.isSafeInteger(credits) || credits === 0 || (kind === "topup" && credits < 0))
@@ -98,7 +101,7 @@ export const prepareCredit = (money: RequestedTransfer) => {
           throw new MutationRejected(`the reference ${reference} was already used for another account or amount`);
         return { seq: known.seq, movedCredits: 0, movementSeq: known.movement_seq, isNew: false };
       }
-      // A balance never goes below its holds: at most what is available is taken, the rest is owed.
+      // A balance never falls below its holds: at most the available credits are taken, and the rest becomes a debt.
       const moved = Math.max(credits, 0 - ((yield* money.head(accountSeq))?.availableCredits ?? 0));
       const credited = yield* move(asked, moved);
       if (moved !== credits) {
@@ -108,7 +111,7 @@ export const prepareCredit = (money: RequestedTransfer) => {
       return credited;
     },
     ...{ settle, pause, resume },
-    /** A person has decided about the pause: a debt that is settled later leaves it. */
+    /** An operator has decided about the pause, so a later repayment does not end it. */
     decidedOnPause: (accountSeq: number): SqlProgram<number> => change(FORGET_PAUSE, accountSeq),
   };
 };

@@ -1,15 +1,15 @@
-// Where the two databases want different words for one thing; all other SQL that drivers share is the part that both understand.
+// SQL that differs between SQLite and PostgreSQL; all other shared SQL works on both.
 
 export type Dialect = {
-  /** Ends a SELECT whose rows are about to be changed: nobody else changes them before this transaction is over. */
+  /** Suffix of a SELECT whose rows are changed next: it locks them until the end of the transaction. */
   forUpdate: string;
-  /** A column of JSON text as JSON, so that `->` and `->>` can be asked of it. Of a parameter: `CAST(?1 AS text)`, or it would be quoted. */
+  /** A column of JSON text as JSON, for `->` and `->>`. For a parameter use `CAST(?1 AS text)`, otherwise it is quoted. */
   json(column: string): string;
-  /** The elements of a JSON array as a table with one column, `value`: JSON, of which `->>` can be asked. */
+  /** Elements of a JSON array as a table with the column `value`: JSON, for `->>`. */
   elements(json: string, alias: string): string;
-  /** The elements of a JSON array of texts or numbers as a table with one column, `value`; a number still needs a CAST. */
+  /** Elements of a JSON array of texts or numbers as a table with the column `value`; a number needs a CAST. */
   items(json: string, alias: string): string;
-  /** The elements of a JSON array as a table with two columns: `value` as in `elements`, and `key`, its place from 0. */
+  /** Elements of a JSON array as a table with two columns: `value` as in `elements`, and `key`, the position from 0. */
   numbered(json: string, alias: string): string;
   /** Whether a text is JSON. */
   isJson(column: string): string;

@@ -1,22 +1,22 @@
-// The terms that a key is held to where it counts, in the transaction that accepts: when it expires, and what it may spend.
+// Key policy checks in the admission transaction: expiry and spend limits.
 import { windowEndsAtMs, windowFrom } from "../../domain/calendar.ts";
 import type { Credits, KeyWindow } from "../../domain/types.ts";
 import type { AdmitResult } from "../mutations.ts";
 
 export type Meter = { seq: number; fromDay: number; limits: readonly (readonly [KeyWindow, Credits])[] };
-/** A key that not everything is open to for ever. */
+/** A key with an expiry or a spend limit. */
 export type Bound = { expiresAtMs: number | null; meter: Meter | null };
 export type BoundRow = { keySeq: number; expiresAtMs: number | null } & (
   | { seq: number; fromDay: number; day: Credits | null; week: Credits | null; month: Credits | null }
   | { seq: null }
 );
 
-/** Keys with an expiry or limits; all others have neither. */
+/** Selects keys with an expiry or limits; all others have neither. */
 export const BOUNDS = `SELECT t.key_seq AS "keySeq", t.expires_at_ms AS "expiresAtMs", m.seq, m.from_day AS "fromDay",
   m.day_limit_credits AS day, m.week_limit_credits AS week, m.month_limit_credits AS month
   FROM key_terms t LEFT JOIN meter m ON m.seq = t.meter_seq WHERE (t.expires_at_ms IS NOT NULL OR m.seq IS NOT NULL)`;
 
-/** The window that begins anew last comes first: it is the one to name. */
+/** The window that resets last comes first, because it is reported. */
 const LONGEST_FIRST = ["month", "week", "day"] as const;
 
 export const toBound = (row: BoundRow): Bound => ({
@@ -31,13 +31,16 @@ export const toBound = (row: BoundRow): Bound => ({
         },
 });
 
-/** Whether a key has expired since it was let in. */
+/** Whether a key has expired since authentication. */
 export const expiryOf = (bound: Bound | undefined, atMs: number): AdmitResult | undefined => {
   const expiresAtMs = bound?.expiresAtMs ?? null;
   return expiresAtMs !== null && atMs >= expiresAtMs ? { kind: "key_expired" } : undefined;
 };
 
-/** The limit that does not cover a reserve. @param spentSince what the meter's keys have spent since a day, that day included. */
+/**
+ * The spend limit that does not cover a hold. @param spentSince credits that the keys of the limit have spent since a day,
+ * inclusive.
+ */
 export const shortageOf = (
   meter: Meter,
   atMs: number,

@@ -1,4 +1,4 @@
-// The mutations about keys: made, changed, rotated, revoked, and when they were last used.
+// Key mutations: create, update, rotate, revoke and last use.
 
 import { MOST_KEY_NETWORKS } from "../../config/cidr-list.ts";
 import { DAY_MS, windowFrom } from "../../domain/calendar.ts";
@@ -33,8 +33,8 @@ const INSERT_TERMS =
 const BEGIN_TERMS = "INSERT INTO key_terms (key_seq, meter_seq) VALUES (?1, ?1) ON CONFLICT DO NOTHING";
 const EXPIRE = "UPDATE key_terms SET expires_at_ms = ?2 WHERE key_seq = ?1";
 /**
- * All at once, as JSON: there may be thousands, and to ask for one after another would hold up everybody else's submissions. In one order
- * at all nodes, so that none waits for another that waits for it.
+ * One statement with JSON, because thousands of single statements would delay submissions. All nodes use the same order, which
+ * avoids deadlocks.
  */
 const noteUses = ({ elements }: Dialect): string => `INSERT INTO key_use
   SELECT CAST(u.value ->> 0 AS bigint), max(CAST(u.value ->> 1 AS bigint)) FROM ${elements("CAST(?1 AS text)", "u")} WHERE true
@@ -46,7 +46,7 @@ const SET_METER = "UPDATE meter SET day_limit_credits = ?2, week_limit_credits =
 const INSERT_METER =
   "INSERT INTO meter (seq, from_day, day_limit_credits, week_limit_credits, month_limit_credits) VALUES (?1, ?2, ?3, ?4, ?5)";
 
-/** Keys of an account that may be used; those of playgrounds are beside them. */
+/** Counts the usable keys of an account; playground keys are not counted. */
 const COUNT_GOOD = `SELECT count(*) AS n FROM api_key k LEFT JOIN key_terms t ON t.key_seq = k.seq
   WHERE k.account_seq = ?1 AND k.revoked_at_ms IS NULL AND k.start <> 'console' 
     AND (t.expires_at_ms IS NULL OR t.expires_at_ms > CAST(?2 AS bigint))`;
@@ -56,14 +56,14 @@ export const MOST_KEYS = 100;
 
 const printed = (models: readonly string[] | null): string | null => (models === null ? null : JSON.stringify(models));
 
-/** What a line of keys may spend, and what it has spent. */
+/** Spend limits of keys that follow each other by rotation, and their spending. */
 const prepareMeters = ({ forUpdate }: Dialect, notAddedUp: string) => {
   const selectMeter = `SELECT day_limit_credits AS "day", week_limit_credits AS "week", month_limit_credits AS "month" FROM meter
     WHERE seq = ?1 ${forUpdate}`;
   const lockAccount = `SELECT account_seq FROM balance
     WHERE account_seq = (SELECT account_seq FROM api_key WHERE seq = ?1) ${forUpdate}`;
-  // What has ended was added up by day; what was not yet, and what is open, is little. Row numbers rise with time. The plus leaves SQLite no
-  // way but from the postings.
+  // Ended generations are rolled up by day; the rest and the open ones are few. Row numbers rise with time. The plus prevents
+  // SQLite from using any index but that of the postings.
   const sumUp = `WITH line AS (SELECT key_seq FROM key_terms WHERE meter_seq = ?1)
     INSERT INTO key_spend SELECT CAST(?1 AS bigint), spent.day, CAST(sum(spent.credits) AS bigint) FROM (
       SELECT day, credits FROM key_ended WHERE key_seq IN (SELECT key_seq FROM line) AND day >= ?2
@@ -73,8 +73,8 @@ const prepareMeters = ({ forUpdate }: Dialect, notAddedUp: string) => {
         WHERE completed_at_ms IS NULL AND seq >= ?4 AND created_at_ms >= ?3 AND key_seq IN (SELECT key_seq FROM line)
     ) spent GROUP BY spent.day`;
   /**
-   * Windows that are not named keep their limit. A meter stays when all of them are taken away: summing up anew is work of the writer,
-   * and whoever may change a key could have it done again and again. `isNew`: the key was made just now, and has spent nothing.
+   * Windows that are not named keep their limit. A spend limit stays when all its windows are removed, because a new sum costs
+   * the writer time that a caller could request repeatedly. `isNew`: the key was just created and has spent nothing.
    */
   return function* (meterSeq: number, asked: Partial<KeyLimits>, atMs: number, isNew = false): SqlProgram<void> {
     const known = yield* first<KeyLimits>(selectMeter, meterSeq);
@@ -84,7 +84,7 @@ const prepareMeters = ({ forUpdate }: Dialect, notAddedUp: string) => {
       return;
     }
     if (day === null && week === null && month === null) return;
-    // Nothing is accepted or settled for the account while what its key has spent is added up.
+    // Locks the account, so that nothing is admitted or settled while the spending of its key is summed.
     yield* all(lockAccount, meterSeq);
     const fromDay = Math.min(windowFrom("week", atMs), windowFrom("month", atMs));
     const fromMs = fromDay * DAY_MS;
@@ -105,7 +105,7 @@ const accountOf = function* (seq: number): SqlProgram<number> {
   return (yield* first<{ accountSeq: number }>(ACCOUNT_OF, seq))?.accountSeq ?? 0;
 };
 
-/** Each key is work for whoever lists them. @throws MutationRejected */
+/** Bounds the number of keys, because lists read all of them. @throws MutationRejected */
 const insistOnRoom = function* (accountSeq: number, atMs: number): SqlProgram<void> {
   const { n = 0 } = (yield* first<{ n: number }>(COUNT_GOOD, accountSeq, atMs)) ?? {};
   if (n >= MOST_KEYS) throw new MutationRejected(`an account has ${MOST_KEYS} keys at most that are good; revoke one of them`);
@@ -116,7 +116,7 @@ const rotate = function* ({ keyId, overlapMs, id, hash, start, atMs }: RotateKey
   if (row.successor !== null) throw new MutationRejected(`the key ${keyId} was rotated to ${row.successor}; rotate that one`);
   if (row.expiresAtMs !== null && row.expiresAtMs <= atMs)
     throw new MutationRejected(`the key ${keyId} has expired; make a new one`);
-  // Without an overlap there are as many good ones afterwards as before: a key that leaked can always be replaced.
+  // Without an overlap the number of usable keys stays the same, so a leaked key can always be replaced.
   if (overlapMs > 0) yield* insistOnRoom(yield* accountOf(row.seq), atMs);
   yield* change(BEGIN_TERMS, row.seq);
   const seq = yield* insert(COPY_KEY, row.seq, id, hash, start, atMs);
@@ -126,8 +126,8 @@ const rotate = function* ({ keyId, overlapMs, id, hash, start, atMs }: RotateKey
 };
 
 /**
- * @param notAddedUp a condition on `posting p`: that it is not in `key_ended` yet.
- * @param keysChanged what is known of the terms of keys is about to be other than before.
+ * @param notAddedUp condition on `posting p`: it is not in `key_ended` yet.
+ * @param keysChanged called before known key policies change.
  */
 export const prepareKeys = (dialect: Dialect, notAddedUp: string, keysChanged: () => void) => {
   const setLimits = prepareMeters(dialect, notAddedUp);

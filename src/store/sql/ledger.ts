@@ -1,21 +1,21 @@
-// What a movement of credits is: how it chains to the one before it, what it makes of a balance, and how mutations ask for one.
+// Ledger rules: how a transfer follows from the previous one and changes a balance.
 import type { Credits, LedgerSide, TransferKind } from "../../domain/types.ts";
 import type { SqlProgram } from "./sql-program.ts";
 
-/** A balance as money sees it: what stands where, and the end of its chain. */
+/** The balance of an account for transfers: credits by side and the end of its chain. */
 export type Head = {
   availableCredits: Credits;
   heldCredits: Credits;
-  /** What was taken back and was not there to take. */
+  /** The debt of the account. */
   owedCredits: Credits;
   inProgress: number;
   chainSeq: number;
-  /** The last movement as `movement` numbers it: a posting's row, or, below zero, a generation's; null before the first. */
+  /** The last transfer as numbered by `movement`: the row of a posting or, negative, of a generation; null before the first. */
   chainEnd: number | null;
   chainHash: string;
 };
 
-/** A movement as its hash sees it. */
+/** The hashed columns of a transfer. */
 export type Link = {
   chainSeq: number;
   kind: TransferKind;
@@ -30,13 +30,13 @@ export type Link = {
   note: string | null;
 };
 
-/** Before the first movement of an account stands the SHA-256 of the account's id. */
+/** The chain of an account starts with the SHA-256 of the account's id. */
 export const chainStart = (accountId: string): string => Bun.CryptoHasher.hash("sha256", accountId, "hex");
 
 /**
- * The hash of a movement: SHA-256, hex, of these columns of `movement` joined by `|`, null as nothing, the note last:
- * previous hash, chain_seq, kind, credits, from_side, to_side, generation_seq, attempt_n, available_after, held_after,
- * at_ms, note. So a chain can be recomputed with nothing but the view.
+ * Hash of a transfer: SHA-256 in hex of these columns of `movement` joined by `|`, null as nothing, the note last: previous hash,
+ * chain_seq, kind, credits, from_side, to_side, generation_seq, attempt_n, available_after, held_after, at_ms, note. The view is
+ * sufficient to recompute a chain.
  */
 export const linkHash = (previous: string, link: Link): string =>
   Bun.SHA256.hash(
@@ -45,17 +45,17 @@ export const linkHash = (previous: string, link: Link): string =>
   );
 
 export type Transfer = Omit<Link, "chainSeq" | "availableAfter" | "heldAfter"> & {
-  /** How the number of generations in progress changes with it. */
+  /** Change of the number of generations in progress. */
   progress: -1 | 0 | 1;
 };
-/** A move with the place it would have behind `head`. */
+/** A transfer with its position after `head`. */
 export type Chained = { move: Transfer; head: Head; link: Link; hash: string };
 
-/** What a move adds to a side, or takes off it. */
+/** Change of a side by a transfer. */
 export const changeOf = (move: Transfer, side: LedgerSide): number =>
   (move.to === side ? move.credits : 0) - (move.from === side ? move.credits : 0);
 
-/** What a move would make of an account whose balance is `head`. */
+/** Computes the transfer that follows `head`. */
 export const chain = (head: Head, move: Transfer): Chained => {
   const link: Link = {
     chainSeq: head.chainSeq + 1,
@@ -73,7 +73,7 @@ export const chain = (head: Head, move: Transfer): Chained => {
   return { move, head, link, hash: linkHash(head.chainHash, link) };
 };
 
-/** The balance once a movement is written. @param chainEnd its row. */
+/** The balance after a transfer was written. @param chainEnd its row. */
 export const headAfter = ({ move, head, link, hash }: Chained, chainEnd: number): Head => ({
   availableCredits: link.availableAfter,
   heldCredits: link.heldAfter,
@@ -84,15 +84,15 @@ export const headAfter = ({ move, head, link, hash }: Chained, chainEnd: number)
   chainHash: hash,
 });
 
-/** How a mutation that is not on the fast way moves credits. */
+/** Transfers of mutations outside the fast path. */
 export type RequestedTransfer = {
-  /** The balance of an account, which nobody else changes before this transaction is over; undefined where there is no account. */
+  /** Reads and locks the balance of an account until the end of the transaction; undefined without an account. */
   head(accountSeq: number): SqlProgram<Head | undefined>;
   /**
-   * Any move but a hold, of an account whose balance is `head`. @returns the balance from then on, and the row of the posting.
-   * @throws MutationRejected the balance is not what it was taken for, or does not cover the move.
+   * Writes any transfer but a hold for an account whose balance is `head`. @returns the new balance and the row of the posting.
+   * @throws MutationRejected if the balance differs from `head` or does not cover the transfer.
    */
   post(accountSeq: number, head: Head, move: Transfer): SqlProgram<{ head: Head; seq: number }>;
-  /** Changes what an account owes by so much, whatever moves. @param head its balance as it stands. */
+  /** Changes the debt of an account. @param head its current balance. */
   owe(accountSeq: number, head: Head, credits: Credits): SqlProgram<void>;
 };

@@ -1,4 +1,4 @@
-// Marks a store as an old state of itself: what was on its way then may have gone on since, unknown to it.
+// Marks a store as restored: its in-flight attempts may have continued elsewhere.
 
 import { MutationRejected } from "./mutation-rejected.ts";
 import { RESTORED_AT, SETTLED_AT, TAKEN_AT, UP_TO_SEQ } from "./queries/recovery.ts";
@@ -10,9 +10,9 @@ const NEWEST = "SELECT max(seq) AS seq FROM generation";
 const PUT = "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
 /**
- * Marks it, before any service opens it. From then on each attempt of a generation that had not ended is confirmed with its provider before it
- * is sent. A copy of a copy keeps the earlier moment while something is on its way since then.
- * @returns since when it knows nothing, ms since 1970.
+ * Marks it before a service opens it. Each attempt of a then open generation is confirmed with its provider before it is sent. A
+ * copy of a copy keeps the earlier time while such a generation is open.
+ * @returns since when its data is missing, in milliseconds since 1970.
  */
 export const markingRestored = function* ({ takenAtMs, nowMs }: { takenAtMs: number; nowMs: number }): SqlProgram<number> {
   const known = function* (name: string): SqlProgram<number | undefined> {
@@ -22,7 +22,7 @@ export const markingRestored = function* ({ takenAtMs, nowMs }: { takenAtMs: num
   const oldest = (yield* first<{ seq: number | null }>(OLDEST))?.seq;
   const newest = (yield* first<{ seq: number | null }>(NEWEST))?.seq ?? 0;
   const [beforeMs, beforeSeq] = [yield* known(TAKEN_AT), yield* known(UP_TO_SEQ)];
-  // By number and not by time: numbers rise whatever the clocks do.
+  // Compared by row number, which rises independently of clocks.
   const isStillOnItsWay = typeof oldest === "number" && beforeSeq !== undefined && oldest <= beforeSeq;
   const sinceMs = isStillOnItsWay ? Math.min(takenAtMs, beforeMs ?? takenAtMs) : takenAtMs;
   yield* change(PUT, TAKEN_AT, String(sinceMs));
@@ -32,7 +32,7 @@ export const markingRestored = function* ({ takenAtMs, nowMs }: { takenAtMs: num
   return sinceMs;
 };
 
-/** An operator has looked after what it does not know. @throws MutationRejected it never was a copy of a backup */
+/** Records that an operator has settled the gap. @throws MutationRejected if the store was never restored */
 export const settlingRestored = function* (atMs: number): SqlProgram<void> {
   if ((yield* first<{ value: string }>(META, TAKEN_AT)) === undefined)
     throw new MutationRejected("nothing to settle: these books were never restored from a backup");

@@ -1,4 +1,4 @@
-// How a mutation says no about itself alone: its own writes are undone, the rest of the batch goes on.
+// The error of one rejected mutation: its writes are undone, the rest of the batch continues.
 
-/** A mutation that cannot be carried out; the message is the reason that its outcome gives. */
+/** A rejected mutation; the message is the reason in its result. */
 export class MutationRejected extends Error {}

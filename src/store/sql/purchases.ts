@@ -1,4 +1,4 @@
-// The mutations of purchases: a payment credits once, and what has to be given back is taken once, whatever comes how often and in which order.
+// Purchase mutations: a payment credits once and a reversal takes once, in any order.
 
 import type { Credits } from "../../domain/types.ts";
 import type { OpenPurchase, PayPurchase, PurchaseMutation, PurchaseResult, PurchaseState } from "../purchase-mutations.ts";

@@ -1,4 +1,4 @@
-// Everything that may be read and that both databases are asked in the same words.
+// All reads that both drivers share.
 import type { StoreReads } from "../store.ts";
 import type { Dialect } from "./dialect.ts";
 import { accountReads } from "./queries/accounts.ts";
@@ -18,15 +18,15 @@ import { peopleReads } from "./queries/users.ts";
 import type { Query } from "./sql-program.ts";
 
 export type ReadsDeps = {
-  /** How to ask for what a step of the schema brought, where a database of before it may be read: it has none of it. */
+  /** Returns the query function for columns that a migration added, for databases of older releases. */
   since?: (step: number) => Query;
-  /** A condition on `generation g`: that it is this node's. */
+  /** Condition on `generation g`: it belongs to this node. */
   owned?: string;
-  /** The statement that asks how many postings are not in the usage yet, as `behind`. */
+  /** Statement that selects the number of postings that usage lacks as `behind`. */
   usageBehind: string;
 };
 
-/** The step of a file's schema that brought pinned inputs. */
+/** Number of the SQLite migration that added pinned inputs. */
 const PINS = 8;
 
 export const readsThrough = (

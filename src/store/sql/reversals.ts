@@ -1,4 +1,4 @@
-// Refunds and disputes: how each goes on with what is told of it, what a purchase gives back for them, and what an operator has to decide.
+// Refunds and disputes: their states, their effect on a purchase, and operator decisions.
 
 import type { Credits } from "../../domain/types.ts";
 import type { DecideReversal } from "../mutations.ts";
@@ -8,7 +8,7 @@ import type { Dialect } from "./dialect.ts";
 import { MutationRejected } from "./mutation-rejected.ts";
 import { all, change, first, type SqlProgram } from "./sql-program.ts";
 
-/** A purchase as refunds and disputes see it. */
+/** The columns of a purchase that reversals need. */
 export type Bought = {
   seq: number;
   id: string;
@@ -33,8 +33,8 @@ type Foreign = Known & {
 const ORDER: readonly ReversalState[] = ["asked", "taken", "lost", "returned"];
 
 /**
- * What is known of a refund or dispute once it is told again, in whatever order. A refund only goes on. A dispute may be lost after it was won
- * and the other way round: what the provider says of it later counts, and of the same second what is further in the order.
+ * Merges a repeated event of a refund or dispute. A refund only advances. A dispute can be lost after it was won and the reverse,
+ * so the later event wins, and within one second the state further in the order.
  */
 export const mergeReversal = (known: Known | undefined, told: Pick<Told, "kind" | keyof Known>): Known => {
   const { amount, state, toldAtMs } = told;
@@ -67,7 +67,7 @@ const isUndecided = ({ state, amount, decidedAmount }: Foreign): boolean =>
   (state === "taken" || state === "lost") && (decidedAmount === null || decidedAmount < amount);
 const isSame = (one: Known | undefined, other: Known): boolean => one?.state === other.state && one.amount === other.amount;
 
-/** What became of it: whether anything is other than before, what came onto the balance, and how much is undecided of the purchase. */
+/** Result: whether anything changed, the credits added to the balance, and the number of undecided reversals of the purchase. */
 export type Reversed = { changed: boolean; movedCredits: Credits; undecided: number };
 
 export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume }: Crediting) => {
@@ -76,7 +76,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
   const selectBought = `SELECT seq, id, account_seq, credits, state, payment_intent, reversed_credits FROM purchase
     WHERE payment_intent = ?1 ${forUpdate}`;
 
-  /** @returns whether it is other than before; that it was told again later is noted in silence. */
+  /** @returns whether anything changed; a repeated event only updates its time. */
   const save = function* (told: Told): SqlProgram<boolean> {
     const { id, kind, paymentIntent, atMs } = told;
     const known = yield* first<Known>(selectKnown, id);
@@ -86,7 +86,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
     return !isSame(known, now);
   };
 
-  /** Takes back, or gives back, the difference between what is to be reversed of a purchase and what is. */
+  /** Transfers the difference between the credits that must be reversed and those that are. */
   const reverse = function* (bought: Bought, paymentIntent: string, atMs: number): SqlProgram<Credits> {
     const due = Math.min(bought.credits, (yield* first<{ credits: Credits }>(SUM, paymentIntent))?.credits ?? 0);
     const credits = bought.reversed_credits - due;
@@ -103,7 +103,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
     return movedCredits;
   };
 
-  /** Brings a paid purchase up to what is known of its refunds and disputes. What is undecided of them pauses the account. */
+  /** Applies the known refunds and disputes to a paid purchase. Undecided ones pause the account. */
   const review = function* (bought: Bought | undefined, atMs: number): SqlProgram<Omit<Reversed, "changed">> {
     if (bought?.state !== "paid" || bought.payment_intent === null) return { movedCredits: 0, undecided: 0 };
     const foreign = yield* all<Foreign>(`${FOREIGN} WHERE payment_intent = ?1 ORDER BY id`, bought.payment_intent);
@@ -137,7 +137,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
       const came = yield* review(yield* boughtWith(paymentIntent), atMs);
       return { changed: !isSame(known, now), ...came };
     },
-    /** @throws MutationRejected where there is nothing to decide, or not about so much. @returns what came onto the balance. */
+    /** @throws MutationRejected if nothing is undecided or the amount is too large. @returns the credits added to the balance. */
     *decide({ id, credits, atMs }: DecideReversal): SqlProgram<Credits> {
       const found = yield* first<Foreign>(selectForeign, id);
       if (!found) throw new MutationRejected(`there is no refund or dispute ${id} in another currency than usd`);

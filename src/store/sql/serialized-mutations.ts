@@ -1,28 +1,28 @@
-// Mutations with every large part made into JSON once, as their rows keep it.
+// Mutations whose large members are serialized to JSON once.
 
 import { memoize } from "../../collections/memoize.ts";
 import type { GenerationRecord } from "../../domain/types.ts";
 import type { AdminMutation, AdmitGeneration, ApplyTransition, Mutation } from "../mutations.ts";
 import type { PurchaseMutation } from "../purchase-mutations.ts";
 
-/** An admission whose parts are JSON already: they go into their columns as they are and are never parsed. */
+/** An admission with JSON members, which are written to their columns without parsing. */
 export type PackedAdmit = Omit<AdmitGeneration, "added" | "plan" | "ordered"> & {
   addedJson: string;
   planJson: string;
   orderedJson: string | null;
 };
-/** A step whose event is JSON already, as its journal keeps it. */
+/** A transition whose event is JSON as stored. */
 export type PackedStep = Omit<ApplyTransition, "event"> & { eventJson: string };
 export type SerializedMutation = PackedAdmit | PackedStep | AdminMutation | PurchaseMutation;
 
-/** Plans, defaults and orders are shared by the submissions that have them, and are printed once. */
+/** Plans, defaults and orders are shared by submissions, so each is serialized once. */
 export const printedPlan = memoize((plan: AdmitGeneration["plan"]): string => JSON.stringify(plan));
 export const printedAdded = memoize((added: AdmitGeneration["added"]): string => JSON.stringify(added));
 const printed = memoize((ordered: NonNullable<AdmitGeneration["ordered"]>): string => JSON.stringify(ordered));
 export const printedOrdered = (ordered: AdmitGeneration["ordered"]): string | null =>
   ordered === undefined ? null : printed(ordered);
 
-/** @param print makes a step's event into JSON, as the database can read it. */
+/** @param print converts an event to JSON that the database can read. */
 export const packedBy =
   (print: (event: ApplyTransition["event"]) => string) =>
   (mutation: Mutation): SerializedMutation => {
@@ -36,7 +36,7 @@ export const packedBy =
   };
 export const pack = packedBy((event) => JSON.stringify(event));
 
-/** What polls will read of a generation that was just admitted. */
+/** The record of a generation that was just admitted. */
 export const admittedRecord = (mutation: AdmitGeneration | PackedAdmit): GenerationRecord => ({
   seq: mutation.seq,
   id: mutation.id,

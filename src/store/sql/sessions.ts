@@ -1,8 +1,8 @@
-// Rows of sessions: opened, noted as used, ended once; those that are long over are cleared away.
+// Session rows: open, record use, end and delete old ones.
 import type { NewSession } from "../user-mutations.ts";
 import { change, type SqlProgram } from "./sql-program.ts";
 
-/** A session is kept this long after its time, ms. */
+/** Time in milliseconds that an expired session is stored. */
 const KEPT_MS = 90 * 86_400_000;
 
 export const openSession = function* (
@@ -19,12 +19,12 @@ export const openSession = function* (
 };
 
 export const noteSessions = function* (seen: readonly (readonly [sessionId: string, atMs: number])[]): SqlProgram<void> {
-  // In one order at all nodes, so that none waits for another that waits for it.
+  // All nodes use the same order, which avoids deadlocks.
   for (const [id, atMs] of seen.toSorted(([a], [b]) => (a < b ? -1 : 1)))
     yield* change("UPDATE session SET seen_at_ms = ?2 WHERE id = ?1 AND seen_at_ms < ?2 AND ended_at_ms IS NULL", id, atMs);
 };
 
-/** Ends the sessions of a person: one, all, or all but one. */
+/** Ends sessions of a user: one, all, or all but one. */
 export const endSessions = function* (
   personSeq: number,
   onlyId: string | undefined,

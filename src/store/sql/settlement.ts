@@ -1,10 +1,10 @@
-// What a step makes of a generation's record, and how the money of its end moves.
+// Settlement: the record after a transition and the transfers of an end.
 
 import type { GenerationRecord } from "../../domain/types.ts";
 import type { ApplyTransition, Settlement } from "../mutations.ts";
 import type { Transfer } from "./ledger.ts";
 
-/** What the row will be read as once the step is written. */
+/** The record after the transition is written. */
 export const recordAfter = (
   before: GenerationRecord,
   { settlement, status, message, attempts, atMs }: Omit<ApplyTransition, "event">,
@@ -12,14 +12,14 @@ export const recordAfter = (
   const record = { ...before, attempts: attempts ?? before.attempts };
   if (!settlement)
     return { ...record, status: status ?? before.status, message: message === undefined ? before.message : message };
-  // The clock never runs backwards, but a mutation may carry a time taken before the admission it follows was stamped.
+  // The clock never runs backwards, but a mutation can carry a time before the admission that it follows.
   const ended = { ...record, message: null, completedAtMs: Math.max(atMs, before.createdAtMs) };
   return settlement.kind === "capture"
     ? { ...ended, status: "succeeded", costCredits: settlement.credits, output: settlement.output }
     : { ...ended, status: "failed", costCredits: 0, error: settlement.error };
 };
 
-/** The movements of an end in the order of the chain: what is charged, then what is given back. */
+/** The transfers of an end in chain order: capture, then release. */
 export const settlementTransfers = (
   { seq, reservedCredits }: Pick<GenerationRecord, "seq" | "reservedCredits">,
   settlement: Settlement,
@@ -52,7 +52,7 @@ export const settlementTransfers = (
   return moves;
 };
 
-/** A step that ends keeps no snapshot, and one that goes on needs one. @returns what is wrong. */
+/** A transition that ends has no snapshot, and any other requires one. @returns the violation. */
 export const snapshotFault = ({ settlement, snapshot }: Pick<ApplyTransition, "settlement" | "snapshot">): string | undefined => {
   if (settlement) return snapshot === null ? undefined : "an ended generation keeps no snapshot";
   return snapshot === null ? "an open generation requires a snapshot" : undefined;

@@ -1,14 +1,14 @@
-// How a mutation that is not on the fast way asks its database, one statement after another, in words that both databases understand.
+// SQL programs: generator functions that run one statement after another on either database.
 
-/** What stands for a `?1` in a statement. */
+/** Value of a parameter such as `?1`. */
 export type Value = string | number | null;
-/** One statement. `wants`: its rows, or how many rows it has changed. */
+/** One statement. `wants`: its rows, or the number of changed rows. */
 export type Statement = { wants: "rows" | "changes"; sql: string; values: readonly Value[] };
 export type Answer = { rows: readonly unknown[]; changes: number };
 
 /**
- * Work inside a transaction that asks, is answered and goes on. A driver carries it out: SQLite at once, PostgreSQL over its connection.
- * What it reads to change it, it reads with `forUpdate` (dialect.ts), or nobody else changes it.
+ * A program inside a transaction: it yields a statement and receives its result. SQLite runs it synchronously, PostgreSQL over
+ * its connection. Rows that are read to be changed are read with `forUpdate` (dialect.ts), or no other writer changes them.
  */
 export type SqlProgram<T> = Generator<Statement, T, Answer>;
 
@@ -20,16 +20,16 @@ export const first = function* <Row>(sql: string, ...values: Value[]): SqlProgra
   const { rows } = yield { wants: "rows", sql, values };
   return rows[0] as Row | undefined;
 };
-/** @returns how many rows it has changed. */
+/** @returns the number of changed rows. */
 export const change = function* (sql: string, ...values: Value[]): SqlProgram<number> {
   const { changes } = yield { wants: "changes", sql, values };
   return changes;
 };
-/** Inserts one row and says its number, which the statement ends with: `… RETURNING seq`. */
+/** Inserts one row and returns its number; the statement ends with `… RETURNING seq`. */
 export const insert = function* (sql: string, ...values: Value[]): SqlProgram<number> {
   const { rows } = yield { wants: "rows", sql, values };
   return (rows[0] as { seq: number }).seq;
 };
 
-/** Reads rows outside of any mutation. */
+/** Reads rows outside of a mutation. */
 export type Query = <Row>(sql: string, ...values: Value[]) => Promise<Row[]>;

@@ -1,4 +1,4 @@
-// What generations came to by day, account, key and model, and what keys spent: added up behind the postings that ended them, some at a time.
+// Usage roll-up: adds ended generations by day, account, key and model, a bounded number at a time.
 import { dayOf, waitBucket } from "../../domain/calendar.ts";
 import type { AdminResult, RollUpUsage } from "../mutations.ts";
 import type { Dialect } from "./dialect.ts";
@@ -16,17 +16,17 @@ type Ended = {
 type Spent = { keySeq: number; day: number; credits: number };
 type Sum = { key: readonly [number, number, number, string, number]; sums: [number, number, number, number] };
 
-/** Up to which posting they are added up. Those that a mark is of are committed in the order of their numbers. */
+/** The posting up to which usage is rolled up. Postings covered by a mark are committed in row order. */
 export type UsageMark = {
-  /** The statement that asks for it, as `upTo`: no row where nothing was added up yet. */
+  /** Statement that selects the mark as `upTo`; no row before the first roll-up. */
   select: string;
-  /** The statement that makes it `?1`. */
+  /** Statement that sets the mark to `?1`. */
   set: string;
-  /** A condition on `posting p`: that it is one of those. */
+  /** Condition on `posting p`: it is covered by the mark. */
   where: string;
 };
 
-/** All that a round adds is one statement: hundreds, one after another, would hold up everybody else's submissions. */
+/** A run is one statement, because hundreds of statements would delay submissions. */
 const addTo = (table: string, columns: readonly string[], { numbered }: Dialect, added: string): string =>
   `INSERT INTO ${table} SELECT ${columns.join(", ")} FROM ${numbered("CAST(?1 AS text)", "x")} WHERE true ORDER BY x.key ${added}`;
 const text = (at: number): string => `x.value ->> ${at}`;
@@ -46,8 +46,8 @@ export const prepareUsage = (dialect: Dialect, mark: UsageMark) => {
   const addSpent = addTo("key_ended", SPENT, dialect, ADD_SPENT);
   const selectEnd = `SELECT max(seq) AS "upTo" FROM
     (SELECT p.seq FROM posting p WHERE p.seq > ?1 AND ${mark.where} ORDER BY p.seq LIMIT ?2) next`;
-  // A success has one capture, and perhaps a release of the rest; a failure has one release. The plus leaves SQLite no way but from the
-  // postings, which are few.
+  // A success has one capture and possibly a release of the rest; a failure has one release. The plus prevents SQLite from using
+  // any index but that of the postings, which are few.
   const selectEnded = `SELECT g.account_seq AS "accountSeq", g.key_seq AS "keySeq", g.model,
       CASE WHEN g.status = 'succeeded' THEN 1 ELSE 0 END AS succeeded, g.cost_credits AS "costCredits",
       g.created_at_ms AS "createdAtMs", g.completed_at_ms AS "completedAtMs"
@@ -58,7 +58,7 @@ export const prepareUsage = (dialect: Dialect, mark: UsageMark) => {
     const from = (yield* first<{ upTo: number }>(mark.select))?.upTo ?? 0;
     const upTo = (yield* first<{ upTo: number | null }>(selectEnd, from, limit))?.upTo;
     if (typeof upTo !== "number") return { kind: "done", seq: from };
-    // Added up here first: the rows of a day are few, and each is then written once.
+    // Summed in memory first: a day has few rows, and each is then written once.
     const sums = new Map<string, Sum>();
     const spent = new Map<string, Spent>();
     for (const one of yield* all<Ended>(selectEnded, from, upTo)) {
@@ -72,13 +72,13 @@ export const prepareUsage = (dialect: Dialect, mark: UsageMark) => {
       sum.sums[3] += waitMs;
       sums.set(name, sum);
       if (one.costCredits === 0) continue;
-      // Limits count by the day of the submission, usage by that of the end.
+      // Limits count by the day of the submission, usage by the day of the end.
       const { keySeq } = one;
       const day = dayOf(one.createdAtMs);
       const before = spent.get(`${keySeq} ${day}`)?.credits ?? 0;
       spent.set(`${keySeq} ${day}`, { keySeq, day, credits: before + one.costCredits });
     }
-    // In one order at all nodes, so that none waits for another that waits for it.
+    // All nodes use the same order, which avoids deadlocks.
     yield* change(add, JSON.stringify(inOrder(sums).map(({ key, sums: added }) => [...key, ...added])));
     if (spent.size > 0)
       yield* change(addSpent, JSON.stringify(inOrder(spent).map(({ keySeq, day, credits }) => [keySeq, day, credits])));

@@ -1,4 +1,4 @@
-// The mutations of people: invitations that let in once, sessions that end once, and never a service without an operator.
+// User mutations: invitations for one use, sessions, and always at least one operator.
 
 import { hashApiKey } from "../../domain/ids.ts";
 import type { AdminResult, Principal } from "../mutations.ts";
@@ -59,13 +59,13 @@ const insistOnNoOperator = function* (): SqlProgram<void> {
     throw new MutationRejected("the service is set up already");
 };
 
-/** The person, and the session that they come in with. */
+/** Creates the user and the session of the sign-in. */
 const letIn = function* (member: Member, session: NewSession, invited: string | null): SqlProgram<number> {
   yield* insistOnNew(member.email);
   const { personId, email, name, role, accountSeq, password, atMs } = member;
   const seq = yield* insert(INSERT_PERSON, personId, email, name, role, accountSeq, password, atMs);
   if (invited !== null) yield* change(USE_INVITATION, invited, atMs, seq);
-  // Whoever is here needs no other invitation.
+  // An existing user needs no further invitation.
   yield* change(WITHDRAW_EMAIL, email, atMs);
   yield* openSession(seq, session, atMs);
   return seq;
@@ -109,12 +109,12 @@ const setPerson = function* (mutation: UpdateUser): SqlProgram<AdminResult> {
     yield* endSessions(person.seq, undefined, keepSessionId, atMs);
     yield* change(WITHDRAW_OLDER, "reset", person.seq, atMs);
   }
-  // Whoever is no operator any more does not come back, nor brings others, by links made before.
+  // A former operator cannot return or invite others by older links.
   if (disabled === true || (role !== undefined && role !== "operator")) yield* change(WITHDRAW_MADE_BY, person.seq, atMs);
   return DONE;
 };
 
-/** @param makeAccount how the admin service makes one. */
+/** @param makeAccount creates an account as the admin service does. */
 export const preparePeople = (makeAccount: (account: { id: string; name: string; atMs: number }) => SqlProgram<number>) => {
   const accept = function* (mutation: AcceptInvitation): SqlProgram<AdminResult> {
     const { hash, password, session, atMs } = mutation;
@@ -150,7 +150,7 @@ export const preparePeople = (makeAccount: (account: { id: string; name: string;
       }
       case "open-session": {
         const { seq } = yield* personOf(mutation.personId);
-        // What was checked is what is kept: a password that was reset meanwhile lets nobody in.
+        // The checked password must still be stored, so a password reset meanwhile rejects the sign-in.
         if ((yield* change(UPDATE_PERSON, seq, null, null, null, null, 0, mutation.password)) === 0)
           throw new MutationRejected("the password was changed meanwhile");
         yield* openSession(seq, mutation.session, mutation.atMs);
@@ -165,7 +165,7 @@ export const preparePeople = (makeAccount: (account: { id: string; name: string;
       case "note-refused-sign-ins":
         yield* personOf(mutation.personId);
         return DONE;
-      // Nothing but a line of the audit log.
+      // Writes only an audit entry.
       case "note-look":
       case "note-inspector-token":
         return DONE;
@@ -175,7 +175,7 @@ export const preparePeople = (makeAccount: (account: { id: string; name: string;
         const { accountSeq, id, atMs } = mutation;
         const select = "SELECT seq FROM api_key WHERE account_seq = ?1 AND kind = 'console'";
         const known = yield* first<{ seq: number }>(select, accountSeq);
-        // The hash of what is no key: nothing that is sent to the API has it.
+        // The hash of a value that is not a key, so no request can match it.
         const seq = known?.seq ?? (yield* insert(INSERT_KEY, id, accountSeq, hashApiKey(id), atMs));
         return { kind: "done", seq };
       }
