@@ -1,4 +1,4 @@
-// Accepts a submission: key, generations in progress and balance are decided in that order of rank, then the rows are written.
+// Admits a submission: key, concurrency and balance rules in order of precedence, then the rows.
 import type { Database } from "bun:sqlite";
 import { type FingerprintedRequest, isSameRequest } from "../../domain/idempotency.ts";
 import type { AdmitResult } from "../mutations.ts";
@@ -15,7 +15,7 @@ export const prepareAdmit = (db: Database, money: Ledger, plans: Interned, limit
   const selectKey = db.prepare<RecordRow & FingerprintedRequest, [number, string]>(
     `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
   );
-  // That the key is new is found out by putting it into its index: looking first would walk the index twice.
+  // The insert itself detects a known key, because a lookup first would walk the index twice.
   const insertGeneration = db.prepare(
     `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms, wait_ends_at_ms,
        idempotency_key, hold_chain_seq, hold_previous, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
@@ -28,7 +28,7 @@ export const prepareAdmit = (db: Database, money: Ledger, plans: Interned, limit
     "INSERT INTO pinned_input (seq, n, field, kind, measured_ms, frame_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
   );
 
-  /** The generation that the key already made. */
+  /** The generation that the key already created. */
   const known = (mutation: PackedAdmit): AdmitResult | undefined => {
     const { accountSeq, idempotencyKey } = mutation;
     const row = idempotencyKey === null ? null : selectKey.get(accountSeq, idempotencyKey);

@@ -1,4 +1,4 @@
-// Carries out one event of one generation: journal line, snapshot, attempts, deadline and, at its end, the money.
+// Applies one transition of one generation: event, snapshot, attempts, deadline and settlement.
 import type { Database } from "bun:sqlite";
 import { ClockCache } from "../../collections/clock-cache.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
@@ -11,10 +11,10 @@ import type { Attempts } from "./attempt.ts";
 import type { Limits } from "./key-limits.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** Where a generation stands: its record, and the version of its last step. */
+/** The cached state of a generation: its record and the version of its last transition. */
 type Standing = { record: GenerationRecord; version: number };
 
-/** Generations remembered between their steps: more than move at a time. */
+/** Minimum number of cached generations, which is more than change at a time. */
 const STANDING_AT_LEAST = 1_000;
 
 export type ApplyTransitionDeps = {
@@ -22,7 +22,7 @@ export type ApplyTransitionDeps = {
   money: Ledger;
   attempts: Attempts;
   limits: Limits;
-  /** Takes what an account owes out of what it has available. @returns how much that was. */
+  /** Repays a debt from available credits. @returns the repaid credits. */
   settleDebt: (accountSeq: number, atMs: number) => Credits;
 };
 
@@ -54,7 +54,7 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
     "UPDATE pinned_input SET sha256 = ?3, bytes = ?4, mime = ?5, ms = ?6, pinned_at_ms = ?7 WHERE seq = ?1 AND n = ?2 AND sha256 IS NULL",
   );
 
-  /** What this writer knows of the rows, as long as nothing is rolled back: nobody else writes them. */
+  /** Cached rows. They are valid until a rollback, because there is no other writer. */
   const known = new ClockCache<number, Standing>(STANDING_AT_LEAST);
   const standingOf = (seq: number): Standing | undefined => {
     const before = known.get(seq);
@@ -63,7 +63,7 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
     return row ? { record: toRecord(row), version: row.version ?? 0 } : undefined;
   };
 
-  /** @returns what of that went to a debt, in the outcome's words. */
+  /** @returns the repaid part of a debt, as in the result. */
   const settle = (record: GenerationRecord, settlement: Settlement, atMs: number): { settledCredits?: Credits } => {
     const { seq, accountSeq } = record;
     let head = money.head(accountSeq);
@@ -90,7 +90,9 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
     );
   };
 
-  /** Writes how to continue and until when, or takes it away at the end. @returns whether it was of the version before. */
+  /**
+   * Writes the snapshot and the deadline, or deletes them at the end. @returns whether the stored version was the previous one.
+   */
   const keepSnapshot = ({ seq, version, stateAfter, snapshot, deadline }: PackedStep): boolean => {
     if (snapshot === null) return version === 1 || deleteSnapshot.run(seq, version).changes === 1;
     const due = [deadline?.kind ?? null, deadline?.n ?? null, deadline?.dueAtMs ?? null] as const;
@@ -134,7 +136,7 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
   };
   return {
     carryOut,
-    /** Something was rolled back: what is known of the rows is read anew. */
+    /** Drops cached rows after a rollback. */
     forget: (): void => known.clear(),
   };
 };

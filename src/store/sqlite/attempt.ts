@@ -1,4 +1,4 @@
-// Writes the rows of attempts.
+// Writes attempt rows.
 import type { Database } from "bun:sqlite";
 import type { AttemptState } from "../../domain/types.ts";
 import type { AttemptChange } from "../mutations.ts";
@@ -31,7 +31,7 @@ export const prepareAttempts = (db: Database) => {
   );
 
   return {
-    /** Writes a change. The time of an end is `atMs` where the change does not say it. */
+    /** Writes a change. An end without a time has the time `atMs`. */
     change: (seq: number, change: AttemptChange, atMs: number): void => {
       if (change.begin) {
         const { ref, route, priceCredits } = change.begin;
@@ -69,17 +69,17 @@ export const prepareAttempts = (db: Database) => {
       } else if (!begin && request === undefined) throw new MutationRejected(`the change of attempt ${n} changes nothing`);
       if (request !== undefined) insertRequest.run(seq, n, request);
     },
-    /** The price an attempt was begun with. @throws MutationRejected when there is no such attempt. */
+    /** The price of an attempt. @throws MutationRejected if the attempt does not exist. */
     price: (seq: number, n: number): number => {
       const row = selectPrice.get(seq, n);
       if (!row) throw new MutationRejected(`generation ${seq} has no attempt ${n}`);
       return row.price;
     },
-    /** Marks the attempt whose files are charged, where its changes did not already. */
+    /** Marks the attempt whose files are charged, unless its change did so. */
     deliver: (seq: number, n: number, atMs: number): void => {
       deliver.run(seq, n, atMs);
     },
-    /** Something was rolled back: what is known of the rows is read anew. */
+    /** Drops cached rows after a rollback. */
     forget: (): void => options.forget(),
   };
 };

@@ -1,4 +1,4 @@
-// Carries out a batch of mutations in one transaction: all that can be done is done, and what is refused is undone alone.
+// Commits a batch of mutations in one transaction; a rejected mutation is undone alone.
 import type { Database } from "bun:sqlite";
 import { type MutationResult, StoreFull, StoreUnknown } from "../mutations.ts";
 import type { SerializedMutation } from "../sql/serialized-mutations.ts";
@@ -12,23 +12,23 @@ import { prepareLedger } from "./ledger.ts";
 import { prepareCrediting, prepareSharedMutations } from "./shared-mutations.ts";
 import { createSqlProgram } from "./sql-program.ts";
 
-/** Carries out mutations in order and answers after the commit. @throws StoreFull, StoreUnknown. */
+/** Runs mutations in order and returns after the commit. @throws StoreFull, StoreUnknown. */
 export type Batch = (mutations: readonly SerializedMutation[]) => MutationResult[];
 
-/** Whether a fault concerns one mutation only: a constraint, a refusal of its own, or a defect in its code. */
+/** Whether an error concerns one mutation only: a constraint, a rejection or a defect in its code. */
 const isOwnFault = (fault: unknown): boolean => {
   const code = faultCode(fault);
   return !code.startsWith("SQLITE_") || code.startsWith("SQLITE_CONSTRAINT");
 };
 
-/** A fault of the disk as the port names it. What is neither "full" nor a constraint may or may not have been written. */
+/** Maps a disk error to an error of the port. An error that is neither "full" nor a constraint leaves the outcome unknown. */
 const asStoreFault = (fault: unknown, during: string): Error => {
   const code = faultCode(fault);
   if (code === "SQLITE_FULL") return new StoreFull("the disk is full: nothing of the batch was written");
   return new StoreUnknown(`${during} failed and its outcome is not known: ${code} ${faultText(fault)}`);
 };
 
-/** Prepares every mutation once, for the one writing connection. */
+/** Prepares the statements of all mutations for the write connection. */
 export const createBatchRunner = (db: Database, epoch: number): Batch => {
   const money = prepareLedger(db, epoch);
   const attempts = prepareAttempts(db);
@@ -79,7 +79,7 @@ export const createBatchRunner = (db: Database, epoch: number): Batch => {
   };
   const rollBack = (): void => {
     forget();
-    // SQLite has already rolled back by itself after some faults, a full disk among them.
+    // SQLite rolls back by itself after some errors, such as a full disk.
     if (db.inTransaction) db.run("ROLLBACK");
   };
   const start = (): void => {
@@ -102,7 +102,7 @@ export const createBatchRunner = (db: Database, epoch: number): Batch => {
   };
 
   return (mutations) => {
-    // First without savepoints, which cost a copy of every page touched; refusals are rare and pay for a second pass.
+    // The first pass runs without savepoints, which copy every touched page. Rejections are rare and cost a second pass.
     try {
       return attemptAll(mutations, carryOut);
     } catch (fault) {

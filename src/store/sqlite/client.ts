@@ -1,4 +1,4 @@
-// Opens a data directory as its owner: reads here, writes in a thread of their own.
+// Opens a data directory as its owner; the write connection is in a worker thread.
 
 import { join } from "node:path";
 import { continueGenerationSeqAfter } from "../../domain/ids.ts";
@@ -17,22 +17,22 @@ import { outcomesFromText, toLines } from "./worker-protocol.ts";
 
 export type StoreOptions = {
   dir: string;
-  /** Absent: an existing directory keeps its own, a new one is made for real providers (`live`). */
+  /** Absent: an existing directory keeps its mode, a new one is created for real providers (`live`). */
   mode?: Mode;
-  /** Refuses a directory without a database instead of making one. */
+  /** Refuses a directory without a database. */
   requireExisting?: boolean;
-  /** Accepts a network file system, whose locks cannot be relied on. */
+  /** Accepts a network file system, whose locks are not reliable. */
   allowNetworkDisk?: boolean;
   pragmas?: Partial<Pragmas>;
-  /** Told when the schema was brought to this release's. */
+  /** Called when the schema was migrated to this release. */
   migrated?: (migrated: Migrated) => void;
 };
 
-/** The writing thread as this one sees it: messages out, answers back in the same order. */
+/** Client of the writer thread; responses arrive in the order of the messages. */
 type Writer = { ask(message: ToWriter): Promise<FromWriter>; end(): void };
 
 const startWriter = (): Writer => {
-  // Its garbage is short-lived text: a small heap collects it sooner, and memory stays flat.
+  // The thread's garbage is short-lived text. A small heap collects it early and keeps memory flat.
   const worker = new Worker(new URL("./worker.ts", import.meta.url).href, { smol: true });
   const waiting: { done(answer: FromWriter): void; lost(fault: Error): void }[] = [];
   let broken: Error | undefined;
@@ -47,7 +47,7 @@ const startWriter = (): Writer => {
   };
   worker.onerror = (event) => fail(event.message);
   worker.addEventListener("close", () => fail("it ended"));
-  // An idle thread does not keep the process; one that is asked something does until it has answered.
+  // An idle thread does not keep the process alive; a pending message does.
   worker.unref();
   return {
     ask: (message) =>
@@ -63,7 +63,7 @@ const startWriter = (): Writer => {
   };
 };
 
-/** `lostTo`: why this process may not write any more; asked at every commit, and the service commits every few seconds. */
+/** `lostTo`: why this process must not write any more; checked at every commit. */
 const commitThrough =
   (writer: Writer, lostTo: () => string | null) =>
   async (mutations: readonly Mutation[]): Promise<MutationResult[]> => {
@@ -75,7 +75,7 @@ const commitThrough =
     throw new StoreUnknown("unknown" in answer ? answer.unknown : "the writing thread answered something else");
   };
 
-/** Readies the file for its owner before the writing thread opens it, so that what is wrong is told here. @returns the epoch. */
+/** Prepares the file before the writer thread opens it, so that errors surface here. @returns the epoch. */
 const beginEpoch = (path: string, { mode, migrated }: StoreOptions, pragmas: Pragmas): number => {
   const db = openWriter(path, pragmas);
   try {
@@ -90,8 +90,9 @@ const beginEpoch = (path: string, { mode, migrated }: StoreOptions, pragmas: Pra
 };
 
 /**
- * Opens a data directory as its one owner, making it where it is new.
- * @throws DirectoryInUse, DirectoryUnusable, StoreDamaged (faults.ts), Moved, WrongMode, WrongSchema (../errors.ts): one line each.
+ * Opens a data directory as its only owner, and creates it if it is new.
+ * @throws DirectoryInUse, DirectoryUnusable, StoreDamaged (errors.ts), StoreMigrated, WrongMode, WrongSchema (../errors.ts), one
+ * line each.
  */
 export const openSqliteStore = async (options: StoreOptions): Promise<Store> => {
   const path = join(options.dir, DATABASE_FILE);

@@ -1,13 +1,13 @@
-// Looks at the pages of a database before its owner writes to it: damage is cheapest to find while a backup is fresh.
+// Checks database pages before the owner writes, while a fresh backup still exists.
 import type { Database } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { StoreDamaged } from "./errors.ts";
 import { pragma } from "./open.ts";
 
-/** A look takes about a second for 200 MB, and a start must not take long: what is larger is left to `genrouter verify`. */
+/** Maximum size of a check at a start, which takes about a second for 200 MB; `genrouter verify` checks larger files. */
 const CHECKED_BYTES = 64 * 1024 * 1024;
 
-/** @throws StoreDamaged when a page of the file is not what it should be. */
+/** @throws StoreDamaged for a corrupt page. */
 export const insistOnSoundness = (db: Database, path: string): void => {
   if (path === ":memory:" || statSync(path).size > CHECKED_BYTES) return;
   const found = pragma(db, "quick_check(1)");

@@ -1,12 +1,12 @@
-// The lineage of a database: the same in all copies of it and in no other, and it tells nothing of the secret that it is made from.
+// Id of a database, equal in all copies; it does not reveal the secret that it is derived from.
 import { createHmac } from "node:crypto";
 
 const CHARS = 16;
 
-/** What the store's secret of this name is cut to. */
+/** Name of the secret from which the id is derived. */
 export const LINEAGE = "lineage";
 export const lineageFrom = (secretHex: string): string => secretHex.slice(0, CHARS);
 
-/** That of a database whose `meta` has this secret. */
+/** The id of a database with this secret in `meta`. */
 export const lineageOf = (secret: string): string =>
   lineageFrom(createHmac("sha256", Buffer.from(secret, "hex")).update(LINEAGE).digest("hex"));

@@ -1,4 +1,4 @@
-// One owner per data directory: the lock, the pid of who holds it, and the checks that the directory can be trusted.
+// Lock of a data directory: one owner, its pid, and checks of the directory.
 import { Database } from "bun:sqlite";
 import {
   chmodSync,
@@ -18,7 +18,7 @@ import { dirname, join, resolve } from "node:path";
 import { DirectoryInUse, DirectoryUnusable, faultCode, faultText } from "./errors.ts";
 import { DATABASE_FILE } from "./open.ts";
 
-/** File systems over a network, by the number statfs gives: their locks cannot be relied on. */
+/** Network file systems by their statfs type; their locks are not reliable. */
 const NETWORK_DISKS = new Map([
   [0x6969, "NFS"],
   [0x517b, "SMB"],
@@ -30,19 +30,19 @@ const NETWORK_DISKS = new Map([
   [0x0bd00bd0, "Lustre"],
 ]);
 
-/** The kind of network file system that a directory is on; undefined for a disk of this machine. */
+/** The kind of network file system of a directory; undefined for a local disk. */
 export const networkDiskOf = (dir: string): string | undefined => NETWORK_DISKS.get(Number(statfsSync(dir).type) >>> 0);
 
 export type Claim = {
   release(): void;
-  /** What happened to the lock, or to the database `file`, whose number was `inode`; null while all is as it was. */
+  /** Why the lock, or the database `file` with this inode, is lost; null while it is held. */
   lostTo(file: string, inode: number): string | null;
 };
 
-/** The number of a file; undefined when there is none of that name. */
+/** Inode of a file; undefined if it does not exist. */
 export const inodeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino;
 
-/** A lock is freed when its handle is collected as garbage, so the handles live where nothing forgets them. */
+/** A lock is released when its handle is garbage-collected, so handles are kept in a global. */
 type Held = typeof globalThis & { genrouterLocks?: Map<string, Database> };
 const held = (): Map<string, Database> => {
   const place = globalThis as Held;
@@ -54,7 +54,7 @@ const unusable = (dir: string, why: string): never => {
   throw new DirectoryUnusable(`data directory ${dir}: ${why}`);
 };
 
-/** Makes the names on the way to a new directory durable: what is synced inside it is gone with it. */
+/** Makes the names of newly created parent directories durable. */
 const syncAbove = (dir: string, firstMade: string): void => {
   for (let made = resolve(dir); ; made = dirname(made)) {
     try {
@@ -62,13 +62,13 @@ const syncAbove = (dir: string, firstMade: string): void => {
       fsyncSync(above);
       closeSync(above);
     } catch {
-      // A directory that may be passed but not read cannot be synced; what it holds is its owner's.
+      // A directory without read permission cannot be synced; its owner is responsible for its contents.
     }
     if (made === resolve(firstMade) || made === dirname(made)) return;
   }
 };
 
-/** Makes the directory where it is missing and proves that a file in it can be written and synced. */
+/** Creates a missing directory and proves that a file in it can be written and synced. */
 const prepare = (dir: string, allows: { networkDisk: boolean; creation: boolean }): void => {
   if (!allows.creation && !existsSync(join(dir, DATABASE_FILE)))
     unusable(dir, "there is no database in it; name the directory the service was started with");
@@ -106,8 +106,8 @@ const ownerText = (dir: string): string => {
 };
 
 /**
- * Takes a data directory for this process until it ends or releases it. Readers need no claim.
- * @throws DirectoryUnusable it cannot be written. @throws DirectoryInUse another process (or this one) has it.
+ * Locks a data directory for this process until it ends or releases it. Readers need no lock.
+ * @throws DirectoryUnusable if it cannot be written. @throws DirectoryInUse if a process already owns it.
  */
 export const claimDirectory = (dir: string, allows: { networkDisk: boolean; creation: boolean }): Claim => {
   prepare(dir, allows);
@@ -136,7 +136,7 @@ export const claimDirectory = (dir: string, allows: { networkDisk: boolean; crea
       rmSync(join(dir, "owner"), { force: true });
       lock.close();
     },
-    // A lock is on a file, not on a name: whoever removed or replaced it let others in.
+    // The lock is on a file, not on a name: a removed or replaced file no longer protects the directory.
     lostTo: (file, inode) => {
       if (held().get(path) !== lock || !lock.inTransaction) return `the lock of ${dir} is gone`;
       if (inodeOf(path) !== lockInode) return `${path} was removed or replaced: the directory may have another owner`;

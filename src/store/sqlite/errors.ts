@@ -1,27 +1,27 @@
-// Why a data directory cannot be opened: each fault is one line that says what is wrong and what to do.
+// Errors of opening a data directory: each is one line with the cause and the remedy.
 import { StoreUnknown } from "../mutations.ts";
 
 /** Another process owns the directory. */
 export class DirectoryInUse extends Error {
   override readonly name = "DirectoryInUse";
 }
-/** The directory is missing, not writable, or on a disk that cannot be trusted with it. */
+/** The directory is missing, not writable, or on an unsuitable disk. */
 export class DirectoryUnusable extends Error {
   override readonly name = "DirectoryUnusable";
 }
-/** The file is not a sound database: nothing is repaired, a backup must come back. */
+/** The file is corrupt. It is not repaired; restore a backup. */
 export class StoreDamaged extends Error {
   override readonly name = "StoreDamaged";
 }
 
-/** Code of an error of SQLite or of the system (`SQLITE_FULL`, `EACCES`); empty for any other. */
+/** Code of an SQLite or system error (`SQLITE_FULL`, `EACCES`); empty for any other. */
 export const faultCode = (fault: unknown): string =>
   fault instanceof Error && "code" in fault && typeof fault.code === "string" ? fault.code : "";
 
-/** What a fault says, for a message. */
+/** Message of an error. */
 export const faultText = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
-/** The line of a disk that is full while a directory is opened; undefined for any other fault. */
+/** The line of a full disk while a directory is opened; undefined for any other error. */
 const fullDisk = (path: string, code: string): DirectoryUnusable | undefined =>
   /^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|ENOSPC|EDQUOT)$/.test(code)
     ? new DirectoryUnusable(`${path}: the disk is full (${code}); free some space and start again, or choose another with --data`)
@@ -29,8 +29,8 @@ const fullDisk = (path: string, code: string): DirectoryUnusable | undefined =>
 
 /**
  * Opens the file at `path`.
- * @throws StoreDamaged when SQLite finds that it is not sound. @throws DirectoryUnusable when the disk is full.
- * @throws StoreUnknown when the disk fails: what opening writes may be there or not.
+ * @throws StoreDamaged if SQLite finds corruption. @throws DirectoryUnusable if the disk is full.
+ * @throws StoreUnknown if the disk fails, because the writes of opening may or may not be stored.
  */
 export const withCorruptionErrors = <T>(path: string, work: () => T): T => {
   try {

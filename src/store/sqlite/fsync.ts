@@ -1,7 +1,7 @@
-// Makes files and names durable: what is not synced may be gone with the power.
+// Makes files and directory entries durable.
 import { closeSync, fsyncSync, openSync } from "node:fs";
 
-/** Makes what is in a file or directory durable. */
+/** Syncs a file or directory. */
 export const syncPath = (path: string): void => {
   const file = openSync(path, "r");
   try {

@@ -1,4 +1,4 @@
-// A look at a database for whoever asks how it is: its file, its log, its pages, its sums, and what waits for a person.
+// Health of a database: file, WAL, pages, totals and parked generations.
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { RESTORED_AT, SETTLED_AT, TAKEN_AT } from "../sql/queries/recovery.ts";
@@ -11,30 +11,30 @@ import { isLogMarked, missLog } from "./wal-sentinel.ts";
 export type DatabaseHealth = {
   bytes: number;
   logBytes: number;
-  /** The directory bears the mark of a log that is in use. */
+  /** The directory has the sentinel of a WAL in use. */
   isMarked: boolean;
   schema: number;
   newestSchema: number;
   mode: "test" | "live";
-  /** What is wrong with its pages; none: they are sound. */
+  /** Corrupt pages; empty if there are none. */
   damage: string[];
   ledger: LedgerSums;
-  /** Generations that cannot go on by themselves. */
+  /** Ids of parked generations. */
   parked: string[];
-  /** When a backup was restored into it, and the moment of that; null where it never was. */
+  /** Times of a restored backup and of the restore; null if it was never restored. */
   restored: { takenAtMs: number; atMs: number; isSettled: boolean } | null;
 };
 
 const MOST_DAMAGE = 5;
 
-/** What came in from outside and is not out again must stand somewhere. @returns credits that are missing, or too many. */
+/** Credits that came in must be on some side of the ledger. @returns missing or excess credits. */
 export const imbalanceOf = ({ available, held, charged, moved }: LedgerSums): number =>
   available + held + charged - (moved.topup ?? 0) - (moved.adjust ?? 0);
 
 /**
- * Looks at the database of a data directory, whether its service runs or not.
- * @param isDeep every page and index, instead of what is quickly seen.
- * @throws StoreDamaged where its log is missing; SQLite's faults where it cannot be read.
+ * Checks the database of a data directory while its service is running or stopped.
+ * @param isDeep every page and index instead of a quick check.
+ * @throws StoreDamaged if its WAL is missing; SQLite errors if it cannot be read.
  */
 export const inspectDatabase = (dir: string, isDeep: boolean): DatabaseHealth => {
   const path = join(dir, DATABASE_FILE);

@@ -1,4 +1,4 @@
-// The store in one thread: the same mutations and reads over one connection, for tests and simulated worlds.
+// SQLite store in one thread over one connection, for tests and simulated worlds.
 
 import type { Database } from "bun:sqlite";
 import { pack } from "../sql/serialized-mutations.ts";
@@ -14,13 +14,13 @@ const over = (db: Database, path: string, mode: Mode, nowMs: number): Store => {
 };
 
 /**
- * Opens a store over a connection of `openWriter` to a database in memory. Opened again over the same connection, it is what the
- * next process finds after the last one ended: everything that was committed, and a new epoch.
+ * Opens a store over a connection of `openWriter` to an in-memory database. Reopening the same connection simulates the next
+ * process: all committed data and a new epoch.
  */
 export const openSqliteOver = async (db: Database, { mode, nowMs }: { mode: Mode; nowMs: number }): Promise<Store> =>
   over(db, ":memory:", mode, nowMs);
 
-/** Opens `path` (or `:memory:`) for reading and writing in this thread. It takes no lock: the caller is alone with the file. */
+/** Opens `path` (or `:memory:`) for reading and writing in this thread. It takes no lock, so the caller must be the only user. */
 export const openSqliteInProcess = async (options: {
   path: string;
   mode: Mode;

@@ -1,4 +1,4 @@
-// What happens to a database when a writer opens it: schema, mode, secret, and the row of its epoch.
+// Initializes a database when a writer opens it: schema, mode, secret and epoch.
 
 import type { Database } from "bun:sqlite";
 import { randomBytes } from "node:crypto";
@@ -12,9 +12,9 @@ import { insistOnHere } from "./migrated-marker.ts";
 const SPOKEN = { test: "for the simulator (--simulate)", live: "for real providers" } as const;
 
 /**
- * Makes a database ready for its owner: migrates it, fixes or compares its mode, seeds its secret, opens an epoch.
- * Without a `mode` an existing database keeps its own, and a new one is made for real providers.
- * @param told of a schema that was brought to this release's @returns the epoch of this opening. @throws Moved, WrongMode, WrongSchema.
+ * Migrates the database, sets or compares its mode, creates its secret and opens an epoch. Without a `mode`, an existing database
+ * keeps its own, and a new one is created for real providers.
+ * @param told called after a migration @returns the epoch of this opening. @throws StoreMigrated, WrongMode, WrongSchema.
  */
 export const ownDatabase = (
   db: Database,

@@ -1,18 +1,18 @@
-// Texts that thousands of rows share are kept once: a table of numbered texts, and what this writer knows of it.
+// Interned strings: a table of numbered texts that many rows share, with a cache.
 import type { Database } from "bun:sqlite";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 
-/** Texts remembered; above it they are looked up again. */
+/** Maximum number of cached texts. */
 const KNOWN_AT_MOST = 10_000;
 
 export type Interned = {
-  /** The row of a text, which is made where there is none. */
+  /** Row number of a text, which is inserted if it is new. */
   seqOf(text: string): number;
-  /** Something was rolled back: what is known of the rows is read anew. */
+  /** Drops the cache after a rollback. */
   forget(): void;
 };
 
-/** @param table has a `seq` and one UNIQUE `column`; rows are only ever added. */
+/** @param table has a `seq` and one UNIQUE `column`; rows are only added. */
 export const prepareInterned = (db: Database, table: "plan" | "route_options", column: "routes" | "options"): Interned => {
   const insert = db.prepare<{ seq: number }, [string]>(`INSERT INTO ${table} (${column}) VALUES (?1) RETURNING seq`);
   const select = db.prepare<{ seq: number }, [string]>(`SELECT seq FROM ${table} WHERE ${column} = ?1`);

@@ -1,11 +1,11 @@
-// Holds keys to their terms where it counts, in the transaction that accepts: when they expire, and what they may spend.
+// Enforces expiry and spend limits of keys in the admission transaction.
 import type { Database } from "bun:sqlite";
 import { dayOf } from "../../domain/calendar.ts";
 import type { Credits } from "../../domain/types.ts";
 import type { AdmitResult } from "../mutations.ts";
 import { BOUNDS, type Bound, type BoundRow, expiryOf, shortageOf, toBound } from "../sql/key-policy.ts";
 
-/** Keys that are remembered at a time. */
+/** Maximum number of cached keys. */
 const MOST_KNOWN = 10_000;
 
 export const prepareLimits = (db: Database) => {
@@ -16,11 +16,11 @@ export const prepareLimits = (db: Database) => {
   const add = db.prepare(
     "INSERT INTO key_spend VALUES (?1, ?2, ?3) ON CONFLICT (meter_seq, day) DO UPDATE SET credits = credits + excluded.credits",
   );
-  // A meter that went wrong is for `verify` to tell; it must not keep a generation from ending.
+  // `verify` reports a wrong spend limit; it must not prevent the end of a generation.
   const takeBack = db.prepare("UPDATE key_spend SET credits = max(0, credits - ?3) WHERE meter_seq = ?1 AND day = ?2");
   const selectKey = db.prepare<{ keySeq: number }, [number]>("SELECT key_seq AS keySeq FROM generation WHERE seq = ?1");
 
-  /** Keys that were used of late, as long as none is changed: a change costs no more, however many keys there are. */
+  /** Recently used keys, valid until a key changes. */
   const known = new Map<number, Bound | undefined>();
   const boundOf = (keySeq: number): Bound | undefined => {
     if (known.has(keySeq)) return known.get(keySeq);
@@ -34,9 +34,9 @@ export const prepareLimits = (db: Database) => {
   const spentSince = (meterSeq: number, day: number): Credits => selectSpent.get(meterSeq, day)?.credits ?? 0;
 
   return {
-    /** Whether the key has expired since it was let in. */
+    /** Whether the key has expired since authentication. */
     expiry: (keySeq: number, atMs: number): AdmitResult | undefined => expiryOf(boundOf(keySeq), atMs),
-    /** The limit that does not cover a reserve. */
+    /** The spend limit that does not cover a hold. */
     shortage: (keySeq: number, atMs: number, reservedCredits: Credits): AdmitResult | undefined => {
       const meter = boundOf(keySeq)?.meter;
       return meter ? shortageOf(meter, atMs, reservedCredits, spentSince) : undefined;
@@ -45,13 +45,13 @@ export const prepareLimits = (db: Database) => {
       const meter = boundOf(keySeq)?.meter;
       if (meter && dayOf(atMs) >= meter.fromDay) add.run(meter.seq, dayOf(atMs), reservedCredits);
     },
-    /** A generation has ended: what it reserved and did not cost is the key's again, on the day it was submitted. */
+    /** Returns the released credits of an ended generation to the key, on the day of its submission. */
     settled: (generationSeq: number, createdAtMs: number, backCredits: Credits): void => {
       if (backCredits === 0) return;
       const meter = boundOf(selectKey.get(generationSeq)?.keySeq ?? 0)?.meter;
       if (meter && dayOf(createdAtMs) >= meter.fromDay) takeBack.run(meter.seq, dayOf(createdAtMs), backCredits);
     },
-    /** A key has changed, or something was rolled back: rows are read anew when they are needed. */
+    /** Drops the cache after a key changed or a rollback. */
     forget: (): void => known.clear(),
   };
 };

@@ -1,14 +1,14 @@
-// The one way credits move: the movement that chains to the one before it, then the balance conditionally, which must say the same.
+// Writes transfers: the chained row, then the conditional balance, which must match.
 import type { Database } from "bun:sqlite";
 import { ClockCache } from "../../collections/clock-cache.ts";
 import type { Credits } from "../../domain/types.ts";
 import { type Chained, chain, chainStart, changeOf, type Head, type Transfer } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 
-/** Balances remembered between mutations: more than are busy at a time. One takes about 200 bytes. */
+/** Minimum number of cached balances, about 200 bytes each; more than are busy at a time. */
 const HEADS_AT_LEAST = 10_000;
 
-/** Prepares the statements of the ledger for a writer of `epoch`. */
+/** Prepares the statements of the ledger for a writer with `epoch`. */
 export const prepareLedger = (db: Database, epoch: number) => {
   const selectHead = db.prepare<Omit<Head, "chainHash"> & { id: string; hash: string | null }, [number]>(
     `SELECT b.available_credits AS availableCredits, b.held_credits AS heldCredits, b.owed_credits AS owedCredits, b.in_progress AS inProgress, b.chain_seq AS chainSeq,
@@ -30,7 +30,7 @@ export const prepareLedger = (db: Database, epoch: number) => {
      WHERE account_seq = ?6 AND chain_seq = ?7 AND available_credits + ?1 >= 0 AND held_credits + ?2 >= 0`,
   );
   const updateOwed = db.prepare("UPDATE balance SET owed_credits = owed_credits + ?2 WHERE account_seq = ?1");
-  /** What this writer knows of the rows, as long as nothing is rolled back: nobody else writes them. */
+  /** Cached balances. They are valid until a rollback, because there is no other writer. */
   const heads = new ClockCache<number, Head>(HEADS_AT_LEAST);
   let newest: { posting: number; generation: number } | undefined;
   const newestRows = () => {
@@ -44,8 +44,8 @@ export const prepareLedger = (db: Database, epoch: number) => {
   };
 
   /**
-   * Makes the balance what the movement says, whose row must be there already.
-   * @param chainEnd that row. @throws MutationRejected the balance is not what it was taken for, or does not cover the move.
+   * Updates the balance for a transfer whose row is already written.
+   * @param chainEnd that row. @throws MutationRejected if the balance differs from `head` or does not cover the transfer.
    */
   const settleBalance = (accountSeq: number, { move, head, link, hash }: Chained, chainEnd: number): Head => {
     const available = changeOf(move, "available");
@@ -80,7 +80,7 @@ export const prepareLedger = (db: Database, epoch: number) => {
       const { id, hash, ...rest } = read;
       return remember(accountSeq, { ...rest, chainHash: hash ?? chainStart(id) });
     },
-    /** A hold, which is part of the row of its generation; the row was just written. */
+    /** Places a hold, which is part of the generation row that was just written. */
     hold: (accountSeq: number, chained: Chained, generationSeq: number): Head => {
       const rows = newestRows();
       rows.generation = Math.max(rows.generation, generationSeq);

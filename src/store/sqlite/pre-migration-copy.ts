@@ -1,4 +1,4 @@
-// The copy that is made before a schema changes: whole, checked and on disk before it has its name, or there is none and no change either.
+// Copies and verifies the database before a migration; without a durable copy nothing changes.
 import type { Database } from "bun:sqlite";
 import { closeSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -7,7 +7,7 @@ import { syncPath } from "./fsync.ts";
 import { markRestored } from "./mark-restored.ts";
 import { openReader, openWriter, pragma } from "./open.ts";
 
-/** How many rows each table has. */
+/** Row counts by table. */
 const rowCounts = (db: Database): Map<string, number> => {
   const tables = db
     .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
@@ -16,7 +16,7 @@ const rowCounts = (db: Database): Map<string, number> => {
   return new Map(tables.map(({ name }) => [name, count(name)]));
 };
 
-/** What a copy lacks, as a sentence; undefined when it is the database. */
+/** What a copy lacks, as a sentence; undefined if it equals the database. */
 const lackOf = (db: Database, path: string): string | undefined => {
   const copy = openReader(path);
   try {
@@ -32,7 +32,10 @@ const lackOf = (db: Database, path: string): string | undefined => {
   }
 };
 
-/** Whoever goes back to the copy goes on with generations that the newer release may have bought for meanwhile: it has to ask first. */
+/**
+ * A downgrade to the copy continues generations for which the newer release may have bought jobs, so the copy is marked as
+ * restored.
+ */
 const markSince = (path: string, nowMs: number): void => {
   const copy = openWriter(path);
   try {
@@ -43,14 +46,14 @@ const markSince = (path: string, nowMs: number): void => {
 };
 
 /**
- * Copies a database to `path`; a copy of that name that an interrupted upgrade left is of the same rows and is made anew.
- * @throws DirectoryUnusable there is no room for it. @throws StoreDamaged the copy is not the database. Nothing has changed then.
+ * Copies a database to `path`. A copy that an interrupted upgrade left has the same rows and is replaced.
+ * @throws DirectoryUnusable if there is no space. @throws StoreDamaged if the copy differs. Then nothing has changed.
  */
 export const copyBefore = (db: Database, from: string, path: string, nowMs: number): void => {
   const aside = `${path}.new`;
   rmSync(aside, { force: true });
   try {
-    // An empty file is taken; made here, it is nobody else's to read from the beginning.
+    // An empty file is accepted as target, and created here it is private from the beginning.
     closeSync(openSync(aside, "wx", 0o600));
     db.run("VACUUM INTO ?", [aside]);
     const lack = lackOf(db, aside);

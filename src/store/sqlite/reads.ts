@@ -1,4 +1,4 @@
-// Everything that may be read, over one connection; and the same for a directory that another process may own.
+// Reads of the store port over one connection, or over the directory of another process.
 import type { Database } from "bun:sqlite";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ import { missLog } from "./wal-sentinel.ts";
 const USAGE_BEHIND = `SELECT coalesce((SELECT max(seq) FROM posting), 0)
   - coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'usage_up_to'), 0) AS behind`;
 
-/** The reads of the port over an open connection; `close` closes it. A copy that has an older schema is read as well. */
+/** Reads over an open connection; `close` closes it. A copy with an older schema can be read as well. */
 export const readsOver = (db: Database): StoreReads => {
   const query = openQuery(db);
   const since =
@@ -32,15 +32,15 @@ export const readsOver = (db: Database): StoreReads => {
   };
 };
 
-/** From this size on the checks take seconds, and threads to run them are worth their start. */
+/** File size in bytes from which checks take seconds and run in threads. */
 const LARGE_BYTES = 67_108_864;
 
-/** `largeBytes`: a file of so many is verified on several cores. `insistsOnHere`: what was moved elsewhere is not read. */
+/** `largeBytes`: size from which several cores verify the file. `insistsOnHere`: refuses data that was migrated elsewhere. */
 export type SqliteReadsOptions = { largeBytes?: number; insistsOnHere?: true };
 
 /**
- * Reads a data directory without a claim to it: while its owner runs, or a copy of it.
- * @throws DirectoryUnusable there is no database in it. @throws WrongSchema, StoreDamaged, Moved.
+ * Reads a data directory without a lock, while its owner runs, or a copy of it.
+ * @throws DirectoryUnusable if it has no database. @throws WrongSchema, StoreDamaged, StoreMigrated.
  */
 export const openSqliteReads = async (
   dir: string,
@@ -68,7 +68,7 @@ export const openSqliteReads = async (
     db?.close();
     const code = faultCode(fault);
     if (!code.startsWith("SQLITE_")) throw fault;
-    // Even a reader shares an index of the log with the owner, a file that SQLite makes beside the database.
+    // A reader shares the WAL index with the owner, a file that SQLite creates beside the database.
     const fix = /^SQLITE_(CANTOPEN|READONLY|PERM)/.test(code)
       ? "; reading needs to write beside it: where the disk is read-only, copy the directory to another and name the copy with --data"
       : "";

@@ -1,4 +1,4 @@
-// The mutations that all drivers share, with what this one brings for them: the money, attempts and limits of its one writer.
+// Connects the mutations that both drivers share with the ledger, attempts and limits of SQLite.
 
 import type { AdminMutation, MutationResult } from "../mutations.ts";
 import { isPurchaseMutation, type PurchaseMutation } from "../purchase-mutations.ts";
@@ -13,12 +13,12 @@ import type { Limits } from "./key-limits.ts";
 import type { Ledger } from "./ledger.ts";
 import { known, SQLITE } from "./sql-program.ts";
 
-/** Postings are numbered in the order of their commits, so one mark is of all of them. */
+/** Postings are numbered in commit order, so one mark covers all of them. */
 const SELECT_MARK = "SELECT CAST(value AS bigint) AS \"upTo\" FROM meta WHERE name = 'usage_up_to'";
 const SET_MARK =
   "INSERT INTO meta VALUES ('usage_up_to', CAST(?1 AS text)) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
-/** The money of the one writer, for what asks one statement after another. */
+/** The ledger for SQL programs. */
 export const prepareCrediting = (money: Ledger): Crediting =>
   prepareCredit({
     head: (accountSeq) => known(money.head(accountSeq)),

@@ -1,17 +1,17 @@
-// Whose generations are where a simulated world has several owners over SQLite: the driver of PostgreSQL has these by itself.
+// Ownership tables for simulated clusters over SQLite, which the PostgreSQL driver has itself.
 import { ownerOf } from "../postgres/ownership.ts";
 
-/** Who took a generation over: the table that SQLite has no use for otherwise. It lasts as long as the connection. */
+/** Temporary table of takeovers; it lasts as long as the connection. */
 export const MAKE_CLAIMS = "CREATE TEMP TABLE claim (seq INTEGER, n INTEGER, epoch INTEGER, PRIMARY KEY (seq, n)) WITHOUT ROWID";
-/** Notes that an owner (?2) goes on with a generation (?1). */
+/** Records that an owner (?2) reclaimed a generation (?1). */
 export const CLAIM = "INSERT INTO claim SELECT ?1, coalesce(max(n), 0) + 1, ?2 FROM claim WHERE seq = ?1";
 
 const IS_OF = `${ownerOf("g")} IN (SELECT value FROM json_each(?1))`;
-/** Generations of some owners that have not ended, or whose attempts are still asked about; at most ?2. */
+/** Generations of some owners that are open or whose attempts are watched; at most ?2. */
 export const LEFT_BEHIND = `SELECT g.seq FROM generation g WHERE g.seq IN
     (SELECT seq FROM generation WHERE completed_at_ms IS NULL UNION SELECT seq FROM attempt WHERE watch_until_ms IS NOT NULL)
   AND ${IS_OF} ORDER BY g.seq LIMIT ?2`;
-/** Those of them that have not ended. */
+/** Those of them that are open. */
 export const LEFT_OPEN = `SELECT g.seq FROM generation g WHERE g.completed_at_ms IS NULL AND ${IS_OF} ORDER BY g.seq`;
 export const OWNER = `SELECT ${ownerOf("g")} AS epoch FROM generation g WHERE g.seq = ?1`;
 export const HAS_ENDED = "SELECT 1 FROM generation WHERE seq = ?1 AND completed_at_ms IS NOT NULL";

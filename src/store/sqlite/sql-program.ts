@@ -1,9 +1,9 @@
-// What SQLite's own words are, and how it carries out what asks one statement after another: at once, over one connection.
+// Runs SQL programs synchronously over one SQLite connection.
 import type { Database } from "bun:sqlite";
 import type { Dialect } from "../sql/dialect.ts";
 import type { Answer, Query, SqlProgram, Statement, Value } from "../sql/sql-program.ts";
 
-/** There is one writer, so nothing has to be locked. */
+/** One writer needs no locks. */
 export const SQLITE: Dialect = {
   forUpdate: "",
   json: (column) => column,
@@ -13,7 +13,7 @@ export const SQLITE: Dialect = {
   isJson: (column) => `json_valid(${column})`,
 };
 
-/** The statements of a connection, each prepared when it is first asked. */
+/** Statements of a connection, prepared on first use. */
 const openStatements = (db: Database) => {
   const made = new Map<string, ReturnType<typeof db.prepare<unknown, Value[]>>>();
   return (sql: string) => {
@@ -25,7 +25,7 @@ const openStatements = (db: Database) => {
   };
 };
 
-/** Carries out work inside the transaction that is open. */
+/** Runs a program inside the open transaction. */
 export const createSqlProgram = (db: Database): (<T>(asking: SqlProgram<T>) => T) => {
   const statement = openStatements(db);
   const answer = ({ wants, sql, values }: Statement): Answer =>
@@ -39,7 +39,7 @@ export const createSqlProgram = (db: Database): (<T>(asking: SqlProgram<T>) => T
   };
 };
 
-/** Reads over a connection, whose answer is there at once. */
+/** Reads over a connection; the result is available immediately. */
 export const openQuery = (db: Database): Query => {
   const statement = openStatements(db);
   return async <Row>(sql: string, ...values: Value[]) => statement(sql).all(...values) as Row[];

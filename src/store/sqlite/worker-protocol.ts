@@ -1,4 +1,4 @@
-// Mutations and outcomes as text: how a batch crosses to the writing thread, with every large part made into JSON once.
+// Text protocol between the main thread and the writer thread for mutations and results.
 
 import type { PinRequest } from "../../domain/types.ts";
 import type { AdminMutation, AdmitGeneration, Mutation, MutationResult } from "../mutations.ts";
@@ -13,7 +13,7 @@ import {
   type SerializedMutation,
 } from "../sql/serialized-mutations.ts";
 
-/** What is short of an admission, in this order. */
+/** The short members of an admission, in this order. */
 type AdmitHead = [
   seq: number,
   id: string,
@@ -52,9 +52,9 @@ const admitHead = (mutation: AdmitGeneration): AdmitHead => [
 ];
 
 /**
- * The first line is the heads of all mutations, printed and read at once; then come the large parts, four lines for an admission and two
- * for a step. JSON never holds a raw line feed, so they need no escaping. A plan that is the one before it is an empty line, and so is an order
- * that there is not.
+ * The first line has the short members of all mutations. Then follow the large members, four lines for an admission and two for a
+ * transition. JSON contains no raw line feed, so nothing is escaped. An empty line stands for the previous plan or for a missing
+ * order.
  */
 export const toLines = (mutations: readonly Mutation[]): string => {
   const heads: (AdmitHead | StepHead | AdminMutation | PurchaseMutation)[] = [];
@@ -119,7 +119,7 @@ export const fromLines = (text: string): SerializedMutation[] => {
   });
 };
 
-/** Outcomes back: an admission is a 0, because the sender can make its record from the mutation. */
+/** Results: an admission is a 0, because the sender creates its record from the mutation. */
 export const outcomesToText = (outcomes: readonly MutationResult[]): string =>
   JSON.stringify(outcomes.map((outcome) => (outcome.kind === "admitted" ? 0 : outcome)));
 

@@ -1,4 +1,4 @@
-// The writing thread: owns the one connection that writes, so that waiting for the disk never blocks the door.
+// Writer thread: it owns the write connection, so that fsync never blocks the main thread.
 import type { Database } from "bun:sqlite";
 import { StoreFull } from "../mutations.ts";
 import { type Batch, createBatchRunner } from "./batch.ts";
@@ -6,14 +6,14 @@ import { faultText } from "./errors.ts";
 import { openWriter, type Pragmas } from "./open.ts";
 import { fromLines, outcomesToText } from "./worker-protocol.ts";
 
-/** What the thread is told: to open, to close, or a batch of mutations as lines. */
+/** Messages to the thread: open, close, or a batch of mutations as lines. */
 export type ToWriter = { open: { path: string; epoch: number; pragmas: Pragmas } } | { close: true } | string;
-/** What it answers, one for each message in order: a batch's outcomes as text, or one of these. */
+/** Responses in order: the results of a batch as text, or one of these. */
 export type FromWriter = { opened: true } | { closed: true } | { full: string } | { unknown: string } | string;
 
 declare const self: Worker;
 
-/** After this long without a batch the log is folded into the file and cut, ms. */
+/** Idle time in milliseconds before the WAL is checkpointed and truncated. */
 const IDLE_MS = 2000;
 
 let db: Database | undefined;
@@ -26,7 +26,7 @@ const foldLog = (): void => {
   try {
     db?.run("PRAGMA wal_checkpoint(TRUNCATE)");
   } catch {
-    // A reader is in the way or the disk is full: the log stays, and the next commit or idle moment tries again.
+    // A reader blocks it or the disk is full: the WAL stays, and a later attempt follows.
   }
 };
 
@@ -35,7 +35,7 @@ const write = (text: string): FromWriter => {
   try {
     return outcomesToText(batch(fromLines(text)));
   } catch (fault) {
-    // What follows an unknown outcome must not be written either: the process is about to end.
+    // After an unknown outcome nothing is written any more; the process is about to exit.
     if (!(fault instanceof StoreFull)) batch = undefined;
     return fault instanceof StoreFull ? { full: fault.message } : { unknown: faultText(fault) };
   }

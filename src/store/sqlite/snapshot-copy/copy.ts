@@ -1,4 +1,4 @@
-// Copies a database at one moment into a file of its own, while its owner goes on writing or while none runs.
+// Copies a database at one moment into a file while its owner is running or stopped.
 import { chmodSync, closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { DirectoryUnusable, faultCode, withCorruptionErrors } from "../errors.ts";
@@ -7,7 +7,7 @@ import { checkSchema, schemaVersion } from "../migrate.ts";
 import { DATABASE_FILE, openReader, openWriter } from "../open.ts";
 import { missLog } from "../wal-sentinel.ts";
 
-/** Bytes that a copy takes at most: the file and what of its log is not folded into it yet. @throws DirectoryUnusable */
+/** Maximum size of a copy in bytes: the file and the part of the WAL that is not checkpointed. @throws DirectoryUnusable */
 export const bytesToCopy = (dataDir: string): number => {
   const path = join(dataDir, DATABASE_FILE);
   const file = statSync(path, { throwIfNoEntry: false });
@@ -19,9 +19,9 @@ export const bytesToCopy = (dataDir: string): number => {
 };
 
 /**
- * Copies the database of a data directory to `to`, where no file is yet. What was committed before the call is in it, and it is whole: no
- * log belongs to it. The owner's log is not folded meanwhile; it is not kept from writing.
- * @throws DirectoryUnusable, StoreDamaged, WrongSchema, and SQLite's own faults of a full disk.
+ * Copies the database of a data directory to the new file `to`. The copy contains every commit before the call and needs no WAL.
+ * The owner can write meanwhile, but its WAL is not checkpointed.
+ * @throws DirectoryUnusable, StoreDamaged, WrongSchema, and SQLite errors for a full disk.
  */
 export const copyDatabase = (dataDir: string, to: string): void => {
   bytesToCopy(dataDir);
@@ -34,13 +34,13 @@ export const copyDatabase = (dataDir: string, to: string): void => {
         throw new DirectoryUnusable(`data directory ${dataDir}: its database is still empty; start the service once`);
       checkSchema(from);
     });
-    // SQLite takes an empty file of this name, so that the copy is nobody else's from its first byte on.
+    // SQLite accepts an empty file as target, so the copy is private from its first byte.
     closeSync(openSync(to, "wx", 0o600));
-    // To this pragma a copy is a write, too; the connection cannot write the database for all that.
+    // This pragma counts a copy as a write; the connection still cannot write the database.
     from.run("PRAGMA query_only = 0");
     from.run("VACUUM INTO ?", [to]);
   } catch (fault) {
-    // A disk that is full is the copy's, damage the original's.
+    // A full disk concerns the copy, corruption the original.
     if (/^SQLITE_(CORRUPT|NOTADB)/.test(faultCode(fault)))
       withCorruptionErrors(path, () => {
         throw fault;
@@ -49,11 +49,11 @@ export const copyDatabase = (dataDir: string, to: string): void => {
   } finally {
     from.close();
   }
-  // The copy begins with a rollback journal. Set back here, it is as its owner opens it.
+  // The copy starts with a rollback journal; this switches it to WAL mode for its owner.
   openWriter(to).close();
 };
 
-/** Marks a copy that nobody has opened as its owner yet: what happened after `takenAtMs` is unknown to it. */
+/** Marks a copy that no owner has opened yet: changes after `takenAtMs` are missing. */
 export const markCopy = (path: string, at: { takenAtMs: number; nowMs: number }): void => {
   const db = openWriter(path);
   try {
@@ -63,7 +63,7 @@ export const markCopy = (path: string, at: { takenAtMs: number; nowMs: number })
   }
 };
 
-/** A file in a database's place that no start takes for one: as long as it is there, the directory is refused as damaged. */
+/** A file in place of a database that no start accepts; while it exists, the directory is refused as damaged. */
 export const putPlaceholder = (dataDir: string): void => {
   const file = openSync(join(dataDir, DATABASE_FILE), "wx", 0o600);
   writeSync(file, "A restore into this directory has not ended. Remove the directory and restore the backup again.\n".repeat(6));
@@ -71,7 +71,7 @@ export const putPlaceholder = (dataDir: string): void => {
   closeSync(file);
 };
 
-/** Takes away what opening a copy by hand leaves beside it. */
+/** Deletes the files that opening a copy manually leaves beside it. */
 export const dropSides = (path: string): void => {
   for (const side of ["-wal", "-shm"]) rmSync(`${path}${side}`, { force: true });
   chmodSync(path, 0o600);

@@ -1,28 +1,28 @@
-// What a database has that an older copy of it lacks: what a restore of the copy would lose, and what it would bring back.
+// Difference between a database and an older copy: what a restore of the copy would lose.
 import { constants, Database } from "bun:sqlite";
 import { pathToFileURL } from "node:url";
 import { snapshotName } from "../open.ts";
 
 export type Loss = {
   generations: number;
-  /** Generations that have ended since, and would be unfinished again. */
+  /** Generations that ended since and would be open again. */
   ended: number;
   topUps: { count: number; credits: number };
   adjustments: number;
   accounts: { count: number; ids: string[] };
   keys: { count: number; ids: string[] };
-  /** Keys revoked since, which would open their accounts again. */
+  /** Keys revoked since, which would be valid again. */
   revived: { count: number; ids: string[] };
-  /** Providers' keys set or changed since. */
+  /** Provider credentials set or changed since. */
   providerKeys: number;
-  /** Captured since: what customers were charged for and would have back. */
+  /** Credits captured since, which would return to customers. */
   capturedCredits: number;
 };
 
-/** So many ids are named. */
+/** Maximum number of listed ids. */
 const NAMED = 10;
 
-/** Held against each other in one state of the database, which its owner may be writing to. */
+/** Compares both in one state of the database, which its owner may be writing. */
 export const lossOf = (path: string, copy: string): Loss => {
   const db = new Database(pathToFileURL(path).href, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
   try {

@@ -1,14 +1,14 @@
-// One at a time: a lock on a directory that ends with the process that holds it, however that ends.
+// Mutex of a directory that is released when its process ends.
 import { Database } from "bun:sqlite";
 import { chmodSync } from "node:fs";
 import { faultCode } from "../errors.ts";
 
-/** A lock is freed when its handle is collected as garbage, so the handles live where nothing forgets them. */
+/** A lock is released when its handle is garbage-collected, so handles are kept in a set. */
 const held = new Set<Database>();
 
 /**
- * Takes the lock that stands at `path`, a file of its own.
- * @returns the function that gives it back; null when somebody else has it. @throws the system's fault where it cannot be made.
+ * Takes the lock file at `path`.
+ * @returns the release function; null if another process holds it. @throws the system error if it cannot be created.
  */
 export const takeTurn = (path: string): (() => void) | null => {
   const lock = new Database(path, { readwrite: true, create: true });

@@ -1,4 +1,4 @@
-// What a copy of a database holds: counts, sums, and the files outside of it that its rows name.
+// Statistics of a database copy: counts, totals and the files that its rows name.
 import type { Database } from "bun:sqlite";
 import type { LedgerSums } from "../../store.ts";
 import { lineageOf } from "../database-id.ts";
@@ -8,9 +8,9 @@ import { openReader, openSnapshot } from "../open.ts";
 export type SnapshotStats = {
   schema: number;
   mode: "test" | "live";
-  /** The last opening by a writer. */
+  /** Epoch of the last writer. */
   epoch: number;
-  /** The same for every copy of one service's database, and for no other's. */
+  /** Id that all copies of one database share. */
   lineage: string;
   createdAtMs: number;
   rows: Record<string, number>;
@@ -18,9 +18,9 @@ export type SnapshotStats = {
 };
 /** A result file that a row names. */
 export type NamedFile = { seq: number; id: string; n: number; sha256: string; bytes: number; expireAtMs: number };
-/** A file of a provider's answer that an unfinished attempt still has to collect; `name` below the spool. */
+/** A spooled file that an open attempt still has to collect; `name` within the spool. */
 export type SpooledFile = { seq: number; name: string };
-/** An attempt that has not ended, or a generation that has none yet (`n` null). */
+/** An open attempt, or an open generation without one (`n` null). */
 export type UnfinishedRow = {
   generation: string;
   account: string;
@@ -44,7 +44,7 @@ const rowsOf = (db: Database): Record<string, number> => {
   );
 };
 
-/** What all balances and all movements add up to. */
+/** Totals of all balances and all transfers. */
 export const ledgerOf = (db: Database): LedgerSums => {
   const sums = one<Omit<LedgerSums, "moved" | "movements">>(
     db,
@@ -52,7 +52,7 @@ export const ledgerOf = (db: Database): LedgerSums => {
        coalesce(sum(charged_credits), 0) AS charged, coalesce(sum(owed_credits), 0) AS owed FROM balance`,
   );
   type Kind = { kind: string; times: number; credits: number };
-  // What was taken from an account counts below zero.
+  // Credits taken from an account count as negative.
   const kinds = db
     .query<Kind, []>(
       `SELECT kind, count(*) AS times, sum(iif(kind = 'adjust' AND from_side = 'available', -credits, credits)) AS credits
@@ -66,7 +66,7 @@ export const ledgerOf = (db: Database): LedgerSums => {
   };
 };
 
-/** Everything of one state of the database; the caller sees to it that it is one. */
+/** All statistics of one state of the database; the caller provides the transaction. */
 export const figuresOf = (db: Database): SnapshotStats => {
   const meta = new Map(
     db
@@ -85,7 +85,7 @@ export const figuresOf = (db: Database): SnapshotStats => {
   };
 };
 
-/** Runs work over a file that nobody writes to. */
+/** Runs work over a file without writers. */
 export const statsOfSnapshot = <T>(path: string, work: (db: Database) => T): T => {
   const db = openSnapshot(path);
   try {
@@ -95,7 +95,7 @@ export const statsOfSnapshot = <T>(path: string, work: (db: Database) => T): T =
   }
 };
 
-/** Runs work over one state of a database that its owner may be writing to. */
+/** Runs work over one state of a database that its owner may be writing. */
 export const overLive = <T>(path: string, work: (db: Database) => T): T => {
   const db = openReader(path);
   try {
@@ -106,7 +106,7 @@ export const overLive = <T>(path: string, work: (db: Database) => T): T => {
   }
 };
 
-/** Result files that are kept, oldest generation first. */
+/** Stored result files, oldest generation first. */
 export const namedFiles = (db: Database): NamedFile[] =>
   db
     .query<NamedFile, []>(
@@ -116,7 +116,7 @@ export const namedFiles = (db: Database): NamedFile[] =>
     )
     .all();
 
-/** @param scheme how an address of the spool begins. */
+/** @param scheme URL scheme of spooled files. */
 export const spooledFiles = (db: Database, scheme: string): SpooledFile[] =>
   db
     .query<{ seq: number; url: string }, [string]>(
@@ -127,7 +127,7 @@ export const spooledFiles = (db: Database, scheme: string): SpooledFile[] =>
     .all(scheme)
     .map(({ seq, url }) => ({ seq, name: url.slice(scheme.length) }));
 
-/** Whether the database still wants a generation's result files, and what its attempts have in the spool. */
+/** Whether the database still needs the result files of a generation, and the spooled files of its attempts. */
 export const wantedOf = (db: Database, seq: number): { files: boolean; spooled: boolean } => {
   const row = db
     .query<{ files: number; spooled: number }, [number]>(
@@ -138,7 +138,7 @@ export const wantedOf = (db: Database, seq: number): { files: boolean; spooled: 
   return { files: row?.files === 1, spooled: row?.spooled === 1 };
 };
 
-/** Generations that have not ended, with their attempts that have not. */
+/** Open generations with their open attempts. */
 export const unfinishedRows = (db: Database): UnfinishedRow[] =>
   db
     .query<UnfinishedRow, []>(

@@ -1,4 +1,4 @@
-// Judges a copy that nobody writes to: the file itself and the thirteen invariants, without leaving a trace beside it.
+// Verifies a database copy: the file and the thirteen invariants, without side files.
 import { closeSync, openSync, readSync } from "node:fs";
 import type { CheckResult } from "../../store.ts";
 import { checkSchema } from "../migrate.ts";
@@ -6,7 +6,7 @@ import { verifyAll } from "../verify/all.ts";
 import { NOT_WAL } from "../verify/integrity.ts";
 import { statsOfSnapshot } from "./stats.ts";
 
-/** Where a database's header says how it is written and read, and what stands there where a log is used. */
+/** Offset of the file format versions in the header, and their value in WAL mode. */
 const VERSIONS_AT = 18;
 const USES_LOG = 2;
 
@@ -18,19 +18,19 @@ const usesLog = (path: string): boolean => {
   return bytes.every((byte) => byte === USES_LOG);
 };
 
-/** What is parked waits for a person, in the copy as in its original: no fault of either. */
+/** A parked generation waits for an operator in the copy and in the original, which is no error. */
 const isParked = (fault: unknown): boolean => String(fault).startsWith("parked:");
 
 /**
- * The thirteen invariants of a copy, as of a service that does not run.
- * @throws WrongSchema when a newer release made it. @throws SQLite's faults where it is no database.
+ * The thirteen invariants of a copy, as for a stopped service.
+ * @throws WrongSchema if a newer release created it. @throws SQLite errors if it is no database.
  */
 export const verifySnapshot = (path: string): CheckResult[] =>
   statsOfSnapshot(path, (db) => {
     checkSchema(db);
     const isLogged = usesLog(path);
     return verifyAll(db, null).map((check) => {
-      // How this connection reads says nothing of the file; its header does.
+      // The mode of this connection says nothing about the file; its header does.
       const offending = check.offending.filter(({ fault }) => !isParked(fault) && (fault !== NOT_WAL || !isLogged));
       return { ...check, offending, ok: offending.length === 0 };
     });
