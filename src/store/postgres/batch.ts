@@ -1,4 +1,6 @@
-// Carries out a batch of mutations in one transaction: those of the hot way in groups, all others one by one; what is refused is undone alone.
+// Commits a batch of mutations in one transaction; frequent ones run in groups.
+//
+// A rejected mutation is undone alone.
 
 import type { Credits } from "../../domain/types.ts";
 import type { AdminMutation, MutationResult } from "../mutations.ts";
@@ -17,13 +19,13 @@ import { integers } from "./parameters.ts";
 import { carryOut } from "./sql-program.ts";
 
 export type BatchDeps = DecideBatchDeps & {
-  /** A mutation that is not of the hot way. */
+  /** Runs a mutation outside the fast path. */
   other: (mutation: AdminMutation | PurchaseMutation) => SqlProgram<MutationResult>;
-  /** Takes what an account owes out of what it has available. @returns how much that was. */
+  /** Repays a debt from available credits. @returns the repaid credits. */
   settleDebt: (accountSeq: number, atMs: number) => SqlProgram<Credits>;
 };
 
-/** Mutations that come all the time and read nothing in order to change it: they wait for nobody. */
+/** Frequent mutations that read nothing in order to change it; they take no admin lock. */
 export const FREQUENT: ReadonlySet<SerializedMutation["mutation"]> = new Set([
   "note-key-use",
   "note-sessions-seen",
@@ -35,18 +37,15 @@ export const FREQUENT: ReadonlySet<SerializedMutation["mutation"]> = new Set([
   "drop-pins",
 ]);
 /**
- * All others are carried out one after another, whatever node they come to: what one of them reads is so until it is done. They are counted,
- * so that other nodes learn that what they remember of accounts, keys and people may be old.
+ * All other mutations run one after another in the whole cluster, so their reads stay valid. The counter tells other nodes that
+ * cached accounts, keys and users may be outdated.
  */
 const LOCK_ADMIN = "UPDATE meta SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'admin'";
 
 const isHot = (mutation: SerializedMutation): mutation is BatchedMutation =>
   mutation.mutation === "admit" || mutation.mutation === "step";
 
-/**
- * A batch of several groups locks the balances of all of them before the first: group by group, two nodes could each have what the other
- * waits for.
- */
+/** A batch of several groups locks the balances of all groups first. Group by group, two nodes could deadlock. */
 const lockAll = (line: Connection, mutations: readonly SerializedMutation[]): Promise<unknown>[] => {
   const accounts = mutations.flatMap((one) =>
     one.mutation === "admit" || one.mutation === "credit" || one.mutation === "settle-debt" ? [one.accountSeq] : [],
@@ -63,7 +62,7 @@ const lockAll = (line: Connection, mutations: readonly SerializedMutation[]): Pr
   ];
 };
 
-/** Mutations in their order: neighbours of the hot way together, but never two of one generation; every other one alone. */
+/** Groups mutations in order: adjacent fast ones together, but never two of one generation; every other one alone. */
 const grouped = (mutations: readonly SerializedMutation[], isAlone: boolean): SerializedMutation[][] => {
   const groups: SerializedMutation[][] = [];
   let seqs: Set<number> | undefined;
@@ -78,15 +77,15 @@ const grouped = (mutations: readonly SerializedMutation[], isAlone: boolean): Se
 };
 
 /**
- * The work of a transaction that carries mutations out. @param isAlone each mutation can be undone by itself; without it, one that breaks a
- * constraint, or gives back what is owed (DebtInTheWay), takes the whole batch with it, which then has to be repeated so.
+ * The transaction that runs mutations. @param isAlone each mutation can be undone separately. Without it, a violated constraint
+ * or a repayment of a debt (DebtInTheWay) fails the whole batch, which is then repeated with it.
  */
 export const batchOf =
   (mutations: readonly SerializedMutation[], isAlone: boolean, deps: BatchDeps): Work<MutationResult[]> =>
   async (line, begun) => {
     const groups = grouped(mutations, isAlone);
     const outcomes: MutationResult[] = [];
-    // One of a batch that is repeated may open an account again.
+    // A mutation of a repeated batch may end the pause of an account.
     const isFrequent = !isAlone && mutations.every((mutation) => isHot(mutation) || FREQUENT.has(mutation.mutation));
     let sent: Promise<unknown>[] = isFrequent ? [] : [line.send(LOCK_ADMIN)];
     if (groups.length > 1) sent.push(...lockAll(line, mutations));
@@ -106,7 +105,7 @@ export const batchOf =
     return { value: outcomes, sent };
   };
 
-/** Decides a group in one journey, together with what was sent before it; its writes are sent and not waited for. */
+/** Decides a group in one round trip, together with earlier statements; its writes are sent without waiting. */
 const hot = async (
   line: Connection,
   before: readonly Promise<unknown>[],
@@ -123,7 +122,7 @@ const hot = async (
   return { outcomes, sent: sendWrites(line, writes), heads: loaded.heads };
 };
 
-/** Carries out one mutation, and undoes what it has written where it is refused. */
+/** Runs one mutation and undoes its writes if it is rejected. */
 const alone = async (line: Connection, mutation: SerializedMutation, deps: BatchDeps): Promise<MutationResult> => {
   await line.script("SAVEPOINT mutation");
   try {

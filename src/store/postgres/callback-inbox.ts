@@ -1,23 +1,24 @@
-// What a node has for the owner of a generation: news of providers, kept until its next look and not for long, and events for the machine,
-// which are kept until they are acted on or the generation has ended.
+// Inbox for the owners of generations: provider callbacks and events of other nodes.
+//
+// Callbacks are kept for minutes, events until they are applied or the generation has ended.
 
 import type { Hint } from "../cluster-port.ts";
 import type { Query } from "../sql/sql-program.ts";
 import { ownerOf } from "./ownership.ts";
 
-/** Nobody asks about the attempt any more, or its new owner would have by then. */
+/** Time in milliseconds after which a callback is useless: by then the attempt was polled or nobody polls it. */
 const KEPT_MS = 600_000;
-/** What does not fit is worth no more than that there is news. */
+/** A larger body is dropped; the entry then only says that there was a callback. */
 const LONGEST_BODY = 65_536;
 const AT_MOST = 500;
 
-/** Events for the machine, of which nothing may be lost, have numbers of no attempt. */
+/** Events must not be lost; their attempt numbers are never those of attempts. */
 const IS_NEWS = "n > 0";
 const LEAVE = `INSERT INTO hint AS h (seq, n, body, at_ms) VALUES (?1, ?2, ?3, now_ms()) ON CONFLICT (seq, n) DO UPDATE
   SET body = coalesce(excluded.body, h.body), at_ms = excluded.at_ms`;
 const OLD = `DELETE FROM hint h WHERE at_ms < now_ms() - ${KEPT_MS}
   AND (${IS_NEWS} OR NOT EXISTS (SELECT 1 FROM generation g WHERE g.seq = h.seq AND g.completed_at_ms IS NULL))`;
-/** A generation that has ended is claimed by nobody: what is left about it after its owner's end is for whoever reads it. */
+/** An ended generation has no owner, so any node handles entries that remain. */
 const IS_NOBODYS = `g.completed_at_ms IS NOT NULL AND NOT (${IS_NEWS})
   AND EXISTS (SELECT 1 FROM owner o WHERE o.epoch = ${ownerOf("g")} AND o.ended_at_ms IS NOT NULL)`;
 const OWN = `SELECT h.seq, h.n, h.body FROM hint h JOIN generation g ON g.seq = h.seq

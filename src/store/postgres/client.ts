@@ -1,4 +1,4 @@
-// Opens a PostgreSQL database as one of the nodes that share it: mutations go out in transactions of this owner, reads over a pool.
+// Opens a PostgreSQL database as one node of the cluster: fenced writes and pooled reads.
 
 import { createSequence } from "../../domain/ids.ts";
 import { ServerUnfit, StoreMigrated, WrongMode, WrongSchema } from "../errors.ts";
@@ -30,23 +30,23 @@ import { verifyPostgres } from "./verify.ts";
 export type PostgresOptions = Address & {
   mode?: Mode;
   nowMs?: number;
-  /** Told when the schema was brought to this release's. */
+  /** Called when the schema was migrated to this release. */
   migrated?: (migrated: Migrated) => void;
-  /** The node's own directory, for what is on its way to the bucket: no other process may have it. */
+  /** Directory of this node, locked against other processes. */
   home?: { dir: string; allowNetworkDisk: boolean };
-  /** A command that is here for a moment, and no node of the service. */
+  /** A command that opens the store briefly and is no node of the service. */
   isVisit?: boolean;
-  /** How long a node that says nothing is taken to be alive, ms. */
+  /** Lease duration in milliseconds. */
   leaseMs?: number;
-  /** Connections for reads. */
+  /** Number of read connections. */
   readers?: number;
-  /** How long a read may take before its connection counts as lost, ms. */
+  /** Time in milliseconds after which a read connection counts as lost. */
   longestReadMs?: number;
-  /** So long the database may be away before a commit's outcome is called unknown, ms. */
+  /** Time in milliseconds that the database may be unavailable before a commit's outcome counts as unknown. */
   patienceMs?: number;
-  /** The oldest server that is taken, where a test asks for another than the product does. */
+  /** Minimum server version, for tests. */
   leastVersion?: number;
-  /** False, in a test alone: what another node has taken over is written all the same. */
+  /** False only in a test: writes are not fenced. */
   mindsOwners?: boolean;
 };
 
@@ -55,13 +55,13 @@ const pack = packedBy(readableJson);
 export const LEASE_MS = 30_000;
 const READERS = 8;
 const PATIENCE_MS = 30_000;
-/** A transaction or a read that takes longer than this is given up. */
+/** Maximum duration of a transaction or a read in milliseconds. */
 const LONGEST_MS = 10_000;
 
-/** What waiting does not mend. */
+/** Errors that waiting does not fix. */
 const UNFIT = [StoreMigrated, ServerUnfit, WrongMode, WrongSchema];
 
-/** @throws DatabaseUnavailable (../errors.ts), Moved, ServerUnfit, WrongMode, WrongSchema. */
+/** @throws DatabaseUnavailable (../errors.ts), StoreMigrated, ServerUnfit, WrongMode, WrongSchema. */
 const openEpoch = async (
   address: Address,
   as: Parameters<typeof acquireLease>[1],
@@ -81,8 +81,8 @@ const openEpoch = async (
 };
 
 /**
- * Opens the database and an epoch in it; its schema is made or brought up to date.
- * @throws DatabaseUnavailable (../errors.ts), Moved, ServerUnfit, WrongMode, WrongSchema.
+ * Opens the database and an epoch in it, and creates or migrates its schema.
+ * @throws DatabaseUnavailable (../errors.ts), StoreMigrated, ServerUnfit, WrongMode, WrongSchema.
  */
 export const openPostgresStore = async (options: PostgresOptions): Promise<Store> => {
   const { mode, home, nowMs = Date.now(), leaseMs = LEASE_MS, mindsOwners: minds = true } = options;
@@ -91,7 +91,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   const former = home && readFormer(home.dir);
   const { epoch, slot, newestGeneration, newestPosting, migrated } = await openEpoch(
     address,
-    // Where the disk is another machine's, nobody can be sure that the former process is gone.
+    // On a network disk the former process may still run.
     { mode, nowMs, leaseMs, former: home?.allowNetworkDisk ? undefined : former, isVisit: options.isVisit },
     options.leastVersion,
   ).catch((fault: unknown) => {
@@ -114,9 +114,9 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   const parts = { epoch, newPosting, minds, ...others };
   const reads = readsThrough(pool.query, POSTGRES, { owned: `${ownerOf("g")} = ${epoch}`, usageBehind: USAGE_BEHIND });
 
-  /** Whole seconds that the database's clock is ahead: seconds that nodes have in common are its own. */
+  /** Whole seconds by which the database's clock is ahead; rate limit windows of all nodes use it. */
   let apartS = 0;
-  /** Leases have a connection of their own: they are renewed while a transaction takes its time. */
+  /** Leases have a separate connection, so they are renewed during a long transaction. */
   let line: Connection | undefined;
   const streak = createRenewalStreak(leaseMs, () => performance.now());
   const leasing = async <T>(work: (line: Connection) => Promise<T>): Promise<T> => {
@@ -139,7 +139,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
     } catch (fault) {
       if (!isOwn(fault) && !(fault instanceof DebtInTheWay)) throw fault;
     }
-    // One of them broke a constraint, or meets a debt, and took the others with it: each by itself, then.
+    // One mutation violated a constraint or meets a debt and failed the batch, so each runs separately.
     return await writer.transact(batchOf(packed, true, parts));
   };
 
@@ -155,7 +155,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
         try {
           noteFormer(home.dir, { epoch, openedAtMs: nowMs, ...(sinceMs === null ? {} : { awaySinceMs: sinceMs }) });
         } catch {
-          // A disk that is full: the next start looks at what is due no longer than it would.
+          // With a full disk, the next start gives no deadline grace for the outage.
         }
       },
       attend: async (isLeaving) => {
@@ -180,7 +180,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
       writer.close();
       try {
         const leave = () => leasing((open) => resign(open, epoch));
-        // The connection may have been lost while nobody used it.
+        // The connection may have been lost while idle.
         await leave().catch(leave);
       } catch (fault) {
         throw new StoreUnknown(`the lease was not given back and runs out by itself: ${faultText(fault)}`);

@@ -1,4 +1,4 @@
-// Connections to PostgreSQL: one that a transaction runs on, whose statements share journeys, and a pool for reads.
+// PostgreSQL connections: one with pipelined statements for transactions, and a pool for reads.
 import { type ReservedSQL, SQL } from "bun";
 import { clientAddress } from "../../config/database-url.ts";
 import type { Query, Value } from "../sql/sql-program.ts";
@@ -7,16 +7,16 @@ import { unavailableError } from "./server-requirements.ts";
 
 export type Address = {
   url: string;
-  /** False behind a pooler that does not know prepared statements: each statement then takes one journey more. */
+  /** False behind a pooler without prepared statements; each statement then takes one more round trip. */
   prepare: boolean;
 };
 
-/** What a statement answered; `tag` is the word PostgreSQL ends it with (`UPDATE`, `COMMIT`, `ROLLBACK`). */
+/** Result of a statement; `tag` is PostgreSQL's command tag (`UPDATE`, `COMMIT`, `ROLLBACK`). */
 export type Sent<Row> = { rows: Row[]; changes: number; tag: string };
 
 const CONNECT_S = 5;
 
-/** The common placeholders and hints in PostgreSQL's words. */
+/** Cache of statements with PostgreSQL placeholders. */
 const translated = new Map<string, string>();
 const inPostgres = (sql: string): string => {
   const known = translated.get(sql);
@@ -26,7 +26,7 @@ const inPostgres = (sql: string): string => {
   return text;
 };
 
-/** Whole numbers of eight bytes arrive as BigInt; none of ours is above 2^53. */
+/** Eight-byte integers arrive as BigInt; none of ours exceeds 2^53. */
 const withNumbers = <Row>(rows: readonly unknown[]): Row[] => {
   for (const row of rows as Record<string, unknown>[])
     for (const name in row) {
@@ -36,7 +36,7 @@ const withNumbers = <Row>(rows: readonly unknown[]): Row[] => {
   return rows as Row[];
 };
 
-/** As what a template with nothing in it is: Bun prepares that, and sends a text without values unprepared. */
+/** As an empty template, which Bun prepares; a text without values is not prepared. */
 const templateOf = (sql: string): TemplateStringsArray =>
   Object.defineProperty([sql], "raw", { value: [sql] }) as string[] & { raw: string[] };
 
@@ -49,22 +49,22 @@ const open = (address: Address, max: number): SQL => {
 };
 
 export type Connection = {
-  /** Sends a statement behind those that were sent before it, without waiting for them. */
+  /** Sends a statement after earlier ones without waiting for them. */
   send<Row = unknown>(sql: string, ...values: Value[]): Promise<Sent<Row>>;
   /**
-   * Sends a statement that has no values and is always the same, behind those before it. By `send` it would be a message of its own kind,
-   * which waits for the answers to all before it and lets none follow before its own.
+   * Sends a constant statement without values after earlier ones. `send` would use a message type that waits for all earlier
+   * responses and blocks later messages.
    */
   word(sql: string): Promise<Sent<unknown>>;
-  /** Sends statements without values as one message, when all before it are answered. */
+  /** Sends statements without values as one message after all earlier ones are answered. */
   script(sql: string): Promise<void>;
-  /** Carries a `COPY … FROM STDIN` out, with rows in the format that it names. @returns how many it took. */
+  /** Runs `COPY … FROM STDIN` with rows in the named format. @returns the number of rows. */
   copy(sql: string, rows: string): Promise<number>;
-  /** Nothing more is sent; what has not been answered fails as lost. */
+  /** Sends nothing more; unanswered statements fail as lost. */
   close(): void;
 };
 
-/** Opens one connection. @throws ConnectionLost, or what the server says. */
+/** Opens one connection. @throws ConnectionLost or the server's error. */
 export const connect = async (address: Address): Promise<Connection> => {
   const sql = open(address, 1);
   const prepares = address.prepare && !clientAddress(address.url).isPooled;
@@ -76,7 +76,7 @@ export const connect = async (address: Address): Promise<Connection> => {
     throw fault;
   }
   let isClosed = false;
-  /** Those that are sent behind one that fails fail too, and nobody waits for each. */
+  /** Statements after a failed one fail as well, and no caller awaits each of them. */
   const sent = <T>(answer: Promise<T>): Promise<T> => {
     answer.catch(() => undefined);
     return answer;
@@ -100,7 +100,7 @@ export const connect = async (address: Address): Promise<Connection> => {
     if (isClosed) throw new ConnectionLost("the connection is closed");
     const answer = line.unsafe(text);
     const writer = answer.writable().getWriter();
-    // Both fail with what the server says; it is told once.
+    // Both fail with the server's error, which is reported once.
     answer.catch(() => undefined);
     await writer.write(rows);
     await writer.close();
@@ -119,7 +119,7 @@ export const connect = async (address: Address): Promise<Connection> => {
   };
 };
 
-/** Waits for statements that were sent one behind another. @throws the reason, not what it brought about in those behind it. */
+/** Waits for pipelined statements. @throws the first cause, not its consequences in later statements. */
 export const together = async <T extends readonly unknown[]>(sent: { [K in keyof T]: Promise<T[K]> }): Promise<T> => {
   const settled = await Promise.allSettled(sent);
   const faults = settled.flatMap((one) => (one.status === "rejected" ? [one.reason as unknown] : []));
@@ -127,7 +127,7 @@ export const together = async <T extends readonly unknown[]>(sent: { [K in keyof
   return settled.map((one) => (one as PromiseFulfilledResult<unknown>).value) as unknown as T;
 };
 
-/** Runs work on a connection and closes it when it takes longer, so that a server that says nothing is a lost one. */
+/** Runs work on a connection and closes it after a timeout, so that a silent server counts as lost. */
 export const within = async <T>(connection: Connection, ms: number, work: () => Promise<T>): Promise<T> => {
   const timer = setTimeout(() => connection.close(), ms);
   try {
@@ -139,24 +139,24 @@ export const within = async <T>(connection: Connection, ms: number, work: () => 
 
 export type Pool = { query: Query; close(): Promise<void> };
 
-/** How often, and after which pauses, a read whose connection was lost is sent again: a server that is restarted takes a few seconds. */
+/** Pauses in milliseconds between retries of a read whose connection was lost; a server restart takes a few seconds. */
 const PAUSES_MS = [0, 100, 300, 1000, 2000] as const;
 
-/** A read for which nobody waits but a person may take minutes. */
+/** Maximum duration in milliseconds of a read that only an operator waits for. */
 const LONGEST_READ_MS = 300_000;
-/** A read that was given up itself is sent again once: it may be the read that takes so long, and those beside it pay for each time. */
+/** A read that timed out is retried once, because the read itself may be slow and each retry delays the others. */
 const GIVEN_UP_AT_MOST = 2;
 
-/** A read was not answered in time. */
+/** A read without a response in time. */
 class NotAnswered extends ConnectionLost {}
 
-/** The connections of a pool at a time, and how those fail that wait for one of them. */
+/** Connections of a pool, and the reads that wait for one. */
 type Lines = { sql: SQL; waiting: Set<(fault: ConnectionLost) => void> };
 
 /**
- * Opens a pool for reads: any connection takes any statement, and one that was lost is replaced. They throw DatabaseUnavailable when none can be had.
- * @param longestMs a read that takes longer counts as lost, and all connections with it: a server that is gone without a word says nothing
- * on any of them. The other reads are sent again over new ones.
+ * Opens a pool for reads. A lost connection is replaced. Reads throw DatabaseUnavailable if no connection is possible.
+ * @param longestMs timeout after which all connections count as lost, because a server that vanished is silent on each. The other
+ * reads are retried on new connections.
  */
 export const createPool = (address: Address, size: number, longestMs = LONGEST_READ_MS): Pool => {
   const openLines = (): Lines => ({ sql: open(address, size), waiting: new Set() });

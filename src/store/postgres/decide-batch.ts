@@ -1,4 +1,4 @@
-// What mutations of a group come to, decided in memory over rows that are locked or nobody else's; all writes of the group are kept for one go.
+// Decides the mutations of a group in memory over locked rows and collects their writes.
 import { dayOf } from "../../domain/calendar.ts";
 import { isSameRequest } from "../../domain/idempotency.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
@@ -13,25 +13,26 @@ import { emptyWrites, type Writes } from "./flush-batch.ts";
 import { attemptName, type BatchedMutation, keyName, type Loaded } from "./load-batch.ts";
 
 export type DecideBatchDeps = {
-  /** Of this opening: it stands in every row that moves credits or tells of a step. */
+  /** Epoch of this opening, part of every row that transfers credits or stores an event. */
   epoch: number;
-  /** Numbers a posting. */
+  /** Returns the next posting number. */
   newPosting: () => number;
-  /** Whether what another owner may have taken over is left alone. Only a test says no. */
+  /** Whether writes are fenced; false only in a test. */
   minds: boolean;
 };
 
 /**
- * What a step would give back is owed: settling that may open the account again, and whoever changes accounts locks the admin service before any
- * balance. Nothing of the batch is written; it is repeated mutation by mutation.
+ * A transition would release credits that repay a debt, which may end a pause. Such changes take the admin lock before any
+ * balance, so the batch is rolled back and repeated mutation by mutation.
  */
 export class DebtInTheWay extends Error {
   override readonly name = "DebtInTheWay";
 }
 
 /**
- * Decides mutations one after another; each sees what those before it have done. @param settlesDebts whoever asks settles, after the writes, what
- * an account of a step's owes. @throws DebtInTheWay where nobody would.
+ * Decides mutations in order; each sees the effects of earlier ones. @param settlesDebts whether the caller repays debts after
+ * the writes.
+ * @throws DebtInTheWay if it does not.
  */
 export const createBatchDecider = (loaded: Loaded, { epoch, newPosting, minds }: DecideBatchDeps, settlesDebts: boolean) => {
   const { heads, used, standings, attempts, bounds, spent } = loaded;
@@ -94,7 +95,7 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newPosting, minds }:
     return after;
   };
 
-  /** Every attempt that a step changes or charges has to be there, or to begin with it. @throws MutationRejected */
+  /** Requires that every changed or charged attempt exists or begins in this transition. @throws MutationRejected */
   const insistOnAttempts = ({ seq, attemptChanges, settlement }: PackedStep): void => {
     const prices = new Map<number, Credits>();
     const priceOf = (n: number): Credits => {
@@ -166,7 +167,7 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newPosting, minds }:
     try {
       return mutation.mutation === "admit" ? admit(mutation) : step(mutation);
     } catch (fault) {
-      // Nothing of it was noted yet: what can be refused is refused before.
+      // Nothing was recorded yet, because all rejections come first.
       if (fault instanceof MutationRejected) return { kind: "refused", reason: fault.message };
       throw fault;
     }

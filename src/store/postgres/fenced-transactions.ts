@@ -1,23 +1,25 @@
-// Transactions of one owner, one after another: each says that its owner still is one, counts itself, and is never taken for undone unseen.
+// Fenced transactions: one at a time, each only while the lease is valid.
+//
+// Each transaction raises a counter, from which a lost commit's outcome is read.
 import { StoreFull, StoreUnknown } from "../mutations.ts";
 import { type Address, type Connection, connect, together, within } from "./connections.ts";
 import { faultText, isCollision, isFull, isLost } from "./errors.ts";
 
-/** This owner was ended by another: whatever it believes to own is somebody else's. */
+/** Another node ended this owner; its generations belong to others. */
 export class Fenced extends StoreUnknown {
   override readonly name = "Fenced";
 }
 
 /**
- * Work in a transaction: it waits for `begun` with the first answers it needs and before it writes anything, and hands back what it came to with the last statements that
- * it sent and did not wait for: the commit goes with them.
+ * Work in a transaction. It awaits `begun` with its first responses and before it writes, and returns its value with the pending
+ * statements, so that the commit is sent with them.
  */
 export type Work<T> = (line: Connection, begun: Promise<unknown>) => Promise<{ value: T; sent: readonly Promise<unknown>[] }>;
 
 export type Writer = {
   /**
-   * @throws StoreFull nothing was written. @throws Fenced, StoreUnknown this owner must stop. Faults of the work itself are passed on:
-   * nothing of it was written.
+   * @throws StoreFull if nothing was written. @throws Fenced, StoreUnknown if this owner must stop. Errors of the work are passed
+   * on; nothing of it was written.
    */
   transact<T>(work: Work<T>): Promise<T>;
   close(): void;
@@ -26,27 +28,29 @@ export type Writer = {
 export type FencedTransactionsDeps = {
   address: Address;
   epoch: number;
-  /** A transaction that takes longer is given up: its connection is closed. */
+  /** Timeout of a transaction in milliseconds, after which its connection is closed. */
   longestMs: number;
-  /** So long the database may be away, or a collision be tried again, before the outcome is called unknown. */
+  /**
+   * Time in milliseconds that the database may be unavailable, or a conflict be retried, before the outcome counts as unknown.
+   */
   patienceMs: number;
-  /** Whether it matters that this owner was ended. Only a test says no. */
+  /** Whether writes are fenced; false only in a test. */
   minds: boolean;
 };
 
 const PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 
-/** Told by the count of the owner's transactions, which each of them raises by one. */
+/** Derived from the transaction counter of the owner, which each transaction raises by one. */
 type Verdict = "committed" | "undone";
 
 export const createFencedTransactions = ({ address, epoch, longestMs, patienceMs, minds }: FencedTransactionsDeps): Writer => {
   let connection: Connection | undefined;
   let batch = 0;
   let isClosed = false;
-  // A session that was stopped or cut off in the middle must not keep what it has locked from others.
+  // A suspended or disconnected session must not keep its locks.
   const begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
-  // As SET LOCAL, all of them by one statement.
+  // As SET LOCAL, in one statement.
   const bounds = `SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', '${longestMs}', true),
     set_config('statement_timeout', '${longestMs}', true), set_config('idle_in_transaction_session_timeout', '${longestMs}', true)`;
   const count = minds
@@ -59,7 +63,7 @@ export const createFencedTransactions = ({ address, epoch, longestMs, patienceMs
   };
   const fenced = () => new Fenced("another node has taken over what this one owned: it must not write any more");
 
-  /** After a lost connection: waits for what may still be going on in the database, and reads what became of it. */
+  /** After a lost connection: waits for a transaction that may still run in the database and reads its outcome. */
   const lookUp = async (wanted: number): Promise<Verdict> => {
     const line = await connect(address);
     try {
@@ -81,12 +85,12 @@ export const createFencedTransactions = ({ address, epoch, longestMs, patienceMs
     }
   };
 
-  /** @param deciding told what the work came to before its commit is sent. */
+  /** @param deciding called with the value before the commit is sent. */
   const attempt = async <T>(work: Work<T>, deciding: (value: T) => void): Promise<T> => {
     connection ??= await connect(address);
     const line = connection;
     return await within(line, longestMs, async () => {
-      // Behind a pooler that knows no prepared statements one message is less than two of any other kind.
+      // Behind a pooler without prepared statements, one message of this type replaces two others.
       const opening: Promise<unknown>[] = address.prepare
         ? [line.word(begin), line.word(bounds)]
         : [line.script(`${begin}; ${bounds}`)];
@@ -106,12 +110,12 @@ export const createFencedTransactions = ({ address, epoch, longestMs, patienceMs
     });
   };
 
-  /** Ends what a fault left open, so that the connection can be used again. */
+  /** Rolls back after an error, so that the connection stays usable. */
   const undo = async (): Promise<void> => {
     await connection?.script("ROLLBACK").catch(drop);
   };
 
-  /** Waits before another try. @throws StoreUnknown when it has taken too long already. */
+  /** Waits before a retry. @throws StoreUnknown after the time limit. */
   const openPatience = () => {
     const untilMs = performance.now() + patienceMs;
     let pauseMs = PAUSE_MS;
@@ -123,13 +127,13 @@ export const createFencedTransactions = ({ address, epoch, longestMs, patienceMs
     };
   };
 
-  /** Whether a commit was done that nobody has heard of; asked until the database says it. */
+  /** Whether a commit without a response succeeded; queried until the database answers. */
   const wasDone = async (wait: (fault: unknown) => Promise<void>): Promise<boolean> => {
     for (;;)
       try {
         return (await lookUp(batch + 1)) === "committed";
       } catch (fault) {
-        // Another fault tells as little: what is not known stays so.
+        // Any other error reveals nothing, so the outcome stays unknown.
         if (fault instanceof Fenced) throw fault;
         await wait(fault);
       }
@@ -139,7 +143,7 @@ export const createFencedTransactions = ({ address, epoch, longestMs, patienceMs
     const wait = openPatience();
     for (;;) {
       if (isClosed) throw new StoreUnknown("the store is closed");
-      /** Set once a commit may have been sent. */
+      /** Set when a commit may have been sent. */
       let decided: { value: T } | undefined;
       try {
         const value = await attempt(work, (told) => {
@@ -150,7 +154,7 @@ export const createFencedTransactions = ({ address, epoch, longestMs, patienceMs
       } catch (fault) {
         if (fault instanceof Fenced) throw fault;
         if (!isLost(fault)) {
-          // The server has said no: nothing of it is written.
+          // The server rejected it: nothing was written.
           await undo();
           if (isFull(fault)) throw new StoreFull(`the database has no free space: ${faultText(fault)}`);
           if (!isCollision(fault)) throw fault;
@@ -166,7 +170,7 @@ export const createFencedTransactions = ({ address, epoch, longestMs, patienceMs
     }
   };
 
-  /** One at a time, in the order in which they were asked for. */
+  /** One transaction at a time, in order of the calls. */
   let last: Promise<unknown> = Promise.resolve();
   const transact = <T>(work: Work<T>): Promise<T> => {
     const turn = last.then(() => carryOut(work));

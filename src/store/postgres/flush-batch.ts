@@ -1,4 +1,4 @@
-// The writes of a group, and how they are sent: table by table, in the order in which rows rest on each other.
+// Writes of a group, sent table by table in the order of their references.
 
 import type { AttemptState, Credits, GenerationRecord, PinnedCopy, PinRequest } from "../../domain/types.ts";
 import type { AttemptChange, Settlement } from "../mutations.ts";
@@ -33,10 +33,10 @@ export type Writes = {
   postings: { seq: number; accountSeq: number; previous: number | null; link: Link; hash: string; epoch: number }[];
   pins: { seq: number; pin: PinRequest }[];
   pinned: { seq: number; copy: PinnedCopy; atMs: number }[];
-  /** What has ended, and what only went on. */
+  /** Ended and continued generations. */
   ended: { record: GenerationRecord; settlement: Settlement }[];
   moved: GenerationRecord[];
-  /** By account; `from`: its place in the chain before the group. */
+  /** By account; `from`: position in the chain before the group. */
   balances: Map<number, { from: number; head: Head; chargedCredits: Credits }>;
   snapshots: PackedStep[];
   spends: { meter: number; day: number; credits: Credits }[];
@@ -50,10 +50,10 @@ export const emptyWrites = (): Writes => ({
 
 const UNDER_WAY: ReadonlySet<AttemptState> = new Set(["intent", "sending", "accepted"]);
 const sha256 = (text: string): string => Bun.SHA256.hash(text, "hex");
-/** PostgreSQL reads no JSON that holds a NUL or half of a surrogate pair; nobody means them, and providers' messages may have them. */
+/** PostgreSQL cannot store JSON with a NUL or an unpaired surrogate, which provider messages may contain. */
 export const readable = (_: string, value: unknown): unknown =>
   typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\ufffd") : value;
-/** As JSON writes them. Most texts have neither, and are not gone through a second time. */
+/** Their JSON escapes. Most texts have none and are not converted. */
 const UNREADABLE = /\\u(0000|d[89a-f])/;
 export const readableJson = (value: unknown): string => {
   const text = JSON.stringify(value);
@@ -65,7 +65,7 @@ type Row = Record<string, string | number | boolean | null>;
 const defined = (members: Record<string, string | number | boolean | null | undefined>): Row =>
   Object.fromEntries(Object.entries(members).filter((member): member is [string, Row[string]] => member[1] !== undefined));
 
-/** Changes of one attempt are one row, a later member over an earlier one: a statement changes a row once. */
+/** Merges the changes of one attempt into one row, because a statement can change a row only once. */
 export const changedAttempts = (attempts: Writes["attempts"]): Row[] => {
   const rows = new Map<string, Row>();
   for (const { seq, change, atMs } of attempts) {
@@ -155,7 +155,7 @@ const kept = (steps: readonly PackedStep[]): Row[] =>
     }),
   );
 
-/** What meters take up or get back, added up by day. */
+/** Sums the changes of spend limits by day. */
 const spent = (spends: Writes["spends"]): { added: Row[]; back: Row[] } => {
   const sums = new Map<string, { meter: number; day: number; credits: number }>();
   for (const { meter, day, credits } of spends) {
@@ -169,7 +169,7 @@ const spent = (spends: Writes["spends"]): { added: Row[]; back: Row[] } => {
   };
 };
 
-/** Sends the writes one behind another, without waiting. */
+/** Sends the writes one after another without waiting. */
 export const sendWrites = (connection: Connection, writes: Writes): Promise<unknown>[] => {
   const { generations, journal, attempts, moved, snapshots, spends } = writes;
   const send = (sql: string, rows: readonly Row[]): Promise<unknown>[] =>
@@ -221,7 +221,7 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
     ...send(UPDATE_BALANCES, balanced(writes)),
     ...send(INSERT_SNAPSHOTS, kept(going.filter(({ version }) => version === 1))),
     ...send(UPDATE_SNAPSHOTS, kept(going.filter(({ version }) => version > 1))),
-    // A generation that ends with its first step has none.
+    // A generation that ends with its first transition has no snapshot.
     ...send(
       DROP_SNAPSHOTS,
       snapshots.flatMap(({ seq, version, snapshot }) => (snapshot === null && version > 1 ? [{ seq, version }] : [])),

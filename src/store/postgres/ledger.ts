@@ -1,4 +1,4 @@
-// How a mutation that is not on the fast way moves credits: the balance is locked before it is read.
+// Transfers of mutations outside the fast path: the balance is locked before it is read.
 
 import { chain, headAfter, type RequestedTransfer } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
@@ -13,7 +13,7 @@ const MOVE_BALANCE = `UPDATE balance SET available_credits = ?2, held_credits = 
     chain_seq = ?6, chain_end = ?7 WHERE account_seq = ?1 AND chain_seq = ?6 - 1`;
 const OWE = "UPDATE balance SET owed_credits = owed_credits + ?2 WHERE account_seq = ?1";
 
-/** @param newPosting numbers a posting. */
+/** @param newPosting returns the next posting number. */
 export const createLedger = (epoch: number, newPosting: () => number): RequestedTransfer => ({
   head: function* (accountSeq) {
     yield* all(LOCK, accountSeq);

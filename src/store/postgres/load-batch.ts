@@ -1,4 +1,4 @@
-// Reads what the mutations of a group rest on, in one journey: balances, which it locks, keys used before, generations, attempts, limits.
+// Loads the rows that a group needs in one round trip and locks its balances.
 import { dayOf, windowFrom } from "../../domain/calendar.ts";
 import type { FingerprintedRequest } from "../../domain/idempotency.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
@@ -13,14 +13,14 @@ import { integers, rowsOf } from "./parameters.ts";
 
 export type BatchedMutation = PackedAdmit | PackedStep;
 
-/** A generation as it stands: its record, the version of its last step, whose it is, and the meter of its key. */
+/** A generation: its record, the version of its last transition, its owner and the spend limit of its key. */
 export type LoadedBatch = {
   record: GenerationRecord;
   version: number;
   epoch: number;
   meter: { seq: number; fromDay: number } | null;
 };
-/** `state` and price of attempts that there are. */
+/** State and price of existing attempts. */
 export type StoredAttempt = { priceCredits: Credits; isDelivered: boolean };
 
 export type Loaded = {
@@ -28,10 +28,10 @@ export type Loaded = {
   /** By account and key. */
   used: Map<string, { record: GenerationRecord; request: FingerprintedRequest }>;
   standings: Map<number, LoadedBatch>;
-  /** By generation and number. */
+  /** By generation and attempt number. */
   attempts: Map<string, StoredAttempt>;
   bounds: Map<number, Bound>;
-  /** What meters' keys have spent, by day, since the longest window began. */
+  /** Spending by day since the start of the longest window, by spend limit. */
   spent: Map<number, { day: number; credits: Credits }[]>;
 };
 
@@ -56,9 +56,9 @@ const none = Promise.resolve({ rows: [], changes: 0, tag: "" });
 const unless = <Row>(isNone: boolean, send: () => Promise<Sent<Row>>): Promise<Sent<Row>> => (isNone ? none : send());
 
 /**
- * Sends everything before it waits, so that it shares a journey with what was sent before it. Accounts are locked in the order of their
- * numbers, by every node: none waits for another that waits for it. Each statement sees what was committed before it began, and a lock
- * comes first: nothing that is read of an account is older.
+ * Sends everything before it waits, so that it shares a round trip with earlier statements. All nodes lock accounts in ascending
+ * order, which avoids deadlocks. Each statement sees earlier commits, and the lock comes first, so nothing read of an account is
+ * older.
  */
 export const load = async (connection: Connection, mutations: readonly BatchedMutation[]): Promise<Loaded> => {
   const admits = mutations.filter((mutation) => mutation.mutation === "admit");

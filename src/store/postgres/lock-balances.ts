@@ -1,13 +1,13 @@
-// Balances: locked in the order of their accounts, then read as the ledger sees them.
+// Locks balances in the order of their accounts and reads them for the ledger.
 import { chainStart, type Head } from "../sql/ledger.ts";
 import { integers } from "./parameters.ts";
 
-/** Balances of accounts (?1), and of the accounts of generations that end (?2). */
+/** Balances of accounts (?1) and of the accounts of ending generations (?2). */
 const CONCERNED = `b.account_seq IN (SELECT unnest(${integers("?1")})
   UNION SELECT account_seq FROM generation WHERE seq = ANY(${integers("?2")}))`;
 export const LOCK_BALANCES = `SELECT b.account_seq FROM balance b WHERE ${CONCERNED} ORDER BY b.account_seq FOR NO KEY UPDATE`;
 
-/** The same, and those of purchases by their ids (?3) and payments (?4), as JSON: before a batch of several groups. */
+/** The same plus the accounts of purchases by id (?3) and payment (?4) as JSON, before a batch of several groups. */
 export const LOCK_ALL_BALANCES = `SELECT b.account_seq FROM balance b WHERE b.account_seq IN (SELECT unnest(${integers("?1")})
   UNION SELECT account_seq FROM generation WHERE seq = ANY(${integers("?2")})
   UNION SELECT account_seq FROM purchase WHERE id IN (SELECT json_array_elements_text(CAST(CAST(?3 AS text) AS json)))

@@ -1,4 +1,4 @@
-// Marks a database that something brought back, a restore or a standby that was behind, as an old state of itself, while no node is alive.
+// Marks a restored database while no node is alive.
 
 import { type NodeRow, nodeName } from "../cluster-port.ts";
 import { DatabaseUnavailable, StoreMigrated, WrongSchema } from "../errors.ts";
@@ -13,35 +13,35 @@ import { endAllDead } from "./node-lease.ts";
 import { unavailableError } from "./server-requirements.ts";
 import { carryOut, POSTGRES } from "./sql-program.ts";
 
-/** A node that keeps a database from being adopted. */
+/** A live node that prevents the mark. */
 export type Alive = { node: string; pid: number; leaseEndsInMs: number };
-/** `takenAtMs`: since when the database knows nothing. */
+/** `takenAtMs`: since when the data is missing. */
 export type Adoption = { kind: "adopted"; takenAtMs: number } | { kind: "alive"; nodes: Alive[] };
 
 const LEASES = `SELECT o.epoch, o.slot, o.host, o.pid, l.ends_at_ms - now_ms() AS "leaseEndsInMs"
   FROM lease l JOIN owner o ON o.epoch = l.epoch ORDER BY o.epoch`;
 type LeaseRow = Pick<NodeRow, "epoch" | "slot" | "host" | "pid"> & { leaseEndsInMs: number };
 
-/** Inside the transaction that holds the lock of openings: no node begins meanwhile. */
+/** Runs inside the transaction with the opening lock, so that no node starts meanwhile. */
 const adoptIn = async (line: Connection, nowMs: number): Promise<Adoption> => {
   const { rows: steps } = await line.send<StepRun>(STEPS_RUN);
   insistOnKnown(steps);
   await requireComplete(line);
-  // One that only stands still must not go on afterwards with what it remembers.
+  // A suspended node must not continue later with its memory.
   await endAllDead(line);
   const { rows } = await line.send<LeaseRow>(LEASES);
   if (rows.length > 0)
     return { kind: "alive", nodes: rows.map((row) => ({ node: nodeName(row), pid: row.pid, leaseEndsInMs: row.leaseEndsInMs })) };
   const query: Query = async <Row>(sql: string, ...values: Parameters<Query>[1][]) => (await line.send<Row>(sql, ...values)).rows;
-  // The highest time that it holds: what was done later is what is not in it.
+  // The highest stored time; later changes are missing.
   const takenAtMs = await recoveryReads(query, POSTGRES).lastSeenMs();
   return { kind: "adopted", takenAtMs: await carryOut(line, markingRestored({ takenAtMs, nowMs })) };
 };
 
 /**
- * Marks the database: nodes that are opened from then on ask the providers about everything that was on its way, before they send anything.
- * Done twice, it says the same. Nothing is changed where a node is alive.
- * @throws DatabaseUnavailable (../errors.ts), Moved, WrongSchema.
+ * Marks the database: nodes that open it later confirm in-flight attempts with their providers before they send anything. A
+ * repeated call returns the same. Nothing changes while a node is alive.
+ * @throws DatabaseUnavailable (../errors.ts), StoreMigrated, WrongSchema.
  */
 export const adoptDatabase = async (address: Address, nowMs: number): Promise<Adoption> => {
   let line: Connection | undefined;

@@ -1,4 +1,4 @@
-// Brings a database to the newest schema: numbered steps with checksums, all in one transaction, and one node at a time.
+// Migrates the schema: numbered steps with checksums in one transaction, one node at a time.
 
 import { WrongSchema } from "../errors.ts";
 import type { Migrated } from "../migration-report.ts";
@@ -12,8 +12,9 @@ import sixth from "./schema/0006.sql" with { type: "text" };
 import seventh from "./schema/0007.sql" with { type: "text" };
 
 /**
- * `needs`: the newest step that a release must know to work beside this one. A step that only adds needs no more than the one before it, so that
- * nodes of the release before go on, and start again, while others are newer already; what takes something away waits for the release after.
+ * `needs`: the newest step that a release must know to work beside this one. A step that only adds needs the previous one, so
+ * that nodes of the previous release continue and restart beside newer ones. A step that removes something waits for the next
+ * release.
  */
 export type Migration = { n: number; sql: string; needs: number };
 export const MIGRATIONS: readonly Migration[] = [
@@ -28,12 +29,12 @@ export const MIGRATIONS: readonly Migration[] = [
 
 const checksum = (sql: string): string => Bun.CryptoHasher.hash("sha256", sql, "hex");
 
-/** Nodes that start at the same moment wait here for each other; the lock belongs to a transaction, so a pooler does not lose it. */
+/** Nodes that start at the same time wait here. The lock belongs to a transaction, so it works through a pooler. */
 export const LOCK_OPENING = "SELECT pg_advisory_xact_lock(7236837562)";
 const CREATE =
   "CREATE TABLE IF NOT EXISTS migration (n bigint PRIMARY KEY, checksum text NOT NULL, needs bigint NOT NULL, applied_at_ms bigint NOT NULL)";
 
-/** @throws WrongSchema when a newer release has taken away what this one needs. */
+/** @throws WrongSchema if a newer release removed something that this one needs. */
 export const insistOnKnown = (
   rows: readonly { n: number; needs: number }[],
   migrations: readonly Migration[] = MIGRATIONS,
@@ -48,9 +49,9 @@ export const STEPS_RUN = "SELECT n, checksum, needs FROM migration ORDER BY n";
 export type StepRun = { n: number; checksum: string; needs: number };
 
 /**
- * Runs the steps that a database still lacks, inside the transaction that is open and holds the lock.
- * @returns what it did to an existing database.
- * @throws WrongSchema when a newer release has taken away what this one needs, or a step that was run is not the one known here.
+ * Runs the missing steps inside the open transaction that holds the lock.
+ * @returns what changed in an existing database.
+ * @throws WrongSchema if a newer release removed something that this one needs, or if a step differs from the one that ran.
  */
 export const migrate = async (
   line: Connection,

@@ -1,4 +1,6 @@
-// Owners: each node is one from its opening on, as long as its lease runs by the database's clock; what a dead one owned is taken over.
+// Node leases: a node owns its generations while its lease is valid by the database's clock.
+//
+// Other nodes end nodes with expired leases and reclaim their generations.
 
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
@@ -12,20 +14,20 @@ import { LOCK_OPENING, migrate } from "./migrate.ts";
 import { requireComplete } from "./migration-marker.ts";
 import { ownerOf } from "./ownership.ts";
 
-/** An opening: its number, its share of the row numbers, and the newest numbers that there are. */
+/** An opening: its epoch, its id range, and the newest existing numbers. */
 export type Opening = {
   epoch: number;
   slot: number;
   newestGeneration: number;
   newestPosting: number;
-  /** The schema was brought to this release's. */
+  /** Set if the schema was migrated to this release. */
   migrated?: Migrated | undefined;
 };
 
-/** Who opened before in the same directory: its number, and when it did. */
+/** Epoch and time of the former opening in the same directory. */
 export type PreviousLease = { epoch: number; openedAtMs: number };
 
-/** `isVisit`: a command that is here for a moment, and no node of the service. */
+/** `isVisit`: a command that opens the store briefly. */
 export type OpeningOptions = {
   mode: Mode | undefined;
   nowMs: number;
@@ -36,7 +38,7 @@ export type OpeningOptions = {
 
 const SPOKEN = { test: "for the simulator (--simulate)", live: "for real providers" } as const;
 
-/** Ends owners whose leases have run out; one whose transaction is under way is left to the next time. */
+/** Ends owners with expired leases; an owner with a running transaction is left for the next time. */
 const endDead = (
   by: string,
   which: string,
@@ -45,8 +47,8 @@ const endDead = (
   gone AS (DELETE FROM lease WHERE epoch IN (SELECT epoch FROM dead))
   UPDATE owner SET ended_at_ms = now_ms(), fenced_by = ${by} WHERE epoch IN (SELECT epoch FROM dead) RETURNING epoch`;
 /**
- * Those of a node whose own lease was renewed half a lease ago at most, by the database's clock: what was held up on its way, or by a server
- * that stood still, ends nobody when it gets through before what the others have sent.
+ * For a running node whose own lease was renewed at most half a lease ago by the database's clock. A delayed statement, or one
+ * after a suspended server, then ends no node before the other renewals arrive.
  */
 const END_DEAD = endDead(
   "CAST(?1 AS bigint)",
@@ -54,21 +56,21 @@ const END_DEAD = endDead(
     WHERE mine.epoch = CAST(?1 AS bigint) AND mine.ends_at_ms >= now_ms() + CAST(?2 AS bigint) / 2)`,
 );
 /**
- * Those of a node that opens and finds no share of the numbers free. Else it ends nobody before it has renewed its lease for a while: it cannot
- * know whether the others could, and after an outage they wait at the same door, with answers of providers on their disks.
+ * For a node that opens and finds no free id range. Otherwise it ends no node before it has renewed its lease for a while,
+ * because after an outage the others reconnect at the same time with provider responses on their disks.
  */
 const END_LONG_DEAD = endDead("NULL", "l.ends_at_ms + CAST(?1 AS bigint) < now_ms()");
-/** The one that a process opened which is dead for certain: another holds its directory now. */
+/** The former opening of this directory, whose process is certainly dead, because this process holds the directory lock. */
 const END_FORMER = endDead("NULL", "o.epoch = ?1 AND o.opened_at_ms = ?2 AND o.host = ?3");
 const ENDED_BY = "UPDATE owner SET fenced_by = ?1 WHERE epoch = ?2";
-/** All that are dead by now: they cannot renew their leases any more, nor write. */
+/** Ends all expired owners; they can neither renew nor write any more. */
 export const endAllDead = async (line: Connection): Promise<void> => void (await line.send(END_LONG_DEAD, 0));
 const FREE_SLOT = `SELECT min(s.slot) AS slot FROM generate_series(0, ${SLOTS - 1}) AS s (slot)
   WHERE NOT EXISTS (SELECT 1 FROM owner o WHERE o.slot = s.slot AND o.ended_at_ms IS NULL)`;
 
 /**
- * Makes a database ready and opens an epoch in it, in one transaction: schema, mode, secret, the row of the owner and its lease.
- * @throws Moved, WrongMode, WrongSchema.
+ * Prepares a database and opens an epoch in one transaction: schema, mode, secret, owner row and lease.
+ * @throws StoreMigrated, WrongMode, WrongSchema.
  */
 export const acquireLease = async (
   line: Connection,
@@ -108,12 +110,12 @@ export const acquireLease = async (
   const epoch = rows[0]?.epoch ?? 0;
   await line.send("INSERT INTO lease (epoch, ends_at_ms) VALUES (?1, now_ms() + ?2)", epoch, leaseMs);
   for (const one of dead) await line.send(ENDED_BY, epoch, one);
-  // With its end, before anybody else can: what its former process had in hand is on this node's disk.
+  // Reclaims the generations of the former process in the same transaction, because its responses are on this node's disk.
   if (former) await line.send(CLAIM_FORMER, epoch, ALL, former.epoch);
   const newest = await line.send<{ generation: number | null; posting: number | null }>(
     "SELECT (SELECT max(seq) FROM generation) AS generation, (SELECT max(seq) FROM posting) AS posting",
   );
-  // Its own postings have greater numbers.
+  // Its own postings have higher numbers.
   await line.send("INSERT INTO usage_mark (epoch, up_to_seq) VALUES (?1, ?2)", epoch, newest.rows[0]?.posting ?? 0);
   await line.script("COMMIT");
   const { generation, posting } = newest.rows[0] ?? { generation: null, posting: null };
@@ -126,27 +128,33 @@ const LOOK = `SELECT now_ms() AS now, (SELECT count(*) FROM lease) AS alive, (SE
   CASE WHEN EXISTS (SELECT 1 FROM hint) THEN 1 ELSE 0 END AS hints,
   CASE WHEN EXISTS (SELECT 1 FROM owner WHERE ended_at_ms IS NOT NULL AND has_left = 1) THEN 1 ELSE 0 END AS left_behind`;
 
-/** A look at the lease that takes longer is given up: another has to get through before the others may end this node. */
+/** Timeout of a renewal in milliseconds, so that a retry fits into the lease. */
 const LONGEST_LOOK_MS = 10_000;
 const SHORTEST_LOOK_MS = 1000;
 const LOOK_PART = 1 / 4;
 export const longestLookMs = (leaseMs: number): number =>
   Math.min(leaseMs, LONGEST_LOOK_MS, Math.max(SHORTEST_LOOK_MS, leaseMs * LOOK_PART));
 
-/** For how long a node has been able to renew its lease: who could not reach the database does not know whether the others could. */
+/**
+ * For how long a node has renewed its lease without a gap. A node that could not reach the database does not know whether others
+ * could.
+ */
 export type Streak = {
-  /** Whether it may end others: it has renewed its lease again and again for a while, and lately. */
+  /** Whether it may end others: it has renewed repeatedly for a while, and recently. */
   isLong(): boolean;
-  /** Its lease was renewed just now. */
+  /** The lease was renewed now. */
   renewed(): void;
 };
 
-/** Between two renewals of a streak there is no more than this part of a lease: the others had at least as much left of theirs. */
+/** Maximum gap between two renewals as a fraction of the lease; the others had at least as much left. */
 const GAP_PART = 1 / 2;
-/** After a time without the database this part of a lease is the others' to come back; together with looks and claims less than a lease. */
+/**
+ * After an outage, this fraction of the lease is left for the others to return; with renewals and takeovers it stays below one
+ * lease.
+ */
 const STREAK_PART = 1 / 3;
 
-/** @param monoMs time that passes also while this process is stopped. A streak begins with the opening. */
+/** @param monoMs monotonic time that also passes during a suspension. A streak starts with the opening. */
 export const createRenewalStreak = (leaseMs: number, monoMs: () => number): Streak => {
   let sinceMs = monoMs();
   let lastMs = sinceMs;
@@ -161,14 +169,14 @@ export const createRenewalStreak = (leaseMs: number, monoMs: () => number): Stre
 };
 
 /**
- * Ends owners that are dead, where this one may, makes its lease run anew, and looks round.
- * @returns null: another node has ended this owner.
+ * Ends expired owners if allowed, renews the lease and reads the state of the cluster.
+ * @returns null if another node has ended this owner.
  */
 export const attend = async (
   line: Connection,
   { epoch, leaseMs, isLeaving, endsOthers }: { epoch: number; leaseMs: number; isLeaving: boolean; endsOthers: boolean },
 ): Promise<Surroundings | null> => {
-  // Before the renewal: it is the lease as it was that says whether the database could be reached meanwhile.
+  // Sent before the renewal, because the old lease shows whether the database was reachable meanwhile.
   const ending = endsOthers ? line.send<{ epoch: number }>(END_DEAD, epoch, leaseMs) : Promise.resolve(null);
   const [dead, { changes }, { rows }] = await together([
     ending,
@@ -194,7 +202,7 @@ export const attend = async (
   };
 };
 
-/** Ends this owner of its own will: others take over at once. */
+/** Ends this owner voluntarily, so that others take over immediately. */
 export const resign = async (line: Connection, epoch: number): Promise<void> => {
   await line.script("BEGIN");
   await line.send("DELETE FROM lease WHERE epoch = ?1", epoch);
@@ -203,8 +211,8 @@ export const resign = async (line: Connection, epoch: number): Promise<void> => 
 };
 
 /**
- * Takes over generations whose owners have ended, and ended ones of theirs whose attempts are still asked about. Nobody writes a step of them
- * any more: an owner that was ended has no transaction under way. Another node that takes the same ones meets the number of the claim.
+ * Reclaims generations of ended owners, and ended generations with watched attempts. An ended owner has no running transaction,
+ * so nobody writes them. A concurrent takeover conflicts on the claim number.
  */
 const claimOf = (which: string): string => `WITH left_behind AS (SELECT g.seq FROM generation g
     WHERE g.seq IN (SELECT seq FROM generation WHERE completed_at_ms IS NULL UNION SELECT seq FROM attempt WHERE watch_until_ms IS NOT NULL)
@@ -222,10 +230,10 @@ const SETTLE = `UPDATE owner o SET has_left = 0 WHERE o.ended_at_ms IS NOT NULL 
   WHERE g.seq IN (SELECT seq FROM generation WHERE completed_at_ms IS NULL UNION SELECT seq FROM attempt WHERE watch_until_ms IS NOT NULL)
   AND ${ownerOf("g")} = o.epoch)`;
 
-/** @returns the generations that are this owner's from now on. */
+/** @returns the generations that belong to this owner now. */
 export const claim = async (line: Connection, epoch: number, limit: number): Promise<number[]> => {
   const { rows } = await line.send<{ seq: number }>(CLAIM, epoch, limit);
-  // What others are taking over at this moment is not left for good.
+  // Generations that other nodes are reclaiming now are checked again later.
   if (rows.length === 0) await line.send(SETTLE);
   return rows.map(({ seq }) => seq);
 };

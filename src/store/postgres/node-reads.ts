@@ -1,4 +1,4 @@
-// Reads who the nodes are: alive or lately ended, what each owns, who took over from whom, and which of them wrote a step.
+// Reads nodes, their generations, takeovers and the writers of events.
 import { generationSeqAt, msOfGenerationSeq } from "../../domain/ids.ts";
 import { type NodeReads, type NodeRow, nodeName } from "../cluster-port.ts";
 import type { Query } from "../sql/sql-program.ts";
@@ -15,7 +15,7 @@ const ENDED = `SELECT ${COLUMNS}, CAST(NULL AS bigint) AS "leaseEndsInMs" FROM o
   AND o.is_visit <= ?2 ORDER BY o.ended_at_ms DESC, o.epoch DESC LIMIT ?1`;
 const OWNED = `SELECT epoch, status, count(*) AS count FROM (
     SELECT ${ownerOf("g")} AS epoch, g.status FROM generation g WHERE g.completed_at_ms IS NULL) o GROUP BY 1, 2`;
-// By the numbers of generations, which are in the order of time: claims of long ago are not looked at.
+// Filtered by row number, which follows time, so that old takeovers are not read.
 const TAKEN = `SELECT c.epoch AS "by", coalesce(b.epoch, g.hold_epoch) AS "from", count(*) AS count
   FROM claim c JOIN generation g ON g.seq = c.seq LEFT JOIN claim b ON b.seq = c.seq AND b.n = c.n - 1
   WHERE c.seq >= ?1 GROUP BY 1, 2`;

@@ -1,5 +1,5 @@
-// Whose a generation is: the last that claimed it, or who accepted it.
+// Owner of a generation: the last takeover, else the node that accepted it.
 
-/** The epoch of the owner, in SQL, of a `generation` called so. */
+/** SQL expression for the epoch of the owner of a `generation` alias. */
 export const ownerOf = (generation: string): string =>
   `coalesce((SELECT c.epoch FROM claim c WHERE c.seq = ${generation}.seq ORDER BY c.n DESC LIMIT 1), ${generation}.hold_epoch)`;
