@@ -1,16 +1,19 @@
-// A statechart as plain lists of states and transitions, read from the machine object itself: what is drawn, printed and counted.
+// Statechart as flat lists of states and transitions, read from the XState machine object.
 
-/** A state. `id` is its path (`running.polling`); the machine itself is "". */
+/** A state. `id` is its path (`running.polling`); the id of the machine's root is "". */
 export type ChartState = {
   id: string;
   key: string;
   parent: string;
   kind: "atomic" | "compound" | "final";
-  /** The state that a compound one begins in. */
+  /** The initial child of a compound state; null for other states. */
   initial: string | null;
   description: string;
 };
-/** A transition. `target` null: the state stays. `guard` "": always. `id` is the same wherever a transition is named. */
+/**
+ * A transition. If `target` is null, the machine stays in the state. If `guard` is "", the transition is unconditional. `id` is
+ * the same in charts, replays and coverage.
+ */
 export type ChartTransition = {
   id: string;
   source: string;
@@ -21,7 +24,7 @@ export type ChartTransition = {
 };
 export type Chart = { machine: string; initial: string; states: ChartState[]; transitions: ChartTransition[] };
 
-/** What is read of XState's own nodes. */
+/** The fields that this module reads from an XState transition definition. */
 type Transition = { eventType: string; source: Node; target?: Node[] | undefined; guard?: unknown; actions: readonly unknown[] };
 type Node = {
   key: string;
@@ -37,7 +40,7 @@ export type AnyMachine = { id: string; root: unknown };
 
 const pathOf = (node: Node): string => node.path.join(".");
 
-/** A guard by its name; of one that is made of others, all their names. */
+/** The name of a guard; the names of all its parts, joined by "and", if the guard is composed. */
 export const guardName = (guard: unknown): string => {
   if (typeof guard === "string") return guard;
   if (typeof guard === "object" && guard !== null && "type" in guard) return String(guard.type);
@@ -49,7 +52,10 @@ const actionName = (action: unknown): string | null => {
   return typeof action === "object" && action !== null && "type" in action ? String(action.type) : null;
 };
 
-/** The transition's place among those of its state: `running.polling/announced/0`. The definition is the machine's own. */
+/**
+ * The transition's state, event and index within that event, e.g. `running.polling/announced/0`. The definition is the object
+ * that the machine holds.
+ */
 export const transitionId = (definition: object): string => {
   const { source, eventType } = definition as Transition;
   const place = source.transitions.get(eventType)?.indexOf(definition as Transition) ?? -1;
@@ -61,7 +67,7 @@ const initialOf = (node: Node): string | null => {
   return first ? pathOf(first) : null;
 };
 
-/** The chart of a machine, states in the order in which they are written. */
+/** Returns the chart of a machine, with states in source order. */
 export const chartOf = (machine: AnyMachine): Chart => {
   const states: ChartState[] = [];
   const transitions: ChartTransition[] = [];
@@ -94,7 +100,7 @@ export const chartOf = (machine: AnyMachine): Chart => {
   return { machine: machine.id, initial: initialOf(root) ?? "", states, transitions };
 };
 
-/** The transitions of one state to another are drawn as one arrow. */
+/** All transitions from one state to another, drawn as one arrow. */
 export type Arrow = { id: string; source: string; target: string; transitions: ChartTransition[] };
 export const arrowsOf = (chart: Chart): Arrow[] => {
   const arrows = new Map<string, Arrow>();
@@ -109,11 +115,13 @@ export const arrowsOf = (chart: Chart): Arrow[] => {
   return [...arrows.values()];
 };
 
-/** Transitions of a state that stay in it: they stand inside its box. */
+/** Returns the transitions that stay in their state; the drawing lists them inside the state's box. */
 export const stayingOf = (chart: Chart, state: string): ChartTransition[] =>
   chart.transitions.filter(({ source, target }) => source === state && target === null);
 
-/** A line of a label: the event, with its guard where that is one question. The transitions that share it are drawn as one. */
+/**
+ * A line of a label: the event, with its guard if the guard is a single predicate. Transitions with the same line are drawn once.
+ */
 export type LabelLine = { text: string; ids: string[] };
 export const linesOf = (transitions: readonly ChartTransition[]): LabelLine[] => {
   const lines = new Map<string, LabelLine>();
@@ -127,6 +135,6 @@ export const linesOf = (transitions: readonly ChartTransition[]): LabelLine[] =>
   return [...lines.values()];
 };
 
-/** A state and everything it is in, outermost first: `running`, `running.polling`. */
+/** Returns a state and its ancestors, outermost first: `running`, `running.polling`. */
 export const withAncestors = (state: string): string[] =>
   state === "" ? [] : state.split(".").map((_, at, keys) => keys.slice(0, at + 1).join("."));

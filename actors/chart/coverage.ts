@@ -1,6 +1,6 @@
-// Which transitions of each machine the tests take, as test/machine/coverage.test.ts notes it.
+// Transition coverage of each machine, as test/machine/coverage.test.ts records it.
 import kept from "./coverage.json" with { type: "json" };
 import type { MachineName } from "./machines.ts";
 
-/** Ids of the transitions that are taken. */
+/** Returns the ids of the transitions that the tests take. */
 export const coveredOf = (machine: MachineName): readonly string[] => kept[machine];

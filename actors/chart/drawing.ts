@@ -1,21 +1,23 @@
-// Draws a chart as a tree of SVG elements, with what is to be seen on it: the active state, the way taken, counts, coverage.
+// Chart renderer: draws a chart and its marks as a tree of SVG elements.
+//
+// The marks are the active state, the transitions taken, counts for each state, and test coverage.
 import { type Arrow, arrowsOf, type Chart, type ChartState, type LabelLine, linesOf, stayingOf, withAncestors } from "./chart.ts";
 import { type Box, COLUMNS, type Layout, LINE_HEIGHT, NAME_HEIGHT, type Way } from "./layout.ts";
 
-/** What is marked on a chart; everything by the ids of states and transitions. */
+/** The marks of a chart, addressed by the ids of states and transitions. */
 export type Marks = {
-  /** The states that it is in: the innermost is enough, those around it are marked too. */
+  /** Active states. The innermost state is sufficient; its ancestors are marked as well. */
   active?: readonly string[];
   /** The transition taken last. */
   edge?: string | null;
-  /** Transitions taken before. */
+  /** Transitions taken earlier. */
   taken?: readonly string[];
-  /** How many are in a state. */
+  /** The number of generations in each state. */
   counts?: Readonly<Record<string, number>>;
-  /** The transitions that the tests take: they are marked as taken, and all others as never taken. */
+  /** Transitions that the tests take are marked as covered; all others are marked as uncovered. */
   coverage?: readonly string[];
 };
-/** An element of SVG; `class` says what it is, and style sheets how it looks. */
+/** An SVG element. `class` states its meaning; style sheets define its appearance. */
 export type Drawn = { tag: string; attributes: Record<string, string | number>; children: (Drawn | string)[] };
 
 const element = (tag: string, attributes: Drawn["attributes"], children: Drawn["children"] = []): Drawn => ({
@@ -42,7 +44,7 @@ const seenIn = ({ active = [], edge = null, taken = [], counts = {}, coverage }:
 });
 
 const isCovered = (ids: readonly string[], covered: ReadonlySet<string>) => ids.every((id) => covered.has(id));
-/** Told by a sign and not by colour alone. */
+/** Coverage is shown by a sign as well as by colour. */
 const signOf = (ids: readonly string[], { covered }: Seen): string => {
   if (covered === null) return "";
   return isCovered(ids, covered) ? "✓ " : "✗ ";
@@ -62,7 +64,7 @@ const lineText = (line: LabelLine, x: number, y: number, anchor: "start" | "midd
 
 const pathOf = (points: Way["points"]): string => points.map(([x, y], at) => `${at === 0 ? "M" : "L"}${x} ${y}`).join("");
 
-/** The head of an arrow, drawn and not a marker: markers are known by id, and a page may show two charts. */
+/** Draws the arrow head as a path. An SVG `marker` is referenced by id, and a page can show two charts. */
 const headOf = (points: Way["points"]): Drawn => {
   const [x, y] = points.at(-1) ?? [0, 0];
   const [fromX, fromY] = points.at(-2) ?? [x, y];
@@ -134,7 +136,7 @@ const drawState = (chart: Chart, state: ChartState, box: Box, seen: Seen): Drawn
   ]);
 };
 
-/** The whole chart as an `svg` element without a style. */
+/** Returns the whole chart as an `svg` element without a style. */
 export const drawingOf = (chart: Chart, layout: Layout, marks: Marks = {}): Drawn => {
   const seen = seenIn(marks);
   const placeOf = (state: string): Box => layout.states[state] ?? [0, 0, 0, 0];
@@ -144,7 +146,7 @@ export const drawingOf = (chart: Chart, layout: Layout, marks: Marks = {}): Draw
     const way = layout.arrows[arrow.id];
     return way ? [{ arrow, drawn: drawArrow(arrow, way, seen) }] : [];
   });
-  // What was taken lies above what was not, and what was taken last above everything.
+  // Arrows that were taken are drawn above the others, and the arrow taken last is drawn on top.
   const rank = ({ drawn: { attributes } }: (typeof arrows)[number]) =>
     ["is-taken", "is-last"].filter((name) => String(attributes.class).includes(name)).length;
   return element(

@@ -1,12 +1,12 @@
-// Where everything of a chart stands: sizes of boxes and labels, and the places that were found ahead and are kept in layouts.json.
+// Chart layout: sizes of boxes and labels, and the precomputed positions of layouts.json.
 import { type Arrow, arrowsOf, type Chart, linesOf, stayingOf } from "./chart.ts";
 import kept from "./layouts.json" with { type: "json" };
 
 /** Left, top, width, height. */
 export type Box = [x: number, y: number, width: number, height: number];
-/** A polyline and the box of its label, which has none where the arrow leaves a starting dot. */
+/** A polyline and the box of its label; the label is null for an arrow that leaves an initial dot. */
 export type Way = { points: [x: number, y: number][]; label: Box | null };
-/** Places in units of 1/96 inch: of states by id, of arrows by id, of starting dots by the state they are in. */
+/** Positions in units of 1/96 inch: states by id, arrows by id, initial dots by the id of the enclosing state. */
 export type Layout = {
   width: number;
   height: number;
@@ -15,30 +15,30 @@ export type Layout = {
   starts: Record<string, { dot: [x: number, y: number]; way: Way }>;
 };
 
-/** Width of a character of the two sizes of text that are used, both of a font of equal widths. */
+/** Character width of the two text sizes, both in a monospaced font. */
 export const NAME_CHAR = 7.8;
 export const LINE_CHAR = 6.6;
 export const LINE_HEIGHT = 14;
 export const NAME_HEIGHT = 26;
 const MARGIN = 12;
-/** Lines inside a compound state stand side by side. */
+/** Maximum number of columns for the lines inside a compound state. */
 export const COLUMNS = 4;
-/** Characters before a line for the sign that a test takes it, or none does. */
+/** Characters before a line for its coverage sign. */
 const SIGN = 2;
 
-/** Room that a state needs for its name and the lines of what leaves it where it is. */
+/** Returns the size that a state needs for its name and its internal transitions. */
 export const sizeOf = (chart: Chart, state: string): { width: number; height: number } => {
   const { key, kind } = chart.states.find(({ id }) => id === state) ?? { key: "", kind: "atomic" };
   const lines = linesOf(stayingOf(chart, state));
   const longest = Math.max(0, ...lines.map(({ text }) => text.length));
   const columns = kind === "compound" ? Math.min(COLUMNS, lines.length) : 1;
   const rows = Math.ceil(lines.length / Math.max(1, columns));
-  // A count stands beside the name.
+  // The count is drawn beside the name.
   const width =
     Math.max(key.length * NAME_CHAR + 34, (longest + SIGN) * LINE_CHAR * columns + MARGIN * (columns - 1)) + 2 * MARGIN;
   return { width: Math.ceil(width), height: NAME_HEIGHT + rows * LINE_HEIGHT + (rows > 0 ? 8 : 4) };
 };
-/** Room that an arrow's label needs. */
+/** Returns the size that the label of an arrow needs. */
 export const labelSize = (arrow: Arrow): { width: number; height: number } => {
   const lines = linesOf(arrow.transitions);
   return {
@@ -49,14 +49,17 @@ export const labelSize = (arrow: Arrow): { width: number; height: number } => {
 
 const layouts = kept as unknown as Record<string, Layout>;
 
-/** Everything of a chart that has a place. */
+/** Returns every element of a chart that has a position. */
 export const placedOf = (chart: Chart): { states: string[]; arrows: string[]; starts: string[] } => ({
   states: chart.states.map(({ id }) => id),
   arrows: arrowsOf(chart).map(({ id }) => id),
   starts: ["", ...chart.states.filter(({ kind }) => kind === "compound").map(({ id }) => id)],
 });
 
-/** The places of a chart; null when none were found for it: it is of a machine of somebody else, even where it bears the name of ours. */
+/**
+ * Returns the positions of a chart. Returns null if none were computed for it, e.g. for a foreign machine with the name of a
+ * built-in one.
+ */
 export const layoutOf = (chart: Chart): Layout | null => {
   const layout = layouts[chart.machine];
   if (!layout) return null;

@@ -1,4 +1,4 @@
-// Every statechart of the service by its name, the very objects that run: whatever draws, prints or plays one takes it from here.
+// Registry of all statecharts by name, for drawing, printing and the playground.
 
 import { circuitBreakerMachine } from "../circuit-breaker/machine.ts";
 import { generationMachine } from "../generation/machine.ts";
@@ -8,7 +8,7 @@ import type { AnyMachine } from "./chart.ts";
 export const MACHINE_NAMES = ["generation", "route-health", "ledger"] as const;
 export type MachineName = (typeof MACHINE_NAMES)[number];
 
-/** Each with one sentence that says what it is of. */
+/** Each statechart with one sentence about it. */
 export const MACHINES: Readonly<Record<MachineName, { machine: AnyMachine; about: string }>> = {
   generation: { machine: generationMachine, about: "the life of a generation, from its acceptance to its charge or its failure" },
   "route-health": { machine: circuitBreakerMachine, about: "whether a route is used, down for a while, or on trial" },

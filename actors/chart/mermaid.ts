@@ -1,12 +1,14 @@
-// A chart as the text of a Mermaid state diagram; of a replay with the numbers of the steps that took each arrow.
+// Mermaid export: prints a chart as a state diagram.
+//
+// For a replay, each arrow lists the versions of the transitions that took it.
 import type { Chart } from "./chart.ts";
 
 const nameOf = (state: string): string => state.replaceAll(".", "_") || "root";
 
-/** @param steps by the id of a transition, the versions of the steps that took it: `accepted (3, 9)`. */
+/** @param steps for each transition id, the versions of the generation events that took it: `accepted (3, 9)`. */
 export const mermaidOf = (chart: Chart, steps: ReadonlyMap<string, readonly number[]> = new Map()): string => {
   const lines = ["stateDiagram-v2"];
-  /** Events that lead from one state to the same other one say so once. */
+  /** An event with several transitions between the same two states is printed once. */
   const edges = new Map<string, number[]>();
   const walk = (parent: string, indent: string): void => {
     for (const { id, key, kind } of chart.states.filter((state) => state.parent === parent)) {
@@ -17,7 +19,7 @@ export const mermaidOf = (chart: Chart, steps: ReadonlyMap<string, readonly numb
       } else lines.push(`${indent}state "${key}" as ${nameOf(id)}`);
       for (const { id: transition, source, target, event } of chart.transitions) {
         const taken = steps.get(transition) ?? [];
-        // A transition that stays is drawn only where it was taken.
+        // A transition that stays in its state is drawn only if it was taken.
         if (source !== id || (target === null && taken.length === 0)) continue;
         const edge = `  ${nameOf(id)} --> ${nameOf(target ?? id)} : ${event}`;
         edges.set(

@@ -1,9 +1,11 @@
-// A chart as an SVG file that stands by itself: it brings its own style, for light and dark, and asks for nothing.
+// SVG export: renders a chart as a self-contained SVG file with light and dark styles.
+//
+// The file loads no external resources.
 import type { Chart } from "./chart.ts";
 import { type Drawn, drawingOf, type Marks } from "./drawing.ts";
 import { layoutOf } from "./layout.ts";
 
-/** Colours are named once for each light; what a mark means is also told by its stroke, never by colour alone. */
+/** Each colour is defined once for light and once for dark mode. Each mark is also distinguished by its stroke. */
 const STYLE = `
 .chart { --ink: #1c2430; --faint: #5b6675; --line: #8792a2; --paper: #ffffff; --box: #f6f8fb; --active: #d7e8ff; --accent: #0b5cad; --wrong: #b3261e; }
 @media (prefers-color-scheme: dark) { .chart { --ink: #e7ecf3; --faint: #a9b4c2; --line: #76828f; --paper: #12161c; --box: #1b212a; --active: #12385f; --accent: #7ab8ff; --wrong: #ff9a91; } }
@@ -41,7 +43,10 @@ const print = ({ tag, attributes, children }: Drawn): string => {
   return inside === "" ? `<${tag}${told}/>` : `<${tag}${told}>${inside}</${tag}>`;
 };
 
-/** The chart of a machine as an SVG document. @param title what it is of, for those who do not see it. */
+/**
+ * Returns the chart of a machine as an SVG document.
+ * @param title accessible name of the image
+ */
 export const svgOf = (chart: Chart, marks: Marks = {}, title = `Statechart of ${chart.machine}`): string => {
   const layout = layoutOf(chart);
   if (!layout) throw new Error(`there are no places for ${chart.machine}: npm run charts finds them`);

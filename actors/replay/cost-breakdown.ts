@@ -1,4 +1,4 @@
-// What a generation cost and why, attempt by attempt: read off the steps of its replay, in words that need no knowledge of the machine.
+// Cost breakdown of a generation, attempt by attempt, from its replay.
 
 import type { AttemptState, Credits, FailureClass, JsonObject } from "../../src/domain/types.ts";
 import type { AttemptChange } from "../../src/store/mutations.ts";
@@ -6,22 +6,22 @@ import type { Passed } from "../generation/types.ts";
 import { PARKED_MESSAGE } from "../generation/types.ts";
 import type { ReplayStep, StateChange } from "./replay.ts";
 
-/** `going`: it may still be charged. `left`: it was of no more use, through no fault of its own. */
+/** `going`: it may still be charged. `left`: it became unnecessary without an error. */
 export type CostBreakdownFormat = "going" | "good" | "bad" | "left";
 export type AttemptBill = {
   n: number;
   routeId: string;
-  /** In a word or two: `refused`, `delivered`, `lost`. */
+  /** A short outcome: `refused`, `delivered`, `lost`. */
   outcome: string;
   look: CostBreakdownFormat;
-  /** What happened on its way, beside its outcome. */
+  /** Events of the attempt besides its outcome. */
   onTheWay: string[];
   beganAtMs: number;
-  /** Null while it goes on. */
+  /** Null while it is running. */
   endedAtMs: number | null;
   priceCredits: Credits;
   chargedCredits: Credits;
-  /** Why it is charged, or is not. */
+  /** Why it is charged or not. */
   why: string;
 };
 export type Bill = {
@@ -30,7 +30,7 @@ export type Bill = {
   releasedCredits: Credits;
   attempts: AttemptBill[];
   passed: Passed[];
-  /** Why nothing was charged at all, or nothing is yet; null when something was. */
+  /** Why nothing was charged at all, or not yet; null if something was charged. */
   unpaid: string | null;
 };
 
@@ -69,7 +69,7 @@ const FAULTS: Readonly<Record<FailureClass, string>> = {
   mismatched: "it was something else",
 };
 
-/** Where the kind of failure says more than the attempt's state does. */
+/** Endings for failure classes that say more than the attempt state. */
 const FAULT_ENDINGS: Partial<Record<FailureClass, Ending>> = {
   refused_input: ["refused", "bad", "the provider refused it"],
   refused_output: ["refused", "bad", "the provider refused to hand it out"],
@@ -80,7 +80,7 @@ const faultOf = (event: JsonObject): string => {
   const known = (event.failure as { class?: FailureClass } | undefined)?.class ?? "job_failed";
   return FAULTS[known] ?? known;
 };
-/** Given up, and still asked about: it may deliver after all. */
+/** Given up but still polled, so it may deliver. */
 const isWatched = (state: AttemptState): boolean => state === "lost" || state === "capped";
 
 type Draft = Pick<AttemptBill, "n" | "routeId" | "priceCredits" | "beganAtMs" | "endedAtMs" | "onTheWay"> & {
@@ -89,7 +89,7 @@ type Draft = Pick<AttemptBill, "n" | "routeId" | "priceCredits" | "beganAtMs" | 
   sends: number;
 };
 
-/** What is worth telling of an attempt's way that its end does not say; null: nothing. */
+/** An event of the attempt that its end does not show; null if there is none. */
 const passing = ({ event, from, to }: ReplayStep, draft: Draft): string | null => {
   const afterwards = isWatched(draft.state);
   switch (event?.type) {
@@ -128,12 +128,12 @@ const note = (drafts: Map<number, Draft>, change: AttemptChange, atMs: number): 
   const draft = drafts.get(n);
   if (!draft) return;
   if (state === "sending") draft.sends += 1;
-  // One that was given up and delivers after all is at work again.
+  // A given-up attempt that delivers after all is active again.
   if (state) [draft.state, draft.endedAtMs] = [state, endedAtMs ?? null];
   if (failure && !isWatched(draft.state)) draft.fault = failure.class;
 };
 
-/** Of an attempt that goes on: what the machine is doing about it says more than its row. */
+/** For a running attempt, the state of the statechart says more than the row. */
 const goingNow = (n: number, last: ReplayStep | undefined): Ending | null => {
   if (last?.context.current?.n !== n) return null;
   if (last.to.startsWith("running.confirming")) return ["being confirmed", "going", NOT_YET];
@@ -152,7 +152,7 @@ const billOfAttempt = (draft: Draft, last: ReplayStep | undefined, movements: re
   const more = ending[1] === "going" ? goingNow(rest.n, last) : ending[1] === "bad" && fault !== null && FAULT_ENDINGS[fault];
   const [outcome, look, why] = more || ending;
   const chargedCredits = sum(movements, "capture", rest.n);
-  // Customers are told of one class for most; of what was never taken on it says nothing.
+  // Customers see one class for most failures; it says nothing about a job that was never accepted.
   const isTold = fault !== null && look === "bad" && !(state === "rejected" && fault === "job_failed");
   const told = isTold ? `${why}: ${FAULTS[fault] ?? fault}` : why;
   return {
@@ -170,7 +170,7 @@ const unpaidOf = (steps: readonly ReplayStep[], chargedCredits: Credits): string
   return steps.at(-1)?.to === "running.parked" ? PARKED_MESSAGE : "It has not ended: its credits are on hold.";
 };
 
-/** @param movements those of the ledger: what was charged is what it says, not what the machine would have charged. */
+/** @param movements transfers of the ledger, which decide what was charged. */
 export const billOf = (steps: readonly ReplayStep[], movements: readonly StateChange[]): Bill => {
   const drafts = new Map<number, Draft>();
   const passed: Passed[] = [];

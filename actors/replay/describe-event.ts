@@ -1,8 +1,8 @@
-// A generation's events in plain words: one sentence each, for those who look at what happened.
+// Describes the events of a generation, one sentence each.
 import { describeMismatch, type Odd } from "../../src/domain/delivery-check.ts";
 import type { GenerationEvent } from "../generation/types.ts";
 
-/** What a sentence may speak of: the state left, the state come to, and names for the routes of the plan. */
+/** Context of a sentence: the states before and after, and names for routes. */
 export type Scene = { from: string; to: string; routeName: (routeId: string) => string; resent: boolean };
 
 const GIVEN: Readonly<Record<NonNullable<Extract<GenerationEvent, { type: "slotTaken" }>["givenAs"]>, string>> = {
@@ -33,7 +33,7 @@ const oddly = (odd: Odd | undefined): string => {
   return said.length > 0 ? ` (${said.join(", ")})` : "";
 };
 
-/** One sentence without its full stop. */
+/** One sentence without its period. */
 export const describeEvent = (event: GenerationEvent, scene: Scene): string => {
   const ofWatched = scene.from === scene.to ? ", which was given up before" : "";
   switch (event.type) {

@@ -1,19 +1,19 @@
-// Takes one event to a machine that stands anywhere, and tells what it did: for replaying, playing and testing, not for hosting.
+// Applies one event to a statechart in any state, for replays, the playground and tests.
 import { type AnyMachineSnapshot, createActor, type EventObject } from "xstate";
 import { guardName, transitionId } from "../chart/chart.ts";
 import { generationMachine } from "../generation/machine.ts";
 import type { GenerationSnapshot } from "../generation/snapshot.ts";
 import type { GenerationEvent, GenerationInput, MachineOutput } from "../generation/types.ts";
 
-/** A transition that was considered, in the order in which the machine asks; the first whose guard holds is taken. */
+/** A considered transition, in order; the first one whose guard holds is taken. */
 export type Considered = { transition: string; guard: string; holds: boolean };
 export type Tried<S = GenerationSnapshot> = {
   after: S;
   sayings: MachineOutput[];
-  /** The transition taken, as the chart names it; null: the machine has no answer to the event where it stands. */
+  /** The transition that was taken, as the chart names it; null if none applies. */
   transition: string | null;
   considered: Considered[];
-  /** What the machine threw; it stands where it stood. */
+  /** The error that the statechart threw; it keeps its state. */
   fault: string | null;
 };
 
@@ -25,7 +25,7 @@ const holds = (guard: string, snapshot: AnyMachineSnapshot, event: EventObject):
   return guard === "" || guard.split(" and ").every((name) => guards[name]?.(asked, undefined) === true);
 };
 
-/** The transitions that answer to an event, innermost state first, up to the one that is taken. */
+/** Transitions for an event, innermost state first, up to the one that is taken. */
 const consider = (snapshot: AnyMachineSnapshot, event: EventObject): Considered[] => {
   const nodes = [...snapshot._nodes].sort((a, b) => b.path.length - a.path.length);
   const considered: Considered[] = [];
@@ -39,7 +39,7 @@ const consider = (snapshot: AnyMachineSnapshot, event: EventObject): Considered[
   return considered;
 };
 
-/** A machine at its very beginning, and what it asks for there. */
+/** A statechart in its initial state and its first effects. */
 export const beginning = (input: GenerationInput): { after: GenerationSnapshot; sayings: MachineOutput[] } => {
   const actor = createActor(generationMachine, { input });
   const sayings: MachineOutput[] = [];
@@ -50,26 +50,26 @@ export const beginning = (input: GenerationInput): { after: GenerationSnapshot; 
   return { after, sayings };
 };
 
-/** Brings a machine to a state it did not come to by itself. @throws when there is no such state. */
+/** Puts a statechart into a given state. @throws if the state does not exist. */
 export const standAt = (leaf: string, before: GenerationSnapshot): GenerationSnapshot => {
   const value = leaf.split(".").reduceRight<unknown>((below, key) => (below === null ? key : { [key]: below }), null);
   return generationMachine.resolveState({ value: value as GenerationSnapshot["value"], context: before.context });
 };
 
-/** Whether a machine answers to an event where it stands, and by which of its transitions. */
+/** The transition that an event takes in the current state; null if none applies. */
 export const answerTo = (snapshot: AnyMachineSnapshot, event: EventObject): string | null => {
   const [definition] = snapshot.status === "active" ? (snapshot.machine.getTransitionData(snapshot, event) ?? []) : [];
   return definition ? transitionId(definition) : null;
 };
 
-/** Takes one event to any of the machines where it stands. `before` is not changed. */
+/** Applies one event to any statechart without changing `before`. */
 export const tryOn = <S extends AnyMachineSnapshot>(before: S, event: EventObject): Tried<S> => {
   const transition = answerTo(before, event);
   const considered = before.status === "active" ? consider(before, event) : [];
   if (transition === null) return { after: before, sayings: [], transition, considered, fault: null };
   const sayings: MachineOutput[] = [];
   const actor = createActor(before.machine, { snapshot: before });
-  // An error nobody listens to would end the process in a timer; it is told below.
+  // An error without a listener would end the process in a timer; it is reported below.
   actor.subscribe({ error: () => undefined });
   actor.start();
   actor.on("*", (saying) => void sayings.push(saying as MachineOutput));
@@ -81,5 +81,5 @@ export const tryOn = <S extends AnyMachineSnapshot>(before: S, event: EventObjec
   return { after: before, sayings: [], transition, considered, fault: fault instanceof Error ? fault.message : String(fault) };
 };
 
-/** Takes one event to a generation. */
+/** Applies one event to a generation. */
 export const tryEvent = (before: GenerationSnapshot, event: GenerationEvent): Tried => tryOn(before, event);

@@ -1,13 +1,13 @@
-// The events that a generation may be told when it is played by hand, with sensible contents for where it stands.
+// Events that the playground offers for a generation, with plausible contents.
 import type { AnyMachineSnapshot, EventObject } from "xstate";
 import type { FailureClass, PlannedRoute } from "../../src/domain/types.ts";
 import { deadlineOf, eventOf, type GenerationSnapshot } from "../generation/snapshot.ts";
 import type { GenerationEvent, GenerationInput } from "../generation/types.ts";
 
-/** `about`: the attempt that it is about, where that is not the one in hand. */
+/** `about`: number of the attempt, if it is not the current one. */
 export type Choice = { id: string; label: string; about: number | null; event: EventObject & { atMs?: number } };
 
-/** 2026-01-01T00:00Z: any time would do. */
+/** 2026-01-01T00:00Z as an arbitrary start. */
 export const FIRST_MS = 1_767_225_600_000;
 const MINUTE_MS = 60_000;
 const route = (
@@ -19,14 +19,14 @@ const route = (
   ...{ routeId, priceCredits, onRefusal, onLost },
   timeoutMs: 10 * MINUTE_MS,
 });
-/** A route of each kind: what to do when the input is refused, and when its outcome is never learnt. */
+/** One route of each kind of behavior after a rejected input and an unknown outcome. */
 const SAMPLE_PLAN: readonly PlannedRoute[] = [
   route("cheap", 20, "next", "next"),
   route("middle", 25, "fail", "next"),
   route("holding", 30, "fail", "hold"),
   route("failing", 35, "fail", "fail"),
 ];
-/** Four routes, each dearer than the one before; an hour to wait, ten minutes to collect. */
+/** Four routes with rising prices, an hour to wait and ten minutes to collect. */
 export const SAMPLE_INPUT: GenerationInput = {
   plan: SAMPLE_PLAN,
   waitEndsAtMs: FIRST_MS + 60 * MINUTE_MS,
@@ -43,7 +43,7 @@ const OUTPUT = {
   height: 64,
 } as const;
 
-/** What may be told of an attempt. */
+/** Events about an attempt. */
 const aboutAttempt = (n: number, atMs: number): Omit<Told, "about">[] => [
   { id: "slotTaken", label: "a connection is free", event: { type: "slotTaken", n, request: "{}", atMs } },
   { id: "accepted", label: "the provider accepts", event: { type: "accepted", n, job: { jobId: `job-${n}` }, atMs } },
@@ -104,7 +104,7 @@ const aboutAttempt = (n: number, atMs: number): Omit<Told, "about">[] => [
   },
 ];
 
-/** A seat comes: on the next route, or on the one after it because the next is down. */
+/** A place becomes free on the next route, or on the one after it because the next is down. */
 const begins = ({ tried, nextRoute, plan }: GenerationSnapshot["context"], atMs: number): Told[] =>
   plan.slice(nextRoute, nextRoute + 2).map(({ routeId }, skipped) => {
     const n = tried + 1;
@@ -127,7 +127,7 @@ const begins = ({ tried, nextRoute, plan }: GenerationSnapshot["context"], atMs:
       : { id: "begun-next", label: `a seat on ${routeId}, the one before is down`, about: null, event };
   });
 
-/** What an operator may decide. */
+/** Decisions of an operator. */
 const decisions = ({ current }: GenerationSnapshot["context"], atMs: number): Told[] => {
   const why = { by: "an operator", reason: "played by hand", decidedAtMs: atMs, atMs };
   const retried = (id: string, label: string, hasJob: boolean): Told => ({
@@ -146,7 +146,7 @@ const decisions = ({ current }: GenerationSnapshot["context"], atMs: number): To
   ];
 };
 
-/** Everything that may be told to a generation where it stands. */
+/** All events for a generation in its state. */
 export const choicesOfGeneration = ({ snapshot, nowMs }: { snapshot: AnyMachineSnapshot; nowMs: number }): Told[] => {
   const generation = snapshot as GenerationSnapshot;
   const { current, watched, plan, nextRoute } = generation.context;

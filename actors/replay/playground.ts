@@ -1,4 +1,4 @@
-// Playing a machine by hand: the same objects that run in the service, with events ready made, and no server, clock or database behind.
+// Playground: runs the service's statecharts by hand, without server, clock or database.
 import { type AnyMachineSnapshot, type AnyStateMachine, createActor, type EventObject } from "xstate";
 import { MACHINES, type MachineName } from "../chart/machines.ts";
 import { leafOfValue } from "../generation/snapshot.ts";
@@ -6,9 +6,9 @@ import type { MachineOutput } from "../generation/types.ts";
 import { answerTo, type Considered, tryOn } from "./dry-run.ts";
 import { type Choice, choicesOfGeneration, FIRST_MS, SAMPLE_INPUT } from "./playground-events.ts";
 
-/** Where a game stands. */
+/** State of the playground. */
 export type PlaygroundState = { snapshot: AnyMachineSnapshot; nowMs: number };
-/** A choice as it is offered: `answer` is the transition that would be taken; null: the machine has no answer to it here. */
+/** An offered event: `answer` is the transition that it would take; null if none applies. */
 export type OfferedEvent = Choice & { answer: string | null };
 export type PlayedStep = {
   event: EventObject & { atMs?: number };
@@ -45,7 +45,7 @@ const choicesIn = (machine: MachineName, standing: PlaygroundState): Choice[] =>
 
 export const stateOf = ({ snapshot }: PlaygroundState): string => leafOfValue(snapshot.value);
 
-/** A machine at its beginning. */
+/** A statechart in its initial state. */
 export const newPlayground = (machine: MachineName): PlaygroundState => {
   const actor = createActor(MACHINES[machine].machine as AnyStateMachine, { input: SAMPLE_INPUT });
   actor.start();
@@ -54,16 +54,16 @@ export const newPlayground = (machine: MachineName): PlaygroundState => {
   return { snapshot, nowMs: FIRST_MS };
 };
 
-/** Every event that may be told, those first that the machine answers to where it stands. */
+/** All events, those with a transition first. */
 export const offeredEvents = (machine: MachineName, standing: PlaygroundState): OfferedEvent[] =>
   choicesIn(machine, standing).map((choice) => ({ ...choice, answer: answerTo(standing.snapshot, choice.event) }));
 
 const STEP_MS = 1000;
 
-/** Time passes and nothing happens: what is due by then is offered, and only its event makes it so. */
+/** Advances the time only; a due deadline is then offered as an event. */
 export const wait = ({ snapshot, nowMs }: PlaygroundState, ms: number): PlaygroundState => ({ snapshot, nowMs: nowMs + ms });
 
-/** Tells it an event. Time moves on by a second, or to when the event happens. */
+/** Applies an event. The time advances by a second, or to the time of the event. */
 export const play = (standing: PlaygroundState, { event }: Choice): PlayedStep => {
   const { after, sayings, transition, considered, fault } = tryOn(standing.snapshot, event);
   if (fault !== null) throw new Error(fault);

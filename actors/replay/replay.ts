@@ -1,4 +1,4 @@
-// Replays a generation: runs the real machine again over its journal, and tells of each step what it did and whether the journal agrees.
+// Replays the stored events of a generation through its statechart and compares every step.
 
 import type {
   Credits,
@@ -17,10 +17,7 @@ import type { Effect, GenerationContext, GenerationEvent, MachineOutput } from "
 import { describeEvent, type Scene } from "./describe-event.ts";
 import { beginning, type Considered, standAt, type Tried, tryEvent } from "./dry-run.ts";
 
-/**
- * A line of the journal, as the store keeps it: the event without the request and the options, the state it led to; and which node wrote it,
- * where several share the store.
- */
+/** A stored event without request and options, with its state and, in a cluster, the node that wrote it. */
 export type WrittenStep = {
   version: number;
   atMs: number;
@@ -28,7 +25,7 @@ export type WrittenStep = {
   stateAfter: string;
   node?: string;
 };
-/** A movement of the generation's money. */
+/** A transfer of the generation. */
 export type StateChange = {
   atMs: number;
   kind: TransferKind;
@@ -40,48 +37,48 @@ export type StateChange = {
 export type Replayed = {
   createdAtMs: number;
   waitEndsAtMs: number;
-  /** What collecting may take; it is a setting and not in the journal, and changes no transition. */
+  /** Download timeout; it is a setting, not stored, and changes no transition. */
   collectMs: number;
   plan: readonly PlannedRoute[];
   journal: readonly WrittenStep[];
   movements: readonly StateChange[];
-  /** How a route is called; by its id when absent. */
+  /** Name of a route; its id if absent. */
   routeName?: (routeId: string) => string;
 };
 
-/** How it ended: what was charged for which attempt, or why nothing was. */
+/** The end: the charged attempt, or why nothing was charged. */
 export type Settled = { kind: "capture"; n: number; credits: Credits } | { kind: "release"; error: GenerationError };
 
 export type ReplayStep = {
-  /** 0: its acceptance, which is no event of the machine. */
+  /** 0: the admission, which is no event of the statechart. */
   version: number;
   atMs: number;
-  /** Which node wrote it, where several share the store. */
+  /** The node that wrote it, in a cluster. */
   node?: string;
   event: WrittenStep["event"] | null;
-  /** One sentence without its full stop. */
+  /** One sentence without its period. */
   told: string;
   from: string | null;
   to: string;
-  /** The transition of the chart that was taken. */
+  /** The transition that was taken. */
   transition: string | null;
   considered: Considered[];
-  /** What was written of its attempts and, at the end, of its money. */
+  /** The changes of its attempts and, at the end, its settlement. */
   notes: AttemptChange[];
   settlement: Settled | null;
-  /** The commands performed once the step was on disk. */
+  /** The effects performed after the commit. */
   asks: Effect[];
   deadline: Deadline | null;
-  /** The machine's memory afterwards, without the plan. */
+  /** The context afterwards, without the plan. */
   context: Omit<GenerationContext, "plan">;
   movements: StateChange[];
-  /** Why the journal, the machine and the ledger do not say the same here; null: they do. */
+  /** Why stored event, statechart and ledger differ here; null if they agree. */
   fault: string | null;
 };
-/** `agrees`: every step of the journal is what the machine does, and every movement of money belongs to one. */
+/** `agrees`: every stored event matches the statechart, and every transfer belongs to one. */
 export type Replay = { steps: ReplayStep[]; agrees: boolean; faults: string[] };
 
-/** The event as the machine was told it: what the journal leaves out changes nothing but what is written to the attempt's row. */
+/** The event as the statechart received it; omitted members only affect the attempt row. */
 const revive = ({ event, atMs }: WrittenStep): GenerationEvent => {
   const told: JsonObject = { ...event, atMs };
   if (event.type === "slotTaken") return { ...told, request: "" } as unknown as GenerationEvent;
@@ -89,7 +86,7 @@ const revive = ({ event, atMs }: WrittenStep): GenerationEvent => {
     return { ...told, spec: { options: {}, ...(event.spec as JsonObject) } } as unknown as GenerationEvent;
   return told as unknown as GenerationEvent;
 };
-/** The request that was put in place of the one left out is not told. */
+/** Hides the placeholder of the omitted request. */
 const tellable = (change: AttemptChange): AttemptChange => {
   const { request: _, ...rest } = change;
   return rest;
@@ -107,7 +104,7 @@ const contextOf = (snapshot: GenerationSnapshot): ReplayStep["context"] => {
 };
 const isAsk = (saying: MachineOutput): saying is Effect => saying.type.startsWith("ask.");
 
-/** A line that was written by somebody else may lack what its event has; it is told by its name then. */
+/** An event written by another release may lack members and is then described by its name. */
 const tell = (event: GenerationEvent, scene: Scene): string => {
   try {
     return describeEvent(event, scene);
@@ -116,7 +113,7 @@ const tell = (event: GenerationEvent, scene: Scene): string => {
   }
 };
 
-/** What is wrong with the money beside a step; null: nothing. */
+/** The ledger error of a step; null if there is none. */
 const moneyFault = (settlement: Settled | null, moved: readonly StateChange[], heldCredits: Credits): string | null => {
   if (!settlement) return null;
   const sum = (kind: TransferKind) =>
@@ -133,7 +130,7 @@ const stateFault = ({ stateAfter }: WrittenStep, { fault, transition, after }: T
   return leafOf(after) === stateAfter ? null : `the machine goes to ${leafOf(after)} and the journal to ${stateAfter}`;
 };
 
-/** Where it goes on: from the machine's own state, or from the journal's where the two are apart. */
+/** Continues from the statechart's state, or from the stored one if they differ. */
 const goOn = (line: WrittenStep, tried: Tried): GenerationSnapshot => {
   if (leafOf(tried.after) === line.stateAfter) return tried.after;
   try {
@@ -143,11 +140,11 @@ const goOn = (line: WrittenStep, tried: Tried): GenerationSnapshot => {
   }
 };
 
-/** Where a machine stands after a line of its journal, from where it stood before. */
+/** The state after a stored event. */
 export const followed = (before: GenerationSnapshot, line: WrittenStep): GenerationSnapshot =>
   goOn(line, tryEvent(before, revive(line)));
 
-/** Replays a generation from its acceptance to its last journal line. Pure: nothing is asked, sent or written. */
+/** Replays a generation from its admission to its last event. Pure: it performs no effect. */
 export const replay = (given: Replayed): Replay => {
   const { plan, waitEndsAtMs, collectMs, journal, movements, routeName = (routeId) => routeId } = given;
   const hold = movements.filter(({ kind }) => kind === "hold");
@@ -213,7 +210,7 @@ export const replay = (given: Replayed): Replay => {
   return { steps, agrees: faults.length === 0, faults };
 };
 
-/** The versions of the steps that took each transition: what is marked on the chart. */
+/** Versions of the events that took each transition, for the chart. */
 export const wayOf = (steps: readonly ReplayStep[]): Map<string, number[]> => {
   const way = new Map<string, number[]>();
   for (const { transition, version } of steps)
@@ -221,7 +218,7 @@ export const wayOf = (steps: readonly ReplayStep[]): Map<string, number[]> => {
   return way;
 };
 
-/** What is marked on the chart at one of the steps: where it is, what brought it there, and the way before. */
+/** Marks of the chart at one step: the state, the transition and the path before. */
 export const marksAt = (steps: readonly ReplayStep[], at: number): Marks => {
   const now = steps[at];
   return {

@@ -1,9 +1,9 @@
-// A list of a hundred thousand that changes all the time: kept in small parts, for the same reason as the shelves.
+// Array in chunks for large changing lists, for the same reason as ChunkedMap.
 
 const PART_BITS = 9;
 const PART = 2 ** PART_BITS;
 
-/** An array as far as a heap or a queue needs one; see `Shelves` for what a long array costs the collector. */
+/** The array operations that heaps and queues need; see `ChunkedMap` for the garbage collection cost of long arrays. */
 export class ChunkedArray<Item> {
   private readonly deps: Item[][] = [];
   private count = 0;
@@ -16,7 +16,7 @@ export class ChunkedArray<Item> {
     return this.deps[index >> PART_BITS]?.[index & (PART - 1)];
   }
 
-  /** Replaces what is there. */
+  /** Replaces an item. */
   put(index: number, item: Item): void {
     const part = this.deps[index >> PART_BITS];
     if (part && index < this.count) part[index & (PART - 1)] = item;

@@ -1,18 +1,17 @@
-// A map for what lives long and comes by the hundred thousand: kept in small parts, so that a collection looks again only at those that changed.
+// Map in chunks for many long-lived entries, so that garbage collection scans only changed chunks.
 
-/** So many are put on a shelf before the next one is begun. */
+/** Entries of a chunk before the next one starts. */
 const SHELF = 512;
 
-/** `from`: its first key; `to`: the highest that it ever held. */
+/** `from`: first key; `to`: highest key so far. */
 type Shelf<Value> = { from: number; to: number; items: Map<number, Value> };
 
 /**
- * A map whose keys mostly rise. The collector of the runtime looks through a container again each time that it changed since, and one
- * map of 100,000 entries that changes with every submission costs it ten times what the submission takes; here only the shelves at both
- * ends change.
+ * A map with mostly rising keys. The garbage collector scans a container again after each change. One map of 100,000 entries that
+ * changes with every submission costs ten times the submission itself; here only the chunks at both ends change.
  */
 export class ChunkedMap<Value> {
-  /** By their first key; the first has room for all that is lower. */
+  /** Ordered by first key; the first chunk takes all lower keys. */
   private readonly shelves: Shelf<Value>[] = [];
   private count = 0;
 
@@ -58,7 +57,7 @@ export class ChunkedMap<Value> {
     return this.shelves[this.placeOf(key)];
   }
 
-  /** Where a key is put: almost always the last shelf, or a new one behind it. */
+  /** The chunk for a key: nearly always the last one, or a new one after it. */
   private shelfFor(key: number): Shelf<Value> {
     const last = this.shelves[this.shelves.length - 1];
     if (last !== undefined && key <= last.to) return this.shelfOf(key) ?? last;
@@ -68,7 +67,7 @@ export class ChunkedMap<Value> {
     return made;
   }
 
-  /** The last shelf that begins at or before the key; the first where none does. */
+  /** Index of the last chunk that starts at or before the key; the first if none does. */
   private placeOf(key: number): number {
     const { shelves } = this;
     let low = 0;

@@ -1,11 +1,11 @@
-// A map that forgets: what was neither set nor read for long is let go, and nothing is moved about when it is read.
+// Cache with the CLOCK algorithm: reads mark entries, and unused ones are evicted.
 
 type Slot<Value> = { value: Value; isUsed: boolean };
 
 /**
- * Holds what was used last: at least `most` entries, at most twice as many. A read only marks its entry. When the map is full, what was not
- * used since it was full before is let go, and of all others the oldest until a quarter of the room is free: entries in use, up to
- * one and a half times `most`, stay where they are for good.
+ * Holds at least `most` and at most twice as many entries. A read only marks its entry. A full cache evicts entries that were not
+ * used since it was last full, and then the oldest until a quarter is free. Used entries, up to one and a half times `most`,
+ * stay.
  */
 export class ClockCache<Key, Value extends object> {
   private readonly slots = new Map<Key, Slot<Value>>();
@@ -49,7 +49,7 @@ export class ClockCache<Key, Value extends object> {
     this.slots.clear();
   }
 
-  /** The unused go, oldest first, but never so many that fewer than `most` are left; then, while there is little room, the oldest. */
+  /** Evicts unused entries, oldest first, down to `most`; then the oldest while there is little space. */
   private letGo(): void {
     const { slots, most } = this;
     for (const [key, slot] of slots) {

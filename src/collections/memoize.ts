@@ -1,6 +1,6 @@
-// What follows from a part of the catalogue, worked out once: every submission asks for it, and a loaded catalogue never changes.
+// Memoizes a function of an immutable object, such as a part of the catalogue.
 
-/** Remembers what `make` made of each part, for as long as the part is in use. */
+/** Caches the result for each object as long as the object is in use. */
 export const memoize = <Part extends object, Made>(make: (part: Part) => Made): ((part: Part) => Made) => {
   const made = new WeakMap<Part, { fresh: Made }>();
   return (part) => {

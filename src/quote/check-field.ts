@@ -1,4 +1,4 @@
-// Checks one value against one input field: its type, length, range, choice or number of items (§2.6, §2.7, §8).
+// Checks one value against its input field: type, length, range, choice, number of items (§2.6, §2.7, §8).
 
 import { isChoice, isLink, isRange } from "../../catalogue/capabilities.ts";
 import { type FieldName, isMediaField, MEDIA_FIELDS } from "../../catalogue/fields.ts";
@@ -7,8 +7,8 @@ import type { Measured } from "../domain/types.ts";
 import { countCodePoints, listChoices, nameType, show } from "./describe-values.ts";
 
 /**
- * What is wrong with a value, to be read after `input.<name>: `; undefined when nothing is. Values are never converted:
- * `"5"` is not 5, while 5.0 is. Links are counted here and read in `links.ts`.
+ * The violation of a value, to follow `input.<name>: `; undefined if valid. Values are never converted: `"5"` is not 5, while 5.0
+ * is. Links are counted here and parsed in `check-links.ts`.
  * @param whose what follows "is not offered", e.g. `by vidmodel-2.0`.
  */
 export const fieldFault = (name: FieldName, field: Field, value: unknown, whose: string): string | undefined => {
@@ -36,7 +36,7 @@ const textFault = (name: FieldName, field: TextField, value: unknown) => {
   if (typeof value !== "string") return `must be text, not ${nameType(value)}`;
   if (name === "prompt" && value === "") return `must not be empty; write 1 to ${field.max_length} characters`;
   if (!value.isWellFormed()) return "is not well-formed Unicode: it holds half of a surrogate pair";
-  // There are never more code points than units: what is short enough is not looked through.
+  // There are never more code points than code units, so a short text is not scanned.
   const length = value.length > field.max_length ? countCodePoints(value) : value.length;
   return length > field.max_length ? `${length} characters are too many; at most ${field.max_length}` : undefined;
 };
@@ -48,16 +48,16 @@ const linksFault = (name: FieldName, field: LinkField, value: unknown) => {
   return value.length > field.max_items ? `${value.length} URLs are too many; at most ${field.max_items}` : undefined;
 };
 
-/** What was measured of a field's links, in their order. */
+/** Measurements of a field's links, in order. */
 export const measuredOf = (measured: readonly Measured[], name: FieldName): Measured[] =>
   measured.filter(({ field }) => field === `input.${name}` || field.startsWith(`input.${name}[`));
 
 const inSeconds = (ms: number) => `${Number((ms / 1000).toFixed(3))} s`;
 
-/** Limits of clips are kept to with a tolerance: "30 s" of coded sound is 30.04 s. What is billed is what was measured. */
+/** Tolerance of length limits: "30 s" of encoded sound has 30.04 s. The measured length is billed. */
 export const TOLERANCE_MS = 100;
 
-/** Which clip breaks the field's limits of length, and how: `at` is the whole path of the clip or of the field. */
+/** The clip that violates the length limits of a field, and how: `at` is the path of the clip or the field. */
 export const clipFault = (
   name: FieldName,
   { min_s, max_s, max_total_s }: LinkField,

@@ -1,4 +1,4 @@
-// Checks a request's input against its model (§2.6, §2.7, §8): why a request was refused with 422 `invalid_input`.
+// Checks the input of a request against its model (§2.6, §2.7, §8).
 
 import { fieldsOf, isLink } from "../../catalogue/capabilities.ts";
 import { CLIP_FIELDS, INPUT_FIELDS, isMediaField, MEDIA_FIELDS, type MediaField } from "../../catalogue/fields.ts";
@@ -11,16 +11,16 @@ import { type AllowsHost, linkFault } from "./check-links.ts";
 import { quote } from "./describe-values.ts";
 
 /**
- * An input that its model takes. `raw` is as sent, `added` are the defaults of what was not, `filled` is both, `links` are its media
- * URLs in the order of checking. Items of lists are named `input.image_urls[0]`.
+ * A valid input. `raw` is as sent, `added` are the defaults of omitted fields, `filled` is both, `links` are its media URLs in
+ * the order of the checks. List items are named `input.image_urls[0]`.
  */
 export type CheckedInput = { raw: JsonObject; added: JsonObject; filled: JsonObject; links: MediaLink[] };
 
 /**
- * Checks an input in a fixed order: names that are not known (by code unit), then each field in the order of
- * `FIELD_NAMES`, then fields that are missing, then fields that need or exclude one another.
+ * Checks an input in a fixed order: unknown names (by code unit), each field in the order of `FIELD_NAMES`, missing fields, then
+ * fields that require or exclude one another.
  * @param allowsHost whether the operator allows `host:port` over http and on any port.
- * @throws the refusal `invalid_input` naming the first field that is wrong, and what is allowed.
+ * @throws ApiError `invalid_input` that names the first wrong field and what is allowed.
  */
 export const checkInput = (model: Model, input: JsonObject, allowsHost: AllowsHost): CheckedInput => {
   const rules = rulesOf(model);
@@ -40,7 +40,7 @@ export const checkInput = (model: Model, input: JsonObject, allowsHost: AllowsHo
   return { raw, added, filled: { ...raw, ...added }, links };
 };
 
-/** What a model says of its fields, in the order of checking. */
+/** The field rules of a model in the order of the checks. */
 const rulesOf = memoize((model: Model) => {
   const fields = fieldsOf(model);
   return {
@@ -50,13 +50,13 @@ const rulesOf = memoize((model: Model) => {
     required: fields.filter(([, field]) => field.required).map(([name]) => name),
     requires: fields.flatMap(([name, { requires = [] }]) => requires.map((other) => [name, other] as const)),
     excludes: fields.flatMap(([name, { excludes = [] }]) => excludes.map((other) => [name, other] as const)),
-    /** `bit`: a power of two of its own. */
+    /** `bit`: a distinct power of two. */
     defaults: fields.flatMap(([name, field], at) =>
       "default" in field && field.default !== undefined
         ? [{ name, value: field.default, excludes: field.excludes ?? [], bit: 2 ** at }]
         : [],
     ),
-    /** What was added before, by the sum of its bits. */
+    /** Cached defaults by the sum of their bits. */
     combinations: new Map<number, JsonObject>(),
   };
 });
@@ -94,8 +94,8 @@ const checkRelations = (model: Model, { required, requires, excludes }: Rules, r
 };
 
 /**
- * The defaults of what was not sent, but none that a field of the request excludes: a clip to edit keeps its own length (§2.6).
- * Thousands of requests have the same, and then it is the same object.
+ * Defaults of omitted fields, except those that a field of the request excludes: a clip to edit keeps its own length (§2.6).
+ * Requests with the same combination share one object.
  */
 const defaultsBeside = ({ defaults, combinations }: Rules, raw: JsonObject): JsonObject => {
   const added = defaults.filter(
@@ -110,8 +110,8 @@ const defaultsBeside = ({ defaults, combinations }: Rules, raw: JsonObject): Jso
 };
 
 /**
- * Checks measured lengths against the model's limits, and that every clip with a limit or a price has a length.
- * @throws the refusal `invalid_input` naming the clip.
+ * Checks measured lengths against the limits of the model, and that every clip with a limit or a price has a length.
+ * @throws ApiError `invalid_input` that names the clip.
  */
 export const checkMeasured = (model: Model, checked: CheckedInput, measured: readonly Measured[]): void => {
   for (const name of CLIP_FIELDS) {

@@ -1,14 +1,14 @@
-// Checks how a media URL is written (§2.6, §8); where it leads is for the guard in src/media to find out.
+// Checks the syntax of a media URL (§2.6, §8); src/media/ssrf-guard.ts checks its target.
 import { BOUNDS } from "../../catalogue/fields.ts";
 import { countCodePoints, nameType } from "./describe-values.ts";
 
-/** Whether the operator allows a host (`host:port`, port always stated) over http, on any port. */
+/** Whether the operator allows a host (`host:port` with an explicit port) over http and on any port. */
 export type AllowsHost = (host: string) => boolean;
 
-/** Browsers drop or rewrite these while they parse a URL, so that what is checked would not be what was sent. */
+/** Characters that URL parsers drop or rewrite, so that the checked URL would differ from the sent one. */
 const REWRITTEN = /[\s\\\p{Cc}]/u;
 
-/** What is wrong with a media URL, without naming it; undefined when nothing is. */
+/** The violation of a media URL, without its name; undefined if valid. */
 export const linkFault = (link: unknown, allowsHost: AllowsHost): string | undefined => {
   if (typeof link !== "string") return `must be a URL, not ${nameType(link)}`;
   if (link === "") return "must not be empty; leave the field out";

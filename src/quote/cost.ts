@@ -1,4 +1,4 @@
-// What a provider takes for a request by the costs of the catalogue; the counterpart of price.ts.
+// Provider cost of a request by the costs of the catalogue; the counterpart of price.ts.
 import { CLIP_FIELDS } from "../../catalogue/fields.ts";
 import { microUsdFor, rateTable } from "../../catalogue/rates.ts";
 import type { Model } from "../../catalogue/schema.ts";
@@ -9,8 +9,8 @@ const MICRO_USD_PER_CREDIT = 10_000;
 const THOUSANDTHS = 1_000;
 
 /**
- * Credits, with fractions, that the provider of a route takes for a result. Clips that come in are billed by lengths that are not kept:
- * there the price is taken in the proportion of cost and rate. Where the catalogue has no cost for it, the provider's is the price.
+ * Cost in credits with fractions of a route for a result. Input clips are billed by lengths that are not stored, so the price is
+ * scaled by cost and rate. Without a cost in the catalogue, the price is the cost.
  */
 export const providerCost = (model: Model, routeId: string, filled: JsonObject, priceCredits: Credits): number => {
   const route = model.routes.find(({ id }) => id === routeId);

@@ -1,6 +1,6 @@
-// How refusals of an input name values: types in plain words, lists with "or", and nothing of a caller's text but short words.
+// Formats values in input errors: types, choices and short quotes.
 
-/** The type of a JSON value in words that fit after "not". */
+/** The type of a JSON value, to follow "not". */
 export const nameType = (value: unknown): string => {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
@@ -16,7 +16,7 @@ export const nameType = (value: unknown): string => {
   }
 };
 
-/** A short word or number as it is; other text quoted, escaped and cut to 40 characters. */
+/** A short word or number unchanged; other text quoted, escaped and cut to 40 characters. */
 export const show = (value: unknown): string => {
   if (typeof value !== "string") return String(value);
   return /^[\w.:-]{1,40}$/.test(value) ? value : quote(value);
@@ -34,7 +34,7 @@ export const listChoices = (values: readonly unknown[]): string => {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 };
 
-/** Length in Unicode code points, as every length of the API is counted. The text is well-formed. */
+/** Length in Unicode code points, as every length of the API. The text must be well-formed. */
 export const countCodePoints = (text: string): number => {
   let count = text.length;
   for (let at = 0; at < text.length; at += 1) {

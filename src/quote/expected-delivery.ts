@@ -1,4 +1,4 @@
-// What is ordered with a request: derived from its model, its checked input and the measured media, with the tolerances that hold today.
+// Derives the expected delivery of a request from model, input and measurements.
 import { ASPECT_PERCENT, type OwnSize, SHARE, SHORT } from "../../catalogue/delivery-rules.ts";
 import { CLIP_FIELDS, MEDIA_FIELDS, type MediaField } from "../../catalogue/fields.ts";
 import type { Model } from "../../catalogue/schema.ts";
@@ -7,17 +7,17 @@ import type { JsonObject, Measured } from "../domain/types.ts";
 import { measuredOf } from "./check-field.ts";
 import type { CheckedInput } from "./check-input.ts";
 
-/** The classes of video: shorter side, and pixels at 16:9. */
+/** Video classes: shorter side, and pixels at 16:9. */
 const CLASSES = [
   { side: 2160, pixels: 8_294_400 },
   { side: 1080, pixels: 2_073_600 },
   { side: 720, pixels: 921_600 },
   { side: 480, pixels: 409_920 },
 ] as const;
-/** Sizes that are called otherwise than by their shorter side; a video's 1K is no class. */
+/** Sizes with a name other than their shorter side; 1K of a video is no class. */
 const NAMED_SIDES: Readonly<Record<string, number>> = { "4k": 2160 };
 
-/** The class that a word for a resolution reaches: its own, or the next one below (768p is at least 720p). */
+/** The class of a resolution: its own, or the next lower one (768p is at least 720p). */
 const classOf = (resolution: unknown) => {
   if (typeof resolution !== "string") return undefined;
   const [, said] = /^(\d{3,4})p$/i.exec(resolution) ?? [];
@@ -25,18 +25,18 @@ const classOf = (resolution: unknown) => {
   return side === undefined ? undefined : CLASSES.find((one) => one.side <= side);
 };
 
-/** More than this beyond what is billed is told. */
+/** A longer delivery than this beyond the billed length is logged. */
 const LONG = { s: 1, percent: 10 } as const;
 
 const sumOf = (measured: readonly Measured[], name: MediaField): number =>
   Math.round(measuredOf(measured, name).reduce((sum, { ms = 0, pictureMs = ms }) => sum + pictureMs, 0));
 
-/** How long the result is to be, ms: as it was ordered, or as what it follows. Undefined: nobody said, or it could not be measured. */
+/** Expected length in milliseconds: as ordered, or of the input that it follows. Undefined if neither is known. */
 const orderedMs = (model: Model, { filled }: CheckedInput, measured: readonly Measured[]): number | undefined => {
   const came = CLIP_FIELDS.filter((name) => Object.hasOwn(filled, name));
   const lengthOf = (name: MediaField) => sumOf(measured, name) || undefined;
   const followed = (["video_url", "audio_url"] as const).filter((name) => came.includes(name));
-  // Lips move as long as there are both a face and a voice.
+  // A lip-sync lasts as long as there are both a face and a voice.
   if (model.tasks.includes("lip-sync") && followed.length === 2) {
     const lengths = followed.map(lengthOf);
     return lengths.includes(undefined) ? undefined : Math.min(...lengths.map(Number));
@@ -75,10 +75,12 @@ const sizeIn = (model: Model, { filled }: CheckedInput): Partial<Ordered> => {
   };
 };
 
-/** What decides the shape where it is there. */
+/** Input fields that determine the aspect ratio. */
 const SHAPING = (Object.keys(MEDIA_FIELDS) as MediaField[]).filter((name) => MEDIA_FIELDS[name].kind !== "audio");
 
-/** Only what the caller asked for: a default is the model's own idea, and a frame, a clip or a reference may decide otherwise. */
+/**
+ * Only what the caller set: a default is the model's choice, and an input frame, clip or reference may determine another ratio.
+ */
 const aspectIn = (model: Model, { raw }: CheckedInput): Partial<Ordered> => {
   const { aspect_ratio: asked } = raw;
   const { aspect = { percent: ASPECT_PERCENT } } = model.delivers;
@@ -87,7 +89,7 @@ const aspectIn = (model: Model, { raw }: CheckedInput): Partial<Ordered> => {
   return { aspect: asked, aspectOff: aspect.percent / 100 };
 };
 
-/** What is to be delivered for a request. */
+/** The expected delivery of a request. */
 export const orderedOf = (model: Model, checked: CheckedInput, measured: readonly Measured[]): Ordered => ({
   kind: model.kind,
   ...(model.files > 1 ? { files: model.files } : {}),

@@ -1,4 +1,4 @@
-// The least that a request can come to, before anybody has opened its links: what it is held against while nothing is measured yet.
+// Minimum price of a request before its links are opened.
 
 import { isLink } from "../../catalogue/capabilities.ts";
 import { CLIP_FIELDS } from "../../catalogue/fields.ts";
@@ -8,7 +8,7 @@ import { TOLERANCE_MS } from "./check-field.ts";
 import type { CheckedInput } from "./check-input.ts";
 import { priceRoutes } from "./price.ts";
 
-/** What the media of a request measure at least: every clip as short as its field lets it be. */
+/** Minimum measurements of the media: every clip has the shortest length of its field. */
 export const leastMeasured = (model: Model, { links }: CheckedInput): Measured[] =>
   links.map(({ field, url, kind }) => {
     const name = CLIP_FIELDS.find((one) => field === `input.${one}` || field.startsWith(`input.${one}[`));
@@ -18,9 +18,9 @@ export const leastMeasured = (model: Model, { links }: CheckedInput): Measured[]
   });
 
 /**
- * No plan of this request reserves less, whatever its media turn out to be and whichever routes are up by then.
+ * Lower bound of the hold of every plan, whatever the media are and whichever routes are up.
  * @param isConfigured whether a route can be in a plan at all
- * @returns undefined where no such route has a price for this input: there is no plan, whatever its media are
+ * @returns undefined if no such route has a price for this input, so no plan exists
  */
 export const leastReserve = (
   model: Model,

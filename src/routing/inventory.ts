@@ -1,4 +1,4 @@
-// The market as an operator sees it: every provider with where its key comes from, every route with its state.
+// Inventory for operators: providers with their credential sources, routes with their states.
 
 import type { Catalogue } from "../../catalogue/load.ts";
 import { type Margin, marginOf } from "../../catalogue/margin.ts";
@@ -10,7 +10,7 @@ import { type KeySource, sourceInSettings } from "../providers/credentials.ts";
 import type { ListedRoute, Recovery } from "../providers/port.ts";
 import type { StoreReads } from "../store/store.ts";
 
-/** What is said of a provider whatever the catalogue: see `providerFacts` of src/providers. */
+/** Facts of a provider that are independent of the catalogue: see `providerFacts` of src/providers. */
 export type ProviderFacts = { id: string; account: string; name: string; recovery: Recovery; isAsked: boolean };
 export type ProviderRow = ProviderFacts & { key: KeySource | null; routes: number; up: number };
 export type RouteRow = {
@@ -19,47 +19,47 @@ export type RouteRow = {
   provider: string;
   endpoint: string;
   state: "up" | "down" | "off" | "ended" | "no key";
-  /** Why it is off, or down: in the operator's words, or the provider's; when it ended, or soon will. */
+  /** Why it is disabled or down, in the operator's or provider's words, or when it retires. */
   reason: string | null;
-  /** When one that is down is tried again, ms. */
+  /** When a route that is down is probed, in milliseconds. */
   untilMs: number | null;
-  /** What is left of its price after the provider's; null where no cost is known. */
+  /** Margin over the provider's cost; null if the cost is unknown. */
   margin: Margin | null;
 };
 export type Inventory = {
   providers(): Promise<ProviderRow[]>;
   routes(): Promise<RouteRow[]>;
-  /** The ids of the routes of a provider's account that are down for its key or its balance, and not switched off. */
+  /** Ids of enabled routes of a provider account that are down for a credential or balance error. */
   faultyOf(provider: string): Promise<string[]>;
-  /** How the catalogue's routes of a provider are asked for. */
+  /** Request data of the catalogue's routes of a provider. */
   routesOf(provider: string): Promise<ListedRoute[]>;
   modelOf(routeId: string): Model | undefined;
-  /** Every model of the catalogue in use, whether it can run or not. */
+  /** Every model of the catalogue, available or not. */
   models(): readonly Model[];
-  /** `costs`: what the provider takes for it at least, e.g. `0.04 USD per second`. */
+  /** `costs`: minimum cost of the provider, e.g. `0.04 USD per second`. */
   offerOf(routeId: string): Promise<ListedRoute & { costs: string }>;
 };
 
 export type InventoryDeps = {
-  /** Without the keys of the vault. */
+  /** Without the credentials of the vault. */
   settings: () => Settings;
-  /** The providers are played: every one has a key. */
+  /** Providers are simulated: every one has a credential. */
   simulated: boolean;
   facts: readonly ProviderFacts[];
   catalogue: () => Catalogue;
   reads: Pick<StoreReads, "providerKeys" | "switchedOff" | "routeHealth">;
-  /** By which the last day of a route is over; the machine's when absent. */
+  /** Clock for the last day of a route; default: the machine's. */
   nowMs?: () => number;
 };
 
-/** Where no directory says anything. */
+/** Used without a data directory. */
 export const NO_STORED_CREDENTIALS: InventoryDeps["reads"] = {
   providerKeys: async () => [],
   switchedOff: async () => [],
   routeHealth: async () => new Map(),
 };
 
-/** What a saved health machine says; null while its route is used. */
+/** Reads a stored circuit breaker; null while its route is used. */
 const downIn = (snapshot: string | undefined): { untilMs: number; why: string | null; isFault: boolean } | null => {
   if (snapshot === undefined) return null;
   type Saved = { value: string; context: { openUntilMs: number }; why?: Failure | null };
@@ -81,7 +81,7 @@ export const createInventory = ({ settings, simulated, facts, catalogue, reads, 
       }),
     );
   };
-  /** One interface of an account may have a key of its own in the settings, which goes before the account's. */
+  /** An interface of an account can have a credential in the settings, which takes precedence over the account's. */
   const sourceAt = (keys: Map<string, KeySource>, id: string, account: string): KeySource | null =>
     (simulated ? undefined : sourceInSettings(settings(), id)) ?? keys.get(account) ?? null;
   const faultyOf = async (provider: string): Promise<string[]> => {

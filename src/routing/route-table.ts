@@ -1,4 +1,4 @@
-// Which routes may be used at this moment: known to the catalogue, configured, not down; and how long they usually take.
+// Route table: available routes, their expected times and the model list.
 import type { CircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
 import type { Gate } from "../../actors/supervisor/types.ts";
 import type { Catalogue } from "../../catalogue/load.ts";
@@ -8,43 +8,43 @@ import { memoize } from "../collections/memoize.ts";
 import type { JsonObject, RouteSpec } from "../domain/types.ts";
 import type { RouteState } from "../quote/plan.ts";
 
-/** Deliveries that an expected time is taken from, and how many must be known before the catalogue's figure is replaced. */
+/** Deliveries that an expected time is computed from, and the minimum number that replaces the catalogue's value. */
 export const MAX_STORED_DELIVERIES = 50;
 const DELIVERIES_NEEDED = 20;
-/** `confirm_s` of a route that has none. */
+/** Default of `confirm_s`. */
 const CONFIRM_S = 120;
 
 export type Routes = {
   catalogue(): Catalogue;
-  /** Takes another catalogue from now on; attempts under way keep what they have. */
+  /** Replaces the catalogue; running attempts keep their route data. */
   replaceCatalogue(next: Catalogue): void;
   state(routeId: string): RouteState;
   gate(routeId: string): Gate;
-  /** How a route of the catalogue is asked for, whether it may be used or not. */
+  /** Request data of a route, available or not. */
   specOf(routeId: string): RouteSpec | undefined;
   seatsOf(routeId: string): number;
-  /** The 90th percentile of the last deliveries, ms; undefined while too few are known. */
+  /** 90th percentile of recent deliveries in milliseconds; undefined with too few. */
   expectedMs(routeId: string): number | undefined;
   delivered(routeId: string, tookMs: number): void;
   /**
-   * How long a request whose answer was lost is confirmed while nobody tells anything of it, ms. One of a route that is gone
-   * is asked about for as long as by default, and waited for without bound (undefined) where its provider only tells.
-   * @param isToldOnly whether its provider cannot be asked and only tells: that comes with the job's end
+   * Maximum time in milliseconds to confirm a request whose response was lost while the provider gives no information. A route
+   * that was removed has the default, or no bound (undefined) if its provider only sends callbacks.
+   * @param isToldOnly whether its provider cannot be queried and only reports the end of a job
    */
   confirmMs(routeId: string, isToldOnly: boolean): number | undefined;
-  /** The model list of this moment. `version` changes whenever it may have. */
+  /** The current model list. `version` changes whenever the list may have changed. */
   models(): { entries: ModelEntry[]; version: number };
-  /** The operator switches a route off for a reason, or on again (null). */
+  /** Disables a route for a reason, or enables it (null). */
   switch(routeId: string, reason: string | null): void;
-  /** As they are switched off now, and why. @returns the routes of which something else was known. */
+  /** Applies the current switches. @returns the routes whose switch changed. */
   switchAll(reasons: ReadonlyMap<string, string>): string[];
-  /** Why a route is switched off; undefined: it is on. */
+  /** Why a route is disabled; undefined if it is enabled. */
   offBecause(routeId: string): string | undefined;
-  /** These providers have another credential, or none: the model list is made anew. Gives the ids of their routes. */
+  /** Recomputes the model list after credentials changed. Returns the ids of their routes. */
   rekeyed(providerIds: readonly string[]): string[];
-  /** The ids of the routes that go with the same key to the same provider as this one, itself among them. */
+  /** Ids of the routes that use the same credential at the same provider, including this one. */
   sharingKey(routeId: string): string[];
-  /** Health or configuration changed: the model list is made anew. */
+  /** Recomputes the model list after health or configuration changed. */
   touch(): void;
 };
 
@@ -52,22 +52,22 @@ export type RouteTableDeps = {
   catalogue: Catalogue;
   health: Pick<CircuitBreakers, "isDown">;
   isConfigured: (providerId: string) => boolean;
-  /** The providers that go with the same key as this one. */
+  /** Providers that use the same credential. */
   sharingKey: (providerId: string) => string[];
-  /** Routes that the operator has switched off, and why. */
+  /** Disabled routes with their reasons. */
   switchedOff: ReadonlyMap<string, string>;
   watchMs: (providerId: string) => number;
   seatsPerRoute: number;
-  /** How many nodes share the seats of a route; absent: one. */
+  /** Number of nodes that share the running generations of a route; absent: one. */
   nodes?: () => number;
   deliveries: ReadonlyMap<string, readonly number[]>;
-  /** By which the last day of a route is over. */
+  /** Clock for the last day of a route. */
   nowMs: () => number;
-  /** Told of each route whose last day is near or over, and of those of each other catalogue. */
+  /** Called for each route whose last day is near or over, also after a reload. */
   ends?: (routeId: string, why: string) => void;
 };
 
-/** The routes of a catalogue that have a last day, with when that is over. */
+/** Routes of a catalogue that have a last day, with its end. */
 const endsOf = memoize(
   (catalogue: Catalogue): ReadonlyMap<string, number> =>
     new Map(
@@ -86,7 +86,7 @@ export const createRouteTable = (deps: RouteTableDeps): Routes => {
   let endedBefore = 0;
   let listed: { version: number; entries: ModelEntry[] } | null = null;
   const deliveries = new Map([...deps.deliveries].map(([routeId, times]) => [routeId, [...times]]));
-  /** Worked out when a delivery comes in, not when a submission asks. */
+  /** Computed when a delivery arrives, not when a submission reads it. */
   const expected = new Map<string, number>();
   const expect = (routeId: string) => {
     const sorted = [...(deliveries.get(routeId) ?? [])].sort((a, b) => a - b);
@@ -105,7 +105,7 @@ export const createRouteTable = (deps: RouteTableDeps): Routes => {
     const endMs = endsOf(catalogue).get(routeId);
     return endMs !== undefined && deps.nowMs() >= endMs;
   };
-  /** How many of them are over: with each that ends the model list is another one. */
+  /** Number of retired routes; each changes the model list. */
   const endedNow = (): number => {
     const nowMs = deps.nowMs();
     let ended = 0;
@@ -119,10 +119,10 @@ export const createRouteTable = (deps: RouteTableDeps): Routes => {
     return deps.health.isDown(routeId) ? "down" : "up";
   };
 
-  /** One for each route of a catalogue: every generation in line asks, and what runs keeps it. */
+  /** One for each route of a catalogue, because every waiting generation reads it and running ones keep it. */
   const openGate = memoize(({ route, model }: NonNullable<ReturnType<Catalogue["route"]>>): Gate => {
     const options = route.options as unknown as JsonObject;
-    // What the route makes is frozen too: the model may be gone when its result arrives.
+    // The result kind is frozen as well, because the model may be removed before its result arrives.
     const spec = { routeId: route.id, provider: route.provider, endpoint: route.endpoint, options, kind: model.kind };
     return { kind: "open", spec, watchMs: deps.watchMs(route.provider) };
   });
@@ -155,7 +155,7 @@ export const createRouteTable = (deps: RouteTableDeps): Routes => {
       const gate = known && openGate(known);
       return gate?.kind === "open" ? gate.spec : undefined;
     },
-    // Shared out evenly: a provider's limit is that of its account, however many nodes there are.
+    // Divided evenly, because a provider's limit applies to its account, however many nodes there are.
     seatsOf: (routeId) =>
       Math.max(1, Math.floor((catalogue.route(routeId)?.route.seats ?? deps.seatsPerRoute) / (deps.nodes?.() ?? 1))),
     expectedMs: (routeId) => expected.get(routeId),
