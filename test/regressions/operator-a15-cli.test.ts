@@ -16,8 +16,8 @@ const pageOf = (name: string) => readFileSync(join(root, name), "utf8");
 const commandsOf = (block: string): string[] =>
   [...block.matchAll(/^ *\$ (.*)$/gm)].map(([, line = ""]) => line.replace(/ +#.*$/, "").replace(/^sudo /, ""));
 
-test("A15: README's way back from a backup can be pasted into a shell without a terminal", () => {
-  const [, block = ""] = /A backup, and the way back.*?```console\n(.*?)```/s.exec(pageOf("README.md")) ?? [];
+test("A15: README's backup and restore can be pasted into a shell without a terminal", () => {
+  const [, block = ""] = /Create a backup, and restore it:.*?```console\n(.*?)```/s.exec(pageOf("README.md")) ?? [];
   const commands = commandsOf(block);
   expect(commands.filter((line) => line.includes("backup restore"))).toHaveLength(1);
   const program = join(dir, "genrouter");
