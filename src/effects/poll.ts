@@ -1,4 +1,4 @@
-// Asking providers: polls of accepted jobs, look-ups of lost submissions, and the long watch over what was given up.
+// Poll effect: polls accepted jobs, confirms lost submissions, and watches attempts given up.
 import { type RouteVerdict, verdictOf } from "../../actors/circuit-breaker/machine.ts";
 import type { Failure, Json, ResultFile } from "../domain/types.ts";
 import { StorageRefused } from "../files/port.ts";
@@ -7,16 +7,19 @@ import { type EffectsDeps, namesOf, readAttempt, readWork, STORAGE_PAUSE_MS, spr
 import { FIND_FIRST_MS, FIND_LONGEST_MS, type Finding } from "./job-lookup.ts";
 import type { Task, TaskRunner, Turn } from "./task-runner.ts";
 
-/** A provider that says "no such job" is believed after this many times in a row, from the first such answer to a question at least this much later. */
+/**
+ * The response "no such job" counts after this many times in a row, if the last request is at least `GONE_MS` after the first
+ * such response.
+ */
 const GONE_TIMES = 3;
 const GONE_MS = 60_000;
 
-/** What is remembered of a job between two polls: which turn is next, and how often in a row it was not known. */
+/** State of a job between two polls: the next turn, and the consecutive responses that the job is not known. */
 type Polled = { turn: number; gone: number; goneSinceMs: number };
 const newlyPolled = (): Polled => ({ turn: 0, gone: 0, goneSinceMs: 0 });
 
 export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Finding) => {
-  /** The pause before the next poll of a job. `slower` stretches those of a watch. */
+  /** Returns the pause before the next poll of a job. `slower` multiplies the pauses of a watch. */
   const pauseBefore = (work: Work, polled: Polled, slower: number): number => {
     const [firstMs, longestMs] = deps.providers.traits(work.attempt.route.provider).pollEveryMs;
     const pauseMs = spreadMs(deps, firstMs * slower, longestMs * slower, polled.turn, 10);
@@ -24,7 +27,7 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
     return pauseMs;
   };
 
-  /** What is in the answer is kept; null while the disk is full: it can be asked for again. */
+  /** Stores inline files. Resolves to null if the storage refuses them, because the job can be polled again. */
   const keepInline = async ({ attempt }: Work, results: readonly ResultFile[]): Promise<ResultFile[] | null> => {
     try {
       return await deps.media.keepInline(attempt.ref, results);
@@ -35,8 +38,9 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
   };
 
   /**
-   * One poll. What was given up was judged then; that it fails now, cancelled by us as like as not, says nothing more about
-   * its route. @returns the pause before the next, ms; null when there was something to tell.
+   * Performs one poll. An attempt that was given up was judged at that time; its later failure may be due to the cancellation and
+   * does not count against the route.
+   * @returns the pause before the next poll, ms; null if an event was reported or the poll is over
    */
   const pollOnce = async (task: Task, work: Work, polled: Polled, slower: number): Promise<number | null> => {
     const { seq, n } = task;
@@ -61,7 +65,7 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
         return null;
       }
       case "failed": {
-        // Done, but without a file that could be read: its result is confirmed before it counts as a failure.
+        // The job completed without a readable file. The result is confirmed before it counts as a failure.
         if (seen.failure.class === "result_unreadable") {
           deps.report(seq, { type: "announced", n, results: [], atMs });
           return null;
@@ -73,7 +77,7 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
       case "gone":
         polled.gone += 1;
         if (polled.gone === 1) polled.goneSinceMs = atMs;
-        // When it was asked, not when the answer was read: a process that stood still in between reads an old answer late.
+        // Measured at the request, because a suspended process reads an old response late.
         if (polled.gone >= GONE_TIMES && askedAtMs - polled.goneSinceMs >= GONE_MS / deps.pace) {
           const failure: Failure = { class: "gone", detail: "the provider no longer knows the job" };
           blame("failed", failure);
@@ -93,7 +97,7 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
     return laterMs + pauseBefore(work, polled, slower);
   };
 
-  /** Asks about what was given up until there is something to tell. */
+  /** Polls a watched attempt until an event is reported. */
   const pollUntilKnown = async (task: Task, work: Work, slower: number): Promise<void> => {
     const polled = newlyPolled();
     let pauseMs: number | null = pauseBefore(work, polled, slower);
@@ -105,7 +109,7 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
 
   const isOver = (work: Work, nowMs: number) => work.attempt.watchUntilMs !== null && nowMs >= work.attempt.watchUntilMs;
 
-  /** Looks for a job whose acceptance was never answered, until it is found, proved absent, or past finding. */
+  /** Looks up a job whose submission was not answered, until it is found, proved absent, or the lookup is exhausted. */
   const confirm = async (task: Task): Promise<void> => {
     const { seq, n } = task;
     const work = await readWork(deps, seq, n);
@@ -115,7 +119,8 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
     const atMs = deps.clock.nowMs();
     if (seen.kind === "found") return deps.report(seq, { type: "accepted", n, job: seen.job, atMs });
     if (seen.kind === "absent") return deps.report(seq, { type: "provedAbsent", n, atMs });
-    // Nobody can be asked; but who made a job of it may still tell. Where nobody tells either, the wait is what is left: it is the operator's.
+    // The provider cannot be queried, but its callback may still name the job. If it sends no callbacks either, the
+    // attempt waits for the operator's decision.
     const isToldOnly = traits.toldWithinMs !== undefined;
     const boundMs = deps.confirmMs?.(work.attempt.route.routeId, isToldOnly);
     const toldMs = Math.min(traits.toldWithinMs ?? boundMs ?? 0, boundMs ?? Number.POSITIVE_INFINITY);
@@ -125,8 +130,7 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
   };
 
   /**
-   * Watches an attempt that was given up: first for its job (a late answer, or a look-up), then for its result, until
-   * nobody can be asked any more.
+   * Watches an attempt that was given up: first for its job (late response or lookup), then for its result, until the watch ends.
    */
   const watch = async (task: Task): Promise<void> => {
     const { seq, n } = task;
@@ -140,22 +144,23 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
         break;
       }
       await task.pause(spreadMs(deps, FIND_FIRST_MS * 3, FIND_LONGEST_MS * 3, turn, 10));
-      // Asking by way of a key is submitting again: it may buy the job that nobody wants any more.
+      // A lookup by key is a resend, which could purchase a job that is no longer needed.
       const { recovery } = deps.providers.traits(work.attempt.route.provider);
       if (recovery === "none" || recovery === "key") continue;
-      // After the end the caller may send the same input again: a job with it is as like as not that one's, and is not to be stopped.
+      // After the end, the customer may submit the same input again. A job with that input probably belongs to the new generation
+      // and must not be cancelled.
       const hasEnded = ((await deps.reads.generationBySeq(seq))?.completedAtMs ?? null) !== null;
-      // On such a list nothing carries our mark.
+      // Jobs in such a list carry no reference of genrouter.
       if (hasEnded && recovery === "list_match") continue;
       const seen = await finding.once(task, work, hasEnded ? "marked" : undefined);
-      // The job goes to disk by way of the report and is read back from there.
+      // The reported event stores the job, and the next turn reads it from the store.
       if (seen.kind === "found" && !task.signal.aborted)
         deps.report(seq, { type: "accepted", n, job: seen.job, atMs: deps.clock.nowMs() });
     }
     deps.report(seq, { type: "meansExhausted", n, atMs: deps.clock.nowMs() });
   };
 
-  /** Thousands wait for their next poll: what they ask about is read anew each time, not held. */
+  /** Thousands of jobs wait for their next poll, so each poll reads its attempt again instead of holding it in memory. */
   const poll: Turn<Polled> = async (task, polled) => {
     const work = toPollable(await readAttempt(deps, task.seq, task.n));
     return polled.turn === 0 ? pauseBefore(work, polled, 1) : pollOnce(task, work, polled, 1);
@@ -164,9 +169,12 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
     poll: (seq: number, n: number) => tasks.repeat(seq, n, "poll", newlyPolled(), poll),
     confirm: (seq: number, n: number) => tasks.run(seq, n, "confirm", confirm),
     watch: (seq: number, n: number) => tasks.run(seq, n, "watch", watch),
-    /** A callback may name the job of a submission whose answer was lost. The provider is asked about it before that is believed. */
+    /**
+     * A callback can name the job of a submission whose response was lost. The job is accepted only after a poll of the provider
+     * confirms it.
+     */
     told: (seq: number, n: number, body: Json) => {
-      // While the answer to the submission may still come, it is that which says what the job is.
+      // While the response to the submission may still arrive, that response determines the job.
       if (!tasks.isRunning(seq, n, ["confirm", "watch"])) return;
       tasks.run(seq, n, "told", async (task) => {
         const attempt = await deps.reads.attempt(seq, n);
@@ -180,7 +188,7 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
         if (!owner) deps.report(seq, { type: "accepted", n, job, atMs: deps.clock.nowMs() });
       });
     },
-    /** A route whose jobs do not end within its time is failing, however politely it answers. */
+    /** Counts a failure of the route whose job did not end within its time, even if polls are answered normally. */
     blame: (seq: number, n: number) =>
       tasks.run(seq, n, "blame", async () => {
         const { route } = await readAttempt(deps, seq, n);

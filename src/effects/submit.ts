@@ -1,4 +1,4 @@
-// Submitting an attempt: a connection of the provider's pool first, the journal next, the socket last.
+// Submit effect: takes a bulkhead slot, stores the request, then sends it.
 import { verdictOf } from "../../actors/circuit-breaker/machine.ts";
 import type { Outcome } from "../files/outcome-spool.ts";
 import { StorageRefused } from "../files/port.ts";
@@ -10,17 +10,17 @@ import type { Finding } from "./job-lookup.ts";
 import type { Pinning } from "./pin-inputs.ts";
 import type { Task, TaskRunner } from "./task-runner.ts";
 
-/** While the store cannot be reached it is asked again so often. */
+/** Retry interval while the store is unavailable. */
 const AWAY_PAUSE_MS = 500;
 
-/** A bucket takes a file in less; an answer that waits longer for it is kept on this node's disk meanwhile. */
+/** A bucket normally stores a file in less time. After this time, the response is also stored on this node's disk. */
 const KEPT_HERE_AFTER_MS = 500;
 
-/** An answer that says what became of the request. */
+/** A response that determines the outcome of the request. */
 type Answered = Exclude<SubmitOutcome, { kind: "ambiguous" }>;
 type Announced = Extract<Outcome, { type: "announced" }>;
 
-/** The two halves of a submission; the slot is held from the first to the end of the second. */
+/** Returns the two halves of a submission. The bulkhead slot is held from the first half until the end of the second. */
 export const createSubmitAttempt = (
   deps: EffectsDeps,
   tasks: TaskRunner,
@@ -35,7 +35,8 @@ export const createSubmitAttempt = (
   const takeSlot = async (task: Task): Promise<void> => {
     const { seq, n, signal } = task;
     const work = await readWork(deps, seq, n);
-    // Before a connection is taken and before its time begins: it may take long, and others are not to wait for it.
+    // Performed before a slot is taken and before the attempt's time begins, because it may take long and must not block other
+    // attempts.
     await twins.judge(task, work);
     if (signal.aborted) return;
     const given = await pinning.give(task, work);
@@ -56,17 +57,23 @@ export const createSubmitAttempt = (
     deps.report(seq, { type: "slotTaken", n, request, ...(given ? { givenAs: given.as } : {}), atMs: deps.clock.nowMs() });
   };
 
-  /** A job belongs to one attempt; a provider that says otherwise has not said which job is ours. */
+  /**
+   * Whether the job belongs to another attempt. A job belongs to exactly one attempt, so such a response does not identify the
+   * job.
+   */
   const isOwnedElsewhere = async (seq: number, n: number, work: Work, jobId: string): Promise<boolean> => {
     const owner = await deps.reads.jobOwner(work.attempt.route.provider, jobId);
     return owner !== undefined && !(owner.seq === seq && owner.n === n);
   };
 
-  /** An answer is in hand from here on, until its step is in the store. */
+  /** Holds a response as a pending outcome until its transition is in the store. */
   const hold = (seq: number, { attempt }: Work, outcome: Outcome) =>
     deps.inHand?.arrived(seq, { ref: attempt.ref, provider: attempt.route.provider, outcome });
 
-  /** @returns whether this node's disk has what is in an answer, and the answer, so that the next start goes on with both. */
+  /**
+   * Stores the files of a response and the response itself on this node's disk, so that the next start can continue with both.
+   * @returns whether both are stored
+   */
   const holdHere = async (seq: number, work: Work, announced: Announced): Promise<boolean> => {
     if (!deps.inHand) return false;
     try {
@@ -80,8 +87,8 @@ export const createSubmitAttempt = (
   };
 
   /**
-   * What was made is in the answer and nowhere else: while the bucket is away, or takes its time, it is on this node's disk, and in memory while
-   * that is full.
+   * Stores inline files, which exist only in the response. While the bucket is unavailable or slow, they are on this node's disk;
+   * if that is full, in memory.
    */
   const kept = async (task: Task, work: Work, announced: Announced): Promise<{ answer: Announced; isHeld: boolean }> => {
     let isHeld = false;
@@ -89,7 +96,7 @@ export const createSubmitAttempt = (
       isHeld ||= await holdHere(task.seq, work, announced);
     };
     for (;;) {
-      // The upload takes real time, whatever the service's clock says.
+      // The upload takes real time, so the timer does not use the service's clock.
       const late = setTimeout(() => void here().catch(() => undefined), KEPT_HERE_AFTER_MS);
       try {
         const results = await deps.media.keepInline(work.attempt.ref, announced.results);
@@ -104,7 +111,7 @@ export const createSubmitAttempt = (
     }
   };
 
-  /** What an answer says, as the machine is told; it is in hand, and what is in it is where every node finds it. */
+  /** Returns the event of a response. The response is held, and its files are stored where every node can read them. */
   const eventOf = async (task: Task, work: Work, outcome: Answered): Promise<Outcome> => {
     const told = { n: task.n, atMs: deps.clock.nowMs() };
     if (outcome.kind === "announced") {
@@ -121,7 +128,9 @@ export const createSubmitAttempt = (
     return answer;
   };
 
-  /** A store that is away for a while costs no answer that is in hand: what is asked of it waits until it is back, or the process ends. */
+  /**
+   * Retries a read while the store is unavailable, until it succeeds or the process ends. No received response is lost meanwhile.
+   */
   const whenReached = async <T>(task: Task, read: () => Promise<T>): Promise<T> => {
     for (;;)
       try {
@@ -147,11 +156,12 @@ export const createSubmitAttempt = (
         else lose("it may have been sent after the backup was taken");
         return;
       }
-      // The last look before the socket: whoever stood still since the journal said `sending` may have been taken for dead.
+      // Last check before the socket opens. If the process was suspended after `sending` was stored, another node may have taken
+      // over.
       await deps.sure?.();
       if (signal.aborted) return;
       const outcome = await deps.providers.submit(work, signal);
-      // Broken off by us: it says nothing about the route, and a restart finds the attempt `sending`.
+      // Cancelled by this process, which says nothing about the route. A restart finds the attempt in `sending`.
       if (signal.aborted) return;
       if (outcome.kind === "ambiguous") {
         deps.judge(routeId, "unclear");
@@ -171,9 +181,10 @@ export const createSubmitAttempt = (
       }
       deps.report(seq, answer);
     } catch (fault) {
-      // Broken off by us while it waited: a restart finds the attempt `sending`.
+      // Cancelled by this process during a wait. A restart finds the attempt in `sending`.
       if (signal.aborted) return;
-      // A defect of ours, with the request perhaps out: confirmed like any lost answer, and told.
+      // A defect of genrouter, with the request possibly sent. The attempt is confirmed like any lost response, and the defect is
+      // logged.
       lose("the sending broke off");
       throw fault;
     } finally {
@@ -184,7 +195,7 @@ export const createSubmitAttempt = (
   return {
     takeSlot: (seq: number, n: number) => tasks.run(seq, n, "submit", takeSlot),
     send: (seq: number, n: number) => tasks.run(seq, n, "send", send),
-    /** A slot that was taken for an attempt that is not sent after all. */
+    /** Frees the slot of an attempt that is not sent. */
     letGo: giveBack,
   };
 };

@@ -1,10 +1,10 @@
-// Tasks: what is being done for an attempt at this moment, so that nothing is done twice and everything can be let go.
+// The task runner: the work that is under way for each attempt, so that no work runs twice and all of it can be cancelled.
 
 import { ChunkedMap } from "../collections/chunked-map.ts";
 import type { Clock } from "../domain/clock.ts";
 import { DatabaseUnavailable } from "../store/errors.ts";
 
-/** What a task is about. One of each kind per attempt at a time. */
+/** The kinds of task. At most one task of each kind runs per attempt. */
 export type TaskKind =
   | "pin"
   | "submit"
@@ -23,59 +23,61 @@ export type Task = {
   readonly seq: number;
   readonly n: number;
   readonly signal: AbortSignal;
-  /** Waits in the service's clock; rejects with the signal's reason when the task is let go. */
+  /** Waits on the service's clock. Rejects with the signal's reason when the task is cancelled. */
   pause(ms: number): Promise<void>;
 };
 
-/** They wait for the time of their next question; whoever hears that there is news ends the wait. */
+/** These tasks wait for their next question to the provider; `hurry` ends the wait. */
 const ASKS: ReadonlySet<TaskKind> = new Set(["poll", "confirm", "watch"]);
 const HURRY_MS = 1_000;
 const HURRIED_AT_MOST = 10_000;
-/** Never run twice: the request may be out, or nothing depends on it. */
+/** These tasks never run twice: the request may have been sent, or nothing depends on the task. */
 const ONCE: ReadonlySet<TaskKind> = new Set(["send", "cancel"]);
-/** A task that broke on a fault of ours (a read that failed, for example) is run again, so that no generation is stranded. */
+/** A task that failed by a fault of ours (a failed read, for example) runs again, so that no generation is stranded. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
-/** A store that was away is asked again soon enough for what was bought to be looked at in the time that its deadline is put off by. */
+/** After an outage of the store, tasks retry within the time by which a restart extends due deadlines. */
 const AWAY_RETRY_MS = 10_000;
-/** How long to wait after the `times`th failure in a row. */
+/** The pause before the next run, ms, after the `times`th failure in a row. */
 export const retryMs = (times: number, fault: unknown): number =>
   Math.min(fault instanceof DatabaseUnavailable ? AWAY_RETRY_MS : LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (times - 1));
 
-/** One turn of a task that comes back: it does what is to be done now. @returns the pause before the next turn, ms; null: it is done. */
+/**
+ * One turn of a repeated task: it does what is due now. @returns the pause before the next turn, ms; null when the task is done.
+ */
 export type Turn<Memory> = (task: Task, memory: Memory) => Promise<number | null>;
 
-/** Thrown inside a task that was let go; never seen outside. */
+/** Thrown inside a task that was cancelled; never thrown to a caller. */
 class LetGo extends Error {}
 
 export type TaskRunner = {
-  /** Runs a task unless the same one is running already. */
+  /** Runs a task unless the same task runs already. */
   run(seq: number, n: number, kind: TaskKind, work: (task: Task) => Promise<void>): void;
-  /** The same for a task that mostly waits: between two turns it is what it remembers and a timer, and nothing else. */
+  /** Runs a task that mostly waits. Between two turns it holds only its memory and a timer. */
   repeat<Memory>(seq: number, n: number, kind: TaskKind, memory: Memory, turn: Turn<Memory>): void;
-  /** What waits for its next question to the provider about an attempt asks it now, but not more often than once a second. */
+  /** Ends the wait of an attempt's tasks, so that they ask the provider now; at most once a second. */
   hurry(seq: number, n: number): void;
-  /** Whether such a task is running for an attempt. */
+  /** Whether a task of one of these kinds runs for the attempt. */
   isRunning(seq: number, n: number, kinds: readonly TaskKind[]): boolean;
-  /** Stops every task of an attempt except those of the kinds given. */
+  /** Cancels every task of an attempt except those of the given kinds. */
   letGo(seq: number, n: number, except?: readonly TaskKind[]): void;
   stopAll(): Promise<void>;
-  /** Generations for which something is being done. */
+  /** The number of generations with a task. */
   size(): number;
 };
 
-/** Something under way, or between two turns. */
+/** A task that runs, or waits between two turns. */
 interface Running {
   readonly n: number;
   readonly kind: TaskKind;
   stop(): void;
-  /** Ends the pause that it is in. */
+  /** Ends the current pause. */
   hurry(): void;
-  /** Resolves when it has stopped. */
+  /** Resolves when the task has stopped. */
   stopped(): Promise<void>;
 }
 
-/** @param paused told how the pause that begins can be ended */
+/** @param paused receives the function that ends the pause */
 const pauseIn =
   (clock: Clock, signal: AbortSignal, paused: (end: () => void) => void = () => undefined) =>
   (ms: number): Promise<void> =>
@@ -104,7 +106,7 @@ export const createTaskRunner = (
   clock: Clock,
   failed: (seq: number, n: number, kind: TaskKind, fault: unknown) => void,
 ): TaskRunner => {
-  /** By generation: one, as a rule; those of earlier attempts beside it. */
+  /** By generation: usually one task; tasks of earlier attempts can run beside it. */
   const running = new ChunkedMap<readonly Running[]>();
   const hurriedMs = new Map<number, number>();
   const of = (seq: number) => running.get(seq) ?? [];
@@ -140,7 +142,7 @@ export const createTaskRunner = (
       }
     };
     const done = untilDone()
-      // Let go while it waited for its next try.
+      // The task was cancelled while it waited for its next run.
       .catch(() => undefined)
       .finally(() => over(one));
     const one: Running = { n, kind, stop: () => abort.abort(), hurry: () => endPause(), stopped: () => done };
@@ -232,7 +234,7 @@ export const createTaskRunner = (
       const isMeant = (one: Running) => one.n === n && !except.includes(one.kind);
       const meant = of(seq).filter(isMeant);
       if (meant.length === 0) return;
-      // Forgotten at once, so that the same kind may begin anew; the old one ends by itself.
+      // Removed at once, so that a task of the same kind can start; the old one ends by itself.
       remove(seq, isMeant);
       for (const one of meant) one.stop();
     },

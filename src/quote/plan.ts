@@ -1,4 +1,4 @@
-// Chooses the routes that a request may run on, in order, and what to reserve; or says which filter left none.
+// Chooses the routes that a request may run on, their order and the credits to reserve, or names the filter that left no route.
 import { ok } from "node:assert/strict";
 import { fieldsOf, isLink, routeField } from "../../catalogue/capabilities.ts";
 import type { Model, Route } from "../../catalogue/schema.ts";
@@ -10,7 +10,7 @@ import { clipFault, fieldFault, measuredOf } from "./check-field.ts";
 import type { CheckedInput } from "./check-input.ts";
 import type { RoutePrice } from "./price.ts";
 
-/** `down`: by its health or a fault; `unconfigured`: no key, or switched off by the operator. */
+/** `down`: by its circuit breaker or an account fault. `unconfigured`: no key, or disabled by the operator. */
 export type RouteState = "up" | "down" | "unconfigured";
 
 export type PlanRequest = {
@@ -23,36 +23,42 @@ export type PlanRequest = {
   /** `max_wait_s` in ms; null when absent: no route is skipped for time. */
   maxWaitMs: number | null;
   routeState: (routeId: string) => RouteState;
-  /** The learnt time of a route, ms; undefined: the catalogue's. */
+  /** The measured duration of a route, ms; undefined: the catalogue's value applies. */
   expectedMs: (routeId: string) => number | undefined;
-  /** Whether a provider can be given our copy of a pinned input of so many bytes (undefined: not known); absent: all can. */
+  /**
+   * Whether the provider can receive our copy of a pinned input of this size (bytes; undefined: unknown). Absent: every provider
+   * can.
+   */
   canGive?: (providerId: string, bytes?: number) => boolean;
 };
 
-/** A route of the model and why it is in the plan or not: `verdict` is `planned` or the reason against it. */
+/** A route of the model with its verdict: `planned`, or the reason why it was left out. */
 export type ConsideredRoute = { routeId: string; priceCredits: Credits | null; expectedMs: number; verdict: string };
 
-/** A route that the caller's own limits left out of a plan: `max_cost_usd` or `max_wait_s`. */
+/** A route that the caller's limits left out of a plan: `max_cost_usd` or `max_wait_s`. */
 export type SkippedRoute = { routeId: string; outcome: "skipped_cost" | "skipped_wait" };
 
 export type Plan = {
-  /** In the order of trying: by price, then expected time, then the catalogue's order. Never empty. */
+  /** In the order of attempts: by price, then expected time, then the catalogue's order. Never empty. */
   routes: readonly PlannedRoute[];
-  /** The cheapest route's price. */
+  /** The price of the cheapest route, in credits. */
   quotedCredits: Credits;
-  /** The dearest route's price. */
+  /** The price of the most expensive route, in credits. */
   reservedCredits: Credits;
   skipped: readonly SkippedRoute[];
 };
 
-/** A plan or the refusal that stands in for it; every route of the model was considered, in the catalogue's order. */
+/** A plan or a refusal, with every route of the model in the catalogue's order. */
 export type Explanation = { considered: ConsideredRoute[] } & ({ plan: Plan } | { refusal: ApiError });
 
-/** The filters in their order; a route is stopped by the first that it does not pass. */
+/** The filters in their order. A route takes the name of the first filter that it fails. */
 const FILTERS = ["unconfigured", "unable", "dear", "slow", "down"] as const;
 type Filter = (typeof FILTERS)[number];
 
-/** What a filter needs to know of a route, and the first that stopped it; `lacks`: what an unable one cannot do. */
+/**
+ * What a filter needs to know of a route, and the filter that stopped it. `lacks`: what a route that stopped at `unable` cannot
+ * do.
+ */
 type Candidate = {
   route: Route;
   priceCredits: Credits | null;
@@ -62,14 +68,14 @@ type Candidate = {
 };
 
 /**
- * Filters in the order of §3 (can do this input, within `max_cost_usd`, expected within `max_wait_s`, not down)
- * and sorts what is left.
- * @throws the refusal of the filter that left no route: `invalid_input`, `max_cost_exceeded`, `invalid_input` naming the
- *   shortest expected time, `model_unavailable`; `model_not_available` when no route is configured.
+ * Filters the routes in the order of spec §3 (supports this input, within `max_cost_usd`, expected within `max_wait_s`, not down)
+ * and sorts the rest.
+ * @throws the refusal of the filter that left no route: `invalid_input`, `max_cost_exceeded`, `invalid_input` with the shortest
+ * expected time, `model_unavailable`; `model_not_available` when no route is configured.
  */
 export const makePlan = (request: PlanRequest): Plan => planOf(request, candidatesOf(request));
 
-/** The same as `makePlan`, with what was considered of every route, and a refusal as a value. */
+/** Returns what `makePlan` returns, with the verdict of every route, and a refusal as a value. */
 export const explainPlan = (request: PlanRequest): Explanation => {
   const candidates = candidatesOf(request);
   const considered = candidates.map((candidate): ConsideredRoute => {
@@ -87,7 +93,7 @@ export const explainPlan = (request: PlanRequest): Explanation => {
 const planOf = (request: PlanRequest, candidates: readonly Candidate[]): Plan => {
   const up = candidates.filter(({ stoppedBy }) => stoppedBy === null);
   if (up.length === 0) throw refusalOf(request, candidates);
-  // Sorting is stable, so that a tie in price and time keeps the catalogue's order.
+  // The sort is stable, so routes of equal price and time keep the catalogue's order.
   if (up.length > 1) up.sort((a, b) => priceOf(a) - priceOf(b) || a.expectedMs - b.expectedMs);
   const routes = sharedPlan(request.model, up);
   let [quotedCredits, reservedCredits] = [Number.POSITIVE_INFINITY, 0];
@@ -114,7 +120,7 @@ const candidatesOf = (request: PlanRequest): Candidate[] => {
   const pins = pinnedIn(request);
   let priced = 0;
   return request.model.routes.map((route, at): Candidate => {
-    // Prices are in the order of the routes, and some routes have none.
+    // Prices are in the order of the routes; some routes have no price.
     const priceCredits = prices[priced]?.routeId === route.id ? (prices[priced++]?.credits ?? null) : null;
     const expectedMs = learnt(route.id) ?? route.expected_s * 1_000;
     const candidate: Candidate = { route, priceCredits, expectedMs, stoppedBy: null };
@@ -132,7 +138,7 @@ const candidatesOf = (request: PlanRequest): Candidate[] => {
   });
 };
 
-/** The refusal of the last filter that a route came to: it left none. */
+/** The refusal of the last filter that any route reached: that filter left no route. */
 const refusalOf = ({ model, maxCostCredits, maxWaitMs }: PlanRequest, candidates: readonly Candidate[]): ApiError => {
   const last = FILTERS.findLast((filter) => candidates.some(({ stoppedBy }) => stoppedBy === filter)) ?? "unconfigured";
   const left = candidates.filter(({ stoppedBy }) => stoppedBy === last);
@@ -176,7 +182,7 @@ const verdictOf = ({ stoppedBy, lacks, expectedMs }: Candidate): string => {
   }
 };
 
-/** Of each route of a model the fields that it takes otherwise than the model, or not at all. */
+/** For each route of the model, the fields that it accepts in a narrower range than the model, or not at all. */
 const narrowedFields = memoize((model: Model) =>
   model.routes.map((route) =>
     fieldsOf(model).flatMap(([name, field]) =>
@@ -186,13 +192,13 @@ const narrowedFields = memoize((model: Model) =>
 );
 type Narrowed = ReturnType<typeof narrowedFields>[number];
 
-/** Why a route cannot do what its model offers, naming the field; undefined when it can. */
+/** Why a route cannot do what its model offers, with the name of the field; undefined when it can. */
 const cannotDo = ({ checked, measured }: PlanRequest, narrowed: Narrowed): string | undefined => {
   for (const { name, field, reached } of narrowed) {
     const value = checked.filled[name];
     if (value === undefined) continue;
     if (!reached) {
-      // A field that a route lacks can still hold what the model does without it: its default.
+      // A route without the field can still run an input that holds the model's default for it.
       if ("default" in field && value === field.default) continue;
       return `input.${name}: cannot be used with the rest of this input`;
     }
@@ -205,7 +211,7 @@ const cannotDo = ({ checked, measured }: PlanRequest, narrowed: Narrowed): strin
 };
 
 type Pinned = { fields: readonly string[]; bytes: number | undefined };
-/** The clips whose length is billed, and the largest of them as far as their servers have told. */
+/** The clips whose length is billed, and the largest of them as far as their servers gave a size. */
 const pinnedIn = ({ model, checked, measured }: PlanRequest): Pinned => {
   const fields = billedFields(model, checked.raw);
   const sizes =
@@ -215,7 +221,7 @@ const pinnedIn = ({ model, checked, measured }: PlanRequest): Pinned => {
   return { fields, bytes: sizes.length === 0 ? undefined : Math.max(...sizes) };
 };
 
-/** Why a route's provider can be given no copy of a clip whose length is billed. */
+/** Why the route's provider can receive no copy of a clip whose length is billed. */
 const cannotHave = ({ canGive }: PlanRequest, { provider }: Route, { fields, bytes }: Pinned): string | undefined => {
   if (fields.length === 0 || canGive === undefined || canGive(provider, bytes)) return undefined;
   return `${fields[0]}: its copy cannot be given to the model's provider; the operator may set files.provider_links, or media.unpinned to "trust"`;
@@ -227,7 +233,9 @@ const priceOf = ({ route, priceCredits }: Candidate): Credits => {
 };
 
 const latestPlan = memoize((_model: Model): { routes: readonly PlannedRoute[] } => ({ routes: [] }));
-/** Almost every request of a model has the plan of the one before it: then it is the same list, and thousands in line share it. */
+/**
+ * Most requests of a model have the plan of the request before. They share one list, so thousands of queued generations hold one.
+ */
 const sharedPlan = (model: Model, candidates: readonly Candidate[]): readonly PlannedRoute[] => {
   const latest = latestPlan(model);
   const isSame = (planned: PlannedRoute | undefined, { route, priceCredits }: Candidate) =>
@@ -248,6 +256,6 @@ const plannedRoute = (candidate: Candidate): PlannedRoute => {
   };
 };
 
-/** Credits as USD, for people to read. */
+/** Credits as USD, for display. */
 const usd = (credits: Credits) => (credits / 100).toFixed(2);
 const inSeconds = (ms: number) => Math.ceil(ms / 1_000);

@@ -1,4 +1,5 @@
-// Plans request after request: one that differs from the last of its model in nothing that a plan depends on has the same plan and order.
+// Caches the last plan per model: a request that differs from the last one in nothing that decides on a plan gets the same plan
+// and order.
 import { fieldsOf, isChoice, isLink, isRange } from "../../catalogue/capabilities.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import { memoize } from "../collections/memoize.ts";
@@ -9,16 +10,16 @@ import { makePlan, type Plan, type PlanRequest, type RouteState } from "./plan.t
 import { priceRoutes } from "./price.ts";
 
 export type PlannerDeps = Pick<PlanRequest, "routeState" | "expectedMs" | "canGive">;
-/** A plan, and what is to be delivered by it. */
+/** A plan, and the deliverable that it orders. */
 export type Planned = { plan: Plan; ordered: Ordered };
 export type Planner = (request: Omit<PlanRequest, "prices" | keyof PlannerDeps>) => Planned;
 
-/** All that the last plan of a model was made from. */
+/** The inputs of the last plan of a model. */
 type Last = {
   planned: Planned;
-  /** Of the fields that decide. */
+  /** The values of the deciding fields. */
   values: readonly (Json | undefined)[];
-  /** The shape that was asked for; a default is not ordered. */
+  /** The requested aspect ratio; a default is no order. */
   aspect: Json | undefined;
   maxCostCredits: Credits;
   maxWaitMs: number | null;
@@ -26,7 +27,7 @@ type Last = {
   expectedMs: readonly (number | undefined)[];
 };
 
-/** The fields whose values decide on a plan; null where texts do as well: they are billed, or a route takes less of them. */
+/** The fields whose values decide on a plan; null where text decides too: text is billed, or a route accepts less text. */
 const decidingFields = memoize((model: Model): string[] | null => {
   const fields = fieldsOf(model);
   const texts = fields.filter(([, field]) => !isChoice(field) && !isRange(field) && !isLink(field));
@@ -50,8 +51,8 @@ const hasValues = (filled: JsonObject, names: readonly string[], { values }: Las
 };
 
 /**
- * Makes plans as `makePlan` does, prices included, and with the same refusals, and orders as `orderedOf`. Inputs with media are always planned
- * anew: clips are billed by their lengths.
+ * Returns the plans of `makePlan`, prices included, with the same refusals, and the orders of `orderedOf`. Inputs with media are
+ * always planned anew, because clips are billed by their lengths.
  */
 export const createPlanner = (deps: PlannerDeps): Planner => {
   const lastOf = memoize((_model: Model): { last: Last | null } => ({ last: null }));

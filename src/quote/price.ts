@@ -1,4 +1,4 @@
-// What a request costs on each route, in whole credits: rate × billed units as integers, rounded up once at the end.
+// The price of a request on each route, in whole credits: rate × billed units as integers, rounded up once at the end.
 import { CLIP_FIELDS, PICTURE_FIELDS } from "../../catalogue/fields.ts";
 import { microUsdFor, type RateTable, rateTable } from "../../catalogue/rates.ts";
 import type { ClipBilling, Model } from "../../catalogue/schema.ts";
@@ -10,17 +10,18 @@ import { countCodePoints } from "./describe-values.ts";
 
 export type RoutePrice = { routeId: string; credits: Credits };
 
-/** Billed units in thousandths: ms for seconds, code points for 1,000 characters, 1,000 for an image or a generation. */
+/** Billed units in thousandths: ms for seconds, code points for 1,000 characters, 1,000 for one image or one generation. */
 type Billed = { atRate: number; atVideoInputRate: number };
 
 /** Thousandths of a unit × micro-USD per credit. */
 const PER_CREDIT = 1_000 * 10_000;
-/** Whole numbers are exact up to here; a price of 9 million USD is beyond every limit. */
+/** The largest exact integer; a price of 9 million USD exceeds every limit. */
 const DEAREST: Credits = Number.MAX_SAFE_INTEGER;
 
 /**
- * The price on every route that has one for this input, in the order of the routes; one whose reach leaves it out may be missing.
- * @param measured every clip of the input that is billed, with its length; see `checkMeasured`.
+ * The price on every route that has one for this input, in the order of the routes. A route that does not support the input may
+ * be missing.
+ * @param measured every clip of the input that is billed, with its length; see `checkMeasured`
  */
 export const priceRoutes = (model: Model, checked: CheckedInput, measured: readonly Measured[]): RoutePrice[] => {
   const billed = billedUnits(model, checked, measured);
@@ -32,7 +33,7 @@ export const priceRoutes = (model: Model, checked: CheckedInput, measured: reado
   return prices;
 };
 
-/** The rates of a model's routes, ready to be asked. */
+/** The rates of a model's routes, precomputed. */
 const tariffsOf = memoize((model: Model) =>
   model.routes.map(({ id, rates, video_input_rates, image_input_rates }) => ({
     routeId: id,
@@ -66,7 +67,7 @@ const creditsOn = (tariff: Tariff, checked: CheckedInput, billed: Billed): Credi
   return Math.max(1, (scaled - rest) / PER_CREDIT + (rest === 0 ? 0 : 1));
 };
 
-/** What of a request is billed, in thousandths of a unit. */
+/** The billed quantity of a request, in thousandths of a unit. */
 export const billedUnits = (model: Model, checked: Pick<CheckedInput, "filled">, measured: readonly Measured[]): Billed => {
   switch (model.price.unit) {
     case "second":
@@ -82,7 +83,7 @@ export const billedUnits = (model: Model, checked: Pick<CheckedInput, "filled">,
   }
 };
 
-/** Output and clips of a per-second model in ms, each at the rate that the model's `price.clips` says. */
+/** Output and clips of a per-second model in ms, each at the rate that the model's `price.clips` states. */
 const billedMs = (model: Model, { filled }: Pick<CheckedInput, "filled">, measured: readonly Measured[]): Billed => {
   const clipMs: Record<ClipBilling, number> = { is_output: 0, joins_output: 0, beside_output: 0 };
   const came = new Set<ClipBilling>();
