@@ -1,23 +1,23 @@
-// Pinned inputs inside an input: which of its links are pinned, and the same input with something else in their places.
+// Finds the pinned links of an input, and replaces them.
 import { CLIP_FIELDS, MEDIA_FIELDS } from "../../catalogue/fields.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import type { Json, JsonObject, Measured, PinRequest } from "../domain/types.ts";
 
-/** Without a word about its frames, a clip is taken for one of 24 in a second. */
+/** A clip that states no frame rate is taken to have 24 frames per second. */
 const FRAME_MS = 42;
-/** What a file says of its frames is as foreign as the rest: one that shows each for a second gains none by it. */
+/** Frame rates in a file are untrusted. This maximum keeps a file that claims one frame per second from a larger tolerance. */
 const MOST_OFF_MS = 100;
 
-/** The fields of an input whose clips' lengths are billed. */
+/** The fields of an input that hold clips whose length is billed. */
 export const billedFields = ({ price }: Pick<Model, "price">, input: JsonObject): string[] =>
   CLIP_FIELDS.filter((name) => price.clips[name] !== undefined && Object.hasOwn(input, name)).map((name) => `input.${name}`);
 
-/** Whether anything in an input could be pinned; enough to know that there is nothing to be read. */
+/** Whether an input has a field that can hold pinned links. False means that nothing has to be read. */
 export const mayHavePins = (input: JsonObject): boolean => CLIP_FIELDS.some((name) => Object.hasOwn(input, name));
 
 const isIn = (fields: readonly string[], { field }: Measured) => fields.includes(field.replace(/\[\d+\]$/, ""));
 
-/** What of the measured links is to be pinned: each of those whose length is billed, once. */
+/** The measured links to pin: each link whose length is billed, once. */
 export const pinsOf = (model: Pick<Model, "price">, input: JsonObject, measured: readonly Measured[]): PinRequest[] => {
   const fields = billedFields(model, input);
   const first = new Map<string, Measured>();
@@ -29,7 +29,7 @@ export const pinsOf = (model: Pick<Model, "price">, input: JsonObject, measured:
   }));
 };
 
-/** The link at a place of an input as places are written, `input.video_urls[0]`. */
+/** The link at a path of the input, for example `input.video_urls[0]`. */
 export const linkAt = (input: JsonObject, field: string): string | undefined => {
   const [, name = "", at] = /^input\.(\w+)(?:\[(\d+)\])?$/.exec(field) ?? [];
   const value = Object.hasOwn(input, name) ? input[name] : undefined;
@@ -39,7 +39,7 @@ export const linkAt = (input: JsonObject, field: string): string | undefined => 
 
 type Inputs = { raw: JsonObject; filled: JsonObject };
 
-/** The same input with other texts in the places of some links; nothing else of it is touched. */
+/** Returns the input with some links replaced by other texts; all else is unchanged. */
 export const withLinks = ({ raw, filled }: Inputs, others: Readonly<Record<string, string>>): Inputs => {
   const other = (value: Json): Json =>
     typeof value === "string" && Object.hasOwn(others, value) ? (others[value] ?? value) : value;

@@ -1,26 +1,27 @@
-// How a provider is given our copy of a pinned input: by a link of ours where it can open one, else by its own upload or inline form.
+// Chooses how a provider receives our copy of a pinned input: by a link of ours if it can open one, otherwise by its upload or
+// inline form.
 import { isIP } from "node:net";
 import type { GivenAs } from "../domain/types.ts";
 import { isPublicAddress, literalAddress } from "../media/ssrf-guard.ts";
 import type { UploadTraits } from "../providers/port.ts";
 
 export type Giving = {
-  /** How a provider is given a file of so many bytes (undefined: not known yet); null: not at all. */
+  /** How the provider receives a file of this size (bytes; undefined: not yet known); null: it cannot receive it. */
   formFor(providerId: string, bytes?: number): GivenAs | null;
-  /** The address that links for a provider begin with. */
+  /** The base URL of links for a provider. */
   linkBase(providerId: string): string;
 };
 
 export type ProviderInputsDeps = {
-  /** `files.provider_links` and `server.public_url`. */
+  /** The settings `files.provider_links` and `server.public_url`. */
   links: "auto" | "on" | "off";
   publicUrl: string;
-  /** Where the service listens, without a slash at its end. */
+  /** The URL at which the service listens, without a trailing slash. */
   ownUrl: () => string;
   providers: { baseUrlOf(providerId: string): string; uploadOf(providerId: string): UploadTraits | null };
 };
 
-/** Names that no public resolver knows. */
+/** Names that public DNS does not resolve. */
 const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|private|test|example|invalid|home\.arpa)$/i;
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/i;
 
@@ -29,16 +30,16 @@ const hostOf = (url: string): string => {
   return (literalAddress(parsed) ?? parsed.hostname).replace(/\.$/, "");
 };
 const isLoopback = (url: string): boolean => LOOPBACK.test(hostOf(url)) || /(^|\.)localhost$/i.test(hostOf(url));
-/** A name without a dot, or below what is kept for private use, is not of the internet, as far as a name tells. */
+/** A name without a dot, or under a private suffix, counts as not public. */
 const isPublicHost = (url: string): boolean => {
   const host = hostOf(url);
   return isIP(host) === 0 ? host.includes(".") && !PRIVATE_NAMES.test(host) : isPublicAddress(host);
 };
 
-/** Anybody on the internet opens what begins with it. */
+/** Whether everybody on the internet can open links with this base. */
 const isPublicHttps = (url: string): boolean => url.startsWith("https://") && isPublicHost(url);
 
-/** Who listens on every address of this machine is reached at one. */
+/** A service that listens on all addresses is reached at the loopback address. */
 const reachable = (url: string): string => url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
 
 export const createProviderInputs = ({ links, publicUrl, ownUrl, providers }: ProviderInputsDeps): Giving => {
@@ -50,7 +51,7 @@ export const createProviderInputs = ({ links, publicUrl, ownUrl, providers }: Pr
     if (links !== "auto") return links === "on";
     if (publicUrl !== "" && isPublicHttps(publicUrl)) return true;
     const base = providers.baseUrlOf(providerId);
-    // One at a private address cannot open what only this machine opens.
+    // A provider at a private address cannot open links to the loopback address of this machine.
     return !isPublicHost(base) && (isLoopback(base) || !isLoopback(linkBase(providerId)));
   };
   return {
