@@ -1,4 +1,4 @@
-// The model files that the service ships with, embedded into the binary by name.
+// The built-in model files, embedded into the binary by file name.
 import aceStep from "./models/ace-step.json";
 import chatterbox from "./models/chatterbox.json";
 import elevenFlashV25 from "./models/eleven-flash-v2.5.json";
@@ -83,7 +83,7 @@ import wan27 from "./models/wan-2.7.json";
 import wan30 from "./models/wan-3.0.json";
 import zImageTurbo from "./models/z-image-turbo.json";
 
-/** Contents by file name, unchecked; `builtInCatalogue` reads them like any other file. */
+/** Contents by file name, not validated; `builtInCatalogue` reads them like any other file. */
 export const BUILT_IN_MODELS: Readonly<Record<string, unknown>> = {
   "ace-step.json": aceStep,
   "chatterbox.json": chatterbox,

@@ -1,4 +1,4 @@
-// What routes can do: one route's narrower reach in each field, and the widest reach of several.
+// Capabilities of routes: the limits of one route per field, and the widest limits of several routes.
 
 import { memoize } from "../src/collections/memoize.ts";
 import { FIELD_NAMES, type FieldName } from "./fields.ts";
@@ -9,7 +9,7 @@ export const isChoice = (field: Field): field is ChoiceField => "values" in fiel
 export const isRange = (field: Field): field is RangeField => "min" in field;
 export const isLink = (field: Field): field is LinkField => "max_items" in field;
 
-/** The fields that a model takes, in the order of checking. */
+/** The fields that a model accepts, in the order of validation. */
 export const fieldsOf = memoize((model: Model): readonly (readonly [FieldName, Field])[] =>
   FIELD_NAMES.flatMap((name) => {
     const field = model.fields[name];
@@ -17,7 +17,7 @@ export const fieldsOf = memoize((model: Model): readonly (readonly [FieldName, F
   }),
 );
 
-/** The members of limits that bound from above and from below; a missing one does not bound. */
+/** Members of limits that are upper bounds and lower bounds. A missing member sets no bound. */
 const UPPER = ["max", "max_length", "max_items", "max_s", "max_total_s"] as const;
 const LOWER = ["min", "min_s"] as const;
 type Bounds = { [member in (typeof UPPER)[number] | (typeof LOWER)[number]]?: number | undefined };
@@ -27,7 +27,7 @@ const boundsOf = (field: Field): Bounds => field as Bounds;
 const tighter = (a: number | undefined, b: number | undefined, pick: (...n: number[]) => number) =>
   a === undefined ? b : b === undefined ? a : pick(a, b);
 
-/** The field as narrowed by a route's limits. */
+/** The field with a route's limits applied. */
 const narrow = (field: Field, limits: RouteLimits): Field => {
   const { values } = limits;
   if (values && isChoice(field)) return { ...field, values: field.values.filter((value) => values.includes(value)) };
@@ -44,7 +44,7 @@ const narrow = (field: Field, limits: RouteLimits): Field => {
 const defined = (bounds: Bounds): { [member: string]: number } =>
   Object.fromEntries(Object.entries(bounds).flatMap(([member, bound]) => (bound === undefined ? [] : [[member, bound]])));
 
-/** Fields as narrowed by limits; those of a route are always asked for with the same field of its model. */
+/** Narrowed fields by limits. A route's limits are always applied to the same field of its model. */
 const narrowedBy = memoize((_limits: RouteLimits): Map<Field, Field> => new Map());
 const narrowed = (field: Field, limits: RouteLimits): Field => {
   const known = narrowedBy(limits);
@@ -53,14 +53,14 @@ const narrowed = (field: Field, limits: RouteLimits): Field => {
   return made;
 };
 
-/** A field of a model as one route takes it; undefined when the route lacks it. */
+/** A model's field as the route accepts it; undefined when the route lacks the field. */
 export const routeField = (route: Pick<Route, "takes">, name: FieldName, field: Field): Field | undefined => {
   const limits = route.takes[name];
   if (limits === null) return undefined;
   return limits ? narrowed(field, limits) : field;
 };
 
-/** A field of a model as widely as any of the routes takes it; undefined when all of them lack it. */
+/** A model's field with the widest limits of the routes; undefined when every route lacks it. */
 export const widestField = (routes: readonly Route[], name: FieldName, field: Field): Field | undefined => {
   const reached = routes.flatMap((route) => routeField(route, name, field) ?? []);
   const [first] = reached;

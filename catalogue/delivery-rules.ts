@@ -1,15 +1,16 @@
-// What a model promises of its results beyond the rules for all: how far each of them may be off, and how large it is at least.
+// A model's own delivery rules: the tolerance and the minimum size of its results, where they differ from the rules for all
+// models.
 import { Type } from "@sinclair/typebox";
 import { isChoice, isRange } from "./capabilities.ts";
 import { FIELD_NAMES, PRICED_FIELDS, type PricedField } from "./fields.ts";
 import type { Model } from "./schema.ts";
 import { closed, count, type Scalar, scalar } from "./schema-types.ts";
 
-/** How much shorter than ordered a result may be: the larger of the two. */
+/** How much shorter than ordered a result may be: the larger of the two values. */
 export const SHORT = { s: 0.3, percent: 4 } as const;
-/** Shares of a class's pixels and of its shorter side that a video must have one of. */
+/** A video needs one of these shares: of its resolution's pixels, or of its shorter side. */
 export const SHARE = { pixels: 0.8, side: 0.95 } as const;
-/** How far off the shape that was asked for a result may be. */
+/** The permitted deviation of a result from the requested aspect ratio, percent. */
 export const ASPECT_PERCENT = 10;
 
 const BOUNDS = { shortS: 5, shortPercent: 25, aspectPercent: 100, side: 16_384 } as const;
@@ -87,7 +88,7 @@ export const DeliversSchema = Type.Object(
   { ...closed, description: "what is held against an order before it is charged, where it is not as for all models" },
 );
 
-/** The least size of results of requests whose fields hold the values in `when`. */
+/** The minimum size of results of requests whose fields hold the values in `when`. */
 export type OwnSize = { when?: { [field in PricedField]?: Scalar }; pixels?: number; side?: number };
 export type Delivers = {
   all_files?: boolean;
@@ -98,7 +99,7 @@ export type Delivers = {
   sound?: false;
 };
 
-/** The shortest that can be ordered, seconds; undefined where lengths are those of clips alone. */
+/** The shortest duration that can be ordered, seconds; undefined where only clips set the duration. */
 const shortestS = ({ fields: { duration } }: Model): number | undefined => {
   if (duration === undefined) return undefined;
   if (isRange(duration)) return duration.min;
@@ -129,7 +130,10 @@ const sizeFaults = (model: Model, rows: readonly OwnSize[]): [string, string][] 
     return faults;
   });
 
-/** What is wrong with what a model says of its results: it says it of something that they do not have, or switches off what is billed. */
+/**
+ * Faults of a model's delivery rules: a rule for something that its results do not have, or a check disabled for something that
+ * is billed.
+ */
 export const deliversFaults = (model: Model): [path: string, message: string][] => {
   const { all_files, length, resolution, size, aspect, sound } = model.delivers;
   const faults: [string, string][] = [];

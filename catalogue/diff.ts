@@ -1,12 +1,13 @@
-// What changes between two catalogues: models and routes that come and go, rates before and after, and every other member by its path.
+// The changes between two catalogues: added and removed models and routes, rates before and after, and every other member by its
+// path.
 import type { Model, Rate, Route } from "./schema.ts";
 
-/** `before` or `after` is undefined where there is none. Rates are decimal USD strings. */
+/** `before` or `after` is undefined for an added or removed item. Rates are decimal USD strings. */
 export type Change = {
   what: "model" | "route" | "rate" | "member";
-  /** Id of the model or the route that the change is in. */
+  /** Id of the model or route that changed. */
   of: string;
-  /** The table and the requests of a rate, or the path of a member; empty for whole models and routes. */
+  /** The table and the condition of a rate, or the path of a member; empty for whole models and routes. */
   at: string;
   before: string | undefined;
   after: string | undefined;
@@ -29,7 +30,7 @@ const modelWords = ({ kind, routes, price }: Model): string => {
 const routeWords = ({ provider, rates }: Route): string =>
   `${provider}, ${[...new Set(rates.map(({ usd }) => usd))].join(" or ")} USD`;
 
-/** Members as paths with their values, the parts that are compared by themselves left out. */
+/** Members as paths with their values, without the members that are compared separately. */
 const membersOf = (value: unknown, without: readonly string[], path = ""): [string, string][] => {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return [[path, JSON.stringify(value) ?? "nothing"]];
   return Object.entries(value)
@@ -37,7 +38,7 @@ const membersOf = (value: unknown, without: readonly string[], path = ""): [stri
     .flatMap(([key, below]) => membersOf(below, without, path === "" ? key : `${path}.${key}`));
 };
 
-/** Pairs what is on either side of a name, in the order of the names. */
+/** Pairs the items of both sides by name, in the order of the names. */
 const sides = <T>(before: Iterable<[string, T]>, after: Iterable<[string, T]>): [string, T | undefined, T | undefined][] => {
   const [old, fresh] = [new Map(before), new Map(after)];
   return [...new Set([...old.keys(), ...fresh.keys()])].sort().map((name) => [name, old.get(name), fresh.get(name)]);
@@ -64,7 +65,7 @@ const routeChanges = (before: Model, after: Model): Change[] => {
   });
 };
 
-/** Every change from one catalogue to another, model by model. */
+/** Every change between two catalogues, model by model. */
 export const changesBetween = (before: readonly Model[], after: readonly Model[]): Change[] => {
   const named = (models: readonly Model[]) => models.map((model): [string, Model] => [model.id, model]);
   return sides(named(before), named(after)).flatMap(([of, old, fresh]): Change[] => {

@@ -1,7 +1,7 @@
-// The input fields of the API (§2.6, §2.7): their names in the order of checking, what each holds, and its widest bounds.
+// The input fields of the API (spec §2.6, §2.7): their names in the order of validation, their types, and their widest bounds.
 import type { MediaKind } from "../src/domain/types.ts";
 
-/** Every input field. Fields are checked, listed and refused in this order. */
+/** Every input field. Fields are validated, listed and reported in this order. */
 export const FIELD_NAMES = [
   "prompt",
   "negative_prompt",
@@ -21,7 +21,7 @@ export const FIELD_NAMES = [
 ] as const;
 export type FieldName = (typeof FIELD_NAMES)[number];
 
-/** The two inputs of the API and the fields that each knows. */
+/** The two kinds of input of the API; each has its own set of fields. */
 export const INPUT_KINDS = ["extended", "common"] as const;
 export type InputKind = (typeof INPUT_KINDS)[number];
 const COMMON_ONLY: readonly FieldName[] = ["negative_prompt", "audio_url", "quality", "seed"];
@@ -31,7 +31,7 @@ export const INPUT_FIELDS: Readonly<Record<InputKind, readonly FieldName[]>> = {
   common: FIELD_NAMES.filter((name) => !EXTENDED_ONLY.includes(name)),
 };
 
-/** Fields that hold links: what they link to, and whether they hold a list. */
+/** Fields that hold links: the kind of media, and whether the field holds a list. */
 export const MEDIA_FIELDS = {
   image_url: { kind: "image", isList: false },
   end_image_url: { kind: "image", isList: false },
@@ -44,18 +44,18 @@ export const MEDIA_FIELDS = {
 export type MediaField = keyof typeof MEDIA_FIELDS;
 export const isMediaField = (name: FieldName): name is MediaField => Object.hasOwn(MEDIA_FIELDS, name);
 
-/** Fields with a length that can be measured. */
+/** Fields whose media has a length that can be measured. */
 export const CLIP_FIELDS = ["video_url", "video_urls", "audio_url", "audio_urls"] as const;
 export type ClipField = (typeof CLIP_FIELDS)[number];
 
-/** Fields with pictures that may be billed one by one. */
+/** Fields with images that may be billed per image. */
 export const PICTURE_FIELDS = ["image_url", "end_image_url", "image_urls"] as const;
 
 /** Fields that a price may depend on. */
 export const PRICED_FIELDS = ["resolution", "aspect_ratio", "duration", "audio", "quality"] as const;
 export type PricedField = (typeof PRICED_FIELDS)[number];
 
-/** §8: the widest that any model may offer. */
+/** Spec §8: the widest bounds that a model may offer. */
 export const BOUNDS = {
   promptLength: 30_000,
   negativePromptLength: 5_000,
@@ -64,8 +64,8 @@ export const BOUNDS = {
   clipItems: 10,
   durationS: { common: { min: 1, max: 300 }, extended: { min: 4, max: 30 } },
   seed: { min: 0, max: 4_294_967_295 },
-  /** Longest time of one attempt, seconds. */
+  /** Maximum time of one attempt, seconds. */
   routeS: 2_400,
-  /** Largest number of files of one result: `/content/{n}` ends at 99. */
+  /** Maximum number of files of one result: `/content/{n}` ends at 99. */
   files: 99,
 } as const;

@@ -1,4 +1,5 @@
-// Reads the catalogue, built in or from a directory, and refuses one with faults: all of them at once, each `path: message`.
+// Loads the catalogue, built-in or from a directory. An invalid catalogue is refused with all of its faults, each as `path:
+// message`.
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
@@ -8,15 +9,15 @@ import { type Model, ModelSchema, type Rate, type Route } from "./schema.ts";
 import { modelFaults } from "./validate-model.ts";
 
 export type Catalogue = {
-  /** In the order of their files' names. */
+  /** In the order of the file names. */
   readonly models: readonly Model[];
   model(modelId: string): Model | undefined;
   route(routeId: string): { model: Model; route: Route } | undefined;
 };
 
 /**
- * A catalogue that cannot be used. `faults` holds one line per fault: `models/x.json#/routes/0/id: message`. `isPassing`: a file could not be
- * read, or is no JSON, as one that is being written.
+ * An invalid catalogue. `faults` holds one line per fault: `models/x.json#/routes/0/id: message`. `isPassing`: a file could not
+ * be read or parsed, which also happens while it is being written.
  */
 export class CatalogueFault extends Error {
   readonly faults: readonly string[];
@@ -29,7 +30,7 @@ export class CatalogueFault extends Error {
 }
 const UNREAD = /^[^#]*: cannot be read as JSON: /;
 
-/** A model file as written: everything with a default may be missing. */
+/** A model file as written: every member with a default is optional. */
 type WrittenRate = Omit<Rate, "when"> & Partial<Pick<Rate, "when">>;
 type Tables = "rates" | "video_input_rates" | "image_input_rates" | "cost" | "image_input_cost";
 type WrittenRoute = Omit<Route, "options" | "on_refusal" | "on_lost" | "takes" | Tables> &
@@ -61,7 +62,7 @@ const filledRoute = (route: WrittenRoute): Route => ({
   image_input_cost: filledRates(route.image_input_cost ?? []),
 });
 
-/** States `excludes` on both sides, so that each field alone tells what it cannot stand beside. */
+/** States `excludes` on both sides, so that each field names all fields that it excludes. */
 const filledFields = (fields: Model["fields"]): Model["fields"] => {
   const filled: Model["fields"] = {};
   for (const name of FIELD_NAMES) {
@@ -99,7 +100,7 @@ const shapeMessage = ({ type, schema, value, message }: ValueError): string => {
     : `${message.toLowerCase()}, not ${shown(value)}`;
 };
 
-/** What is wrong with the shape of a file, the first fault of each place. */
+/** Faults of a file against the schema, the first of each path. */
 const shapeFaults = (written: unknown): [path: string, message: string][] => {
   const faults = new Map<string, string>();
   for (const error of Value.Errors(ModelSchema, written))
@@ -107,7 +108,7 @@ const shapeFaults = (written: unknown): [path: string, message: string][] => {
   return [...faults];
 };
 
-/** A catalogue of models that have been checked. */
+/** Creates a catalogue of validated models. */
 export const catalogueOver = (models: readonly Model[]): Catalogue => {
   const byId = new Map(models.map((model) => [model.id, model]));
   const routes = new Map(models.flatMap((model) => model.routes.map((route) => [route.id, { model, route }] as const)));
@@ -139,17 +140,17 @@ const catalogueOf = (files: readonly WrittenFile[], providerIds: readonly string
   return catalogueOver([...models.values()]);
 };
 
-/** Those that the models which the service ships with run at. */
+/** The providers of the built-in models. */
 const shippedProviders = (): string[] => [
   ...new Set(Object.values(BUILT_IN_MODELS as Shipped).flatMap(({ routes }) => routes.map(({ provider }) => provider))),
 ];
 
-/** The catalogue that the service ships with. It was checked before it was shipped: a start need not do it again. */
+/** The built-in catalogue. Tests validate it before a release, so a start does not. */
 export const builtInCatalogue = (): Catalogue => catalogueOver(Object.values(BUILT_IN_MODELS as Shipped).map(filledModel));
 
 /**
- * The catalogue of a directory: every `models/*.json` and `models/*.jsonc` (comments and trailing commas are fine in both).
- * @throws CatalogueFault with every fault of every file.
+ * Loads the catalogue of a directory: every `models/*.json` and `models/*.jsonc` (both may hold comments and trailing commas).
+ * @throws CatalogueFault with every fault of every file
  */
 export const loadCatalogue = (directory: string, providerIds: readonly string[] = shippedProviders()): Catalogue => {
   const folder = join(directory, "models");

@@ -1,4 +1,4 @@
-// The public entry of a model (§2.4): what a request may hold and what it costs on the routes that are configured.
+// The public entry of a model (spec §2.4): its input fields, and its prices on the configured routes.
 
 import { fieldsOf, isChoice, isLink, isRange, widestField } from "./capabilities.ts";
 import { FIELD_NAMES, type FieldName, type PricedField } from "./fields.ts";
@@ -7,7 +7,7 @@ import type { Model, PRICE_UNITS, Rate, Route } from "./schema.ts";
 import type { Field, Scalar } from "./schema-types.ts";
 import { pricedValues } from "./validate-route.ts";
 
-/** One accepted input field as published: the members of `Field`, without those that do not apply. */
+/** One accepted input field as published: the members of `Field` that apply. */
 export type EntryOption = {
   values?: Scalar[];
   min?: number;
@@ -22,7 +22,7 @@ export type EntryOption = {
   requires?: FieldName[];
   excludes?: FieldName[];
 };
-/** A row of prices: USD per unit for requests whose fields hold the values in `when`. */
+/** A price row: USD per unit for requests whose fields hold the values in `when`. */
 export type EntryRate = { when: { [field in PricedField]?: Scalar }; usd: number };
 export type ModelEntry = {
   id: string;
@@ -37,15 +37,15 @@ export type ModelEntry = {
     unit: (typeof PRICE_UNITS)[number];
     rates: EntryRate[];
     video_input_rates: EntryRate[];
-    /** USD for each picture that comes in, beside the rates; absent where these cost nothing of their own. */
+    /** USD for each input image, in addition to the rates; absent where input images are free. */
     image_input_rates?: EntryRate[];
   };
 };
 
 /**
- * The entry of a model for the model list. Tasks and options are those that at least one configured route takes; each price is the
- * cheapest of the configured routes, whatever their health. With no route configured everything of the model is shown
- * without prices, but such a model is not to be listed.
+ * The entry of a model in the model list. Tasks and options are those that at least one configured route supports. Each price is
+ * the lowest of the configured routes, whatever their health. A model without a configured route is shown in full, without
+ * prices, but must not be listed.
  */
 export const modelEntry = (model: Model, isConfigured: (routeId: string) => boolean): ModelEntry => {
   const routes = model.routes.filter((route) => isConfigured(route.id));
@@ -69,7 +69,7 @@ export const modelEntry = (model: Model, isConfigured: (routeId: string) => bool
   };
 };
 
-/** What a task begins with: one of these fields is asked for it. */
+/** The input fields of each task: a request for the task holds one of them. */
 const BEGINS_WITH: { [task in Model["tasks"][number]]?: readonly FieldName[] } = {
   "image-to-image": ["image_url", "image_urls"],
   "image-to-video": ["image_url"],
@@ -78,7 +78,7 @@ const BEGINS_WITH: { [task in Model["tasks"][number]]?: readonly FieldName[] } =
   "video-to-video": ["video_url"],
 };
 
-/** Whether a task can be asked for: not where the model takes its media, and none of these routes does. */
+/** Whether a task is offered. It is not if the model accepts its media and none of these routes does. */
 const isOffered = (task: Model["tasks"][number], model: Model, options: ModelEntry["options"]): boolean => {
   const begins = (BEGINS_WITH[task] ?? []).filter((name) => model.fields[name] !== undefined);
   return begins.length === 0 || begins.some((name) => options[name] !== undefined);
@@ -90,7 +90,7 @@ const optionsOf = (model: Model, routes: readonly Route[]): ModelEntry["options"
     const widest = widestField(routes, name, field);
     if (widest) reached.set(name, widest);
   }
-  // A field is of no use without those that it needs beside it.
+  // A field is removed if a field that it requires is missing.
   for (const [name, { requires = [] }] of reached) if (!requires.every((other) => reached.has(other))) reached.delete(name);
   const options: ModelEntry["options"] = {};
   for (const [name, field] of reached) options[name] = optionOf(field, (other) => reached.has(other));
@@ -116,7 +116,7 @@ const optionOf = (field: Field, isTaken: (name: FieldName) => boolean): EntryOpt
   return option;
 };
 
-/** One row per combination of the values that the configured routes price by, in the order of the model's own values. */
+/** One row per combination of the values that set the price on the configured routes, in the order of the model's values. */
 const cheapestRates = (
   model: Model,
   routes: readonly Route[],
@@ -136,6 +136,6 @@ const cheapestRates = (
   });
 };
 
-/** Whether a route takes all the values of a combination. */
+/** Whether a route accepts all values of a combination. */
 const isTaken = (model: Model, route: Route, rates: readonly Rate[], request: Readonly<Record<string, Scalar>>): boolean =>
   pricedValues(model, route, rates).every(([name, values]) => values.some((value) => value === request[name]));

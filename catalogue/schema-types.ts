@@ -1,4 +1,4 @@
-// The shapes that model files are built from: words, numbers, and one shape per sort of input field.
+// The building blocks of the schema of model files: texts, numbers, and one type per kind of input field.
 import { type TLiteral, type TSchema, Type } from "@sinclair/typebox";
 import { BOUNDS, FIELD_NAMES, type FieldName } from "./fields.ts";
 
@@ -16,7 +16,7 @@ export const scalar = Type.Union([word, Type.Integer(), Type.Boolean()], {
 });
 export const fieldName = oneOf(FIELD_NAMES);
 
-/** What every field may say: whether it must be there, which fields it needs beside it, and which it cannot stand beside. */
+/** Members of every field: whether it is required, the fields that it requires, and the fields that it excludes. */
 const relations = {
   required: Type.Optional(Type.Boolean({ description: "true or false: a request must have the field" })),
   requires: Type.Optional(
@@ -53,12 +53,12 @@ type Relations = { required?: boolean; requires?: FieldName[]; excludes?: FieldN
 export type Scalar = string | number | boolean;
 /** `max_length` counts Unicode code points. */
 export type TextField = { max_length: number } & Relations;
-/** Whole numbers from `min` to `max`, both included. */
+/** Integers from `min` to `max`, both inclusive. */
 export type RangeField = { min: number; max: number; default?: number } & Relations;
 export type ChoiceField = { values: Scalar[]; default?: Scalar } & Relations;
-/** Links. `min_s` and `max_s` bound each clip's measured length, `max_total_s` that of all together. */
+/** Links. `min_s` and `max_s` bound the measured length of each clip, `max_total_s` the total. */
 export type LinkField = { max_items: number; min_s?: number; max_s?: number; max_total_s?: number } & Relations;
-/** One accepted input field, told apart by `max_length`, `max_items`, `values` or `min`. */
+/** One accepted input field. Its kind follows from the member `max_length`, `max_items`, `values` or `min`. */
 export type Field = TextField | RangeField | ChoiceField | LinkField;
 
 export const FieldsSchema = Type.Object(

@@ -1,4 +1,4 @@
-// The shape of a model file: what a model takes, what it costs and who runs it; `catalogue.schema.json` is printed from here.
+// The schema of a model file: input fields, prices and routes. `catalogue.schema.json` is generated from it.
 import { Type } from "@sinclair/typebox";
 import type { JsonObject } from "../src/domain/types.ts";
 import { type Delivers, DeliversSchema } from "./delivery-rules.ts";
@@ -31,11 +31,11 @@ export const TASKS = [
   "lip-sync",
 ] as const;
 export const PRICE_UNITS = ["second", "image", "generation", "1k_characters"] as const;
-/** The longest time an attempt on a route may take, seconds. */
+/** The maximum time of an attempt on a route, seconds. */
 const routeSeconds = (description: string) =>
   Type.Integer({ minimum: 1, maximum: BOUNDS.routeS, description: `a whole number from 1 to ${BOUNDS.routeS}: ${description}` });
 
-/** What one route can do less than its model: the same members as the field, only narrower. */
+/** The limits of one route within its model: the members of the field, with narrower values. */
 const Limits = Type.Object(
   {
     values: Type.Optional(Type.Array(scalar, { minItems: 1, uniqueItems: true })),
@@ -67,10 +67,10 @@ const Rate = Type.Object(
   closed,
 );
 
-/** A provider's own word, which need not look like one of ours. */
+/** A provider's own value, in any format. */
 const theirs = Type.Union([Type.String({ maxLength: 200 }), Type.Number(), Type.Boolean()]);
 
-/** How a provider wants its input: read by the adapters in `src/providers`. */
+/** The input format of a provider, read by the adapters in `src/providers`. */
 const RouteOptions = Type.Object(
   {
     endpoints: Type.Optional(
@@ -219,11 +219,11 @@ export const ModelSchema = Type.Object(
   { ...closed, title: "genrouter model file", description: "One model of the catalogue: what it takes, costs and runs on." },
 );
 
-/** The schema as published for editors, the text of `catalogue/catalogue.schema.json`. */
+/** The schema as published for editors: the text of `catalogue/catalogue.schema.json`. */
 export const printedSchema = (): string =>
   `${JSON.stringify({ $schema: "http://json-schema.org/draft-07/schema#", ...ModelSchema }, null, 2)}\n`;
 
-/** What one route can do less than its model, by the members of the field. */
+/** The limits of one route within its model, by the members of the field. */
 export type RouteLimits = {
   values?: Scalar[];
   min?: number;
@@ -234,9 +234,9 @@ export type RouteLimits = {
   max_s?: number;
   max_total_s?: number;
 };
-/** USD per unit for requests whose fields hold the values in `when`; an empty `when` fits every request. */
+/** USD per unit for requests whose fields hold the values in `when`; an empty `when` matches every request. */
 export type Rate = { when: { [field in PricedField]?: Scalar }; usd: string };
-/** Where our field goes in a provider's input: its name there, how it is written, and which of its values are renamed. */
+/** The target of a field in a provider's input: its name there, its format, and the values that are renamed. */
 export type FieldTarget = string | null | { to: string; as?: "string" | "integer" | "list"; map?: { [value: string]: Scalar } };
 export type RouteOptions = {
   endpoints?: { when: FieldName[]; path: string; constants?: JsonObject }[];
@@ -245,7 +245,7 @@ export type RouteOptions = {
   marker?: string;
   values?: JsonObject;
 };
-/** Where the provider's price and input were read, and when. */
+/** The sources of a route's price and input fields, with the date of reading. */
 export type RouteSource = { price: string; input?: string; as_of: string };
 export type Route = {
   id: string;
@@ -261,17 +261,17 @@ export type Route = {
   takes: { [field in FieldName]?: RouteLimits | null };
   rates: Rate[];
   video_input_rates: Rate[];
-  /** For each picture that comes in; empty where these cost nothing of their own. */
+  /** Rates for each input image; empty where input images are free. */
   image_input_rates: Rate[];
-  /** What the provider charges; empty where it is not known. */
+  /** The provider's rates; empty where they are unknown. */
   cost: Rate[];
   image_input_cost: Rate[];
-  /** The last day on which its provider runs it. */
+  /** The last day on which the provider offers the route. */
   ends?: string;
   source?: RouteSource;
   not_verified?: string[];
 };
-/** A model as the catalogue offers it: checked, with everything optional filled in and `excludes` stated on both sides. */
+/** A model of a loaded catalogue: validated, with all optional members filled in and `excludes` stated on both sides. */
 export type Model = {
   id: string;
   name: string;
@@ -279,12 +279,12 @@ export type Model = {
   kind: (typeof MODEL_KINDS)[number];
   tasks: (typeof TASKS)[number][];
   input_kind: InputKind;
-  /** How many files a result has; a price per image counts each. */
+  /** The number of files of a result; a price per image counts each file. */
   files: number;
-  /** Only the simulator runs it: no provider has such a model. */
+  /** Only the simulator offers the model. */
   simulated: boolean;
   fields: { [field in FieldName]?: Field };
-  /** Where its results are held against an order in another way than those of all. */
+  /** The model's delivery rules, where they differ from the rules for all models. */
   delivers: Delivers;
   price: { unit: (typeof PRICE_UNITS)[number]; clips: { [field in ClipField]?: ClipBilling } };
   routes: Route[];

@@ -1,4 +1,4 @@
-// What may be wrong with a model whose shape is right: fields that contradict each other, prices that cannot be found.
+// Validates a model beyond its schema: contradictions between fields, and requests without a price.
 
 import { fieldsOf, isChoice, isRange } from "./capabilities.ts";
 import { deliversFaults } from "./delivery-rules.ts";
@@ -7,12 +7,12 @@ import type { Model } from "./schema.ts";
 import type { Field } from "./schema-types.ts";
 import { routeFaults } from "./validate-route.ts";
 
-/** Where in the file, as a JSON pointer, and what is wrong there. */
+/** The JSON pointer in the file, and the fault. */
 export type Fault = [path: string, message: string];
 
 /**
  * Every fault of one model.
- * @param written the fields as the file has them, before `excludes` is stated on both sides, so that paths point into the file.
+ * @param written the fields as in the file, before `excludes` is stated on both sides, so that paths point into the file
  */
 export const modelFaults = (model: Model, written: Model["fields"], providerIds: readonly string[]): Fault[] => {
   const faults: Fault[] = [];
@@ -62,7 +62,7 @@ const relationFault = (model: Model, name: FieldName, other: FieldName, relation
   return undefined;
 };
 
-/** §2.7: the prompt is required unless the model only transforms media. */
+/** Spec §2.7: the prompt is required unless the model only transforms media. */
 const demandFaults = (model: Model): Fault[] => {
   const isTransforming = FIELD_NAMES.some((name) => isMediaField(name) && model.fields[name]?.required);
   return model.fields.prompt?.required || isTransforming

@@ -1,4 +1,4 @@
-// What may be wrong with a route whose shape is right: unknown providers, reach beyond the model, requests without a price.
+// Validates a route beyond its schema: unknown providers, limits wider than the model's, requests without a price.
 
 import { isChoice, isLink, isRange, routeField } from "./capabilities.ts";
 import { CLIP_FIELDS, FIELD_NAMES, type FieldName, PICTURE_FIELDS, PRICED_FIELDS, type PricedField } from "./fields.ts";
@@ -9,7 +9,7 @@ import type { Field, Scalar } from "./schema-types.ts";
 
 type Fault = [path: string, message: string];
 
-/** Every fault of one route; paths are inside the route. The model's own fields are known to be right. */
+/** Every fault of one route, with paths inside the route. The model's own fields are already valid. */
 export const routeFaults = (model: Model, route: Route, providerIds: readonly string[]): Fault[] => {
   const faults: Fault[] = [];
   if (!route.id.startsWith(`${model.id}/`)) faults.push(["/id", `must begin with ${model.id}/`]);
@@ -26,7 +26,7 @@ export const routeFaults = (model: Model, route: Route, providerIds: readonly st
     if (limits !== undefined)
       reach.push(...limitFaults(model, name, limits).map(([at, says]): Fault => [`/takes/${name}${at}`, says]));
   }
-  // Prices are looked up for what the route takes, so a wrong reach is told alone.
+  // Prices depend on the accepted values, so faults of the limits are reported alone.
   if (reach.length > 0) return [...faults, ...reach];
   faults.push(...rateFaults(model, route, "rates"));
   if (route.cost.length > 0) faults.push(...rateFaults(model, route, "cost"));
@@ -58,7 +58,7 @@ const optionFaults = (model: Model, route: Route): Fault[] => {
 const takesPictures = (model: Model, route: Route): boolean =>
   PICTURE_FIELDS.some((name) => model.fields[name] !== undefined && route.takes[name] !== null);
 
-/** Which members may narrow which sort of field. */
+/** The members that may narrow a field of this kind. */
 const members = (field: Field): readonly (keyof RouteLimits)[] => {
   if (isChoice(field)) return ["values"];
   if (isRange(field)) return ["values", "min", "max"];
@@ -92,7 +92,7 @@ const isOffered = (field: Field, value: Scalar): boolean => {
 
 type Table = "rates" | "video_input_rates" | "cost" | "image_input_rates" | "image_input_cost";
 
-/** Every request that the route takes must fall under a row, and every row must be reached by one. */
+/** Every request that the route accepts must match a row, and every row must match a request. */
 const rateFaults = (model: Model, route: Route, table: Table): Fault[] => {
   const rates = route[table];
   if (rates.length === 0) return [[`/${table}`, "is missing: clips of the model are billed at a video-input rate"]];
@@ -124,7 +124,7 @@ const whenFaults = (model: Model, rate: Rate): Fault[] =>
     return [];
   });
 
-/** The fields that rows depend on, with the values that the route takes. */
+/** The fields that the rows depend on, with the values that the route accepts. */
 export const pricedValues = (model: Model, route: Pick<Route, "takes">, rates: readonly Rate[]): [PricedField, Scalar[]][] =>
   PRICED_FIELDS.flatMap((name): [PricedField, Scalar[]][] => {
     const field = model.fields[name];
