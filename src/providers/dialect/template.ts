@@ -68,9 +68,9 @@ const objectReading = (members: JsonObject, known: Known): Reading => {
   };
 };
 
-const partsReading = (deps: Json | undefined, known: Known): ((scope: Scope) => Json[]) => {
-  if (!Array.isArray(deps)) throw new DialectFault("must be a list");
-  const each = deps.map((part, at) => within(String(at), () => templateReading(part, known)));
+const partsReading = (parts: Json | undefined, known: Known): ((scope: Scope) => Json[]) => {
+  if (!Array.isArray(parts)) throw new DialectFault("must be a list");
+  const each = parts.map((part, at) => within(String(at), () => templateReading(part, known)));
   return (scope) =>
     each.flatMap((read) => {
       const value = read(scope);
