@@ -58,11 +58,11 @@ afterAll(async () => {
   await server.stop(true);
 });
 
-const submit = (how: "ranges" | "whole", name: string) => {
+const submit = (how: "ranges" | "whole", name: string, { key } = tenant) => {
   const field = files[name]?.videoS === undefined ? "audio_url" : "video_url";
   const input = { [field]: `${server.url.origin}/${how}/${name}` };
   const body = { model: "by-the-moment", input, max_cost_usd: 100 };
-  return harness.ask("POST", "/v1/generations", { body, key: tenant.key });
+  return harness.ask("POST", "/v1/generations", { body, key });
 };
 const quotedMs = async (how: "ranges" | "whole", name: string): Promise<number> => {
   const { status, body } = await submit(how, name);
@@ -78,11 +78,12 @@ test.each(TAKEN)("%s costs what its length costs, with and without ranges", asyn
 });
 
 test.each(LEFT_OUT)("%s is of a kind that no input takes: refused by its name, and nothing is held", async (name) => {
-  const before = await harness.balance(tenant);
+  const refused = await harness.newTenant(1_000_000);
+  const before = await harness.balance(refused);
   for (const how of ["ranges", "whole"] as const) {
-    const { status, body } = await submit(how, name);
+    const { status, body } = await submit(how, name, refused);
     expect([name, status, body.error]).toMatchObject([name, 422, { code: "invalid_input" }]);
     expect(String((body.error as { message: string }).message)).toContain("input.audio_url: the media cannot be read: it is ");
   }
-  expect(await harness.balance(tenant)).toEqual(before);
+  expect(await harness.balance(refused)).toEqual(before);
 });
