@@ -1,11 +1,13 @@
-// The writer of the service's log: JSON lines, printed together once in each turn of the event loop, or lines for people on a terminal.
+// Logger: writes JSON lines, or readable lines on a terminal.
+//
+// All lines of one turn of the event loop are written together.
 import { tracingChannel } from "node:diagnostics_channel";
 import pino from "pino";
 import type { Settings } from "../config/schema.ts";
 import { EVENTS, type EventName, type Log } from "./events.ts";
 import { prettyLine } from "./pretty.ts";
 
-// The runtime's tracing channels do not say whether anybody listens; pino then prints each line as for a listener, at twice the cost.
+// The runtime's tracing channels lack `hasSubscribers`; without it pino prints each line as for a subscriber, at twice the cost.
 const channels = Object.getPrototypeOf(tracingChannel("pino_asJson"));
 if (!("hasSubscribers" in channels))
   Object.defineProperty(channels, "hasSubscribers", {
@@ -17,10 +19,10 @@ if (!("hasSubscribers" in channels))
     },
   });
 
-/** A line that tells of trouble may be the last: it and all before it are written at once. */
+/** A line at these levels may be the last, so it and all pending lines are written immediately. */
 const URGENT: ReadonlySet<string> = new Set(["warn", "error", "fatal"]);
 
-/** The time of a line, printed once for all lines of a millisecond. */
+/** Creates the formatter of the time field, which formats once for all lines of a millisecond. */
 const openStamp = () => {
   let stampedMs = Number.NaN;
   let text = "";
@@ -31,16 +33,17 @@ const openStamp = () => {
   };
 };
 
-/** What the log needs to know of where it goes. */
+/** Properties of the log's destination. */
 export type LogTarget = {
-  /** Standard error is a person's terminal. */
+  /** Standard error is an interactive terminal. */
   isTty: boolean;
   colour: boolean;
 };
 
 /**
- * The service's log on standard error (standard output belongs to commands): JSON lines, or lines for people on a terminal. What is logged in one turn of the event loop is
- * printed at its end, one line behind the other, and written at once: both cost a third of what they cost by themselves.
+ * The service's log on standard error (standard output belongs to commands): JSON lines, or readable lines on a terminal. Lines
+ * of one turn of the event loop are printed at its end in sequence and written at once. Both then cost a third of their separate
+ * cost.
  */
 export const openLog = (settings: Settings["log"], { isTty, colour }: LogTarget = { isTty: false, colour: false }): Log => {
   const isPretty = settings.format === "pretty" || (settings.format === "auto" && isTty);
@@ -54,7 +57,7 @@ export const openLog = (settings: Settings["log"], { isTty, colour }: LogTarget 
       level: settings.level,
       base: null,
       messageKey: "msg",
-      // The fields go in with the time, as text: pino would print them one by one, which takes five times as long.
+      // The fields are inserted with the time, as text. pino would print them one by one, which takes five times as long.
       timestamp: () => prefix,
       formatters: { level: (level) => ({ level }) },
     },

@@ -1,4 +1,4 @@
-// A line of the log as a person at a terminal reads it: the time of day, the level, what happened, and the fields behind it.
+// Formats a log line for a terminal: time, level, event and fields.
 import { styleText } from "node:util";
 
 type Style = Parameters<typeof styleText>[0];
@@ -6,7 +6,7 @@ const STYLES: Readonly<Record<string, Style>> = { debug: "dim", info: "green", w
 const LEVEL_CHARS = 5;
 const EVENT_CHARS = 24;
 
-/** Values that a reader could not tell from what is around them are quoted. */
+/** Values that are ambiguous without delimiters are quoted. */
 const shown = (value: unknown): string =>
   typeof value === "string" && /^[^\s"=\p{Cc}]+$/u.test(value) ? value : JSON.stringify(value);
 

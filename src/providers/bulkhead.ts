@@ -1,22 +1,24 @@
-// Bulkheads: a bounded number of calls in flight per provider, so that one that hangs cannot take the others' connections.
+// Bulkhead: bounds the concurrent calls to one provider.
+//
+// A provider that does not respond cannot use the connections of the other providers.
 
-/** Gives a slot back; calling it again does nothing. */
+/** Returns the slot to the bulkhead. A second call has no effect. */
 export type Release = () => void;
 
 export interface Bulkhead {
   /**
-   * Waits in line for a slot, first come first served. Rejects with the signal's reason when given up while waiting, or
-   * after `patienceMs` in line.
+   * Acquires a slot, first come first served. Rejects with the signal's reason if the signal is aborted while the caller waits.
+   * Rejects with an Error after `patienceMs` in the queue.
    */
   take(signal: AbortSignal, patienceMs?: number): Promise<Release>;
-  /** Slots in use and callers in line. */
+  /** Slots in use and callers in the queue. */
   readonly inUse: number;
   readonly waiting: number;
 }
 
-/** A pool of `slots` slots. Giving up a place in line costs the same however long the line is. */
+/** Creates a bulkhead of `slots` slots. Leaving the queue takes constant time at every queue length. */
 export const createBulkhead = (slots: number): Bulkhead => {
-  // A Set keeps the order of arrival and forgets a member in constant time.
+  // A Set keeps insertion order and deletes a member in constant time.
   const line = new Set<() => void>();
   let inUse = 0;
 
@@ -27,7 +29,7 @@ export const createBulkhead = (slots: number): Bulkhead => {
       held = false;
       const next = line.values().next().value;
       if (next === undefined) inUse--;
-      // The slot goes from hand to hand: a newcomer cannot slip in before the one who waited.
+      // The slot passes directly to the next waiter, so a new caller cannot overtake the queue.
       else next();
     };
   };

@@ -1,15 +1,18 @@
-// Calls to providers as they are told: to which host, how it answered and how long it took; never what was said.
+// Call logging: logs host, status and duration of each provider call, without its content.
 import type { Log } from "../logging/events.ts";
 import type { Called, CallProvider } from "./http-call.ts";
 
-/** Why there was no answer, as one of few words: details hold times and codes that would make each its own. */
+/**
+ * The reason for a missing response, as one of four error types. Details contain times and codes, which would make each value
+ * unique.
+ */
 const errorTypeOf = ({ kind, detail }: Exclude<Called, { kind: "answered" }>): string => {
   if (detail.includes("no whole answer within")) return "timeout";
   if (detail.includes("given up")) return "cancelled";
   return kind === "not_sent" ? "not_sent" : "broken";
 };
 
-/** @returns the same calls, each of them told. */
+/** @returns `call`, with one log event for each call. */
 export const logCalls =
   (call: CallProvider, log: Log): CallProvider =>
   async (request, rules) => {

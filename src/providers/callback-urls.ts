@@ -1,18 +1,21 @@
-// Where providers may tell that something has happened to a job: an address for each attempt, which only its provider is told.
+// Callback URLs: one signed address for each attempt, which only its provider receives.
 import { timingSafeEqual } from "node:crypto";
 
 export interface Callbacks {
-  /** The address for an attempt; undefined where the service cannot be reached from outside. */
+  /** The callback URL of an attempt; undefined if the service has no public URL. */
   urlFor(ref: string): string | undefined;
-  /** Whether an address was made here. */
+  /** Whether this service signed the callback URL. */
   isGenuine(ref: string, mac: string): boolean;
 }
 
-/** Keeps a signature made here from meaning anything elsewhere. */
+/** Domain separation: a signature with this prefix is not valid for any other purpose. */
 const PURPOSE = "callback";
 const MAC_BYTES = 16;
 
-/** @param secretHex signs, at least 32 bytes. @param publicUrl where the service is reached from outside; empty: nowhere */
+/**
+ * @param secretHex the signing key, at least 32 bytes in hex. @param publicUrl the public base URL of the service; empty if the
+ * service has none. @throws RangeError if the key is shorter or is not hex.
+ */
 export const createCallbackUrls = ({ secretHex, publicUrl }: { secretHex: string; publicUrl: string }): Callbacks => {
   const secret = Buffer.from(secretHex, "hex");
   if (secret.length < 32 || secret.length * 2 !== secretHex.length)

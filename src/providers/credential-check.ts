@@ -1,11 +1,13 @@
-// Whether a provider takes our key, found out for nothing: its list of jobs is asked for, or a job that does not exist.
+// Credential check: verifies a provider's credential without a purchase.
+//
+// The check requests the provider's list of jobs, or polls a job that does not exist.
 import type { FailureClass } from "../domain/types.ts";
 import { contextsOf } from "./list-all-pages.ts";
 import { detailOf } from "./parse-response.ts";
 import type { Adapter, AdapterContext, CheckOutcome, ListedRoute, ProviderRequest, ProviderResponse } from "./port.ts";
 import type { ProviderClient } from "./provider-client.ts";
 
-/** In the form that most providers' ids have; nobody made it. */
+/** A job id in the UUID format that most providers use. No job has this id. */
 const NO_JOB = "00000000-0000-4000-8000-000000000000";
 
 const questionOf = ({ adapter }: ProviderClient, context: AdapterContext, nowMs: number): ProviderRequest | undefined => {
@@ -13,7 +15,7 @@ const questionOf = ({ adapter }: ProviderClient, context: AdapterContext, nowMs:
   try {
     return adapter.poll({ jobId: NO_JOB }, context);
   } catch {
-    // A provider that answers at once, or whose jobs are only asked about at addresses that it gave.
+    // Synchronous providers, and providers whose jobs are polled only at addresses from their responses, have no check.
     return undefined;
   }
 };
@@ -21,7 +23,10 @@ const questionOf = ({ adapter }: ProviderClient, context: AdapterContext, nowMs:
 type SetUpFault = Extract<FailureClass, "config_fault" | "balance">;
 const BY_STATUS: Readonly<Record<number, SetUpFault>> = { 401: "config_fault", 402: "balance", 403: "config_fault" };
 
-/** Of the whole account are its balance, a key that is not known, and what the provider's own code says so of. */
+/**
+ * Whether a failure concerns the whole provider account: its balance, an unknown key (401), or an error code that the dialect
+ * maps to the account.
+ */
 export const isOfAccount = (
   adapter: Pick<Adapter, "isOfAccount">,
   r: ProviderResponse,
@@ -31,14 +36,20 @@ export const isOfAccount = (
   failureClass === "balance" ||
   (failureClass === "config_fault" && (r.status === 401 || adapter.isOfAccount?.(r, phase) === true));
 
-/** What an answer says of the operator's set-up: the provider's own code first, for some say it with a 200 or a 429. */
+/**
+ * The configuration fault that a response reports. The provider's own error code has precedence, because some providers send it
+ * with status 200 or 429.
+ */
 const setUpFault = (adapter: Pick<Adapter, "classOf">, r: ProviderResponse): SetUpFault | undefined => {
   const said = adapter.classOf?.(r);
   if (said === undefined) return BY_STATUS[r.status];
   return said === "config_fault" || said === "balance" ? said : undefined;
 };
 
-/** The same, and whether it is of the whole account; nothing where it says nothing. */
+/**
+ * The configuration fault of a response, and whether the fault concerns the whole account. Empty if the response reports no such
+ * fault.
+ */
 export const setUpFaultOf = (adapter: Adapter, r: ProviderResponse): { fault?: SetUpFault; isOfAccount?: boolean } => {
   const fault = setUpFault(adapter, r);
   return fault === undefined ? {} : { fault, isOfAccount: isOfAccount(adapter, r, "asking", fault) };

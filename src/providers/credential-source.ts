@@ -1,20 +1,22 @@
-// Whose credential a provider is called with: its own, else that of the account that it belongs to; and how it is replaced.
+// Credential source: the credential of each provider, and how it is replaced.
+//
+// A provider uses its own credential. If it has none, it uses the credential of the account that it belongs to.
 
 import type { Providers } from "./port.ts";
 import { usableKey } from "./provider-client.ts";
 
-/** What the settings and the vault have, by provider and by account. */
+/** The credentials of the configuration and the vault, by provider and by account. */
 export type Keys = Readonly<Record<string, { key?: string }>>;
 
 export const keyOf = (keys: Keys, id: string, account: string): string | undefined => keys[id]?.key ?? keys[account]?.key;
 
-/** The same keys with another one of an account, or none. */
+/** A copy of `keys` in which the account has another credential, or none. */
 const withKey = (keys: Keys, account: string, key: string | undefined): Keys => {
   const { [account]: _former, ...others } = keys;
   return key === undefined ? others : { ...others, [account]: { key } };
 };
 
-/** Replaces credentials. @param take gives a provider another one, or none */
+/** Creates the credential source. @param take sets or clears the credential of one provider */
 export const createCredentialSource = (
   first: Keys,
   spoken: readonly (readonly [id: string, { account: string }])[],
@@ -22,7 +24,7 @@ export const createCredentialSource = (
 ): Pick<Providers, "rekey" | "rekeyAll" | "sharingKey"> => {
   let keys = first;
   const ownerOf = (id: string, account: string): string => (keys[id]?.key === undefined ? account : id);
-  /** All of them or, where one cannot be sent, none. */
+  /** Replaces all credentials. If one credential cannot be sent, it changes none and throws. */
   const rekeyAll = (next: Keys): string[] => {
     const changed = spoken.filter(([id, { account }]) => keyOf(keys, id, account) !== keyOf(next, id, account));
     for (const [id, { account }] of changed) usableKey(id, keyOf(next, id, account));

@@ -1,4 +1,6 @@
-// Where providers' credentials come from: the settings, a file that the settings name, or the vault; in this order.
+// Provider credentials, read from the configuration, from a key file, or from the vault.
+//
+// The sources have precedence in this order.
 import { readFileSync } from "node:fs";
 import { BadSetting, providerSetting, type Settings } from "../config/schema.ts";
 import { codeOf, isPassing } from "../config/value-files.ts";
@@ -7,7 +9,7 @@ import { type Vault, VaultFault } from "./vault.ts";
 
 export type KeySource = { from: "settings" } | { from: "file"; path: string } | { from: "vault"; id: string; setAtMs: number };
 
-/** The settings' own source of an account's key; undefined where they have none. */
+/** The source of an account's credential in the configuration; undefined if the configuration has none. */
 export const sourceInSettings = (settings: Settings, account: string): KeySource | undefined => {
   const { key, key_file } = settings.providers[account] ?? {};
   if (key !== undefined) return { from: "settings" };
@@ -26,9 +28,9 @@ const fromFile = (account: string, path: string): string => {
 };
 
 /**
- * The settings with every credential that there is filled in.
- * @param instead what is used for a kept key that cannot be opened, where that is to be no fault
- * @throws BadSetting one line, for a file that cannot be read and for a kept key that cannot be opened
+ * The settings with the credential of each provider that has one.
+ * @param instead returns the credential to use if a stored credential cannot be decrypted; if absent, this is an error
+ * @throws BadSetting one line, for a key file that cannot be read and for a stored credential that cannot be decrypted
  */
 export const withKeys = (
   settings: Settings,
@@ -55,12 +57,18 @@ export const withKeys = (
 };
 
 export type Keyring = {
-  /** For a start: with a key that it cannot open it would take over jobs that it cannot ask about. @throws BadSetting */
+  /**
+   * For a start. A node that cannot decrypt a credential could not poll the jobs that it takes over, so this throws. @throws
+   * BadSetting
+   */
   first(kept: readonly ProviderKeyRow[]): Settings;
-  /** When another node has changed keys: one that cannot be opened here stays as it was, and is told once; the others count. @throws BadSetting */
+  /**
+   * For a change of credentials by another node. If a stored credential cannot be decrypted here, the provider keeps its current
+   * one and the reason is reported once; all others apply. @throws BadSetting
+   */
   next(kept: readonly ProviderKeyRow[]): Settings;
 };
-/** The credentials in use over a time in which they change. */
+/** Creates the keyring, which holds the credentials in use while they change. */
 export const createCredentials = (deps: { settings: () => Settings; vault: Vault; told: (why: string) => void }): Keyring => {
   let inUse: Settings["providers"] = {};
   const told = new Set<string>();
@@ -80,10 +88,10 @@ export const createCredentials = (deps: { settings: () => Settings; vault: Vault
   };
 };
 
-/** Whether any of these providers and accounts has a key. */
+/** Whether any of the known providers and accounts has a credential. */
 export const hasCredential = ({ providers }: Pick<Settings, "providers">, known: ReadonlySet<string>): boolean =>
   Object.entries(providers).some(([id, { key }]) => key !== undefined && known.has(id));
 
-/** What a service without any key lacks, and how it gets it while it runs. */
+/** The message for a service without any credential, and how to set one while the service runs. */
 export const NO_KEY =
   "no provider has a key, so no model is available: set one on the console's page Providers (Set key), with genrouter providers set-key PROVIDER, or as a setting like GENROUTER_PROVIDERS__FAL__KEY_FILE";

@@ -1,4 +1,6 @@
-// The error types of fal, and how each is treated: as the model reports them (detail[].type) and the platform (error_type).
+// fal error types and the failure class of each.
+//
+// A model reports its types in `detail[].type`, the platform in `error_type`.
 import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { FailureClass } from "../domain/types.ts";
@@ -13,7 +15,7 @@ const platformError = TypeCompiler.Compile(
   Type.Object({ detail: Type.Optional(Type.String()), error_type: Type.Optional(Type.String()) }),
 );
 
-/** The list of requests answers in words of its own. */
+/** The list of requests has an error format of its own. */
 const listError = TypeCompiler.Compile(
   Type.Object({ error: Type.Object({ type: Type.Optional(Type.String()), message: Type.Optional(Type.String()) }) }),
 );
@@ -22,7 +24,7 @@ const listWords = ({ error: { type, message } }: { error: { type?: string; messa
   ...(message === undefined ? {} : { detail: message }),
 });
 
-/** Type → class. Those that end in `*` are beginnings. fal does not tell a refused input from a refused output. */
+/** Type → class. A type that ends in `*` is a prefix. fal does not distinguish a refused input from a refused output. */
 const CLASSES: readonly (readonly [string, FailureClass])[] = [
   ["content_policy_violation", "refused_input"],
   ["no_media_generated", "job_failed"],
@@ -49,21 +51,21 @@ const CLASSES: readonly (readonly [string, FailureClass])[] = [
   ["runner_*", "overloaded"],
 ];
 
-/** The class of an error type; undefined for one that is not in the table. */
+/** The class of an error type; undefined if the table does not contain the type. */
 export const classOfType = (type: string | undefined): FailureClass | undefined =>
   type === undefined
     ? undefined
     : CLASSES.find(([known]) => (known.endsWith("*") ? type.startsWith(known.slice(0, -1)) : type === known))?.[1];
 
-/** Patterns are tried on no more of its words. */
+/** Regular expressions read at most this many characters of the error text. */
 const LONGEST_READ = 2_000;
 
-/** What an error answer says: its types, most telling first, and its words. */
+/** An error response: its decisive type, the class of that type, and its text. */
 export type FalError = { type: string | undefined; class: FailureClass | undefined; text: string };
 
 /**
- * Reads either error shape. Of several model errors the first whose type is known decides, but a refusal of content
- * goes before all others, because it ends the generation.
+ * Parses either error format. Of several model errors the first with a known type decides. A content refusal has precedence over
+ * all others, because it ends the generation.
  */
 export const readFalError = (r: ProviderResponse): FalError => {
   const said = readShape(r);

@@ -1,4 +1,6 @@
-// The dialect of fal's queue: submit, status and result at the addresses it gives, and its list of requests per endpoint.
+// Dialect of fal's queue: submission, status, result and the list of requests.
+//
+// Status and result are requested at the addresses that fal returns. The list of requests is per endpoint.
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { Job, ResultFile } from "../domain/types.ts";
@@ -9,14 +11,14 @@ import { endpointOf, inputOf, markerOf } from "./map-input.ts";
 import { detailOf, GivenUrl, JobId, readNoJob, retryAfterMs, timeOf } from "./parse-response.ts";
 import type { Adapter, AdapterContext, Candidate, PollOutcome, ProviderRequest, ProviderResponse } from "./port.ts";
 
-/** The public queue; the list of requests lives on another host there, but below the same base where a base URL is set. */
+/** The public queue. The list of requests is on another host; with a configured base URL it is below that URL. */
 export const FAL_BASE_URL = "https://queue.fal.run";
 const FAL_LIST_URL = "https://api.fal.ai/v1";
-/** Hosts that may be given the key besides the base: the list, and the queue's documented stand-in. */
+/** Hosts besides the base URL that may receive the credential: the list, and the documented alternative host of the queue. */
 export const FAL_ORIGINS = [FAL_LIST_URL, "https://queue.falrun.com", "https://rest.fal.ai"] as const;
-/** Its storage, where files are put that it cannot fetch from us; below the base where a base URL is set. */
+/** fal's file storage, for files that fal cannot download from this service. With a configured base URL it is below that URL. */
 const FAL_STORAGE_URL = "https://rest.fal.ai";
-/** Its own client sends larger ones in parts. */
+/** The largest upload in one request; fal's own client splits larger files. */
 const MOST_UPLOAD_BYTES = 90 * 1_048_576;
 
 export const FAL_KNOWN = {
@@ -28,7 +30,9 @@ export const FAL_KNOWN = {
   ],
 };
 
-/** A request not started after this long is given up by fal (seconds), so a lost one cannot lurk in the queue for ever. */
+/**
+ * fal abandons a request that has not started after this time (seconds), so a lost request cannot stay in the queue indefinitely.
+ */
 const START_WITHIN_S = 900;
 
 const submitted = TypeCompiler.Compile(
@@ -70,8 +74,8 @@ const listPage = TypeCompiler.Compile(ListPage);
 const pathOf = (endpoint: string) => endpoint.split("/").map(encodeURIComponent).join("/");
 
 /**
- * Addresses of a job whose submission's answer was lost. fal asks to use those it gave; without them this is how it
- * makes them: owner and app only, never the path below the app.
+ * Addresses of a job whose submission response was lost. fal requires its returned addresses; without them this follows fal's own
+ * pattern: owner and app, never the path below the app.
  */
 const urlsOf = (c: AdapterContext, jobId: string) => {
   const request = `${c.baseUrl}/${pathOf(c.endpoint.split("/").slice(0, 2).join("/"))}/requests/${jobId}`;
@@ -80,7 +84,7 @@ const urlsOf = (c: AdapterContext, jobId: string) => {
 
 const read = (url: string): ProviderRequest => ({ method: "GET", url, headers: { accept: "application/json" } });
 
-/** Members of a result that hold files, in the order in which they are handed out. */
+/** Members of a result that contain files, in the order in which the result lists them. */
 const FILE_MEMBERS = ["video", "videos", "image", "images", "audio", "audio_url", "audio_file"];
 
 const filesOf = (json: Record<string, unknown>): ResultFile[] =>
@@ -98,7 +102,8 @@ const unclear = (r: ProviderResponse, text: string): PollOutcome => ({
 
 const readStatus = (r: ProviderResponse, job: Job): PollOutcome => {
   if (r.status === 404) return { kind: "gone" };
-  // 202 while it runs and 200 once it is finished; the word in the body says the same and decides.
+  // The status code is 202 while the request runs and 200 after it has finished. The `status` member of the body repeats this and
+  // decides.
   if (r.status !== 200 && r.status !== 202) return unclear(r, readFalError(r).text);
   if (!status.Check(r.json)) return unclear(r, "no status that can be read");
   const said = r.json;
@@ -106,15 +111,18 @@ const readStatus = (r: ProviderResponse, job: Job): PollOutcome => {
   if (said.status === "IN_QUEUE" || said.status === "IN_PROGRESS")
     return { kind: "pending", seen: said.status, ...retryAfterMs(r) };
   if (said.status !== "COMPLETED") return unclear(r, `unknown status ${said.status}`);
-  // Finished, which may mean failed or cancelled: the result's own HTTP code decides.
+  // Finished, which includes failed and cancelled: the HTTP status of the result decides.
   const error = said.error_type || (typeof said.error === "string" ? said.error : said.error ? "failed" : "");
   return error === "" ? { kind: "ask-result" } : { kind: "ask-result", error: detailOf(error) };
 };
 
-/** The queue takes any path below an app that it knows, and says that it is done at once: only its result tells that there is none. */
+/**
+ * The queue accepts any path below a known app and reports it as completed at once. Only the result reports that the path does
+ * not exist.
+ */
 const isNoPath = (r: ProviderResponse): boolean => /^path \S{1,400} not found/i.test(readFalError(r).text);
 
-/** Members by which models say that their safety filter has put a blank in the place of a picture. */
+/** Members that report that a model's safety filter replaced an image with a blank. */
 const FLAGS = ["has_nsfw_concepts", "has_nsfw_concept", "has_nsfw_content", "nsfw_content_detected"];
 const isWithheld = (json: Record<string, unknown>): boolean =>
   FLAGS.some((name) => Object.hasOwn(json, name) && [json[name]].flat().some((flag) => flag === true));
@@ -135,9 +143,9 @@ const readResult = (r: ProviderResponse): PollOutcome => {
   const error = readFalError(r);
   if (r.status === 400 && /still in progress/i.test(error.text)) return { kind: "pending", seen: "IN_PROGRESS" };
   if (error.class) return { kind: "failed", failure: { class: error.class, detail: detailOf(r.status, error.text) } };
-  // Our key, our balance, our pace: nothing about the job.
+  // Credential, balance or rate limit: these statuses do not describe the job.
   if ([401, 402, 403, 408, 429].includes(r.status) || r.status < 400) return unclear(r, error.text);
-  // A gateway's 5xx looks like the model's own; only one that names a type is the job's end.
+  // A 5xx of a gateway resembles a 5xx of the model. Only a 5xx with an error type ends the job.
   if (r.status >= 500 && error.type === undefined) return unclear(r, error.text);
   const failed = r.status >= 500 ? "job_failed" : "invalid_for_route";
   return { kind: "failed", failure: { class: failed, detail: detailOf(r.status, error.text) } };
@@ -153,12 +161,12 @@ const sift = (c: AdapterContext, jobId: string, listed: unknown): Candidate[] =>
   return match === "no" ? [] : [{ job, match }];
 };
 
-/** All requests of an endpoint from a time on. */
+/** The request for all requests of an endpoint since a time. */
 const listRequest = (c: AdapterContext, fromMs: number, page: string | null): ProviderRequest => {
   const base = c.baseUrl === FAL_BASE_URL ? FAL_LIST_URL : `${c.baseUrl}/v1`;
   const query = new URLSearchParams({
     endpoint_id: endpointOf(c),
-    // No end: it is not documented whether the range is about the beginning or the end of a request.
+    // No end: fal does not document whether the range applies to the start or to the end of a request.
     start: new Date(fromMs).toISOString(),
     expand: "payloads",
     limit: "100",
@@ -180,11 +188,11 @@ export const fal: Adapter = {
   id: "fal",
   recovery: "list_marker",
   findWindowMs: 86_400_000,
-  // The list seems to hold finished requests only, so a job that still runs is not on it: not being there is proof
-  // only when no job of that time can still be running, which is the longest route time.
+  // The list appears to contain only finished requests, so a running job is not on it. Absence is proof only after the longest
+  // route time, when no such job can still run.
   findSettleMs: 2_400_000,
   pollEveryMs: [2_000, 5_000],
-  // A result is kept an hour after its end: start deadline, longest route time, and that hour.
+  // fal keeps a result for one hour after its end: start deadline, longest route time, and that hour.
   watchMs: 6_900_000,
   resultTtlMs: 3_600_000,
 
@@ -205,7 +213,7 @@ export const fal: Adapter = {
     url: `${c.baseUrl}/${pathOf(endpointOf(c))}${c.callbackUrl === undefined ? "" : `?${new URLSearchParams({ fal_webhook: c.callbackUrl })}`}`,
     headers: {
       "content-type": "application/json",
-      // fal would run a failed request up to ten times more; the next route is our decision.
+      // fal would retry a failed request up to ten times; genrouter decides about the next route.
       "x-fal-no-retry": "1",
       "x-fal-request-timeout": String(START_WITHIN_S),
     },

@@ -1,12 +1,14 @@
-// The only socket of this room: one HTTP call with a total deadline and a counted body, told as a value and never thrown.
+// HTTP call to a provider, with a total deadline and a byte limit.
+//
+// The only socket of `src/providers`. A call resolves to a result value and never throws.
 import { decoded, Undecodable } from "../http-client/content-encoding.ts";
 import { KEEPS_CONNECTIONS } from "../http-client/keep-alive.ts";
 import { MOST_LEFT_BYTES, sift } from "./large-strings.ts";
 import type { ProviderRequest, ProviderResponse } from "./port.ts";
 
 /**
- * What became of a call. `not_sent` proves that no byte of the request reached anybody. `broken` proves nothing: the
- * request may have been read, so a submission that ends here is ambiguous. Details hold codes only, never an address.
+ * The result of a call. `not_sent` proves that no byte of the request was received. `broken` proves nothing: the provider may
+ * have read the request, so a submission with this result is ambiguous. Details contain codes only, never an address.
  */
 export type Called =
   | { kind: "answered"; response: ProviderResponse }
@@ -14,21 +16,21 @@ export type Called =
   | { kind: "broken"; detail: string };
 
 export type CallRules = {
-  /** Added to the request's own headers; this is where the credential comes in. */
+  /** Headers added to those of the request; they carry the credential. */
   headers: Record<string, string>;
-  /** Total time for connecting, sending and reading the whole answer. */
+  /** Total time for connecting, sending and reading the whole response, ms. */
   timeoutMs: number;
-  /** Largest answer, counted while it arrives. */
+  /** Largest response in bytes, counted during the download. */
   maxBytes: number;
   signal: AbortSignal;
-  /** The attempt that it is about: its reference, and the request that made its generation. For the log. */
+  /** For the log: the attempt's reference, and the HTTP request that created its generation. */
   about?: { ref: string; requestId?: string };
 };
 
-/** Makes one call; never throws for what the outside does. */
+/** Makes one call. Network and provider errors never throw. */
 export type CallProvider = (request: ProviderRequest, rules: CallRules) => Promise<Called>;
 
-/** Answers nested deeper are rubbish; walking them could exhaust the stack. */
+/** A response with deeper nesting is not parsed, because a recursive walk could exhaust the stack. */
 const DEEPEST_JSON = 64;
 
 const CERTIFICATE_CODES = new Set([
@@ -51,14 +53,14 @@ const CERTIFICATE_CODES = new Set([
 ]);
 
 /**
- * Whether an error code of `fetch` proves that the request was not sent. A reset, a timeout and a rubbish answer look the
- * same before and after the provider has read the request, so they prove nothing. Behind an HTTP proxy these codes are
- * about the proxy hop: still proof that nothing was sent, but no reason to blame the provider.
+ * Whether an error code of `fetch` proves that the request was not sent. A reset, a timeout and an invalid response look the same
+ * before and after the provider has read the request, so they prove nothing. Behind an HTTP proxy these codes describe the hop to
+ * the proxy. They still prove that nothing was sent, but the provider is not the cause.
  */
 export const provesNotSent = (code: string): boolean =>
   code === "ECONNREFUSED" || code === "ENOTFOUND" || CERTIFICATE_CODES.has(code);
 
-/** The code of an error, never its message or path: those may hold a signed address. */
+/** The code of an error, never its message or path, which can contain a signed URL. */
 const codeOf = (error: unknown): string => {
   if (!(error instanceof Error)) return "unknown fault";
   if (error instanceof Undecodable) return "compressed, and it cannot be decoded";
@@ -84,7 +86,7 @@ const isShallow = (text: string): boolean => {
   return true;
 };
 
-/** The JSON in a text; undefined when it is none, or nested beyond reason. */
+/** Parses JSON; undefined if the text is not JSON or is nested deeper than the limit. */
 export const readJson = (text: string): unknown => {
   if (!isShallow(text)) return undefined;
   try {
@@ -94,7 +96,7 @@ export const readJson = (text: string): unknown => {
   }
 };
 
-/** An answer that is a file itself: it is no text, and is not made one. Some call JSON a stream of octets. */
+/** Whether the response is a file, which is not decoded as text. Some providers send JSON as `application/octet-stream`. */
 const isFile = (answer: Response, whole: Uint8Array): boolean => {
   const type = answer.headers.get("content-type") ?? "";
   return (
@@ -102,9 +104,9 @@ const isFile = (answer: Response, whole: Uint8Array): boolean => {
   );
 };
 
-/** Whether a body begins as compressed ones do that say it themselves. */
+/** Whether a body begins with the first byte of gzip or zstd. */
 const seemsPacked = (bytes: Uint8Array): boolean => bytes[0] === 0x1f || bytes[0] === 0x28;
-/** What is announced to be no longer is read in one go: few answers are. */
+/** A body with a `content-length` up to this size is read in one call; most responses are. */
 const SMALL_BYTES = 64 * 1024;
 
 const utf8 = new TextDecoder();
@@ -113,7 +115,7 @@ const inOnePiece = async function* (whole: Uint8Array): AsyncGenerator<Uint8Arra
   yield whole;
 };
 
-/** The pieces, as long as there are no more bytes than the bound. */
+/** Yields the chunks up to the byte limit. @throws TooLarge */
 const upTo = async function* (chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const chunk of chunks) {
@@ -126,7 +128,9 @@ class TooLarge extends Error {}
 
 type Body = { bytes: Uint8Array } | { text: string; longTexts?: ProviderResponse["longTexts"] };
 
-/** What the pieces of a body are; undefined when they are, or grow, past the bound, compressed or not. Throws what the socket throws. */
+/**
+ * Reads the chunks of a body; undefined if it exceeds the limit before or after decompression. Throws the errors of the socket.
+ */
 const gathered = async (body: AsyncIterable<Uint8Array>, answer: Response, maxBytes: number): Promise<Body | undefined> => {
   try {
     const { chunks } = await decoded(upTo(body, maxBytes), answer.headers.get("content-encoding"), maxBytes);
@@ -147,9 +151,10 @@ const gathered = async (body: AsyncIterable<Uint8Array>, answer: Response, maxBy
   }
 };
 
-/** Reads a body; undefined when it is, or grows, past the bound. Throws what the socket throws, and what cannot be decoded. */
+/** Reads a body; undefined if it exceeds the limit. Throws the errors of the socket and of the decoder. */
 const readBounded = async (answer: Response, maxBytes: number): Promise<Body | undefined> => {
-  // No more comes than was announced, unless it comes in chunks; only then it is counted piece by piece, which costs more than all else here.
+  // The socket delivers at most `content-length` bytes, except with a transfer encoding. Only then the chunks are counted, which
+  // costs more than the rest of this function.
   const announced = answer.headers.has("transfer-encoding") ? null : answer.headers.get("content-length");
   if (announced !== null && Number(announced) > maxBytes) return undefined;
   const { body } = answer;
@@ -171,8 +176,8 @@ const bodyOf = ({ body, form, file }: ProviderRequest): { body?: string | FormDa
 };
 
 /**
- * Makes one call; never throws for what the outside does. Redirects are handed back, not followed: a followed 307 would
- * send the body a second time, to somebody else. Nothing is ever sent again by itself.
+ * Makes one call. Network and provider errors never throw. Redirects are returned, not followed: a followed 307 would send the
+ * body a second time, to another host. A call is never retried here.
  */
 export const callProvider: CallProvider = async (request, rules) => {
   if (rules.signal.aborted) return { kind: "not_sent", detail: "given up before it was sent" };
@@ -196,7 +201,7 @@ export const callProvider: CallProvider = async (request, rules) => {
       keepalive: KEEPS_CONNECTIONS,
       decompress: false,
       signal: stop.signal,
-      // A provider on this machine is never behind the operator's proxy.
+      // A provider on a loopback address is never called through the operator's proxy.
       ...(isLoopback(new URL(request.url).hostname) ? { proxy: false } : {}),
     });
     begun = `${answer.status}, then `;
@@ -215,7 +220,7 @@ export const callProvider: CallProvider = async (request, rules) => {
   } finally {
     clearTimeout(deadline);
     rules.signal.removeEventListener("abort", giveUp);
-    // Frees the connection of an answer that was not read to its end.
+    // Closes the connection of a response that was not read completely.
     if (!isWhole) stop.abort();
   }
 };

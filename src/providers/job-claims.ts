@@ -1,14 +1,14 @@
-// Which attempt a job was first given to, kept in memory for the moments until the store knows it.
+// Job claims: the first attempt of each job, in memory until the commit.
 
-/** Enough for every job of the time between an answer and its commit, many times over. */
+/** Many times the number of jobs between a response and its commit. */
 const MOST_CLAIMS = 5_000;
 
 /**
- * Two attempts with the same input cannot be told apart on a provider's list. Without this, a look-up for one could take
- * the job whose acceptance another is about to write down, and the two would collide in the store.
+ * Two attempts with the same input are identical on a provider's list. Without claims, a lookup for one could take a job whose
+ * acceptance another attempt is about to store. The two would then conflict in the store.
  */
 export interface Claims {
-  /** Gives the job to the attempt, unless another had it first; says whether it is this attempt's. */
+  /** Claims the job for the attempt. Returns false if another attempt claimed it first. */
   take(providerId: string, jobId: string, ref: string): boolean;
   holder(providerId: string, jobId: string): string | undefined;
 }

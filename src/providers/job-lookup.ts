@@ -1,4 +1,6 @@
-// Looks a lost submission up on a provider's list: all pages, nobody else's jobs, and no guess where two could be ours.
+// Job lookup: searches a provider's list for a submission without a response.
+//
+// The lookup reads all pages, ignores jobs of other attempts, and reports `unclear` if two jobs match.
 import { ok } from "node:assert/strict";
 import type { Claims } from "./job-claims.ts";
 import { CLOCK_SLACK_MS, concludeFind } from "./list-match.ts";
@@ -6,8 +8,8 @@ import type { AdapterContext, Candidate, FindOutcome, ProviderRequest, ProviderR
 import type { ProviderClient } from "./provider-client.ts";
 
 /**
- * A list that is still not at its end says nothing. After a restart it is read from an hour back, so that it has to reach over what a
- * busy service buys in that time: ten thousand jobs at a hundred a page.
+ * A list with more pages proves nothing. After a restart the lookup starts one hour earlier. The list must then cover all jobs of
+ * a busy service in that time: ten thousand jobs at a hundred on each page.
  */
 const MOST_PAGES = 100;
 
@@ -18,24 +20,27 @@ export type Lookup = {
   timeoutMs: number;
   claims: Claims;
   isOwned: (providerId: string, jobId: string) => Promise<boolean>;
-  /** The service's clock, by which `sentAtMs` was taken. */
+  /** The service clock, which `sentAtMs` was read from. */
   nowMs: () => number;
-  /** When this process began: what was sent before was stamped by the clock of another. Infinite: so was this. */
+  /**
+   * The start of this process. An earlier `sentAtMs` was read from the clock of a former process; infinite if another node sent
+   * the attempt.
+   */
   bornMs: number;
-  /** A job with the same input may be somebody else's who is asking for it at this moment: only our reference counts. */
+  /** Only a job with our reference counts, because a job with the same input can belong to a concurrent submission. */
   onlyMarked: boolean;
 };
 
-/** The clock of a former process may have been off by this much, and be right now: nothing tells. */
+/** The clock of a former process may have been wrong by this much and be correct now; nothing records its error. */
 const FORMER_CLOCK_DOUBT_MS = 3_600_000;
 
-/** Whether the provider's clock, as its answer tells it, is so far from ours that "not since then" means nothing. */
+/** Whether the `Date` header differs so much from the service clock that an absence since then proves nothing. */
 const isClockApart = (response: ProviderResponse, nowMs: number): boolean => {
   const providerMs = Date.parse(response.headers.date ?? "");
   return !Number.isNaN(providerMs) && Math.abs(providerMs - nowMs) > CLOCK_SLACK_MS / 2;
 };
 
-/** By an id that is ours: whatever answers to it is nobody else's. */
+/** Looks up a job by an id of this service, which no other submission has. */
 const askForOurs = async (
   desk: ProviderClient,
   request: ProviderRequest,
@@ -50,7 +55,7 @@ const askForOurs = async (
   return { kind: "unclear", detail: "the job found was given to another attempt meanwhile" };
 };
 
-/** Asks once. `absent` only when every page was read and nothing on them could be ours. */
+/** Looks up the job once. Returns `absent` only if every page was read and no job on them matches. */
 export const lookUpJob = async (desk: ProviderClient, lookup: Lookup, signal: AbortSignal): Promise<FindOutcome> => {
   const { adapter } = desk;
   const { sentAtMs, timeoutMs, claims, isOwned } = lookup;
@@ -74,7 +79,7 @@ export const lookUpJob = async (desk: ProviderClient, lookup: Lookup, signal: Ab
     isApart ||= isClockApart(called.response, lookup.nowMs());
     const sifted = adapter.readFindPage(called.response, context, sentAtMs, page);
     if (sifted.kind === "unclear") return sifted;
-    // Our reference on it makes it ours whatever else is said; the others may belong to somebody.
+    // A job with our reference always counts; another job counts only if no attempt owns it.
     for (const candidate of sifted.candidates)
       if (candidate.match === "certain" || !(lookup.onlyMarked || isApart || (await isAnothers(candidate.job.jobId))))
         candidates.push(candidate);

@@ -1,14 +1,16 @@
-// Tokens for providers that want one per request: a JSON Web Token, signed with the secret half of the operator's key.
+// JSON Web Tokens for providers that require one token per request.
+//
+// The secret half of the operator's key signs the token.
 import { createHmac } from "node:crypto";
 
-/** Clocks differ: a token counts as valid from this long before it was made. */
+/** Tolerance for clock differences: a token is valid from this long before its creation. */
 const EARLY_S = 5;
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 /**
- * A token of the key's id, signed with its secret (HS256).
- * @param key `ID:SECRET`; a key without a colon is a token itself and is used as it is
+ * Creates an HS256 token for the key's id, signed with the key's secret.
+ * @param key `ID:SECRET`; a key without a colon is sent unchanged as the token
  */
 export const bearerToken = (key: string, livesS: number, nowMs: number): string => {
   const at = key.indexOf(":");

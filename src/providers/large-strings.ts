@@ -1,22 +1,24 @@
-// Answers with files inside: their long texts are set aside while they arrive, so that nothing ever handles one of them in one go.
+// Streaming JSON reader that sets long strings aside as they arrive.
+//
+// No step handles a whole long string at once, such as a file inside a response.
 
-/** A text that was set aside: the pieces as JSON means them, and what they may be. */
+/** A string that was set aside: its unescaped pieces, and whether they can be base64 or hex. */
 export type LongText = { pieces: readonly string[]; isBase64: boolean; isHex: boolean };
 
 export type Sifted = {
-  /** The answer with a short word in the place of each long text. */
+  /** The response with a short placeholder for each long string. */
   text: string;
-  /** By that word. */
+  /** The long strings, by placeholder. */
   longTexts: ReadonlyMap<string, LongText>;
 };
 
-/** A text is long from here on: no word of a provider is, and any file worth the name. */
+/** A string longer than this is set aside. No text of a provider is that long; files are. */
 const LONG_BYTES = 64 * 1024;
-/** What is left of an answer without its long texts; more than that is nobody's answer, and would hold everything up. */
+/** Limit for the response without its long strings. No valid response is larger, and parsing one would block the event loop. */
 export const MOST_LEFT_BYTES = 2 * 1024 * 1024;
-/** A part of a long text that is taken as it came; smaller ones are taken together. */
+/** A piece of a long string of at least this size is added unchanged; smaller pieces are joined first. */
 const LARGE_BYTES = 16 * 1024;
-/** So much is read at a time: it may be full of texts. After so long everything else has its turn, ms. */
+/** Bytes processed at a time, because a slice can contain many strings. After `TURN_MS` the reader yields to the event loop. */
 const SLICE_BYTES = 64 * 1024;
 const TURN_MS = 5;
 
@@ -25,17 +27,17 @@ const BACKSLASH = 0x5c;
 /** The length of `\uXXXX`. */
 const LONGEST_ESCAPE = 6;
 
-/** A base64 text has no more than two of them, at its end. */
+/** Base64 padding: at most two at the end. */
 const FILLER = "=";
 
-/** How many backslashes stand side by side before a place. */
+/** The number of consecutive backslashes before a position. */
 const backslashesBefore = (text: string, end: number): number => {
   let at = end;
   while (at > 0 && text.charCodeAt(at - 1) === BACKSLASH) at -= 1;
   return end - at;
 };
 
-/** Bytes that are added piece by piece, in one piece of memory: an answer may have millions of them. */
+/** A growing buffer in one allocation, because a response can have millions of pieces. */
 const openPile = () => {
   let room = Buffer.alloc(0);
   let length = 0;
@@ -50,7 +52,7 @@ const openPile = () => {
       room.set(bytes, length);
       length += bytes.length;
     },
-    /** What lies there, until something is added. */
+    /** A view of the content, valid until the next `add`. */
     bytes: () => room.subarray(0, length),
     clear: () => {
       length = 0;
@@ -58,19 +60,19 @@ const openPile = () => {
   };
 };
 
-/** Takes the pieces of a text in JSON, between its quotes. */
+/** Collects the pieces of a JSON string, between its quotes. */
 const openLong = (): { add(bytes: Uint8Array): void; end(): LongText } => {
   const pieces: string[] = [];
   let isBase64 = true;
   let isHex = true;
   let isBegun = false;
   let isFilled = false;
-  /** The beginning of an escape whose end has not come. */
+  /** The start of an escape sequence whose end has not arrived. */
   let rest = "";
 
   const take = (text: string) => {
     let bare = text;
-    // Some write the whole address of the data, some only what is in it.
+    // Some providers send a data URI, some only its content.
     if (!isBegun && bare.startsWith("data:")) bare = bare.slice(bare.indexOf(",") + 1);
     isBegun = true;
     if (bare === "") return;
@@ -89,7 +91,7 @@ const openLong = (): { add(bytes: Uint8Array): void; end(): LongText } => {
       const said = rest + Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
       rest = "";
       if (!said.includes("\\")) return take(said);
-      // What an escape begins with may stand at the end of a piece.
+      // A piece can end within an escape sequence.
       const [open = ""] = /\\(?:u[0-9a-fA-F]{0,3})?$/.exec(said.slice(-LONGEST_ESCAPE)) ?? [];
       const isOpen = open !== "" && backslashesBefore(said, said.length - open.length) % 2 === 0;
       const whole = isOpen ? said.slice(0, said.length - open.length) : said;
@@ -114,7 +116,7 @@ const openLong = (): { add(bytes: Uint8Array): void; end(): LongText } => {
 
 type TextEnd = { end: number; isClosed: boolean; isEscaped: boolean };
 
-/** Whether so many backslashes stand before `end` that they take the meaning from what stands there. */
+/** Whether the number of backslashes before `end` escapes the byte at `end`. */
 const isEscapedAt = (bytes: Uint8Array, from: number, end: number, wasEscaped: boolean): boolean => {
   let at = end;
   while (at > from && bytes[at - 1] === BACKSLASH) at -= 1;
@@ -122,7 +124,7 @@ const isEscapedAt = (bytes: Uint8Array, from: number, end: number, wasEscaped: b
   return at === from && wasEscaped ? !isOdd : isOdd;
 };
 
-/** Where a text ends that goes on at `from`: at its quote, or where the bytes end. `wasEscaped`: what stands at `from` has no meaning. */
+/** The end of a string from `from` on: its quote, or the end of the bytes. `wasEscaped`: the byte at `from` is escaped. */
 const endOfText = (bytes: Buffer, from: number, wasEscaped: boolean): TextEnd => {
   for (let quote = bytes.indexOf(QUOTE, from); quote >= 0; quote = bytes.indexOf(QUOTE, quote + 1))
     if (!isEscapedAt(bytes, from, quote, wasEscaped)) return { end: quote, isClosed: true, isEscaped: false };
@@ -132,9 +134,9 @@ const endOfText = (bytes: Buffer, from: number, wasEscaped: boolean): TextEnd =>
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /**
- * Reads an answer piece by piece and sets its long texts aside. What is no JSON is read as if it were: it has no long texts, or its words
- * are of no use to anybody.
- * @param mostLeft undefined is returned when more than so many bytes are left
+ * Reads a response in chunks and sets its long strings aside. A response that is not JSON is read the same way: it has no long
+ * strings, or its text has no use.
+ * @param mostLeft returns undefined if more bytes than this remain
  */
 export const sift = async (chunks: AsyncIterable<Uint8Array>, mostLeft = MOST_LEFT_BYTES): Promise<Sifted | undefined> => {
   const longTexts = new Map<string, LongText>();
@@ -142,7 +144,7 @@ export const sift = async (chunks: AsyncIterable<Uint8Array>, mostLeft = MOST_LE
   const left = openPile();
   let isInText = false;
   let isEscaped = false;
-  /** The text that is being read, as long as it is short; of a long one what was not taken yet. */
+  /** The current string while it is short; for a long string, the bytes that are not yet added. */
   const waiting = openPile();
   let long: ReturnType<typeof openLong> | undefined;
   const takeWaiting = () => {
@@ -201,7 +203,7 @@ export const sift = async (chunks: AsyncIterable<Uint8Array>, mostLeft = MOST_LE
       await turn();
       turnEndsAt = performance.now() + TURN_MS;
     }
-  // No JSON ends within a text: what there is of it is kept as it came.
+  // A JSON text never ends within a string. An incomplete string is kept as received.
   endText();
   return left.length() > mostLeft ? undefined : { text: new TextDecoder().decode(left.bytes()), longTexts };
 };

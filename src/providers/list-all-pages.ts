@@ -1,20 +1,22 @@
-// Reads a provider's lists whole, for all endpoints that routes ask: what was made there since a time, whoever made it.
+// List reader: reads all pages of a provider's lists for given routes.
+//
+// The result contains every job since a time, including jobs of other clients of the account.
 
 import { readOptions } from "./map-input.ts";
 import type { AdapterContext, ListedJob, ListedRoute, ListOutcome } from "./port.ts";
 import type { ProviderClient } from "./provider-client.ts";
 
-/** A list that is still not at its end is not whole: a hundred thousand jobs at a hundred a page. */
+/** A list with more pages counts as incomplete: a hundred thousand jobs at a hundred on each page. */
 const MOST_PAGES = 1_000;
 
-/** A route has an endpoint for each way in which it may be asked. */
+/** A route has one endpoint for each of its input modes. */
 export const contextsOf = (route: ListedRoute, baseUrl: string): AdapterContext[] => {
   const modes = readOptions(route).endpoints ?? [];
   const inputs = [...modes.map(({ when }) => Object.fromEntries(when.map((field) => [field, ""]))), {}];
   return inputs.map((filled) => ({ ...route, ref: "", baseUrl, input: { raw: {}, filled } }));
 };
 
-/** @param timeoutMs for one page. */
+/** @param timeoutMs for one page */
 export const listAllPages = async (
   desk: ProviderClient,
   routes: readonly ListedRoute[],
@@ -30,7 +32,7 @@ export const listAllPages = async (
     for (let pages = 0; ; pages += 1) {
       const request = adapter.list(context, sinceMs, page);
       const words = JSON.stringify(request);
-      // Routes share endpoints, and some lists have everything.
+      // Routes share endpoints, and some lists cover all endpoints.
       if (asked.has(words)) break;
       asked.add(words);
       const called = await desk.ask(request, timeoutMs, signal);

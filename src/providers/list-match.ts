@@ -1,27 +1,29 @@
-// Finding a lost job on a provider's list: is an entry's input ours, and what do all pages together say.
+// List matching: finds the job of a lost submission on a provider's list.
+//
+// It compares inputs entry by entry and concludes from all pages together.
 import canonicalize from "canonicalize";
 import type { JsonObject } from "../domain/types.ts";
 import type { AdapterContext, Candidate, FindOutcome } from "./port.ts";
 
-/** Clocks differ: a job counts as ours only from this long before the sending on. */
+/** Tolerance for clock differences: a job counts as ours if it was created at most this long before the submission. */
 export const CLOCK_SLACK_MS = 120_000;
-/** The earliest time, by the provider's clock, at which a job sent at `sentAtMs` can have been made. */
+/** The earliest time, by the provider's clock, at which a job sent at `sentAtMs` can have been created. */
 export const earliestOf = (c: Pick<AdapterContext, "clockDoubtMs">, sentAtMs: number): number =>
   sentAtMs - CLOCK_SLACK_MS - (c.clockDoubtMs ?? 0);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A signed link of ours to a copy: it is one for each attempt, and tells by its path whose copy it opens. */
+/** A signed link of this service to a copy. The link differs for each attempt; its path identifies the copy. */
 const OWN_LINK = /^https?:\/\/[^?#]*\/inputs\/([0-9a-z]{1,76})-\d{1,4}\/(\d{1,2})\?/;
-/** Another in each process and never written down: no input of a caller holds what looks like these. */
+/** Random for each process and never stored, so no client input contains these prefixes. */
 const OWN_MARK = crypto.randomUUID();
 const COPY = `copy ${OWN_MARK} `;
 const UNKNOWN = `unknown copy ${OWN_MARK} `;
-/** What stands in an input in the place of a copy that was given in a way that is not known: by a link of ours, or another. */
+/** The placeholder in an input for a copy that was sent in an unknown form: as a link of this service or otherwise. */
 export const unknownCopy = (ref: string, n: number): string => `${UNKNOWN}${ref.slice(0, ref.lastIndexOf("-"))}/${n}`;
 
-/** The same value with every link of ours as the copy that it opens, whenever and for whichever attempt it was made. */
+/** The same value with each link of this service replaced by the copy that it opens, regardless of attempt and time. */
 const byCopies = (value: unknown): unknown => {
   if (typeof value === "string") {
     const own = value.length > 4096 ? null : OWN_LINK.exec(value);
@@ -38,7 +40,7 @@ const known = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, known(one)]));
 };
 
-/** Whether two values can be of the same request: where it is not known what was given, any text could be it. */
+/** Whether two values can belong to the same request. Any string can match an unknown copy. */
 const mayAgree = (sent: unknown, listed: unknown): boolean => {
   if (typeof sent === "string" && sent.startsWith(UNKNOWN)) return typeof listed === "string";
   if (Array.isArray(sent) && Array.isArray(listed))
@@ -51,8 +53,8 @@ const mayAgree = (sent: unknown, listed: unknown): boolean => {
 };
 
 /**
- * Compares an input that was sent with one on a list. `equal`: the same JSON. `possible`: they contradict each other
- * nowhere, but one has members the other lacks (defaults filled in, input erased): neither proof nor disproof.
+ * Compares a sent input with a listed one. `equal`: the same JSON. `possible`: no contradiction, but one has members that the
+ * other lacks (defaults filled in, input erased). `possible` neither proves nor disproves a match.
  */
 export const matchInput = (sent: JsonObject, listed: unknown): "equal" | "possible" | "no" => {
   if (!isObject(listed)) return "possible";
@@ -63,8 +65,8 @@ export const matchInput = (sent: JsonObject, listed: unknown): "equal" | "possib
 };
 
 /**
- * What a completely read list says, given the candidates that no other attempt owns. Two that are equal cannot be told
- * apart, and one that cannot be ruled out keeps "absent" from being proof.
+ * The conclusion from a completely read list, given the candidates that no other attempt owns. Two equal jobs cannot be
+ * distinguished. A job that cannot be ruled out prevents `absent` from being proof.
  */
 export const concludeFind = (candidates: readonly Candidate[]): FindOutcome => {
   const certain = candidates.find(({ match }) => match === "certain");

@@ -1,4 +1,6 @@
-// Turns our checked input into a provider's own input and endpoint, as the route's options in the catalogue say.
+// Input mapping: converts a checked input into a provider's input and endpoint.
+//
+// The `options` of the route in the catalogue define the conversion.
 import { ok } from "node:assert/strict";
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
@@ -17,7 +19,7 @@ const FieldRule = Type.Object(
 );
 type FieldRule = Static<typeof FieldRule>;
 
-/** The `options` of a route, for every provider of this room. */
+/** The `options` of a route, for every provider. */
 export const RouteOptionsSchema = Type.Object(
   {
     endpoints: Type.Optional(
@@ -48,22 +50,22 @@ type RouteOptions = Static<typeof RouteOptionsSchema>;
 
 const optionsCheck = TypeCompiler.Compile(RouteOptionsSchema);
 
-/** What is wrong with a route's options, as `path: message`; undefined when nothing is. */
+/** The first fault of a route's options as `path: message`; undefined if they are valid. */
 export const optionsFault = (options: JsonObject): string | undefined => {
   const fault = optionsCheck.Errors(options).First();
   return fault && `${fault.path || "options"}: ${fault.message}`;
 };
 
-/** The options of a route, checked. */
+/** The checked options of a route. @throws AssertionError for invalid options */
 export const readOptions = (c: Pick<AdapterContext, "endpoint" | "options">): RouteOptions => {
   ok(optionsCheck.Check(c.options), `the options of a route on ${c.endpoint} are not valid: ${optionsFault(c.options)}`);
   return c.options;
 };
 
-/** The field in the provider's input that carries our reference, if the route has one. */
+/** The field of the provider's input that carries our reference; undefined if the route has none. */
 export const markerOf = (c: AdapterContext): string | undefined => readOptions(c).marker;
 
-/** What the route says to its provider's dialect, as `{route.NAME}`. */
+/** The values of the route that its provider's dialect reads as `{route.NAME}`. */
 export const valuesOf = (c: AdapterContext): Readonly<Record<string, unknown>> => readOptions(c).values ?? {};
 
 const modeOf = (c: AdapterContext) =>
@@ -94,9 +96,9 @@ const shape = (field: string, value: Json, rule: FieldRule): Json => {
 };
 
 /**
- * The provider's input. Missing fields are left out, never sent as null. `audio` is sent wherever the route names it,
- * because providers make sound unless they are told not to. Two of our fields that go to one list are joined in the
- * order of ours. Constants win over fields, our reference over both.
+ * The provider's input. Missing fields are omitted, never sent as null. `audio` is sent wherever the route maps it, because
+ * providers generate sound by default. Two fields that map to one list are joined in their own order. Constants override fields,
+ * and our reference overrides both.
  */
 export const inputOf = (c: AdapterContext): JsonObject => {
   const options = readOptions(c);

@@ -1,34 +1,36 @@
-// What every dialect reads the same way of an untrusted answer: job ids, file addresses, waiting times, words for the operator.
+// Response parsing that all dialects share: job ids, URLs, retry delays and details.
+//
+// All input is untrusted.
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { Failure, FailureClass } from "../domain/types.ts";
 import type { ProviderResponse, SubmitOutcome } from "./port.ts";
 
-/** A provider's name for a job. It becomes part of addresses, so nothing that means something there. */
+/** A provider's job id. It becomes part of URLs, so it contains no character with a meaning there. */
 export const JobId = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$" });
-/** An address that a provider gave; where it leads is checked when it is used. */
+/** A URL from a provider. Its host is checked on use. */
 export const GivenUrl = Type.String({ pattern: "^https?://[^\\s\\u0000-\\u001f\\u007f]+$", maxLength: 8192 });
 export type GivenUrl = Static<typeof GivenUrl>;
 export const isGivenUrl = (value: unknown): value is GivenUrl => givenUrl.Check(value);
 const givenUrl = TypeCompiler.Compile(GivenUrl);
 
-/** As wide as providers name their jobs: with slashes and dots, but nothing that climbs out of an address. */
+/** The widest format of job names: slashes and dots are allowed, but no segment that leaves the path. */
 const jobName = TypeCompiler.Compile(
   Type.String({ pattern: "^[A-Za-z0-9_][A-Za-z0-9_.=~-]*(/[A-Za-z0-9_][A-Za-z0-9_.=~-]*)*$", maxLength: 512 }),
 );
 export const isJobName = (value: unknown): value is string => jobName.Check(value);
 
 const LONGEST_DETAIL = 200;
-/** Of a provider's words no more is looked at: addresses are searched for in them, and that takes the square of their length. */
+/** Only this many characters of a provider's text are read, because the search for URLs takes quadratic time. */
 const LONGEST_READ = 2_000;
-/** No provider's word makes us wait longer. */
+/** No provider can impose a longer wait. */
 const LONGEST_WAIT_MS = 3_600_000;
 
-/** An address at the end of what was cut off may lack the part by which its secret would be known. */
+/** A URL at the end of the truncated text can lack the part that marks its secret, so it is removed. */
 const startOf = (words: string): string =>
   words.length > LONGEST_READ ? words.slice(0, LONGEST_READ).replace(/https?:\/\/\S*$/i, "") : words;
 
-/** Text for the operator: one short line, addresses without their queries (they may be signed). */
+/** Detail for the operator: one short line, with URLs stripped of their queries, which can contain signatures. */
 export const detailOf = (...parts: readonly (string | number | undefined)[]): string => {
   const words = parts.filter((part) => part !== undefined && part !== "").join(": ");
   const line = startOf(words)
@@ -36,11 +38,11 @@ export const detailOf = (...parts: readonly (string | number | undefined)[]): st
     .replace(/(https?:\/\/[^\s?#"'<>]*)[?#][^\s"'<>]*/gi, "$1")
     .replace(/\b(https?:\/\/)[^\s/@]*@/gi, "$1")
     .trim();
-  // Never in the middle of a character.
+  // A surrogate pair is not split.
   return line.length > LONGEST_DETAIL ? `${line.slice(0, LONGEST_DETAIL - 1).replace(/[\ud800-\udbff]$/, "")}…` : line;
 };
 
-/** `Retry-After` in ms, as seconds or as a date counted from the answer's own `Date`; at most an hour. */
+/** `Retry-After` in ms, from seconds or from a date relative to the response's own `Date`; at most one hour. */
 export const retryAfterMs = (r: ProviderResponse): { retryAfterMs?: number } => {
   const wish = r.headers["retry-after"];
   if (wish === undefined) return {};
@@ -48,13 +50,13 @@ export const retryAfterMs = (r: ProviderResponse): { retryAfterMs?: number } => 
   return Number.isFinite(ms) ? { retryAfterMs: Math.ceil(Math.min(Math.max(ms, 0), LONGEST_WAIT_MS)) } : {};
 };
 
-/** A time as providers write it, in ms since 1970; undefined when it is none. */
+/** A time in a provider's format, in ms since 1970; undefined if the text is not a time. */
 export const timeOf = (text: string | null | undefined): number | undefined => {
   const ms = Date.parse(text ?? "");
   return Number.isNaN(ms) ? undefined : ms;
 };
 
-/** Statuses that prove a submission was refused, not accepted. Every other that brings no job id proves nothing. */
+/** Statuses that prove that a submission was refused. Any other response without a job id proves nothing. */
 const REFUSALS: Readonly<Record<number, FailureClass>> = {
   400: "invalid_for_route",
   401: "config_fault",
@@ -68,9 +70,9 @@ const REFUSALS: Readonly<Record<number, FailureClass>> = {
 };
 
 /**
- * A submission's answer that brought no job id. `finer` is what the dialect's own error text says of a refusal; it never
- * turns an ambiguous status into proof: 408, 409, 5xx, redirects and a 2xx that cannot be read stay ambiguous, unless the dialect knows
- * of this very error that it comes before any work, or that a job may exist in spite of its status (`isProof`).
+ * The outcome of a submission response without a job id. `finer` is the class from the dialect's own error rules; it never turns
+ * an ambiguous status into proof. 408, 409, 5xx, redirects and an unreadable 2xx stay ambiguous. The exception is an error that
+ * the dialect knows (`isProof`): true if it precedes any work, false if a job can exist despite the status.
  */
 export const readNoJob = (r: ProviderResponse, text: string, finer?: FailureClass, isProof?: boolean): SubmitOutcome => {
   const refused = isProof === false ? undefined : (REFUSALS[r.status] ?? (isProof ? finer : undefined));

@@ -1,39 +1,42 @@
-// The port to providers: what an adapter translates (pure, no sockets) and what the rest of the service may ask for.
+// The port to providers: pure adapters, and the calls of the service.
 import type { Attempt, Failure, FailureClass, Job, Json, JsonObject, Pin, PinnedCopy, ResultFile } from "../domain/types.ts";
 import type { Uploaded, UploadFile } from "./uploads.ts";
 
-/** A text of many pieces, and what it may be: see `long-texts.ts`. */
+/** A long string in pieces, and its possible encodings; see `large-strings.ts`. */
 type LongText = { pieces: readonly string[]; isBase64: boolean; isHex: boolean };
 
-/** A request as data. Credentials are not part of it; the caller adds them when the socket opens. */
+/** A request as data, without credentials. The provider client adds them when it sends the request. */
 export type ProviderRequest = {
   method: "GET" | "POST" | "PUT" | "DELETE";
   url: string;
   headers: Record<string, string>;
   /** Sent as JSON. */
   body?: Json;
-  /** Instead of a body: sent as `multipart/form-data`. */
+  /** Sent as `multipart/form-data` instead of a body. */
   form?: Record<string, string>;
-  /** A file: one more part of the form, or the whole body where it has no field. Never part of what is written down. */
+  /** A file: one more part of the form, or the whole body if it has no field. It is never part of the stored request. */
   file?: { field: string | null; name: string; mime: string; bytes: Blob };
 };
-/** How a provider gets a file that it cannot fetch from us, and the largest that it takes so, bytes. */
+/** The way a provider receives a file that it cannot download from this service, and the largest such file in bytes. */
 export type Upload = { mostBytes: number } & (
   | { as: "inline"; text: "data_uri" | "base64" }
   | {
       as: "upload";
       request(upload: UploadFile, baseUrl: string): ProviderRequest;
-      /** Where the file will be, and where it is to be put where the request did not carry it; undefined when the answer says neither. */
+      /**
+       * The URL of the stored file, and the upload address if the request did not carry the file. Undefined if the response
+       * contains neither.
+       */
       read(r: ProviderResponse): { url: string; putAt?: string } | undefined;
     }
 );
 export type UploadTraits = Pick<Upload, "as" | "mostBytes">;
 /**
- * An answer read whole: headers in lower case, `json` undefined when the body is not JSON. An answer that is a file itself has `bytes`
- * and an empty `text`.
+ * A complete response: headers in lower case, `json` undefined if the body is not JSON. A response that is itself a file has
+ * `bytes` and an empty `text`.
  */
 export type ProviderResponse = {
-  /** Texts of the answer that are too long to be handled in one go, by the words that stand in their places. */
+  /** Strings of the response that are too long to handle at once, by their placeholders. */
   longTexts?: ReadonlyMap<string, LongText>;
   status: number;
   headers: Record<string, string>;
@@ -42,126 +45,135 @@ export type ProviderResponse = {
   bytes?: Uint8Array;
 };
 
-/** What an adapter sees of an attempt. Pure data: the same context always makes the same bytes. */
+/** An adapter's view of an attempt. Pure data: the same context always produces the same bytes. */
 export type AdapterContext = {
   ref: string;
-  /** The request that made its generation: for the log. */
+  /** For the log: the HTTP request that created the generation. */
   requestId?: string;
   /** The route's endpoint, e.g. `bytedance/seedance-2.0`. */
   endpoint: string;
   options: JsonObject;
-  /** Base URL of the provider, without a slash at its end. */
+  /** Base URL of the provider, without a trailing slash. */
   baseUrl: string;
-  /** For a look-up: how far the time of the sending may be off in both directions, beside the usual slack, ms. */
+  /** For a lookup: the possible error of the submission time in both directions besides the usual tolerance, ms. */
   clockDoubtMs?: number;
   input: { raw: JsonObject; filled: JsonObject };
-  /** Where the provider may tell that something has happened, if the service can be reached from outside. */
+  /** The callback URL for the provider; absent if the service has no public URL. */
   callbackUrl?: string;
 };
 
-/** How a lost submission is found again. See shared facts: `none` means it never can be. */
+/** How a lost submission is found. `none`: it cannot be found. */
 export type Recovery = "key" | "client_id" | "list_marker" | "list_match" | "none";
 
 export type SubmitOutcome =
   | { kind: "accepted"; job: Job }
-  /** A synchronous provider: the result is in the answer. */
+  /** A synchronous provider: the response contains the result. */
   | { kind: "announced"; job: Job; results: ResultFile[] }
-  /** Proves that nothing was accepted. */
+  /** Proves that the provider accepted nothing. */
   | { kind: "rejected"; failure: Failure; isOfAccount?: boolean }
-  /** A job may exist upstream. */
+  /** The provider may have a job. */
   | { kind: "ambiguous"; detail: string };
 
 export type PollOutcome =
   | { kind: "pending"; seen: string; retryAfterMs?: number }
   | { kind: "announced"; results: ResultFile[] }
   | { kind: "failed"; failure: Failure }
-  /** The provider says that it knows no such job (404). Only repeated, over a minute, is it believed. */
+  /** The provider reports that it does not know the job (404). It counts only if repeated for more than a minute. */
   | { kind: "gone" }
-  /** Not an answer about the job: unknown status, 5xx, 429, broken connection. Ask again later. */
+  /** Says nothing about the job: unknown status, 5xx, 429, broken connection. The poll is repeated later. */
   | {
       kind: "unclear";
       detail: string;
       retryAfterMs?: number;
-      /** It speaks of the operator's key or balance: the job is kept, and the route is of no use until somebody acts. */
+      /**
+       * The response reports a fault of the operator's credential or balance. The job is kept, and the route is unusable until
+       * the operator fixes it.
+       */
       fault?: "config_fault" | "balance";
       isOfAccount?: boolean;
     }
   /**
-   * COMPLETED at the status address, but the result is at another: ask `result`. `error` is what the status said went
-   * wrong, for the case that the result's answer does not say it.
+   * The status address reports completion, and the result is at another address, which `result` requests. `error` is the failure
+   * that the status reported, for a result response without a reason.
    */
   | { kind: "ask-result"; error?: string };
 
 export type FindOutcome =
   | { kind: "found"; job: Job }
-  /** Not there, and the list or look-up was complete. Proof only after the settle time. */
+  /** Absent from a complete list or lookup. This is proof only after the settle time. */
   | { kind: "absent" }
   | { kind: "more"; next: string }
-  /** Two candidates, or an answer that says nothing. */
+  /** Two candidates, or a response without a conclusion. */
   | { kind: "unclear"; detail: string };
 
 /**
- * A job on a provider's list that may be the one looked for. `certain`: it carries our reference. `equal`: its input is
- * exactly ours. `possible`: nothing on the list rules it out, for example because its input was erased.
+ * A job on a provider's list that may be the lost one. `certain`: it carries our reference. `equal`: its input is exactly ours.
+ * `possible`: nothing on the list rules it out, for example because its input was erased.
  */
 export type Candidate = { job: Job; match: "certain" | "equal" | "possible" };
-/** One page of a provider's list, sifted; `next` is null on the last. */
+/** One filtered page of a provider's list; `next` is null on the last page. */
 export type FindPage = { kind: "page"; candidates: Candidate[]; next: string | null } | { kind: "unclear"; detail: string };
 
-/** A job on a provider's list, whoever made it. `marks`: what it carries in the place of our reference. */
+/** A job on a provider's list, of any client. `marks`: the values in the field that carries our reference. */
 export type ListedJob = { jobId: string; madeAtMs: number | null; marks: readonly string[] };
 export type ListPage = { kind: "page"; jobs: ListedJob[]; next: string | null } | { kind: "unclear"; detail: string };
-/** All jobs since a time. `none`: the provider has no list that can be asked for without naming one job. */
+/** All jobs since a time. `none`: the provider has no list of jobs. */
 export type ListOutcome = { kind: "listed"; jobs: ListedJob[] } | { kind: "none" } | { kind: "unclear"; detail: string };
 
-/** Translates one provider's dialect. No sockets, clocks, retries or secrets: those belong to `providers/call.ts`. */
+/**
+ * Translates one provider's dialect. An adapter has no sockets, clocks, retries or secrets; `http-call.ts` and the provider
+ * client have them.
+ */
 export interface Adapter {
   readonly id: string;
   readonly recovery: Recovery;
-  /** How long a lost submission can still be found, ms from its sending. */
+  /** How long a lost submission can be found after its sending, ms. */
   readonly findWindowMs: number;
-  /** How long "absent" must hold, counted from when the answer to the submission was given up, before it is proof. */
+  /** How long `absent` must persist before it is proof, ms from the end of the wait for the submission's response. */
   readonly findSettleMs: number;
-  /** How long a callback of a lost submission is waited for, ms from its sending, where there is no other means; absent: not at all. */
+  /** How long a callback of a lost submission is awaited, ms from its sending, if no lookup exists; absent: not at all. */
   readonly toldWithinMs?: number;
-  /** First and longest pause between polls, ms. */
+  /** First and longest interval between polls, ms. */
   readonly pollEveryMs: readonly [number, number];
-  /** How long a job can be asked about after its submission, ms. */
+  /** How long a job can be polled after its submission, ms. */
   readonly watchMs: number;
-  /** How long results can be fetched once announced, ms. */
+  /** How long results can be downloaded after their announcement, ms. */
   readonly resultTtlMs: number;
-  /** The longest wait for the answer to a submission, ms; absent: the caller's usual. A synchronous provider works all the time. */
+  /**
+   * The longest wait for a submission's response, ms; absent: the default of the caller. A synchronous provider works during the
+   * whole wait.
+   */
   readonly submitMs?: number;
-  /** The largest answer that makes sense, bytes; absent: the caller's usual. */
+  /** The largest valid response, bytes; absent: the default of the caller. */
   readonly largestAnswer?: number;
-  /** It answers a submission with what it made: there is no job that could be asked about. */
+  /** A submission's response contains the result, so no job can be polled. */
   readonly answersAtOnce?: true;
-  /** Files on the provider's own hosts are given out to who has the key. */
+  /** Files on the provider's own hosts require its credential. */
   readonly filesNeedKey?: boolean;
-  /** Absent: it takes files by links alone. */
+  /** Absent: the provider accepts files only as links. */
   readonly upload?: Upload;
-  /** The provider's words for the states in which a job may be cancelled; absent: in all. Asked about first. */
+  /** The provider's states in which a job may be cancelled; absent: in all. The job is polled first. */
   readonly cancelOnlyIn?: readonly string[];
   /** The header that carries the credential. */
   auth(secret: string, nowMs: number): Record<string, string>;
   submit(c: AdapterContext): ProviderRequest;
   readSubmit(r: ProviderResponse, c: AdapterContext): SubmitOutcome;
-  /** `page` is null first, then the `next` of the page before. */
+  /** `page` is null first, then the `next` of the previous page. */
   find?(c: AdapterContext, sentAtMs: number, page: string | null): ProviderRequest;
-  /** For a look-up that one answer settles (by our key or id). */
+  /** For a lookup that one response settles (by our key or id). */
   readFind?(r: ProviderResponse, c: AdapterContext, sentAtMs: number): FindOutcome;
-  /** For a list: what of the page that was asked for could be ours. Who owns what, and the pages together, are judged by the caller. */
+  /** For a list: the candidates on the requested page. The caller checks their ownership and combines the pages. */
   readFindPage?(r: ProviderResponse, c: AdapterContext, sentAtMs: number, page: string | null): FindPage;
-  /** Everything that was made on the route's endpoint since a time, whoever made it: to hold the provider's books against ours. */
+  /** Lists all jobs on the route's endpoint since a time, of any client, to reconcile the provider's records with ours. */
   list?(c: AdapterContext, sinceMs: number, page: string | null): ProviderRequest;
   readListPage?(r: ProviderResponse, c: AdapterContext, sinceMs: number, page: string | null): ListPage;
-  /** The job that a callback names, if it does; the callback itself proves nothing. */
+  /** The job that a callback names; undefined if it names none. The callback itself proves nothing. */
   readCallback?(body: Json, c: AdapterContext): Job | undefined;
-  /** What an answer says about the key or the balance in the provider's own codes, where its status does not. */
+  /** The class of a credential or balance fault that the provider's own code reports where the status does not. */
   classOf?(r: ProviderResponse): FailureClass | undefined;
-  /** Whether an answer blames the whole account in the provider's own codes, where its status (401, 402) does not. */
+  /** Whether the provider's own code blames the whole account where the status (401, 402) does not. */
   isOfAccount?(r: ProviderResponse, phase: "submitting" | "asking"): boolean;
-  /** Polls, results and cancels are about the job: their context has an empty input. */
+  /** Polls, results and cancels concern the job, so their context has an empty input. */
   poll(job: Job, c: AdapterContext): ProviderRequest;
   readPoll(r: ProviderResponse, job: Job, c: AdapterContext): PollOutcome;
   result?(job: Job, c: AdapterContext): ProviderRequest;
@@ -169,73 +181,87 @@ export interface Adapter {
   cancel?(job: Job, c: AdapterContext): ProviderRequest;
 }
 
-/** An attempt together with the input it runs on. */
+/** An attempt and its input. */
 export type Work = {
   attempt: Attempt;
   input: { raw: JsonObject; filled: JsonObject };
-  /** Its pinned inputs, where there are any. */
+  /** Its pinned inputs, if it has any. */
   pins?: readonly Pin[];
-  /** What its provider is given in the places of their links, by link; of one that was composed it stands in the request. */
+  /** The replacement that the provider receives for each link, by link. For a composed request it is stored in the request. */
   given?: Readonly<Record<string, string>>;
-  /** When it was sent was written down by the clock of another node. */
+  /** `sentAtMs` was read from the clock of another node. */
   sentElsewhere?: boolean;
 };
 
-/** Whether a provider takes our key; `none`: that cannot be found out without buying something. */
+/** Whether a provider accepts the credential. `none`: this cannot be checked without a purchase. */
 export type CheckOutcome =
   | { kind: "works"; detail: string }
   | { kind: "refused"; failure: Failure }
   | { kind: "unclear"; detail: string }
   | { kind: "none" };
 
-/** A route as far as a list needs to know it. */
+/** The part of a route that a list needs. */
 export type ListedRoute = Pick<AdapterContext, "endpoint" | "options">;
 
-/** What the service asks of a provider about one attempt. Every call has a total deadline and never throws for the outside's faults. */
+/**
+ * The calls to a provider about one attempt. Each call has a total deadline and never throws for faults of the provider or the
+ * network.
+ */
 export interface Providers {
-  /** Provider ids that have a base URL and a credential. */
+  /** Whether the provider has a base URL and a credential. */
   configured(providerId: string): boolean;
-  /** Takes another credential of an account, or none, from now on, and says whose it is. @throws Error one line, for one that cannot be sent. */
+  /**
+   * Sets or clears the credential of an account from now on, and returns the ids of its providers. @throws Error one line, for a
+   * credential that cannot be sent.
+   */
   rekey(account: string, key: string | undefined): string[];
-  /** Takes all credentials anew, and says whose are others now. @throws Error one line, for one that cannot be sent; then all stay. */
+  /**
+   * Replaces all credentials, and returns the ids of the providers whose credential changed. @throws Error one line, for a
+   * credential that cannot be sent; then all stay unchanged.
+   */
   rekeyAll(keys: Readonly<Record<string, { key?: string }>>): string[];
-  /** The ids of the providers that go with the same key as this one, itself among them. */
+  /** The ids of the providers that use the same credential as this one, including it. */
   sharingKey(providerId: string): string[];
-  /** The exact request of an attempt as JSON, without credentials: goes to disk before it is sent. */
+  /** The exact request of an attempt as JSON, without credentials. It is stored on disk before it is sent. */
   compose(task: Work): string;
-  /** Waits for a free connection of the provider's pool; resolves to the function that gives it back. */
+  /** Waits for a slot of the provider's bulkhead; resolves to the function that returns it. */
   slot(providerId: string, signal: AbortSignal): Promise<() => void>;
   /** Sends the composed request of the attempt, byte for byte. The caller holds a slot. */
   submit(task: Work, signal: AbortSignal): Promise<SubmitOutcome>;
   /**
-   * Asks once, by the route's own means, whether a submission was accepted. `unclear` for means that do not exist.
-   * @param only `marked`: a job counts as found when it carries our reference, not when its input is the same.
+   * Looks up once, with the means of the route, whether a submission was accepted. Returns `unclear` if the provider has no such
+   * means. @param only `marked`: a job counts as found only if it carries our reference, not if its input is the same.
    */
   find(task: Work, signal: AbortSignal, only?: "marked"): Promise<FindOutcome>;
-  /** Asks once how the job is doing, by its id alone (the work has no input); follows to the result when that is at another address. */
+  /** Polls the job once, by its id alone (the work has no input); also requests the result if it has another address. */
   poll(task: Work, signal: AbortSignal): Promise<PollOutcome>;
-  /** The job that a callback names, which may be that of a submission whose answer was lost: to be asked about before it is believed. */
+  /**
+   * The job that a callback names, which may belong to a submission whose response was lost. It must be polled before it counts.
+   */
   told(task: Work, body: Json): Job | undefined;
-  /** Asks the provider to stop; true when it said yes. Never more than a courtesy. */
+  /** Requests the cancellation of a job; true if the provider confirmed it. The service does not rely on it. */
   cancel(task: Work, signal: AbortSignal): Promise<boolean>;
-  /** Reads the provider's lists for these routes from a time on, whole. */
+  /** Reads all pages of the provider's lists for these routes since a time. */
   list(providerId: string, routes: readonly ListedRoute[], sinceMs: number, signal: AbortSignal): Promise<ListOutcome>;
-  /** Finds out without buying anything whether the provider takes our key. */
+  /** Checks without a purchase whether the provider accepts the credential. */
   check(providerId: string, route: ListedRoute, signal: AbortSignal): Promise<CheckOutcome>;
   traits(providerId: string): ProviderTraits;
-  /** Where the provider is. */
+  /** The provider's base URL. */
   baseUrlOf(providerId: string): string;
-  /** How it gets files that it cannot fetch from us; null: not at all. */
+  /** How the provider receives files that it cannot download from this service; null: not at all. */
   uploadOf(providerId: string): UploadTraits | null;
-  /** Brings a file to the provider's own storage, which buys nothing and may be repeated. */
+  /** Uploads a file to the provider's own storage. An upload buys nothing and may be repeated. */
   upload(providerId: string, upload: UploadFile, signal: AbortSignal): Promise<Uploaded>;
-  /** What stands in a request in the place of a file whose bytes are put in when it is sent. */
+  /** The placeholder in a request for a file whose bytes are inserted when the request is sent. */
   placeOf(providerId: string, copy: PinnedCopy): string;
-  /** Headers that open a result file at an address; none unless the provider's files need its key and are on its own hosts. */
+  /**
+   * Headers that a download of a result file needs. Empty unless the provider's files need its credential and the address is on
+   * its own hosts.
+   */
   fileHeaders(providerId: string, address: string): Record<string, string>;
 }
 
-/** What the core must know of a provider to settle what happened. */
+/** The traits of a provider that settle an attempt. */
 export type ProviderTraits = Pick<
   Adapter,
   "recovery" | "findWindowMs" | "findSettleMs" | "toldWithinMs" | "pollEveryMs" | "watchMs" | "resultTtlMs"

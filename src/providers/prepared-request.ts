@@ -1,4 +1,4 @@
-// Requests as they are written down: read back byte for byte, with what was given in the places of pinned inputs.
+// Composed requests: reads them back byte for byte and inserts pinned inputs.
 import { ok } from "node:assert/strict";
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
@@ -8,7 +8,7 @@ import { unknownCopy } from "./list-match.ts";
 import type { ProviderRequest, Work } from "./port.ts";
 import { fill, isUploadUrl, type OpenCopy } from "./uploads.ts";
 
-/** The file that is put into a request of a generation when it is sent; undefined when it is gone. */
+/** Opens a file that is inserted into a request of a generation when it is sent; undefined if the file is deleted. */
 export type CopyOf = (generationId: string, copy: Parameters<OpenCopy>[0]) => ReturnType<OpenCopy>;
 
 const composedRequest = Type.Object(
@@ -18,7 +18,7 @@ const composedRequest = Type.Object(
     headers: Type.Record(Type.String(), Type.String()),
     body: Type.Optional(Type.Unsafe<Json>(Type.Unknown())),
     form: Type.Optional(Type.Record(Type.String(), Type.String())),
-    /** What stands in it in the places of pinned inputs, by link. */
+    /** The replacements of pinned inputs in the request, by link. */
     given: Type.Optional(Type.Record(Type.String(), Type.String())),
   },
   { additionalProperties: false },
@@ -28,8 +28,9 @@ type Composed = Static<typeof composedRequest>;
 
 const generationOf = (ref: string): string => `gen_${ref.slice(0, ref.lastIndexOf("-"))}`;
 /**
- * The input with what its provider is or was given in the places of pinned links. Of what was sent it stands in the request; of what
- * somebody else may have sent, before a backup was restored, only whose copies they are is known.
+ * The input with the replacement that the provider receives for each pinned link. For a sent attempt the request contains the
+ * replacements. For an attempt that another process may have sent before a restore from backup, only the identity of the copies
+ * is known.
  */
 export const givenInput = ({ attempt: { ref, request }, input, pins = [], given }: Work): Work["input"] => {
   if (pins.length === 0 && given === undefined) return input;
@@ -42,7 +43,7 @@ export const givenInput = ({ attempt: { ref, request }, input, pins = [], given 
   return withLinks(input, Object.fromEntries(unknown));
 };
 
-/** Reads a request back. What was written by JSON.stringify is written again by it as the same bytes. */
+/** Parses a stored request. JSON.stringify writes its own output again as the same bytes. */
 export const readComposed = (text: string | null, ref: string): Composed => {
   ok(text !== null, `attempt ${ref} is sent but its request was never written down`);
   const request: unknown = JSON.parse(text);
@@ -50,7 +51,7 @@ export const readComposed = (text: string | null, ref: string): Composed => {
   return request;
 };
 
-/** The request as it is sent, with the files in it that it has places for; undefined when one is gone. */
+/** The request as it is sent, with its files inserted; undefined if a file is deleted. */
 export const wholeRequest = async (
   text: string | null,
   ref: string,

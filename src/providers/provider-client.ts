@@ -1,33 +1,38 @@
-// One provider, opened: where it is, who may be given its key, its bulkheads, and the one way to call it.
+// Provider client: the only way to call one provider.
+//
+// It holds the base URL, the hosts that may receive the credential, and the bulkheads.
 
 import { type Bulkhead, createBulkhead, type Release } from "./bulkhead.ts";
 import { type Called, type CallProvider, type CallRules, callProvider, readJson } from "./http-call.ts";
 import { detailOf } from "./parse-response.ts";
 import type { Adapter, ProviderRequest, ProviderResponse, ProviderTraits } from "./port.ts";
 
-/** Largest answer read, bytes. */
+/** Largest response read by default, bytes. */
 const LARGEST_ANSWER = 1_048_576;
-/** A shorter credential is a test's; hiding it would hide ordinary words. */
+/** A shorter credential occurs only in tests; redacting it would also redact ordinary words. */
 const SHORTEST_SECRET = 8;
 
 /**
- * Calls in flight per provider: submissions; questions (poll, cancel), which hung submissions must not stop; and look-ups of lost
- * submissions, of which an outage leaves many and which must not stop the polls of live ones.
+ * Concurrent calls to each provider. `submits`: submissions. `questions`: polls and cancels, which hung submissions must not
+ * block. `finds`: lookups of lost submissions, which are many after an outage and must not block polls.
  */
 export type Slots = { submits: number; questions: number; finds: number };
 
 export type ProviderClientOptions = {
   adapter: Adapter;
-  /** Public base URL, used where the settings name none; `origins` are further hosts that belong to it, `https://*.bfl.ai` all below one. */
+  /**
+   * Public base URL, used if the configuration sets none. `origins` are further hosts of the provider; `https://*.bfl.ai`
+   * includes all hosts below that domain.
+   */
   publicUrl: string;
   origins: readonly string[];
   nowMs: () => number;
   settings: { base_url?: string; key?: string };
   slots: Slots;
-  /** The socket, unless a world has one of its own. */
+  /** Makes the HTTP calls; `callProvider` by default. A simulated world passes its own. */
   call?: CallProvider;
   traits: Partial<ProviderTraits>;
-  /** Whether providers can reach the service. */
+  /** Whether providers can reach the service with callbacks. */
   isTold: boolean;
 };
 
@@ -36,18 +41,24 @@ export interface ProviderClient {
   readonly traits: ProviderTraits;
   readonly baseUrl: string;
   isConfigured(): boolean;
-  /** Takes another credential, or none, for every call from now on. @throws Error one line, for one that cannot be sent. */
+  /** Sets or clears the credential for every later call. @throws Error one line, for a credential that cannot be sent. */
   rekey(text: string | undefined): void;
   readonly submits: Bulkhead;
-  /** Why this address cannot be called with the provider's key; undefined when it can. */
+  /** The reason why this URL must not receive the credential; undefined if it may. */
   barred(address: string): string | undefined;
-  /** The headers that open a file at this address: none, unless the provider keeps its files on its own hosts behind the key. */
+  /**
+   * The headers that a download from this URL needs. Empty unless the provider's files need its credential and the URL is on its
+   * own hosts.
+   */
   fileHeaders(address: string): Record<string, string>;
-  /** One call with the credential; an address that is barred is never connected to. */
+  /** Makes one call with the credential. A barred URL is never contacted. */
   ask(request: ProviderRequest, timeoutMs: number, signal: AbortSignal, about?: CallRules["about"]): Promise<Called>;
-  /** One call without the credential, to an address that the provider gave: https, or at home. */
+  /** Makes one call without the credential, to a URL from the provider: https, or one of its own origins. */
   askPlainly(request: ProviderRequest, timeoutMs: number, signal: AbortSignal): Promise<Called>;
-  /** Runs a question or a look-up in its allowance; `late` when no slot came free within `patienceMs`, or it was given up. */
+  /**
+   * Runs a poll or a lookup with a slot of its bulkhead. Returns `late` if no slot became free within `patienceMs`, or if the
+   * signal was aborted.
+   */
   inTurn<T>(
     what: "questions" | "finds",
     patienceMs: number | undefined,
@@ -57,16 +68,16 @@ export interface ProviderClient {
   ): Promise<T>;
 }
 
-/** What of a credential must not be seen: itself, the halves of a pair, and what was made of it for this call. */
+/** The secret parts of a credential: the whole, the halves of a pair, and the header values of this call. */
 const secretsIn = (key: string, headers: Readonly<Record<string, string>>): string[] =>
   [key, ...key.split(":"), ...Object.values(headers).flatMap((value) => value.split(" "))].filter(
     (word) => word.length >= SHORTEST_SECRET,
   );
 
-/** Providers repeat a credential they do not like; from here on nobody sees it. */
+/** Providers repeat a rejected credential in their response, so it is redacted here. */
 const without = (response: ProviderResponse, secrets: readonly string[]): ProviderResponse => {
   const { json } = response;
-  // JSON can write a character in more than one way ("\\/"); written by us it is written in one.
+  // JSON can write a character in more than one way ("\\/"); JSON.stringify writes it in one.
   const isEscaped = json !== undefined && response.text.includes("\\");
   const said = isEscaped ? JSON.stringify(json) : response.text;
   const words = isEscaped ? secrets.map((secret) => JSON.stringify(secret).slice(1, -1)) : secrets;
@@ -75,7 +86,7 @@ const without = (response: ProviderResponse, secrets: readonly string[]): Provid
   return { ...response, text, json: readJson(text) };
 };
 
-/** A credential as it is sent; undefined for none. @throws Error one line, for one that cannot be sent. */
+/** The credential as it is sent; undefined for none. @throws Error one line, for a credential that cannot be sent. */
 export const usableKey = (providerId: string, text: string | undefined): string | undefined => {
   const key = text?.trim() || undefined;
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
@@ -83,7 +94,7 @@ export const usableKey = (providerId: string, text: string | undefined): string 
   return key;
 };
 
-/** @throws Error one line, for a credential that cannot be sent. */
+/** Creates the client of one provider. @throws Error one line, for a credential that cannot be sent. */
 export const createProviderClient = (plan: ProviderClientOptions): ProviderClient => {
   const { adapter, publicUrl, origins, settings, slots, traits, nowMs, call = callProvider } = plan;
   let key = usableKey(adapter.id, settings.key);

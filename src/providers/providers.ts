@@ -1,4 +1,4 @@
-// The providers as the service knows them: composes, sends, polls, looks up and cancels, whatever the dialect.
+// All providers: composes, submits, polls, looks up and cancels in each dialect.
 import { ok } from "node:assert/strict";
 import type { Job } from "../domain/types.ts";
 import { checkKey, isOfAccount, setUpFaultOf } from "./credential-check.ts";
@@ -17,35 +17,35 @@ import { REPLICATE_BASE_URL, REPLICATE_KNOWN, replicate } from "./replicate.ts";
 import { requestLimit } from "./request-limit.ts";
 import { uploadTo, uploadUrlOf } from "./uploads.ts";
 
-/** Total time per call, ms. A look-up has its time for all its pages together. */
+/** Total time of each call, ms. `findMs` covers all pages of a lookup together. */
 export type CallTimes = { submitMs: number; pollMs: number; findMs: number; cancelMs: number; uploadMs: number };
 const CALL_TIMES: CallTimes = { submitMs: 30_000, pollMs: 15_000, findMs: 15_000, cancelMs: 10_000, uploadMs: 300_000 };
 
-/** Per provider; all providers together stay below the runtime's bound on requests, which every host shares. */
+/** Slots per provider. All providers together stay below the runtime's limit on requests, which all hosts share. */
 const SLOTS: Slots = { submits: 64, questions: 32, finds: 8 };
-/** With room for more: thousands of jobs are asked about every 5 s, and each answer takes a tenth of a second or two. */
+/** Slots for polls with a raised limit: thousands of jobs are polled every 5 s, and a response takes 0.1 to 0.2 s. */
 const MANY_QUESTIONS = 256;
 const ROOMY = 2_048;
 
-/** The slots of one provider, where the process may have so many requests in flight. */
+/** The slots of one provider, given the process's limit on concurrent requests. */
 export const slotsWithin = (limit: number): Slots => (limit >= ROOMY ? { ...SLOTS, questions: MANY_QUESTIONS } : SLOTS);
 
-/** Where what is known of a provider was read, and what of it nobody has tried. */
+/** The sources of a dialect, and its unverified statements. */
 type Known = { as_of: string; from: readonly string[]; not_verified?: readonly string[] };
 type Spoken = {
   adapter: Adapter;
   name: string;
   known: Known;
   publicUrl: string;
-  /** Further origins that may be given the key. */
+  /** Further origins that may receive the credential. */
   origins: readonly string[];
-  /** Whose key it uses. */
+  /** The account whose credential the provider uses. */
   account: string;
-  /** It answers a submission with a job to ask about, instead of with what it made. */
+  /** The provider responds to a submission with a job to poll, instead of the result. */
   isAsked: boolean;
 };
 
-/** Dialects that are more than tables and templates. */
+/** Dialects that need code beyond tables and templates. */
 const CODED: Readonly<Record<string, Spoken>> = {
   fal: {
     ...{ adapter: fal, name: "fal", publicUrl: FAL_BASE_URL, origins: FAL_ORIGINS, account: "fal", isAsked: true },
@@ -57,7 +57,7 @@ const CODED: Readonly<Record<string, Spoken>> = {
   },
 };
 
-/** Every dialect that is spoken here, by the id of its provider. */
+/** Every dialect, by the id of its provider. */
 export const knownDialects = (dialects: Dialects): [string, Spoken][] => [
   ...Object.entries(CODED),
   ...[...dialects].map(([id, { dialect, adapter }]): [string, Spoken] => [
@@ -69,11 +69,11 @@ export const knownDialects = (dialects: Dialects): [string, Spoken][] => [
   ]),
 ];
 
-/** Every provider whose dialect is spoken here, with whose key. */
+/** Every provider that has a dialect, with its account. */
 export const knownProviders = (dialects: Dialects): ReadonlyMap<string, { account: string }> =>
   new Map(knownDialects(dialects).map(([id, { account }]) => [id, { account }]));
 
-/** What an operator is told of every provider whose dialect is spoken here. */
+/** The facts about each provider that the admin service shows to an operator. */
 export const providerFacts = (dialects: Dialects) =>
   knownDialects(dialects)
     .map(([id, { adapter, name, account, isAsked }]) => ({
@@ -85,32 +85,29 @@ export const providerFacts = (dialects: Dialects) =>
     }))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 
-/** Providers of the dialects that the service ships with. */
+/** The ids of the providers whose dialects ship with the service. */
 export const builtInProviders = (): readonly string[] => [...knownProviders(readDialects(null)).keys()];
 
 export type ProvidersOptions = {
   settings: Readonly<Record<string, { base_url?: string; key?: string }>>;
-  /** Those of the dialect files; the built-in ones when absent. */
+  /** The dialects; the built-in ones if absent. */
   dialects?: Dialects;
-  /** Where the provider may tell of an attempt; absent where nobody outside can reach the service. */
+  /** The callback URL of an attempt; absent if the service has no public URL. */
   callbackUrl?: (ref: string) => string | undefined;
-  /** Whether a job already belongs to an attempt; it is then not the lost one that is looked for. */
+  /** Whether an attempt already owns the job, which excludes it from a lookup. */
   isOwned: (providerId: string, jobId: string) => Promise<boolean>;
   copyOf?: CopyOf;
-  /** The service's clock, which a look-up compares with the provider's; the machine's when absent. */
+  /** The service clock, which a lookup compares with the provider's; the machine's clock if absent. */
   nowMs?: () => number;
   timeouts?: Partial<CallTimes>;
   slots?: Partial<Slots>;
-  /** The socket; a world in virtual time has one of its own. */
+  /** Makes the HTTP calls. A world in virtual time passes its own. */
   call?: CallProvider;
-  /** Replaces traits of a provider, for one that is known to settle sooner (the simulator). */
+  /** Overrides traits of a provider, e.g. for the simulator, which settles sooner. */
   traits?: Readonly<Record<string, Partial<ProviderTraits>>>;
 };
 
-/**
- * Opens the providers.
- * @throws Error one line, for a credential that cannot be sent in a header.
- */
+/** Creates the providers. @throws Error one line, for a credential that cannot be sent in a header. */
 export const createProviders = (options: ProvidersOptions): Providers => {
   const times = { ...CALL_TIMES, ...options.timeouts };
   const nowMs = options.nowMs ?? Date.now;
@@ -133,7 +130,7 @@ export const createProviders = (options: ProvidersOptions): Providers => {
     ok(desk, `no provider ${id}`);
     return desk;
   };
-  /** A time that was asked for outright goes before the provider's own. */
+  /** An explicit timeout has precedence over the provider's own. */
   const submitMsOf = ({ adapter }: ProviderClient): number => options.timeouts?.submitMs ?? adapter.submitMs ?? times.submitMs;
   const callbackFor = (ref: string): Pick<AdapterContext, "callbackUrl"> => {
     const callbackUrl = options.callbackUrl?.(ref);
@@ -150,9 +147,10 @@ export const createProviders = (options: ProvidersOptions): Providers => {
   });
 
   /**
-   * The same request with the same key: whoever knows the key answers with the job it stands for, whoever does not takes it now. Once the
-   * key may be forgotten it is not sent any more: it would be another job. A refusal says nothing of the first time: what checks a
-   * request may stand before what knows the key, and have its own opinion of a link that is over by now or of a key that was used.
+   * Sends the same request with the same idempotency key. A provider that knows the key returns its job; another provider accepts
+   * the request now. After the find window the provider may have forgotten the key and would start a second job, so the request
+   * is not sent. A refusal proves nothing about the first request. The provider may validate a request before it looks up the
+   * key, and refuse an expired link or a used key.
    */
   const sendAgain = async (desk: ProviderClient, task: Work, sentAtMs: number, signal: AbortSignal): Promise<FindOutcome> => {
     const { ref, request: text, route } = task.attempt;
@@ -178,17 +176,17 @@ export const createProviders = (options: ProvidersOptions): Providers => {
     if (seen.kind === "unclear") return { ...seen, ...setUpFaultOf(adapter, status.response) };
     if (seen.kind !== "ask-result") return seen;
     ok(adapter.result && adapter.readResult, `${adapter.id} sends to a result but has none`);
-    // In the same call, because a result is kept for minutes only (fal: 6, when it is large).
+    // In the same call, because some results are kept for minutes only (fal: 6, if large).
     const result = await desk.ask(adapter.result(job, c), times.pollMs, signal, c);
     if (result.kind !== "answered") return { kind: "unclear", detail: result.detail };
     const outcome = adapter.readResult(result.response, job, c);
-    // The status named an error and the result's code agrees without saying which: it is the model's, not a gateway's.
+    // The status reported an error, and the result has a 5xx without a reason. The failure is the model's, not a gateway's.
     if (outcome.kind === "unclear" && seen.error !== undefined && result.response.status >= 500)
       return { kind: "failed", failure: { class: "job_failed", detail: detailOf(result.response.status, seen.error) } };
     return outcome;
   };
 
-  /** Some providers take an order to cancel what has begun, or is done, for one to delete it. */
+  /** Some providers treat a cancellation of a started or finished job as its deletion. */
   const mayCancel = async (desk: ProviderClient, job: Job, c: AdapterContext, signal: AbortSignal): Promise<boolean> => {
     const { adapter } = desk;
     if (adapter.cancelOnlyIn === undefined) return true;
@@ -231,7 +229,7 @@ export const createProviders = (options: ProvidersOptions): Providers => {
       const request = await wholeRequest(text, ref, options.copyOf);
       if (request === undefined)
         return { kind: "rejected", failure: { class: "input_unreachable", detail: "our copy of its input is gone" } };
-      // The settings changed since it was composed: the request stays here, and so does the key.
+      // The configuration has changed since the request was composed, so neither the request nor the credential is sent.
       const bar = desk.barred(request.url);
       if (bar !== undefined) return { kind: "rejected", failure: { class: "config_fault", detail: bar } };
       const called = await desk.ask(request, submitMsOf(desk), signal, task.attempt);
@@ -272,7 +270,7 @@ export const createProviders = (options: ProvidersOptions): Providers => {
       ok(job, `attempt ${ref} is polled but has no job`);
       if (desk.adapter.answersAtOnce) return { kind: "unclear", detail: "it answers with what it made: there is nothing to ask" };
       const late: PollOutcome = { kind: "unclear", detail: "no free connection" };
-      // However long the line is, a poll keeps its place: whoever left would have to begin at its end again.
+      // A poll keeps its place in a queue of any length, because leaving would put it at the end again.
       return await desk.inTurn("questions", undefined, signal, late, () => pollJob(desk, job, contextOf(desk, task), signal));
     },
 

@@ -1,30 +1,35 @@
-// Holds a provider's list of jobs against our attempts: what only one of the two knows is what somebody may have paid for nothing.
+// Reconciliation: compares a provider's list of jobs with the attempts of the service.
+//
+// A job or attempt that only one side knows may be a purchase without a customer.
 import { holdsRef } from "../domain/ids.ts";
 import type { SentRow } from "../store/store.ts";
 import type { ListedJob } from "./port.ts";
 
-/** Clocks differ, and a job is on a list a moment after it was sent: this close to an end of the time nothing is said to be missing. */
+/**
+ * Clocks differ, and a job appears on the list shortly after its submission. No attempt this close to either end of the period is
+ * reported as missing.
+ */
 export const EDGE_MS = 300_000;
 
-/** `of`: the attempt whose reference it carries. */
+/** `of`: the attempt whose reference the job carries. */
 export type Stranger = ListedJob & { of: SentRow | null };
 export type Reconciled = {
   matched: number;
-  /** At the provider, and no attempt has it. */
+  /** Jobs of the provider that no attempt owns. */
   strangers: Stranger[];
-  /** An attempt has it, and it is not on the provider's list. */
+  /** Attempts with a job that is not on the provider's list. */
   missing: SentRow[];
-  /** Sent, no job of it is known here, and none on the list carries its reference. */
+  /** Sent attempts without a known job, whose reference no listed job carries. */
   untold: SentRow[];
 };
 
-/** Jobs that nobody here knows anything of, their price neither. */
+/** Jobs that match no attempt, so that their price is unknown as well. */
 export const unpricedOf = ({ strangers }: Reconciled): Stranger[] => strangers.filter(({ of }) => of === null);
 
-/** States in which an attempt that has no job has none at the provider either. */
+/** States in which an attempt without a job has no job at the provider either. */
 const NEVER_ACCEPTED: ReadonlySet<SentRow["state"]> = new Set(["intent", "rejected", "absent"]);
 
-/** @param sent attempts from `EDGE_MS` before the time that the list begins at */
+/** @param sent attempts from `EDGE_MS` before the start of the list on */
 export const reconcile = (
   listed: readonly ListedJob[],
   sent: readonly SentRow[],

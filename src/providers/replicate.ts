@@ -1,4 +1,6 @@
-// The dialect of Replicate: predictions by model or version, their statuses, refusals told as text, and its list of predictions.
+// Dialect of Replicate: predictions, their statuses, failure texts and the list.
+//
+// A prediction runs a model or one version of it.
 import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { FailureClass, ResultFile } from "../domain/types.ts";
@@ -15,17 +17,19 @@ export const REPLICATE_KNOWN = {
   not_verified: ["how soon the list of predictions shows a submission: it is given two minutes before it proves anything"],
 };
 
-/** The provider gives a prediction up after this long: the longest route time, so none outlives its attempt for long. */
+/**
+ * Replicate cancels a prediction after this time. It is the longest route time, so no prediction outlives its attempt for long.
+ */
 const CANCEL_AFTER = "40m";
-/** Input, output and files are removed this long after the end. */
+/** Replicate removes input, output and files this long after the end. */
 const KEPT_MS = 3_600_000;
-/** A submission whose answer was lost was created within its own deadline; the rest is for clocks that differ. */
+/** A submission whose response was lost was created within its own deadline; the rest is tolerance for clock differences. */
 const CREATED_WITHIN_MS = 600_000;
 const latestOf = (c: AdapterContext, sentAtMs: number): number => sentAtMs + CREATED_WITHIN_MS + (c.clockDoubtMs ?? 0);
 
 const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Optional(Type.Union([type, Type.Null()]));
 
-/** The largest file that its storage takes. */
+/** The largest file that Replicate's storage accepts. */
 const MOST_UPLOAD_BYTES = 100 * 1_048_576;
 const stored = TypeCompiler.Compile(Type.Object({ urls: Type.Object({ get: GivenUrl }) }));
 const created = TypeCompiler.Compile(Type.Object({ id: JobId }));
@@ -58,8 +62,8 @@ const listPage = TypeCompiler.Compile(
 const url = TypeCompiler.Compile(GivenUrl);
 
 /**
- * Why a prediction failed is only told as text. The first line all of whose patterns fit decides; a text that names both sides counts as
- * the input. None repeats without a bound: words may be long, and somebody else's.
+ * Replicate reports the reason of a failure only as text. The first row whose patterns all match decides; a text that names both
+ * sides counts as the input. No pattern repeats without a bound, because the text is untrusted and can be long.
  */
 const FAILURE_TEXTS: readonly (readonly [patterns: readonly RegExp[], FailureClass])[] = [
   [[/\(E005\)|flagged as sensitive/i], "refused_input"],
@@ -81,7 +85,7 @@ const FAILURE_TEXTS: readonly (readonly [patterns: readonly RegExp[], FailureCla
 const classOfText = (text: string): FailureClass =>
   FAILURE_TEXTS.find(([patterns]) => patterns.every((pattern) => pattern.test(text)))?.[1] ?? "job_failed";
 
-/** Of a provider's words no more is read. */
+/** At most this many characters of a provider's text are read. */
 const LONGEST_READ = 2_000;
 const textOf = (value: unknown): string =>
   (typeof value === "string" ? value : value == null ? "" : JSON.stringify(value)).slice(0, LONGEST_READ);
@@ -99,7 +103,7 @@ const partsOf = (c: AdapterContext) => {
   return { model, version };
 };
 
-/** An address, a list of them, or an object whose members are either. */
+/** Accepts a URL, a list of URLs, or an object whose members are either. */
 const filesOf = (output: unknown, expiresAtMs: number | undefined): ResultFile[] => {
   if (url.Check(output)) return [{ url: output, ...(expiresAtMs === undefined ? {} : { expiresAtMs }) }];
   if (Array.isArray(output))
@@ -179,7 +183,7 @@ export const replicate: Adapter = {
       body: {
         ...(version === undefined ? {} : { version }),
         input: inputOf(c),
-        // The start is told too: of a submission whose answer was lost it says that there is a job.
+        // The start event is requested as well: for a submission whose response was lost it proves that a job exists.
         ...(c.callbackUrl === undefined ? {} : { webhook: c.callbackUrl, webhook_events_filter: ["start", "completed"] }),
       },
     };
@@ -191,7 +195,7 @@ export const replicate: Adapter = {
     const outcome = readNoJob(r, text);
     if (outcome.kind !== "rejected") return outcome;
     const { failure } = outcome;
-    // Without the header the waiting time is only in the words.
+    // Without the header, only the text contains the retry delay.
     const resetS = /resets? in ~?(\d{1,4})\s*s/i.exec(text)?.[1];
     if (failure.class === "rate_limited" && failure.retryAfterMs === undefined && resetS !== undefined)
       failure.retryAfterMs = Number(resetS) * 1000;
@@ -200,7 +204,7 @@ export const replicate: Adapter = {
   },
 
   readCallback: (body) => (created.Check(body) ? { jobId: body.id } : undefined),
-  // Built from the id, not from the addresses in the answer: there is nothing in them that the id does not say.
+  // Built from the id instead of the URLs of the response, which contain nothing further.
   poll: (job, c) => read(`${c.baseUrl}/predictions/${job.jobId}`),
   readPoll: (r, job) => readPrediction(r, job.jobId),
   cancel: (job, c) => ({ method: "POST", url: `${c.baseUrl}/predictions/${job.jobId}/cancel`, headers: {} }),
@@ -236,12 +240,13 @@ export const replicate: Adapter = {
       const createdAtMs = timeOf(entry.created_at) ?? sentAtMs;
       if (createdAtMs < earliestMs || createdAtMs > latestOf(c, sentAtMs)) return [];
       const match = entry.data_removed === true ? "possible" : matchInput(sent, entry.input);
-      // A model may be served under another name than it was asked for by: the same input there may be ours, and is not taken for absent.
+      // Replicate can report a model under another name than the submitted one. The same input under that name may be ours and
+      // does not count as absent.
       if (typeof entry.model === "string" && entry.model !== model)
         return match === "equal" ? [{ job: { jobId: entry.id }, match: "possible" }] : [];
       return match === "no" ? [] : [{ job: { jobId: entry.id }, match }];
     });
-    // Newest first: once a page reaches back past the sending, no later page can hold ours.
+    // Newest first: once a page reaches back past the submission, no later page can contain our job.
     const oldestMs = timeOf(results.at(-1)?.created_at);
     const past = oldestMs !== undefined && oldestMs < earliestMs;
     return { kind: "page", candidates, next: past ? null : (next ?? null) };

@@ -1,25 +1,28 @@
-// Raises the runtime's bound on requests in flight, which is shared by every host and can only be set when a process starts.
+// Request limit: raises the runtime's limit on concurrent requests before the service starts.
+//
+// All hosts share the limit, and the runtime reads it only when a process starts.
 
 const VARIABLE = "BUN_CONFIG_MAX_HTTP_REQUESTS";
-/** What the runtime allows when nobody says otherwise. */
+/** The runtime's default limit. */
 const UNRAISED = 256;
 
 /**
- * How long the runtime's allocator keeps freed memory before it gives it back, ms, and how often it looks for free blocks between
- * blocks in use. By itself it gives back at once, and looks ten times a second, for what the next requests take again with a
- * page fault each: a tenth of a service's time, and more on virtual machines, where a fault costs 50 µs. What is free for so long
- * was a peak, of large results above all. Looks for holes cost a life a twentieth, and gave back little.
+ * How long the runtime's allocator keeps freed memory (ms), and how often it searches for free blocks between used blocks. By
+ * default it returns memory at once and searches ten times a second. The next requests take the same memory again with a page
+ * fault each. This costs a tenth of a service's time, and more on virtual machines, where a fault takes 50 µs. Memory that stays
+ * free for so long was a peak, mostly of large results. The searches for free blocks cost a twentieth of each generation and
+ * returned little memory.
  */
 const KEEPS_FREED = { MIMALLOC_PURGE_DELAY: "15000", MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "60000" };
 
-/** How many requests this process may have in flight, to all hosts together. */
+/** How many concurrent requests this process may have, to all hosts together. */
 export const requestLimit = (): number => Number(process.env[VARIABLE]) || UNRAISED;
 
 /**
- * Starts this process over in place (same pid, same streams) with room for `limit` requests in flight, unless the
- * variable is set already; the runtime reads it once, before any code runs, and allows 256 without it. To be called
- * before anything is opened. Where a process cannot be replaced it returns false and the bound stays: the pools of the
- * providers together stay below it. The start also drops the variable that would print credentials with every request.
+ * Restarts this process in place (same pid, same streams) with a limit of `limit` concurrent requests, unless the variable is
+ * already set. The runtime reads the variable once, before any code runs, and allows 256 without it. Must be called before
+ * anything is opened. If the platform cannot replace a process, this returns false and the limit stays; the bulkheads of all
+ * providers together stay below it. The restart also drops the variable that would print credentials with every request.
  */
 export const raiseRequestLimit = (limit = 4096): boolean => {
   const { BUN_CONFIG_VERBOSE_FETCH: verbose, ...env } = process.env;

@@ -1,4 +1,6 @@
-// Files for a provider: sent to its own storage before a submission, or put inside the request as it is sent.
+// Input files for a provider: uploaded to its storage, or inserted into the request.
+//
+// An upload precedes the submission; an insertion happens when the request is sent.
 import type { Failure, Json, PinnedCopy } from "../domain/types.ts";
 import { isOfAccount } from "./credential-check.ts";
 import type { Called } from "./http-call.ts";
@@ -6,13 +8,13 @@ import { readNoJob } from "./parse-response.ts";
 import type { ProviderRequest } from "./port.ts";
 import type { ProviderClient } from "./provider-client.ts";
 
-/** A file as a provider's storage is given it. */
+/** A file to upload to a provider's storage. */
 export type UploadFile = { file: Blob; mime: string; name: string };
 export type Uploaded = { url: string } | { failure: Failure; isOfAccount?: boolean };
 
 /**
- * What was sent to a provider's storage bought nothing: only whether it is there matters.
- * @param asked the provider itself, which knows our key; absent for a storage, which knows none
+ * The failure of an upload. An upload bought nothing, so no outcome is ambiguous. @param asked the adapter, if the provider
+ * itself responded; absent for a storage host, which receives no credential
  */
 const failed = (called: Called, asked?: ProviderClient["adapter"]): Exclude<Uploaded, { url: string }> => {
   if (called.kind !== "answered") return { failure: { class: "not_sent", detail: called.detail } };
@@ -25,7 +27,7 @@ const failed = (called: Called, asked?: ProviderClient["adapter"]): Exclude<Uplo
 const isOk = (called: Called): called is Extract<Called, { kind: "answered" }> =>
   called.kind === "answered" && called.response.status >= 200 && called.response.status < 300;
 
-/** Brings a file to the provider's storage. May be repeated: what is left there twice costs nothing. */
+/** Uploads a file to the provider's storage. May be repeated: a second copy costs nothing. */
 export const uploadTo = async (
   desk: ProviderClient,
   upload: UploadFile,
@@ -48,16 +50,16 @@ export const uploadTo = async (
   return isOk(sent) ? { url: read.url } : failed(sent);
 };
 
-/** Opens the file that a place names; undefined when it is gone. */
+/** Opens the file that a placeholder names; undefined if the file is deleted. */
 export type OpenCopy = (copy: Pick<PinnedCopy, "n" | "sha256" | "mime">) => Promise<Blob | undefined>;
 
 const PLACE = /^genrouter-input:(\d{1,2}):([0-9a-f]{64}):(data_uri|base64):([\w.+/-]{1,80})$/;
 
-/** What stands in a request that is written down in the place of a file: which file it is, and how it is put in. */
+/** The placeholder for a file in a stored request: the identity of the file, and its encoding. */
 export const uploadUrlOf = (text: "data_uri" | "base64", { n, sha256, mime }: PinnedCopy): string =>
   `genrouter-input:${n}:${sha256}:${text}:${mime}`;
 
-/** Whether a text is such a place. */
+/** Whether a text is such a placeholder. */
 export const isUploadUrl = (text: string): boolean => PLACE.test(text);
 
 const filling = async (places: readonly string[], open: OpenCopy) => {
@@ -80,8 +82,8 @@ const filled = (value: Json, texts: ReadonlyMap<string, string>): Json => {
 };
 
 /**
- * Puts the bytes into a request where it has places for them: the same bytes each time, for a place names its file by its hash.
- * @returns undefined when a file is gone
+ * Inserts the file bytes at the placeholders of a request. The bytes are the same each time, because a placeholder identifies its
+ * file by hash. @returns undefined if a file is deleted
  */
 export const fill = async (
   request: ProviderRequest,

@@ -1,9 +1,11 @@
-// The vault: providers' credentials at rest, sealed with AES-256-GCM under a master key that lies beside the database and never in it.
+// Vault: stores provider credentials encrypted with AES-256-GCM under a master key.
+//
+// The master key is in a file beside the database and never in it.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Only its owner may read it. A backup of the database alone opens nothing. */
+/** Readable by its owner only. A backup of the database alone decrypts nothing. */
 const MASTER_FILE = "provider-keys.master";
 const MASTER_BYTES = 32;
 const NONCE_BYTES = 12;
@@ -11,23 +13,26 @@ const TAG_BYTES = 16;
 const FORM = "v1";
 const ALGORITHM = "aes-256-gcm";
 
-/** A credential that cannot be opened. The message is one line that says what to do, and never holds the credential. */
+/** A credential that cannot be decrypted. The message is one line with the remedy, and never contains the credential. */
 export class VaultFault extends Error {}
 
 export type Sealed = { id: string; sealed: string };
-/** As the database has it. */
+/** A row of the database. */
 export type SealedCredential = Sealed & { account: string };
 export type Vault = {
   /**
-   * Seals under the newest master key, which is made where there is none: but not beside what nodes of a shared database have sealed already
-   * under one that this file lacks, as none of them could open what was sealed here. @throws VaultFault
+   * Encrypts under the newest master key, and creates one if the file has none. In a shared database it refuses if the file lacks
+   * a master key of an existing row, because the other nodes could not decrypt the result. @throws VaultFault
    */
   seal(account: string, key: string, beside: readonly SealedCredential[]): Sealed;
   /** @throws VaultFault */
   open(account: string, kept: Sealed): string;
-  /** Makes a new master key; those before it go on opening what they sealed until `forgetOld`. */
+  /** Creates a new master key. Older ones still decrypt until `forgetOld`. */
   renew(): void;
-  /** Once everything is sealed anew. Over a shared database the one before the newest stays: a node may have sealed under it just now. */
+  /**
+   * Deletes the old master keys, after all credentials are encrypted again. With a shared database the previous key stays,
+   * because another node may have encrypted under it just now.
+   */
   forgetOld(): void;
 };
 
@@ -40,8 +45,8 @@ const newMaster = (): Master => {
 };
 
 /**
- * Opens the vault of a data directory; its file is made with the first credential that is sealed.
- * @param isShared whether other nodes, each with a copy of the file, open what is sealed here.
+ * Opens the vault of a data directory. The file is created with the first encrypted credential. @param isShared whether other
+ * nodes, each with a copy of the file, decrypt these credentials.
  */
 export const createVault = (dir: string, isShared = false): Vault => {
   const path = join(dir, MASTER_FILE);
@@ -62,7 +67,7 @@ export const createVault = (dir: string, isShared = false): Vault => {
   };
   const write = (masters: readonly Master[]): void => {
     const aside = `${path}.new`;
-    // One that was left over may be readable by others, and would stay so.
+    // A leftover file may be readable by others, and its mode would not change.
     rmSync(aside, { force: true });
     const file = openSync(aside, "wx", 0o600);
     writeSync(file, masters.map(({ key }) => `${key.toString("hex")}\n`).join(""));
@@ -102,7 +107,7 @@ export const createVault = (dir: string, isShared = false): Vault => {
       const id = `pk_${randomBytes(5).toString("hex")}`;
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, master.key, nonce);
-      // What is sealed for one provider opens for no other, and under no other id.
+      // A ciphertext decrypts only for its own account and id.
       cipher.setAAD(Buffer.from(`${FORM} ${account} ${id}`));
       const body = Buffer.concat([cipher.update(key, "utf8"), cipher.final(), cipher.getAuthTag()]);
       return { id, sealed: [FORM, master.id, nonce.toString("base64url"), body.toString("base64url")].join(".") };

@@ -1,4 +1,6 @@
-// Takes a submission in: checks, script, job, log; the log's line is on disk before the answer leaves or the line is cut.
+// Accepts a submission: checks, fault script, job and log line.
+//
+// The log line is on disk before the response is sent or the connection breaks.
 import { createHash } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import type { JsonObject } from "../domain/types.ts";
@@ -12,7 +14,7 @@ import type { KindOf } from "./parse-request.ts";
 import { glance } from "./parse-request.ts";
 import type { UploadStorage } from "./upload-storage.ts";
 
-/** What all dialects work with. */
+/** The dependencies of all simulated dialects. */
 export type Bench = {
   clock: Clock;
   speed: number;
@@ -23,42 +25,44 @@ export type Bench = {
   script: Script;
   workshop: Workshop;
   depot: UploadStorage;
-  /** Counts submissions, over restarts. */
+  /** Counts submissions across restarts. */
   next(): number;
 };
 
-/** A complaint about one field of an input. `type` as fal names it. */
+/** A validation error for one field of an input. `type` uses fal's names. */
 export type Problem = { field: string | null; message: string; type: string };
 
-/** How a dialect says what can happen to a submission. */
+/** The responses of a dialect to a submission. */
 export type DialectResponses = {
   provider: Provider;
   newId(): string;
-  /** The body as an object, where it is not JSON; undefined when it cannot be read. */
+  /** Parses the body as an object if it is not JSON; undefined if it cannot be read. */
   bodyOf?(ask: SimulatorRequest): JsonObject | undefined;
-  /** The model's input inside the body, in the words that fal and Replicate use; undefined where there is none. */
+  /** The model's input inside the body, with the field names of fal and Replicate; undefined if there is none. */
   inputOf(body: JsonObject): JsonObject | undefined;
-  /** The caller's mark, where it is neither in the input nor in a header that all know. */
+  /** The client's reference, if it is neither in the input nor in a header that all dialects share. */
   markOf?(body: JsonObject, ask: SimulatorRequest): unknown;
-  /** What this provider finds wrong with a body beyond what all would: strange names, values that are not on its list. */
+  /** Validation errors beyond the common ones: unknown field names and unsupported values. */
   complaints?(body: JsonObject): Problem[];
-  /** The answer to an acceptance; of a provider that makes it at once, the result, to be sent when its time is over (`whenDone`). */
+  /**
+   * The response to an accepted submission. A synchronous provider returns the result at the end of the job's time (`whenDone`).
+   */
   accepted(job: Job, ask: SimulatorRequest): Answer | Promise<Answer>;
-  /** The 2xx of an acceptance without anything to find the job by. */
+  /** A 2xx response without a job id. */
   withoutId(): Reply;
   refused(fault: Fault): Reply;
   invalid(problems: Problem[], input: JsonObject): Reply;
-  /** What goes wrong with every job at an endpoint. */
+  /** The fault of every job at an endpoint. */
   wrongWith?(endpoint: string): Fault | undefined;
-  /** The answer to a submission whose words it refuses before any work; absent: it takes the job and tells later. */
+  /** The response to a refused prompt before any work; absent: the job is accepted and reports the refusal later. */
   refusal?(): Reply;
-  /** True: a bad input is refused in the answer to the submission. False: the job is accepted, and its result is the refusal. */
+  /** True: the submission's response refuses an invalid input. False: the job is accepted, and its result is the refusal. */
   checksAtOnce: boolean;
 };
 
 const sha256 = (bytes: Uint8Array | string) => createHash("sha256").update(bytes).digest("hex");
 
-/** The credential behind `scheme` in the Authorization header; undefined when it is missing or empty. */
+/** The credential after `scheme` in the Authorization header; undefined if it is missing or empty. */
 export const credentialOf = (ask: SimulatorRequest, scheme: "Key" | "Bearer" | "Token"): string | undefined =>
   new RegExp(`^${scheme}\\s+(\\S+)$`, "i").exec(ask.headers.authorization ?? "")?.[1];
 
@@ -82,7 +86,7 @@ const LINKS = ["image_url", "end_image_url", "video_url", "audio_url", "image", 
 const MEDIA = /(^|_)(image|video|audio)s?(_urls?)?$/;
 const WORDS = ["prompt", "text", "negative_prompt", "resolution", "aspect_ratio"];
 
-/** What a model server would say about an input whose own schema is not known here: missing text, wrong types, bad numbers. */
+/** Validation errors of a model server for an input whose schema is unknown here: missing text, wrong types, invalid numbers. */
 export const problemsOf = (input: JsonObject): Problem[] => {
   const problems: Problem[] = [];
   const media = Object.entries(input).some(
@@ -94,7 +98,7 @@ export const problemsOf = (input: JsonObject): Problem[] => {
     if (input[name] !== undefined && typeof input[name] !== "string")
       problems.push({ field: name, message: "Input should be a valid string", type: "string_type" });
   const { duration } = input;
-  // Some models are told "5", some 5, some "5s".
+  // Some models require "5", some 5, some "5s".
   const isLength = /^\d+(\.\d+)?s?$/.test(String(duration)) && Number.parseFloat(String(duration)) > 0;
   if (duration !== undefined && duration !== "auto" && duration !== -1 && !isLength)
     problems.push({ field: "duration", message: "Input should be a positive number of seconds", type: "value_error" });
@@ -104,11 +108,11 @@ export const problemsOf = (input: JsonObject): Problem[] => {
   return problems;
 };
 
-/** The answer of a provider that makes it at once: sent when the job's time is over, and never when it never ends. */
+/** The response of a synchronous provider: sent at the end of the job's time, and never if the job never ends. */
 export const whenDone = ({ plan: { totalMs } }: Job, reply: Reply): Answer =>
   totalMs === null ? { kind: "hang" } : { ...reply, delayMs: totalMs };
 
-/** How `fault` distorts an acceptance on its way out. */
+/** Applies `fault` to the response of an accepted submission. */
 const distort = (accepted: Answer, fault: Fault | undefined, words: DialectResponses): Answer => {
   if (isFault(fault, "drop-after")) return { kind: "drop" };
   if (isFault(fault, "hang-after")) return { kind: "hang" };
@@ -124,7 +128,7 @@ const distort = (accepted: Answer, fault: Fault | undefined, words: DialectRespo
 const answerOf = (answer: Answer): Submission["answer"] =>
   answer.kind !== "reply" ? answer.kind : answer.cutAt !== undefined ? "cut" : answer.status;
 
-/** One submission to `endpoint` from arrival to answer. */
+/** Handles one submission to `endpoint`, from arrival to response. */
 export const takeIn = async (
   bench: Bench,
   words: DialectResponses,
@@ -202,7 +206,7 @@ export const takeIn = async (
   const answer = distort(await words.accepted(job, ask), submit, words);
   await bench.log.append(line(answer, faults, job));
   bench.jobs.add(job);
-  // Links are looked at now: by the time the file is fetched they may be gone.
+  // Links are read now, because the files may be deleted before the result is downloaded.
   void bench.workshop.wishOf(job);
   void bench.workshop.receivedOf(job).then((received) => {
     job.received = received;
@@ -210,7 +214,7 @@ export const takeIn = async (
   return answer;
 };
 
-/** What an answer about a job becomes when the script spoils it; counts the poll. */
+/** The effect of a scripted fault on the response to a poll; counts the poll. */
 export type Trouble = Answer | "gone" | "unknown" | "says-done" | "says-running" | undefined;
 export const troubleOf = (job: Job, done: boolean): Trouble => {
   job.polls += 1;
@@ -252,14 +256,14 @@ export const troubleOf = (job: Job, done: boolean): Trouble => {
   }
 };
 
-/** What the script makes of a request for a provider's list. */
+/** The effect of a scripted fault on a request for a provider's list. */
 export const listTroubleOf = (bench: Bench, provider: Provider): Answer | undefined => {
   const { list } = bench.script.choose({ provider, endpoint: "", prompt: "" }, ["list"]);
   if (isFault(list, "list-hang")) return { kind: "hang" };
   return isFault(list, "list-5xx") ? page(numberOf(list, "status"), "Service Unavailable") : undefined;
 };
 
-/** Notes that a job's result was announced, or its file fetched, for the first time. */
+/** Logs the first announcement of a job's result, or the first download of its file. */
 export const noteOnce = async (bench: Bench, job: Job, type: "announced" | "fetched"): Promise<void> => {
   if (job[type]) return;
   job[type] = true;
@@ -267,7 +271,7 @@ export const noteOnce = async (bench: Bench, job: Job, type: "announced" | "fetc
   await bench.log.append({ type, at, provider: job.provider, job_id: job.id });
 };
 
-/** Stops a job that is under way. */
+/** Cancels a running job. */
 export const cancelJob = async (bench: Bench, job: Job): Promise<void> => {
   job.cancelledAtMs = bench.clock.nowMs();
   await bench.log.append({

@@ -1,4 +1,4 @@
-// Makes simulated clips: MP4 of exactly the size and length asked for, with a tone when sound is asked for.
+// Generates MP4 clips of an exact size and length, with optional sound.
 import {
   BufferTarget,
   EncodedAudioPacketSource,
@@ -31,7 +31,7 @@ const bytesOf = ({ buffer }: BufferTarget): Uint8Array => {
   return new Uint8Array(buffer);
 };
 
-/** A silent clip of one finished picture that is shown for so long. */
+/** Creates a silent clip that shows one encoded frame for the given time. */
 export const muxClip = async (
   container: ClipContainer,
   codec: "vp8" | "vp9",
@@ -54,7 +54,7 @@ export const muxClip = async (
   return bytesOf(target);
 };
 
-/** BT.601, the range that video uses. */
+/** BT.601 with limited range. */
 const asVideoColour = ([r, g, b]: [number, number, number]): Colour => ({
   y: Math.round(16 + 0.257 * r + 0.504 * g + 0.098 * b),
   cb: Math.round(128 - 0.148 * r - 0.291 * g + 0.439 * b),
@@ -62,8 +62,8 @@ const asVideoColour = ([r, g, b]: [number, number, number]): Colour => ({
 });
 
 /**
- * A clip whose colour changes every second. The last frame and the last piece of sound are cut to the length, so that both
- * tracks end exactly at `ms`. Five seconds of 720p take some 20 KB and a few milliseconds.
+ * Creates a clip whose colour changes every second. The last frame and the last audio packet are shortened, so that both tracks
+ * end exactly at `ms`. Five seconds of 720p take about 20 KB and a few milliseconds.
  */
 export const makeClip = async (
   size: Size,
@@ -90,7 +90,7 @@ export const makeClip = async (
     description: writer.description,
   };
   for (let n = 0; n < frames; n++) {
-    // A long clip takes a while: others are answered in between.
+    // A long clip yields to the event loop, so that other requests are served in between.
     if (n % FRAMES_BETWEEN_BREATHS === FRAMES_BETWEEN_BREATHS - 1) await new Promise((resume) => setImmediate(resume));
     const startS = n / FRAMES_PER_S;
     const ofGroup = n % FRAMES_PER_S;

@@ -1,4 +1,4 @@
-// `genrouter simulator`: runs the simulator by itself and says how to point a service at it.
+// `genrouter simulator`: runs a separate simulator and prints the settings for a service.
 import { parseArgs } from "node:util";
 import { anyKeys, settingsLeadingTo } from "./dialect-registry.ts";
 import { createSimulator, type SimulatorOptions } from "./simulator.ts";
@@ -13,15 +13,15 @@ Runs a server that speaks the dialects of the upstream providers and delivers re
   --log FILE   keep what arrives in FILE, one JSON line each, and continue its jobs after a restart
 `;
 
-/** A flag's number, or the sentence that says what is wrong with it. */
+/** Parses the number of a flag. @returns the number, or the error message */
 const numberFlag = (name: string, said: string, ok: (n: number) => boolean, allowed: string): number | string => {
   const n = said.trim() === "" ? Number.NaN : Number(said);
   return ok(n) ? n : `--${name}: ${JSON.stringify(said)} is not ${allowed}`;
 };
 
 /**
- * Runs until SIGTERM or SIGINT.
- * @returns the exit code: 0 after a stop, 2 for a bad flag, 1 when the address or the log cannot be opened.
+ * Runs until SIGTERM or SIGINT. @returns the exit code: 0 after a stop, 2 for an invalid flag, 1 if the address or the log cannot
+ * be opened.
  */
 export const runSimulator = async (
   args: readonly string[],

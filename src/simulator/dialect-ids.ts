@@ -1,4 +1,6 @@
-// The ids of the dialects that the simulator speaks; told apart here so that rules can name them without knowing who answers.
+// The ids of the simulated dialects.
+//
+// They are in a separate file, so that fault rules can name dialects without importing their handlers.
 
 export const DIALECT_IDS = [
   "fal",

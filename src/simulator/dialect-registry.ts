@@ -1,4 +1,4 @@
-// Every dialect that the simulator speaks: where it is below the simulator's address, and who answers there.
+// Registry of the simulated dialects: base path, credential and handler of each.
 
 import type { Bench } from "./accept-job.ts";
 import { handleBfl } from "./dialects/bfl.ts";
@@ -26,14 +26,14 @@ import { answerFal } from "./fal.ts";
 import type { Answer, SimulatorRequest } from "./http-server.ts";
 import { answerReplicate } from "./replicate.ts";
 
-/** Answers a request; `path` is what follows the base address of the dialect, e.g. `/predictions/ID`. */
+/** Handles a request; `path` follows the base path of the dialect, e.g. `/predictions/ID`. */
 export type DialectHandler = (bench: Bench, ask: SimulatorRequest, path: string) => Promise<Answer>;
-/** `base`: the path that a provider's base URL has at the simulator; `credential`: how a request says who it is. */
+/** `base`: the path of the provider's base URL at the simulator; `credential`: the header that carries the credential. */
 export type SimulatedDialect = {
   base: string;
-  /** Where else it is: the same interface under another version. */
+  /** A second path for the same interface under another version. */
   alias?: string;
-  /** Requests also come as texts of a WebSocket at `base`. */
+  /** A WebSocket at `base` accepts requests as text messages. */
   hasSockets?: true;
   credential: string;
   speak: DialectHandler;
@@ -69,18 +69,18 @@ export const SIMULATED_DIALECTS: Readonly<Record<string, SimulatedDialect>> = {
   wavespeed: { base: "/wavespeed/api/v3", credential: "Authorization: Bearer ANY", speak: handleWaveSpeed },
 };
 
-/** Where each dialect is spoken by the simulator at an address. */
+/** The base URL of each dialect at a simulator. */
 export const baseUrlsAt = (url: string): Record<string, string> =>
   Object.fromEntries(Object.entries(SIMULATED_DIALECTS).map(([id, { base }]) => [id, `${url}${base}`]));
 
 const settingOf = (id: string): string => `GENROUTER_PROVIDERS__${id.toUpperCase().replaceAll("-", "_")}`;
 
-/** The settings that lead a service's calls of every provider to the simulator at an address, as environment variables. */
+/** The settings that send a service's calls of all providers to a simulator, as environment variables. */
 export const settingsLeadingTo = (url: string): Record<string, string> => ({
   ...Object.fromEntries(Object.entries(baseUrlsAt(url)).map(([id, baseUrl]) => [`${settingOf(id)}__BASE_URL`, baseUrl])),
   GENROUTER_MEDIA__ALLOW: new URL(url).host,
 });
 
-/** A key of every provider, which the simulator takes. */
+/** A credential for each provider; the simulator accepts any. */
 export const anyKeys = (): Record<string, string> =>
   Object.fromEntries(Object.keys(SIMULATED_DIALECTS).map((id) => [`${settingOf(id)}__KEY`, "simulated"]));

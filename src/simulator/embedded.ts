@@ -1,4 +1,6 @@
-// The simulator inside `serve --simulate`: a server of its own on loopback that every provider's address leads to.
+// The embedded simulator of `serve --simulate`, a separate server on loopback.
+//
+// The base URLs of all providers point to it.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Catalogue } from "../../catalogue/load.ts";
@@ -9,14 +11,14 @@ import { DIALECT_IDS } from "./dialect-ids.ts";
 import { createSimulator, type Simulator } from "./simulator.ts";
 
 export type EmbeddedSimulator = {
-  /** Null when every provider has an address of its own and no simulator was needed. */
+  /** Null if every provider has a configured base URL, so that no simulator is needed. */
   url: string | null;
-  /** The settings with the providers' addresses, keys and the simulator's host filled in. */
+  /** The settings with the providers' base URLs, credentials and the simulator's host. */
   settings: Settings;
   stop(): Promise<void>;
 };
 
-/** Jobs keep the simulator's address, so a restart takes the same port again where it is free. */
+/** Jobs contain the simulator's address, so a restart uses the same port if it is free. */
 const rememberedPort = (path: string): number => {
   try {
     return Number(readFileSync(path, "utf8")) || 0;
@@ -25,7 +27,7 @@ const rememberedPort = (path: string): number => {
   }
 };
 
-/** What an endpoint makes, by the catalogue of the moment; undefined where routes make different things below the same one. */
+/** The kind of result of an endpoint, from the current catalogue; undefined if its routes produce different kinds. */
 export const kindsOf =
   (catalogue: () => Catalogue) =>
   (endpoint: string): MediaKind | undefined => {
@@ -37,7 +39,7 @@ export const kindsOf =
     return kinds.size === 1 ? only : undefined;
   };
 
-/** Values of requests that a route does not say, because what is behind its endpoint makes nothing else. */
+/** Values that a route does not send, because its endpoint supports only these. */
 const silentIn = ({ fields }: Model, route: Route): JsonObject => {
   const silent: JsonObject = {};
   for (const name of ["resolution", "duration"] as const) {
@@ -48,7 +50,7 @@ const silentIn = ({ fields }: Model, route: Route): JsonObject => {
   return silent;
 };
 
-/** What an endpoint makes where its requests do not say it: a length and a resolution that are the only ones there. */
+/** The defaults of an endpoint for values that its requests omit: a single supported length or resolution. */
 export const defaultsOf =
   (catalogue: () => Catalogue) =>
   (endpoint: string): JsonObject => {
@@ -62,7 +64,7 @@ export const defaultsOf =
     return found.every((one) => JSON.stringify(one) === JSON.stringify(first)) ? first : {};
   };
 
-/** Opens the simulator, its log in the data directory, unless the settings lead every provider elsewhere. */
+/** Starts the simulator, with its log in the data directory, unless the settings give every provider a base URL. */
 export const createEmbeddedSimulator = async (settings: Settings, catalogue: () => Catalogue): Promise<EmbeddedSimulator> => {
   const wanted = DIALECT_IDS.filter((id) => settings.providers[id]?.base_url === undefined);
   let simulator: Simulator | null = null;
@@ -85,7 +87,7 @@ export const createEmbeddedSimulator = async (settings: Settings, catalogue: () 
   for (const id of DIALECT_IDS) {
     const own = settings.providers[id];
     const base_url = own?.base_url ?? addresses[id];
-    // In simulator mode a real key is never sent anywhere but to an address the operator gave.
+    // In simulator mode a real credential is sent only to a base URL that the operator configured.
     const key = own?.base_url === undefined ? "simulator" : (own.key ?? "simulator");
     providers[id] = { ...(base_url === undefined ? {} : { base_url }), key };
   }

@@ -1,4 +1,6 @@
-// The fal listing of requests by endpoint: pages of finished requests, the last to end first, with their inputs when asked.
+// fal's list of requests by endpoint: finished requests, newest end first.
+//
+// The pages include the inputs on request.
 import type { JsonObject } from "../domain/types.ts";
 import type { Bench } from "./accept-job.ts";
 import { falFailure, falResult } from "./fal-result.ts";
@@ -8,13 +10,13 @@ import { endsAtMs, type Job } from "./jobs.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Platform addresses have an error body of their own. */
+/** Endpoints of the platform have a separate error format. */
 const platformError = (status: number, type: string, message: string) =>
   json(status, { error: { type, message, docs_url: `https://docs.fal.ai/errors#${type}`, request_id: crypto.randomUUID() } });
 
 const timeOf = (said: string | null, byDefault: number): number => (said === null ? byDefault : Date.parse(said));
 
-/** The cursor is the page number in base64, as the documentation's example has it. */
+/** The cursor is the page number in base64, as in the documentation's example. */
 const pageOf = (cursor: string | null): number => {
   if (cursor === null) return 1;
   const n = Number(Buffer.from(cursor, "base64").toString("utf8"));
@@ -27,8 +29,8 @@ const kindOfEnd = (status: number) => (status < 400 ? "success" : status < 500 ?
 const forgotten = (job: Job) => isFault(job.faults.poll, "forget") && job.polls > 0;
 
 /**
- * `GET /v1/models/requests/by-endpoint?endpoint_id&start&end&status&expand=payloads&limit&cursor`.
- * Only requests that have ended are listed: the documentation sorts by end, and says nothing of those in flight.
+ * `GET /v1/models/requests/by-endpoint?endpoint_id&start&end&status&expand=payloads&limit&cursor`. Lists only finished requests,
+ * because the documentation sorts by end and does not mention running ones.
  */
 export const listFal = async (bench: Bench, ask: SimulatorRequest, credential: string | undefined): Promise<Answer> => {
   if (credential === undefined) return platformError(401, "authorization_error", "Authentication required");

@@ -1,6 +1,8 @@
-// The paths that fal has below some of its apps. Its queue takes any path of an app that it knows, and only the result tells that there is none.
+// The paths that fal has below some of its apps.
+//
+// fal's queue accepts any path of a known app, and only the result reports an unknown path.
 
-/** App → what stands below it: as its types and pages list them. Of other apps every path is taken for one that there is. */
+/** App → its paths, as in fal's types and model pages. For other apps every path counts as known. */
 const PATHS: Readonly<Record<string, RegExp>> = {
   "alibaba/happy-horse": /^v1\.1\/(text|image)-to-video$/,
   "alibaba/wan-3.0": /^(text|image)-to-video$/,
@@ -23,7 +25,7 @@ const PATHS: Readonly<Record<string, RegExp>> = {
   "openai/gpt-image-2.5": /^(flare|sunburst)\/(text-to-image|edit)$/,
 };
 
-/** Whether an endpoint is below an app whose paths are known, and is none of them. */
+/** Whether an endpoint is an unknown path below an app with known paths. */
 export const isNoPath = (endpoint: string): boolean => {
   const [owner, app, ...below] = endpoint.split("/");
   const paths = PATHS[`${owner}/${app}`];

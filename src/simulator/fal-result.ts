@@ -1,4 +1,4 @@
-// What fal's models and queue answer when a request has ended: results in the shape of their kind, and documented errors.
+// Results and errors of finished requests in fal's documented formats.
 import type { Json, JsonObject } from "../domain/types.ts";
 import type { Bench, Problem } from "./accept-job.ts";
 import { type Fault, isFault, numberOf } from "./faults.ts";
@@ -8,7 +8,7 @@ import type { Job } from "./jobs.ts";
 
 const docs = (type: string) => `https://docs.fal.ai/errors/#${type}`;
 
-/** A model error: a list of what is wrong, where. */
+/** A model error: a list of faults with their locations. */
 const modelError = (status: number, type: string, msg: string, input: JsonObject, loc: Json[] = ["body"]): Reply =>
   json(
     status,
@@ -55,7 +55,7 @@ export const refused = (fault: Fault): Reply => {
   }
 };
 
-/** The body of a finished job's result, in the shape of what it made. */
+/** The result body of a finished job, in the format of its kind. */
 const resultBody = (job: Job, endpoint: string, files: Announced[], kind: string): JsonObject => {
   const file = ({ url, mime, name, bytes }: Announced) => ({ url, content_type: mime, file_name: name, file_size: bytes });
   const [one] = files;
@@ -66,7 +66,7 @@ const resultBody = (job: Job, endpoint: string, files: Announced[], kind: string
   return { images: pictures, seed: job.plan.seed, has_nsfw_concepts: pictures.map(() => false), prompt: job.input.prompt ?? "" };
 };
 
-/** What a finished job answers instead of a result; undefined when it delivers. */
+/** The error of a finished job; undefined if it delivers a result. */
 export const falFailure = (bench: Bench, job: Job): Reply | undefined => {
   if (bench.jobs.state(job) === "cancelled") return requestError(499, "client_cancelled", "Request was cancelled");
   const { run } = job.faults;
@@ -89,14 +89,14 @@ export const falFailure = (bench: Bench, job: Job): Reply | undefined => {
   return undefined;
 };
 
-/** Status code and body that the model left for a finished job. */
+/** Status code and body of the result of a finished job. */
 export const falResult = async (bench: Bench, job: Job, origin: string): Promise<Reply> => {
   const failure = falFailure(bench, job);
   if (failure) return failure;
   const files = await bench.workshop.announce(job, origin);
   const { kind } = await bench.workshop.wishOf(job);
   const body = resultBody(job, job.endpoint, files, kind);
-  // A blank stands in the place of what is withheld, and only the flag tells.
+  // A blank replaces a withheld image, and only the flag reports it.
   const flags = isFault(job.faults.run, "withheld") ? { has_nsfw_concepts: files.map(() => true) } : {};
   return json(200, { ...body, ...flags }, { "x-fal-request-id": job.id });
 };

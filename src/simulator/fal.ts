@@ -1,4 +1,4 @@
-// The fal dialect as documented: queue submission, status, result and cancel, with its traps left in.
+// Simulates fal as documented: queue submission, status, result and cancel.
 
 import { type Bench, cancelJob, credentialOf, type DialectResponses, noteOnce, takeIn, troubleOf } from "./accept-job.ts";
 import { listFal } from "./fal-list.ts";
@@ -8,7 +8,7 @@ import { isFault, makeFault, numberOf } from "./faults.ts";
 import { type Answer, bodyObject, json, page, type SimulatorRequest } from "./http-server.ts";
 import { endsAtMs, type Job, RESULT_RETENTION_MS } from "./jobs.ts";
 
-/** Status and result addresses carry owner and app only, never the rest of the endpoint. */
+/** Status and result addresses contain owner and app only, never the rest of the endpoint. */
 const appOf = (endpoint: string) => endpoint.split("/").slice(0, 2).join("/");
 const urlsOf = (job: Job, origin: string) => {
   const base = `${origin}/fal/${appOf(job.endpoint)}/requests/${job.id}`;
@@ -43,7 +43,7 @@ const status = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<An
   const done = (finished && trouble !== "says-running") || trouble === "says-done";
   if (!done && state === "queued") return json(202, { status: "IN_QUEUE", ...common, queue_position: 0 });
   if (!done) return json(202, { status: "IN_PROGRESS", ...common, logs: [] });
-  // COMPLETED says only that it ended: request errors show here, a model's own refusal only in the result.
+  // COMPLETED means only that the request ended. Request errors appear here; a model's refusal appears only in the result.
   const { run } = job.faults;
   const error = {
     ...(state === "cancelled" && { error: "Request was cancelled", error_type: "client_cancelled" }),
@@ -73,7 +73,7 @@ const result = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<An
   return answer;
 };
 
-/** Answers a request below `/fal`. `path` is what follows it, e.g. `/bytedance/seedance-2.0/requests/ID/status`. */
+/** Handles a request below `/fal`. `path` is the part after it, e.g. `/bytedance/seedance-2.0/requests/ID/status`. */
 export const answerFal = async (bench: Bench, ask: SimulatorRequest, path: string): Promise<Answer> => {
   const credential = credentialOf(ask, "Key");
   if (path === "/v1/models/requests/by-endpoint") return listFal(bench, ask, credential);

@@ -1,18 +1,19 @@
-// The script: rules that choose which requests go wrong and how, and the magic words that a prompt may carry.
+// Fault script: selects the requests that fail, by rules and by prompt tags.
 
 import type { JsonObject } from "../domain/types.ts";
 import { DIALECT_IDS, isDialectId } from "./dialect-ids.ts";
 import { type Fault, type FaultName, type Faults, isFaultName, makeFault, ruleOf, type Stage } from "./faults.ts";
 
 /**
- * One line of the script. `endpoint` is a prefix, or a regular expression between slashes (`/seedance-2\.[05]/`). `times`
- * requests at most, each with `probability`. Other members are the fault's parameters, e.g. `{ fault: "5xx", status: 500 }`.
+ * One rule of the script. `endpoint` is a prefix, or a regular expression between slashes (`/seedance-2\.[05]/`). The rule
+ * applies to at most `times` requests, each with `probability`. Other members are the fault's parameters, e.g. `{ fault: "5xx",
+ * status: 500 }`.
  */
 export type Rule = {
   fault: FaultName;
   endpoint?: string;
   provider?: string;
-  /** Only requests whose prompt contains this. */
+  /** Applies only to requests whose prompt contains this text. */
   prompt?: string;
   times?: number;
   probability?: number;
@@ -24,7 +25,7 @@ const MAGIC = /\[sim:(?:([a-z0-9_./-]+):)?([a-z0-9-]+)(?:=(\d+(?:\.\d+)?))?\]/gi
 
 type Request = { provider: string; endpoint: string; prompt: string };
 
-/** Repeatable chance (mulberry32): the same seed gives the same numbers from 0 to 1. */
+/** Deterministic random numbers (mulberry32): the same seed gives the same numbers from 0 to 1. */
 export const chance = (seed: number): (() => number) => {
   let state = seed >>> 0;
   return () => {
@@ -35,7 +36,7 @@ export const chance = (seed: number): (() => number) => {
   };
 };
 
-/** Reads a rule that came as JSON. Gives the sentence that says what is wrong with it instead, when something is. */
+/** Parses a rule from JSON. @returns the rule, or the error message for an invalid one */
 export const readRule = (json: unknown): Rule | string => {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return "a rule is an object with a fault";
   const rule = json as JsonObject;
@@ -54,7 +55,7 @@ export const readRule = (json: unknown): Rule | string => {
   return rule as Rule;
 };
 
-/** The expression between slashes; undefined for a plain prefix, null when it cannot be read. */
+/** The regular expression between slashes; undefined for a plain prefix, null if it is invalid. */
 const patternOf = (endpoint: string | undefined): RegExp | undefined | null => {
   if (endpoint === undefined || !/^\/.+\/$/.test(endpoint)) return undefined;
   try {
@@ -69,7 +70,7 @@ const fits = (endpoint: string, wanted: string | undefined): boolean => {
   return pattern ? pattern.test(endpoint) : endpoint.startsWith(wanted ?? "");
 };
 
-/** Faults that the prompt itself asks for: `[sim:fail]`, `[sim:fal:fail]`, `[sim:owner/app:slow=3]`. */
+/** Faults from tags in the prompt: `[sim:fail]`, `[sim:fal:fail]`, `[sim:owner/app:slow=3]`. */
 const magicFaults = ({ provider, endpoint, prompt }: Request): Faults => {
   const faults: Faults = {};
   for (const [, target, word = "", number] of prompt.matchAll(MAGIC)) {
@@ -82,7 +83,7 @@ const magicFaults = ({ provider, endpoint, prompt }: Request): Faults => {
   return faults;
 };
 
-/** The rules of one simulator; `seed` decides the rolls of `probability`. */
+/** The fault script of one simulator; `seed` determines the outcomes of `probability`. */
 export const createFaultScript = (seed: number) => {
   const rules: ActiveRule[] = [];
   const roll = chance(seed);
@@ -110,7 +111,9 @@ export const createFaultScript = (seed: number) => {
     },
     list: (): ActiveRule[] => rules.map((rule) => ({ ...rule })),
     clear: () => rules.splice(0),
-    /** What goes wrong with a request at these stages. Words in the prompt win over rules; of rules, the one added first. */
+    /**
+     * The faults of a request at these stages. A tag in the prompt has precedence over rules, and an older rule over a newer one.
+     */
     choose: (request: Request, stages: readonly Stage[]): Faults => {
       const magic = magicFaults(request);
       const chosen: Faults = {};

@@ -1,10 +1,13 @@
-// Everything that can be made to go wrong, by name: when it strikes, whether a job exists after it, and its numbers.
+// All faults by name, with their stage and their default parameter.
+//
+// A submit fault also defines whether a job exists after it.
 import type { Json, JsonObject } from "../domain/types.ts";
 import { OTHER_KINDS, type OtherKind } from "./rare-formats.ts";
 
 /**
- * `submit` faults spoil the answer to a submission, `run` the work, `poll` the answers about it, `file` the result, `list` the listing.
- * `kind` makes the result another kind of file, `transfer` sends it in another way: they go with each other and with the rest.
+ * `submit` faults affect the response to a submission, `run` the job, `poll` the responses to polls, `file` the result, `list`
+ * the list. `kind` delivers another kind of file, `transfer` changes the way the file is sent. Faults of different stages can be
+ * combined.
  */
 export const STAGES = ["submit", "run", "poll", "file", "kind", "transfer", "list"] as const;
 export type Stage = (typeof STAGES)[number];
@@ -12,13 +15,13 @@ export type Stage = (typeof STAGES)[number];
 type FaultRule = {
   stage: Stage;
   says: string;
-  /** Submit faults: whether the job is accepted all the same. */
+  /** Submit faults: whether the job is accepted nevertheless. */
   accepts?: boolean;
-  /** The number that a magic word sets, and what it is when nobody does. */
+  /** The parameter that a prompt tag can set, and its default. */
   number?: readonly [name: string, byDefault: number];
 };
 
-/** Each other kind of file is a word of its own. */
+/** Each other kind of file is a separate fault. */
 const KINDS = Object.fromEntries(
   Object.entries(OTHER_KINDS).map(([word, { says }]) => [word, { stage: "kind", says: `delivers ${says}` }]),
 ) as { [word in OtherKind]: { stage: "kind"; says: string } };
@@ -117,7 +120,7 @@ export const FAULTS = {
 } as const satisfies Record<string, FaultRule>;
 
 export type FaultName = keyof typeof FAULTS;
-/** A fault that was chosen for a request, with its parameters. */
+/** The fault of a request, with its parameters. */
 export type Fault = { name: FaultName; [param: string]: Json };
 /** At most one fault per stage. */
 export type Faults = { [stage in Stage]?: Fault };
@@ -126,13 +129,13 @@ export const isFaultName = (name: unknown): name is FaultName => typeof name ===
 
 export const ruleOf = (name: FaultName): FaultRule => FAULTS[name];
 
-/** A fault with its number filled in. `params` may name more, for example `url`. */
+/** A fault with its default parameter. `params` may contain further ones, for example `url`. */
 export const makeFault = (name: FaultName, params: JsonObject = {}): Fault => {
   const [number, byDefault] = ruleOf(name).number ?? [];
   return { ...(number === undefined ? {} : { [number]: byDefault ?? 0 }), ...params, name };
 };
 
-/** A number of a fault; its own default when the parameter is not one. */
+/** A numeric parameter of a fault; its default if the parameter is not a number. */
 export const numberOf = (fault: Fault, param: string): number => {
   const value = fault[param];
   return typeof value === "number" ? value : (ruleOf(fault.name).number?.[1] ?? 0);

@@ -1,8 +1,8 @@
-// Writes H.264 by hand: flat-coloured key frames and "nothing changed" frames, as small as a real decoder will take.
+// H.264 writer: flat-coloured key frames and unchanged frames of minimal size.
 
-/** A colour as decoders of video hold it; each part from 16 to 235. */
+/** A colour in YCbCr; each component is from 16 to 235. */
 export type Colour = { y: number; cb: number; cr: number };
-/** Everything needed to put frames of one size into an MP4. */
+/** Writes the frames of one size for an MP4. */
 export type FrameWriter = {
   codec: string;
   description: Uint8Array;
@@ -44,7 +44,7 @@ const bitWriter = () => {
   return { bits, ue, align, run, done };
 };
 
-/** One NAL unit: a 3 is put after two zeros wherever the payload could be taken for a start code (7.4.1). */
+/** One NAL unit. A 3 is inserted after two zeros wherever the payload could be parsed as a start code (7.4.1). */
 const unit = (head: number, payload: readonly number[]): Uint8Array => {
   const out = [head];
   let zeros = 0;
@@ -59,7 +59,7 @@ const unit = (head: number, payload: readonly number[]): Uint8Array => {
   return Uint8Array.from(out);
 };
 
-/** MP4 wants each unit behind its length. */
+/** MP4 prefixes each unit with its length. */
 const sized = (nal: Uint8Array): Uint8Array => {
   const out = new Uint8Array(4 + nal.length);
   new DataView(out.buffer).setUint32(0, nal.length);
@@ -67,7 +67,7 @@ const sized = (nal: Uint8Array): Uint8Array => {
   return out;
 };
 
-/** Levels by macroblocks of one picture (table A-1), with room for 30 pictures a second. */
+/** Levels by macroblocks of one frame (table A-1), for 30 frames a second. */
 const LEVELS = [
   [1620, 30],
   [3600, 31],
@@ -78,8 +78,8 @@ const LEVELS = [
 ] as const;
 
 /**
- * A writer of Constrained Baseline frames. `width` and `height` are even pixels, at most 8192.
- * The frame number counts from the key frame and has 16 bits, so a key frame is due before 65,536 stills.
+ * Creates a writer of Constrained Baseline frames. `width` and `height` are even and at most 8192 px. The frame number counts
+ * from the key frame in 16 bits, so a key frame is required before 65,536 stills.
  */
 export const frameWriter = (width: number, height: number): FrameWriter => {
   const columns = Math.ceil(width / 16);
@@ -91,8 +91,8 @@ export const frameWriter = (width: number, height: number): FrameWriter => {
   s.bits(0xc0, 8);
   s.bits(level, 8);
   s.ue(0);
-  s.ue(12); // frame numbers of 16 bits
-  s.ue(2); // pictures are shown in the order they come
+  s.ue(12); // 16-bit frame numbers
+  s.ue(2); // frames are displayed in decoding order
   s.ue(1);
   s.bits(0, 1);
   s.ue(columns - 1);
@@ -138,12 +138,12 @@ export const frameWriter = (width: number, height: number): FrameWriter => {
     b.ue(7);
     b.ue(0);
     b.bits(0, 16);
-    b.ue(idr); // two key frames in a row must differ here
+    b.ue(idr); // consecutive key frames must differ here
     idr ^= 1;
     b.bits(0, 2);
     b.ue(0);
     b.ue(1);
-    // The first macroblock is plain samples; all others are predicted from it without any residual.
+    // The first macroblock contains plain samples; all others are predicted from it without a residual.
     b.ue(25);
     b.align();
     b.run(y, 256);
@@ -153,7 +153,7 @@ export const frameWriter = (width: number, height: number): FrameWriter => {
       b.ue(3);
       b.ue(0);
       b.ue(0);
-      // Beside or below the plain macroblock the "no coefficients" code is another (9.2.1: nC is 16 there).
+      // Next to or below the plain macroblock the "no coefficients" code differs (9.2.1: nC is 16 there).
       if (n === 1 || n === columns) b.bits(0b000011, 6);
       else b.bits(1, 1);
     }

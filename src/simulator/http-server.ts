@@ -1,4 +1,4 @@
-// The simulator's HTTP server: hands requests over whole, and can answer, hang, break off half way or reset the connection.
+// The simulator's HTTP server, which can also hang, truncate or reset a response.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
@@ -12,9 +12,9 @@ export type SimulatorRequest = {
   query: URLSearchParams;
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
-  /** Scheme and authority as the caller knows this server; addresses in answers start with it. */
+  /** Scheme and authority of the request; URLs in responses start with it. */
   origin: string;
-  /** The WebSocket that it came by, which a dialect may remember things of; absent for a request of its own. */
+  /** The WebSocket of the request, for state of a dialect; absent for an HTTP request. */
   line?: object;
 };
 export type Reply = {
@@ -22,16 +22,16 @@ export type Reply = {
   status: number;
   headers: Record<string, string>;
   body: Uint8Array | string;
-  /** Sent only after so many milliseconds. */
+  /** Delay before the response, ms. */
   delayMs?: number;
-  /** Send so many bytes of the body and break the connection. */
+  /** Sends this many bytes of the body and breaks the connection. */
   cutAt?: number;
-  /** Does not say how long the body is. */
+  /** Omits the content-length header. */
   isUntold?: true;
-  /** Called when all of it was handed to the system. */
+  /** Called when the operating system has accepted the whole response. */
   onSent?: () => void;
 };
-/** `drop` resets the connection without a byte; `hang` keeps it open and says nothing. */
+/** `drop` resets the connection without a byte; `hang` keeps it open without a response. */
 export type Answer = Reply | { kind: "drop" } | { kind: "hang" };
 
 const MOST_BODY_BYTES = 16 * 1024 * 1024;
@@ -48,14 +48,14 @@ export const text = (status: number, body: string, type = "text/plain; charset=u
   headers: { "content-type": type },
   body,
 });
-/** What gateways put in the way of an answer. */
+/** The error page of a gateway. */
 export const page = (status: number, title: string): Reply =>
   text(status, `<!doctype html><html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>\n`, "text/html");
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The body as a JSON object, or undefined when it is anything else. */
+/** The body as a JSON object; undefined if it is anything else. */
 export const bodyObject = (ask: SimulatorRequest): JsonObject | undefined => {
   try {
     const body: unknown = JSON.parse(new TextDecoder().decode(ask.body));
@@ -65,7 +65,7 @@ export const bodyObject = (ask: SimulatorRequest): JsonObject | undefined => {
   }
 };
 
-/** Part of `reply` that a `Range` header asks for (one range; several give the whole, as RFC 9110 allows). */
+/** The part of `reply` that a `Range` header requests (one range; several return the whole, as RFC 9110 allows). */
 export const ranged = (ask: SimulatorRequest, reply: Reply): Reply => {
   const body = typeof reply.body === "string" ? new TextEncoder().encode(reply.body) : reply.body;
   const headers = { ...reply.headers, "accept-ranges": "bytes" };
@@ -92,12 +92,12 @@ const readBody = async (request: IncomingMessage): Promise<Uint8Array | undefine
 
 const send = (request: IncomingMessage, response: ServerResponse, reply: Reply, nowMs: number) => {
   const body = typeof reply.body === "string" ? Buffer.from(reply.body) : reply.body;
-  // A provider's answers carry the time of its jobs: here that of the simulator's clock, which need not be the machine's.
+  // Responses carry the date of the simulator's clock, which also times its jobs and may differ from the machine's.
   const date = new Date(nowMs).toUTCString();
   const length = reply.isUntold ? {} : { "content-length": String(body.length) };
   response.writeHead(reply.status, { date, ...reply.headers, ...length });
   if (reply.cutAt !== undefined) {
-    // A head that promises the whole, part of it, and then the line goes dead.
+    // The headers announce the whole body, part of it follows, and the connection breaks.
     response.write(body.subarray(0, reply.cutAt), () => setTimeout(() => request.socket.destroy(), 20));
     return;
   }
@@ -105,8 +105,8 @@ const send = (request: IncomingMessage, response: ServerResponse, reply: Reply, 
 };
 
 /**
- * Opens the door; port 0 takes a free one. `isLine` says at which paths there are WebSockets, too.
- * @throws the system's error when the address cannot be listened on.
+ * Starts the server; port 0 uses a free one. `isLine` selects the paths that also accept WebSockets. @throws the system's error
+ * if the server cannot listen on the address.
  */
 export const listen = async (
   where: { host: string; port: number },
@@ -147,7 +147,7 @@ export const listen = async (
     socket.on("close", () => lines.delete(socket));
     openSocket(request, socket, (body) => answer({ ...askOf(request, body), method: "POST", line: socket }), after);
   });
-  // A pooled connection closed just as a client sends on it would look like a dropped submission; scripts decide those.
+  // A pooled connection that closes while a client sends on it would resemble a dropped submission; only scripts may cause those.
   server.requestTimeout = 0;
   server.keepAliveTimeout = 600_000;
   await new Promise<void>((listening, failed) => {

@@ -1,4 +1,6 @@
-// What a request gives its provider: pictures and clips behind links of this machine or inside the request, fetched once and measured.
+// Reads the media of a request from loopback links or data URIs.
+//
+// Each file is downloaded once and measured.
 import { createHash } from "node:crypto";
 import type { Json, JsonObject } from "../domain/types.ts";
 import type { SecondReading } from "../media/reference-probe.ts";
@@ -7,7 +9,7 @@ import type { Size } from "./resolutions.ts";
 
 const MOST_BYTES = 64 * 1024 * 1024;
 const FETCH_MS = 10_000;
-/** With the wait for a process that reads it. */
+/** Includes the wait for a sandbox process. */
 const READ_MS = 30_000;
 
 const onThisMachine = (link: string): boolean => {
@@ -16,18 +18,18 @@ const onThisMachine = (link: string): boolean => {
   return /^https?:$/.test(protocol) && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 };
 
-/** A clip or sound as it was received: what a provider would bill. */
+/** A received clip or sound, with the values that a provider would bill. */
 export type Received = { link: string; kind: "video" | "audio"; ms: number; bytes: number; sha256: string };
 
 export type ClipFacts = { ms: number; sound: boolean } & Partial<Size>;
 
-/** The files of one job: each link is opened once, so that all that is made of it, and told of it, is of the same bytes. */
+/** The files of one job. Each link is opened once, so that the result and all measurements use the same bytes. */
 export type Sources = {
-  /** Sides in px; undefined when they cannot be told. */
+  /** Sides in px; undefined if they cannot be measured. */
   picture(link: string): Promise<Size | undefined>;
-  /** Length, shape and sound of a clip or a sound; undefined when they cannot be told. */
+  /** Length, size and sound of a clip, or length of a sound; undefined if they cannot be measured. */
   clip(link: string): Promise<ClipFacts | undefined>;
-  /** Of links and files inside the request. */
+  /** Received clips and sounds, from links and data URIs. */
   received(): Promise<Received[]>;
 };
 
@@ -36,7 +38,7 @@ const inline = (link: string): Uint8Array | undefined => {
   return base64 === undefined ? undefined : new Uint8Array(Buffer.from(link.slice(base64.length), "base64"));
 };
 
-/** The file inside the text or behind a loopback address, or undefined when it is elsewhere, too slow, too large or not there. */
+/** Reads a file from a data URI or a loopback link; undefined if it is on another host, too slow, too large or missing. */
 const bring = async (link: string): Promise<Uint8Array | undefined> => {
   if (link.startsWith("data:")) return inline(link);
   if (!onThisMachine(link)) return undefined;
@@ -56,19 +58,19 @@ const bring = async (link: string): Promise<Uint8Array | undefined> => {
   }
 };
 
-/** What is kept of a file; its bytes are not. */
+/** The measurements of a file, without its bytes. */
 type Found = SecondReading & { bytes: number; sha256: string };
 
-/** Every text of a request that may lead to a file. */
+/** All strings of a request that may refer to a file. */
 const linksIn = (value: Json): string[] => {
   if (typeof value === "string") return onThisMachine(value) || value.startsWith("data:") ? [value] : [];
   if (typeof value !== "object" || value === null) return [];
   return (Array.isArray(value) ? value : Object.values(value)).flatMap(linksIn);
 };
-/** A file inside a request is named by its beginning. */
+/** A data URI is identified by its start. */
 const LONGEST_NAME = 300;
 
-/** Reads strangers' bytes in a process of its own, as the service does; a file that takes more than a real one is not measured. */
+/** Reads untrusted bytes in a sandbox process, as the service does. A file that exceeds the sandbox's limits is not measured. */
 const measureIn =
   (sandbox: Pick<Sandbox, "run">) =>
   async (link: string): Promise<Found | undefined> => {
@@ -79,7 +81,7 @@ const measureIn =
     return reading && { ...reading, bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
   };
 
-/** @param input the model's input, as it came */
+/** @param input the model's input, as received */
 export const createInputFiles = (input: JsonObject, sandbox: Pick<Sandbox, "run">): Sources => {
   const found = new Map<string, Promise<Found | undefined>>();
   const measure = measureIn(sandbox);

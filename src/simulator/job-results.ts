@@ -1,4 +1,6 @@
-// What jobs deliver: their files as asked for, announced under addresses of this server, and spoiled where the script says so.
+// Results of jobs: generates, announces and serves their files.
+//
+// Faults of the script are applied.
 import type { Sandbox } from "../media/sandbox/sandbox.ts";
 import { type Fault, isFault, numberOf } from "./faults.ts";
 import type { Answer, Reply, SimulatorRequest } from "./http-server.ts";
@@ -12,11 +14,11 @@ import { sendAs } from "./send-file.ts";
 import { MIME } from "./watermark.ts";
 import { otherwise } from "./wrong-deliveries.ts";
 
-/** A result file as a dialect announces it; sizes are missing where the announced address is not this server's. */
+/** An announced result file; sizes are missing if the announced URL is not on this server. */
 export type Announced = { url: string; name: string; mime: string; bytes: number; width: number; height: number };
 
 type WorkshopParts = { kindOf: KindOf; studio: Studio; sandbox: Pick<Sandbox, "run">; nowMs: () => number; unsaid?: DefaultsOf };
-/** `kindOf` decides what an endpoint makes; `nowMs` whether it is ready. */
+/** `kindOf` determines the kind of an endpoint's results; `nowMs` determines whether a job is done. */
 export const createJobResults = ({ kindOf, studio, sandbox, nowMs, unsaid = () => ({}) }: WorkshopParts) => {
   const wishes = new WeakMap<Job, Promise<ParsedRequest>>();
   const receipts = new WeakMap<Job, Promise<Received[]>>();
@@ -28,7 +30,7 @@ export const createJobResults = ({ kindOf, studio, sandbox, nowMs, unsaid = () =
     return known;
   };
 
-  /** What the job was asked for; its links are looked at once, when it is accepted. */
+  /** The parsed request of a job; its links are read once, when the job is accepted. */
   const wishOf = (job: Job): Promise<ParsedRequest> => {
     const known = wishes.get(job);
     if (known) return known;
@@ -37,27 +39,27 @@ export const createJobResults = ({ kindOf, studio, sandbox, nowMs, unsaid = () =
     return wish;
   };
 
-  /** The clips and sounds that it was given, as they came. */
+  /** The received clips and sounds of a job. */
   const receivedOf = (job: Job): Promise<Received[]> => {
     const known = receipts.get(job) ?? sourcesOf(job).received();
     receipts.set(job, known);
     return known;
   };
 
-  /** What a job makes, once everything that it was given has been measured: nobody bills before. */
+  /** The parsed request of a job after all its input was measured, because a provider bills only then. */
   const measuredWishOf = async (job: Job): Promise<ParsedRequest> => {
     await receivedOf(job);
     return wishOf(job);
   };
 
-  /** File `n` (from 1) as it really is. */
+  /** File `n` (from 1) with its actual content. */
   const make = async (job: Job, n: number): Promise<{ bytes: Uint8Array; mime: string }> => {
     const wish = await wishOf(job);
     const other = otherKind(job);
     if (other) return { bytes: await other.make(wish.sketch, job.plan.seed + n - 1), mime: other.mime };
     const { sketch } = otherwise(wish, job.faults.file);
     const bytes = await studio.make(sketch, job.plan.seed + n - 1, `${job.id}/${n}`);
-    // It is called what it should be.
+    // The announced type stays that of the request.
     return { bytes, mime: MIME[wish.sketch.format] };
   };
 
@@ -79,11 +81,11 @@ export const createJobResults = ({ kindOf, studio, sandbox, nowMs, unsaid = () =
     return files;
   };
 
-  /** The file at a path below `/files/`. */
+  /** Serves the file at a path below `/files/`. */
   const deliver = async (ask: SimulatorRequest, job: Job | undefined, n: number): Promise<Answer> => {
     if (!job || stateAt(job, nowMs()) !== "done") return text(404, "no such file\n");
     if (n < 1 || n > otherwise(await wishOf(job), job.faults.file).count) return text(404, "no such file\n");
-    // Replicate takes its files away after an hour; fal keeps them.
+    // Replicate deletes its files after an hour; fal keeps them.
     if (job.provider === "replicate" && nowMs() > endsAtMs(job) + RESULT_RETENTION_MS) return text(404, "no such file\n");
     const fault = job.faults.file;
     job.fetches += 1;
@@ -108,7 +110,7 @@ export const createJobResults = ({ kindOf, studio, sandbox, nowMs, unsaid = () =
     return sendAs(ask, whole, job.faults.transfer);
   };
 
-  /** The files of a job as they are, spoiled where the script says so: for dialects that put them into the answer. */
+  /** The files of a job for dialects that put them into the response, with the faults of the script. */
   const hand = async (job: Job): Promise<{ bytes: Uint8Array; mime: string }[]> => {
     const fault = job.faults.file;
     if (isFault(fault, "no-file")) return [];
@@ -126,13 +128,13 @@ export const createJobResults = ({ kindOf, studio, sandbox, nowMs, unsaid = () =
 };
 export type Workshop = ReturnType<typeof createJobResults>;
 
-/** The other kind that a job makes, if the script says so. */
+/** The other kind of file that the script selects for a job. */
 const otherKind = ({ faults: { kind } }: Job) =>
   kind && Object.hasOwn(OTHER_KINDS, kind.name) ? OTHER_KINDS[kind.name as OtherKind] : undefined;
 
 const addressOf = (fault: Fault): string => (typeof fault.url === "string" ? fault.url : "");
 
-/** Bytes that are no file of any kind, the same for the same seed. */
+/** Bytes without any file format; the same seed gives the same bytes. */
 const noise = (length: number, seed: number): Uint8Array => {
   const out = new Uint8Array(length);
   let state = (seed | 1) >>> 0;

@@ -1,4 +1,6 @@
-// The jobs a simulator has accepted: what each is doing follows from the time alone, so a restart changes nothing.
+// Jobs of the simulator. Their state depends only on the time.
+//
+// A restart therefore changes nothing.
 import type { Clock } from "../domain/clock.ts";
 import type { JsonObject, MediaKind } from "../domain/types.ts";
 import { chance } from "./fault-script.ts";
@@ -6,7 +8,7 @@ import { type Faults, isFault, numberOf } from "./faults.ts";
 import type { Received } from "./input-files.ts";
 import type { LogLine } from "./log.ts";
 
-/** A dialect by its id, e.g. `fal`. */
+/** The id of a dialect, e.g. `fal`. */
 export type Provider = string;
 export type Plan = { queuedMs: number /** null: never ends. */; totalMs: number | null; seed: number };
 export type Job = {
@@ -19,24 +21,24 @@ export type Job = {
   plan: Plan;
   faults: Faults;
   cancelledAtMs: number | null;
-  /** How often it was asked about, and its files fetched, by this process. */
+  /** The number of polls and downloads that this process served. */
   polls: number;
   fetches: number;
   announced: boolean;
   fetched: boolean;
-  /** The clips and sounds that came with it; null until they have been looked at, and in a later process. */
+  /** The received clips and sounds; null until they are measured, and in a later process. */
   received: Received[] | null;
 };
 export type JobState = "queued" | "running" | "done" | "cancelled";
 
-/** Results are kept for an hour after the end, as both providers document. */
+/** Results are kept for one hour after the end, as fal and Replicate document. */
 export const RESULT_RETENTION_MS = 3_600_000;
 
-/** Usual time of a job at speed 1: a picture 2 s, a 5 s clip 6 s, sound 2 s. */
+/** Typical duration of a job at speed 1: an image 2 s, a 5 s clip 6 s, sound 2 s. */
 const usualMs = (kind: MediaKind, lengthMs: number, count: number): number =>
   kind === "video" ? 3000 + lengthMs * 0.6 : 2000 + (count - 1) * 250;
 
-/** How a job will run: about a tenth of its time in the queue, give or take an eighth by its seed. */
+/** Plans a job: about a tenth of its duration is in the queue, and its seed varies the duration by one eighth. */
 export const planJob = (
   what: { kind: MediaKind; lengthMs: number; count: number; faults: Faults; seed: number },
   speed: number,
@@ -63,7 +65,7 @@ export const stateAt = (job: Job, nowMs: number): JobState => {
   return nowMs >= job.acceptedAtMs + job.plan.queuedMs ? "running" : "queued";
 };
 
-/** The book of all jobs, by id and in the order they came. */
+/** All jobs, by id and in order of acceptance. */
 export const createJobs = (clock: Clock, former: readonly LogLine[]) => {
   const byId = new Map<string, Job>();
   const byProvider = new Map<Provider, Job[]>();
@@ -114,7 +116,7 @@ export const createJobs = (clock: Clock, former: readonly LogLine[]) => {
     of: (provider: Provider): readonly Job[] => byProvider.get(provider) ?? [],
     all: (): readonly Job[] => [...byId.values()],
     state: (job: Job) => stateAt(job, clock.nowMs()),
-    /** The provider was told to delete its record. */
+    /** Deletes the record of a job on request of its client. */
     forget: (job: Job): void => {
       byId.delete(job.id);
       byProvider.set(

@@ -1,4 +1,6 @@
-// The log of what arrived: one JSON line each, on disk before anyone is answered; lines that come together share one sync.
+// Log of submissions: one JSON line each, on disk before the response.
+//
+// Concurrent lines share one fsync.
 
 import { existsSync, readFileSync, truncateSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
@@ -6,28 +8,28 @@ import { dirname } from "node:path";
 import type { JsonObject } from "../domain/types.ts";
 import type { Faults } from "./faults.ts";
 
-/** A submission as it arrived. `at` is ISO 8601; hashes are lower-case hex. */
+/** A received submission. `at` is ISO 8601; hashes are in lower-case hex. */
 export type Submission = {
   type: "submission";
   at: string;
   provider: string;
   endpoint: string;
-  /** The job that was made, also when the answer never left; null when nothing was accepted. */
+  /** The accepted job, even if no response was sent; null if nothing was accepted. */
   job_id: string | null;
-  /** The caller's own mark: `end_user_id` of the body, else a header that carries one, else null. */
+  /** The client's reference: `end_user_id` of the body, else the header that carries one, else null. */
   ref: string | null;
   body_sha256: string;
   accepted: boolean;
-  /** First 16 digits of the SHA-256 of the credential; null without one. */
+  /** First 16 digits of the SHA-256 of the credential; null without a credential. */
   key_hash: string | null;
   input: JsonObject | null;
   faults: Faults;
-  /** What the caller was sent, or `drop`, `hang`. */
+  /** The status that the client received, or `drop`, `hang` or `cut`. */
   answer: number | "drop" | "hang" | "cut";
-  /** How the job runs, so that a later process carries on with it. */
+  /** The job's plan, so that a later process continues it. */
   plan?: { queued_ms: number; total_ms: number | null; seed: number };
 };
-/** The first time a result was announced, a whole file fetched, or a job asked to stop. */
+/** The first announcement of a result, the first complete download of a file, or a cancellation. */
 export type Incident = { type: "announced" | "fetched" | "cancelled"; at: string; provider: string; job_id: string };
 export type LogLine = Submission | Incident;
 
@@ -39,7 +41,7 @@ const readLine = (line: string): LogLine[] => {
   }
 };
 
-/** Lines written by a former process. A last line that was cut short is taken off; one that cannot be read is passed over. */
+/** Lines of former processes. An incomplete last line is truncated; an unreadable line is skipped. */
 const readLines = (path: string): LogLine[] => {
   if (!existsSync(path)) return [];
   const bytes = readFileSync(path);
@@ -49,17 +51,14 @@ const readLines = (path: string): LogLine[] => {
 };
 
 export type Log = {
-  /** All lines that are safe, those of former processes first. */
+  /** All durable lines, those of former processes first. */
   lines(): readonly LogLine[];
   /** Resolves once the line is on disk. */
   append(line: LogLine): Promise<void>;
   close(): Promise<void>;
 };
 
-/**
- * Opens or continues a log; `null` keeps it in memory only.
- * @throws the file system's error when the file cannot be opened.
- */
+/** Opens or continues a log; `null` keeps it in memory only. @throws the file system's error if the file cannot be opened. */
 export const openLog = async (path: string | null): Promise<Log> => {
   if (path === null) {
     const lines: LogLine[] = [];
@@ -67,7 +66,7 @@ export const openLog = async (path: string | null): Promise<Log> => {
   }
   const lines = readLines(path);
   const file: FileHandle = await open(path, "a");
-  // A new file's name is safe only once its directory is.
+  // The name of a new file is durable only after an fsync of its directory.
   const folder = await open(dirname(path), "r");
   await folder.sync();
   await folder.close();

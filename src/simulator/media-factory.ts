@@ -1,18 +1,20 @@
-// Makes the files that jobs deliver, and keeps the last ones made so that equal wishes cost nothing.
+// Media factory: generates result files and caches the latest ones.
 import { makeClip } from "./clip.ts";
 import { drawPicture } from "./picture.ts";
 import { makeMp3, makeWav } from "./sound.ts";
 import { type FileFormat, stamp } from "./watermark.ts";
 
-/** What one file should be. Sizes in pixels, length in ms; what its format does not have is ignored. */
+/** The properties of one file. Sizes in pixels, length in ms; properties that the format lacks are ignored. */
 export type Sketch = { format: FileFormat; width: number; height: number; ms: number; sound: boolean };
 
-/** Looks that a kind of file comes in; a job's seed picks one. Few, so that a busy simulator draws each only once. */
+/**
+ * Variants of each kind of file; a job's seed selects one. The number is small, so that a busy simulator renders each only once.
+ */
 const LOOKS = 12;
 const CACHE_BYTES = 96 * 1024 * 1024;
 
 export type Studio = {
-  /** A file as sketched. Equal sketches and marks give equal bytes; different marks never do. */
+  /** Generates a file. Equal sketches and marks give equal bytes; different marks always give different bytes. */
   make(sketch: Sketch, seed: number, mark: string): Promise<Uint8Array>;
 };
 
@@ -29,7 +31,7 @@ const draw = (sketch: Sketch, look: number): Promise<Uint8Array> => {
   }
 };
 
-/** A studio with its own cache of at most 96 MB, oldest out first. */
+/** Creates a media factory with a cache of at most 96 MB; the oldest entry is evicted first. */
 export const createMediaFactory = (): Studio => {
   const kept = new Map<string, Promise<Uint8Array>>();
   const sizes = new Map<string, number>();

@@ -1,4 +1,4 @@
-// Reads `multipart/form-data` bodies, for providers that take their requests as a form instead of JSON.
+// Parses `multipart/form-data` bodies for providers that accept forms instead of JSON.
 import type { JsonObject } from "../domain/types.ts";
 import { isObject, type SimulatorRequest } from "./http-server.ts";
 
@@ -7,7 +7,7 @@ const NAME = /^content-disposition:\s*form-data\s*;\s*(?:.*;\s*)?name="([^"]*)"/
 const FILE_NAME = /^content-disposition:.*;\s*filename\*?=/im;
 const FILE_KIND = /^content-type:\s*([^\s;]+)/im;
 
-/** One part, as `[name, value]`: a text as it is, a file as a data address. Undefined when it has no name. */
+/** One part as `[name, value]`: a text unchanged, a file as a data URI. Undefined if it has no name. */
 const partOf = (part: string): [string, string] | undefined => {
   const end = part.indexOf("\r\n\r\n");
   const head = part.slice(0, end);
@@ -19,7 +19,7 @@ const partOf = (part: string): [string, string] | undefined => {
   return [name, `data:${mime};base64,${value.toString("base64")}`];
 };
 
-/** Puts a part into the form: `size` by its name, `image[]` at the end of a list, `picture[url]` into an object. */
+/** Adds a part to the form: `size` by its name, `image[]` at the end of a list, `picture[url]` into an object. */
 const place = (form: JsonObject, [path, value]: [string, string]): void => {
   const [, name = path, member] = /^([^[]+)\[([^\]]*)\]$/.exec(path) ?? [];
   const there = form[name];
@@ -28,12 +28,14 @@ const place = (form: JsonObject, [path, value]: [string, string]): void => {
   else form[name] = { ...(isObject(there) ? there : {}), [member]: value };
 };
 
-/** A form as an object; of parts with the same plain name the last counts. Undefined when the body is no form, or breaks off. */
+/**
+ * A form as an object; of parts with the same plain name the last counts. Undefined if the body is not a form or is incomplete.
+ */
 export const formObject = (ask: SimulatorRequest): JsonObject | undefined => {
   const [, quoted, plain] = KIND.exec(ask.headers["content-type"] ?? "") ?? [];
   const boundary = quoted ?? plain;
   if (boundary === undefined) return undefined;
-  // A character per byte: what is in the parts may be anything.
+  // One character per byte, because parts can contain arbitrary bytes.
   const body = Buffer.from(ask.body.buffer, ask.body.byteOffset, ask.body.byteLength).toString("latin1");
   const [, ...pieces] = `\r\n${body}`.split(`\r\n--${boundary}`);
   const tail = pieces.pop();

@@ -1,13 +1,15 @@
-// Reads what a request asks for: kind, number, size, length, sound and format, in the words of either dialect.
+// Parses a request: kind, number, size, length, sound and format.
+//
+// It accepts the field names of all dialects.
 import type { JsonObject, MediaKind } from "../domain/types.ts";
 import type { Sources } from "./input-files.ts";
 import type { Sketch } from "./media-factory.ts";
 import { clipSize, evenSize, pictureSize, ratioOf, type Size, saidSize } from "./resolutions.ts";
 import type { FileFormat } from "./watermark.ts";
 
-/** What an endpoint makes; undefined where its name does not say. */
+/** The kind of result of an endpoint; undefined if the endpoint's name does not determine it. */
 export type KindOf = (endpoint: string) => MediaKind | undefined;
-/** What an endpoint makes where its requests do not say it, by the catalogue. */
+/** The catalogue's defaults of an endpoint for values that its requests omit. */
 export type DefaultsOf = (endpoint: string) => JsonObject;
 export type ParsedRequest = { kind: MediaKind; count: number; sketch: Sketch };
 
@@ -22,10 +24,10 @@ const NAMES: readonly (readonly [RegExp, MediaKind])[] = [
   [/image|picture|photo|edit|upscal|flux|banana|seedream|diffusion|esrgan/i, "image"],
 ];
 
-/** Kind by the endpoint's name alone. */
+/** The kind from the endpoint's name alone. */
 export const kindByName: KindOf = (endpoint) => NAMES.find(([name]) => name.test(endpoint))?.[1];
 
-/** Where the request itself says it: `videoInference`. */
+/** The kind from the request itself: `videoInference`. */
 const kindSaid = ({ task_type }: JsonObject): MediaKind | undefined =>
   (["video", "image", "audio"] as const).find((kind) => task_type === `${kind}Inference`);
 
@@ -36,7 +38,7 @@ const kindByFields = (input: JsonObject): MediaKind => {
 
 const first = (input: JsonObject, ...names: string[]) => names.map((name) => input[name]).find((value) => value != null);
 
-/** The first text under any of these names, a link mostly; of a list, its first. */
+/** The first text under any of these names, usually a link; of a list, its first item. */
 const link = (input: JsonObject, ...names: string[]): string | undefined => {
   const found = first(input, ...names);
   const one = Array.isArray(found) ? found[0] : found;
@@ -68,7 +70,7 @@ const saidSeconds = (input: JsonObject): number | undefined => {
   return positive(first(input, "duration", "seconds", "duration_seconds", "seconds_total")) ?? (ms && ms / 1000);
 };
 
-/** What models make that are not asked: their endpoints stand for it. */
+/** Defaults of models whose endpoint determines resolution or length. */
 const HABITS: readonly (readonly [endpoint: RegExp, { resolution?: string; seconds?: number }])[] = [
   [/hailuo-?2\.3.*pro/i, { resolution: "1080p", seconds: 6 }],
   [/kling.*(pro|v2\.6)/i, { resolution: "1080p" }],
@@ -76,14 +78,17 @@ const HABITS: readonly (readonly [endpoint: RegExp, { resolution?: string; secon
 const habitOf = (endpoint: string, { mode }: JsonObject): { resolution?: string; seconds?: number } =>
   HABITS.find(([known]) => known.test(endpoint))?.[1] ?? (mode === "pro" ? { resolution: "1080p" } : {});
 
-/** What can be told from the request alone, at once: enough to plan how long the work will take. */
+/** The properties that the request alone determines, without reading a file. They suffice to plan the job's duration. */
 export const glance = (endpoint: string, input: JsonObject, kindOf: KindOf) => ({
   kind: kindSaid(input) ?? kindOf(endpoint) ?? kindByName(endpoint) ?? kindByFields(input),
   count: countOf(input),
   lengthMs: Math.min(LONGEST_MS, (saidSeconds(input) ?? habitOf(endpoint, input).seconds ?? DEFAULT_CLIP_MS / 1000) * 1000),
 });
 
-/** The shape asked for; `auto`, `adaptive` and silence follow the input's shape, else 16:9 for clips and 1:1 for pictures. */
+/**
+ * The requested aspect ratio. `auto`, `adaptive` and a missing value follow the input; without input, 16:9 for clips and 1:1 for
+ * images.
+ */
 const shapeOf = async (
   sources: Sources,
   input: JsonObject,
@@ -113,8 +118,8 @@ const pictureWish = async (sources: Sources, input: JsonObject, endpoint: string
 };
 
 /**
- * What a request asks for. Links on this machine are looked at (at most some seconds); others never.
- * Lengths: `duration` in seconds; without one the source clip's, else the sound's, else 5 s; spoken text by its length.
+ * Parses a request. Links to this machine are read (within a few seconds); others never. The length is `duration` in seconds,
+ * else that of the source clip, else that of the sound, else 5 s. Spoken text has the length of its speech.
  */
 export const parseRequest = async (
   endpoint: string,
@@ -135,7 +140,7 @@ export const parseRequest = async (
     const ms = saidS === undefined ? Math.min(120_000, Math.max(1000, text.length * MS_PER_CHARACTER)) : saidS * 1000;
     return { kind, count: 1, sketch: { format, width: 0, height: 0, ms: Math.min(LONGEST_MS, Math.round(ms)), sound: true } };
   }
-  // Without a length of its own, a request with a single clip is an edit of it.
+  // A request without a length and with a single clip is an edit of that clip.
   const clip = clipOf(input) ?? (saidS === undefined ? link(input, "video_urls", "reference_videos") : undefined);
   const voice = soundOf(input);
   const source = clip === undefined ? undefined : await sources.clip(clip);

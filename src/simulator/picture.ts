@@ -1,10 +1,12 @@
-// Draws the simulated pictures: striped in two colours, as PNG, JPEG or WebP of exactly the size asked for.
+// Draws images of an exact size, striped in two colours.
+//
+// The formats are PNG, JPEG and WebP.
 import { deflateSync } from "node:zlib";
 import type { Size } from "./resolutions.ts";
 
 export type PictureFormat = "png" | "jpeg" | "webp";
 
-/** Colour from a number: any seed gives a strong one, near seeds give far ones. */
+/** A saturated colour from a number; consecutive seeds give distant colours. */
 export const hue = (seed: number): [number, number, number] => {
   const angle = ((seed * 137.508) % 360) / 60;
   const rising = 60 + 170 * (1 - Math.abs((angle % 2) - 1));
@@ -25,14 +27,14 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, n) => {
   return c >>> 0;
 });
 
-/** CRC-32 as PNG chunks carry it. */
+/** CRC-32 of a PNG chunk. */
 const crc32 = (bytes: Uint8Array): number => {
   let c = 0xffffffff;
   for (const byte of bytes) c = (CRC_TABLE[(c ^ byte) & 255] ?? 0) ^ (c >>> 8);
   return (c ^ 0xffffffff) >>> 0;
 };
 
-/** One chunk of a PNG: length, type, payload, check sum. */
+/** One chunk of a PNG: length, type, payload, checksum. */
 export const pngChunk = (type: string, payload: Uint8Array): Uint8Array => {
   const chunk = new Uint8Array(12 + payload.length);
   const view = new DataView(chunk.buffer);
@@ -43,7 +45,7 @@ export const pngChunk = (type: string, payload: Uint8Array): Uint8Array => {
   return chunk;
 };
 
-/** One bit per pixel with a palette of two: a 4K picture is about a megabyte before deflate and a few kilobytes after. */
+/** One bit per pixel with a palette of two. A 4K image takes about a megabyte before deflate and a few kilobytes after it. */
 const drawPng = ({ width, height }: Size, seed: number): Uint8Array => {
   const head = new Uint8Array(13);
   const view = new DataView(head.buffer);
@@ -67,7 +69,7 @@ const drawPng = ({ width, height }: Size, seed: number): Uint8Array => {
   ]);
 };
 
-/** Draws a picture. JPEG and WebP are encoded off this thread, from a small drawing made large. */
+/** Draws an image. JPEG and WebP are encoded outside this thread, from a small drawing that is enlarged. */
 export const drawPicture = async (format: PictureFormat, size: Size, seed: number): Promise<Uint8Array> => {
   if (format === "png") return drawPng(size, seed);
   const small = new Bun.Image(drawPng({ width: 96, height: 96 }, seed)).resize(size.width, size.height, { fit: "fill" });

@@ -1,6 +1,8 @@
-// Small finished files of kinds that are not drawn here, made once with ffmpeg and Pillow: 64 by 48 pixels, or one second of silence.
+// Prebuilt small files of formats that the simulator cannot encode.
+//
+// They were generated once with ffmpeg and Pillow: 64 by 48 pixels, or one second of silence.
 
-/** Base64 by name; pictures of clips are one frame of 1280 by 720. */
+/** Base64 by name; frames of clips are 1280 by 720. */
 const CODED = {
   avif: "AAAAIGZ0eXBhdmlmAAAAAGF2aWZtaWYxbWlhZk1BMUIAAAD5bWV0YQAAAAAAAAAvaGRscgAAAAAAAAAAcGljdAAAAAAAAAAAAAAAAFBpY3R1cmVIYW5kbGVyAAAAAA5waXRtAAAAAAABAAAAHmlsb2MAAAAARAAAAQABAAAAAQAAASEAAAAcAAAAKGlpbmYAAAAAAAEAAAAaaW5mZQIAAAAAAQAAYXYwMUNvbG9yAAAAAGppcHJwAAAAS2lwY28AAAAUaXNwZQAAAAAAAABAAAAAMAAAABBwaXhpAAAAAAMICAgAAAAMYXYxQ4EADAAAAAATY29scm5jbHgAAgACAAIAAAAAF2lwbWEAAAAAAAAAAQABBAECgwQAAAAkbWRhdAoGGBV/vbAIMhIYAAAAUAAAAAoFgvXapLZ/wwY=",
   heic: "AAAAHGZ0eXBoZWljAAAAAG1pZjFoZWljbWlhZgAAAX1tZXRhAAAAAAAAACFoZGxyAAAAAAAAAABwaWN0AAAAAAAAAAAAAAAAAAAAACJpbG9jAAAAAERAAAEAAQAAAAABoQABAAAAAAAAAB0AAAAjaWluZgAAAAAAAQAAABVpbmZlAgAAAAABAABodmMxAAAAAA5waXRtAAAAAAABAAAA/WlwcnAAAADdaXBjbwAAAHZodmNDAQNwAAAAkAAAAAAAHvAA/P34+AAADwNgAAEAGEABDAH//wNwAAADAJAAAAMAAAMAHroCQGEAAQAqQgEBA3AAAAMAkAAAAwAAAwAeoCCBBZbq5Ka5uAhoMCAAAAMDIAAAAwAhYgABAAZEAcFzwIkAAAATY29scm5jbHgAAQANAAaAAAAAFGlzcGUAAAAAAAAAQAAAAEAAAAAoY2xhcAAAAEAAAAABAAAAMAAAAAEAAAAAAAAAAv////AAAAACAAAAEHBpeGkAAAAAAwgICAAAABhpcG1hAAAAAAAAAAEAAQWBAgMFhAAAACVtZGF0AAAAGSgBrxOA+BDhp//6uKK/1K1f+n+S/OikM+A=",
@@ -26,5 +28,5 @@ const CODED = {
 
 export type OddName = keyof typeof CODED;
 
-/** A file, from its first byte to its last. */
+/** The complete bytes of a file. */
 export const oddFile = (name: OddName): Uint8Array => Uint8Array.fromBase64(CODED[name]);

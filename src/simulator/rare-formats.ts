@@ -1,4 +1,6 @@
-// Files of kinds that providers deliver besides the usual ones: pictures and clips as large and long as asked for where they can be drawn.
+// Result files in rare formats.
+//
+// Images and clips have the requested size and length if the format can be encoded here.
 import { BufferSource, EncodedPacketSink, Input, WEBM } from "mediabunny";
 import { makeClip, muxClip } from "./clip.ts";
 import { hue } from "./picture.ts";
@@ -6,7 +8,7 @@ import { type OddName, oddFile } from "./prebuilt-files.ts";
 import type { Size } from "./resolutions.ts";
 import { makeWav } from "./sound.ts";
 
-/** What a file should be, as far as its kind can follow. */
+/** The requested properties, as far as the format supports them. */
 type Wanted = Size & { ms: number; sound: boolean };
 type Make = (wanted: Wanted, seed: number) => Uint8Array | Promise<Uint8Array>;
 
@@ -18,7 +20,7 @@ const join = (...parts: (Uint8Array | readonly number[])[]): Uint8Array =>
 
 const [CLEAR, END, FIRST_FREE, MOST_CODES] = [256, 257, 258, 4094];
 
-/** One colour as GIF packs it: each code stands for a run that is one pixel longer than the one before. */
+/** One colour in GIF's LZW compression: each code stands for a run that is one pixel longer than the previous one. */
 const gifPixels = (count: number, colour: number): Uint8Array => {
   const bytes: number[] = [];
   let [held, heldBits, width] = [0, 0, 9];
@@ -33,7 +35,7 @@ const gifPixels = (count: number, colour: number): Uint8Array => {
       const length = Math.min(run, left);
       put(length === 1 ? colour : FIRST_FREE + length - 2);
       left -= length;
-      // The reader makes the code of this run with the next one, and is that much behind.
+      // The decoder adds the code of this run with the next one, so it is one code behind.
       if (free === 2 ** width && width < 12) width++;
     }
   }
@@ -42,7 +44,7 @@ const gifPixels = (count: number, colour: number): Uint8Array => {
   return Uint8Array.from(bytes);
 };
 
-/** In blocks of at most 255 bytes, ended by an empty one. */
+/** Blocks of at most 255 bytes, ended by an empty one. */
 const gifBlocks = (bytes: Uint8Array): Uint8Array => {
   const parts: (Uint8Array | number[])[] = [];
   for (let at = 0; at < bytes.length; at += 255) {
@@ -52,7 +54,7 @@ const gifBlocks = (bytes: Uint8Array): Uint8Array => {
   return join(...parts, [0]);
 };
 
-/** @param frames of half a second each; one is a still picture */
+/** @param frames of half a second each; one gives a still image */
 const drawGif = ({ width, height }: Size, seed: number, frames: number): Uint8Array => {
   const palette = Uint8Array.from({ length: 768 }, (_, at) => hue(seed + Math.floor(at / 3))[at % 3] ?? 0);
   const pictures = Array.from({ length: frames }, (_, n) =>
@@ -94,13 +96,13 @@ const drawSvg = ({ width, height }: Size, seed: number): Uint8Array =>
       `<rect width="100%" height="100%" fill="rgb(${hue(seed)})"/></svg>\n`,
   );
 
-/** A scene with nothing in it. */
+/** An empty scene. */
 const makeGlb: Make = (_, seed) => {
   const scene = text(JSON.stringify({ asset: { version: "2.0", generator: `simulator ${seed}` } }).padEnd(64));
   return join(text("glTF"), u32(2), u32(20 + scene.length), u32(scene.length), text("JSON"), scene);
 };
 
-/** The one picture of a kept clip, shown for as long as was asked for. */
+/** Repeats the single frame of a prebuilt clip for the requested length. */
 const makeWebm =
   (name: "vp8" | "vp9"): Make =>
   async ({ ms }) => {
@@ -117,7 +119,7 @@ const makeWebm =
     );
   };
 
-/** Sound of a stream whose header was written before its length was known. */
+/** Sound from a stream whose header was written before its length was known. */
 const streamedWav: Make = ({ ms }, seed) => {
   const wav = makeWav(ms, seed);
   const view = new DataView(wav.buffer);
@@ -135,7 +137,7 @@ const of = (mime: string, extension: string, says: string, make: Make): Kind => 
 
 const SMALL = "of 64 by 48";
 const SECOND = "of one second";
-/** By the word that asks for it. */
+/** By the name of the fault. */
 export const OTHER_KINDS = {
   gif: of("image/gif", "gif", "a still GIF", (wanted, seed) => drawGif(wanted, seed, 1)),
   "moving-gif": of("image/gif", "gif", "an animated GIF", (wanted, seed) => drawGif(wanted, seed, 4)),

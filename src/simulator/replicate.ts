@@ -1,4 +1,4 @@
-// The Replicate dialect as documented: predictions by model, polling, cancel and the listing, newest first.
+// Simulates Replicate as documented: predictions, polling, cancel and the list.
 import { randomBytes } from "node:crypto";
 import type { Json, JsonObject } from "../domain/types.ts";
 import {
@@ -66,7 +66,7 @@ const refused = (fault: Fault): Reply => {
   }
 };
 
-/** What a finished job says in `error`; refusals are known by their text only. */
+/** The `error` of a finished job; only its text identifies a refusal. */
 const errorOf = (job: Job): string | null => {
   const { run } = job.faults;
   const tail = job.id.slice(0, 10);
@@ -79,7 +79,7 @@ const errorOf = (job: Job): string | null => {
   return null;
 };
 
-/** Status at this moment, in Replicate's words. */
+/** The current status in Replicate's terms. */
 const statusOf = (bench: Bench, job: Job): string => {
   const state = bench.jobs.state(job);
   if (state === "queued") return "starting";
@@ -106,7 +106,7 @@ const common = (job: Job, origin: string): JsonObject => {
   };
 };
 
-/** A prediction as it stands; `says` replaces its status where the script wants another. */
+/** The current prediction; `says` replaces its status if the script requires another. */
 const prediction = async (bench: Bench, job: Job, origin: string, says?: string): Promise<JsonObject> => {
   const real = statusOf(bench, job);
   const status = says ?? real;
@@ -115,7 +115,7 @@ const prediction = async (bench: Bench, job: Job, origin: string, says?: string)
   let output: Json = null;
   if (status === "succeeded" && real === "succeeded" && !removed) {
     const urls = (await bench.workshop.announce(job, origin)).map(({ url }) => url);
-    // Models that take a number of pictures answer a list, the others a single address.
+    // Models that accept a number of images return a list, the others a single URL.
     output = "num_outputs" in job.input || "num_images" in job.input || urls.length > 1 ? urls : (urls[0] ?? null);
   }
   const startMs = Math.min(endMs, job.acceptedAtMs + job.plan.queuedMs);
@@ -158,7 +158,7 @@ const poll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answ
   return json(200, body);
 };
 
-/** `GET /v1/predictions?created_after&created_before&cursor`: 100 a page, newest first, `next` to go on. */
+/** `GET /v1/predictions?created_after&created_before&cursor`: 100 a page, newest first, `next` for the following page. */
 const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   const { list: fault } = bench.script.choose({ provider: "replicate", endpoint: "", prompt: "" }, ["list"]);
   if (isFault(fault, "list-hang")) return { kind: "hang" };
@@ -173,7 +173,7 @@ const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
     return problem(400, "Bad request", "created_after and created_before are ISO 8601 times");
 
   const all = bench.jobs.of("replicate");
-  // The cursor is the place in the order of arrival below which the next page begins, so new arrivals move nothing.
+  // The cursor is a position in the order of acceptance, and the next page starts below it. New jobs therefore shift no page.
   const cursor = ask.query.get("cursor");
   const from = cursor === null ? all.length : Number(Buffer.from(cursor, "base64url").toString("utf8"));
   if (!Number.isInteger(from) || from < 0 || from > all.length) return problem(400, "Bad request", "cursor is not valid");
@@ -193,7 +193,7 @@ const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   return json(200, { previous: null, next: found.length > PER_PAGE ? next.href : null, results });
 };
 
-/** `Prefer: wait`, or `wait=5`: the answer is held until the prediction has ended, at most for so long. */
+/** `Prefer: wait`, or `wait=5`: the response is delayed until the prediction has ended, at most for this time. */
 const held = async (bench: Bench, ask: SimulatorRequest, taken: Answer): Promise<Answer> => {
   const [waits, seconds = MOST_HELD_S] = /^wait(?:=(\d+))?$/.exec(ask.headers.prefer ?? "") ?? [];
   if (waits === undefined || taken.kind !== "reply" || taken.status !== 201 || taken.cutAt !== undefined) return taken;
@@ -201,12 +201,12 @@ const held = async (bench: Bench, ask: SimulatorRequest, taken: Answer): Promise
   const job = bench.jobs.find("replicate", id ?? "");
   if (!job) return taken;
   const ms = Math.min(endsAtMs(job) - bench.clock.nowMs(), Math.min(Number(seconds), MOST_HELD_S) * 1000);
-  // A timer may be early by a part of a millisecond.
+  // A timer can fire a fraction of a millisecond early.
   await new Promise<void>((over) => bench.clock.after(ms + 1, over));
   return { ...taken, body: JSON.stringify(await prediction(bench, job, ask.origin)) };
 };
 
-/** Answers a request below `/replicate/v1`; `path` is what follows it, e.g. `/predictions/ID`. */
+/** Handles a request below `/replicate/v1`; `path` is the part after it, e.g. `/predictions/ID`. */
 export const answerReplicate = async (bench: Bench, ask: SimulatorRequest, path: string): Promise<Answer> => {
   const credential = credentialOf(ask, "Bearer");
   const model = /^\/models\/([\w.-]+\/[\w.-]+)\/predictions$/.exec(path);

@@ -1,4 +1,4 @@
-// Sample media to point requests at: clips, pictures and voices of any size and length, made on the spot.
+// Sample media for requests: clips, images and voices, generated on demand.
 import type { Answer, SimulatorRequest } from "./http-server.ts";
 import { ranged, text } from "./http-server.ts";
 import type { Studio } from "./media-factory.ts";
@@ -16,7 +16,7 @@ const FORMATS: Readonly<Record<string, FileFormat>> = {
 const HELP =
   "clip.mp4?seconds&width&height&audio, picture.png|jpg|webp?width&height, voice.mp3|wav?seconds; clip-6s.mp4 for short\n";
 
-/** `GET /samples/NAME`: the name's extension is the format; `-6s` in it, or `seconds`, is the length (5 s without). */
+/** `GET /samples/NAME`: the extension of the name is the format; `-6s` in it, or `seconds`, is the length (5 s by default). */
 export const answerSample = async (studio: Studio, ask: SimulatorRequest, name: string): Promise<Answer> => {
   const [, what = "", shortS, extension = ""] = /^(clip|picture|voice)(?:-(\d+(?:\.\d+)?)s)?\.([a-z0-9]+)$/.exec(name) ?? [];
   const format = FORMATS[extension];

@@ -1,10 +1,10 @@
-// How a finished file is sent: compressed, under a name that is not its own, without its length, late.
+// Sends result files with transfer faults: compressed, misnamed, without length, or late.
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 import { type Fault, isFault, numberOf } from "./faults.ts";
 import { type Reply, ranged, type SimulatorRequest } from "./http-server.ts";
 
-/** In threads of their own: a simulator inside a service is not to hold it up. */
+/** Compresses in separate threads, because an embedded simulator must not block the service. */
 const PACK: Readonly<Record<string, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
   gzip: promisify(zlib.gzip),
   deflate: promisify(zlib.deflate),
@@ -17,7 +17,7 @@ const wordOf = (fault: Fault, param: string, byDefault: string): string => {
   return typeof word === "string" ? word : byDefault;
 };
 
-/** @param file whole, its body bytes; a part of it is sent where one was asked for, unless it is compressed */
+/** @param file the whole file with its bytes; a range request returns a part of it, unless it is compressed */
 export const sendAs = async (
   ask: SimulatorRequest,
   file: Reply & { body: Uint8Array },

@@ -1,4 +1,4 @@
-// The simulator of providers: a separate HTTP server that speaks the providers' dialects and delivers real files.
+// Provider simulator: an HTTP server with the providers' dialects and real files.
 import { type Clock, systemClock } from "../domain/clock.ts";
 import { createSandbox, type Sandbox } from "../media/sandbox/sandbox.ts";
 import { type Bench, noteOnce } from "./accept-job.ts";
@@ -20,24 +20,24 @@ export type { KindOf } from "./parse-request.ts";
 
 export type SimulatorOptions = {
   host?: string;
-  /** 0, the default, takes a free one. */
+  /** 0, the default, uses a free port. */
   port?: number;
-  /** 1, the default: a picture in about 2 s, a 5 s clip in about 6 s, sound in about 2 s. 100 is a hundred times faster. */
+  /** 1, the default: an image in about 2 s, a 5 s clip in about 6 s, sound in about 2 s. 100 is a hundred times faster. */
   speed?: number;
-  /** File of the durable log; null, the default, keeps it in memory. An existing file is continued, its jobs with it. */
+  /** File of the durable log; null, the default, keeps it in memory. An existing file is continued, including its jobs. */
   log?: string | null;
-  /** Decides times, looks and the rolls of rules with a probability. */
+  /** Determines durations, variants and the outcomes of rules with a probability. */
   seed?: number;
   clock?: Clock;
-  /** What an endpoint makes; where it says undefined, names and fields decide. */
+  /** The kind of an endpoint's results; if undefined, names and fields determine it. */
   kindOf?: KindOf;
-  /** What an endpoint makes where its requests do not say it, such as `{ resolution: "1080p" }`. */
+  /** Defaults of an endpoint for values that its requests omit, such as `{ resolution: "1080p" }`. */
   unsaid?: DefaultsOf;
-  /** Where it reads what it was sent; absent: in processes of its own. */
+  /** The sandbox that reads received files; absent: separate processes of this simulator. */
   sandbox?: Pick<Sandbox, "run">;
 };
 
-/** A job as seen from outside. Times in ms since 1970; `endsAtMs` null while it will never end. */
+/** The public view of a job. Times in ms since 1970; `endsAtMs` is null if the job never ends. */
 export type JobView = Pick<
   Job,
   "id" | "provider" | "endpoint" | "ref" | "acceptedAtMs" | "polls" | "fetches" | "faults" | "received"
@@ -50,16 +50,16 @@ export type Simulator = {
   url: string;
   /** Base URL of each dialect, by the provider's id. */
   baseUrls: Readonly<Record<string, string>>;
-  /** Base URL for the fal dialect. */
+  /** Base URL of the fal dialect. */
   falUrl: string;
-  /** Base URL for the Replicate dialect, `/v1` included. */
+  /** Base URL of the Replicate dialect, including `/v1`. */
   replicateUrl: string;
   jobs(): JobView[];
-  /** Every submission that arrived, in order; with a log file, those of former processes too. */
+  /** Every received submission, in order; with a log file, also those of former processes. */
   submissions(): Submission[];
   /** Adds a rule to the script. */
   script(rule: Rule): ActiveRule;
-  /** Takes all rules back. */
+  /** Removes all rules. */
   clearScript(): void;
   stop(): Promise<void>;
 };
@@ -83,10 +83,10 @@ const viewOf = (bench: Bench, job: Job): JobView => {
   };
 };
 
-/** Processes that read what requests bring, at most. */
+/** The maximum number of processes that read received files. */
 const READERS = 2;
 
-/** Where there are WebSockets, too. */
+/** Paths that also accept WebSockets. */
 const LINES = new Set(Object.values(SIMULATED_DIALECTS).flatMap(({ base, hasSockets }) => (hasSockets ? [base] : [])));
 
 const INDEX = {
@@ -118,10 +118,7 @@ const answerScript = (bench: Bench, ask: SimulatorRequest): Answer => {
   return json(201, { rules: rules.filter((rule) => typeof rule !== "string").map((rule) => bench.script.add(rule)) });
 };
 
-/**
- * Opens a simulator.
- * @throws the system's error when the address or the log file cannot be opened.
- */
+/** Starts a simulator. @throws the system's error if the address or the log file cannot be opened. */
 export const createSimulator = async (options: SimulatorOptions = {}): Promise<Simulator> => {
   const { host = "127.0.0.1", port = 0, speed = 1, seed = 1, kindOf = kindByName, unsaid } = options;
   const clock = options.clock ?? systemClock();
@@ -151,7 +148,7 @@ export const createSimulator = async (options: SimulatorOptions = {}): Promise<S
     return answer;
   };
 
-  // The longest first: one base may begin like another.
+  // The longest first, because one base path can be a prefix of another.
   const speakers = Object.values(SIMULATED_DIALECTS)
     .flatMap(({ base, alias, speak }) => [base, ...(alias === undefined ? [] : [alias])].map((place) => ({ place, speak })))
     .toSorted((a, b) => b.place.length - a.place.length);

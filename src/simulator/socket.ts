@@ -1,16 +1,21 @@
-// WebSockets at the simulator, as far as a provider's client needs them: each text is a request, each answer's body a text.
+// WebSocket server with the subset that a provider's client needs.
+//
+// Each text message is a request, and the body of its response is sent as a text message.
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Answer } from "./http-server.ts";
 
-/** What RFC 6455 adds to a key before it is hashed. */
+/** The constant that RFC 6455 appends to a key before hashing. */
 const MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const [TEXT, CLOSE, PING, PONG] = [1, 8, 9, 10] as const;
 
 type Frame = { kind: number; payload: Buffer };
 
-/** The first frame of what has arrived, and what follows it; undefined while it is not whole. Clients mask theirs. */
+/**
+ * The first complete frame of the received bytes, and the remaining bytes; undefined if it is incomplete. Client frames are
+ * masked.
+ */
 const firstFrame = (arrived: Buffer): { frame: Frame; rest: Buffer } | undefined => {
   const [first = 0, second = 0] = arrived;
   const short = second & 127;
@@ -34,7 +39,10 @@ const frameOf = ({ kind, payload }: Frame): Buffer => {
   return Buffer.concat([head, payload]);
 };
 
-/** Opens a socket for a request to upgrade; what `answer` makes of a text is sent back, or the line goes dead as the script says. */
+/**
+ * Accepts a WebSocket upgrade. Sends the response of `answer` to each text message, or breaks the connection if the script
+ * requires it.
+ */
 export const openSocket = (
   request: IncomingMessage,
   socket: Duplex,
@@ -51,7 +59,7 @@ export const openSocket = (
   const respond = async (text: Buffer) => {
     const given = await answer(text);
     if (given.kind === "hang") return;
-    // There is no status here: what is no JSON, or breaks off, is a line that goes dead.
+    // A WebSocket has no status, so a response that is not JSON or is cut breaks the connection.
     if (given.kind === "drop" || given.cutAt !== undefined || given.headers["content-type"] !== "application/json")
       return void socket.destroy();
     const { body, delayMs = 0 } = given;

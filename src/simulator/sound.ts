@@ -1,8 +1,8 @@
-// Makes simulated sound: quiet tones as MP3, WAV or the AAC inside a clip, of the length asked for.
+// Generates tones as MP3, WAV and the AAC track of a clip.
 
 /**
- * One MP3 frame per tone: MPEG-1 layer III, 48 kHz mono, 32 kbit/s, no bit reservoir, 96 bytes once padded with zeros. Each
- * holds a whole number of waves in its 1152 samples, so repeating it gives a steady tone of any length.
+ * One MP3 frame per tone: MPEG-1 layer III, 48 kHz mono, 32 kbit/s, no bit reservoir, 96 bytes after zero padding. Each contains
+ * a whole number of waves in its 1152 samples, so repetition gives a steady tone of any length.
  */
 const MP3_FRAMES = [
   "//sUxAADwOQLCABewCAcgWEAC9gEhHioBlPP9EI8VAMp5/oTEFNRTMuMTAw",
@@ -11,14 +11,14 @@ const MP3_FRAMES = [
 const MP3_FRAME_BYTES = 96;
 const MP3_FRAME_MS = 24;
 
-/** One AAC-LC frame per tone, 48 kHz mono, of 1024 samples that hold whole waves. */
+/** One AAC-LC frame per tone, 48 kHz mono, with 1024 samples of whole waves. */
 const AAC_FRAMES = [
   "AOQsLSj3f9f/4n/4/46ZqiRcmpUGYuYc/fIsVQAhUmJldDaoMTV/V2d3ji0VatDKuhISEhISEhISEhISEhISEhISEhISVCQkJCQkJCSt27du3bt27w==",
   "AOQsLUzRC4/j3//5df/l/j4uZSJclxgTMO4v4LuuV3VoUySN7r+s03NNNd44tTLq7ZhI3Z2dnZ2dnZ2dnZ2dnZ2dnZ2dnZ2dnZ2dnZ2dnZ2dnZ9evWc=",
   "APgtkNZkXoyCiXzefP/9uv//16pJLkjrk8gGBgYGZtRMLuuViqAc4lAktgeQDmmmnSm+LKtEhISEhISEhISEhISVCQkJCQkJCQkJKhISVu/Tneeee4A=",
 ].map((text) => new Uint8Array(Buffer.from(text, "base64")));
 
-/** How the AAC frames are declared: AAC-LC, 48 kHz, one channel. */
+/** The decoder configuration of the AAC frames: AAC-LC, 48 kHz, one channel. */
 export const AAC = {
   codec: "mp4a.40.2",
   numberOfChannels: 1,
@@ -30,7 +30,7 @@ export const AAC_FRAME_S = 1024 / 48_000;
 /** The AAC frame of a seed's tone. */
 export const aacFrame = (seed: number): Uint8Array => AAC_FRAMES[seed % AAC_FRAMES.length] ?? new Uint8Array(0);
 
-/** MP3 comes in frames of 24 ms: the length is the nearest whole number of them, at least one. */
+/** MP3 frames last 24 ms; the length is the nearest whole number of them, at least one. */
 export const makeMp3 = (ms: number, seed: number): Uint8Array => {
   const frame = MP3_FRAMES[seed % MP3_FRAMES.length] ?? new Uint8Array(0);
   const frames = Math.max(1, Math.round(ms / MP3_FRAME_MS));
@@ -41,7 +41,7 @@ export const makeMp3 = (ms: number, seed: number): Uint8Array => {
 
 const WAV_RATE = 16_000;
 
-/** WAV, 16 bit mono at 16 kHz, exact to a sixteenth of a millisecond: soft notes that change four times a second. */
+/** WAV, 16 bit mono at 16 kHz, exact to a sixteenth of a millisecond: quiet notes that change four times a second. */
 export const makeWav = (ms: number, seed: number): Uint8Array => {
   const samples = Math.max(1, Math.round((ms * WAV_RATE) / 1000));
   const out = new Uint8Array(44 + samples * 2);
@@ -60,7 +60,7 @@ export const makeWav = (ms: number, seed: number): Uint8Array => {
   text(36, "data");
   view.setUint32(40, samples * 2, true);
   const noteSamples = WAV_RATE / 4;
-  // One note is computed and copied wherever it sounds again: ten minutes take a few milliseconds.
+  // Each note is computed once and copied for each repetition, so ten minutes take a few milliseconds.
   const notes = [0, 4, 7, 12, 9, 5].map((step) => {
     const hz = 200 * 2 ** ((step + (seed % 12)) / 12);
     return Int16Array.from({ length: noteSamples }, (_, i) => {

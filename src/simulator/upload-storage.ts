@@ -1,21 +1,21 @@
-// The providers' own storage, as far as the simulator has one: files that callers put there before a submission, in memory.
+// The providers' file storage, in memory, for uploads before a submission.
 import { type Answer, json, ranged, type SimulatorRequest, text } from "./http-server.ts";
 import { formObject } from "./multipart.ts";
 
 type Stored = { bytes: Uint8Array; mime: string };
 
 export type UploadStorage = {
-  /** Makes room for a file that is put later. @returns the address where it is put, and will be */
+  /** Reserves an address for a later upload. @returns the address for the upload and for downloads */
   reserve(origin: string, mime: string): string;
-  /** Takes a file that came in a part of a form; undefined when there is none. */
+  /** Stores the file of a form part; undefined if the form has none. */
   takePart(ask: SimulatorRequest, field: string): { url: string; bytes: number; mime: string } | undefined;
-  /** Answers a request below `/uploads/`. */
+  /** Handles a request below `/uploads/`. */
   answer(ask: SimulatorRequest, path: string): Answer;
 };
 
 const MOST_BYTES = 256 * 1_048_576;
 
-/** A depot that holds the newest files. */
+/** Creates a storage that keeps the newest files. */
 export const createUploadStorage = (): UploadStorage => {
   const files = new Map<string, Stored>();
   const put = (id: string, stored: Stored) => {

@@ -1,9 +1,11 @@
-// Writes a mark into a finished file where decoders skip it, so that no two jobs deliver the same bytes.
+// Writes a mark into a file where decoders skip it.
+//
+// No two jobs therefore deliver the same bytes.
 import { pngChunk } from "./picture.ts";
 
 export type FileFormat = "png" | "jpeg" | "webp" | "mp4" | "mp3" | "wav";
 
-/** Content types as the simulated providers announce them. */
+/** Content types of the simulated results. */
 export const MIME: Readonly<Record<FileFormat, string>> = {
   png: "image/png",
   jpeg: "image/jpeg",
@@ -21,7 +23,7 @@ const u32 = (n: number, little = false) => {
   return out;
 };
 
-/** A RIFF file with one more chunk at its end and its total length put right. */
+/** A RIFF file with one more chunk at its end and a corrected total length. */
 const withRiffChunk = (bytes: Uint8Array, type: string, payload: Uint8Array): Uint8Array => {
   const even = bytes.length % 2 === 0 ? bytes : concat(bytes, Uint8Array.of(0));
   const padding = new Uint8Array(payload.length % 2);
@@ -30,7 +32,7 @@ const withRiffChunk = (bytes: Uint8Array, type: string, payload: Uint8Array): Ui
   return out;
 };
 
-/** The same file with `mark` (ASCII, at most 100 characters) inside; it opens and measures as before. */
+/** The same file with `mark` (ASCII, at most 100 characters) inside; decoding and measurements do not change. */
 export const stamp = (bytes: Uint8Array, format: FileFormat, mark: string): Uint8Array => {
   const note = ascii(mark);
   switch (format) {
@@ -45,7 +47,7 @@ export const stamp = (bytes: Uint8Array, format: FileFormat, mark: string): Uint
     case "mp4":
       return concat(bytes, u32(8 + note.length), ascii("free"), note);
     case "mp3": {
-      // An ID3v2 head with one comment-like frame; lengths below 128 need no splitting into 7 bits.
+      // An ID3v2 header with one comment frame; lengths below 128 need no 7-bit encoding.
       const frame = concat(ascii("TXXX"), u32(note.length + 2), new Uint8Array(4), note);
       return concat(ascii("ID3"), Uint8Array.of(3, 0, 0, 0, 0, 0, frame.length), frame, bytes);
     }

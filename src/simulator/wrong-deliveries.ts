@@ -1,4 +1,6 @@
-// Deliveries that are whole and not what was ordered: shorter, smaller, of another shape, silent, fewer, or of another kind.
+// Wrong deliveries: valid files that differ from the order.
+//
+// They are shorter, smaller, of another ratio, silent, fewer, or of another kind.
 import { type Fault, isFault, numberOf } from "./faults.ts";
 import type { Sketch } from "./media-factory.ts";
 import type { ParsedRequest } from "./parse-request.ts";
@@ -6,7 +8,7 @@ import { evenSize, type Size } from "./resolutions.ts";
 
 const OTHER_KIND = { image: "mp4", video: "png", audio: "png" } as const;
 
-/** Another shape that is no smaller: on its side, and of a square a wide one. */
+/** Another aspect ratio that is not smaller: rotated, or wider for a square. */
 const turned = ({ width, height }: Size): Size =>
   Math.abs(width - height) > width / 10 ? { width: height, height: width } : evenSize({ width: width * 1.5, height });
 
@@ -21,7 +23,7 @@ const sketchOtherwise = ({ kind, sketch }: ParsedRequest, fault: Fault | undefin
   return isFault(fault, "silent") ? { ...sketch, sound: false } : sketch;
 };
 
-/** What is delivered for a wish. */
+/** The result of a request with a delivery fault. */
 export const otherwise = (wish: ParsedRequest, fault: Fault | undefined): ParsedRequest => ({
   ...wish,
   count: isFault(fault, "fewer") ? Math.min(wish.count, Math.max(1, Math.floor(numberOf(fault, "files")))) : wish.count,

@@ -1,4 +1,6 @@
-// What a mutation on disk means for whoever counts and traces: how attempts ended, which routes were passed over, what was added.
+// Attempt events: logs what committed mutations mean for metrics and traces.
+//
+// These are ends of attempts, skipped routes, mismatches and added credits.
 import type { Catalogue } from "../../catalogue/load.ts";
 import { ClockCache } from "../collections/clock-cache.ts";
 import { describeMismatch, type Mismatch, type Odd } from "../domain/delivery-check.ts";
@@ -17,7 +19,10 @@ export type AttemptEventsDeps = {
   catalogue: () => Pick<Catalogue, "route">;
 };
 
-/** How an end is told; what is not here is no end. An attempt given up as lost or timed out that delivers after all ends again. */
+/**
+ * Attempt state → outcome; a state that is absent here is not an end. A lost or capped attempt that delivers later ends a second
+ * time.
+ */
 const OUTCOMES: Readonly<Partial<Record<AttemptState, string>>> = {
   delivered: "delivered",
   rejected: "failed",
@@ -31,7 +36,10 @@ const OUTCOMES: Readonly<Partial<Record<AttemptState, string>>> = {
   mismatched: "mismatched",
 };
 
-/** Ends for which a provider takes money whatever became of the generation; of others nobody knows, see `genrouter orphans`. */
+/**
+ * Outcomes for which a provider bills regardless of the generation's result. For the others the bill is unknown, see `genrouter
+ * orphans`.
+ */
 const PAID: ReadonlySet<string> = new Set(["delivered", "late", "mismatched"]);
 const isPaid = (outcome: string, { failure }: AttemptChange): boolean =>
   PAID.has(outcome) ||
@@ -39,7 +47,7 @@ const isPaid = (outcome: string, { failure }: AttemptChange): boolean =>
   failure?.class === "result_unreadable" ||
   failure?.class === "result_expired";
 
-/** Accounts and attempts that are remembered: what has just delivered is what ends. */
+/** The most accounts and attempts in each cache. Generations usually end shortly after a delivery. */
 const MOST_KEPT = 1_000;
 
 const outcomeOf = ({ state, failure }: AttemptChange): string | undefined => {
@@ -49,7 +57,7 @@ const outcomeOf = ({ state, failure }: AttemptChange): string | undefined => {
 };
 
 export const createAttemptEvents = ({ log, attempts, reads, catalogue }: AttemptEventsDeps) => {
-  /** The attempt that delivered, by the generation's row; most often its end follows at once. */
+  /** The attempt that delivered, by the generation's row. The end of the generation usually follows immediately. */
   const deliveredBy = new ClockCache<number, { n: number }>(MOST_KEPT);
   const accountOf = new ClockCache<number, { id: string }>(MOST_KEPT);
   const costs = new ClockCache<string, Promise<number>>(MOST_KEPT);
@@ -60,7 +68,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
     const { filled = {} } = (await reads.inputOf(seq)) ?? {};
     return providerCost(known.model, route.routeId, filled, priceCredits);
   };
-  /** What its provider takes: told of the attempt and of its generation. */
+  /** The provider's cost of the attempt. It is logged for the attempt and for its generation. */
   const costOf = (attempt: Attempt): Promise<number> => {
     const known = costs.get(attempt.ref);
     if (known) return known;
@@ -102,13 +110,16 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
       ...(change.failure ? { error_code: change.failure.class } : {}),
     });
     if (outcome === "delivered" || outcome === "superseded" || outcome === "late") return;
-    // Its class alone: what a provider says may repeat the prompt.
+    // Only the failure class, because the provider's text can repeat the prompt.
     const names = { generation_id: record.id, request_id: record.requestId, attempt: change.n, route_id: route.routeId };
     log("attempt failed", { ...names, outcome, ...(change.failure ? { error_code: change.failure.class } : {}) });
   };
   const failed = (fault: unknown) => log("telemetry failed", { reason: fault instanceof Error ? fault.message : String(fault) });
 
-  /** Its provider may have a job of it, and said nothing that can be told from that: the generation waits until it is known. */
+  /**
+   * The provider may have a job for the attempt, and its response does not prove either case. The generation waits until this is
+   * known.
+   */
   const tellUnclear = (
     { id, requestId, model }: GenerationRecord,
     n: number,
@@ -117,7 +128,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
   ) => {
     if (!attempt) return;
     const { routeId, provider } = attempt.route;
-    // Of a provider's words only the status: they may repeat the prompt.
+    // Only the status of the provider's text, which can repeat the prompt.
     const [status] = /^\d{3}(?=:|$)/.exec(String(event.detail ?? "")) ?? [];
     const why = event.type === "interrupted" ? "the process ended while the request may have been out" : "its answer was lost";
     const names = { generation_id: id, request_id: requestId, attempt: n, model, route_id: routeId, provider };
@@ -125,7 +136,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
   };
 
   const rateOf = createMismatchMonitor();
-  /** Whether an account's orders often come as something else. */
+  /** Logs an account whose generations are often mismatched. */
   const countRate = ({ id, accountSeq }: GenerationRecord, came: "mismatched" | "delivered", atMs: number): void => {
     const rate = rateOf(accountSeq, came, atMs);
     if (rate === undefined) return;
@@ -135,7 +146,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
     }, failed);
   };
 
-  /** What came, where it is not what was ordered, or odd. */
+  /** Logs a result that is mismatched or odd. */
   const tellDelivery = ({ event, atMs }: ApplyTransition, record: GenerationRecord): void => {
     const { id, requestId, model } = record;
     const names = { generation_id: id, request_id: requestId, attempt: Number(event.n), model };
@@ -175,7 +186,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
   };
 
   return {
-    /** Before the attempts in memory are brought up to the step. */
+    /** Must be called before the cached attempts receive the transition. */
     stepped: (mutation: ApplyTransition, record: GenerationRecord): void => {
       const { attemptChanges, atMs, event, seq } = mutation;
       tellDelivery(mutation, record);
@@ -200,7 +211,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
           .catch(failed);
       }
     },
-    /** An attempt of a generation that has ended. */
+    /** A change to an attempt whose generation has ended. */
     marked: ({ seq, change, atMs }: MarkAttempt): void => {
       const outcome = outcomeOf(change);
       if (outcome === undefined) return;
@@ -208,7 +219,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
         .then(([record, attempt]) => record && tell(record, change, outcome, atMs, attempt))
         .catch(failed);
     },
-    /** @param moved what an account has more, or less, than before */
+    /** @param moved the change of the balance, in credits */
     credited: (kind: AdjustBalance["kind"], moved: number): void => {
       if (moved !== 0) log("credits added", { source: kind, credits: moved });
     },

@@ -1,18 +1,18 @@
-// A figure that may take long to work out: worked out beside the service, and told as it last was while that lasts.
+// Background gauge: a slow value, computed in the background and returned from cache meanwhile.
 
 export type Pace = {
   nowMs: () => number;
-  /** A value younger than this is told as it is. */
+  /** A value younger than this is returned without a computation. */
   keptMs?: number;
 };
 
-/** Who asks waits so long, then is told the value before. */
+/** A caller waits at most this long, then receives the previous value. */
 const PATIENCE_MS = 500;
-/** What took longer than this is worked out again only after a multiple of the time it took. */
+/** A computation that takes longer than this is repeated only after a multiple of its duration. */
 const QUICK_MS = 250;
 const REST_TIMES = 20;
 
-/** @returns the value, `undefined` as long as it was never worked out. Rejects with what `work` threw. */
+/** @returns a function for the value; `undefined` until the first computation ends. Rejects with the error of `work`. */
 export const createBackgroundGauge = <T>(work: () => Promise<T>, { nowMs, keptMs = 0 }: Pace): (() => Promise<T | undefined>) => {
   let last: { value: T; atMs: number; restMs: number; tookMs: number } | undefined;
   let running: Promise<T> | undefined;
@@ -37,7 +37,7 @@ export const createBackgroundGauge = <T>(work: () => Promise<T>, { nowMs, keptMs
     const late = new Promise<T | undefined>((give) => {
       timer = setTimeout(() => give(last?.value), PATIENCE_MS);
     });
-    // Nobody may be listening any more when it fails; the next question is told.
+    // A failure may occur after the last caller has left; the next call reports it.
     running.catch(() => undefined);
     try {
       return await Promise.race([running, late]);

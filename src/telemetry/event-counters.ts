@@ -1,4 +1,4 @@
-// What each event of the log adds to the metrics: the one place that knows both.
+// Event counters: map each log event to the metrics that it changes.
 
 import { REFUSALS } from "../domain/api-errors.ts";
 import { GENERATION_ERROR_CODES } from "../domain/types.ts";
@@ -9,10 +9,10 @@ import type { Registered } from "./registry.ts";
 /** Adds one event to the counters. */
 export type CountEvent = (event: EventName, fields: EventFields) => void;
 
-/** More than any catalogue has; ids that are gone from it are still told. */
+/** More than any catalogue contains; ids that were removed from the catalogue keep their series. */
 const MOST_MODELS = 1_000;
 const MOST_ROUTES = 4_000;
-/** Providers have one host each, some a few; where a provider names hosts by itself, not every one is a line of its own. */
+/** A provider has one host or a few. If a provider returns many hosts, the hosts beyond the limit share one series. */
 const MOST_HOSTS = 200;
 const MOST_WORDS = 100;
 
@@ -33,7 +33,7 @@ const COUNTED: ReadonlySet<EventName> = new Set<EventName>([
   "signed in",
   "sign-in rejected",
 ]);
-/** Events that begin a fault which lasts, and those that end it. */
+/** Events that start a lasting fault, and events that end it. */
 const FAULTS: ReadonlyMap<EventName, readonly [fault: string, isActive: 0 | 1]> = new Map([
   ["backup failed", ["backup", 1]],
   ["backup verification failed", ["backup", 1]],
@@ -49,14 +49,14 @@ const FAULTS: ReadonlyMap<EventName, readonly [fault: string, isActive: 0 | 1]> 
   ["trace export failed", ["traces", 1]],
   ["trace export recovered", ["traces", 0]],
 ]);
-/** Whether an event changes a metric at all. */
+/** Whether an event changes a metric. */
 export const isCounted = (event: EventName): boolean => COUNTED.has(event) || TROUBLE.has(event) || FAULTS.has(event);
 
 const SIGN_INS = ["succeeded", "wrong", "throttled", "busy"];
 
 const seconds = (ms: number | undefined): number => Math.max(0, ms ?? 0) / 1000;
 
-/** What may be alerted on begins at 0: a counter that appears with its first event hides that event from `increase()`. */
+/** Counters for alerts start at 0. A counter that appears with its first event hides that event from `increase()`. */
 const beginAtZero = ({ count }: Registered): void => {
   count("genrouter_generations_taken_over_total", {}, 0);
   for (const code of [...Object.keys(REFUSALS), ...GENERATION_ERROR_CODES]) count("genrouter_errors_total", { code }, 0);
@@ -99,7 +99,7 @@ export const createEventCounters = (registered: Registered): CountEvent => {
         { provider: word(fields.provider), model: model(fields.model), outcome },
         fields.provider_credits,
       );
-    // What was given up before it was sent took no time on its route.
+    // An attempt that was never sent has no duration on its route.
     if (fields.dur_ms !== undefined)
       observe("genrouter_attempt_duration_seconds", { route: through, outcome }, seconds(fields.dur_ms));
   };

@@ -1,42 +1,45 @@
-// What is so rather than what happened: asked of the service and its books when somebody looks at the metrics.
+// Gauge readings: the port through which a scrape reads the service's current state.
 import type { OrphanRow, StoreReads } from "../store/store.ts";
 
-/** A route that could be used as far as its operator is concerned: it has a key and is not switched off. */
+/** A route that has a credential and is not disabled. */
 export type RouteStanding = {
   routeId: string;
   model: string;
   provider: string;
   isUp: boolean;
   breaker: "closed" | "open" | "half_open";
-  /** Why it waits for the operator: its key or balance; null where it does not. */
+  /** The fault that requires the operator: credential or balance; null if there is none. */
   setUpFault: string | null;
 };
 
-/** Cheap questions, asked at every scrape. */
+/** The readings of a scrape. Each is cheap unless its comment states otherwise. */
 export type GaugeReadings = {
   nowMs: () => number;
   isReady: () => boolean;
   routes: () => readonly RouteStanding[];
   reads: Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles" | "undecidedReversals" | "restored">;
-  /** Room on the disk of the data directory; undefined where the system does not tell. */
+  /** Space on the disk of the data directory; undefined if the system does not report it. */
   disk: () => Promise<{ freeBytes: number; sizeBytes: number } | undefined>;
   isDiskFull: () => boolean;
-  /** Whether the bucket takes files, and how many wait on disk for it; without a bucket none does. */
+  /** Whether the bucket accepts files, and the number of files on disk that wait for it; 0 without a bucket. */
   bucket: () => { isAvailable: boolean; waiting: number; setAside: number };
-  /** Attempts that may have been paid and were charged to nobody. A long read. */
+  /** Attempts that may have been billed although no customer was charged. A long read. */
   orphans: () => Promise<readonly Pick<OrphanRow, "fate" | "priceCredits">[]>;
-  /** How far the service's clock is ahead of the machine's, s. */
+  /** How far the service clock is ahead of the machine's clock, s. */
   clockAheadS: () => number;
-  /** Whether the database answers. */
+  /** Whether the database responds. */
   isStoreAvailable: () => boolean;
-  /** Asks something of the books; nothing where the database does not answer: whoever looks is told that, and does not wait for it. */
+  /** Runs a read of the store; undefined if the database does not respond, so that a scrape does not wait for it. */
   whereReached: <T>(ask: () => Promise<T>) => Promise<T | undefined>;
-  /** Generations that do not go on by themselves. */
+  /** Generations that do not continue without intervention. */
   stuck: (why: "parked" | "stopped") => number;
-  /** How many nodes are alive; 1 where one process alone writes. */
+  /** The number of live nodes; 1 with a data directory. */
   nodes: () => number;
-  /** Bytes of the database and its log on disk; undefined where it is a server's. */
+  /** Bytes of the database and its log on disk; undefined for a database server. */
   databaseBytes: () => number | undefined;
-  /** When the newest backup was made, s since 1970; 0 when there is none, undefined where the service makes none: without backup.dir, and over a server, which has its own. */
+  /**
+   * The time of the newest backup, s since 1970; 0 if there is none. Undefined if the service makes none: without backup.dir, and
+   * with PostgreSQL, which has its own backups.
+   */
   lastBackupS: () => Promise<number | undefined>;
 };

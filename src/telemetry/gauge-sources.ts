@@ -1,4 +1,4 @@
-// What the metrics ask of the service at each look: its routes, its readiness, its files on disk; all of it cheap.
+// Gauge sources: implements the readings of a scrape, with cheap reads only.
 import { existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { DATABASE_FILE } from "../store/sqlite/open.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { GaugeReadings, RouteStanding } from "./gauge-readings.ts";
 
-/** A shelf of backups is looked through at most so often: their manifests may be long. */
+/** The backup directory is read at most this often, because its manifests can be long. */
 const BACKUP_LOOK_MS = 60_000;
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -30,16 +30,16 @@ export type GaugeSourcesDeps = {
   settings: Settings;
   clock: Clock;
   engine: Pick<Core, "routes" | "readiness" | "isDiskFull" | "health" | "stuck">;
-  /** How many nodes are alive. */
+  /** The number of live nodes. */
   nodes: () => number;
-  /** Files that wait for the bucket; null where none is used. */
+  /** Files that wait for the bucket; null without a bucket. */
   waiting: ResultStorage["waiting"];
-  /** Whether the database that nodes share does not answer; absent where one process alone writes. */
+  /** Whether the shared database is unavailable; absent with a data directory. */
   isAway?: (() => boolean) | undefined;
   reads: GaugeReadings["reads"] & Pick<StoreReads, "secret" | "orphans">;
 };
 
-/** Prometheus gives a scrape 10 s; a read that finds no database is tried again for longer. */
+/** Prometheus allows a scrape 10 s; a read without a database connection retries for longer. */
 const LONGEST_READ_MS = 5_000;
 
 export const createGaugeSources = ({
@@ -59,7 +59,9 @@ export const createGaugeSources = ({
       asked.then(resolve, reject).finally(() => clearTimeout(late));
     });
   let looked: { atMs: number; newestS: number } | null = null;
-  /** When the newest verified backup of this service was taken, s since 1970; 0 when there is none, or it cannot be read. */
+  /**
+   * The time of the newest verified backup of this database, s since 1970; 0 if there is none or the directory cannot be read.
+   */
   const newestBackupS = async (): Promise<number> => {
     const lineage = lineageFrom(await reads.secret(LINEAGE));
     try {
@@ -104,7 +106,7 @@ export const createGaugeSources = ({
     },
     reads,
     orphans: async () => {
-      // A file is read on a thread of its own: all its attempts may be looked at.
+      // A database file is read in a separate thread, because the read can cover all its attempts.
       if (!isFile || !existsSync(path)) return reads.orphans(0);
       const { createParallelReads } = await import("../store/sqlite/verify/parallel.ts");
       return createParallelReads(path).orphans(0);
@@ -112,7 +114,7 @@ export const createGaugeSources = ({
     nodes,
     databaseBytes: () => (isFile ? sizeOf(path) + sizeOf(`${path}-wal`) : undefined),
     lastBackupS: async () => {
-      // Where the service makes none, whoever else makes them knows how old they are.
+      // If the service makes no backups, the age of other backups is unknown here.
       if (!isFile || settings.backup.dir === "") return undefined;
       const nowMs = clock.nowMs();
       if (looked === null || nowMs - looked.atMs >= BACKUP_LOOK_MS) looked = { atMs: nowMs, newestS: await newestBackupS() };

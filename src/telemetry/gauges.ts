@@ -1,11 +1,11 @@
-// Fills the gauges when somebody looks: every state of the service that is told, asked for at that moment.
+// Gauges: reads the state of the service at each scrape.
 
 import { SET_UP_FAULTS } from "../domain/types.ts";
 import type { GaugeReadings, RouteStanding } from "./gauge-readings.ts";
 import { createLedgerGauges, type LedgerGauges } from "./ledger-gauges.ts";
 import type { Registered } from "./registry.ts";
 
-/** What is running. */
+/** The build of the running process. */
 export type About = { version: string; revision: string; bunVersion: string; interfaceVersion: string };
 
 const BREAKER_STATES = ["closed", "open", "half_open"] as const;
@@ -61,7 +61,7 @@ const setOpen = ({ set }: Registered, nowMs: number, open: Awaited<ReturnType<Le
 
 const STUCK = ["parked", "stopped"] as const;
 
-/** @returns fills the gauges. What could not be worked out in time is not told rather than told wrong. */
+/** @returns a function that fills the gauges. A value that is not available in time is omitted, never reported wrong. */
 export const createGauges = (registered: Registered, about: About, standing: GaugeReadings): (() => Promise<void>) => {
   const books = createLedgerGauges(standing);
   const { set } = registered;

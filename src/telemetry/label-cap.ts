@@ -1,9 +1,9 @@
-// Keeps a label small: values beyond a number of different ones are all told as one.
+// Label cap: bounds the number of values that one label can have.
 
-/** What stands for every value that came too late. */
+/** The label value that replaces every further value. */
 const OTHER = "other";
 
-/** @param most different values that are told; a further one becomes `other`. */
+/** @param most the number of distinct values; a further value becomes `other`. */
 export const createLabelCap = (most: number): ((value: string | undefined) => string) => {
   const known = new Set<string>();
   return (value = "") => {

@@ -1,26 +1,28 @@
-// The figures that are read from the books, page by page so that nothing else waits: what is open, what is kept, and whether it adds up.
+// Ledger gauges: open generations, stored files and the balance of the ledger.
+//
+// They are read page by page, so that other work does not wait.
 
 import type { GenerationStatus } from "../domain/types.ts";
 import type { LedgerTotals } from "../store/store.ts";
 import { createBackgroundGauge } from "./background-gauge.ts";
 import type { GaugeReadings } from "./gauge-readings.ts";
 
-/** Rows read in one turn of the event loop: some milliseconds. */
+/** Rows read in one turn of the event loop, which takes a few milliseconds. */
 const PAGE = 2_000;
-/** There are none as a rule, and of more than so many it is enough to know that. */
+/** Usually there are none; beyond this number the exact count does not matter. */
 const MOST_UNDECIDED = 1000;
-/** Files come and go slowly, and there may be millions of them. */
+/** Files change slowly, and there can be millions of them. */
 const FILES_KEPT_MS = 180_000;
 
 export type Open = {
   status: Record<Extract<GenerationStatus, "queued" | "running">, number>;
   reservedOf: ReadonlyMap<string, number>;
-  /** Of the oldest one that is queued; null when none is. */
+  /** The creation time of the oldest queued generation; null if none is queued. */
   oldestQueuedMs: number | null;
 };
 
 const FATES = ["late", "mismatched", "unusable", "unknown"] as const;
-/** Prices of the orphans by their fate. */
+/** Sum of the prices of orphans, by fate. */
 export type Orphans = ReadonlyMap<(typeof FATES)[number], number>;
 
 export type LedgerGauges = {
@@ -28,7 +30,7 @@ export type LedgerGauges = {
   imbalanceCredits: () => Promise<number | undefined>;
   filesBytes: () => Promise<number | undefined>;
   orphans: () => Promise<Orphans | undefined>;
-  /** Reversals that wait for a decision. */
+  /** Reversals that wait for a decision of the operator. */
   undecided: () => Promise<number | undefined>;
 };
 
@@ -61,25 +63,26 @@ const readFilesBytes = async ({ reads }: GaugeReadings, rows: number): Promise<n
   }
 };
 
-/** Credits by which the three statements of the books are wrong; 0 when all hold. */
+/** Credits by which the three invariants of the ledger are violated; 0 if all are satisfied. */
 const contradiction = ({ putCredits, capturedCredits, balances, openReservedCredits }: LedgerTotals): number => {
   const { availableCredits, heldCredits, chargedCredits } = balances;
   return (
-    // What was ever put in is available, held or charged.
+    // All credits ever added are available, held or charged.
     Math.abs(availableCredits + heldCredits + chargedCredits - putCredits) +
-    // What was charged was captured.
+    // All charged credits were captured.
     Math.abs(chargedCredits - capturedCredits) +
-    // What is held was reserved by generations that have not ended.
+    // All held credits are reserved by open generations.
     Math.abs(heldCredits - openReservedCredits)
   );
 };
 
 /**
- * Whether balances and ledger agree. Movements are only ever added, so each is summed up once by this process and remembered; a look
- * then reads the new ones, all balances and what is open, in one state of the database. It proves that no credit came into being or
- * got lost in what the service has written since, and in what it found. That no movement was changed behind the service's back after
- * it was summed up, that the chain of each account is whole, and that every account, hold and charge is right by itself, only
- * `genrouter verify` proves, which reads everything.
+ * Whether balances and ledger agree. Transfers are append-only, so this process sums each one once and keeps the sum. A check
+ * then reads the new transfers, all balances and the open generations in one snapshot of the database.
+ *
+ * It proves that no credit was created or lost in the transfers so far. It does not detect a transfer that was changed after it
+ * was summed, a gap in the chain of an account, or an error in a single account, hold or charge. Only `genrouter verify`, which
+ * reads everything, detects these.
  */
 const openLedgerCheck = ({ reads }: GaugeReadings, rows: number) => {
   let summed = { upToSeq: 0, putCredits: 0, capturedCredits: 0 };

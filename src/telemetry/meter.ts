@@ -1,4 +1,6 @@
-// The meter: counts what passes through the log and at the door, and tells it to Prometheus; a start does not load what it takes.
+// Meter: counts log events and HTTP requests for Prometheus.
+//
+// A start does not load the Prometheus client.
 import type { EventFields, EventName } from "../logging/events.ts";
 import { type CountEvent, createEventCounters, isCounted } from "./event-counters.ts";
 import type { GaugeReadings } from "./gauge-readings.ts";
@@ -7,15 +9,15 @@ import { type CountRequest, createRequests } from "./requests.ts";
 
 export type Meter = {
   count: CountEvent;
-  /** Counts the requests of one path of the table. */
+  /** The counter for the requests of one endpoint. */
   requests: (route: string) => CountRequest;
-  /** The text for Prometheus. */
+  /** The metrics in the Prometheus text format. */
   print: (standing: GaugeReadings) => Promise<string>;
 };
 
 /**
- * So long after the first thing to be counted the registry is loaded, unless somebody looks before. The first answers of a start are out
- * by then; what is counted until then waits as it came, and none of it is lost.
+ * Delay between the first counted event and the load of the registry, unless a scrape comes earlier. The first responses after a
+ * start are sent by then. Earlier events are queued, so none is lost.
  */
 const LOAD_AFTER_MS = 1_000;
 
@@ -35,7 +37,7 @@ export const createMeter = (about: About): Meter => {
     let filling: Promise<void> | undefined;
     const print = async (standing: GaugeReadings): Promise<string> => {
       fill ??= createGauges(registered, about, standing);
-      // Two that look at the same time are shown the same.
+      // Concurrent scrapes receive the same values.
       filling ??= fill().finally(() => {
         filling = undefined;
       });

@@ -1,4 +1,6 @@
-// Every metric of /metrics: its name, type, labels and what it says; the registry is made from this list, and so is its table in the docs.
+// List of all metrics with type, labels and help.
+//
+// The registry and the metrics table in the documentation are generated from this list.
 
 export type Metric = {
   type: "counter" | "gauge" | "histogram";
@@ -7,14 +9,14 @@ export type Metric = {
   buckets?: readonly number[];
 };
 
-/** The advice of OpenTelemetry's conventions for HTTP, s. */
+/** The buckets that OpenTelemetry's HTTP conventions recommend, s. */
 const HTTP_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10] as const;
-/** Providers that answer with the result take as long as it takes, s. */
+/** A synchronous provider responds only when its result is complete, s. */
 const CALL_BUCKETS = [...HTTP_BUCKETS, 30, 60, 120, 300] as const;
-/** From a quick picture to the longest route time, s. */
+/** From a fast image to the longest route time, s. */
 const LIFE_BUCKETS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 2400] as const;
 
-/** No label ever holds an account, a key or a generation: what a label may be is bounded by the code or by the catalogue. */
+/** No label contains an account, a key or a generation. The code or the catalogue bounds the values of every label. */
 export const METRICS = {
   http_server_request_duration_seconds: {
     type: "histogram",

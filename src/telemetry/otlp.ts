@@ -1,4 +1,4 @@
-// Where spans go and which of them: the exporter, the samplers and the resource, as the standard variables of OpenTelemetry set them.
+// OTLP setup: the exporter, samplers and resource from OpenTelemetry's standard variables.
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { defaultResource, detectResources, envDetector, type Resource, resourceFromAttributes } from "@opentelemetry/resources";
 import {
@@ -14,18 +14,18 @@ import type { Log } from "../logging/events.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the SDK calls the end of an export that went well. */
+/** The SDK's result code for a successful export. */
 const SUCCESS = 0;
 
-/** The code of a fault, never its message: that may hold an address with a credential in it. */
+/** The code of an error, never its message, which can contain a URL with a credential. */
 const codeOf = (fault: unknown): string => {
   if (!(fault instanceof Error)) return "unknown fault";
   return "code" in fault && fault.code !== undefined ? String(fault.code) : fault.name;
 };
 
 /**
- * The exporter of the SDK, which reads its address, headers and timeout from the environment. A place that is not there is told
- * once, and again only after it was there: spans are dropped meanwhile, and nothing else minds.
+ * The exporter of the SDK, which reads its URL, headers and timeout from the environment. An unavailable endpoint is logged once,
+ * and again only after it was available. Meanwhile spans are dropped, and nothing else is affected.
  */
 export const createExporter = (log: Log): SpanExporter => {
   const inner = new OTLPTraceExporter();
@@ -65,7 +65,7 @@ export const samplersOf = (env: Environment): { sampler: Sampler; atRoot: Sample
   return { sampler: name.startsWith("parentbased_") ? new ParentBasedSampler({ root: atRoot }) : atRoot, atRoot };
 };
 
-/** `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` over what is so anyway. */
+/** `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` override the defaults. */
 export const resourceOf = (env: Environment, version: string): Resource =>
   defaultResource()
     .merge(resourceFromAttributes({ "service.name": env.OTEL_SERVICE_NAME ?? "genrouter", "service.version": version }))

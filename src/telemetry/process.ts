@@ -1,6 +1,8 @@
-// The metrics of the process itself, those alone that mean on this runtime what they say: `nodejs_*` are zeros and nonsense here.
+// Process metrics: those of prom-client's defaults that are correct on Bun.
+//
+// The `nodejs_*` metrics are zero or wrong on this runtime.
 import type { Registry } from "prom-client";
-// Not all of the package's default metrics, which also watch the event loop and the collector all the time.
+// Not the default metrics of the package, which also monitor the event loop and the garbage collector continuously.
 import memory from "prom-client/lib/metrics/osMemoryHeap.js";
 import cpu from "prom-client/lib/metrics/processCpuTotal.js";
 import mostDescriptors from "prom-client/lib/metrics/processMaxFileDescriptors.js";

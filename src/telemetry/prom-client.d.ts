@@ -1,4 +1,6 @@
-// Types of the parts of prom-client that its own types leave out: each adds a few metrics of the process to a registry.
+// Types of prom-client's process metric modules, which its own types omit.
+//
+// Each module adds a few metrics to a registry.
 declare module "prom-client/lib/metrics/*.js" {
   import type { Registry } from "prom-client";
 

@@ -1,4 +1,4 @@
-// The registry of prom-client with every metric of the list; loaded after the start, when something is to be counted or shown.
+// Prometheus registry with every metric, loaded at the first count or scrape.
 import { Counter, Gauge, Histogram, type MetricObjectWithValues, type MetricValueWithName, Registry } from "prom-client";
 import { METRICS, type Metric, type MetricName, REQUEST_BUCKETS } from "./metrics.ts";
 import { addProcessMetrics } from "./process.ts";
@@ -10,15 +10,15 @@ export type Registered = {
   /** Adds to a counter. */
   count(name: MetricName, labels: Labels, by?: number): void;
   observe(name: MetricName, labels: Labels, seconds: number): void;
-  /** Sets a gauge to these values and no others: what is not among them is not told any more. */
+  /** Sets a gauge to exactly these values; other label sets are removed. */
   set(name: MetricName, values: readonly (readonly [Labels, number])[]): void;
-  /** The text for Prometheus. */
+  /** The metrics in the Prometheus text format. */
   print(): Promise<string>;
 };
 
 type Line = MetricValueWithName<string>;
 
-/** A tally as the lines of a histogram, whose buckets each hold what is in those before. */
+/** Converts a tally to the lines of a histogram with cumulative buckets. */
 const linesOf = (name: string, { method, route, status, buckets, sumS, count }: Tally): Line[] => {
   const labels = { http_request_method: method, http_route: route, http_response_status_code: String(status) };
   let within = 0;
@@ -34,7 +34,7 @@ const linesOf = (name: string, { method, route, status, buckets, sumS, count }: 
   ];
 };
 
-/** The histogram that is filled elsewhere: the registry asks it for its lines, as it asks its own. */
+/** A histogram that is filled outside the registry. The registry reads its lines like those of its own metrics. */
 class RequestHistogram extends Histogram {
   private readonly requests: Requests;
 
@@ -78,7 +78,7 @@ export const createRegistry = (requests: Requests): Registered => {
     set: (name, values) => {
       const gauge = gauges.get(name);
       gauge?.reset();
-      // One without labels is reset to 0, and may have to say nothing.
+      // A gauge without labels is reset to 0, so it is removed if it has no value.
       if (values.length === 0 && METRICS[name].labels.length === 0) gauge?.remove({});
       for (const [labels, value] of values) gauge?.set(labels, value);
     },

@@ -1,18 +1,23 @@
-// Counts the requests that were answered: into plain arrays, because polls are most of them and cost hardly more than this may.
+// Request counter: a histogram of HTTP requests in plain arrays.
+//
+// Most requests are polls, which take hardly more time than a counter may.
 import { REQUEST_BUCKETS } from "./metrics.ts";
 
-/** Methods that are told apart; the conventions of OpenTelemetry have `_OTHER` for the rest. */
+/** Methods with a label value of their own; OpenTelemetry's conventions use `_OTHER` for the rest. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 const OTHER_METHOD = "_OTHER";
 
-/** Requests of one route, method and status. `buckets[i]`: answered within the i-th bound and not within the one before; the last is beyond all. */
+/**
+ * Requests of one endpoint, method and status. `buckets[i]` counts the requests above bound i−1 and within bound i; the last
+ * counts those above all bounds.
+ */
 export type Tally = { method: string; route: string; status: number; buckets: Float64Array; sumS: number; count: number };
 
-/** Counts one answer of a route. */
+/** Counts one response of an endpoint. */
 export type CountRequest = (method: string, status: number, ms: number) => void;
 
 export type Requests = {
-  /** Asked once for each path of the table, never per request. */
+  /** Called once for each endpoint, never per request. */
   of(route: string): CountRequest;
   tallies(): readonly Tally[];
 };
@@ -30,7 +35,7 @@ export const createRequests = (): Requests => {
   };
   return {
     of: (route) => {
-      // By status, then by method: numbers below 600 index an array, and a path has two methods.
+      // By status, then by method: statuses below 600 index an array, and an endpoint has two methods.
       const known: (Map<string, Tally> | undefined)[] = [];
       const meet = (method: string, status: number): Tally => {
         const isKnown = METHODS.has(method);

@@ -1,4 +1,6 @@
-// The spans: requests in their callers' traces, and generations, attempts and settlements in one trace for each generation.
+// Spans: requests in their callers' traces, and one trace for each generation.
+//
+// A generation's trace contains its submission, attempts and settlement.
 import {
   type Attributes,
   type Context,
@@ -26,16 +28,16 @@ export type Spans = {
   request: (answered: Answered) => void;
   /** An attempt has ended. */
   attempt: (fields: EventFields) => void;
-  /** A generation has ended: the whole of it, and its settlement. */
+  /** A generation has ended; writes its span and that of its settlement. */
   generation: (fields: EventFields) => void;
   flush: () => Promise<void>;
 };
 
-/** Requests that made a generation are remembered until it ends, so that its span can name them. */
+/** The request of a generation is cached until the generation ends, so that its span can link to it. */
 const LINKS_KEPT = 10_000;
 const SAMPLED = 1;
 
-/** Ids as they are told, or any. */
+/** Generates preset ids, or random ones. */
 class Ids implements IdGenerator {
   private readonly random = new RandomIdGenerator();
   traceId: string | undefined;
@@ -44,7 +46,7 @@ class Ids implements IdGenerator {
   generateSpanId = () => this.spanId ?? this.random.generateSpanId();
 }
 
-/** A number or text as an attribute, where there is one. */
+/** Attributes without the undefined and null values. */
 const attributes = (all: Record<string, string | number | null | undefined>): Attributes =>
   Object.fromEntries(
     Object.entries(all).flatMap(([name, value]) => (value === undefined || value === null ? [] : [[name, value]])),
@@ -53,7 +55,7 @@ const attributes = (all: Record<string, string | number | null | undefined>): At
 type Part = {
   name: string;
   kind?: SpanKind;
-  /** Its own ids; any where there are none. */
+  /** Preset ids; random if absent. */
   traceId?: string;
   spanId?: string;
   within: Context;
@@ -61,7 +63,7 @@ type Part = {
   endMs: number;
   attributes: Attributes;
   links?: Link[];
-  /** Why it is told as a failure. */
+  /** The error of the span; absent for a success. */
   fault?: string | undefined;
 };
 
@@ -90,7 +92,7 @@ export const createSpans = (env: Readonly<Record<string, string | undefined>>, v
   };
   const inside = (traceId: string, spanId: string, isSampled: boolean, isRemote: boolean): Context =>
     trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: isSampled ? SAMPLED : 0, isRemote });
-  /** Every process decides the same for a generation: by the id of its trace. */
+  /** Every process makes the same sampling decision for a generation, because it depends on the trace id. */
   const isWanted = (traceId: string): boolean =>
     atRoot.shouldSample(ROOT_CONTEXT, traceId, "generation", SpanKind.INTERNAL, {}, []).decision ===
     SamplingDecision.RECORD_AND_SAMPLED;
@@ -134,7 +136,7 @@ export const createSpans = (env: Readonly<Record<string, string | undefined>>, v
       if (!isWanted(traceId)) return;
       write({
         name: `attempt ${fields.attempt}`,
-        // One that is given up and delivers after all ends twice.
+        // An abandoned attempt that delivers later ends twice, so its outcome is part of the id.
         spanId: partOf(id, `attempt ${fields.attempt} ${outcome}`),
         within: inside(traceId, rootId, true, false),
         startMs,
@@ -182,7 +184,7 @@ export const createSpans = (env: Readonly<Record<string, string | undefined>>, v
   };
 };
 
-/** The standard settings of the queue: spans beyond it are dropped, nothing waits for them. */
+/** The standard settings of the span queue. Spans beyond its size are dropped; no caller waits for the queue. */
 const batchOf = (env: Readonly<Record<string, string | undefined>>) => {
   const whole = (text: string | undefined, otherwise: number) =>
     /^[1-9][0-9]{0,6}$/.test(text ?? "") ? Number(text) : otherwise;

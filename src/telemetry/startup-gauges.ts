@@ -1,7 +1,9 @@
-// The gauges of a start that waits: without them a database that is away for long would be told of by nobody once its nodes have started again.
+// Startup gauges: readiness and store availability while a start waits for the database.
+//
+// Without them a long database outage has no metric once its nodes have restarted.
 import { METRICS, type MetricName } from "./metrics.ts";
 
-/** @returns the text for Prometheus */
+/** @returns the metrics in the Prometheus text format */
 export const startingMetrics = (isStoreAvailable: boolean): string => {
   const gauge = (name: MetricName, value: number) =>
     `# HELP ${name} ${METRICS[name].help}\n# TYPE ${name} gauge\n${name} ${value}\n`;

@@ -1,4 +1,6 @@
-// Telemetry: what passes through the log is counted and traced, and what the door answers is timed; rooms know of neither.
+// Telemetry: counts and traces log events, and measures HTTP requests.
+//
+// The components log events and have no reference to metrics or traces.
 import type { Log } from "../logging/events.ts";
 import type { GaugeReadings } from "./gauge-readings.ts";
 import type { About } from "./gauges.ts";
@@ -6,24 +8,24 @@ import { createMeter } from "./meter.ts";
 import { traceOf } from "./trace-ids.ts";
 import { areTracesWanted, createTraces } from "./traces.ts";
 
-/** Told of each answer of one path. @param durMs until the answer was made */
+/** Receives each response of one endpoint. @param durMs until the response was created */
 type SeeAnswer = (request: Request, requestId: string, response: Response, durMs: number) => void;
 
 export type Telemetry = {
-  /** Counts, traces, and hands on to the log it was opened with. */
+  /** Counts and traces the event, and forwards it to the given log. */
   log: Log;
-  /** Asked once for each path of the table. */
+  /** Called once for each endpoint. */
   observe: (route: string) => SeeAnswer;
-  /** The text for Prometheus. */
+  /** The metrics in the Prometheus text format. */
   metrics: (standing: GaugeReadings) => Promise<string>;
-  /** Sends the last spans, for some seconds at most. */
+  /** Sends the pending spans, within a few seconds. */
   flush: () => Promise<void>;
 };
 
-/** Asked every few seconds by who watches over the service: a span of each would bury those of callers. */
+/** Endpoints that monitoring requests every few seconds; their spans would outnumber those of clients. */
 const UNTRACED: ReadonlySet<string> = new Set(["/metrics", "/healthz", "/readyz"]);
 
-/** The answer to a submission names the generation that it made. */
+/** The response to a submission names the new generation in its `location` header. */
 const LOCATION = "/v1/generations/";
 const ACCEPTED = 202;
 const madeBy = (response: Response): string | null => {
@@ -31,14 +33,14 @@ const madeBy = (response: Response): string | null => {
   return location?.startsWith(LOCATION) ? location.slice(LOCATION.length) : null;
 };
 
-/** @param env of the process: the standard variables of OpenTelemetry turn traces on. */
+/** @param env of the process; OpenTelemetry's standard variables enable traces. */
 export const createTelemetry = (log: Log, env: Readonly<Record<string, string | undefined>>, about: About): Telemetry => {
   const meter = createMeter(about);
   const isTraced = areTracesWanted(env);
   const counting: Log = (event, fields = {}) => {
     meter.count(event, fields);
     const { generation_id } = fields;
-    // A person who reads a line finds the spans of its generation.
+    // The trace id in a log line leads to the spans of its generation.
     if (isTraced && generation_id !== undefined) log(event, { ...fields, trace_id: traceOf(generation_id).traceId });
     else log(event, fields);
   };

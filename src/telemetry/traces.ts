@@ -1,8 +1,10 @@
-// Traces, where the standard settings of OpenTelemetry name a place for them: told what happens, loaded only then.
+// Traces: loads the OpenTelemetry SDK and forwards events to it.
+//
+// Enabled only if OpenTelemetry's standard variables name an endpoint.
 import type { EventFields, EventName, Log } from "../logging/events.ts";
 import type { Spans } from "./spans.ts";
 
-/** What is known of an answered request once it has left. */
+/** A request after its response was sent. */
 export type Answered = {
   method: string;
   /** The pattern of its path. */
@@ -12,25 +14,25 @@ export type Answered = {
   endedMs: number;
   durMs: number;
   traceparent: string | null;
-  /** The generation that it made, if it did. */
+  /** The generation that it created; null if it created none. */
   generationId: string | null;
 };
 
 export type Traces = {
   tell: (event: EventName, fields: EventFields) => void;
   answered: (answered: Answered) => void;
-  /** Sends what waits; takes some seconds at most, and never rejects. */
+  /** Sends the pending spans within a few seconds, and never rejects. */
   flush: () => Promise<void>;
 };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A drain waits so long for the last spans to be taken. */
+/** The longest wait of a drain for the last spans. */
 const FLUSH_MS = 3_000;
-/** Spans that may wait until the SDK is loaded, which takes some tens of milliseconds. */
+/** The most spans that wait for the SDK, which loads in some tens of milliseconds. */
 const MOST_WAITING = 2_048;
 
-/** Whether the environment asks for traces. */
+/** Whether the environment enables traces. */
 export const areTracesWanted = (env: Environment): boolean => {
   const isOff = env.OTEL_SDK_DISABLED?.toLowerCase() === "true" || env.OTEL_TRACES_EXPORTER === "none";
   return !isOff && Boolean(env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || env.OTEL_EXPORTER_OTLP_ENDPOINT);
@@ -38,7 +40,7 @@ export const areTracesWanted = (env: Environment): boolean => {
 
 const TOLD: ReadonlySet<EventName> = new Set<EventName>(["attempt ended", "generation completed"]);
 
-/** @param log told once when spans cannot be delivered, and again after they could. */
+/** @param log receives one event if spans cannot be delivered, and another once they are delivered again. */
 export const createTraces = (env: Environment, version: string, log: Log): Traces => {
   let spans: Spans | undefined;
   let waiting: ((spans: Spans) => void)[] = [];

@@ -1,11 +1,13 @@
-// How much room a disk has left: a torture needs some to begin with, and is ended while its own logs can still be written.
+// Disk space limits of a torture run.
+//
+// A run requires free space at its start, and ends while its own logs can still be written.
 import { statfsSync } from "node:fs";
 
-/** Less free than this, and it does not begin. */
+/** With less free space a run does not start. */
 export const LEAST_FREE_BYTES = 128e6;
-/** Less than this, and the kills end: peace and audit want room, too. */
+/** With less free space the kills end, because quiescing and audit need space as well. */
 const RESERVE_BYTES = 64e6;
-/** Less than this, and a log of the torture itself may have been cut short: then nothing is proved by it. */
+/** With less free space a log of the run may be truncated, so that the run proves nothing. */
 const FULL_BYTES = 2e6;
 const LOOK_MS = 100;
 
@@ -14,11 +16,11 @@ export const freeBytesOf = (dir: string): number => {
   return bavail * bsize;
 };
 
-/** What a full disk is called by the system, the database and this program. */
+/** Whether a text reports a full disk, in the terms of the system, the database or this program. */
 export const reportsFullDisk = (text: string): boolean =>
   /\b(ENOSPC|EDQUOT|SQLITE_FULL)\b|no space left|database or disk is full|disk is full/i.test(text);
 
-/** Looks at the free space until `stop`. */
+/** Samples the free space until `stop`. */
 export const watchSpace = (dir: string) => {
   let fewest = Number.POSITIVE_INFINITY;
   const look = () => {
@@ -28,9 +30,9 @@ export const watchSpace = (dir: string) => {
   const looking = setInterval(look, LOOK_MS);
   looking.unref();
   return {
-    /** It has come to its reserve. */
+    /** The free space is below the reserve. */
     isShort: () => fewest < RESERVE_BYTES,
-    /** Its reserve is gone, too. */
+    /** The reserve is used up as well. */
     isFull: () => fewest < FULL_BYTES,
     stop: () => clearInterval(looking),
   };

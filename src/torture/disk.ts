@@ -1,18 +1,18 @@
-// What an operator wants to know of a disk before credits lie on it: what it is, how much is free, and how long a sync takes.
+// Disk report for an operator: file system, free space and fsync latency.
 import { closeSync, fdatasyncSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
 export type Disk = {
-  /** The file system's name, or its number where it has none here. */
+  /** The name of the file system, or its number if the table does not contain it. */
   kind: string;
   freeBytes: number;
-  /** Of a page written and synced, ms. */
+  /** Latency of a page write with fsync, ms. */
   syncMs: { p50: number; p99: number; longest: number; syncs: number };
-  /** What to know before trusting it. */
+  /** Reasons against the use of this disk. */
   warnings: string[];
 };
 
-/** Names of what Linux says with statfs. Network file systems are missing: the store refuses them, by the same number. */
+/** File system types of Linux's statfs. Network file systems are absent, because the store refuses them by the same number. */
 const KINDS = new Map([
   [0xef53, "ext4"],
   [0x58465342, "xfs"],
@@ -38,9 +38,9 @@ const PAGE_BYTES = 4096;
 const MOST_SYNCS = 500;
 const LONGEST_MS = 1500;
 const SCARCE_BYTES = 1e9;
-/** Faster than anything that keeps what it was given. */
+/** Faster than any durable write. */
 const TOO_FAST_MS = 0.004;
-/** A submission waits for a few of these before it is answered. */
+/** A submission waits for a few fsyncs before its response. */
 const SLOW_MS = 20;
 
 const measureSyncs = (dir: string): Disk["syncMs"] => {
@@ -62,7 +62,7 @@ const measureSyncs = (dir: string): Disk["syncMs"] => {
   return { p50: at(0.5), p99: at(0.99), longest: at(1), syncs: took.length };
 };
 
-/** Looks at the disk of a directory that may be written, for at most two seconds. */
+/** Measures the disk of a writable directory, for at most two seconds. */
 export const measureDisk = (dir: string): Disk => {
   const { type, bavail, bsize } = statfsSync(dir);
   const number = Number(type) >>> 0;

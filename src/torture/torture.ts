@@ -1,4 +1,4 @@
-// The torture of a program on the disk it is to run on: crash cycles in scratch directories and simulated worlds, by turns.
+// Torture run: alternates crash cycles and simulated worlds on the operator's disk.
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { endow } from "./crash/crash-fixture.ts";
@@ -10,41 +10,41 @@ import { reportsFullDisk, watchSpace } from "./disk-space.ts";
 import { runSeed } from "./simulation/run.ts";
 
 export type TorturePlan = {
-  /** An empty directory that may be filled. */
+  /** An empty directory for the run. */
   scratch: string;
   seed: number;
   longestMs: number;
   lanes: number;
   genrouter: Genrouter;
-  /** Ends it early: what is under way is brought to its audit. */
+  /** Ends the run early; a started cycle still reaches its audit. */
   isStopped: () => boolean;
 };
 
-/** How far it is. `doing`: in a few words. `submissions`: those that reached a provider. */
+/** The progress of a run. `doing`: a short description. `submissions`: those that reached a provider. */
 export type Progress = { doing: string; kills: number; submissions: number; worlds: number };
 
-/** A promise that was broken. `seed`: begins with what broke it. */
+/** A violated invariant. `seed` reproduces its run. */
 export type Finding = { check: string; faults: string[]; seed: number };
 export type TortureEnd = {
   findings: Finding[];
   disk: Disk;
   figures: Record<string, number>;
   tookMs: number;
-  /** Why it was left off before it could be judged, when nothing was found until then. */
+  /** Why the run ended without a verdict, if it had no findings until then. */
   unjudged: Unjudged | null;
 };
-/** `disk-full`: what was found on it proves nothing either. `stopped`: before everything had come to its end. */
+/** `disk-full`: findings on a full disk prove nothing either. `stopped`: before all generations had ended. */
 export type Unjudged = "disk-full" | "stopped";
 
-/** One turn: kills, with peace and audit after them, and then simulated worlds. */
+/** One turn: kills, with quiescing and audit after them, and then simulated worlds. */
 const KILLS_MS = 45_000;
 const WORLDS_MS = 18_000;
-/** Kills have at most this share of what is left, for peace, audit and worlds come after them. */
+/** Largest share of the remaining time for kills, because quiescing, audit and worlds follow. */
 const KILLS_SHARE = 0.5;
-/** What peace and audit take, about: a turn that has less than twice that left has worlds only. */
+/** Approximate duration of quiescing and audit. A turn with less than twice this time runs worlds only. */
 const PEACE_MS = 8000;
 const MOST_CYCLES = 1_000_000;
-/** Seeds of the turns; worlds have the seeds in between. */
+/** Distance between the seeds of turns; worlds use the seeds in between. */
 const TURN_SEEDS = 10_007;
 
 export const torture = async (plan: TorturePlan, tell: (progress: Progress) => void): Promise<TortureEnd> => {
@@ -58,7 +58,7 @@ export const torture = async (plan: TorturePlan, tell: (progress: Progress) => v
   show();
   const space = watchSpace(scratch);
   const mustEnd = () => isStopped() || space.isShort();
-  // What the service refuses (a network file system, a read-only one) is refused here, in its own words.
+  // A disk that the service refuses (network file system, read-only) is refused here with the same message.
   const probe = join(scratch, "probe");
   await endow(probe, []);
   rmSync(probe, { recursive: true });
@@ -89,7 +89,7 @@ export const torture = async (plan: TorturePlan, tell: (progress: Progress) => v
       },
     });
     const broken = end.checks.filter(({ faults }) => faults.length > 0);
-    // A log of the torture itself may be cut short: what is missing in it is no fault of the service.
+    // A log of the run may be truncated; its missing lines are not a fault of the service.
     const says = broken.some(({ faults }) => faults.some(reportsFullDisk));
     if (broken.length > 0 && (space.isFull() || (space.isShort() && says))) return end;
     for (const { name, faults } of broken) findings.push({ check: name, faults, seed });
@@ -105,7 +105,7 @@ export const torture = async (plan: TorturePlan, tell: (progress: Progress) => v
       const { faults, trace } = await runSeed(seed);
       progress.worlds += 1;
       show();
-      // A world lives without turns of the event loop; signals and the progress line need one.
+      // A world does not yield to the event loop, which signals and the progress line require.
       await Bun.sleep(0);
       if (faults.length === 0) continue;
       mkdirSync(scratch, { recursive: true });

@@ -1,4 +1,6 @@
-// The verdict of a torture in words for a person: what was tried and what of it was lost, or what was found and how to see it again.
+// Verdict of a torture run as readable text: coverage, losses and findings.
+//
+// A finding includes the command that reproduces it.
 import type { Disk } from "./disk.ts";
 import type { Progress, TortureEnd, Unjudged } from "./torture.ts";
 
@@ -37,13 +39,13 @@ const HEADLINES: Record<Unjudged, string> = {
   stopped: "Could not be judged: it was ended before everything had come to its end.",
 };
 
-/** One line per fact; the first says how it ended. */
+/** One line per fact; the first states the result. */
 export const verdictLines = (end: TortureEnd): { headline: string; lines: string[] } => {
   const { findings, disk, figures, unjudged } = end;
   const ok = findings.length === 0 && unjudged === null;
-  /** What is promised of a figure, once every audit has said so. */
+  /** The guarantee behind a figure, printed only if every audit passed. */
   const promised = (text: string) => (ok ? `: ${text}` : "");
-  /** A figure that nobody came to count is not told as none. */
+  /** A figure that was never counted is omitted, not printed as 0. */
   const told = (figure: number | undefined, line: string) => (figure === undefined ? [] : [line]);
   const { acknowledged, credits, jobs, replayed, killsInSending, audits, worlds } = figures;
   const tried = [

@@ -1,4 +1,4 @@
-// A dialect file at work: the adapter that its templates, tables and rules make.
+// Builds the adapter of a provider from the templates and rules of its dialect file.
 import type { Job, Json } from "../../domain/types.ts";
 import { bearerToken } from "../jwt.ts";
 import { endpointOf, inputOf, valuesOf } from "../map-input.ts";
@@ -17,35 +17,38 @@ import { uploadOf } from "./upload.ts";
 
 const SUBMIT_KNOWN = ["input", "raw", "mapped", "route", "ref", "ref_uuid", "callback_url"];
 const JOB_KNOWN = ["job", "route", "ref", "ref_uuid", "new_uuid"];
-/** Where a dialect does not say it, seconds. */
+/** Default if the dialect sets none, seconds. */
 const POLL_EVERY_S = [5, 10] as const;
 
-/** Our reference as a UUID (version 4 in its form), for those who take nothing else: the same for the same reference. */
+/**
+ * Our reference as a UUID in the format of version 4, for providers that accept nothing else. The same reference always gives the
+ * same UUID.
+ */
 const uuidOf = (ref: string): string => {
   const hex = Bun.SHA256.hash(ref, "hex");
   const variant = "89ab"[Number.parseInt(hex[16] ?? "0", 16) % 4];
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 };
 
-/** What a submission's templates may name; `mapped` is the input as the route's own options write it. */
+/** The values that a submission's templates may use; `mapped` is the input after the route's own options. */
 const submitScope = (c: AdapterContext): Scope => ({
   ...{ input: c.input.filled, raw: c.input.raw, mapped: inputOf(c), ref: c.ref, ref_uuid: uuidOf(c.ref) },
   route: { ...valuesOf(c), endpoint: endpointOf(c) },
   ...(c.callbackUrl === undefined ? {} : { callback_url: c.callbackUrl }),
 });
-/** Polls, results and cancels are about the job: there is no input. */
+/** Polls, results and cancels concern the job, so they have no input. */
 const jobScope = (job: Job, c: AdapterContext): Scope => ({
   ...{ ref: c.ref, ref_uuid: uuidOf(c.ref), route: { ...valuesOf(c), endpoint: c.endpoint } },
   job: { id: job.jobId, ...job.urls },
-  /** Another for each request, for those who answer a name they know with what they said before. */
+  /** A new UUID for each request, for providers that repeat their earlier response to a known name. */
   get new_uuid() {
     return crypto.randomUUID();
   },
 });
 
 /**
- * Makes the adapter of a dialect file whose shape is right.
- * @throws DialectFault with the way to what is wrong, e.g. `/submit/request/body/model: "rute" is not known here`
+ * Creates the adapter of a dialect file of valid shape. @throws DialectFault with the path of the fault, e.g.
+ * `/submit/request/body/model: "rute" is not known here`
  */
 export const adapterOf = (dialect: Dialect): Adapter => {
   const { auth, find, cancel, headers = {}, poll_every_s: [firstS, longestS] = POLL_EVERY_S } = dialect;

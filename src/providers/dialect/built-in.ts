@@ -1,4 +1,4 @@
-// The dialect files that the service ships with, embedded into the binary by name.
+// The dialect files that ship with the service, embedded in the binary.
 import bfl from "../../../catalogue/dialects/bfl.json";
 import dashscope from "../../../catalogue/dialects/dashscope.json";
 import elevenlabs from "../../../catalogue/dialects/elevenlabs.json";

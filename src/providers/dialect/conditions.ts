@@ -1,4 +1,4 @@
-// Conditions of a dialect file: whether a request has a field, how many of it, and what it is.
+// Conditions of a dialect file: presence, number and value of a request's fields.
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { Json } from "../../domain/types.ts";
@@ -6,7 +6,7 @@ import { DialectFault, type Known, pathReading, type Scope } from "./placeholder
 
 const closed = { additionalProperties: false } as const;
 const Scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean()]);
-/** A name of a value, for "it is there"; or one of the objects. */
+/** The name of a value, which tests its presence, or one of the objects. */
 const ConditionSchema = Type.Recursive(
   (Self: TSchema) =>
     Type.Union([
@@ -34,7 +34,7 @@ const countOf = (value: Json | undefined): number => (value === undefined ? 0 : 
 
 const check = TypeCompiler.Compile(ConditionSchema);
 
-/** Reads a condition. @throws DialectFault for what is none, and for a name that is not known */
+/** Compiles a condition. @throws DialectFault for an invalid condition, and for an unknown name */
 export const conditionReading = (written: unknown, known: Known): ((scope: Scope) => boolean) => {
   if (!check.Check(written))
     throw new DialectFault("is no condition: a name, { not }, { all }, { any }, { value, is } or { value, count }");

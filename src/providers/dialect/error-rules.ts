@@ -1,4 +1,6 @@
-// What an error answer means: ordered rules over its status, its codes and its words; the first that fits names the failure.
+// Error rules of a dialect: ordered rules that classify an error response.
+//
+// Each rule tests the status, the codes or the text; the first match decides the failure class.
 import { type Static, Type } from "@sinclair/typebox";
 import { FAILURE_CLASSES, type FailureClass } from "../../domain/types.ts";
 import { detailOf } from "../parse-response.ts";
@@ -11,7 +13,7 @@ const closed = { additionalProperties: false } as const;
 export const Pointer = Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })], {
   description: "a JSON pointer into the answer, or @status, @text, @header/NAME; of several the first that leads anywhere",
 });
-/** What an answer may mean. What was delivered instead of what was ordered is measured, not said. */
+/** The classes that a response can report. `mismatched` is not one of them, because the delivery check determines it. */
 const SAID = FAILURE_CLASSES.filter((name) => name !== "mismatched");
 
 export const FailureRule = Type.Object(
@@ -45,7 +47,7 @@ export const FailureRule = Type.Object(
   },
   {
     ...closed,
-    // For editors. A load says it in words of its own.
+    // For editors; the loader reports this fault with its own message.
     if: { properties: { proves_not_accepted: { const: true } }, required: ["proves_not_accepted"] },
     // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema
     then: { required: ["at", "is"], not: { required: ["matches"] } },
@@ -53,7 +55,7 @@ export const FailureRule = Type.Object(
 );
 export type FailureRule = Static<typeof FailureRule>;
 
-/** What a rule said of an answer. */
+/** The verdict of a rule on a response. */
 export type Verdict = { class: FailureClass; provesNotAccepted: boolean | undefined; isOfAccount: boolean };
 export type Phase = "submitting" | "asking";
 
@@ -65,7 +67,7 @@ const ruleOf = (rule: FailureRule): Rule => {
   if (at === undefined && (is !== undefined || matches !== undefined)) throw new DialectFault("is and matches need at");
   if (rule.of_account !== undefined && rule.class !== "config_fault")
     throw new DialectFault("of_account stands beside config_fault: a balance is of the account by itself, and nothing else is");
-  // Words that look like a code prove nothing: "load balancer timeout" is about no balance.
+  // Text that resembles a code proves nothing: "load balancer timeout" does not concern a balance.
   if (rule.proves_not_accepted === true && (is === undefined || matches !== undefined))
     throw new DialectFault(
       matches === undefined
@@ -93,13 +95,13 @@ const ruleOf = (rule: FailureRule): Rule => {
 };
 
 export type Judge = {
-  /** What the first rule that fits says; undefined when none does. */
+  /** The verdict of the first rule that matches; undefined if none does. */
   verdict(r: ProviderResponse, phase: Phase): Verdict | undefined;
-  /** The provider's own words, one line for the operator. */
+  /** The provider's error text, as one line for the operator. */
   words(r: ProviderResponse): string;
 };
 
-/** Words of an answer that is no JSON: the start of it. */
+/** For a response that is not JSON, the text is its start up to this length. */
 const LONGEST_TEXT = 300;
 
 /** @throws DialectFault */

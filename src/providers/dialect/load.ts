@@ -1,4 +1,6 @@
-// Reads dialect files, built in and of the operator's own, and refuses those with faults: all of them at once, each `path: message`.
+// Loads the built-in dialect files and those of the operator.
+//
+// A load with faults fails and reports all of them, each as `path: message`.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
@@ -9,11 +11,14 @@ import { BUILT_IN_DIALECTS } from "./built-in.ts";
 import { DialectFault } from "./placeholders.ts";
 import { type Dialect, DialectSchema } from "./schema.ts";
 
-/** A provider's dialect, ready to be spoken. */
+/** A provider's dialect with its adapter. */
 export type LoadedDialect = { dialect: Dialect; adapter: Adapter };
 export type Dialects = ReadonlyMap<string, LoadedDialect>;
 
-/** Dialects that cannot be used: one line per fault, `providers/x.json#/submit/request: message`. `isPassing`: as of a catalogue. */
+/**
+ * Invalid dialect files. One line per fault, `providers/x.json#/submit/request: message`. `isPassing`: a file could not be read,
+ * which a retry may fix.
+ */
 export class DialectsFault extends Error {
   readonly faults: readonly string[];
   readonly isPassing: boolean;
@@ -27,16 +32,16 @@ const UNREAD = /^[^#]*: cannot be read/;
 
 type Checks = ReturnType<typeof TypeCompiler.Compile<typeof DialectSchema>>;
 let checks: Checks | undefined;
-/** Made for the first file of somebody else's: a start without one need not wait for it. */
+/** Compiled for the first file of the operator, so that a start without one does not wait for it. */
 const checksOf = (): Checks => {
   checks ??= TypeCompiler.Compile(DialectSchema);
   return checks;
 };
 
-/** `isShipped`: checked before it was shipped. */
+/** `isShipped`: validated before release. */
 type Written = { path: string; content: JsonObject; isShipped?: true };
 
-/** A file may say only what is other than in another one: `like`. */
+/** With `like` a file contains only its differences from another file. */
 const completed = (written: Written, all: readonly Written[]): JsonObject => {
   const { like, ...own } = written.content;
   if (like === undefined) return own;
@@ -80,7 +85,7 @@ const ownFiles = (dir: string): { files: Written[]; faults: string[] } => {
   try {
     names = readdirSync(folder).filter((name) => /^[^.].*\.jsonc?$/.test(name));
   } catch (fault) {
-    // A catalogue need not bring providers of its own.
+    // A catalogue without a `providers` folder is valid.
     if (!(fault instanceof Error && "code" in fault && fault.code === "ENOENT"))
       faults.push(`${folder}: cannot be read: ${fault instanceof Error ? fault.message : String(fault)}`);
   }
@@ -96,8 +101,8 @@ const ownFiles = (dir: string): { files: Written[]; faults: string[] } => {
 };
 
 /**
- * The dialects that the service ships with, and those in `DIR/providers/*.json`; one with the id of another takes its place.
- * @throws DialectsFault with every fault of every file
+ * Loads the built-in dialects and those in `DIR/providers/*.json` and `*.jsonc`. A file replaces the built-in dialect with its
+ * id. @throws DialectsFault with every fault of every file
  */
 export const readDialects = (dir: string | null): Dialects => {
   const builtIn = Object.entries(BUILT_IN_DIALECTS).map(

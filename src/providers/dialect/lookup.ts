@@ -1,4 +1,6 @@
-// How a dialect finds a lost submission: by our own id, or on a list, by our mark or by the input.
+// Lookup of a dialect: finds a lost submission by our id or on a list.
+//
+// On a list, our marker or the input identifies the job.
 import { holdsRef } from "../../domain/ids.ts";
 import type { JsonObject } from "../../domain/types.ts";
 import { earliestOf, matchInput } from "../list-match.ts";
@@ -27,7 +29,7 @@ const SENT_KNOWN = ["input", "mapped", "route", "ref", "ref_uuid"];
 type ByList = Extract<FindTemplate, { items: unknown }>;
 type ById = Extract<FindTemplate, { by: "client_id" }>;
 
-/** Times as providers write them, in ms. */
+/** Time formats of providers, converted to ms. */
 const TIMES = {
   iso: (word: string) => Date.parse(word),
   s: (word: string) => Number(word) * 1000,
@@ -44,17 +46,20 @@ export type Finding = {
 
 type Listed = { items: readonly unknown[]; asked: string | null };
 
-/** What an item that is its own input says of what we sent; the rest of it is the provider's own, and null says nothing. */
+/**
+ * For an item that is itself the input: the members that we sent. Its other members are the provider's own, and null proves
+ * nothing.
+ */
 const ofThese = (sent: JsonObject, listed: unknown): unknown => {
   if (typeof listed !== "object" || listed === null || Array.isArray(listed)) return listed;
   return Object.fromEntries(Object.entries(listed).filter(([name, value]) => value !== null && Object.hasOwn(sent, name)));
 };
 
-/** Where a list goes on. */
+/** The position of the next page. */
 const nextOf = (next: ByList["next"]): ((r: ProviderResponse, listed: Listed) => string | null | undefined) => {
   if (next === undefined) return () => null;
   if ("page_from" in next)
-    // A page that is not full is not the last one by that: there are providers that give fewer than they are asked for.
+    // A page that is not full may not be the last: some providers return fewer items than requested.
     return (_, { items, asked }) => {
       if (items.length === 0) return null;
       return String(Number(asked ?? next.page_from) + (next.step === undefined ? 1 : items.length));
@@ -91,7 +96,7 @@ const byList = (template: ByList, headers: Readonly<Record<string, string>>, jud
   const matchOf = (item: unknown, c: AdapterContext, scope: Scope): Candidate["match"] | "no" => {
     const marks = mark?.(item) ?? [];
     if (marks.length > 0) return marks.some((word) => typeof word === "string" && holdsRef(word, c.ref)) ? "certain" : "no";
-    // Ours would tell us at an address of its own: what has none is as like as not somebody else's, however equal.
+    // Our jobs carry a callback URL. A job without one is as likely another client's, even with an equal input.
     const isMarkless = by === "list_marker" && c.callbackUrl !== undefined;
     const [listed] = given?.(item) ?? [];
     const own = (ours ? ours(scope) : scope.mapped) as JsonObject | undefined;
@@ -108,7 +113,7 @@ const byList = (template: ByList, headers: Readonly<Record<string, string>>, jud
     const next = goesOn(r, { items: list, asked });
     return next === undefined ? { detail: "the list names no next page" } : { list, next };
   };
-  /** Newest first: once a page reaches back past the time that is asked about, no later page can hold what is looked for. */
+  /** Newest first: once a page reaches back past the start of the period, no later page can contain the job. */
   const nextAfter = (list: readonly unknown[], next: string | null, earliestMs: number): string | null => {
     const oldestMs = timeOf(list.at(-1));
     return template.is_newest_first === true && oldestMs !== undefined && oldestMs < earliestMs ? null : next;
@@ -117,7 +122,7 @@ const byList = (template: ByList, headers: Readonly<Record<string, string>>, jud
     const request = make({ ...scope, since_ms: sinceMs, page: page ?? from }, c.baseUrl);
     return page !== null && isByAddress ? { ...request, url: page } : request;
   };
-  /** A list that is asked for by the attempt's name has nobody else's jobs on it. */
+  /** A list that is requested by the attempt's reference contains no jobs of other attempts. */
   const isWhole = !/\{ref/.test(JSON.stringify(template.request));
 
   return {
@@ -157,7 +162,7 @@ const byId = (template: ById, headers: Readonly<Record<string, string>>, judge: 
   const make = within("request", () => requestOf(template.request, headers, FIND_KNOWN));
   const id = seekOf(template.job_id);
   const repeated = template.repeats === undefined ? undefined : seekOf(template.repeats);
-  /** An answer that repeats another id than ours is about somebody else's job. */
+  /** A response that repeats another id than ours concerns another job. */
   const isOurs = (r: ProviderResponse, { ref, ref_uuid }: Scope) => {
     const said = repeated && textAt(repeated(r));
     return said === undefined || said === ref || said === ref_uuid;

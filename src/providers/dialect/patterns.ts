@@ -1,10 +1,10 @@
-// Patterns over words that come from outside: none may take longer than the length of what it reads, and that is bounded too.
+// Regular expressions over untrusted text, with linear time and bounded input.
 import { DialectFault } from "./placeholders.ts";
 
-/** Of all that a pointer leads to, as much is read as people write of an error. */
+/** All values of a pointer together are read up to this length, which exceeds the usual length of an error text. */
 const MOST_READ = 2_000;
 
-/** The beginnings of these values as texts, together no longer than the bound. */
+/** The values as texts, truncated to the limit together. */
 export const startOfWords = (found: readonly unknown[]): string[] => {
   const words: string[] = [];
   let left = MOST_READ;
@@ -17,13 +17,13 @@ export const startOfWords = (found: readonly unknown[]): string[] => {
   return words;
 };
 
-/** A repeat of at most so many is no more than a few characters written out. */
+/** A repeat with at most this upper bound is equivalent to a few characters in full. */
 const SHORT_REPEAT = 100;
 const REPEAT = /^(?:[*+]|\{(\d+)(,?)(\d*)\})/;
 
 type Alternative = { isAnchored: boolean; repeats: number; repeatsGroup: boolean };
 
-/** The alternatives at the top of a pattern, and what repeats in each. */
+/** The top-level alternatives of a pattern, and the repeats in each. */
 const alternativesOf = (text: string): Alternative[] => {
   const begun = (at: number): Alternative => ({ isAnchored: text[at] === "^", repeats: 0, repeatsGroup: false });
   const alternatives = [begun(0)];
@@ -53,9 +53,9 @@ const alternativesOf = (text: string): Alternative[] => {
 };
 
 /**
- * Reads a pattern, upper and lower case alike.
- * @throws DialectFault for what is none, and for what could take the square of the length of a text: with `a.*b` every `a` is a new
- *   beginning, and a group that repeats can be read in many ways. What begins with ^ and repeats one character has one beginning.
+ * Compiles a pattern, case-insensitive. @throws DialectFault for an invalid pattern, and for one that could take quadratic time
+ * in the length of a text. With `a.*b` every `a` is a new start, and a repeated group can match in many ways. A pattern that
+ * begins with ^ and repeats one character has one start.
  */
 export const patternOf = (text: string): RegExp => {
   for (const { isAnchored, repeats, repeatsGroup } of alternativesOf(text))

@@ -1,13 +1,15 @@
-// Placeholders of a dialect file: `{input.prompt}` and `{input.duration|string}`, read once and filled in for each request.
+// Placeholders of a dialect file, compiled once and filled for each request.
+//
+// Examples are `{input.prompt}` and `{input.duration|string}`.
 import type { Json } from "../../domain/types.ts";
 
 /** Values by their first name: `input`, `raw`, `mapped`, `route`, `ref`, `job`, … */
 export type Scope = Readonly<Record<string, unknown>>;
 export type Reading = (scope: Scope) => Json | undefined;
-/** What a place in a dialect file may name, e.g. `input` and `route` in a submission. */
+/** The names that a template of a dialect file may use, e.g. `input` and `route` in a submission. */
 export type Known = readonly string[];
 
-/** A fault of a dialect file, told as `path: message` by whoever knows the path. */
+/** A fault of a dialect file. The caller that knows the path reports it as `path: message`. */
 export class DialectFault extends Error {}
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
@@ -31,10 +33,13 @@ const cut = (value: Json, at: string, side: 0 | 1): string | undefined => {
   return side === 0 ? word.slice(0, place) : word.slice(place + at.length);
 };
 
-/** What a link ends in, in small letters: `jpg` of `https://a.example/b.JPG?c=d`. */
+/** The file extension of a link in lower case: `jpg` of `https://a.example/b.JPG?c=d`. */
 const extensionOf = (link: string): string =>
   /\.([a-z0-9]{2,5})$/i.exec(link.split(/[?#]/, 1)[0]?.slice(-8) ?? "")?.[1]?.toLowerCase() ?? "";
-/** For providers that want to be told what a link leads to, from its end: the file itself is not at hand. */
+/**
+ * For providers that require the media type of a link. It is derived from the extension, because the file itself is not
+ * available.
+ */
 const MIME_BY_EXTENSION: Readonly<Record<string, string>> = {
   png: "image/png",
   jpg: "image/jpeg",
@@ -55,7 +60,7 @@ const MIME_BY_EXTENSION: Readonly<Record<string, string>> = {
   m4a: "audio/mp4",
 };
 
-/** What can be done to a value on its way into a request. A value that a filter cannot take is left out like one that is missing. */
+/** Filters for values in a request. A value that a filter cannot convert is omitted like a missing one. */
 const FILTERS: Readonly<Record<string, Filter>> = {
   string: wordOf,
   int: wholeOf,
@@ -92,7 +97,7 @@ const argumentFault = (name: string, argument: string | undefined): string | und
   return undefined;
 };
 
-/** Reads `input.prompt` of a scope. @throws DialectFault for a name that is not known here. */
+/** Compiles the path of a value, e.g. `input.prompt`. @throws DialectFault for an unknown name. */
 export const pathReading = (path: string, known: Known): Reading => {
   if (!PATH.test(path)) throw new DialectFault(`"${path}" is no name of a value`);
   const [first = "", ...rest] = path.split(".");
@@ -107,7 +112,7 @@ export const pathReading = (path: string, known: Known): Reading => {
   };
 };
 
-/** Reads what stands between the braces. `else` gives what stands in for a missing value, as JSON where it is some. */
+/** Compiles the content of the braces. `else` gives the default for a missing value, as JSON if it parses. */
 const placeholderReading = (text: string, known: Known): Reading => {
   const [path = "", ...filters] = text.split("|");
   const read = pathReading(path.trim(), known);
@@ -135,7 +140,7 @@ const jsonOr = (text: string): Json => {
   }
 };
 
-/** @throws DialectFault for a name, a filter or a brace that means nothing. */
+/** @throws DialectFault for an unknown name or filter, and for an unmatched brace. */
 const partsOf = (text: string, known: Known): (string | Reading)[] => {
   const parts: (string | Reading)[] = [];
   let end = 0;
@@ -151,8 +156,8 @@ const partsOf = (text: string, known: Known): (string | Reading)[] => {
 };
 
 /**
- * Reads a text in which values are written, e.g. an address. It is missing as a whole when one of its values is.
- * @param write how a value is written, e.g. percent-encoded
+ * Compiles a text with embedded values, e.g. a URL. The whole text is missing if one of its values is.
+ * @param write encodes a value, e.g. as percent-encoding
  * @throws DialectFault
  */
 export const writtenReading = (text: string, known: Known, write: (value: string) => string = (value) => value) => {
@@ -168,7 +173,7 @@ export const writtenReading = (text: string, known: Known, write: (value: string
   };
 };
 
-/** Reads a text that may be nothing but a placeholder, which then keeps the sort of its value. @throws DialectFault */
+/** Compiles a text that may be a single placeholder, which then keeps the type of its value. @throws DialectFault */
 export const valueReading = (text: string, known: Known): Reading => {
   const [only, ...more] = partsOf(text, known);
   return typeof only === "function" && more.length === 0 ? only : writtenReading(text, known);

@@ -1,11 +1,13 @@
-// Pointers into answers: JSON pointers with `*` for every member, `[type=video]` for those of a list that say so, and `[thought!=true]` for those that do not.
+// Pointers into responses: JSON pointers with wildcards and filters.
+//
+// `*` selects every member. `[type=video]` selects the list members with that value, and `[thought!=true]` those without it.
 import type { ProviderResponse } from "../port.ts";
 import { DialectFault } from "./placeholders.ts";
 
-/** All values that a pointer leads to, in the order of the answer. */
+/** All values that a pointer selects, in the order of the response. */
 export type Seek = (r: ProviderResponse) => unknown[];
 
-/** No answer has more of anything that is worth reading. */
+/** The most values that a pointer selects. */
 const MOST_FOUND = 1_000;
 const STEP = /^([^[\]]*)(?:\[([A-Za-z0-9_-]+)(!?)=([^\]]*)\])?$/;
 
@@ -39,9 +41,8 @@ const follow =
   };
 
 /**
- * Compiles a pointer: `/data/task_id` into the body, `` for all of it, `@header/retry-after`, `@status`, `@text`. Of several the first
- * that leads anywhere counts.
- * @throws DialectFault
+ * Compiles a pointer: `/data/task_id` into the body, an empty pointer for the whole body, `@header/retry-after`, `@status`,
+ * `@text`. Of several pointers the first that selects a value counts. @throws DialectFault
  */
 export const seekOf = (pointer: string | readonly string[]): Seek => {
   if (typeof pointer !== "string") {
@@ -68,13 +69,13 @@ export const seekOf = (pointer: string | readonly string[]): Seek => {
   return (r) => walk(r.json);
 };
 
-/** Pointers from an item of a list instead of an answer. */
+/** A pointer relative to an item of a list instead of a response. */
 export const seekWithin = (pointer: string | readonly string[]): ((item: unknown) => unknown[]) => {
   const seek = seekOf(pointer);
   return (item) => seek({ status: 200, headers: {}, json: item, text: "" });
 };
 
-/** The first value as a text, where it is a text or a number. */
+/** The first value as a text, if it is a string, a number or a boolean. */
 export const textAt = (found: readonly unknown[]): string | undefined => {
   const [first] = found;
   return typeof first === "string" || typeof first === "number" || typeof first === "boolean" ? String(first) : undefined;

@@ -1,4 +1,6 @@
-// Requests of a dialect: address, query, headers and body from their templates, the same bytes for the same attempt.
+// Requests of a dialect: builds URL, query, headers and body from templates.
+//
+// The same attempt always gives the same bytes.
 import { ok } from "node:assert/strict";
 import type { Json } from "../../domain/types.ts";
 import type { ProviderRequest } from "../port.ts";
@@ -6,10 +8,10 @@ import { DialectFault, type Known, type Reading, type Scope, writtenReading } fr
 import type { RequestTemplate } from "./schema.ts";
 import { templateReading, within } from "./template.ts";
 
-/** What may stand in an address: nothing that a customer wrote. */
+/** The values that may occur in a URL; none of them contains client input. */
 const IN_ADDRESSES = ["route", "job", "ref", "ref_uuid", "page"];
 
-/** Segment by segment: an endpoint and some jobs' names have slashes. */
+/** Encoded by segment, because an endpoint and some job names contain slashes. */
 const encoded = (value: string): string => value.split("/").map(encodeURIComponent).join("/");
 
 const membersOf = (templates: Readonly<Record<string, Json>> | undefined, known: Known): [string, Reading][] =>
@@ -25,11 +27,7 @@ const filled = (members: readonly [string, Reading][], scope: Scope): [string, s
 
 export type MakeRequest = (scope: Scope, baseUrl: string) => ProviderRequest;
 
-/**
- * Compiles the template of a request.
- * @param known what its templates may name
- * @throws DialectFault
- */
+/** Compiles the template of a request. @param known the names that its templates may use @throws DialectFault */
 export const requestOf = (template: RequestTemplate, shared: Readonly<Record<string, string>>, known: Known): MakeRequest => {
   const { url, path, query, headers, body, form } = template;
   if (url === undefined && path === undefined) throw new DialectFault("a request needs a path or a url");

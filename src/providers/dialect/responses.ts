@@ -1,4 +1,4 @@
-// Answers of a dialect: a job's state, its files, and what a failure means.
+// Responses of a dialect: reads a job's state, its files and its failure.
 import type { FailureClass, Job, ResultFile } from "../../domain/types.ts";
 import { detailOf, isGivenUrl, isJobName, retryAfterMs } from "../parse-response.ts";
 import type { PollOutcome, ProviderResponse } from "../port.ts";
@@ -9,7 +9,7 @@ import { withheldFlag } from "./result-metadata.ts";
 import type { AnswerTemplate, ResultTemplate } from "./schema.ts";
 import { within } from "./template.ts";
 
-/** Classes that speak of the job. The others speak of us, of our pace or of the provider's gateway. */
+/** Classes that concern the job. The others concern the service, the rate limit or the provider's gateway. */
 const ABOUT_THE_JOB: readonly FailureClass[] = [
   "refused_input",
   "refused_output",
@@ -25,8 +25,8 @@ export type ReadFiles = (r: ProviderResponse, scope: Scope, baseUrl: string) => 
 const inlineUrl = (mime: string | undefined, base64: string) => `data:${mime ?? "application/octet-stream"};base64,${base64}`;
 
 /**
- * Files come as texts of many megabytes, from somebody who is not trusted: each is looked through once for what is foreign in it. A
- * pattern of the whole would step back from every place at which it fails, and one of pairs runs out of room on a long text.
+ * Files are untrusted texts of many megabytes, so each is scanned once for invalid characters. A regular expression for the whole
+ * would backtrack at every failure, and one for pairs exhausts memory on a long text.
  */
 const isHex = (text: string): boolean => text !== "" && text.length % 2 === 0 && !/[^0-9a-f]/i.test(text);
 const isBase64 = (text: string): boolean => {
@@ -35,9 +35,9 @@ const isBase64 = (text: string): boolean => {
   return body !== "" && text.length - body.length <= 2 && !/[^A-Za-z0-9+/]/.test(body) && /^=*$/.test(text.slice(body.length));
 };
 
-/** What stands for the address of a file that comes with its announcement. */
+/** The placeholder URL of a file that its announcement contains. */
 const inside = (mime: string | undefined) => `data:${mime ?? "application/octet-stream"},`;
-/** From here on a file is not made part of an address. */
+/** A file of more than this size is not encoded in a URL. */
 const LARGE_BYTES = 64 * 1024;
 
 const fileIn = (r: ProviderResponse, as: string, mime: string | undefined, value: unknown): ResultFile | undefined => {
@@ -53,7 +53,7 @@ const fileIn = (r: ProviderResponse, as: string, mime: string | undefined, value
 const addressIn = (as: string, mime: string | undefined, value: unknown): string | undefined => {
   if (typeof value !== "string" || value === "") return undefined;
   if (as === "url") return isGivenUrl(value) ? value : undefined;
-  // Some write the whole address of the data, some only what is in it.
+  // Some providers send a data URI, some only its content.
   const bare = value.startsWith("data:") ? value.slice(value.indexOf(",") + 1) : value;
   if (as === "hex") return isHex(bare) ? inlineUrl(mime, Buffer.from(bare, "hex").toString("base64")) : undefined;
   const packed = bare.replace(/\s+/g, "");
@@ -103,9 +103,8 @@ const failed = (failureClass: FailureClass, ...words: (string | number | undefin
 export type ReadAnswer = (r: ProviderResponse, job: Job, scope: Scope, baseUrl: string) => PollOutcome;
 
 /**
- * Compiles how a job's answer is read. A word that is not in the table, a 5xx, a 429 and whatever speaks of our key say nothing about
- * the job: it is asked about again.
- * @throws DialectFault
+ * Compiles the reading of a job's response. An unknown state, a 5xx, a 429 and a fault of the credential prove nothing about the
+ * job, so the poll is repeated. @throws DialectFault
  */
 export const readAnswerOf = (template: Omit<AnswerTemplate, "request">, judge: Judge): ReadAnswer => {
   const names = template.job_id === undefined ? undefined : seekOf(template.job_id);
@@ -122,7 +121,7 @@ export const readAnswerOf = (template: Omit<AnswerTemplate, "request">, judge: J
     ...retryAfterMs(r),
   });
   const succeeded = (r: ProviderResponse, scope: Scope, baseUrl: string): PollOutcome => {
-    // What stands in the place of a file that is withheld may be a file as well: a black picture, for example.
+    // The replacement of a withheld file can itself be a file, for example a black image.
     if (isWithheld(r)) return failed("refused_output", "withheld by its filter", judge.words(r));
     const results = files(r, scope, baseUrl);
     if (results.length > 0) return { kind: "announced", results };
@@ -164,7 +163,7 @@ export const readAnswerOf = (template: Omit<AnswerTemplate, "request">, judge: J
   };
 };
 
-/** The job's own name in an answer, where it can stand in an address. */
+/** The job name in a response, if it is valid in a URL. */
 export const jobNameOf = (found: readonly unknown[]): string | undefined => {
   const name = textAt(found);
   return name !== undefined && isJobName(name) ? name : undefined;

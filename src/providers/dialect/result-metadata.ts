@@ -1,18 +1,17 @@
-// What answers say beside their files: flags of a safety filter, and what was billed.
+// Metadata of responses: flags of a safety filter, and whether the provider billed.
 import type { Failure } from "../../domain/types.ts";
 import type { ProviderResponse } from "../port.ts";
 import { seekOf } from "./pointers.ts";
 
-/** Says whether an answer has what is looked for. */
+/** Whether a response carries a sign. */
 export type Sign = (r: ProviderResponse) => boolean;
 const NEVER: Sign = () => false;
 
 type Flag = { at: string | readonly string[]; is?: readonly (string | number | boolean)[] };
 
 /**
- * Whether the provider says that it withheld something that it made. One file of several is enough: what was ordered is not there, and
- * what stands in its place is no result.
- * @throws DialectFault
+ * Whether the provider reports that it withheld a result. One of several files is sufficient: the order is then incomplete, and
+ * the replacement is not a result. @throws DialectFault
  */
 export const withheldFlag = (flags: readonly Flag[] = []): Sign => {
   const signs = flags.map(({ at, is = [true] }) => ({ seek: seekOf(at), words: is.map(String) }));
@@ -21,13 +20,13 @@ export const withheldFlag = (flags: readonly Flag[] = []): Sign => {
     : (r) => signs.some(({ seek, words }) => seek(r).some((value) => typeof value !== "object" && words.includes(String(value))));
 };
 
-/** Whether an answer says that something was billed for it. @throws DialectFault */
+/** Whether a response reports that it was billed. @throws DialectFault */
 export const billedSign = (pointers: readonly string[] = []): Sign => {
   const seeks = pointers.map((pointer) => seekOf(pointer));
   return (r) => seeks.some((seek) => seek(r).some((value) => typeof value !== "object" && Number(value) > 0));
 };
 
-/** A failure whose answer says that it was billed all the same: nobody is charged for it, and the operator is told. */
+/** Marks a failure that the provider billed nevertheless. The customer is not charged, and the operator is notified. */
 export const withBill = <T extends { kind: string }>(outcome: T, isBilled: () => boolean): T => {
   const { failure } = outcome as { failure?: Failure };
   if ((outcome.kind !== "rejected" && outcome.kind !== "failed") || failure === undefined || !isBilled()) return outcome;

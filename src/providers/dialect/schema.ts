@@ -1,4 +1,4 @@
-// The shape of a dialect file: how one provider is asked, how its answers are read, and how a lost submission is found again.
+// Schema of a dialect file: requests, responses and lookup of one provider.
 import { type Static, Type } from "@sinclair/typebox";
 import type { Json } from "../../domain/types.ts";
 import { FailureRule, Pointer } from "./error-rules.ts";
@@ -9,7 +9,7 @@ const origin = Type.String({
   pattern: "^https://(\\*\\.)?[a-z0-9.-]+(:[0-9]+)?$",
   description: "an origin such as https://api.example.com, or https://*.example.com for all below it",
 });
-/** Any JSON; what its texts and operators may say is told in `template.ts`. */
+/** Any JSON; `template.ts` documents its placeholders and operators. */
 const Template = Type.Unsafe<Json>(
   Type.Unknown({ description: "JSON with placeholders such as {input.prompt} and operators such as $when" }),
 );
@@ -33,11 +33,11 @@ export const RequestSchema = Type.Object(
   closed,
 );
 
-/** Where files stand in an answer. */
+/** The location of files in a response. */
 const ResultSchema = Type.Object(
   {
     at: Type.Optional(Pointer),
-    /** Instead of a pointer: an address made of the job's id. */
+    /** Instead of a pointer: a path that contains the job's id. */
     path: Type.Optional(Type.String({ pattern: "^/" })),
     as: Type.Optional(
       Type.Union(
@@ -70,7 +70,7 @@ const Withheld = Type.Array(
   },
 );
 
-/** How a job's answer is read: at its status address or at that of its result. */
+/** The reading of a job's response, from its status address or its result address. */
 const AnswerSchema = {
   request: RequestSchema,
   job_id: Type.Optional(Pointer),
@@ -170,7 +170,7 @@ const AuthSchema = Type.Union([
 ]);
 
 const mostMb = Type.Integer({ minimum: 1, maximum: 10_240, description: "the largest file that it takes so, MB" });
-/** How files come to a provider that cannot fetch them from us. */
+/** The way files reach a provider that cannot download them from this service. */
 const UploadSchema = Type.Union([
   Type.Object(
     { inline: Type.Union([Type.Literal("data_uri"), Type.Literal("base64")]), most_mb: mostMb },
@@ -220,7 +220,7 @@ export const DialectSchema = Type.Object(
     submit: Type.Object(
       {
         request: RequestSchema,
-        /** Asynchronous: the job of the answer. */
+        /** Asynchronous: the job in the response. */
         accepted: Type.Optional(
           Type.Object(
             {
@@ -238,7 +238,7 @@ export const DialectSchema = Type.Object(
             closed,
           ),
         ),
-        /** Synchronous: the files of the answer. */
+        /** Synchronous: the files in the response. */
         results: Type.Optional(Results),
         withheld: Type.Optional(Withheld),
         job_id: Type.Optional(Pointer),
@@ -274,7 +274,7 @@ export const DialectSchema = Type.Object(
   },
   { ...closed, title: "genrouter dialect file", description: "How one provider is spoken to." },
 );
-/** The schema as published for editors, the text of `dialects/dialect.schema.json`. */
+/** The schema as published for editors, the text of `catalogue/dialects/dialect.schema.json`. */
 export const printedDialectSchema = (): string =>
   `${JSON.stringify({ $schema: "http://json-schema.org/draft-07/schema#", ...DialectSchema }, null, 2)}\n`;
 

@@ -1,4 +1,4 @@
-// How a dialect reads the answer to a submission: the job it names, the files it holds, or why there is neither.
+// Submission response of a dialect: its job, its files, or its failure.
 import type { Job } from "../../domain/types.ts";
 import { isGivenUrl, readNoJob } from "../parse-response.ts";
 import type { AdapterContext, ProviderResponse, SubmitOutcome } from "../port.ts";
@@ -13,7 +13,7 @@ import { within } from "./template.ts";
 type SubmitTemplate = Dialect["submit"];
 type Accepted = NonNullable<SubmitTemplate["accepted"]>;
 
-/** Reads the job of an answer. @throws DialectFault */
+/** Compiles the reading of a job in a response. @throws DialectFault */
 const jobReading = (accepted: Accepted) => {
   const id = seekOf(accepted.job_id);
   const pointers = { poll: accepted.poll_url, result: accepted.result_url, cancel: accepted.cancel_url };
@@ -21,7 +21,7 @@ const jobReading = (accepted: Accepted) => {
   const { poll_path: path } = accepted;
   const way =
     path === undefined ? undefined : within("accepted/poll_path", () => writtenReading(path, ["job", "route"], encodeURI));
-  /** A job that came without the address at which it is asked about. */
+  /** Adds the status address to a job whose response contained none. */
   const located = (job: Job, scope: Scope, baseUrl: string): Job => {
     const below = way?.({ ...scope, job: { id: job.jobId } });
     return below === undefined ? job : { ...job, urls: { poll: `${baseUrl}${below}`, ...job.urls } };
@@ -41,8 +41,8 @@ const jobReading = (accepted: Accepted) => {
 };
 
 /**
- * Whether an answer has the place where files stand, and nothing in it. What is no answer of this sort, or has something there that is
- * no file, was perhaps paid for: that nothing was made is not for us to say.
+ * Whether a response contains the location of files, and no file there. Any other response was possibly paid for, so it does not
+ * count as empty.
  */
 const emptyPlace = (results: SubmitTemplate["results"] = []) => {
   const pointers = results.flatMap(({ at = [] }) => at);
@@ -53,9 +53,9 @@ const emptyPlace = (results: SubmitTemplate["results"] = []) => {
 };
 
 export type Submission = {
-  /** Whether it names a job that is asked about, instead of answering with what it made. */
+  /** Whether the response names a job to poll, instead of the result. */
   isAwaited: boolean;
-  /** A job that was found, with the address at which it is asked about where only the input tells that. */
+  /** A found job with its status address, if that address depends on the input. */
   located(job: Job, scope: Scope, baseUrl: string): Job;
   read(r: ProviderResponse, c: AdapterContext, scope: Scope): SubmitOutcome;
 };
@@ -84,12 +84,12 @@ export const submissionOf = (template: SubmitTemplate, judge: Judge): Submission
         const job = jobIn.read(r, scope, c.baseUrl);
         return job === undefined ? turnedDown(r) : { kind: "accepted", job };
       }
-      // What was made may be there beside the word that it is withheld: the word counts.
+      // A result can accompany the report that it is withheld; the report decides.
       if (judge.verdict(r, "submitting") !== undefined) return turnedDown(r);
       if (isWithheld(r))
         return { kind: "rejected", failure: { class: "refused_output", detail: judge.words(r) || "withheld by its filter" } };
       const found = files(r, scope, c.baseUrl);
-      // Not each of these names its work; what it made is at hand, so our own name for it will do.
+      // Not every synchronous provider names its job. The result is already present, so our reference serves as the job id.
       if (found.length > 0) return { kind: "announced", job: { jobId: (own && jobNameOf(own(r))) ?? c.ref }, results: found };
       if (empty === undefined || !isLeftOut(r)) return turnedDown(r);
       return { kind: "rejected", failure: { class: empty, detail: judge.words(r) || "the answer holds no file" } };

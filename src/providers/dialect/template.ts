@@ -1,18 +1,18 @@
-// Templates of requests: JSON with placeholders and a few operators, from which whatever has no value is left out.
+// Request templates: JSON with placeholders and operators; values without content are omitted.
 import type { Json, JsonObject } from "../../domain/types.ts";
 import { conditionReading } from "./conditions.ts";
 import { DialectFault, type Known, pathReading, type Reading, type Scope, valueReading } from "./placeholders.ts";
 
 /**
- * What a template may hold besides plain JSON and texts with placeholders; each is an object whose first member begins with `$`:
- *
+ * The operators of a template besides plain JSON and texts with placeholders. Each is an object whose first member begins with
+ * `$`.
  * - `{ "$each": "input.image_urls", "as": T }`: T once per item, with `{item}`; a single value is a list of one.
  * - `{ "$when": CONDITION, "then": T, "else": T }`: the first or the second; without `else`, nothing.
- * - `{ "$concat": [T, …] }`: one list of what the lists hold; what is no list is an item.
- * - `{ "$merge": [T, …] }`: one object of what the objects hold, the later before the earlier.
- * - `{ "$map": T, "rows": { "adaptive": "auto" }, "else": T }`: the row of the value; without a row the value, or `else`. `rows` may be
- *   the name of a table, e.g. `route.sizes`.
- * - `{ "$json": … }`: exactly this, braces and all.
+ * - `{ "$concat": [T, …] }`: one list of the lists' items; a value that is not a list is an item.
+ * - `{ "$merge": [T, …] }`: one object of the objects' members; a later object overrides an earlier one.
+ * - `{ "$map": T, "rows": { "adaptive": "auto" }, "else": T }`: the row of the value; without a row the value, or `else`. `rows`
+ * may be the name of a table, e.g. `route.sizes`.
+ * - `{ "$json": … }`: exactly this JSON, including braces.
  */
 type Operator = "$each" | "$when" | "$concat" | "$merge" | "$map" | "$json";
 const OPERATORS: Readonly<Record<Operator, readonly string[]>> = {
@@ -27,7 +27,7 @@ const NEEDED: Readonly<Partial<Record<Operator, string>>> = { $each: "as", $when
 
 const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Runs `work` for a part of a template; a fault of it is told with the way to it. */
+/** Runs `work` for a part of a template and prefixes the path of a fault. */
 export const within = <T>(way: string, work: () => T): T => {
   try {
     return work();
@@ -45,7 +45,7 @@ const listReading = (items: readonly Json[], known: Known): Reading => {
       const value = read(scope);
       return value === undefined ? [] : [value];
     });
-    // A list of which nothing is left is as missing as what was to be in it.
+    // A list without remaining items counts as missing.
     return filled.length === 0 ? undefined : filled;
   };
 };
@@ -148,8 +148,8 @@ const operatorReading = (name: string, members: JsonObject, known: Known): Readi
 };
 
 /**
- * Reads a template. What has no value is left out, and so is an object or a list of which nothing is left; an empty one stays.
- * @throws DialectFault with the way to the fault, e.g. `/content/0/text: "promt" is not known here`
+ * Compiles a template. Missing values are omitted, and so is an object or a list that becomes empty; one that is empty in the
+ * template stays. @throws DialectFault with the path of the fault, e.g. `/content/0/text: "promt" is not known here`
  */
 export const templateReading = (template: Json, known: Known): Reading => {
   if (typeof template === "string") return valueReading(template, known);

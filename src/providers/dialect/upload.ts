@@ -1,4 +1,4 @@
-// How a dialect file brings files to its provider's storage, or into the request itself.
+// Uploads of a dialect: to the provider's storage or inside the request.
 import { isGivenUrl } from "../parse-response.ts";
 import type { Upload } from "../port.ts";
 import { seekOf, textAt } from "./pointers.ts";

@@ -1,4 +1,6 @@
-// The FLUX service of Black Forest Labs as documented: a path per model, an address of its own to ask at, and moderation as a status.
+// Simulates the FLUX API of Black Forest Labs as documented.
+//
+// Each model has a path, each task a polling URL, and moderation is a status.
 import type { Json, JsonObject } from "../../domain/types.ts";
 import { type Bench, type DialectResponses, noteOnce, type Problem, takeIn, troubleOf } from "../accept-job.ts";
 import type { DialectHandler } from "../dialect-registry.ts";
@@ -7,7 +9,7 @@ import { type Answer, bodyObject, json, page, type Reply, type SimulatorRequest 
 import { endsAtMs, type Job } from "../jobs.ts";
 
 const MODEL = /^\/(flux-[\w.-]+)$/;
-/** A task lives in one region: only there, at the address that its submission was answered with, is it known. */
+/** A task exists in one region and is known only at the polling URL of its submission's response. */
 const REGION = "/us1";
 const TIERS: Readonly<Record<string, string>> = { hd: "720p", fhd: "1080p" };
 const PICTURES = [
@@ -19,7 +21,7 @@ const PICTURES = [
   "input_image_7",
   "input_image_8",
 ];
-/** All that a clip can be asked with: any other field is refused. */
+/** All fields of a clip request; any other field is refused. */
 const CLIP_FIELDS: readonly string[] = [
   ...["mode", "prompt", "keyframes", "start_video", "aspect_ratio", "resolution", "duration", "generate_audio", "version"],
   ...["draft", "batch", "safety_tolerance", "webhook_url", "webhook_secret"],
@@ -53,10 +55,10 @@ const invalid = (problems: readonly Problem[]): Reply =>
     problems.map(({ field, message, type }) => ({ loc: ["body", ...(field === null ? [] : [field])], msg: message, type })),
   );
 
-/** Media are addresses, or what base64 makes of them, bare. */
+/** A media value is a URL or plain base64, never a data URI. */
 const mediumOf = (value: Json | undefined): Json => (typeof value === "string" && !value.startsWith("data:") ? value : null);
 
-/** One picture, or a list of them, some with the second at which they are to be seen: the first and the last frame of it. */
+/** One image, or a list of them, some with the second at which they appear. The first and the last are the frames. */
 const framesOf = (keyframes: Json): JsonObject => {
   const list = Array.isArray(keyframes) ? keyframes : [keyframes];
   const frames = list.map((frame) => mediumOf(Array.isArray(frame) ? frame[1] : frame));
@@ -76,7 +78,7 @@ const clipOf = (body: JsonObject): JsonObject => {
     ...(keyframes === undefined ? {} : framesOf(keyframes)),
     ...(start_video === undefined ? {} : { video_url: mediumOf(start_video) }),
     ...(aspect_ratio === undefined ? {} : { aspect_ratio }),
-    // A strict schema: what is not in it makes the whole unfit.
+    // A strict schema: an unknown value invalidates the request.
     resolution: isKnown ? (tier ?? null) : null,
     ...(duration === undefined ? {} : { duration }),
     generate_audio,
@@ -89,7 +91,7 @@ const pictureOf = (body: JsonObject): JsonObject => {
   const others = PICTURES.flatMap((name) => (body[name] === undefined ? [] : [mediumOf(body[name])]));
   return {
     ...(prompt === undefined ? {} : { prompt }),
-    // 0 stands for a size that fits.
+    // 0 selects a size automatically.
     ...(width ? { width } : {}),
     ...(height ? { height } : {}),
     ...(others.includes(null) ? { image_url: null } : source === undefined ? {} : { image_url: mediumOf(source) }),
@@ -107,7 +109,7 @@ const wordsOf = (model: string): DialectResponses => ({
   newId: () => crypto.randomUUID(),
   inputOf: (body) => (isClip(model) ? clipOf(body) : pictureOf(body)),
   markOf: (body) => body.webhook_url,
-  // Who wants to be told gets no address to ask at.
+  // A submission with a webhook receives no polling URL.
   accepted: (job, ask) => {
     const hook = bodyObject(ask)?.webhook_url;
     if (typeof hook === "string") return json(200, { id: job.id, status: "Pending", webhook_url: hook });
@@ -121,7 +123,7 @@ const wordsOf = (model: string): DialectResponses => ({
 
 type Seen = { status: string; details?: Json };
 
-/** What became of a finished task. */
+/** The end of a finished task. */
 const endOf = ({ faults: { run } }: Job): Seen => {
   const reasons = { "Moderation Reasons": ["Safety Filter"] };
   if (isFault(run, "refuse")) return { status: "Request Moderated", details: reasons };
@@ -134,7 +136,7 @@ const endOf = ({ faults: { run } }: Job): Seen => {
 const stageOf = (bench: Bench, job: Job): Seen => {
   const state = bench.jobs.state(job);
   if (state === "done") return endOf(job);
-  // Clips tell how far they are.
+  // Clips report their progress.
   if (state === "queued" || !isClip(job.endpoint)) return { status: "Pending" };
   return { status: job.plan.seed % 2 === 0 ? "Reasoning" : "Generating" };
 };
@@ -142,7 +144,7 @@ const stageOf = (bench: Bench, job: Job): Seen => {
 const answerOf = (id: string, { status, details = null }: Seen, result: Json = null): JsonObject => ({
   ...{ id, status, result, progress: status === "Pending" ? 0 : null, details, preview: null },
 });
-/** Said with a 200, like everything else about a task. */
+/** Reported with status 200, like every other state of a task. */
 const notFound = (id: string): Reply => json(200, answerOf(id, { status: "Task not found" }));
 
 const shownJob = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
@@ -160,7 +162,7 @@ const shownJob = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<
   return json(200, answerOf(job.id, seen, { ...(file ? { sample: file.url } : {}), prompt, seed: job.plan.seed, ...times }));
 };
 
-/** Answers a request below `/v1`. */
+/** Handles a request below `/v1`. */
 export const handleBfl: DialectHandler = async (bench, ask, path) => {
   const credential = ask.headers["x-key"] || undefined;
   const [, model] = MODEL.exec(path) ?? [];
@@ -172,7 +174,7 @@ export const handleBfl: DialectHandler = async (bench, ask, path) => {
   const id = ask.query.get("id");
   if (id === null) return failed(422, [{ loc: ["query", "id"], msg: "Field required", type: "missing" }]);
   const job = bench.jobs.find("bfl", id);
-  // One that came without an address is known at the common one.
+  // A task that was submitted with a webhook is known at the common address.
   const isTold = job?.ref?.startsWith("http") ?? false;
   return job && isRegional !== isTold ? shownJob(bench, job, ask) : notFound(id);
 };

@@ -1,4 +1,6 @@
-// DashScope (Alibaba Model Studio) as documented: submissions that must ask for a task, tasks by id, their list, and cancelling what waits.
+// Simulates DashScope (Alibaba Model Studio) as documented.
+//
+// Submissions must request an asynchronous task. Tasks can be polled, listed and, while they wait, cancelled.
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
 import {
@@ -18,9 +20,9 @@ import { type Answer, bodyObject, isObject, json, page, type Reply, type Simulat
 import { endsAtMs, type Job } from "../jobs.ts";
 
 const TASKS = "/api/v1/tasks";
-/** Tasks can be asked about and listed for so long. */
+/** How long tasks can be polled and listed. */
 const KEPT_MS = 86_400_000;
-/** What stands behind `/services/aigc/`, and whether it makes clips. */
+/** The paths below `/services/aigc/`, and the kind of their results. */
 const SERVICES: Readonly<Record<string, "clip" | "picture">> = {
   "video-generation/video-synthesis": "clip",
   "image2video/video-synthesis": "clip",
@@ -56,7 +58,7 @@ const invalid = ([first]: readonly Problem[]): Reply => {
   return failed(400, "InvalidParameter", first.type === "missing" ? missing : `${first.field}: ${first.message}`);
 };
 
-/** Which field of other dialects an entry of `input.media` is. */
+/** The common field of an entry of `input.media`. */
 const MEDIA: Readonly<Record<string, string>> = {
   first_frame: "image_url",
   last_frame: "end_image_url",
@@ -67,7 +69,9 @@ const MEDIA: Readonly<Record<string, string>> = {
   reference_video: "video_urls",
 };
 
-/** Older models take pixels (`1280*720`), newer ones a height (`720P`, in capitals) and a ratio; null stands for what is none. */
+/**
+ * Older models take pixels (`1280*720`), newer ones a height (`720P`, in capitals) and a ratio; null stands for an invalid value.
+ */
 const sizeOf = (size: unknown, resolution: unknown, ratio: unknown): JsonObject => {
   if (size !== undefined) {
     const [, width = "", height = ""] = /^(\d{2,5})\*(\d{2,5})$/.exec(String(size)) ?? [];
@@ -80,7 +84,7 @@ const sizeOf = (size: unknown, resolution: unknown, ratio: unknown): JsonObject 
   };
 };
 
-/** A task's body in the words that all dialects share. */
+/** A task's body in the common field names. */
 const inputFor = (makes: "clip" | "picture") => (body: JsonObject) => {
   const { input: given, parameters = {} } = body;
   if (!isObject(given) || !isObject(parameters)) return undefined;
@@ -116,7 +120,7 @@ const wordsFor = (makes: "clip" | "picture"): DialectResponses => ({
   invalid,
 });
 
-/** What went wrong with a finished task: of what was held back only the words say on which side. */
+/** The error of a finished task. For moderation, only the text states whether input or output was refused. */
 const errorOf = ({ faults: { run } }: Job): JsonObject | undefined => {
   if (isFault(run, "refuse")) return { code: "DataInspectionFailed", message: "Input data may contain inappropriate content." };
   if (isFault(run, "refuse-output", "withheld"))
@@ -181,7 +185,7 @@ const answerPoll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promis
   return json(200, await taskOf(bench, job, ask.origin, status));
 };
 
-/** Tasks of the last day, without what was asked for; the bounds `start_time` and `end_time` are not read. */
+/** Tasks of the last day, without their inputs; the bounds `start_time` and `end_time` are ignored. */
 const list = (bench: Bench, ask: SimulatorRequest): Answer => {
   const trouble = listTroubleOf(bench, "dashscope");
   if (trouble) return trouble;
@@ -218,7 +222,7 @@ const submit = (bench: Bench, ask: SimulatorRequest, service: string, credential
   return takeIn(bench, wordsFor(makes), ask, endpoint, credential);
 };
 
-/** Answers a request below DashScope's address. */
+/** Handles a request below DashScope's base path. */
 export const handleDashscope: DialectHandler = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Bearer");
   const [, service] = /^\/api\/v1\/services\/aigc\/([\w-]+\/[\w-]+)$/.exec(path) ?? [];

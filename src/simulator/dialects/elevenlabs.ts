@@ -1,4 +1,6 @@
-// ElevenLabs' speech, sound effects and music as documented: each call answers with the sound itself, its errors under `detail`.
+// Simulates ElevenLabs' speech, sound effects and music as documented.
+//
+// Each response is the sound itself; errors are under `detail`.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
 import { type Bench, type DialectResponses, type Problem, takeIn, whenDone } from "../accept-job.ts";
@@ -11,16 +13,16 @@ const SPEECH = /^text-to-speech\/[A-Za-z0-9]+$/;
 const EFFECTS = "sound-generation";
 const MUSIC = "music";
 const FORMATS = /^(mp3_\d+_\d+|wav_\d+)$/;
-/** A song is at least three seconds long and at most ten minutes. */
+/** A song is from three seconds to ten minutes long. */
 const SONG_MS = [3_000, 600_000] as const;
 const EFFECT_S = [0.5, 30] as const;
 
-/** The field that has the words. */
+/** The required text field. */
 const neededBy = (endpoint: string) => (endpoint === MUSIC ? "prompt" : "text");
 
 const idOf = () => randomBytes(16).toString("hex");
 
-/** `code` is what counts; `status` is its older name, which goes on being sent. */
+/** `code` identifies the error; `status` is its older name and still sent. */
 const failed = (status: number, type: string, code: string, message: string, param?: string): Reply =>
   json(status, {
     detail: { type, code, message, status: code, request_id: idOf(), ...(param === undefined ? {} : { param }) },
@@ -47,7 +49,7 @@ const refusedFor =
     }
   };
 
-/** What the web framework finds is told as a list with 422, what the service itself finds as its other errors are. */
+/** The web framework reports its errors as a list with 422, the service as its other errors. */
 const invalidFor =
   (endpoint: string) =>
   (problems: readonly Problem[]): Reply => {
@@ -63,14 +65,14 @@ const invalidFor =
 
 const lengthOf = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
 
-/** Words of a composition plan, which may stand in for a prompt. */
+/** The text of a composition plan, which can replace a prompt. */
 const planned = (plan: unknown): string | undefined => {
   if (!isObject(plan)) return undefined;
   const styles = plan.positive_global_styles;
   return Array.isArray(styles) ? styles.join(", ") : "as planned";
 };
 
-/** A request in the words that all dialects share; the format is in its address, not in its body. */
+/** A request in the common field names; the format is in its URL, not in its body. */
 const inputFor =
   (endpoint: string, format: string) =>
   (body: JsonObject): JsonObject => {
@@ -108,7 +110,7 @@ const complaintsFor =
     ];
   };
 
-/** Speech and music refuse in different words, and with different codes. */
+/** Speech and music refuse with different texts and codes. */
 const refusal = (job: Job): Reply => {
   if (job.endpoint !== MUSIC) {
     const message = "We are sorry but text you are trying to use may violate our Terms of Service and has been blocked.";
@@ -131,7 +133,7 @@ const resultOf = async (bench: Bench, job: Job): Promise<Reply> => {
   return { kind: "reply", status: 200, headers, body: file?.bytes ?? "" };
 };
 
-/** Answers a request below the base address. */
+/** Handles a request below the base path. */
 export const handleElevenLabs: DialectHandler = async (bench: Bench, ask: SimulatorRequest, path: string): Promise<Answer> => {
   const endpoint = path.replace(/^\/v1\//, "");
   if (!path.startsWith("/v1/") || !(SPEECH.test(endpoint) || endpoint === EFFECTS || endpoint === MUSIC))

@@ -1,4 +1,6 @@
-// Google's Interactions API for clips as documented: create in the background, get, cancel and delete, with its traps left in.
+// Simulates Google's Interactions API for clips as documented.
+//
+// Interactions are created in the background, polled, cancelled and deleted.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
 import { type Bench, cancelJob, type DialectResponses, noteOnce, type Problem, takeIn, troubleOf } from "../accept-job.ts";
@@ -9,10 +11,10 @@ import { endsAtMs, type Job } from "../jobs.ts";
 import { googleKeyOf } from "./gemini.ts";
 
 const PROVIDER = "gemini-video";
-/** A paying customer's interactions are kept for so long. */
+/** How long interactions of a paying customer are kept. */
 const KEPT_MS = 55 * 86_400_000;
 
-/** This API has codes of its own, in words; the others of Google have numbers and a status beside them. */
+/** This API has textual error codes; Google's other APIs have numbers and a separate status. */
 const failed = (status: number, code: string, message: string): Reply => json(status, { error: { message, code } });
 const notFound = () => failed(404, "not_found", "Requested entity was not found.");
 
@@ -40,7 +42,7 @@ const invalid = ([first]: readonly Problem[]): Reply =>
     `${first?.field ?? "body"}: ${first?.message}`,
   );
 
-/** What each part of a request may hold; any other name is an unknown parameter. */
+/** The allowed names of each part of a request; any other name is an unknown parameter. */
 const NAMES = {
   "": "model agent input background store stream response_format response_modalities response_mime_type generation_config labels webhook_config previous_interaction_id system_instruction tools safety_settings service_tier cached_content environment agent_config continuation_token",
   response_format: "type aspect_ratio resolution duration delivery gcs_uri",
@@ -59,13 +61,13 @@ const TASKS = ["text_to_video", "image_to_video", "reference_to_video", "edit", 
 const DURATION = /^(?:[3-9]|1[0-5])s$/;
 
 const membersOf = (value: unknown): JsonObject => (isObject(value) ? value : {});
-/** `input` is a text, one part, or several; or steps, of which those of the user hold parts. */
+/** `input` is a text, one part, several parts, or steps. Only the user's steps contain parts. */
 const partsOf = (input: unknown): JsonObject[] => {
   if (typeof input === "string") return [{ type: "text", text: input }];
   const parts = (Array.isArray(input) ? input : [input]).filter(isObject);
   return parts.flatMap((part) => (part.type === "user_input" ? partsOf(part.content) : [part]));
 };
-/** What is asked for: one form of answer, or a list of them, of which the clip counts here. */
+/** The requested response format: one, or a list of them, of which the video format counts here. */
 const formatOf = ({ response_format }: JsonObject): JsonObject =>
   membersOf(
     Array.isArray(response_format) ? response_format.filter(isObject).find(({ type }) => type === "video") : response_format,
@@ -104,7 +106,7 @@ const complaints = (body: JsonObject): Problem[] => {
   ];
 };
 
-/** A request's body in the words that all dialects share. */
+/** A request's body in the common field names. */
 const inputOf = (body: JsonObject): JsonObject | undefined => {
   if (body.input === undefined) return undefined;
   const { aspect_ratio, resolution, duration } = formatOf(body);
@@ -123,7 +125,7 @@ const inputOf = (body: JsonObject): JsonObject | undefined => {
     ...(clip === undefined ? {} : { video_url: clip }),
     ...(aspect_ratio === undefined ? {} : { aspect_ratio }),
     ...(seed === undefined ? {} : { seed }),
-    // An edit is as long as its clip; all else is ten seconds where nothing is said. There is always sound.
+    // An edit has the length of its clip; any other request has ten seconds by default. A clip always has sound.
     ...(clip === undefined || duration !== undefined ? { duration: Number.parseInt(String(duration ?? "10s"), 10) } : {}),
     ...{ resolution: resolution ?? "720p", generate_audio: true },
   };
@@ -133,7 +135,7 @@ const RETRY = "An unexpected error occurred on the server.";
 const UNREACHABLE = "Cannot fetch content from the provided URL.";
 const REFUSAL = "I can't make this video. Please try another prompt.";
 
-/** How an interaction ended. A prompt that is refused is `completed` like any other, with words instead of a clip. */
+/** The end of an interaction. A refused prompt is `completed` like any other, with text instead of a clip. */
 const endOf = async (bench: Bench, job: Job): Promise<JsonObject> => {
   const { run } = job.faults;
   const broken = (code: string, message: string) => ({ status: "failed", errors: [{ code, message }] });
@@ -147,7 +149,7 @@ const endOf = async (bench: Bench, job: Job): Promise<JsonObject> => {
     return { status: "completed", steps: [asked, { type: "model_output", content: [{ type: "text", text: REFUSAL }] }] };
   const [file] = await bench.workshop.hand(job);
   if (!file) return { status: "completed", steps: [asked] };
-  // Asked for an address or not: who gets an interaction gets the clip itself.
+  // The response contains the clip itself, even if a URL was requested.
   const clip = { type: "video", mime_type: file.mime, data: Buffer.from(file.bytes).toString("base64") };
   const thought = { type: "thought", signature: "c2ltdWxhdGVk" };
   return {
@@ -192,7 +194,7 @@ const wordsFor = (bench: Bench): DialectResponses => ({
   invalid,
 });
 
-/** Answers a request below the base address, which ends in `/v1beta`. */
+/** Handles a request below the base path, which ends in `/v1beta`. */
 export const handleGeminiVideo: DialectHandler = async (bench: Bench, ask: SimulatorRequest, path: string): Promise<Answer> => {
   const key = googleKeyOf(ask);
   if (path === "/interactions" && ask.method === "POST") {

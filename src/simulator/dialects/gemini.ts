@@ -1,4 +1,6 @@
-// Google's generateContent for pictures as documented: one call that answers with the picture, and refuses inside a 200.
+// Simulates Google's generateContent for images as documented.
+//
+// One call responds with the image; a refusal is inside a 200.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
 import { type Bench, type DialectResponses, type Problem, takeIn, whenDone } from "../accept-job.ts";
@@ -12,11 +14,11 @@ const GENERATE = /^\/models\/([\w.-]+):generateContent$/;
 const failed = (code: number, status: string, message: string, details: JsonObject[] = []): Reply =>
   json(code, { error: { code, message, status, ...(details.length > 0 ? { details } : {}) } });
 
-/** The key of a request to Google: a header, or a part of the address. */
+/** The credential of a request to Google: a header, or a query parameter. */
 export const googleKeyOf = (ask: SimulatorRequest): string | undefined =>
   ask.headers["x-goog-api-key"]?.trim() || ask.query.get("key") || undefined;
 
-/** A wrong key is a 400 like any other bad argument, told only by its details; none at all is a 403. */
+/** An invalid key is a 400 like any other invalid argument, and only the details identify it; a missing key is a 403. */
 const refusedFor =
   (model: string, hasKey: boolean) =>
   (fault: Fault): Reply => {
@@ -49,7 +51,7 @@ const refusedFor =
         return failed(404, "NOT_FOUND", message);
       }
       case "429":
-        // How long to wait is in the body only: Google sends no Retry-After.
+        // Only the body contains the retry delay; Google sends no Retry-After.
         return failed(429, "RESOURCE_EXHAUSTED", "You exceeded your current quota, please check your plan and billing details.", [
           { "@type": "type.googleapis.com/google.rpc.QuotaFailure", violations: [] },
           { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: `${numberOf(fault, "retry_after_s")}s` },
@@ -69,7 +71,7 @@ const invalid = ([first]: readonly Problem[]): Reply => {
   return failed(400, "INVALID_ARGUMENT", message);
 };
 
-/** What each part of a request may hold. Google refuses every other name. */
+/** The allowed names of each part of a request. Google refuses every other name. */
 const NAMES = {
   request:
     "contents tools toolConfig safetySettings systemInstruction generationConfig cachedContent serviceTier store labels continuationToken",
@@ -130,7 +132,7 @@ const complaintsOn =
             ),
           ]
         : []),
-      // With a capital K; small letters are not understood.
+      // With a capital K; a lower-case k is refused.
       ...(imageSize !== undefined && !SIZES.includes(String(imageSize))
         ? [
             own(
@@ -142,7 +144,7 @@ const complaintsOn =
     ];
   };
 
-/** A request's body in the words that all dialects share. */
+/** A request's body in the common field names. */
 const inputOf = ({ contents, generationConfig }: JsonObject): JsonObject | undefined => {
   if (!Array.isArray(contents)) return undefined;
   const texts: unknown[] = [];
@@ -188,7 +190,7 @@ const resultOf = async (bench: Bench, job: Job): Promise<Reply> => {
   const pictures = files.map(({ bytes, mime }) => ({
     inlineData: { mimeType: mime, data: Buffer.from(bytes).toString("base64") },
   }));
-  // These models think first, in words and in drafts, and say something: neither is what was asked for.
+  // These models first return thoughts as text and drafts, and add a text. Neither is part of the result.
   const thoughts = [{ text: "A draft first.", thought: true }, ...pictures.map((draft) => ({ ...draft, thought: true }))];
   const parts = [...thoughts, { text: "Here is the picture you asked for." }, ...pictures];
   return json(200, {
@@ -198,7 +200,7 @@ const resultOf = async (bench: Bench, job: Job): Promise<Reply> => {
   });
 };
 
-/** Answers a request below the base address, which ends in `/v1beta`. */
+/** Handles a request below the base path, which ends in `/v1beta`. */
 export const handleGemini: DialectHandler = async (bench, ask, path): Promise<Answer> => {
   const [, model] = GENERATE.exec(path) ?? [];
   if (model === undefined || ask.method !== "POST") return page(404, "Error 404 (Not Found)!!1");

@@ -1,4 +1,6 @@
-// Higgsfield as documented: requests by model, their status and their cancelling, and a key under which nothing is made twice.
+// Simulates Higgsfield as documented: requests by model, status and cancel.
+//
+// An idempotency key prevents a second job.
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../domain/types.ts";
 import { type Bench, cancelJob, credentialOf, type DialectResponses, noteOnce, type Problem, troubleOf } from "../accept-job.ts";
@@ -9,7 +11,7 @@ import type { Job } from "../jobs.ts";
 import { takeInOnce } from "./repeats.ts";
 
 const PROVIDER = "higgsfield";
-/** What is made can be asked about for so long. */
+/** How long requests can be polled. */
 const KEPT_MS = 7 * 86_400_000;
 
 const failed = (status: number, detail: unknown, headers: Record<string, string> = {}): Reply =>
@@ -21,7 +23,7 @@ const refused = (fault: Fault): Reply => {
     case "401":
       return failed(401, "Invalid credentials");
     case "402":
-      // An empty account is a 403, and so is every other thing that an account may not do.
+      // An empty balance is a 403, like every other missing permission.
       return failed(403, "Not enough credits");
     case "403":
       return failed(403, "This model is not available for your account");
@@ -43,7 +45,7 @@ const invalid = (problems: readonly Problem[], input: JsonObject): Reply =>
     })),
   );
 
-/** A key is visible ASCII, 1 to 255 of it. */
+/** A key consists of 1 to 255 visible ASCII characters. */
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 const addressesOf = (job: Job, origin: string): JsonObject => {
@@ -63,7 +65,7 @@ const words: DialectResponses = {
   invalid,
 };
 
-/** Where the job stands, in Higgsfield's words; moderation has one word, whether the input or the result was at fault. */
+/** The status of the job in Higgsfield's terms; one status covers moderation of input and result. */
 const statusOf = (bench: Bench, job: Job): string => {
   const state = bench.jobs.state(job);
   const { run } = job.faults;
@@ -99,16 +101,16 @@ const status = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<An
   });
 };
 
-/** The same endpoint and the same body, whatever the order of its members; lists and explicit nulls count. */
+/** The endpoint and the body must be equal, regardless of the order of members; lists and explicit nulls count. */
 const mismatch = (endpoint: string) => (job: Job, input: JsonObject | undefined) =>
   job.endpoint === endpoint && isDeepStrictEqual(job.input, input)
     ? undefined
     : failed(422, "Idempotency-Key was already used with different request parameters");
 
-/** Answers a request; there is nothing before the name of the model. */
+/** Handles a request; the path starts with the name of the model. */
 export const handleHiggsfield: DialectHandler = async (bench, ask, path) => {
   const said = credentialOf(ask, "Key");
-  // The key is two: its id and its secret.
+  // The credential has two parts: id and secret.
   const credential = said !== undefined && /^[^:]+:[^:]+$/.test(said) ? said : undefined;
   const [, id, verb] = /^\/requests\/([\w-]+)\/(status|cancel)$/.exec(path) ?? [];
   if (id === undefined) {

@@ -1,4 +1,6 @@
-// Kling's video tasks as documented: per kind of work, found by its id or by ours, with codes of its own behind each HTTP status.
+// Simulates Kling's video tasks as documented.
+//
+// Tasks belong to a kind of work and are found by Kling's id or by ours. Each HTTP status has finer codes.
 import { randomBytes } from "node:crypto";
 import type { Json, JsonObject } from "../../domain/types.ts";
 import {
@@ -23,11 +25,11 @@ const said = (status: number, code: number, message: string, data?: Json, header
 const done = (data: Json): Reply => said(200, 0, "SUCCEED", data);
 const notFound = (): Reply => said(404, 1203, "The requested resource does not exist.");
 
-/** A token is read as far as one can without its secret: who signed it, from when it counts and until when. */
+/** Checks a token as far as possible without its secret: issuer, start and expiry. */
 const tokenFault = (token: string | undefined, nowMs: number): Reply | undefined => {
   if (token === undefined) return said(401, 1001, "Authorization is empty.");
   const [, claims = "", signature] = token.split(".");
-  // A key that is no token is used as it is.
+  // A key that is not a token is accepted unchanged.
   if (signature === undefined) return undefined;
   let claimed: unknown;
   try {
@@ -42,7 +44,7 @@ const tokenFault = (token: string | undefined, nowMs: number): Reply | undefined
   return Number(exp) * 1000 > nowMs ? undefined : said(401, 1004, "Authorization has expired.");
 };
 
-/** An empty account and too many requests share a status: only the code tells them apart. */
+/** An empty balance and a rate limit share a status; only the code distinguishes them. */
 const refused = (fault: Fault): Reply => {
   switch (fault.name) {
     case "401":
@@ -67,10 +69,10 @@ const invalid = (problems: readonly Problem[]): Reply => {
   return said(400, 1201, `${first?.field ?? "body"} is invalid: ${first?.message}`);
 };
 
-/** A picture is an address, or what base64 makes of it, bare. */
+/** An image is a URL or plain base64, never a data URI. */
 const pictureOf = (image: Json | undefined): Json => (typeof image === "string" && !image.startsWith("data:") ? image : null);
 
-/** The input of a kind of work. Lengths are texts, and each kind has pictures that it cannot be without. */
+/** The input of a kind of work. Lengths are strings, and each kind has required images. */
 const inputOf =
   (kind: string) =>
   (body: JsonObject): JsonObject => {
@@ -92,7 +94,7 @@ const inputOf =
 
 const ownIdOf = (body: JsonObject): unknown => body.external_task_id;
 
-/** Which job has which id of ours: kept up to date as jobs come, since thousands are asked for. */
+/** Jobs by our id. The index is updated as jobs arrive, because thousands of jobs are looked up. */
 const books = new WeakMap<Bench, { read: number; byOwnId: Map<string, Job> }>();
 const byOwnId = (bench: Bench, id: string): Job | undefined => {
   const book = books.get(bench) ?? { read: 0, byOwnId: new Map<string, Job>() };
@@ -127,7 +129,7 @@ const submit = async (bench: Bench, ask: SimulatorRequest, kind: string, token: 
   const fault = tokenFault(token, bench.clock.nowMs());
   if (fault) return takeIn(bench, { ...words, refused: () => fault }, ask, kind, undefined);
   const ownId = ownIdOf(bodyObject(ask) ?? {});
-  // An id of ours that is taken: refused like any other field that cannot be.
+  // An id of ours that exists already is refused like any other invalid field.
   if (typeof ownId === "string" && byOwnId(bench, ownId)) {
     const taken = { field: "external_task_id", message: "it must be unique", type: "value_error" };
     return takeIn(bench, { ...words, inputOf: () => undefined, invalid: () => invalid([taken]) }, ask, kind, token);
@@ -135,7 +137,7 @@ const submit = async (bench: Bench, ask: SimulatorRequest, kind: string, token: 
   return takeIn(bench, words, ask, kind, token);
 };
 
-/** Why a finished task failed. */
+/** The failure of a finished task. */
 const failureOf = ({ faults: { run } }: Job): string | undefined => {
   if (isFault(run, "refuse", "refuse-output", "withheld")) return "Failure to pass the risk control system";
   if (isFault(run, "input-unreachable")) return "Image pixel is invalid";
@@ -173,7 +175,7 @@ const shownJob = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<
   return done(task);
 };
 
-/** `?pageNum=1..1000&pageSize=1..500`: tasks of one kind, the latest first. */
+/** `?pageNum=1..1000&pageSize=1..500`: tasks of one kind, newest first. */
 const list = async (bench: Bench, ask: SimulatorRequest, kind: string): Promise<Answer> => {
   const trouble = listTroubleOf(bench, "kling");
   if (trouble) return trouble;
@@ -185,7 +187,7 @@ const list = async (bench: Bench, ask: SimulatorRequest, kind: string): Promise<
   return done(await Promise.all(shown.map((job) => taskOf(bench, job, ask.origin))));
 };
 
-/** Answers a request to the service; `path` begins with `/v1`. */
+/** Handles a request to the service; `path` begins with `/v1`. */
 export const handleKling: DialectHandler = async (bench, ask, path) => {
   const [, kind, id] = PATH.exec(path) ?? [];
   const token = credentialOf(ask, "Bearer");
@@ -196,6 +198,6 @@ export const handleKling: DialectHandler = async (bench, ask, path) => {
   if (ask.method !== "GET") return said(404, 1202, "The requested method is invalid.");
   if (id === undefined) return list(bench, ask, kind);
   const job = bench.jobs.find("kling", id) ?? byOwnId(bench, decodeURIComponent(id));
-  // A task is known only under the kind of work that it is.
+  // A task is known only under its own kind of work.
   return job?.endpoint === kind ? shownJob(bench, job, ask) : notFound();
 };

@@ -1,4 +1,6 @@
-// Luma's Dream Machine as documented: generations of clips and pictures, by id and as a list that echoes each request.
+// Simulates Luma's Dream Machine as documented: clips and images.
+//
+// Generations are available by id and as a list that repeats each request.
 import type { Json, JsonObject } from "../../domain/types.ts";
 import {
   type Bench,
@@ -44,7 +46,7 @@ const refused = (fault: Fault): Reply => {
   }
 };
 
-/** What is missing has a sentence of its own; a field of the wrong sort is told with the way to it. */
+/** A missing field has its own error text; a field of the wrong type is reported with its path. */
 const invalid = (problems: readonly Problem[]): Reply => {
   const [first] = problems;
   if (first?.type === "missing") return failed(400, "Prompt is required");
@@ -53,17 +55,17 @@ const invalid = (problems: readonly Problem[]): Reply => {
   return failed(422, details);
 };
 
-/** The address of a picture in `{ url }`; null where there is none. */
+/** The URL of an image in `{ url }`; null if there is none. */
 const urlOf = (value: Json | undefined): Json => (isObject(value) ? (value.url ?? null) : null);
 
-/** A frame is a picture's address, or another generation by its id, which has no address here. */
+/** A frame is an image URL, or the id of another generation, which has no URL here. */
 const frameOf = (name: string, frame: Json | undefined): JsonObject => {
   if (frame === undefined || frame === null) return {};
   if (isObject(frame) && frame.type === "generation" && typeof frame.id === "string") return {};
   return { [name]: isObject(frame) && frame.type === "image" ? urlOf(frame) : null };
 };
 
-/** Lengths are texts such as `5s`. */
+/** Lengths are strings such as `5s`. */
 const secondsOf = (duration: Json): Json => {
   const [, seconds] = /^(\d+)s$/.exec(typeof duration === "string" ? duration : "") ?? [];
   return seconds === undefined ? null : Number(seconds);
@@ -89,7 +91,7 @@ const inputOf = (body: JsonObject): JsonObject | undefined => {
 
 const kindOf = (job: Job): string => (job.endpoint.endsWith("/image") ? "image" : "video");
 
-/** What each generation was asked for, as its sender wrote it; a generation of a former process shows what the log has. */
+/** The request of each generation as the client sent it. A generation of a former process returns the input from the log. */
 const requests = new WeakMap<Job, JsonObject>();
 
 const generationOf = async (bench: Bench, job: Job, origin: string, state: string): Promise<JsonObject> => {
@@ -105,7 +107,7 @@ const generationOf = async (bench: Bench, job: Job, origin: string, state: strin
   };
 };
 
-/** Why a generation failed: sentences of the list of errors, which knows none for a result that is withheld. */
+/** The failure of a generation, with the texts of the documented error list, which contains none for a withheld result. */
 const reasonOf = ({ faults: { run }, plan }: Job): string | undefined => {
   if (isFault(run, "refuse"))
     return ["Contains blacklisted words", "Advanced prompt moderation failed"][plan.seed % 2] ?? "Frame moderation failed";
@@ -164,7 +166,7 @@ const shownJob = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<
   return json(200, generation);
 };
 
-/** `?limit&offset`: the latest first. */
+/** `?limit&offset`: newest first. */
 const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   const trouble = listTroubleOf(bench, "luma");
   if (trouble) return trouble;
@@ -177,7 +179,7 @@ const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   return json(200, { has_more: offset + limit < jobs.length, count: generations.length, limit, offset, generations });
 };
 
-/** Answers a request below `/dream-machine/v1`. */
+/** Handles a request below `/dream-machine/v1`. */
 export const handleLuma: DialectHandler = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Bearer");
   if (CREATE.test(path) && ask.method === "POST") return submit(bench, ask, path, credential, bodyObject(ask) ?? {});
@@ -187,7 +189,7 @@ export const handleLuma: DialectHandler = async (bench, ask, path) => {
   if (!job || bench.jobs.state(job) === "cancelled") return notFound();
   if (ask.method === "GET") return shownJob(bench, job, ask);
   if (ask.method !== "DELETE") return failed(405, "Method Not Allowed");
-  // What is deleted is gone, whether it had ended or not.
+  // A deleted generation is removed, whether it has ended or not.
   if (bench.jobs.state(job) === "done") bench.jobs.forget(job);
   else await cancelJob(bench, job);
   return { kind: "reply", status: 204, headers: {}, body: "" };

@@ -1,4 +1,6 @@
-// MiniMax's speech (T2A v2) as documented: the sound comes with the answer, and errors come as HTTP 200 with a number in them.
+// Simulates MiniMax's speech (T2A v2) as documented.
+//
+// The response contains the sound; errors are HTTP 200 with a code.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
 import { type Bench, credentialOf, type DialectResponses, type Problem, takeIn } from "../accept-job.ts";
@@ -8,7 +10,7 @@ import { bodyObject, isObject, json, page, type Reply } from "../http-server.ts"
 import type { Job } from "../jobs.ts";
 
 const LONGEST_TEXT = 10_000;
-/** Longer than anybody waits for a work that never ends. */
+/** Longer than any client waits for a job that never ends. */
 const NEVER_MS = 3_600_000;
 
 const newTrace = () => randomBytes(16).toString("hex");
@@ -37,12 +39,12 @@ const invalid = ([first]: readonly Problem[]): Reply =>
 
 const inputOf = ({ model, text, voice_setting: voice, audio_setting: audio }: JsonObject): JsonObject | undefined => {
   if (typeof model !== "string" || typeof text !== "string" || text === "" || text.length > LONGEST_TEXT) return undefined;
-  // Without a voice there is nobody to say it.
+  // A voice is required.
   if (!isObject(voice) || typeof voice.voice_id !== "string" || voice.voice_id === "") return undefined;
   return { text, output_format: isObject(audio) && typeof audio.format === "string" ? audio.format : "mp3" };
 };
 
-/** What becomes of a text that was taken in. */
+/** The result of an accepted text. */
 const resultOf = async (bench: Bench, job: Job, body: JsonObject, origin: string): Promise<Reply> => {
   const { run } = job.faults;
   if (isFault(run, "refuse")) return said(1026, "input new_sensitive", job.id);
@@ -79,7 +81,7 @@ const wordsFor = (bench: Bench): DialectResponses => ({
   invalid,
 });
 
-/** Answers a request below the address of MiniMax's speech. */
+/** Handles a request below MiniMax's speech path. */
 export const handleMinimaxSpeech: DialectHandler = async (bench, ask, path) => {
   if (path !== "/v1/t2a_v2" || ask.method !== "POST") return page(404, "Not Found");
   const model = bodyObject(ask)?.model;

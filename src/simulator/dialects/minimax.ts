@@ -1,4 +1,6 @@
-// MiniMax's second video interface as documented: create, query, list, and the one request that cancels or deletes.
+// Simulates MiniMax's second video API as documented: create, query and list.
+//
+// One request cancels or deletes a task.
 import { randomBytes, randomInt } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
 import {
@@ -19,17 +21,17 @@ import { endsAtMs, type Job } from "../jobs.ts";
 
 const TASKS = "/v2/video_generation";
 const QUERY = "/v2/query/video_generation";
-/** Tasks can be asked about and listed for so long. */
+/** How long tasks can be polled and listed. */
 const KEPT_MS = 7 * 86_400_000;
 const SHORTEST_S = 4;
 const LONGEST_S = 15;
-/** What a model makes, where it is known. */
+/** The resolutions of the known models. */
 const RESOLUTIONS: Readonly<Record<string, readonly string[]>> = {
   "MiniMax-H3": ["768P", "2K"],
   "MiniMax-H3-Max": ["480P", "768P"],
 };
 
-/** The number in brackets is the only thing that tells errors of one type apart. */
+/** The number in parentheses is the only difference between errors of one type. */
 const failed = (status: number, type: string, message: string, code: number): Reply =>
   json(status, {
     type: "error",
@@ -37,7 +39,7 @@ const failed = (status: number, type: string, message: string, code: number): Re
     request_id: randomBytes(16).toString("hex"),
   });
 const notValid = (what: string): Reply => failed(400, "bad_request_error", `invalid params, ${what}`, 2013);
-/** Also said of a task that is too old: there is no 404. */
+/** Also the response for a task that is too old; there is no 404. */
 const unknownTask = () => notValid("invalid task_id");
 
 const refused = (fault: Fault): Reply => {
@@ -64,7 +66,7 @@ const invalid = ([first]: readonly Problem[]): Reply =>
     ? notValid("content must include a non-empty text item (prompt is required)")
     : notValid(`${first?.field ?? "content"}: ${first?.message}`);
 
-/** Which field of other dialects a part of `content` is; frames and references cannot be in one request. */
+/** The common field of a part of `content`; a request cannot contain frames and references. */
 const FRAMES: Readonly<Record<string, string>> = { first_frame: "image_url", last_frame: "end_image_url" };
 const REFERENCES: Readonly<Record<string, string>> = {
   reference_image: "image_urls",
@@ -72,7 +74,7 @@ const REFERENCES: Readonly<Record<string, string>> = {
   reference_audio: "audio_urls",
 };
 
-/** The parts of `content`, in the words that all dialects share; null stands for what is needed and not there. */
+/** The parts of `content` in the common field names; null stands for a missing required value. */
 const contentOf = (content: readonly unknown[]): JsonObject | undefined => {
   const input: JsonObject = { prompt: null };
   for (const part of content) {
@@ -94,7 +96,7 @@ const contentOf = (content: readonly unknown[]): JsonObject | undefined => {
   return input;
 };
 
-/** A task's body in the words that all dialects share; null stands for what this provider insists on and does not find. */
+/** A task's body in the common field names; null stands for a missing required value. */
 const inputOf = (body: JsonObject): JsonObject | undefined => {
   const { content, model, ratio, resolution = null, duration } = body;
   const input = Array.isArray(content) ? contentOf(content) : undefined;
@@ -102,7 +104,7 @@ const inputOf = (body: JsonObject): JsonObject | undefined => {
   const hasFrames = Object.values(FRAMES).some((name) => name in input);
   const hasReferences = Object.values(REFERENCES).some((name) => name in input);
   if (hasFrames && hasReferences) input.image_url = null;
-  // Frames bring their shape with them, whatever `ratio` says; text alone must say one.
+  // Frames determine the aspect ratio, regardless of `ratio`; a text alone requires one.
   if (!hasFrames && !hasReferences) input.aspect_ratio = typeof ratio === "string" && ratio !== "adaptive" ? ratio : null;
   if (!hasFrames && hasReferences && ratio !== undefined) input.aspect_ratio = ratio;
   const made = RESOLUTIONS[String(model)];
@@ -126,7 +128,7 @@ const words: DialectResponses = {
   invalid,
 };
 
-/** What went wrong with a finished task. */
+/** The error of a finished task. */
 const errorOf = ({ faults: { run } }: Job): JsonObject | undefined => {
   if (isFault(run, "refuse")) return { code: "1026", message: "video description contains sensitive content" };
   if (isFault(run, "refuse-output", "withheld")) return { code: "1027", message: "output new_sensitive" };
@@ -191,7 +193,7 @@ const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   return json(200, { items, total: fitting.length });
 };
 
-/** The same request calls off what waits and deletes the record of what is over. */
+/** The same request cancels a waiting task and deletes the record of a finished one. */
 const remove = async (bench: Bench, job: Job): Promise<Answer> => {
   const status = statusOf(bench, job);
   if (status === "running" || status === "cancelled") return notValid(`a task that is ${status} cannot be cancelled or deleted`);
@@ -201,7 +203,7 @@ const remove = async (bench: Bench, job: Job): Promise<Answer> => {
   return json(200, { task_id: job.id, action, status: action });
 };
 
-/** Answers a request below MiniMax's address. */
+/** Handles a request below MiniMax's base path. */
 export const handleMinimax: DialectHandler = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Bearer");
   if (path === TASKS && ask.method === "POST") {

@@ -1,4 +1,6 @@
-// ModelArk's video tasks as documented, at BytePlus and at Volcengine: create, get, list and delete, with their traps left in.
+// Simulates ModelArk's video tasks of BytePlus and Volcengine as documented.
+//
+// Tasks are created, polled, listed and deleted.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
 import {
@@ -18,7 +20,7 @@ import { type Answer, bodyObject, isObject, json, page, type Reply, type Simulat
 import { endsAtMs, type Job } from "../jobs.ts";
 
 const TASKS = "/contents/generations/tasks";
-/** Tasks can be asked about and listed for so long. */
+/** How long tasks can be polled and listed. */
 const KEPT_MS = 7 * 86_400_000;
 
 const failed = (
@@ -58,7 +60,7 @@ const invalid = (problems: readonly Problem[]): Reply => {
     : failed(400, "InvalidParameter", `The parameter ${name} specified in the request is not valid: ${first?.message}.`);
 };
 
-/** Which field of other dialects a part of `content` is. */
+/** The common field of a part of `content`. */
 const FIELDS: Readonly<Record<string, string>> = {
   first_frame: "image_url",
   last_frame: "end_image_url",
@@ -66,7 +68,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   reference_video: "video_urls",
   reference_audio: "audio_urls",
 };
-/** A task's body in the words that all dialects share: what is drawn, and what is wrong with it, is read from these. */
+/** A task's body in the common field names, which determine the result and the validation errors. */
 const inputOf = (body: JsonObject): JsonObject | undefined => {
   const { content, resolution, ratio, duration, generate_audio, seed } = body;
   if (!Array.isArray(content)) return undefined;
@@ -89,7 +91,10 @@ const inputOf = (body: JsonObject): JsonObject | undefined => {
 
 const markOf = (body: JsonObject): unknown => body.safety_identifier;
 
-/** Five digits of an id tell those of one second apart: they go up from a random one, since random ones alike came within a minute. */
+/**
+ * Five digits distinguish the ids of one second. They increase from a random start, because random digits collided within a
+ * minute.
+ */
 const DIGITS = 16 ** 5;
 let lastId = randomBytes(4).readUInt32BE() % DIGITS;
 const newId = (): string => {
@@ -109,7 +114,7 @@ const words: DialectResponses = {
   invalid,
 };
 
-/** What went wrong with a finished task. */
+/** The error of a finished task. */
 const errorOf = ({ faults: { run } }: Job): JsonObject | undefined => {
   if (isFault(run, "refuse"))
     return {
@@ -184,7 +189,7 @@ const list = async (bench: Bench, ask: SimulatorRequest, provider: string): Prom
   return json(200, { total: fitting.length, items: fitting.slice((page_num - 1) * page_size, page_num * page_size) });
 };
 
-/** Answers a request below the base address of one of the two harnesses. */
+/** Handles a request below the base path of one of the two providers. */
 export const handleModelArk =
   (provider: string): DialectHandler =>
   async (bench, ask, path) => {
@@ -204,7 +209,7 @@ export const handleModelArk =
     if (state === "running")
       return failed(409, "InvalidAction.RunningTaskDeletion", "A running task cannot be deleted.", "Conflict");
     if (state === "queued") await cancelJob(bench, job);
-    // A task that has ended is forgotten with its result.
+    // A finished task is deleted with its result.
     else bench.jobs.forget(job);
     return json(200, {});
   };

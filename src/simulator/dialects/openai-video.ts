@@ -1,4 +1,6 @@
-// The OpenAI-videos dialect as documented, and as gateways still speak it: create, get, list, delete, and the clip's bytes for who has the key.
+// Simulates the OpenAI videos API as documented, which gateways still support.
+//
+// Videos are created, polled, listed, deleted and, with the credential, downloaded.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
 import { type Bench, credentialOf, type DialectResponses, listTroubleOf, noteOnce, takeIn, troubleOf } from "../accept-job.ts";
@@ -25,19 +27,19 @@ const SORA_SIZES = ["720x1280", "1280x720", "1024x1792", "1792x1024"];
 const DEFAULTS = { model: "sora-2", seconds: "4", size: "720x1280" } as const;
 const MOST_LISTED = 100;
 const USUALLY_LISTED = 20;
-/** Assets can be downloaded for so long. */
+/** How long results can be downloaded. */
 const KEPT_S = 86_400;
 
 const notFound = (id: string) => openaiError(404, null, `Video with id '${id}' not found.`);
 
-/** OpenAI's own models know three lengths and four sizes; what a gateway's know is its own affair. */
+/** OpenAI's own models support three lengths and four sizes; other models of gateways are not restricted. */
 const wrongWith = (body: JsonObject): Reply | undefined => {
   const unknown = Object.keys(body).find((name) => !TAKEN.includes(name));
   if (unknown !== undefined) return unknownParameter(unknown);
   const { model = DEFAULTS.model, seconds = DEFAULTS.seconds, size = DEFAULTS.size, input_reference } = body;
   if (typeof model !== "string") return wrongType("model", "a string");
   const isSora = model.startsWith("sora");
-  // A number is refused, however right it is.
+  // A number is refused, even with a valid value.
   if (typeof seconds !== "string" || !(Number(seconds) > 0) || (isSora && !SORA_SECONDS.includes(seconds)))
     return wrongType("seconds", `one of ${SORA_SECONDS.map((word) => `'${word}'`).join(", ")}`);
   if (typeof size !== "string" || !/^\d+x\d+$/.test(size) || (isSora && !SORA_SIZES.includes(size)))
@@ -47,7 +49,7 @@ const wrongWith = (body: JsonObject): Reply | undefined => {
   return wrongPrompt(body.prompt);
 };
 
-/** The body, as JSON or as the form that the SDK sends: there a picture is a file, or its address in an object. */
+/** The body, as JSON or as the SDK's form. In a form an image is a file, or its URL in an object. */
 const bodyOf = (ask: SimulatorRequest): JsonObject | undefined => {
   const form = formObject(ask);
   if (typeof form?.input_reference !== "string") return form ?? bodyObject(ask);
@@ -64,7 +66,7 @@ const inputOf = (body: JsonObject): JsonObject => {
 };
 
 const MODERATED = "Your request was blocked by our moderation system.";
-/** Why a job failed; input and output are withheld by the same code, the one before any work and the other after it. */
+/** The failure of a job. Refusals of input and output share one code, the former before any work and the latter after it. */
 const errorOf = ({ faults: { run } }: Job): JsonObject | null => {
   if (isFault(run, "refuse", "refuse-output", "withheld")) return { code: "moderation_blocked", message: MODERATED };
   if (isFault(run, "input-unreachable"))
@@ -74,7 +76,7 @@ const errorOf = ({ faults: { run } }: Job): JsonObject | null => {
   return null;
 };
 
-/** How far the work is, in words and in per cent. */
+/** Status and progress in per cent. */
 const progressOf = (bench: Bench, job: Job): { status: string; progress: number } => {
   const state = bench.jobs.state(job);
   if (state === "queued") return { status: "queued", progress: 0 };
@@ -119,7 +121,7 @@ const poll = async (bench: Bench, job: Job): Promise<Answer> => {
   return json(200, video);
 };
 
-/** `GET /videos/ID/content`: the bytes, once they are there and as long as they are. */
+/** `GET /videos/ID/content`: the bytes of a finished result, until it expires. */
 const content = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
   const variant = ask.query.get("variant") ?? "video";
   if (variant !== "video") return wrongValue("variant", `Only the clip is made here, no ${variant}.`);
@@ -136,7 +138,7 @@ const content = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<A
   return answer;
 };
 
-/** `GET /videos?limit&after&order`: the newest first unless told otherwise; `after` names the last one seen. */
+/** `GET /videos?limit&after&order`: newest first by default; `after` is the last id of the previous page. */
 const list = (bench: Bench, ask: SimulatorRequest): Answer => {
   const trouble = listTroubleOf(bench, PROVIDER);
   if (trouble) return trouble;
@@ -160,7 +162,7 @@ const remove = (bench: Bench, job: Job): Answer => {
   return json(200, { id: job.id, object: "video.deleted", deleted: true });
 };
 
-/** Answers a request below `/openai-video/v1`. */
+/** Handles a request below `/openai-video/v1`. */
 export const handleOpenAIVideo: DialectHandler = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Bearer");
   if (path === "/videos" && ask.method === "POST") {

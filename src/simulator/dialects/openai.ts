@@ -1,4 +1,6 @@
-// OpenAI's Images API as documented: pictures in the answer itself, made anew or from others, and its errors that codes tell apart.
+// Simulates OpenAI's Images API as documented: generations and edits.
+//
+// The response contains the images; codes distinguish its errors.
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
 import { type Bench, credentialOf, type DialectResponses, type Problem, takeIn } from "../accept-job.ts";
@@ -8,12 +10,12 @@ import { bodyObject, isObject, json, page, type Reply, type SimulatorRequest } f
 import type { Job } from "../jobs.ts";
 import { formObject } from "../multipart.ts";
 
-/** An answer that never comes, as long as a timer can be set. */
+/** A response that never arrives: the longest delay of a timer. */
 const NEVER_MS = 2_147_483_647;
 const LONGEST_PROMPT = 32_000;
 
 type ErrorWords = { type?: string; param?: string | null; headers?: Record<string, string> } & JsonObject;
-/** OpenAI's error body; of one HTTP status, only `code` says what went wrong. */
+/** OpenAI's error body; only `code` distinguishes errors with the same HTTP status. */
 export const openaiError = (status: number, code: string | null, message: string, words: ErrorWords = {}): Reply => {
   const { type = "invalid_request_error", param = null, headers = {}, ...more } = words;
   return json(status, { error: { message, type, param, code, ...more } }, headers);
@@ -24,7 +26,7 @@ export const refusedByOpenAI = (fault: Fault): Reply => {
     case "401":
       return openaiError(401, "invalid_api_key", "Incorrect API key provided.");
     case "402":
-      // An empty account is a 429 too.
+      // An empty balance is also a 429.
       return openaiError(429, "insufficient_quota", "You exceeded your current quota.", { type: "insufficient_quota" });
     case "403":
       return openaiError(403, null, "Your organization must be verified to use the model.");
@@ -57,7 +59,7 @@ export const invalidForOpenAI = ([first]: readonly Problem[]): Reply => {
   return first.type === "missing" ? missing(first.field) : wrongValue(first.field, `Invalid value for '${first.field}'.`);
 };
 
-/** What is wrong with a prompt; undefined when nothing is. */
+/** The error of a prompt; undefined if it is valid. */
 export const wrongPrompt = (prompt: unknown): Reply | undefined => {
   if (prompt === undefined) return missing("prompt");
   if (typeof prompt !== "string") return wrongType("prompt", "a string");
@@ -66,14 +68,14 @@ export const wrongPrompt = (prompt: unknown): Reply | undefined => {
   return openaiError(400, code, `Invalid 'prompt': 1 to ${LONGEST_PROMPT} characters.`, { param: "prompt" });
 };
 
-/** A picture is given by its address or by the name of an uploaded file, never by both. */
+/** An image is given by its URL or by the id of an uploaded file, never by both. */
 export const isImageReference = (value: unknown): boolean => {
   if (!isObject(value)) return false;
   const [given, ...others] = Object.entries(value);
   return others.length === 0 && given !== undefined && /^(image_url|file_id)$/.test(given[0]) && typeof given[1] === "string";
 };
 
-/** What the endpoints of today's models take; streaming is not played here. */
+/** The parameters of the current models; streaming is not simulated. */
 const LOOKS = ["size", "quality", "output_format", "output_compression", "background"];
 const TAKEN = ["model", "prompt", "n", "moderation", "complexity", "user", "safety_identifier", ...LOOKS];
 const TAKEN_BY_EDITS = [...TAKEN, "images", "mask", "input_fidelity"];
@@ -85,7 +87,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
   moderation: ["low", "auto"],
   input_fidelity: ["high", "low"],
 };
-/** Models that can be told to take more pains than `high`. */
+/** Models with more quality levels than `high`. */
 const FINER = /^gpt-image-2\.5-/;
 const FINER_QUALITIES = ["xhigh", "max"];
 const MOST_PICTURES = 10;
@@ -101,7 +103,7 @@ const wrongSize = (size: unknown): Reply | undefined => {
     width > 0 && width % 16 === 0 && height > 0 && height % 16 === 0 && Math.max(width / height, height / width) <= 3;
   if (isFine && Math.max(width, height) <= LONGEST_EDGE) return undefined;
   const message = `Invalid size '${String(size)}'.`;
-  // Not every error of this type is about what may be shown.
+  // Not every error of this type is a content refusal.
   return openaiError(400, "invalid_value", message, { type: "image_generation_user_error", param: "size" });
 };
 
@@ -126,7 +128,7 @@ const wrongWith = (body: JsonObject, isEdit: boolean): Reply | undefined => {
   return wrongPrompt(body.prompt) ?? wrongSize(body.size);
 };
 
-/** The body, of edits also as a form: there pictures are files, and numbers are written out. */
+/** The body. An edit can also be a form, in which images are files and numbers are strings. */
 const bodyOf = (ask: SimulatorRequest): JsonObject | undefined => {
   const form = formObject(ask);
   if (form === undefined) return bodyObject(ask);
@@ -154,7 +156,7 @@ const withheld = (stage: "input" | "output"): Reply =>
     moderation_details: { moderation_stage: stage, categories: ["sexual"] },
   });
 
-/** What is answered instead of a picture; undefined when it is made. */
+/** The error instead of an image; undefined if the job succeeds. */
 const failureOf = ({ faults: { run } }: Job): Reply | undefined => {
   if (isFault(run, "refuse")) return withheld("input");
   if (isFault(run, "refuse-output")) return withheld("output");
@@ -187,7 +189,7 @@ const wordsFor = (bench: Bench, body: JsonObject | undefined, isEdit: boolean): 
   return {
     provider: "openai",
     checksAtOnce: true,
-    // Only the log knows it: an answer names no work.
+    // Only the log contains it, because a response has no job id.
     newId: () => `image-${randomUUID()}`,
     bodyOf: isEdit ? bodyOf : bodyObject,
     inputOf: (given) => (wrong ? undefined : inputOf(given)),
@@ -202,7 +204,7 @@ const wordsFor = (bench: Bench, body: JsonObject | undefined, isEdit: boolean): 
   };
 };
 
-/** Answers a request below `/openai/v1`. */
+/** Handles a request below `/openai/v1`. */
 export const handleOpenAI: DialectHandler = async (bench, ask, path) => {
   const [, kind] = /^\/images\/(generations|edits)$/.exec(path) ?? [];
   if (kind === undefined) return openaiError(404, null, `Invalid URL (${ask.method} /v1${path})`);

@@ -1,4 +1,6 @@
-// PixVerse as documented: every answer an HTTP 200 with a code in it, states that are numbers, and trace ids good for one request.
+// Simulates PixVerse as documented: HTTP 200 with a code, and numeric states.
+//
+// A trace id is valid for one request.
 import { randomInt } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
 import { type Bench, type DialectResponses, noteOnce, type Problem, troubleOf } from "../accept-job.ts";
@@ -10,7 +12,7 @@ import { takeInOnce } from "./repeats.ts";
 
 const PROVIDER = "pixverse";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** So many of the last requests by GET are remembered by their trace ids. */
+/** The number of recent GET requests that are remembered by their trace ids. */
 const MOST_TRACES = 10_000;
 const LONGEST_REMEMBERED = 20_000;
 
@@ -42,19 +44,19 @@ const invalid = ([first]: readonly Problem[]): Reply => {
   return failed(400_017, "Invalid parameter");
 };
 
-/** Pictures are ids of what was uploaded before: what is drawn follows the words alone. */
+/** Images are ids of earlier uploads, so the result depends on the text alone. */
 const inputOf = (body: JsonObject): JsonObject => {
   const { prompt, negative_prompt, aspect_ratio, quality, duration, seed, style } = body;
   const said = { prompt, negative_prompt, aspect_ratio, resolution: quality, duration, seed, style };
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)) as JsonObject;
 };
 
-/** Members without which its two commonest generations do not begin. */
+/** Required fields of the two most common endpoints. */
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   "video/text/generate": ["model", "prompt", "duration", "quality", "aspect_ratio"],
   "video/img/generate": ["model", "prompt", "duration", "quality", "img_id"],
 };
-/** Its words, with a body that lacks something taken for none. */
+/** The responses of an endpoint, for which a body without a required field has no input. */
 const wordsFor = (endpoint: string): DialectResponses => ({
   ...words,
   inputOf: (body) => ((NEEDED[endpoint] ?? []).every((name) => body[name] !== undefined) ? inputOf(body) : undefined),
@@ -79,7 +81,7 @@ const MODERATED = 7;
 const FAILED = 8;
 const DELETED = 6;
 
-/** A number for each state; one for all moderation, and none for the queue. */
+/** A number for each state: one for all moderation, none for the queue. */
 const statusOf = (bench: Bench, job: Job): number => {
   const state = bench.jobs.state(job);
   if (state === "queued" || state === "running") return GENERATING;
@@ -105,21 +107,21 @@ const result = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<An
     ...{ id: Number(job.id), status, prompt, negative_prompt, style, seed, resolution_ratio: 0 },
     create_time: new Date(job.acceptedAtMs).toISOString(),
     modify_time: new Date(Math.min(bench.clock.nowMs(), endsAtMs(job))).toISOString(),
-    // All members are there from the beginning, empty.
+    // All fields are present from the start, with empty values.
     ...{ url: file?.url ?? "", size: file?.bytes ?? 0, outputWidth: file?.width ?? 0, outputHeight: file?.height ?? 0 },
   });
 };
 
 const traces = new WeakMap<Bench["jobs"], Map<string, Answer>>();
 
-/** What a trace id got before it gets again: whoever asks about a job under one that is used up hears of the past. */
+/** Returns the stored response of a known trace id. A poll with a used trace id therefore receives an old state. */
 const onceByTrace = async (bench: Bench, name: string, work: () => Promise<Answer>): Promise<Answer> => {
   const known = traces.get(bench.jobs) ?? new Map<string, Answer>();
   traces.set(bench.jobs, known);
   const before = known.get(name);
   if (before) return before;
   const answer = await work();
-  // Only what the harness itself said: a gateway remembers nothing.
+  // Only responses of the provider itself; those of a gateway are not stored.
   const isOwn = answer.kind === "reply" && answer.status === 200 && answer.headers["content-type"] === "application/json";
   if (isOwn && answer.body.length < LONGEST_REMEMBERED) known.set(name, answer);
   const [oldest] = known.keys();
@@ -127,14 +129,14 @@ const onceByTrace = async (bench: Bench, name: string, work: () => Promise<Answe
   return answer;
 };
 
-/** Answers a request below `/pixverse/openapi/v2`. */
+/** Handles a request below `/pixverse/openapi/v2`. */
 export const handlePixVerse: DialectHandler = async (bench, ask, path) => {
   const credential = ask.headers["api-key"] || undefined;
   const trace = ask.headers["ai-trace-id"];
   if (credential !== undefined && !UUID.test(trace ?? "")) return failed(400_011, "Empty parameter: Ai-trace-id");
   if (ask.method === "POST" && /^\/video\/\w+\/generate$/.test(path)) {
     const endpoint = path.slice(1);
-    // A trace id that was used before stands for what it made then, whatever comes with it.
+    // A used trace id returns its first job, regardless of the request.
     return takeInOnce(bench, wordsFor(endpoint), ask, endpoint, credential, trace, () => undefined);
   }
   if (credential === undefined) return refused(makeFault("401"));

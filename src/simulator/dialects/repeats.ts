@@ -1,18 +1,20 @@
-// Submissions that come again under the same key: the first makes the job; the others are told of it, or turned down.
+// Repeated submissions with one key: the first creates the job.
+//
+// The others receive its response, or are refused.
 import type { JsonObject } from "../../domain/types.ts";
 import { type Bench, type DialectResponses, takeIn } from "../accept-job.ts";
 import type { Answer, Reply, SimulatorRequest } from "../http-server.ts";
 import { bodyObject } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
 
-/** What one simulator knows of keys; jobs are read from its book, so a restart forgets none that was accepted. */
+/** The keys of one simulator. Jobs are read from its job list, so a restart keeps every accepted one. */
 type Keys = {
-  /** Jobs by their mark, and how many of the book were looked at. */
+  /** Jobs by their reference, and the number of jobs already indexed. */
   byMark: Map<string, Job>;
   seen: number;
-  /** The last submission under a key that is still being taken in. */
+  /** The latest submission of each key that is still being accepted. */
   underWay: Map<string, Promise<unknown>>;
-  /** Keys whose submission was lost before anything was accepted. */
+  /** Keys of submissions that were lost before acceptance. */
   lost: Set<string>;
 };
 const books = new WeakMap<Bench["jobs"], Map<string, Keys>>();
@@ -33,7 +35,7 @@ const jobUnder = (bench: Bench, provider: string, keys: Keys, key: string): Job 
   return keys.byMark.get(key);
 };
 
-/** Magic words lose a submission once: whoever sends it again gets through, as if the line had been bad for a moment. */
+/** A prompt tag loses a submission once. A repetition succeeds, as after a short network failure. */
 const withoutMagic = (bench: Bench): Bench => ({
   ...bench,
   script: {
@@ -42,7 +44,7 @@ const withoutMagic = (bench: Bench): Bench => ({
   },
 });
 
-/** Writes a submission down as one that made nothing, and gives `reply`. */
+/** Logs a submission without a job, and returns `reply`. */
 const note = (
   bench: Bench,
   words: DialectResponses,
@@ -53,8 +55,8 @@ const note = (
 ): Promise<Answer> => takeIn(bench, { ...words, inputOf: () => undefined, invalid: () => reply }, ask, endpoint, credential);
 
 /**
- * Takes a submission in whose `key` may have come before; jobs must carry it as their mark.
- * @param differs what the provider says to a submission that may not have this key any more; undefined: it is the same one again
+ * Accepts a submission whose `key` may be known already; jobs must carry the key as their reference. @param differs the refusal
+ * of a submission with a used key; undefined if it repeats the first one
  */
 export const takeInOnce = async (
   bench: Bench,

@@ -1,4 +1,6 @@
-// Runware as documented: one address for everything, lists of tasks in and out, and names for tasks that the caller chooses.
+// Simulates Runware as documented: one endpoint with lists of tasks.
+//
+// The client chooses the names of its tasks.
 import type { JsonObject } from "../../domain/types.ts";
 import { type Bench, credentialOf, type DialectResponses, noteOnce, type Problem, troubleOf } from "../accept-job.ts";
 import type { DialectHandler } from "../dialect-registry.ts";
@@ -9,14 +11,14 @@ import { takeInOnce } from "./repeats.ts";
 
 const PROVIDER = "runware";
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
-/** What each sort of task calls its result: `videoUUID`, `videoURL`. */
+/** The name of the result of each task type: `videoUUID`, `videoURL`. */
 const MEDIA: Readonly<Record<string, string>> = { videoInference: "video", imageInference: "image", audioInference: "audio" };
 
 const error = (code: string, message: string, more: JsonObject = {}): JsonObject => ({ code, message, ...more });
 const failed = (status: number, one: JsonObject, headers: Record<string, string> = {}): Reply =>
   json(status, { data: [], errors: [one] }, headers);
 
-/** Errors name the task that they are about. */
+/** Errors contain the name of their task. */
 type About = { taskType: string; taskUUID: string };
 
 const refused = (fault: Fault, about: About): Reply => {
@@ -40,7 +42,7 @@ const refused = (fault: Fault, about: About): Reply => {
   }
 };
 
-/** The caller's words for the fields that all dialects share. */
+/** Runware's names of the common fields. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   prompt: "positivePrompt",
   negative_prompt: "negativePrompt",
@@ -56,10 +58,10 @@ const invalid = ([first]: readonly Problem[], about: About): Reply => {
 };
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
-/** Media by link: bare, or as an object that says more. */
+/** A media link: plain, or inside an object. */
 const linkOf = (item: unknown): unknown => (isObject(item) ? (item.inputImage ?? item.image ?? null) : item);
 
-/** Frames by their place, or in order where none is said. */
+/** Frames by their position, or in order if none has a position. */
 const framesOf = (frames: readonly unknown[]): JsonObject => {
   const input: JsonObject = {};
   for (const [at, item] of frames.entries()) {
@@ -98,7 +100,7 @@ const wordsFor = (about: About): DialectResponses => ({
   invalid: (problems) => invalid(problems, about),
 });
 
-/** What went wrong with a task that was accepted. */
+/** The error of an accepted task. */
 const errorOf = ({ faults: { run } }: Job): { code: string; message: string } | undefined => {
   if (isFault(run, "refuse")) return { code: "contentPolicyViolation", message: "The prompt was refused by the content policy." };
   if (isFault(run, "withheld")) return { code: "nsfwContentDetected", message: "The result was withheld by the safety filter." };
@@ -112,7 +114,7 @@ const errorOf = ({ faults: { run } }: Job): { code: string; message: string } | 
 
 type Told = { data: JsonObject[]; errors: JsonObject[]; status: number };
 
-/** What `getResponse` says of one task; an answer that the script spoiled instead. */
+/** The `getResponse` result of one task, or a response with a scripted fault. */
 const told = async (bench: Bench, ask: SimulatorRequest, taskUUID: string): Promise<Told | Answer> => {
   const lost = error("taskFailedOrNotFound", "No such task.", { parameter: "taskUUID", taskType: "getResponse", taskUUID });
   const gone: Told = { data: [], errors: [lost], status: 404 };
@@ -127,7 +129,7 @@ const told = async (bench: Bench, ask: SimulatorRequest, taskUUID: string): Prom
   if (isFault(poll, "result-5xx") && done && job.polls <= numberOf(poll, "polls")) return page(502, "Bad Gateway");
   const taskType = typeof job.input.task_type === "string" ? job.input.task_type : "videoInference";
   const wrong = done ? errorOf(job) : undefined;
-  // Failures stand among the errors of an HTTP 200, not among the data.
+  // Failures are in `errors` of an HTTP 200, not in `data`.
   if (wrong && !trouble) return { data: [], errors: [{ ...wrong, taskType, taskUUID, status: "error" }], status: 200 };
   const says = { unknown: "warmingUp", "says-done": "success", "says-running": "processing" };
   const status = trouble ? says[trouble] : done ? "success" : "processing";
@@ -149,7 +151,7 @@ const tasksOf = (ask: SimulatorRequest): JsonObject[] | undefined => {
   }
 };
 
-/** Answers of several tasks are one answer. */
+/** Combines the results of several tasks in one response. */
 const respond = async (bench: Bench, ask: SimulatorRequest, tasks: readonly JsonObject[]): Promise<Answer> => {
   const all: Told = { data: [], errors: [], status: 200 };
   for (const { taskUUID } of tasks) {
@@ -162,7 +164,7 @@ const respond = async (bench: Bench, ask: SimulatorRequest, tasks: readonly Json
   return json(all.status, all.errors.length > 0 ? { data: all.data, errors: all.errors } : { data: all.data });
 };
 
-/** Keys that were said on a WebSocket count for all that comes by it. */
+/** A credential that was sent on a WebSocket applies to all its messages. */
 const keysOfLines = new WeakMap<object, string>();
 const keyOf = (ask: SimulatorRequest, [first]: readonly JsonObject[]): string | undefined => {
   const said = first?.taskType === "authentication" && typeof first.apiKey === "string" ? first.apiKey.trim() : "";
@@ -170,26 +172,26 @@ const keyOf = (ask: SimulatorRequest, [first]: readonly JsonObject[]): string | 
   return credentialOf(ask, "Bearer") ?? (said || (ask.line && keysOfLines.get(ask.line)));
 };
 
-/** Answers to what is no work: who is there, and whether the line is. */
+/** Responses to tasks without a job: authentication and ping. */
 const greeted = ({ taskType }: JsonObject): JsonObject =>
   taskType === "ping" ? { taskType, pong: true } : { taskType: "authentication", connectionSessionUUID: crypto.randomUUID() };
 
-/** Clips are fetched later; all else is waited for, unless the task says otherwise. */
+/** Clips are polled later; all other results are awaited, unless the task requires otherwise. */
 const isWaitedFor = ({ taskType, deliveryMethod, webhookURL }: JsonObject): boolean =>
   webhookURL === undefined && (deliveryMethod ?? (taskType === "videoInference" ? "async" : "sync")) === "sync";
 
-/** An acceptance, or where the task is waited for: what became of it. */
+/** An acceptance, or the result if the task is awaited. */
 const held = async (bench: Bench, ask: SimulatorRequest, { taskUUID }: About, taken: Answer): Promise<Answer> => {
   const job = bench.jobs.find(PROVIDER, taskUUID);
   if (!job || taken.kind !== "reply" || taken.status !== 200 || taken.cutAt !== undefined) return taken;
   const endMs = endsAtMs(job);
   if (!Number.isFinite(endMs)) return { kind: "hang" };
-  // A timer may be early by a part of a millisecond.
+  // A timer can fire a fraction of a millisecond early.
   await new Promise<void>((over) => bench.clock.after(endMs - bench.clock.nowMs() + 1, over));
   return respond(bench, ask, [{ taskUUID }]);
 };
 
-/** Answers a request at `/runware/v1`: who is there, questions about tasks, or one task to be done. */
+/** Handles a request at `/runware/v1`: authentication, polls, or one new task. */
 export const handleRunware: DialectHandler = async (bench, ask, path) => {
   if (path !== "/" || ask.method !== "POST") return failed(404, error("notFound", "There is nothing here; POST to /v1."));
   const said = tasksOf(ask);

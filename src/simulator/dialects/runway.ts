@@ -1,4 +1,6 @@
-// Runway's tasks as documented: submissions per kind of work, tasks by id with fresh addresses, and a DELETE that stops or forgets.
+// Simulates Runway's tasks as documented: one endpoint per kind of work.
+//
+// Each poll returns new URLs, and a DELETE cancels or deletes a task.
 import type { Json, JsonObject } from "../../domain/types.ts";
 import {
   type Bench,
@@ -15,7 +17,7 @@ import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
 import { type Answer, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
 
-/** The one date that the service knows; without it nothing is answered. */
+/** The only API version; every request requires it. */
 const VERSION = "2024-11-06";
 const KINDS = /^\/v1\/(?:text_to_video|image_to_video|video_to_video|text_to_image)$/;
 const TASK = /^\/v1\/tasks\/([\w-]+)$/;
@@ -27,7 +29,7 @@ type Issue = { code: string; path: string[]; message: string };
 const unfit = (issues: readonly Issue[]): Reply =>
   json(400, { error: "Validation of body failed", issues, docUrl: "https://docs.dev.runwayml.com/api" });
 
-/** Nothing here answers 402, and a model that nobody knows is a fault of the body. */
+/** No response has status 402, and an unknown model is a validation error. */
 const refused = (fault: Fault): Reply => {
   switch (fault.name) {
     case "401":
@@ -45,7 +47,7 @@ const refused = (fault: Fault): Reply => {
   }
 };
 
-/** Runway's name of a field that goes by another one here. */
+/** Runway's names of the common fields. */
 const NAMES: Readonly<Record<string, string>> = {
   prompt: "promptText",
   image_url: "promptImage",
@@ -63,14 +65,14 @@ const invalid = (problems: readonly Problem[]): Reply =>
     })),
   );
 
-/** The address in a part of a list; clips and sounds say what they are, or they are not taken. */
+/** The URL of a list item; clips and sounds must state their type. */
 const uriOf = (part: Json, type?: string): Json => {
   const { uri = null, type: said }: JsonObject = isObject(part) ? part : {};
   return said === type ? uri : null;
 };
 const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : []);
 
-/** Frames and references of `promptImage`: an address alone is the first frame, a part without a place is a reference. */
+/** Frames and references of `promptImage`: a plain URL is the first frame, an item without a position is a reference. */
 const picturesOf = (pictures: Json | undefined): JsonObject => {
   if (!Array.isArray(pictures)) return pictures === undefined ? {} : { image_url: pictures };
   const at = (place: string | undefined) =>
@@ -83,7 +85,7 @@ const picturesOf = (pictures: Json | undefined): JsonObject => {
   };
 };
 
-/** A size in pixels, such as `1280:720`, in the words that all dialects share. */
+/** A size in pixels, such as `1280:720`, in the common field names. */
 const sizeOf = (ratio: Json | undefined): JsonObject => {
   if (ratio === undefined) return {};
   const [, wide, high] = /^(\d{3,4}):(\d{3,4})$/.exec(String(ratio)) ?? [];
@@ -101,7 +103,7 @@ const inputOf = (body: JsonObject): JsonObject | undefined => {
   const references = [...listOf(body.references), ...listOf(body.referenceImages)].map((part) => uriOf(part));
   const clips = listOf(body.referenceVideos).map((part) => uriOf(part, "video"));
   const sounds = listOf(body.referenceAudio).map((part) => uriOf(part, "audio"));
-  // A part that is none makes the body unfit, as a word that is none would.
+  // An invalid item invalidates the body, as an invalid value does.
   const isUnfit = [...references, ...clips, ...sounds].includes(null);
   const images = [...listOf(pictures.image_urls), ...references];
   const video = promptVideo ?? videoUri;
@@ -126,7 +128,7 @@ const words: DialectResponses = {
   checksAtOnce: true,
   newId: () => crypto.randomUUID(),
   inputOf,
-  // Media are fetched while the submission is read: what cannot be is refused there and then.
+  // Media are downloaded during the submission, so an unreachable file is refused immediately.
   accepted: ({ id, faults: { run } }) =>
     isFault(run, "input-unreachable")
       ? unfit([{ code: "custom", path: ["promptImage"], message: 'Failed to fetch asset. Received HTTP response code "404".' }])
@@ -136,7 +138,7 @@ const words: DialectResponses = {
   invalid,
 };
 
-/** Why a finished task failed. */
+/** The failure of a finished task. */
 const failureOf = ({ faults: { run } }: Job): JsonObject | undefined => {
   if (isFault(run, "refuse"))
     return { failure: "The input was flagged by our content moderation system.", failureCode: "SAFETY.INPUT.TEXT" };
@@ -149,7 +151,7 @@ const failureOf = ({ faults: { run } }: Job): JsonObject | undefined => {
 
 const statusOf = (bench: Bench, job: Job): string => {
   const state = bench.jobs.state(job);
-  // Some wait for others of the same account to end before they are even queued.
+  // Some tasks wait for other tasks of the account before they are queued.
   if (state === "queued") return job.plan.seed % 2 === 0 ? "PENDING" : "THROTTLED";
   if (state === "running") return "RUNNING";
   if (isFault(job.faults.run, "aborted")) return "CANCELLED";
@@ -179,7 +181,7 @@ const shownJob = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<
   return json(200, task);
 };
 
-/** Answers a request to the service; `path` begins with `/v1`. */
+/** Handles a request to the service; `path` begins with `/v1`. */
 export const handleRunway: DialectHandler = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Bearer");
   if (ask.headers["x-runway-version"] !== VERSION)
@@ -190,7 +192,7 @@ export const handleRunway: DialectHandler = async (bench, ask, path) => {
       : failed(405, "The method is not supported.");
   if (credential === undefined) return refused(makeFault("401"));
   const job = bench.jobs.find("runway", TASK.exec(path)?.[1] ?? "");
-  // A task that was stopped is forgotten with its results, like one that was deleted.
+  // A cancelled task is removed with its results, like a deleted one.
   if (!job || bench.jobs.state(job) === "cancelled") return notFound();
   if (ask.method === "GET") return shownJob(bench, job, ask);
   if (ask.method !== "DELETE") return failed(405, "The method is not supported.");

@@ -1,4 +1,6 @@
-// Stability's picture generation as documented: a form goes in, the picture comes back at once, as bytes or as base64.
+// Simulates Stability's image generation as documented.
+//
+// The request is a form; the response is the image, as bytes or as base64.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
 import { type Bench, credentialOf, type DialectResponses, type Problem, takeIn, whenDone } from "../accept-job.ts";
@@ -38,7 +40,7 @@ const refused = (fault: Fault): Reply => {
   }
 };
 
-/** All that is wrong is told, each with the name of its field. */
+/** All validation errors are reported, each with the name of its field. */
 const invalid = (problems: readonly Problem[]): Reply =>
   failed(
     400,
@@ -49,7 +51,7 @@ const invalid = (problems: readonly Problem[]): Reply =>
     }),
   );
 
-/** A form has texts only: what is no number, or on no list, is found here. */
+/** A form contains only strings, so numbers and enumerations are validated here. */
 const complaintsFor =
   (endpoint: string) =>
   (form: JsonObject): Problem[] => {
@@ -75,7 +77,7 @@ const complaintsFor =
     ];
   };
 
-/** A form in the words that all dialects share. */
+/** A form in the common field names. */
 const inputOf = ({
   prompt,
   negative_prompt,
@@ -91,7 +93,7 @@ const inputOf = ({
   ...{ aspect_ratio, output_format },
 });
 
-/** Whether the picture is to be told in JSON. Without a word it comes as it is. */
+/** Whether the client requested JSON. By default the response is the image itself. */
 const wantsJson = (ask: SimulatorRequest): boolean => /application\/json/.test(ask.headers.accept ?? "");
 
 const resultOf = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Reply> => {
@@ -107,7 +109,7 @@ const resultOf = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<
   const [file] = await bench.workshop.hand(job);
   const mime = file?.mime ?? "image/png";
   const seed = Number(job.input.seed) || job.plan.seed;
-  // A withheld picture is there all the same, blurred, in an answer that is 200 like any other.
+  // A withheld image is still present, blurred, in a normal 200 response.
   const reason = isFault(run, "refuse-output", "withheld") ? "CONTENT_FILTERED" : "SUCCESS";
   if (wantsJson(ask)) {
     const image = file ? { image: Buffer.from(file.bytes).toString("base64") } : {};
@@ -118,7 +120,7 @@ const resultOf = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<
   return { kind: "reply", status: 200, headers, body: file?.bytes ?? "" };
 };
 
-/** Answers a request below the base address. */
+/** Handles a request below the base path. */
 export const handleStability: DialectHandler = async (bench: Bench, ask: SimulatorRequest, path: string): Promise<Answer> => {
   const [, endpoint] = GENERATE.exec(path) ?? [];
   if (endpoint === undefined || ask.method !== "POST") return failed(404, "not_found", "The requested resource was not found.");

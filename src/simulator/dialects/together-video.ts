@@ -1,4 +1,6 @@
-// Together AI's videos as documented: create and get, nothing else; inputs in one object of media, failures told by words.
+// Simulates Together AI's videos as documented: create and get only.
+//
+// All media are in one object, and text describes the failures.
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
 import { type Bench, credentialOf, type DialectResponses, noteOnce, takeIn, troubleOf } from "../accept-job.ts";
@@ -22,7 +24,7 @@ import {
 
 const PROVIDER = "together-video";
 
-/** An object with `member` alone, which is an address. */
+/** An object with only `member`, which is a URL. */
 const holds =
   (member: string): Check =>
   (value) =>
@@ -44,16 +46,16 @@ const MEDIA: Readonly<Record<string, Check>> = {
 };
 const TAKEN: Readonly<Record<string, Check>> = {
   ...{ model: isText, prompt: isText, negative_prompt: isText, resolution: isText, ratio: isText, generate_audio: isFlag },
-  // A length is a word here, whatever else it is elsewhere.
+  // A length is a string here.
   seconds: (value) => typeof value === "string" && Number(value) > 0,
   ...{ width: isWhole, height: isWhole, fps: isWhole, steps: isWhole, seed: isWhole, guidance_scale: isNumber },
   ...{ output_format: isOneOf("MP4", "WEBM"), output_quality: isWhole },
-  // Where these stood before there was an object of media.
+  // The position of these fields before the media object existed.
   ...{ frame_images: isListOf(isFrame), reference_images: isListOf(isText) },
   media: (value) => isObject(value) && Object.entries(value).every(([name, one]) => MEDIA[name]?.(one) ?? false),
 };
 
-/** The address that some write alone and some in an object. */
+/** A URL that is plain or inside an object. */
 const linkOf = (value: unknown, member: string): unknown => (isObject(value) ? value[member] : value);
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
@@ -81,7 +83,7 @@ const inputOf = (body: JsonObject): JsonObject => {
   return { ...given, ...(isObject(media) ? mediaOf(media) : {}) };
 };
 
-/** Why a job failed. Some say it in a code, some in words alone. */
+/** The failure of a job. Some failures have a code, some only a text. */
 const errorOf = ({ endpoint, input, faults: { run } }: Job): JsonObject | undefined => {
   if (isFault(run, "refuse")) return { message: "The prompt was flagged and rejected by the model's content moderation system" };
   if (isFault(run, "refuse-output", "withheld"))
@@ -91,7 +93,7 @@ const errorOf = ({ endpoint, input, faults: { run } }: Job): JsonObject | undefi
     };
   if (isFault(run, "input-unreachable")) return { code: "InvalidParameter", message: "The input media could not be downloaded." };
   if (isFault(run, "fail", "fail-later")) return { code: "InternalError", message: "Video generation failed." };
-  // Taken at once and found wrong only later: this family writes its resolutions large.
+  // Accepted first and refused later: this model family requires a capital P in resolutions.
   if (endpoint.startsWith("Wan-AI/") && typeof input.resolution === "string" && !/^(720|1080)P$/.test(input.resolution))
     return { code: "InvalidParameter", message: `The resolution ${input.resolution} is not valid.` };
   return undefined;
@@ -146,7 +148,7 @@ const poll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answ
   return json(200, video);
 };
 
-/** Answers a request below `/together-video/v2`. */
+/** Handles a request below `/together-video/v2`. */
 export const handleTogetherVideo: DialectHandler = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Bearer");
   if (path === "/videos" && ask.method === "POST") {

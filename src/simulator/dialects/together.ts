@@ -1,4 +1,6 @@
-// Together AI's images as documented: pictures in the answer, as addresses or as base64, and errors whose words say more than their codes.
+// Simulates Together AI's images as documented: as URLs or as base64.
+//
+// Error texts are more specific than error codes.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
 import { type Bench, credentialOf, type DialectResponses, noteOnce, type Problem, takeIn } from "../accept-job.ts";
@@ -8,15 +10,15 @@ import { bodyObject, json, page, type Reply } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
 
 const PROVIDER = "together";
-/** An answer that never comes, as long as a timer can be set. */
+/** A response that never arrives: the longest delay of a timer. */
 const NEVER_MS = 2_147_483_647;
 const MOST_PICTURES = 4;
 
-/** The names that its gateway gives to requests: also those of results. */
+/** Names of requests in the gateway's format; results use them as well. */
 const requestName = () => `o${randomBytes(3).toString("hex")}-2kFHot-${randomBytes(8).toString("hex")}-SJC`;
 
 type ErrorWords = { type?: string; param?: string | null; code?: string | null; headers?: Record<string, string> };
-/** Together's error body; mostly without a code. */
+/** Together's error body, usually without a code. */
 export const togetherError = (status: number, message: string, words: ErrorWords = {}): Reply => {
   const { type = "invalid_request_error", param = null, code = null, headers = {} } = words;
   return json(status, { id: requestName(), error: { message, type, param, code } }, headers);
@@ -33,7 +35,7 @@ export const refusedByTogether = (fault: Fault): Reply => {
     case "404":
       return togetherError(404, "Unable to access model.", { code: "model_not_available" });
     case "429": {
-      // Of the same type as an empty account.
+      // Has the same type as an empty balance.
       const headers = { "retry-after": String(numberOf(fault, "retry_after_s")), "x-ratelimit-remaining": "0" };
       return togetherError(429, "You have been rate limited. Your rate limit is 60 queries per minute.", {
         type: "credit_limit",
@@ -50,7 +52,7 @@ export const invalidForTogether = ([first]: readonly Problem[]): Reply =>
     ? togetherError(400, `Invalid value of '${first.field}': ${first.message}`, { param: first.field })
     : togetherError(400, "The body is not valid JSON.");
 
-/** What a member of a body must be. */
+/** Checks the value of a field. */
 export type Check = (value: unknown) => boolean;
 export const isText: Check = (value) => typeof value === "string" && value !== "";
 export const isNumber: Check = (value) => typeof value === "number";
@@ -65,7 +67,7 @@ export const isListOf =
   (value) =>
     Array.isArray(value) && value.every(check);
 
-/** What is wrong with a body, which must hold `needed` and nothing but what is in the table. */
+/** The error of a body, which must contain `needed` and only fields of the table. */
 export const wrongByTable = (
   body: JsonObject,
   table: Readonly<Record<string, Check>>,
@@ -103,7 +105,7 @@ const inputOf = ({
   return { prompt: prompt ?? "", num_images: n ?? 1, output_format: output_format ?? "jpeg", ...size, ...given };
 };
 
-/** What is answered instead of a picture; undefined when it is made. Only the words tell that content was refused. */
+/** The error instead of an image; undefined if the job succeeds. Only the text identifies a content refusal. */
 const failureOf = ({ faults: { run } }: Job): Reply | undefined => {
   if (isFault(run, "refuse")) return togetherError(422, "prompt may contain NSFW content");
   if (isFault(run, "refuse-output", "withheld"))
@@ -145,7 +147,7 @@ const wordsFor = (bench: Bench, body: JsonObject | undefined): DialectResponses 
   };
 };
 
-/** Answers a request below `/together/v1`. */
+/** Handles a request below `/together/v1`. */
 export const handleTogether: DialectHandler = async (bench, ask, path) => {
   if (path !== "/images/generations") return togetherError(404, `Unknown request URL: ${ask.method} /v1${path}.`);
   if (ask.method !== "POST") return togetherError(405, `Method ${ask.method} is not allowed.`);

@@ -1,4 +1,6 @@
-// Vidu as documented: one address per kind of clip, tasks by id, their list by pages, and cancelling what has not begun.
+// Simulates Vidu as documented: one endpoint per kind of clip.
+//
+// Tasks can be polled, listed by page and, while they wait, cancelled.
 import { randomBytes, randomInt } from "node:crypto";
 import type { Json, JsonObject } from "../../domain/types.ts";
 import {
@@ -22,7 +24,7 @@ const KINDS = /^\/ent\/v2\/(text2video|img2video|reference2video|start-end2video
 const MOST_REFERENCES = 7;
 const CREDITS = 4;
 
-/** `code` is the status once more; the word that tells errors apart is the reason. */
+/** `code` repeats the status; `reason` distinguishes errors. */
 const failed = (status: number, reason: string, message: string): Reply =>
   json(status, { code: status, reason, message, metadata: { trace_id: randomBytes(16).toString("hex") } });
 const notFound = () => failed(404, "TaskNotFound", "task not found");
@@ -52,7 +54,7 @@ const invalid = ([first]: readonly Problem[], input: JsonObject): Reply => {
   return failed(400, "FieldInvalid", `invalid field: ${field}`);
 };
 
-/** The pictures of a request, as fields of other dialects: how many there may be depends on its kind. */
+/** The images of a request in the common field names; its kind determines their number. */
 const picturesOf = (kind: string, images: readonly Json[]): JsonObject => {
   const [first = null, last = null] = images;
   const isRight = {
@@ -66,7 +68,7 @@ const picturesOf = (kind: string, images: readonly Json[]): JsonObject => {
   return { ...(first === null ? {} : { image_url: first }), ...(last === null ? {} : { end_image_url: last }) };
 };
 
-/** A task's body in the words that all dialects share; null stands for what this kind insists on and does not find. */
+/** A task's body in the common field names; null stands for a missing required value. */
 const inputFor = (kind: string) => (body: JsonObject) => {
   const { model, prompt, images = [], duration, seed, resolution, aspect_ratio, audio } = body;
   if (typeof model !== "string" || !Array.isArray(images)) return undefined;
@@ -97,7 +99,7 @@ const wordsFor = (kind: string): DialectResponses => ({
   invalid,
 });
 
-/** What went wrong with a finished task. */
+/** The error of a finished task. */
 const errorOf = ({ faults: { run } }: Job): string => {
   if (isFault(run, "refuse")) return "AuditSubmitIllegal";
   if (isFault(run, "refuse-output", "withheld")) return "CreationPolicyViolation";
@@ -106,7 +108,7 @@ const errorOf = ({ faults: { run } }: Job): string => {
   return isFault(run, "aborted") ? "UserCancelled" : "";
 };
 
-/** How a task stands: whoever calls one off finds it failed. */
+/** The state of a task; a cancelled one has failed. */
 const standOf = (bench: Bench, job: Job): { state: string; error: string } => {
   const state = bench.jobs.state(job);
   if (state === "cancelled") return { state: "failed", error: "UserCancelled" };
@@ -138,7 +140,7 @@ const answerPoll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promis
   return json(200, { ...task, payload: job.ref ?? "", bgm: false, off_peak: false });
 };
 
-/** Tasks of seven days, ten a page. Its page does not name `payload` among what is shown. */
+/** Tasks of seven days, ten a page. The documentation does not list `payload` among the returned fields. */
 const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   const trouble = listTroubleOf(bench, "vidu");
   if (trouble) return trouble;
@@ -161,7 +163,7 @@ const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   return json(200, { tasks: await Promise.all(shown), next_page_token: next });
 };
 
-/** Answers a request below Vidu's address. */
+/** Handles a request below Vidu's base path. */
 export const handleVidu: DialectHandler = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Token");
   const [, kind] = KINDS.exec(path) ?? [];

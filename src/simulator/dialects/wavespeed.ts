@@ -1,4 +1,6 @@
-// WaveSpeedAI as documented: predictions by model, their result, and the list of them, which does not say what was asked for.
+// Simulates WaveSpeedAI as documented: predictions by model, results and the list.
+//
+// The list does not contain the inputs.
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../domain/types.ts";
 import {
@@ -18,11 +20,11 @@ import { endsAtMs, type Job } from "../jobs.ts";
 
 const PROVIDER = "wavespeed";
 const BASE = `/${PROVIDER}/api/v3`;
-/** Predictions can be asked about and listed for so long. */
+/** How long predictions can be polled and listed. */
 const KEPT_MS = 7 * 86_400_000;
 const MOST_ON_A_PAGE = 100;
 
-/** Every answer is in an envelope that says its status again. */
+/** Every response has an envelope that repeats its status. */
 const wrapped = (data: JsonObject): Reply => json(200, { code: 200, message: "success", data });
 const failed = (status: number, message: string, headers: Record<string, string> = {}): Reply =>
   json(status, { code: status, message }, headers);
@@ -33,7 +35,7 @@ const refused = (fault: Fault): Reply => {
     case "401":
       return failed(401, "invalid authentication");
     case "402":
-      // Whatever is wrong with an account is a 403: there is no 402 among its codes.
+      // Every account fault is a 403; there is no 402.
       return failed(403, "Insufficient credits, please top up your account");
     case "403":
       return failed(403, "this account may not use the model");
@@ -48,13 +50,13 @@ const refused = (fault: Fault): Reply => {
 
 const invalid = ([first]: readonly Problem[]): Reply => failed(400, `${first?.field ?? "body"}: ${first?.message}`);
 
-/** A model's own fields, without those that are for the harness. */
+/** The model's own fields, without those of the platform. */
 const inputOf = ({ webhook_url: _, enable_sync_mode: __, enable_base64_output: ___, ...input }: JsonObject): JsonObject => input;
 
-/** Times come with nine digits behind the second. */
+/** Times have nine decimals of a second. */
 const timeOf = (ms: number): string => new Date(ms).toISOString().replace("Z", "000000Z");
 
-/** Code and words of a failure: they stand in the prediction, while the envelope says 200. */
+/** Code and text of a failure. They are in the prediction, while the envelope has 200. */
 const errorOf = ({ faults: { run } }: Job): { code: number; error: string } | undefined => {
   if (isFault(run, "refuse", "refuse-output")) return { code: 1200, error: "The content contains sensitive information." };
   if (isFault(run, "input-unreachable")) return { code: 1402, error: "Failed to download image from the provided URL." };
@@ -63,7 +65,7 @@ const errorOf = ({ faults: { run } }: Job): { code: number; error: string } | un
   return isFault(run, "fail") ? { code: 5000, error: "An internal error occurred." } : undefined;
 };
 
-/** It says of none how far in the line it is. */
+/** No status reports the position in the queue. */
 const statusOf = (bench: Bench, job: Job): string => {
   const state = bench.jobs.state(job);
   if (state === "queued") return "created";
@@ -115,7 +117,7 @@ const result = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<An
   return wrapped(shown);
 };
 
-/** `POST /predictions`: newest first, by page. Its items do not hold the input. */
+/** `POST /predictions`: newest first, by page. The items do not contain the input. */
 const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   const trouble = listTroubleOf(bench, PROVIDER);
   if (trouble) return trouble;
@@ -143,7 +145,7 @@ const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   return wrapped({ page: at, total: fitting.length, items });
 };
 
-/** Answers a request below `/wavespeed/api/v3`. */
+/** Handles a request below `/wavespeed/api/v3`. */
 export const handleWaveSpeed: DialectHandler = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Bearer");
   if (ask.method === "POST" && path === "/media/upload/binary") {

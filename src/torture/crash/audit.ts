@@ -1,4 +1,6 @@
-// The audit of a crash run: the client's log, the provider's log and the store must tell one story, whichever way it is read.
+// Audit of a crash run: compares client log, provider log and store.
+//
+// The three must agree in every direction.
 import { isDeepStrictEqual } from "node:util";
 import type { Attempt, AttemptState, FailureClass, JsonObject, TransferKind } from "../../domain/types.ts";
 import type { Submission } from "../../simulator/log.ts";
@@ -7,10 +9,10 @@ import type { Tenant } from "./crash-fixture.ts";
 import { attemptBehind, type Stored } from "./read-store.ts";
 import { originOf } from "./workload.ts";
 
-/** A promise and what broke it; none: it was kept. */
+/** An invariant and its violations; empty if it is satisfied. */
 export type Check = { name: string; faults: string[] };
 
-/** What is compared. `shown`: every generation as the API shows it at the end. `balances`: in credits, by tenant. */
+/** The compared data. `shown`: every generation as the API returns it at the end. `balances`: in credits, by tenant. */
 export type Evidence = {
   tenants: readonly Tenant[];
   client: readonly ClientLine[];
@@ -25,7 +27,7 @@ type Audit = (evidence: Evidence, fault: (text: string) => void) => void;
 const nameOf = ({ account, key }: { account: number; key: string | null }) => `account ${account} key ${key}`;
 const acksOf = (client: readonly ClientLine[]) => client.filter((line) => line.type === "ack");
 
-/** States in which an attempt is given up while the provider may have a job of it: on the operator's list of losses. */
+/** States of an abandoned attempt for which the provider may have a job. It is then an orphan. */
 const GIVEN_UP: ReadonlySet<AttemptState> = new Set(["lost", "capped", "superseded", "late"]);
 
 const acknowledgedExist: Audit = ({ client, stored }, fault) => {
@@ -71,7 +73,7 @@ const allEnded: Audit = ({ stored, shown }, fault) => {
 };
 
 const endsStay: Audit = ({ client, shown }, fault) => {
-  // Byte for byte: the order of the fields counts as well.
+  // Byte for byte, including the order of the fields.
   for (const line of client)
     if (line.type === "seen" && JSON.stringify(line.resource) !== JSON.stringify(shown.get(line.id)))
       fault(`${line.id}: seen as ${JSON.stringify(line.resource)}, now ${JSON.stringify(shown.get(line.id))}`);
@@ -104,7 +106,7 @@ const settledOnce: Audit = ({ stored }, fault) => {
   }
 };
 
-/** From what callers were shown, not from what the ledger says of itself. */
+/** Computed from the responses that clients received, not from the ledger. */
 const conserved: Audit = ({ tenants, stored, shown, balances }, fault) => {
   for (const [account, tenant] of tenants.entries()) {
     const { available, held, charged } = balances[account] ?? { available: 0, held: 0, charged: 0 };
@@ -117,7 +119,7 @@ const conserved: Audit = ({ tenants, stored, shown, balances }, fault) => {
   }
 };
 
-/** Submissions with the attempts they are of; faults for those that are of none. */
+/** Submissions with their attempts; reports a fault for each submission without an attempt. */
 export const matched = (
   { submissions, stored }: Pick<Evidence, "submissions" | "stored">,
   fault: (text: string) => void = () => undefined,
@@ -147,7 +149,10 @@ const jobsAreOwned: Audit = (evidence, fault) => {
   }
 };
 
-/** What a provider says of a job that it ends without a result. A refusal that allowed another try says nothing of the job made then. */
+/**
+ * Failures of a job that ended without a result. A refusal that allowed another attempt does not describe the job of that
+ * attempt.
+ */
 const UNPAID: ReadonlySet<FailureClass> = new Set([
   "job_failed",
   "refused_input",
@@ -157,7 +162,7 @@ const UNPAID: ReadonlySet<FailureClass> = new Set([
 ]);
 const isUnpaid = ({ job, failure }: Attempt): boolean => job !== null && failure !== null && UNPAID.has(failure.class);
 
-/** Whoever has to ask a provider for credits back finds every job of an attempt that was given up without a proof. */
+/** Every job of an attempt that was abandoned without proof is an orphan, so that an operator can reclaim its cost. */
 const lossesAreListed: Audit = (evidence, fault) => {
   for (const { line, one, attempt } of matched(evidence, () => undefined))
     if (line.accepted && GIVEN_UP.has(attempt.state) && !isUnpaid(attempt) && !one.orphans.includes(attempt.n))
@@ -167,7 +172,9 @@ const lossesAreListed: Audit = (evidence, fault) => {
       if (state === "delivered" && one.orphans.includes(n)) fault(`${one.id} ${n}: delivered and charged, and listed as a loss`);
 };
 
-/** A second submission only after an answer that proved the first was not accepted; one refused at the door leaves no line. */
+/**
+ * A second submission requires a response that proves that the first was not accepted. A refused connection leaves no log line.
+ */
 const neverTwice: Audit = (evidence, fault) => {
   const byAttempt = new Map<string, Submission[]>();
   for (const { line, attempt } of matched(evidence, () => undefined))
@@ -212,10 +219,10 @@ const AUDITS: readonly (readonly [string, Audit])[] = [
   ["a job that an attempt owns is on the provider's log, made by the attempt's own request", jobsExist],
 ];
 
-/** These hold once everything has come to its end, and say nothing before. */
+/** These checks apply only after all generations have ended. */
 const OF_THE_END: ReadonlySet<Audit> = new Set([allEnded, chargedOnce, settledOnce, conserved, jobsAreOwned, lossesAreListed]);
 
-/** @param isCutShort not everything was given the time to end, so that only what holds at any moment is audited. */
+/** @param isCutShort not all generations had time to end, so only the checks that hold at any time run. */
 export const auditAll = (evidence: Evidence, isCutShort = false): Check[] =>
   AUDITS.filter(([, audit]) => !(isCutShort && OF_THE_END.has(audit))).map(([name, audit]) => {
     const faults: string[] = [];

@@ -1,4 +1,4 @@
-// The catalogue of a crash run: what its clients order, on routes whose lost submissions come to an end within the run.
+// Catalogue of a crash run, with routes that settle lost submissions within the run.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,13 +6,15 @@ import { BUILT_IN_MODELS } from "../../../catalogue/built-in.ts";
 import type { JsonObject } from "../../domain/types.ts";
 import { AT_ONCE_MODEL, ORDERED_MODELS } from "./workload.ts";
 
-/** Providers whose list shows whether a job was made; what others lost is waited for until its time is over. */
+/**
+ * Providers whose list proves whether a job exists. Lost submissions of other providers wait until their confirmation time ends.
+ */
 export const LISTING = ["fal", "replicate", "modelark", "volcengine"] as const;
-/** The model whose routes may be given little time: its attempts are lost and capped, and some of their jobs deliver late. */
+/** The model with short route times: its attempts are lost and capped, and some of their jobs deliver late. */
 const IMPATIENT_MODEL = "vidmodel-2.0-mini";
 const IMPATIENT = { expected_s: 1, timeout_s: 1 };
 
-/** The provider that answers at once, and the one behind it; a lost answer is waited for so long. */
+/** The synchronous provider, and the provider of its fallback; a lost response is awaited for this time. */
 export const AT_ONCE = "together";
 export const CONFIRM_S = 20;
 const AT_ONCE_ROUTES = [
@@ -21,7 +23,7 @@ const AT_ONCE_ROUTES = [
 ] as const;
 const AT_ONCE_BASE = "flux-2-dev.json";
 
-/** Its clips are pinned; the named points of a crash order it. */
+/** Its clips are pinned inputs; the tests of named crash points submit it. */
 const CLIP_MODEL = "sim-lipsync-1";
 
 type Written = JsonObject & { routes: { provider: string }[] };
@@ -38,7 +40,7 @@ const writtenOf = (id: string): Written => {
   return { ...base, id, name: id, routes };
 };
 
-/** @param isImpatient cuts the times of one model. @returns the directory */
+/** @param isImpatient shortens the times of one model. @returns the directory */
 export const writeCatalogue = (dir: string, isImpatient = false): string => {
   mkdirSync(join(dir, "models"), { recursive: true });
   for (const id of [...ORDERED_MODELS, CLIP_MODEL]) {
@@ -51,7 +53,9 @@ export const writeCatalogue = (dir: string, isImpatient = false): string => {
 };
 
 let shared: string | undefined;
-/** One for all services of this process, gone with it: a data directory may be one that nothing can be written to. */
+/**
+ * One catalogue for all services of this process, deleted at its exit. It is not in the data directory, which may be unwritable.
+ */
 export const sharedCatalogue = (): string => {
   if (shared !== undefined) return shared;
   const dir = mkdtempSync(join(tmpdir(), "crash-catalogue-"));

@@ -1,6 +1,6 @@
-// Sees to it that no process of the tests outlives them, however they end: a shell that hears of each and notices our end.
+// Child reaper: a shell that kills all test processes when their parent ends.
 
-/** Keeps the list of what runs; when its input ends, whoever held the other end is gone, and so has to be the rest. */
+/** Tracks the running processes. End of input means that the parent has ended, so the remaining processes are killed. */
 const WARDEN = `
 running=""
 while read -r what pid; do
@@ -14,7 +14,7 @@ for each in $running; do kill -9 "$each"; done
 
 const begin = () => {
   const shell = Bun.spawn(["sh", "-c", WARDEN], { stdin: "pipe", stdout: "ignore", stderr: "ignore", detached: true });
-  // It waits for us, not we for it.
+  // The shell waits for this process, not the reverse.
   shell.unref();
   return shell.stdin;
 };
@@ -26,13 +26,13 @@ const tell = async (line: string): Promise<void> => {
     await ear?.write(`${line}\n`);
     await ear?.flush();
   } catch {
-    // Without a shell the exit of this process is the only guard.
+    // Without a shell the exit handler of this process is the only protection.
     ear = null;
   }
 };
 
 export const childReaper = {
   began: (pid: number): void => void tell(`began ${pid}`),
-  /** A number that is free again may be given to anybody, so it has to leave the list. */
+  /** The system can reuse a process id, so it must leave the list. */
   ended: (pid: number): void => void tell(`ended ${pid}`),
 };

@@ -1,19 +1,19 @@
-// The crash client's own log: what it is about to ask and what it was answered, each on disk before it goes on.
+// Log of the crash client: intents and responses, each synced before the next step.
 import { closeSync, fdatasyncSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { JsonObject } from "../../domain/types.ts";
 
 export type ClientLine =
-  /** About to be sent. */
+  /** Written before the request is sent. */
   | { type: "intent"; key: string; account: number; hash: string; body: JsonObject }
-  /** Answered. `id` for 200 and 202, `code` for the rest. */
+  /** A response. `id` for 200 and 202, `code` for the others. */
   | { type: "ack"; key: string; account: number; hash: string; status: number; id: string | null; code: string | null }
-  /** A generation was seen ended; `resource` as it was shown, without the links, which are made anew each time. */
+  /** A generation was seen ended; `resource` as the API returned it, without its links, which differ in each response. */
   | { type: "seen"; account: number; id: string; resource: JsonObject };
 
 export const openClientLog = (path: string) => {
   const file = openSync(path, "a");
-  // A new file's name is safe only once its directory is.
+  // The name of a new file is durable only after an fsync of its directory.
   const folder = openSync(dirname(path), "r");
   fsyncSync(folder);
   closeSync(folder);

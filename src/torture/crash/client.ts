@@ -1,4 +1,4 @@
-// The client of the random crashes, a process of its own: many workers that submit, repeat, change and poll until SIGTERM.
+// Crash client process: workers that submit, repeat, change and poll until SIGTERM.
 import { readFileSync } from "node:fs";
 import type { JsonObject } from "../../domain/types.ts";
 import { chance } from "../../simulator/fault-script.ts";
@@ -7,28 +7,30 @@ import { createNodeSelection, type NodeSelection } from "./node-selection.ts";
 import { type Order, orderOf } from "./workload.ts";
 
 export type ClientPlan = {
-  /** Of the nodes, which are asked by turns. */
+  /** The URLs of the nodes, which receive requests in turn. */
   urls: string[];
-  /** How long an answer is waited for before the next one is asked, ms; absent: ten seconds. */
+  /** How long a response is awaited before the next node is tried, ms; default ten seconds. */
   patienceMs?: number;
   log: string;
   seed: number;
   workers: number;
   keys: string[];
-  /** Rounds before this one; each has order numbers of its own. */
+  /** The number of earlier rounds; each has its own order numbers. */
   round: number;
 };
 
-/** Shares of the requests. A repeat takes one of the last orders of any worker, which may be under way at that moment. */
+/** Shares of the requests. A repeat takes one of the latest orders of any worker, which may be in progress. */
 const REPEATED = 0.3;
 const CHANGED = 0.05;
 const POLLED = 0.5;
 const LAST_ORDERS = 4;
-/** Share of the repeats that go back to any earlier round instead, and how far into it. */
+/** Share of the repeats that take an early order of any earlier round, and the number of such orders. */
 const LONG_AGO = 0.1;
 const EARLY_ORDERS = 20;
 const ORDERS_OF_ROUND = 100_000;
-/** How many of the orders without an answer are sent again once the service is back; the rest are left for the end. */
+/**
+ * Share of the orders without a response that are repeated once the service is available again; the others remain for the end.
+ */
 const SENT_AGAIN = 0.75;
 const LOOK_MS = 40;
 const PAUSE_MS = [50, 250] as const;
@@ -43,7 +45,7 @@ const acknowledge = (log: ClientLog, order: Order, answer: { status: number; bod
 
 export type Sender = { keys: readonly string[]; doors: NodeSelection; log: ClientLog };
 
-/** Sends an order once, between its two lines in the log. Undefined when no answer came. */
+/** Sends an order once and logs intent and response. Undefined if no response arrived. */
 export const sendOrder = async ({ keys, doors, log }: Sender, order: Order): Promise<string | null | undefined> => {
   const { key, account, hash, body } = order;
   log.write({ type: "intent", key, account, hash, body });
@@ -52,7 +54,7 @@ export const sendOrder = async ({ keys, doors, log }: Sender, order: Order): Pro
   return answer && acknowledge(log, order, answer);
 };
 
-/** Looks at a generation; what has ended is noted as it was shown. */
+/** Polls a generation; if it has ended, its resource is logged. */
 const poll = async ({ keys, doors, log }: Sender, { id, account }: { id: string; account: number }): Promise<void> => {
   const shown = await doors.ask(keys[account] ?? "", { path: `/v1/generations/${id}` });
   if (shown?.status === 200 && shown.body.completed_at !== null)
@@ -90,7 +92,7 @@ const runWorker = async (plan: ClientPlan, sender: Sender, worker: number, isSto
   }
 };
 
-/** The whole life of the client process: until SIGTERM, or until its parent is gone. */
+/** The client process: runs until SIGTERM, or until its parent has ended. */
 export const runClient = async (planPath: string): Promise<void> => {
   const plan = JSON.parse(readFileSync(planPath, "utf8")) as ClientPlan;
   const log = openClientLog(plan.log);

@@ -1,4 +1,4 @@
-// The world of a crash test: the simulator with its durable log, the service on a data directory or a database, accounts with credits.
+// Fixture of a crash test: simulator, service, database and accounts with credits.
 import { hashApiKey, newApiKey, newId } from "../../domain/ids.ts";
 import type { JsonObject } from "../../domain/types.ts";
 import { settingsLeadingTo } from "../../simulator/dialect-registry.ts";
@@ -11,10 +11,10 @@ import type { Store, StoreReads } from "../../store/store.ts";
 import { sharedCatalogue } from "./catalogue.ts";
 import { type Child, type Genrouter, start } from "./processes.ts";
 
-/** `credits`: what it was given, which it is held against at the end. */
+/** `credits`: the sum that the account received, which the audit compares at the end. */
 export type Tenant = { accountId: string; accountSeq: number; key: string; credits: number };
 
-/** Where the books of a service are: its data directory, or the address of the database that it shares with others. */
+/** The database of a service: its data directory, or the URL of a shared database. */
 export type DatabaseLocation = string;
 const isShared = (books: DatabaseLocation) => books.startsWith("postgres://");
 
@@ -25,7 +25,7 @@ const openBooks = async (books: DatabaseLocation): Promise<Store> => {
   return await openPostgresStore({ url: books, prepare: true, readers: 1, mode: "test" });
 };
 
-/** Makes accounts through the store itself, as its owner: while no service runs, where it is a data directory. */
+/** Creates accounts directly in the store. With a data directory no service may be running. */
 export const endow = async (books: DatabaseLocation, credits: readonly number[]): Promise<Tenant[]> => {
   const store = await openBooks(books);
   const tenants: Tenant[] = [];
@@ -46,7 +46,7 @@ export const endow = async (books: DatabaseLocation, credits: readonly number[])
   return tenants;
 };
 
-/** Gives some of the accounts more; what they were given in all is kept up to date. */
+/** Adds credits to some accounts and updates their expected sum. */
 export const topUp = async (books: DatabaseLocation, tenants: readonly Tenant[], credits: number): Promise<void> => {
   const store = await openBooks(books);
   for (const tenant of tenants) {
@@ -65,7 +65,7 @@ const openReads = async (books: DatabaseLocation): Promise<StoreReads> => {
   return await openPostgresReads({ url: books, prepare: true });
 };
 
-/** Reads the books, whether a service runs over them or lies dead. */
+/** Reads the store, whether a service is running or not. */
 export const reading = async <T>(books: DatabaseLocation, work: (reads: StoreReads) => Promise<T>): Promise<T> => {
   const reads = await openReads(books);
   try {
@@ -121,9 +121,9 @@ export type ServicePlace = {
   dir: string;
   simulatorUrl: string;
   speed: number;
-  /** 0 takes a free one. */
+  /** 0 uses a free port. */
   port?: number;
-  /** More settings. */
+  /** Additional settings. */
   env?: Record<string, string>;
 };
 
@@ -134,12 +134,12 @@ const serviceEnv = ({ dir, simulatorUrl, speed, port = 0, env = {} }: ServicePla
   GENROUTER_SIMULATOR__SPEED: String(speed),
   ...settingsLeadingTo(simulatorUrl),
   GENROUTER_LIMITS__BURST_PER_S: "100000",
-  // Without it a service starts over in place to set it, and half of every life here would be its start.
+  // Without it a service restarts itself in place to set it, which would take half of each short run.
   BUN_CONFIG_MAX_HTTP_REQUESTS: "4096",
   ...env,
 });
 
-/** Starts a service by the words of its command line. Does not wait. */
+/** Starts a service with the given command line. Does not wait. */
 export const spawnServing = (command: readonly string[], place: ServicePlace): Child => start(command, serviceEnv(place));
 
 /** Starts `genrouter serve`. Does not wait. */
@@ -156,11 +156,11 @@ export const listening = async (child: Child): Promise<ServiceProcess> => ({
 export const startService = (genrouter: Genrouter, place: ServicePlace): Promise<ServiceProcess> =>
   listening(spawnService(genrouter, place));
 
-/** So long an answer is waited for. */
+/** The longest wait for a response. */
 const PATIENCE_MS = 10_000;
 
 export type Answer = { status: number; body: JsonObject };
-/** One request, on a connection of its own. Undefined when the service was not there or died before it answered. */
+/** One request on a separate connection. Undefined if the service was not available or ended before its response. */
 export const ask = async (
   url: string,
   key: string,
@@ -177,7 +177,7 @@ export const ask = async (
       ...(about.body === undefined ? {} : { body: about.body }),
       signal: AbortSignal.timeout(about.patienceMs ?? PATIENCE_MS),
     });
-    // An answer without a body is one all the same, and a lie if it says 200: the audit finds no such generation.
+    // A response without a body counts as well. If its status is 200, the audit finds no such generation.
     return { status: response.status, body: ((await response.json()) ?? {}) as JsonObject };
   } catch {
     return undefined;

@@ -1,4 +1,4 @@
-// The random crashes: load from a client, kills at any moment, and after each a look at what lies on disk.
+// Crash cycles: client load, kills at random moments, and checks of the stored data.
 import { chance } from "../../simulator/fault-script.ts";
 import {
   reading,
@@ -18,16 +18,16 @@ import { originOf } from "./workload.ts";
 export type Figures = {
   cycles: number;
   kills: number;
-  /** Kills that found an attempt in `sending`, and how many attempts they found so. */
+  /** Kills that found an attempt in `sending`, and the number of such attempts. */
   killsInSending: number;
   attemptsInSending: number;
-  /** Told to stop, then killed a moment later. */
+  /** SIGTERM, followed by SIGKILL after a short time. */
   killsInDrain: number;
-  /** Told to stop under load, and left to end by themselves. */
+  /** SIGTERM under load, without a kill. */
   completedDrains: number;
   longestDrainMs: number;
   bootKills: number;
-  /** From the start of a process to its listening and having recovered. */
+  /** From the start of a process to the end of its recovery. */
   longestBootMs: number;
   simulatorKills: number;
 };
@@ -44,11 +44,11 @@ export type CyclesPlan = {
 const DRAINED = 0.2;
 const BOOT_KILLED = 0.1;
 const SIMULATOR_KILLED = 0.05;
-/** From the first moment of the load to the kill; from the signal of a drain; from the start of a process. */
+/** From the start of the load to the kill; from SIGTERM to the kill; from the start of a process to the kill. */
 const LOAD_MS = [20, 2000] as const;
 const DRAIN_MS = [0, 200] as const;
 const BOOT_MS = [10, 300] as const;
-/** Nothing of a whole drain takes longer than this under the faults of these tests; the service's own bound is 25 s. */
+/** A complete drain takes at most this long under the faults of these tests; the service's own limit is 25 s. */
 const WHOLE_DRAIN_MS = 20_000;
 const PAGE = 1000;
 
@@ -71,13 +71,16 @@ export const createCycles = (plan: CyclesPlan) => {
   const faults: { unwritten: string[]; drains: string[] } = { unwritten: [], drains: [] };
   const submissions = createProviderLog(plan.simulatorPlace.log);
 
-  /** With the service dead: how many attempts were out, and that every submission the provider has was on disk before. */
+  /**
+   * With the service stopped: counts the attempts in `sending`, and checks that every submission at the provider was on disk
+   * before.
+   */
   const look = (): Promise<number> =>
     reading(place.dir, async (reads) => {
       let inSending = 0;
       for (let afterSeq = 0; ; ) {
         const page = await reads.unfinished(afterSeq, PAGE);
-        // The row of an attempt that is being confirmed says `sending` too; its machine's state does not.
+        // The row of an attempt that is being confirmed also has the state `sending`; the state of its statechart differs.
         inSending += page.filter(({ snapshot }) => snapshot?.includes('{"submitting":"sending"}')).length;
         const last = page.at(-1);
         if (!last || page.length < PAGE) break;
@@ -102,7 +105,7 @@ export const createCycles = (plan: CyclesPlan) => {
   const kill = async (child: Child) => {
     child.kill("SIGKILL");
     const { code, signal } = await child.ended;
-    // A drain may have been over before the kill; any other end is a fault of the service.
+    // A drain may have ended before the kill; any other exit is a fault of the service.
     if (signal !== "SIGKILL" && code !== 0)
       throw new Error(`the service ended by itself with ${code}:\n${child.said().slice(-3000)}`);
     figures.kills += 1;
@@ -118,7 +121,7 @@ export const createCycles = (plan: CyclesPlan) => {
     return child;
   };
 
-  /** One life of the service, to its kill. Gives back the simulator that runs afterwards. */
+  /** One run of the service until its kill. Returns the simulator that runs afterwards. */
   const play = async (before: SimulatorProcess): Promise<SimulatorProcess> => {
     const child = await boot();
     await Bun.sleep(between(LOAD_MS));
@@ -139,7 +142,7 @@ export const createCycles = (plan: CyclesPlan) => {
     return simulator;
   };
 
-  /** One life that is told to stop under load and left to end: with 0, in time, and no submission is left in the air. */
+  /** One run with a complete drain under load. It must exit with 0 in time and leave no attempt in `sending`. */
   const drain = async (): Promise<void> => {
     const child = await boot();
     await Bun.sleep(between(LOAD_MS));

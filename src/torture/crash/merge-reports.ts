@@ -1,4 +1,4 @@
-// What crash runs found, told together: checks of several audits or worlds merged by name, figures counted and added up.
+// Merges the reports of crash runs: checks by name, figures by sum.
 import { existsSync, readFileSync } from "node:fs";
 import type { Check, Evidence } from "./audit.ts";
 import type { ClientLine } from "./client-log.ts";
@@ -12,7 +12,7 @@ export const mergeChecks = (checks: readonly Check[]): Check[] => {
   return [...byName].map(([name, faults]) => ({ name, faults: [...faults] }));
 };
 
-/** Figures that say how bad it got, or how long it took: of several runs side by side the worst is told, not the sum. */
+/** Figures in ms are durations or maxima; of parallel runs the worst counts, not the sum. */
 const isWorst = (name: string) => name.endsWith("Ms");
 
 export const mergeEnds = (ends: readonly End[]): End => {
@@ -23,21 +23,21 @@ export const mergeEnds = (ends: readonly End[]): End => {
   return { checks: mergeChecks(ends.flatMap(({ checks }) => checks)), figures };
 };
 
-/** Answers that took nothing, by their codes. */
+/** Responses without a generation, by their codes. */
 const turnedAway = (client: readonly ClientLine[]): Record<string, number> => {
   const codes: Record<string, number> = {};
   for (const line of client) if (line.type === "ack" && line.code !== null) codes[line.code] = (codes[line.code] ?? 0) + 1;
   return codes;
 };
 
-/** What a client's log alone says, whose last line may be torn. */
+/** Figures of a client log, whose last line may be incomplete. */
 export const figuresOfLog = (path: string): Record<string, number> => {
   const text = existsSync(path) ? readFileSync(path, "utf8") : "";
   const acked = (status: number) => text.split(`,"status":${status},`).length - 1;
   return { acknowledged: acked(202), replayed: acked(200) };
 };
 
-/** `counted`, and what the evidence of the last audit says. */
+/** `counted`, and the figures of the last audit's evidence. */
 export const figuresOf = (counted: Record<string, number>, evidence: Evidence): Record<string, number> => {
   const tries = evidence.stored.flatMap((one) => one.tries);
   const told = (type: string) => evidence.stored.flatMap((one) => one.journal).filter(({ event }) => event.type === type).length;

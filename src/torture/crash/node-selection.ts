@@ -1,15 +1,15 @@
-// Where a client knocks: the nodes by turns, those that gave no answer a moment ago last.
+// Node selection of a client: round robin, with unresponsive nodes last.
 import { type Answer, ask } from "./crash-fixture.ts";
 
-/** A node that gave no answer is passed over for so long, as long as there is another one. */
+/** A node that did not respond is skipped for this time, as long as another one exists. */
 const AVOIDED_MS = 1000;
 
 export type NodeSelection = {
-  /** Asks the next node, once. Undefined when no answer came. */
+  /** Sends one request to the next node. Undefined if no response arrived. */
   ask(key: string, about: { path: string; body?: string; idempotencyKey?: string }): Promise<Answer | undefined>;
 };
 
-/** @param patienceMs so long an answer is waited for; absent: as long as a client of one node does. */
+/** @param patienceMs the longest wait for a response; default as for a client of one node. */
 export const createNodeSelection = (urls: readonly string[], patienceMs?: number): NodeSelection => {
   const avoidedUntilMono = new Map<string, number>();
   let turn = 0;

@@ -1,4 +1,6 @@
-// Random crashes in several worlds side by side: each waits most of the time, so two use the machine better than one.
+// Runs random crashes in several parallel worlds.
+//
+// A world mostly waits, so two use the machine better than one.
 import { join } from "node:path";
 import { type End, mergeEnds } from "./merge-reports.ts";
 import { killAll } from "./processes.ts";
@@ -6,16 +8,16 @@ import { type Far, type RandomPlan, runRandom, WorldBroken } from "./random.ts";
 
 export type LanesPlan = Omit<RandomPlan, "workers"> & {
   lanes: number;
-  /** Of each world's client; absent: what its seed says. */
+  /** Of each world's client; default from its seed. */
   workers?: number;
 };
 
 const FEWEST_WORKERS = 16;
 const MOST_WORKERS = 32;
-/** The first lane has the seed itself, so that a seed alone replays a world. */
+/** The first lane uses the seed itself, so that a seed alone reproduces a world. */
 const LANE_SEEDS = 100_003;
 
-/** A world that could not be carried on is a finding like any other. */
+/** A world that cannot continue is a finding like any other. */
 const runLane = (plan: RandomPlan): Promise<End> =>
   runRandom(plan).catch((fault: unknown) => {
     plan.say(`kept for a look: ${plan.dir}`);
@@ -24,7 +26,7 @@ const runLane = (plan: RandomPlan): Promise<End> =>
     return { checks: [{ name: "the world of the crashes could be carried on", faults: [message] }], figures };
   });
 
-/** Splits the cycles among the lanes; the checks of all are judged as one. */
+/** Splits the cycles among the lanes and merges their checks. */
 export const runLanes = async ({ lanes, ...plan }: LanesPlan): Promise<End> => {
   const isOne = lanes === 1;
   const far: Far[] = Array<Far>(lanes).fill({ kills: 0, submissions: 0 });

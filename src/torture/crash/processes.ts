@@ -1,34 +1,36 @@
-// Starts the processes of the crash tests, hears what they say, and kills them; none outlives the tests.
+// Processes of the crash tests: starts them, reads their output and kills them.
+//
+// None outlives the tests.
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { childReaper } from "./child-reaper.ts";
 
 const root = join(import.meta.dir, "../../..");
 
-/** How `genrouter` is started: the words before its own arguments. */
+/** The command that starts `genrouter`, before its own arguments. */
 export type Genrouter = readonly string[];
 export const FROM_SOURCES: Genrouter = [process.execPath, join(root, "src/main.ts")];
 export const BINARY: Genrouter = [join(root, "dist/genrouter")];
-/** What runs this very code: the compiled binary itself, or its sources. */
+/** The command for this code: the compiled binary itself, or its sources. */
 export const SELF: Genrouter = /^(\/\$bunfs|[a-z]:[\\/]~bun)/i.test(import.meta.dir) ? [process.execPath] : FROM_SOURCES;
-/** A file as a process of its own. */
+/** A file as a separate process. */
 export const entry = (path: string): Genrouter => [process.execPath, path];
 
 export type Ended = { code: number | null; signal: string | null };
 export type Child = {
   pid: number;
-  /** Everything it has said so far, both streams. */
+  /** All output so far, from both streams. */
   said(): string;
-  /** Waits until it says something. @throws when it ends, or `PATIENCE_MS` pass, without that. */
+  /** Waits for output that matches. @throws if the process ends, or after `PATIENCE_MS` without a match. */
   hears(pattern: RegExp): Promise<RegExpExecArray>;
   kill(signal: "SIGKILL" | "SIGTERM" | "SIGSTOP" | "SIGCONT"): void;
   ended: Promise<Ended>;
 };
 
-/** A start after two early deaths in a row takes its generations up one by one. */
+/** A start after two early crashes in a row recovers its generations one by one. */
 const PATIENCE_MS = 60_000;
 const alive = new Set<{ kill(signal: "SIGKILL"): void }>();
-/** Kills what is still running; also done when this process ends. */
+/** Kills all running processes; also called at the exit of this process. */
 export const killAll = (): void => {
   for (const child of alive) child.kill("SIGKILL");
 };
@@ -40,9 +42,9 @@ export const start = (command: readonly string[], env: Record<string, string> = 
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
-    // An empty HOME would make Bun keep its cache in the working directory.
+    // An empty HOME would make Bun write its cache to the working directory.
     env: { PATH, TMPDIR, ...(HOME ? { HOME } : {}), ...env },
-    // A Ctrl-C is for the parent alone: who dies, and when, is what the tests decide.
+    // Ctrl-C reaches only the parent, because the tests decide which process ends and when.
     detached: true,
   });
   alive.add(child);
@@ -110,7 +112,7 @@ const isFree = (port: number) =>
     server.listen(port, "127.0.0.1", () => server.close(() => tell(true)));
   });
 
-/** A port that can be taken again after a kill: below the range that outgoing connections are given theirs from. */
+/** A port that can be reused after a kill. It is below the range of ephemeral ports. */
 export const freePort = async (): Promise<number> => {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
@@ -118,7 +120,7 @@ export const freePort = async (): Promise<number> => {
   }
 };
 
-/** Asks `look` again and again until it says something true. @throws after `patienceMs`. */
+/** Repeats `look` until it returns a truthy value. @throws after `patienceMs`. */
 export const until = async <T>(
   what: string,
   look: () => Promise<T | false | undefined> | T | false | undefined,

@@ -1,11 +1,11 @@
-// What goes wrong besides the kills: the simulator's script for every provider of the run.
+// Provider fault plan: the simulator's fault rules besides the kills.
 
 import type { JsonObject } from "../../domain/types.ts";
 import type { Rule } from "../../simulator/fault-script.ts";
 import type { FaultName } from "../../simulator/faults.ts";
 import { AT_ONCE, LISTING } from "./catalogue.ts";
 
-/** Slow answers come first: they are what keeps attempts in `sending` for a kill to fall upon. */
+/** Slow responses first, because they keep attempts in `sending` during a kill. */
 const SHARES: readonly (readonly [FaultName, number, JsonObject?])[] = [
   ["slow-answer", 0.2, { ms: 150 }],
   ["slow-answer", 0.06, { ms: 700 }],
@@ -32,7 +32,7 @@ const SHARES: readonly (readonly [FaultName, number, JsonObject?])[] = [
   ["list-5xx", 0.1],
 ];
 
-/** Longer than a route of the impatient model has, and shorter than what proves a job absent. */
+/** Longer than the time of an impatient route, and shorter than the time that proves a job absent. */
 const LATE_MS = 1400;
 
 export const PROVIDER_FAULT_PLAN: readonly Rule[] = [

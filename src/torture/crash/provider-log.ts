@@ -1,15 +1,15 @@
-// The submissions and announced results on a simulator's log, each read once.
+// Reads submissions and announced results from a simulator's log, each once.
 import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
 import type { LogLine, Submission } from "../../simulator/log.ts";
 
 const NEWLINE = 10;
 
-/** Reads a log that grows; a simulator that was killed takes a line that was cut short off before it goes on. */
+/** Reads a growing log. A restarted simulator truncates an incomplete line before it appends. */
 export const createProviderLog = (path: string) => {
   const all: Submission[] = [];
   const announcedAtMs = new Map<string, number>();
   let readBytes = 0;
-  /** What came since the last look. */
+  /** The submissions since the previous call. */
   const fresh = (): Submission[] => {
     if (!existsSync(path)) return [];
     const file = openSync(path, "r");
@@ -32,14 +32,14 @@ export const createProviderLog = (path: string) => {
   };
   return {
     fresh,
-    /** When the result of each job was first announced, or sent with the answer to its submission, by job id. */
+    /** The time at which the result of each job was first announced, or returned with its submission's response, by job id. */
     announcedAtMs: (): ReadonlyMap<string, number> => {
       fresh();
       return announcedAtMs;
     },
-    /** How many were read so far. */
+    /** The number of submissions so far. */
     count: (): number => all.length,
-    /** Every one, those that came since the last look as well. */
+    /** All submissions, including those since the previous call. */
     all: (): readonly Submission[] => {
       fresh();
       return all;

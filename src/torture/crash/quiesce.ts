@@ -1,4 +1,6 @@
-// Peace after the crashes: no faults, nothing is killed, everything comes to its end; then both sides are laid open.
+// Quiescing after the crashes: no faults and no kills until all generations end.
+//
+// Afterwards it reads client log, provider log and store.
 
 import type { JsonObject } from "../../domain/types.ts";
 import type { CheckResult } from "../../store/store.ts";
@@ -22,38 +24,38 @@ import { readStored, type Stored } from "./read-store.ts";
 import type { Order } from "./workload.ts";
 
 /**
- * How many times faster than life peace is. A look-up proves an absence after 40 min of life at fal and 2 min at
- * Replicate: 2 s and 0.1 s. Nothing is in doubt any more that a slow moment could prove absent too early: what was sent
- * before arrived before, or never, and what is sent in peace is answered.
+ * Speed of the simulator during quiescing. A lookup proves an absence after 40 min of simulated time at fal and 2 min at
+ * Replicate: 2 s and 0.1 s. A slow moment can no longer prove a job absent too early. Earlier submissions have arrived or are
+ * lost, and submissions during quiescing receive a response.
  */
 const PEACE_SPEED = 1200;
-/** A wait is given up when nothing has ended for so long (five hours of life), or after this in all. */
+/** A wait ends if no generation has ended for this time (five hours of simulated time), or after this time in total. */
 const STUCK_MS = 15_000;
 const SETTLE_MS = 60_000;
-/** The same once somebody wants it over: still long enough for a service that works. */
+/** The same limits for an urgent end, still sufficient for a working service. */
 const HURRIED = { stuckMs: 5000, settleMs: 15_000 } as const;
 const LOOK_MS = 25;
-/** Between two counts of what is left; the looks in between only ask whether anything is. */
+/** Interval between two counts of open generations; the checks in between only test for any. */
 const COUNT_MS = 500;
 const MOST_COUNTED = 10_000;
 const AT_A_TIME = 16;
-/** Of an invariant that does not hold: rows, and how much of each; and how much of what verify said without a verdict. */
+/** For a violated invariant: rows, and characters of each. Characters of a verify output without a verdict. */
 const ROWS_SHOWN = 3;
 const ROW_SHOWN = 160;
 const SAID_SHOWN = 500;
 
 export type QuiescePlan = {
   genrouter: Genrouter;
-  /** Of the service, or of its nodes, each with its directory. */
+  /** The service, or its nodes, each with its directory. */
   places: readonly [ServicePlace, ...ServicePlace[]];
-  /** Where the books are, if not in the directory of the one place. */
+  /** The database, if it is not in the directory of a single place. */
   books?: DatabaseLocation;
   simulatorPlace: SimulatorPlace;
   tenants: readonly Tenant[];
   client: ClientPlan;
-  /** More to look at, while all is calm and has ended. */
+  /** Additional checks after all generations have ended. */
   look?: (urls: readonly string[], stored: readonly Stored[]) => Promise<Check[]>;
-  /** Somebody waits for the end of it all. */
+  /** Whether the end is urgent. */
   isHurried?: () => boolean;
 };
 export type Quiesced = {
@@ -64,7 +66,7 @@ export type Quiesced = {
   checks: Check[];
   retried: number;
   settleMs: number;
-  /** Generations that had not ended when the wait for them did. */
+  /** Generations that had not ended at the end of the wait. */
   unended: number;
 };
 
@@ -76,7 +78,7 @@ export const inParallel = async <T>(items: readonly T[], work: (item: T) => Prom
   await Promise.all(Array.from({ length: AT_A_TIME }, worker));
 };
 
-/** Keys that no answer ever came for, each with the bodies it was sent with. */
+/** Keys that never received a response, each with its sent bodies. */
 const unanswered = (lines: readonly ClientLine[]): Order[] => {
   const answered = new Set(lines.flatMap((line) => (line.type === "ack" ? [line.key] : [])));
   const orders = new Map<string, Order>();
@@ -88,7 +90,7 @@ const unanswered = (lines: readonly ClientLine[]): Order[] => {
   return [...orders.values()];
 };
 
-/** Sends every unanswered key again, twice: all answers that carry an id carry the same one. */
+/** Sends every unanswered key again, twice. All responses with an id must carry the same one. */
 const retry = async (plan: ClientPlan): Promise<Check & { retried: number }> => {
   const faults: string[] = [];
   const ids = new Map<string, string>();
@@ -108,8 +110,8 @@ const retry = async (plan: ClientPlan): Promise<Check & { retried: number }> => 
 };
 
 /**
- * Waits for the end of every generation; one that never comes is the audit's to tell, with all the rest.
- * @param stuck so many are known to be stuck, and not waited for again. @returns how many have not ended.
+ * Waits for the end of every generation; the audit reports one that does not end.
+ * @param stuck number of generations that are known to be stuck and are not awaited. @returns the number of open generations
  */
 const settle = (books: DatabaseLocation, isHurried: () => boolean, stuck = 0): Promise<number> =>
   reading(books, async (reads) => {
@@ -145,7 +147,7 @@ export const showAll = async (
   return shown;
 };
 
-/** What each account has, as the books say. */
+/** The balance of each account, from the store. */
 export const balancesOf = (books: DatabaseLocation, tenants: readonly Tenant[]): Promise<Evidence["balances"]> =>
   reading(books, (reads) =>
     Promise.all(
@@ -160,7 +162,7 @@ export const balancesOf = (books: DatabaseLocation, tenants: readonly Tenant[]):
     ),
   );
 
-/** The invariants that do not hold, each with the first rows that offend it, out of what `verify --json` said. */
+/** The violated invariants with their first offending rows, from the output of `verify --json`. */
 export const offendingOf = (code: number | null, said: string): string[] => {
   const verdict = said.split("\n").find((line) => line.startsWith('{"ok":'));
   if (code !== 1 || verdict === undefined) return code === 0 ? [] : [`exit ${code}: ${said.slice(-SAID_SHOWN)}`];
@@ -173,13 +175,13 @@ export const offendingOf = (code: number | null, said: string): string[] => {
   });
 };
 
-/** `genrouter verify`, as an operator runs it. */
+/** Runs `genrouter verify` as an operator does. */
 const verify = async (genrouter: Genrouter, { dir, env }: ServicePlace): Promise<Check> => {
   const { code, said } = await run([...genrouter, "verify", "--json"], { ...env, GENROUTER_DATA__DIR: dir });
   return { name: "genrouter verify says that the thirteen invariants hold", faults: offendingOf(code, said) };
 };
 
-/** Tells the service, or all of its nodes at once, to stop, and waits for them. */
+/** Sends SIGTERM to the service, or to all of its nodes at once, and waits for their exit. */
 const stopAll = async (services: readonly ServiceProcess[]): Promise<Check> => {
   for (const { child } of services) child.kill("SIGTERM");
   const faults: string[] = [];
@@ -190,7 +192,10 @@ const stopAll = async (services: readonly ServiceProcess[]): Promise<Check> => {
   return { name: "the service stops in peace", faults };
 };
 
-/** From the last kill to the two sides of the audit. Nothing of the world runs before it, nor after it. */
+/**
+ * Quiesces the world after the last kill, and collects the evidence of the audit. No process of the world runs before or after
+ * it.
+ */
 export const quiesce = async (plan: QuiescePlan): Promise<Quiesced> => {
   const { genrouter, places, simulatorPlace, tenants, client, isHurried = () => false } = plan;
   const [first] = places;

@@ -1,4 +1,6 @@
-// A run of random crashes from an empty directory: rounds of load and kills, after each peace and an audit of both sides.
+// Random crash run: rounds of load and kills, each with quiescing and audit.
+//
+// It starts from an empty directory.
 
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +15,7 @@ import { type End, figuresOf, figuresOfLog, mergeChecks } from "./merge-reports.
 import { freePort, type Genrouter } from "./processes.ts";
 import { quiesce } from "./quiesce.ts";
 
-/** How far a run is; `submissions`: those that reached a provider. */
+/** The progress of a run; `submissions`: those that reached a provider. */
 export type Far = { kills: number; submissions: number };
 
 export type RandomPlan = {
@@ -23,34 +25,34 @@ export type RandomPlan = {
   workers: number;
   genrouter: Genrouter;
   say: (line: string) => void;
-  /** Ends the kills early; peace and the audit come all the same. */
+  /** Ends the kills early; quiescing and audit still follow. */
   isOver?: () => boolean;
-  /** Peace waits less for generations that do not end, and what they leave open is not judged. */
+  /** Shortens the wait for generations that do not end; they are then not judged. */
   isHurried?: () => boolean;
-  /** Told after each cycle. */
+  /** Called after each cycle. */
   onCycle?: (far: Far) => void;
 };
-/** `evidence`: what the last audit compared. */
+/** `evidence`: the data of the last audit. */
 export type RandomEnd = End & { evidence: Evidence };
 
 /** Cycles between two audits. */
 const ROUND = 50;
 /**
- * Times faster than life under the kills. A look-up proves an absence after 40 min of life at fal and 2 min at Replicate:
- * 24 s and 1.2 s. The simulator's slowest moment has to stay below that, or the proof proves nothing.
+ * Speed of the simulator under the kills. A lookup proves an absence after 40 min of simulated time at fal and 2 min at
+ * Replicate: 24 s and 1.2 s. The simulator's slowest response must be faster, or the absence would not be proof.
  */
 const SPEED = 100;
-/** A run of fewer kills may miss the moment. */
+/** A run with fewer kills may not hit `sending`. */
 const ENOUGH_KILLS = 20;
 
-/** Ends as they were shown, to be held against the next audit. */
+/** Ended generations as they were shown, for comparison in the next audit. */
 const seenAt = ({ stored, shown }: Pick<Evidence, "stored" | "shown">): ClientLine[] =>
   stored.flatMap(({ id, account, completedAtMs }) => {
     const resource = shown.get(id);
     return resource && completedAtMs !== null ? [{ type: "seen" as const, account, id, resource }] : [];
   });
 
-/** A world that could not be carried on, with what was counted until then. */
+/** A world that cannot continue, with its figures so far. */
 export class WorldBroken extends Error {
   readonly figures: Record<string, number>;
 
@@ -60,7 +62,7 @@ export class WorldBroken extends Error {
   }
 }
 
-/** @param tell is given the figures that count on while the run lasts. */
+/** @param tell receives the live figures of the run. */
 const runRounds = async (plan: RandomPlan, tell: (figures: Record<string, number>) => void): Promise<RandomEnd> => {
   const { genrouter, seed, say, isOver = () => false, isHurried = () => false } = plan;
   const dir = join(plan.dir, "service");
@@ -125,7 +127,7 @@ const runRounds = async (plan: RandomPlan, tell: (figures: Record<string, number
   return { checks, evidence, figures: figuresOf({ ...figures, ...totals, tookMs }, evidence) };
 };
 
-/** @throws WorldBroken where it cannot be carried on. */
+/** @throws WorldBroken if the run cannot continue. */
 export const runRandom = async (plan: RandomPlan): Promise<RandomEnd> => {
   let counted: Record<string, number> = {};
   try {

@@ -1,11 +1,11 @@
-// What the store holds at the end of a crash run, found by way of the ledger: every hold names a generation.
+// Reads all generations of a crash run from the store, through their holds.
 import { createHash } from "node:crypto";
 import type { Attempt, GenerationRecord, JsonObject, TransferKind } from "../../domain/types.ts";
 import type { JournalLine, StoreReads, TransferRow } from "../../store/store.ts";
 import type { Tenant } from "./crash-fixture.ts";
 import { hashOf } from "./workload.ts";
 
-/** A posting of the ledger about a generation. */
+/** A transfer of the ledger for a generation. */
 export type StoredTransfer = { kind: TransferKind; credits: number };
 
 export type Stored = GenerationRecord & {
@@ -15,7 +15,7 @@ export type Stored = GenerationRecord & {
   tries: Attempt[];
   journal: JournalLine[];
   movements: StoredTransfer[];
-  /** Attempts of it on the operator's list of losses, by their numbers. */
+  /** Orphaned attempts of the generation, by number. */
   orphans: number[];
 };
 
@@ -55,15 +55,15 @@ export const readStored = async (reads: StoreReads, tenants: readonly Tenant[]):
 
 type Line = { provider: string; endpoint: string; body_sha256: string };
 
-/** Whether a provider's log could have written this of the attempt's request: by where it goes, what it is of, and its bytes. */
+/** Whether a line of a provider's log matches the attempt's request, by provider, endpoint and bytes. */
 const isOf = (attempt: Attempt, { provider, endpoint, body_sha256 }: Line): boolean => {
   if (attempt.request === null || attempt.route.provider !== provider) return false;
   const { url, body } = JSON.parse(attempt.request) as { url: string; body: JsonObject };
-  // A provider knows a kind of work by its path or by a model in the body.
+  // A provider identifies a kind of work by its path or by a model in the body.
   const isThere = new URL(url).pathname.includes(endpoint) || body.model === endpoint;
   return isThere && createHash("sha256").update(JSON.stringify(body)).digest("hex") === body_sha256;
 };
 
-/** The attempt that a line of the provider's log is a submission of. */
+/** The attempt of a submission in the provider's log. */
 export const attemptBehind = (tries: readonly Attempt[], line: Line): Attempt | undefined =>
   tries.find((attempt) => isOf(attempt, line));

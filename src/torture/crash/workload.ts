@@ -1,4 +1,6 @@
-// What the crash client asks for: every order follows from the seed, the worker and its number, so that a seed replays it.
+// Workload of the crash client: orders derived from seed, worker and number.
+//
+// A seed reproduces every order.
 import canonicalize from "canonicalize";
 import type { JsonObject } from "../../domain/types.ts";
 import { chance } from "../../simulator/fault-script.ts";
@@ -6,7 +8,7 @@ import { chance } from "../../simulator/fault-script.ts";
 /** `account`: position in the list of tenants. `hash`: SHA-256 of the canonical body. */
 export type Order = { key: string; account: number; body: JsonObject & { model: string }; hash: string };
 
-/** A picture whose first provider answers with the result itself: it is in the answer and nowhere else, and nobody can ask for it. */
+/** An image model whose first provider is synchronous. Only the response contains the result, and no job can be polled. */
 export const AT_ONCE_MODEL = "crash-at-once";
 
 const INPUTS: readonly (readonly [model: string, input: JsonObject])[] = [
@@ -19,15 +21,15 @@ const INPUTS: readonly (readonly [model: string, input: JsonObject])[] = [
   [AT_ONCE_MODEL, {}],
 ];
 
-/** The models that are ordered. */
+/** The submitted models. */
 export const ORDERED_MODELS: readonly string[] = INPUTS.map(([model]) => model);
 
 const numberOf = (...parts: readonly number[]) => parts.reduce((sum, part) => (Math.imul(sum, 1_000_003) + part) >>> 0, 17);
 export const hashOf = (body: JsonObject) => Bun.SHA256.hash(canonicalize(body) ?? "", "hex");
 
 /**
- * The order behind a worker's number. `isChanged`: the same key with another body. No two prompts are alike, and each
- * names its account and key, so that a provider's log tells whose job a job is.
+ * The order of a worker's number. `isChanged`: the same key with another body. Each prompt is unique and contains account and
+ * key, so that a provider's log identifies the owner of a job.
  */
 export const orderOf = (seed: number, accounts: number, worker: number, n: number, isChanged = false): Order => {
   const roll = chance(numberOf(seed, worker, n));
@@ -39,7 +41,7 @@ export const orderOf = (seed: number, accounts: number, worker: number, n: numbe
   return { key, account, body, hash: hashOf(body) };
 };
 
-/** Whose order a job's input came from; undefined for input that is not of these tests. */
+/** The order behind a job's input; undefined for any other input. */
 export const originOf = (input: JsonObject | null): { account: number; key: string } | undefined => {
   const said = /^crash (\d+) (k-\d+-\d+-\d+) /.exec(String(input?.prompt ?? input?.text ?? ""));
   return said ? { account: Number(said[1]), key: said[2] ?? "" } : undefined;

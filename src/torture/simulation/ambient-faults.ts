@@ -1,4 +1,4 @@
-// The weather of a simulated world: what happens to all of it now and then, whatever its nodes do.
+// Ambient faults of a simulated world, independent of its nodes' actions.
 
 import type { Faults } from "./faults.ts";
 import type { Rng } from "./rng.ts";
@@ -6,7 +6,7 @@ import type { Timeline } from "./timeline.ts";
 
 const MINUTE_MS = 60_000;
 
-/** What happens now and then: the disk fills up, the wall clock jumps, the catalogue is replaced, a node is retired. */
+/** Schedules the occasional faults: a full disk, a wall clock jump, a new catalogue, the drain of a node, outages. */
 export const makeWeather = (of: {
   world: Timeline;
   dice: Rng;
@@ -28,7 +28,7 @@ export const makeWeather = (of: {
     world.after(ms, turn);
   };
   every(MINUTE_MS, () => {
-    // Now and then for longer than any deadline.
+    // Occasionally longer than any deadline.
     if (dice.chance(faults().diskFull))
       of.fillDisk(dice.chance(0.8) ? dice.between(1_000, 120_000) : dice.between(2, 25) * MINUTE_MS);
     if (dice.chance(faults().outage)) of.goOut(dice.between(0.2, 8) * MINUTE_MS);

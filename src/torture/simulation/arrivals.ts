@@ -1,14 +1,16 @@
-// What a submission must find when it arrives at its provider: its own row on disk, written before, and no rival under way.
+// Checks each submission that arrives at its provider against the store.
+//
+// Its attempt must be on disk, and no other attempt may be in progress.
 import { seqOfGenerationId } from "../../domain/ids.ts";
 import type { StoreReads } from "../../store/store.ts";
 import type { Arrival } from "./upstream.ts";
 
 const UNDER_WAY: ReadonlySet<string> = new Set(["intent", "sending", "accepted"]);
 
-/** What is up again by these: it delivers late, or an operator says that it has delivered. */
+/** Events that resume an attempt: a late delivery, or an operator's settlement. */
 const RETAKEN: ReadonlySet<string> = new Set(["announced", "settledByOperator"]);
 
-/** Reads the disk at the moment of the arrival, past every node. Returns what is wrong. */
+/** Reads the disk at the moment of the arrival, independently of all nodes. Returns the faults. */
 export const judgeArrival = async (reads: StoreReads, { ref, isQuestion, verdict }: Arrival): Promise<string[]> => {
   const seq = seqOfGenerationId(`gen_${ref.slice(0, ref.lastIndexOf("-"))}`) ?? -1;
   const n = Number(ref.slice(ref.lastIndexOf("-") + 1));
@@ -17,7 +19,7 @@ export const judgeArrival = async (reads: StoreReads, { ref, isQuestion, verdict
   if (!mine || mine.request === null || mine.sentAtMs === null) return [`${ref}: arrived at its provider before it was on disk`];
   const faults: string[] = [];
   const [unfinished] = await reads.unfinished(seq - 1, 1);
-  // Sent again after a refusal it is the same attempt, which began in time.
+  // After a refusal the same attempt is sent again; only its first submission must be in time.
   const journal = await reads.journalOf(seq);
   const sendings = journal.filter(({ event }) => event.type === "slotTaken" && event.n === n).length;
   if (sendings === 1 && unfinished?.seq === seq && mine.sentAtMs > unfinished.waitEndsAtMs)
@@ -29,7 +31,7 @@ export const judgeArrival = async (reads: StoreReads, { ref, isQuestion, verdict
     faults.push(`${ref}: its price is not the one it was planned at`);
   if (isQuestion && verdict === "accepted" && mine.state !== "sending")
     faults.push(`${ref}: asking about it bought a job when it was ${mine.state}`);
-  // What was given up and delivers late is taken up again: a request that was sent before may still arrive after that.
+  // An abandoned attempt that delivers late is resumed. A request that was sent before may still arrive afterwards.
   const sentAt = journal.findLastIndex(({ event }) => event.type === "slotTaken" && event.n === n);
   const isBack = (other: number) => journal.slice(sentAt).some(({ event }) => RETAKEN.has(event.type) && event.n === other);
   for (const other of attempts)

@@ -1,20 +1,24 @@
-// No answer that a process had in hand is dropped: it is on the attempt's row, or was lost with the process before it could be kept.
+// Audits provider responses: each one that a process read is stored.
+//
+// The only exception is a response that was lost with its process before it could be stored.
 import { seqOfGenerationId } from "../../domain/ids.ts";
 import type { Attempt } from "../../domain/types.ts";
 import type { StoreReads } from "../../store/store.ts";
 import type { Answer, Answers } from "./unsaved-outcomes.ts";
 
-/** An answer is on its node's disk, or in the store, within this time: what it may wait for the store, and a slow disk. */
+/**
+ * A response is on its node's disk, or in the store, within this time. It includes the wait for the store and for a slow disk.
+ */
 const KEPT_WITHIN_MS = 1_000;
 
-/** Whether it may be gone: the process ended at once, or could not keep it. */
+/** Whether the response may be lost: the process ended too soon, or could not store it. */
 const mayBeGone = ({ life, atMs, hasDisk, wasKept, wasRefused }: Answer): boolean => {
   if (wasKept || life.isAlive()) return false;
   const wasStopped = life.frozenUntilMs() >= atMs;
   return !hasDisk || wasRefused || wasStopped || life.endedAtMs() - atMs < KEPT_WITHIN_MS;
 };
 
-/** The attempt that was answered. */
+/** The attempt of the response. */
 export const attemptOf = ({ attempt }: Pick<StoreReads, "attempt">, { ref }: Answer): Promise<Attempt | undefined> => {
   const at = ref.lastIndexOf("-");
   return attempt(seqOfGenerationId(`gen_${ref.slice(0, at)}`) ?? -1, Number(ref.slice(at + 1)));

@@ -1,4 +1,6 @@
-// Every clip that a provider was given is held against what was measured; one that changed in between ends its generation uncharged.
+// Audits clips: a provider receives only a clip of the measured length.
+//
+// A clip that changed between measurement and download ends its generation without a charge.
 import type { GenerationRecord } from "../../domain/types.ts";
 import type { PlannedRequest } from "./clients.ts";
 import { type Clips, FRAME_MS, shownBy } from "./clips.ts";
@@ -13,7 +15,9 @@ export const auditClip = (
   const { measuredMs, fetchedMs, isStuck } = shownBy(clip);
   const isWithin = (ms: number) => Math.abs(ms - measuredMs) <= FRAME_MS;
   const mine = upstream.jobs.filter(({ ref }) => ref.startsWith(`${id.slice("gen_".length)}-`));
-  /** A copy may be lost after its link was written into a request: then a provider gets none, and never another. */
+  /**
+   * A copy may be deleted after its link was written into a request. The provider then receives no clip, but never another one.
+   */
   const mayGet = ({ givenMs, composedAtMs }: (typeof mine)[number]) =>
     givenMs === undefined ? composedAtMs < (clips.lostAtMs.get(id) ?? 0) : givenMs !== null && isWithin(givenMs);
   const faults = mine.flatMap((job) =>

@@ -1,4 +1,6 @@
-// What operators decided is held against journal, audit log and credits: each decision counts once, and only for what it was about.
+// Audits operator decisions against generation events, audit log and credits.
+//
+// Each decision counts once, and only for its own generation.
 
 import type { Attempt, GenerationRecord } from "../../domain/types.ts";
 import type { JournalLine, StoreReads } from "../../store/store.ts";
@@ -17,14 +19,14 @@ export type DecisionEvidence = {
 const TYPES = { settle: "settledByOperator", fail: "failedByOperator", retry: "retriedByOperator" } as const;
 const SEEN = { settle: "decidedSettle", fail: "decidedFail", retry: "decidedRetry" } as const;
 const MOST_LINES = 100_000;
-/** An owner that is cut off, stopped or dead hears of a decision late, and clocks are off: no later than so. */
+/** The longest delay before an owner learns of a decision, if it is cut off, stopped or dead and clocks differ. */
 const LONGEST_UNHEARD_MS = 45 * 60_000;
 
-/** Steps that carry out an order. */
+/** Transitions that carry out a decision. */
 const stepsOf = ({ decision, reason }: Order, journal: readonly JournalLine[]): JournalLine[] =>
   journal.filter(({ event }) => event.type === TYPES[decision] && event.reason === reason);
 
-/** What was said of one order, against what is on disk of it. */
+/** Compares the response to one decision with the stored data. */
 const auditOrder = (order: Order, journal: readonly JournalLine[], lines: readonly AuditRow[], end: GenerationRecord) => {
   const { id, decision, reason, answer, refused, askedAtMs } = order;
   const name = `${id}, ${reason} (${decision})`;
@@ -40,7 +42,7 @@ const auditOrder = (order: Order, journal: readonly JournalLine[], lines: readon
   const [step] = steps;
   if (step && (step.event.by !== OPERATOR.name || lines.some(({ target }) => target !== id)))
     faults.push(`${name}: by ${JSON.stringify(step.event.by)} about ${lines[0]?.target}`);
-  // Its owner hears of it, unless the generation has ended before.
+  // The owner learns of the decision, unless the generation has ended before.
   const endedMs = end.completedAtMs ?? Number.POSITIVE_INFINITY;
   const isNoted = answer !== null && answer.status !== "succeeded" && answer.status !== "failed";
   if (isNoted && decision === "fail" && steps.length === 0 && endedMs > askedAtMs + LONGEST_UNHEARD_MS)
@@ -48,7 +50,7 @@ const auditOrder = (order: Order, journal: readonly JournalLine[], lines: readon
   return faults;
 };
 
-/** What the decisions about one generation came to. */
+/** Checks the outcome of the decisions about one generation. */
 const auditEnd = (
   end: GenerationRecord,
   journal: readonly JournalLine[],

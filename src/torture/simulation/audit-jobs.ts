@@ -1,4 +1,4 @@
-// Every job that a provider took is held against the attempts: whose it is, whether it was really over, and whether its loss is listed.
+// Audits provider jobs: owner, actual end, and listing as an orphan.
 
 import type { Attempt, AttemptState, Failure } from "../../domain/types.ts";
 import type { StoreReads } from "../../store/store.ts";
@@ -10,17 +10,17 @@ export type JobEvidence = {
   reads: Pick<StoreReads, "jobOwner" | "findGeneration" | "attempt" | "inputOf" | "orphans">;
 };
 
-/** An attempt that sent a request, and the job that the provider made of it. */
+/** An attempt that sent a request, and the job that the provider created for it. */
 type Made = { job: UpstreamJob; seq: number; attempt: Attempt };
 
 const GIVEN_UP: ReadonlySet<AttemptState> = new Set(["lost", "capped", "superseded", "late", "mismatched"]);
 
-/** An attempt's job is given up as failed or gone only when its provider said so. */
+/** An attempt's job counts as failed or gone only if its provider reported it. */
 const auditFailure = (job: UpstreamJob, { class: reason }: Failure): string[] => {
   if (reason === "gone" && !job.gone.isBelievable) return [`${job.jobId}: taken for gone before it was`];
   if (reason === "job_failed" && job.fails !== "job_failed" && !job.cancelled)
     return [`${job.jobId}: taken for failed, and it was not`];
-  // A file that can never be used is none of what was ordered either; one of another order is for whoever gets it.
+  // A mismatch requires a wrong result of the job, or a file that can never be used.
   if (reason === "mismatched" && job.wrong === null && !job.fileIsLost)
     return [`${job.jobId}: taken for something else, and it was right`];
   return [];
@@ -29,8 +29,8 @@ const auditFailure = (job: UpstreamJob, { class: reason }: Failure): string[] =>
 const nameOf = (provider: string, jobId: string) => `${provider} ${jobId}`;
 
 /**
- * Jobs without a mark may change places: whoever made a job that is nobody's may have another's instead, whose maker may have a
- * third. At the end of that way stands the attempt that was left without one.
+ * Jobs without a reference can be exchanged. An attempt whose job has no owner may have the job of a second attempt, which may
+ * have that of a third. Follows this chain to the attempt without a job.
  */
 const leftWithout = (made: Made, byJob: ReadonlyMap<string, Made>): Made => {
   const passed = new Set<Made>();
@@ -43,7 +43,7 @@ const leftWithout = (made: Made, byJob: ReadonlyMap<string, Made>): Made => {
   return last;
 };
 
-/** Every job that a provider took is one attempt's, or the attempt that was left without it is on the operator's list. */
+/** Every job that a provider accepted belongs to one attempt, or the attempt without its job is an orphan. */
 export const auditJobs = async ({ upstream, reads }: JobEvidence): Promise<string[]> => {
   const faults: string[] = [];
   const listed = new Set((await reads.orphans(0)).map(({ ref }) => ref));

@@ -1,15 +1,17 @@
-// The auditor's look at what was given up: nobody forgets to ask about it, and what it delivered too late is marked so.
+// Audits abandoned attempts: each is polled to its end, and late results are marked.
 import type { Evidence } from "./audit.ts";
 
 const MINUTE_MS = 60_000;
-/** Pauses of a watch, with room for gateways that do not answer. */
+/** The longest pause between polls of an abandoned attempt, including gateway failures. */
 const LONGEST_SILENCE_MS = 15 * MINUTE_MS;
-/** An answer and the end of its generation may cross. */
+/** A result and the end of its generation may cross within this time. */
 const CROSSING_MS = MINUTE_MS;
 
 /**
- * @param isClockRight no clock was ever turned: the service's times are true ones. @param nowMs true time. @param openSinceMs since when all
- * nodes have been open without a break. @param isShared a node that was ended may have asked again about what another has charged.
+ * @param nowMs true time
+ * @param openSinceMs true time since which all nodes have been open without interruption
+ * @param isClockRight no clock was changed, so the service's times are true
+ * @param isShared a fenced node may have polled again for an attempt that another node has charged
  */
 export const auditWatches = async (
   { upstream, reads }: Evidence,

@@ -1,4 +1,6 @@
-// The auditor: compares what clients were told with what the providers did and what the database says; it trusts none of them.
+// Audit of a world: compares client logs, provider jobs and database.
+//
+// It trusts none of the three.
 
 import type { GenerationRecord } from "../../domain/types.ts";
 import type { StoreReads } from "../../store/store.ts";
@@ -21,8 +23,8 @@ export type Evidence = {
 
 const RANK = { queued: 0, running: 1, succeeded: 2, failed: 2 } as const;
 /**
- * What clients saw of one generation. Two answers are compared when the second was asked for after the first was heard; within one
- * millisecond nobody knows.
+ * The views of one generation by its clients. Two responses are compared if the second request was sent after the first response
+ * arrived. Within one millisecond the order is unknown.
  */
 const auditViews = (id: string, seen: readonly Seen[]): string[] => {
   const faults: string[] = [];
@@ -43,7 +45,7 @@ const auditViews = (id: string, seen: readonly Seen[]): string[] => {
   return faults;
 };
 
-/** Every answer with an id under one key has the same id and the same body. */
+/** All responses with an id under one key have the same id and the same body. */
 const auditKeys = ({ heard, sent }: ClientLog): string[] => {
   const faults: string[] = [];
   const byKey = new Map<string, ReceivedResponse>();
@@ -76,7 +78,7 @@ const auditKeys = ({ heard, sent }: ClientLog): string[] => {
   return faults;
 };
 
-/** Quote, reserve and cost are prices of the catalogue that was in force when the client asked. */
+/** Quote, hold and cost are prices of a catalogue that was current during the client's request. */
 const auditPrice = (heard: ReceivedResponse, end: GenerationRecord, jobs: ReadonlyMap<string, UpstreamJob>): string[] => {
   const { wish } = heard;
   const pricesOf = (routeId: string) => heard.catalogues.map((catalogue) => priceIn(catalogue, routeId));
@@ -92,7 +94,7 @@ const auditPrice = (heard: ReceivedResponse, end: GenerationRecord, jobs: Readon
   if (!job) return [...faults, `${end.id}: delivered a file that no provider made`];
   if (job.wrong) faults.push(`${end.id}: charged for ${job.jobId}, which is ${job.wrong}, not what was ordered`);
   const isOwn = job.ref.startsWith(`${end.id.slice("gen_".length)}-`);
-  // Equal inputs on a list cannot be told apart; then one generation may have the job of another.
+  // Equal inputs on a list cannot be distinguished, so one generation can receive the job of another.
   const isTwin = PROVIDERS[job.provider]?.recovery === "list_match" && job.input === JSON.stringify(wish.prompt);
   if (!isOwn && !isTwin) faults.push(`${end.id}: delivered the file of ${job.ref}`);
   if (!pricesOf(`${wish.model}/${job.provider}`).includes(end.costCredits ?? -1))
@@ -102,7 +104,7 @@ const auditPrice = (heard: ReceivedResponse, end: GenerationRecord, jobs: Readon
   return faults;
 };
 
-/** Balances from what clients were told alone, against the database. */
+/** Computes balances from client responses alone, and compares them with the database. */
 const auditMoney = async (
   { notebook, reads, accountSeqs }: Evidence,
   ends: ReadonlyMap<string, GenerationRecord>,
@@ -128,7 +130,7 @@ const auditMoney = async (
   return faults;
 };
 
-/** @param ends every generation of the database as the API shows it at the end, by id. */
+/** @param ends every generation of the database as the API returns it at the end, by id. */
 export const audit = async (evidence: Evidence, ends: ReadonlyMap<string, GenerationRecord>): Promise<string[]> => {
   const { notebook, upstream } = evidence;
   const faults = auditKeys(notebook);

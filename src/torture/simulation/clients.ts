@@ -1,4 +1,4 @@
-// The clients of a simulated world: they submit, send again when no answer comes, poll, and remember everything they were told.
+// Clients of a simulated world: submit, repeat, poll and record all responses.
 
 import type { Catalogue } from "../../../catalogue/load.ts";
 import type { ApiError } from "../../domain/api-errors.ts";
@@ -10,7 +10,7 @@ import type { Rng } from "./rng.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 
-/** What a client wants made. */
+/** A request that a client plans to submit. */
 export type PlannedRequest = {
   name: string;
   account: number;
@@ -22,28 +22,28 @@ export type PlannedRequest = {
   /** A link to a clip. */
   clip: string | null;
 };
-/** An answer to a submission, as its client saw it. */
+/** A submission's response, as its client received it. */
 export type ReceivedResponse = {
   wish: PlannedRequest;
   body: string;
   sentAtMs: number;
   heardAtMs: number;
-  /** Catalogues that may have been in force between the two. */
+  /** Catalogues that may have been current between request and response. */
   catalogues: Catalogue[];
   accepted: GenerationRecord | null;
   replayed: boolean;
-  /** The code of a refusal. */
+  /** The code of the API error. */
   refused: string | null;
 };
-/** A generation as a client saw it: when it asked, and when it heard. */
+/** A generation as a client received it, with the times of request and response. */
 export type Seen = { askedAtMs: number; heardAtMs: number; record: GenerationRecord };
 
 export type ClientLog = {
-  /** Bodies that were ever sent under a key, answered or not: `account key` → hashes. */
+  /** All bodies sent under a key, with or without a response: `account key` → hashes. */
   sent: Map<string, Set<string>>;
   heard: ReceivedResponse[];
   seen: Map<string, Seen[]>;
-  /** Credits that an account was given, by account. */
+  /** Credits that each account received, by account. */
   given: number[];
 };
 
@@ -53,13 +53,13 @@ export type ClientDeps = {
   dice: Rng;
   nodes: readonly Node[];
   accountSeqs: readonly number[];
-  /** Every catalogue that was ever in force, with the time it came. */
+  /** Every catalogue with the time from which it was current. */
   catalogues: readonly { fromMs: number; catalogue: Catalogue }[];
   notebook: ClientLog;
 };
 
 const LONGEST_ANSWER_MS = 20_000;
-/** Refusals that pass: the same request is sent again later. */
+/** Temporary API errors, after which the same request is repeated later. */
 const PASSING: ReadonlySet<string> = new Set(["restarting", "busy", "concurrency_limit", "model_unavailable"]);
 const MOST_TRIES = 40;
 
@@ -74,7 +74,7 @@ export const createClients = (deps: ClientDeps) => {
   const sleep = (ms: number) => new Promise<void>((wake) => world.after(ms, wake));
   let references = 0;
   let turn = 0;
-  /** The next node that answers at all, as a load balancer finds it. */
+  /** The next node that responds, as a load balancer selects it. */
   const reach = () => {
     if (nodes.length === 1) return dice.pick(nodes);
     turn += 1;
@@ -82,17 +82,17 @@ export const createClients = (deps: ClientDeps) => {
     return inTurn.find((node) => node?.engine()) ?? nodes[0];
   };
 
-  /** One request to whichever node answers; undefined when no answer came. */
+  /** One request to any node that responds; undefined if no response arrived. */
   const ask = async <T>(request: (engine: NonNullable<ReturnType<Node["engine"]>>) => Promise<T>): Promise<T | undefined> => {
     const node = reach();
     const engine = node?.engine();
     if (!engine) return undefined;
-    // A process that is stopped takes it up when it goes on, whether or not anybody still waits.
+    // A stopped process handles the request after it resumes, even if the client no longer waits.
     const answered = async () => {
       if (nodes.length > 1) await node?.life()?.awake();
       return await request(engine);
     };
-    // What cannot be read is answered with a 500, which says nothing.
+    // An exception corresponds to a 500, which proves nothing.
     const answer = await Promise.race([answered().catch(() => undefined), sleep(LONGEST_ANSWER_MS)]);
     return answer ?? undefined;
   };
@@ -125,7 +125,7 @@ export const createClients = (deps: ClientDeps) => {
     if (!answer) return undefined;
     const accepted = "record" in answer ? (answer as SubmitResult) : null;
     const code = accepted ? null : ((answer as ApiError).code ?? null);
-    // An answer without a code is the 500 of a process that is ending.
+    // A response without a code is the 500 of an ending process.
     if (!accepted && code === null) return undefined;
     const heardAtMs = world.nowMs();
     const catalogues = deps.catalogues.filter(
@@ -170,7 +170,7 @@ export const createClients = (deps: ClientDeps) => {
           })
           .catch(() => undefined),
       );
-      // Sent again under the same reference until it is answered: it counts once.
+      // Repeated under the same reference until a response arrives; it counts once.
       if (done) break;
       await sleep(dice.between(500, 5_000));
     }
@@ -178,7 +178,7 @@ export const createClients = (deps: ClientDeps) => {
     trace.tell(`c${account}`, "topped up", reference, String(credits));
   };
 
-  /** Sees a wish through: submit until there is an answer that stays, then poll to the end. */
+  /** Completes a planned request: submits until a final response arrives, then polls to the end. */
   const fulfil = async (wish: PlannedRequest): Promise<void> => {
     for (let turn = 0; turn < MOST_TRIES; turn += 1) {
       const heard = await submitOnce(wish);
@@ -189,7 +189,8 @@ export const createClients = (deps: ClientDeps) => {
       if (heard?.refused === "insufficient_credits" && turn < 3 && dice.chance(0.7))
         await giveCredits(wish.account, dice.whole(20, 200), `${wish.name}-${references++}`);
       else if (heard && !PASSING.has(heard.refused ?? "")) return;
-      // Without a key a second try may be a second generation: the client cannot know, and takes the risk now and then.
+      // Without an idempotency key a repetition can create a second generation. The client cannot detect this and sometimes
+      // accepts the risk.
       if (!heard && wish.key === null && dice.chance(0.5)) return;
       await sleep(dice.between(200, 30_000));
     }
@@ -198,7 +199,7 @@ export const createClients = (deps: ClientDeps) => {
     for (let later = 0; later < 2; ) {
       await sleep(dice.between(1_000, 60_000));
       const record = await poll(id, account);
-      // Whoever looks again at once may ask another node, which must not know less.
+      // An immediate second poll can reach another node, which must not return an older state.
       if (record && nodes.length > 1) await poll(id, account);
       if (record && record.completedAtMs !== null) later += 1;
     }

@@ -1,20 +1,22 @@
-// The clips that clients of a simulated world link to: what each server shows when it is measured, when it is fetched, and to a provider.
+// Clips that clients of a simulated world link to.
+//
+// Each server can return different lengths for measurement, download and provider.
 import type { Measured, MediaLink, PinnedCopy } from "../../domain/types.ts";
 import type { Faults } from "./faults.ts";
 import type { Rng } from "./rng.ts";
 
 /**
- * Our copies of pinned inputs by generation and number; generations that were told that a clip cannot be had; and when a fault last took the
- * copy of a generation away. They outlive every process.
+ * Copies of pinned inputs by generation and number, generations whose clip was reported as unavailable, and the times at which a
+ * fault deleted copies. All of them outlive every process.
  */
 export type Clips = { copies: Map<string, PinnedCopy>; refused: Set<string>; lostAtMs: Map<string, number> };
 export const createClips = (): Clips => ({ copies: new Map(), refused: new Set(), lostAtMs: new Map() });
 export const copyName = (generationId: string, n: number): string => `${generationId} ${n}`;
 
-/** What a server shows: to who measures, to who fetches the whole, and whether that ever gets an answer. */
+/** The lengths that a server returns for measurement and for download, and whether the download never ends. */
 export type Shown = { measuredMs: number; fetchedMs: number; isStuck: boolean };
 export const FRAME_MS = 42;
-/** What is shown to anybody else. */
+/** The length that any other client receives. */
 const SHOWN_TO_OTHERS_MS = 99_000;
 
 const clipUrl = (name: string, { measuredMs, fetchedMs, isStuck }: Shown): string =>
@@ -25,7 +27,10 @@ export const shownBy = (url: string): Shown => {
   return { measuredMs: of("measured"), fetchedMs: of("fetched"), isStuck: of("stuck") === 1 };
 };
 
-/** A clip that is not a frame longer or shorter when it is fetched, or is. @param mayBeStuck whoever waits for it gives up some time */
+/**
+ * Creates the link of a clip, whose length may differ by more than a frame at its download. @param mayBeStuck whether its client
+ * has a maximum wait
+ */
 export const drawClip = (
   dice: Rng,
   name: string,
@@ -42,7 +47,7 @@ export const drawClip = (
 export const measureClips = (links: readonly MediaLink[]): Measured[] =>
   links.map((link) => ({ ...link, ms: shownBy(link.url).measuredMs, frameMs: FRAME_MS, width: 1280, height: 720, bytes: 1000 }));
 
-/** How long the clip is that whoever opens this link gets; undefined where it opens nothing. */
+/** The length of the clip behind a link; undefined if the link is invalid. */
 export const openedMs = ({ copies }: Clips, link: string): number | undefined => {
   const [, ref = "", n = ""] = /^https:\/\/us\.test\/inputs\/(.+)\/(\d+)\?/.exec(link) ?? [];
   if (ref === "") return SHOWN_TO_OTHERS_MS;

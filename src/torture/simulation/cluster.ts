@@ -1,4 +1,6 @@
-// The nodes of a simulated world: one over a disk of its own, or several over a database that they share, and what befalls those.
+// Nodes of a simulated world: one with its own disk, or several with a shared database.
+//
+// It also schedules the faults of shared nodes.
 import type { StoreReads } from "../../store/store.ts";
 import type { Faults } from "./faults.ts";
 import { createNode } from "./node.ts";
@@ -7,39 +9,39 @@ import { createOwnershipOracle, type OwnershipOracle } from "./ownership-oracle.
 import type { Rng } from "./rng.ts";
 import { createSharedDatabase, type SharedDatabase } from "./shared-database.ts";
 
-/** One world in so many has several nodes, unless it is said how many. */
+/** This share of the worlds has several nodes, unless the number is given. */
 const SHARED_WORLDS = 0.15;
 const MINUTE_MS = 60_000;
-/** Leases of worlds: short ones, of which more are lost, and that of the service. */
+/** Lease lengths of worlds: short ones, which expire more often, and that of the service. */
 const LEASES_MS = [5_000, 10_000, 30_000] as const;
-/** A node that is not there from the beginning joins at most so late. */
+/** A node that does not start with the world joins within this time. */
 const LATEST_JOIN_MS = 3 * MINUTE_MS;
-/** From one node's restart to the next one's. */
+/** Time between the restarts of two nodes. */
 const ROLLING_MS = 20_000;
 
 export type Fleet = {
   nodes: readonly Node[];
-  /** Null: one node, over a disk of its own. */
+  /** Null: one node with its own disk. */
   shared: SharedDatabase | null;
   leaseMs: number;
-  /** Since when all nodes are open and nothing befalls any of them, true time; infinite: they are not. */
+  /** True time since which all nodes are open and without faults; infinite if they are not. */
   wellSinceMs(): number;
   boot(): void;
   figures(): Record<string, number>;
 };
 
-/** How many nodes a seed has; a number that is asked for counts. */
+/** The number of nodes of a seed; a given number has precedence. */
 export const drawNodes = (dice: Rng, asked: number | undefined): number => {
   const drawn = dice.chance(SHARED_WORLDS) ? dice.whole(2, 3) : 1;
   return asked ?? drawn;
 };
 
-/** What each node of several may meet by itself. True time. */
+/** The faults of one node among several. True time. */
 type Trouble = { cutUntilMs: number; deafUntilMs: number; fullUntilMs: number };
-/** How long the store is away at a time, s: as a rule shorter than a process waits for it. */
+/** How long the store is unavailable, s; usually shorter than a process waits for it. */
 const AWAY_S = [1, 12, 12, 12, 12, 60, 600] as const;
 
-/** How long something lasts that is held against leases: often around one, now and then for much longer. */
+/** Duration of a fault that affects leases: usually about one lease, sometimes much longer. */
 const spellMs = (dice: Rng, leaseMs: number): number =>
   dice.chance(0.8) ? dice.between(0.3, 4) * leaseMs : dice.between(1, 6) * MINUTE_MS;
 
@@ -64,7 +66,7 @@ export const createCluster = (of: {
   const counts = { partitions: 0, zombies: 0, takeOvers: 0 };
   const troubles: Trouble[] = Array.from({ length: count }, () => ({ cutUntilMs: 0, deafUntilMs: 0, fullUntilMs: 0 }));
   const outages = dice.fork("outages");
-  /** Longer than the lease, or there would be nothing to see. */
+  /** Longer than the lease, because a shorter stop has no effect. */
   const stopMs = (own: Rng) => {
     counts.zombies += 1;
     return own.chance(0.85) ? own.between(0.8, 4) * leaseMs : own.between(1, 10) * MINUTE_MS;
@@ -77,7 +79,7 @@ export const createCluster = (of: {
         ...{ database: shared, book, leaseMs },
         cutUntilMs: () => trouble.cutUntilMs,
         deafUntilMs: () => trouble.deafUntilMs,
-        /** The store goes away while a provider is about to answer. */
+        /** The store becomes unavailable shortly before a provider responds. */
         answers: (ms) => {
           const likelier = ms > 0 ? 3 : 1;
           if (!outages.chance(likelier * faults().storeAway)) return;
@@ -121,7 +123,7 @@ export const createCluster = (of: {
       told(at, "spool full", fullMs);
     }
   };
-  /** All nodes are cut off at once, and now and then none of them has room on its own disk then. */
+  /** Cuts off all nodes at once. Sometimes the disk of a node is full at the same time. */
   const takeStoreAway = () => {
     const awayS = outages.pick(AWAY_S);
     for (const trouble of troubles) {

@@ -1,18 +1,20 @@
-// How long a provider that answers nothing is asked whether it took a submission: for confirm_s, and no longer.
+// Checks that an unresponsive provider is asked for confirmation only within `confirm_s`.
 
 import type { CoverageCounters } from "./coverage-counters.ts";
 import type { NodeLife } from "./node-life.ts";
 
-/** `confirm_s` of a route that names none, and the longest pause between two questions with the time that they take. */
+/** `confirm_s` of a route without its own value, and the longest pause between two lookups including their duration. */
 const CONFIRM_MS = 120_000;
 const LONGEST_GAP_MS = 70_000;
 
 export type Questions = {
-  /** A question about an attempt that is not given up. `by`: of who asks; an operator who has it asked again begins anew. */
+  /**
+   * A lookup for an attempt that is not abandoned. `by`: the signal of the lookup's task; an operator's retry starts a new one.
+   */
   asked(ref: string, isUnclear: boolean, by: AbortSignal): void;
 };
 
-/** Of one life: the next begins to count anew. */
+/** The bound of one process life; the next life starts a new count. */
 export const createConfirmBound = (of: {
   life: NodeLife;
   fault: (text: string) => void;

@@ -1,6 +1,8 @@
-// The situations that worlds are made for: each is counted, and one that never came about in many worlds is a fault of the simulation.
+// Coverage counters: the situations that simulated worlds must reach.
+//
+// A situation that never occurs in many worlds is a fault of the simulation.
 
-/** Name → what happened. */
+/** Name → description. */
 export const SITUATIONS = {
   parked: "a generation was parked, because the store refused its charge",
   decidedSettle: "an operator's settlement is in the journal",
@@ -46,6 +48,6 @@ export const createCoverageCounters = (): CoverageCounters => {
   };
 };
 
-/** Situations that never came about: after many seeds there should be none. */
+/** Situations that never occurred; after many seeds there should be none. */
 export const unseen = (figures: Readonly<Record<string, number>>): string[] =>
   Object.entries(SITUATIONS).flatMap(([name, means]) => (figures[name] ? [] : [`${name}: ${means}`]));

@@ -1,11 +1,11 @@
-// What is looked at in the database of a world, past every node: its ends, the invariants, and what is overdue.
+// Checks of a world's database, independent of its nodes: ends, invariants and deadlines.
 
 import type { GenerationRecord } from "../../domain/types.ts";
 import type { StoreReads } from "../../store/store.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Every generation of the database, as a poll would show it. */
+/** Every generation of the database, as a poll would return it. */
 export const readEnds = async (reads: StoreReads): Promise<Map<string, GenerationRecord>> => {
   const ends = new Map<string, GenerationRecord>();
   for (const account of await reads.accounts())
@@ -16,13 +16,13 @@ export const readEnds = async (reads: StoreReads): Promise<Map<string, Generatio
   return ends;
 };
 
-/** What only a database of one owner has to keep to; where several share it the book of owners judges. */
+/** A check for databases with one owner; for a shared database the ownership oracle replaces it. */
 const OF_ONE_OWNER = "an epoch wrote after its successor had begun to";
 
-/** What waits for an operator, who sees to it in peace at the latest. */
+/** Parked generations, which an operator resolves during quiescing at the latest. */
 const PARKED = "parked:";
 
-/** The thirteen invariants, on the disk as it is. */
+/** Checks the thirteen invariants on the current disk. */
 export const verifyDisk = async (of: {
   reads: StoreReads;
   nowMs: number | null;
@@ -38,7 +38,7 @@ export const verifyDisk = async (of: {
   }
 };
 
-/** On a healthy node nothing is overdue. Only this invariant is asked each minute. */
+/** A healthy node has no overdue deadline. Each minute only this invariant is checked. */
 export const verifyOverdue = async (reads: StoreReads, nowMs: number, fault: (text: string) => void): Promise<void> => {
   const overdue = (await reads.unfinished(0, 1000)).filter(
     ({ deadline }) => deadline !== null && deadline.kind !== "start" && deadline.dueAtMs < nowMs - MINUTE_MS,

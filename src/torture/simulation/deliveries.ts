@@ -1,4 +1,4 @@
-// What the providers of a simulated world deliver: pictures and clips as they were ordered, or wrong in one thing.
+// Results of simulated providers: images and clips as ordered, or with one mismatch.
 import type { Model } from "../../../catalogue/schema.ts";
 import type { MediaKind, Output } from "../../domain/types.ts";
 import type { Rng } from "./rng.ts";
@@ -6,7 +6,7 @@ import type { Rng } from "./rng.ts";
 type Sold = Pick<Model, "kind" | "tasks" | "fields" | "delivers">;
 const prompt = { max_length: 1000, required: true };
 const video_url = { max_items: 1 };
-/** What a model sells: pictures of a size of its own, or clips of a length and a class, with sound. */
+/** The products of models: images of a given size, or clips of a length and resolution with sound. */
 export const SOLD: readonly Sold[] = [
   { kind: "image", tasks: ["text-to-image"], fields: { prompt, video_url }, delivers: { size: [{ pixels: 900_000 }] } },
   {
@@ -21,7 +21,7 @@ export const SOLD: readonly Sold[] = [
   },
 ];
 
-/** In what a delivery is wrong; each is wrong for all that is sold of its kind. */
+/** The kinds of mismatch; each is a mismatch for every product of its kind. */
 const WRONGS = { image: ["small", "kind"], video: ["short", "small", "silent", "kind"], audio: ["kind"] } as const;
 export type Wrong = (typeof WRONGS)[MediaKind][number];
 export const drawWrong = (dice: Rng, kind: MediaKind): Wrong => dice.pick<Wrong>(WRONGS[kind]);
@@ -29,7 +29,7 @@ export const drawWrong = (dice: Rng, kind: MediaKind): Wrong => dice.pick<Wrong>
 const OTHER_KIND = { image: "video/mp4", video: "image/png", audio: "image/png" } as const;
 const RIGHT_KIND = { image: "image/png", video: "video/mp4", audio: "audio/mpeg" } as const;
 
-/** The result as it measures. */
+/** The measured result. */
 export const delivered = (kind: MediaKind, wrong: Wrong | null, sha256: string): Output => {
   const mime = wrong === "kind" ? OTHER_KIND[kind] : RIGHT_KIND[kind];
   const output: Output = { kind, files: [{ n: 1, sha256, bytes: 1000, mime }] };

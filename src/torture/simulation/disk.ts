@@ -1,4 +1,6 @@
-// The disk of a node: the real store in memory, which outlives the node, behind commits that may be slow, refused, or in doubt.
+// Disk of a node: the real store in memory, behind faulty commits.
+//
+// It outlives the node. Commits can be slow, refused, or have an unknown outcome.
 import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../../store/mutations.ts";
 import { openSqliteOver } from "../../store/sqlite/in-process.ts";
 import type { Store, StoreReads } from "../../store/store.ts";
@@ -9,7 +11,7 @@ import type { Rng } from "./rng.ts";
 import type { Trace } from "./trace.ts";
 import type { WorldDatabase } from "./world-database.ts";
 
-/** A charge as a defect would have it, not the quote of its attempt: the store refuses it, and its generation is parked. */
+/** A defective capture that differs from the price of its attempt. The store refuses it, and its generation is parked. */
 export const defective =
   (dice: Rng, faults: () => Faults, situations: CoverageCounters) =>
   (mutation: Mutation): Mutation => {
@@ -19,7 +21,10 @@ export const defective =
     return { ...mutation, settlement: { ...mutation.settlement, credits: mutation.settlement.credits + 1 } };
   };
 
-/** A step that the store refuses as it is was never to be written. @param sent the mutations as they came to the store */
+/**
+ * Reports a transition that the store refuses although it was not tampered with; the service must never send one. @param sent the
+ * mutations as the store received them
+ */
 export const insistOnSteps = (
   mutations: readonly Mutation[],
   sent: readonly Mutation[],
@@ -40,13 +45,13 @@ export type DiskDeps = {
   faults: () => Faults;
   isFull: () => boolean;
   trace: Trace;
-  /** What becomes of a mutation on its way to the store. */
+  /** Changes a mutation before it reaches the store. */
   tamper: (mutation: Mutation) => Mutation;
-  /** Something happened that the service must never do. */
+  /** Reports behaviour that the service must never show. */
   fault: (text: string) => void;
 };
 
-/** What a commit is for, by the mutation in it that matters most. */
+/** The crossing of a commit, from its most important mutation. */
 export const crossingOf = (mutations: readonly Mutation[]): Crossing => {
   const isStepTo = (state: string) => mutations.some((mutation) => mutation.mutation === "step" && mutation.stateAfter === state);
   if (mutations.some((mutation) => mutation.mutation === "step" && mutation.settlement)) return "commit: settled";
@@ -56,7 +61,7 @@ export const crossingOf = (mutations: readonly Mutation[]): Crossing => {
   return mutations.some((mutation) => mutation.mutation === "admit") ? "commit: admitted, not answered" : "commit: other";
 };
 
-/** One line for the trace: what the mutation was about and what became of it. */
+/** One line for the trace: the mutation's subject and its outcome. */
 export const describeMutation = (trace: Trace, who: string, mutation: Mutation, outcome: MutationResult): void => {
   if (mutation.mutation === "step") {
     const n = "n" in mutation.event ? String(mutation.event.n) : "";
@@ -69,7 +74,7 @@ export const describeMutation = (trace: Trace, who: string, mutation: Mutation, 
 };
 
 type Read = Exclude<keyof StoreReads, "close">;
-/** The reads that the engine waits for while it works. */
+/** The reads that the core awaits during its work. */
 export const ASKED: readonly Read[] = [
   "generationByKey",
   "inputOf",
@@ -80,7 +85,7 @@ export const ASKED: readonly Read[] = [
   "generationById",
 ];
 
-/** Reads that are each answered late now and then. @param reach waited for before each: what it throws, the read throws. */
+/** Wraps reads that occasionally respond late. @param reach awaited before each read; the read throws its error. */
 export const lateReads = <R extends StoreReads>(
   { life, dice, faults }: Pick<DiskDeps, "life" | "dice" | "faults">,
   inner: R,

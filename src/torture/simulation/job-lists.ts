@@ -1,4 +1,4 @@
-// Looking for a lost job on a provider's list: the service's own look-up, over lists that the simulated upstream keeps.
+// Lookup of a lost job with the service's own code over simulated lists.
 import type { Claims } from "../../providers/job-claims.ts";
 import { lookUpJob } from "../../providers/job-lookup.ts";
 import { earliestOf } from "../../providers/list-match.ts";
@@ -9,10 +9,10 @@ import type { Upstream, UpstreamJob } from "./upstream.ts";
 
 type Listed = Pick<UpstreamJob, "jobId" | "ref" | "input" | "takenAtMs">;
 
-/** Jobs per page: few, so that look-ups turn pages. */
+/** Jobs per page; few, so that lookups read several pages. */
 const PAGE = 3;
 
-/** A dialect for lists: pages of jobs, told apart by a marker or by their input alone. */
+/** A dialect for lists: pages of jobs, identified by a marker or by their input alone. */
 const listReader = (provider: string, recovery: Recovery, sent: string): Pick<Adapter, "id" | "find" | "readFindPage"> => ({
   id: provider,
   find: (_, __, page) => ({ method: "GET", url: `list:${page ?? "0"}`, headers: {} }),
@@ -27,7 +27,10 @@ const listReader = (provider: string, recovery: Recovery, sent: string): Pick<Ad
   },
 });
 
-/** Asks once, all pages. The list is of the moment of asking; `providerMs` is the provider's time, `nowMs` the service's. */
+/**
+ * Looks up once, over all pages. The list is that of the moment of the call; `providerMs` is the provider's time, `nowMs` the
+ * service's.
+ */
 export const lookUpOnList = async (of: {
   work: Work;
   upstream: Upstream;

@@ -1,4 +1,6 @@
-// The simulation: `npm run simulate -- [--seed N] [--seeds K]`; ends with `N passed, N failed`.
+// Simulation program: `npm run simulate -- [--seed N] [--seeds K]`.
+//
+// Its last line is `N passed, N failed`.
 
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
@@ -27,9 +29,9 @@ const HELP = `Simulated worlds: the real engine, ledger, machines and store in v
 
 Faults: ${FAULT_NAMES.map((name) => `\n  ${name.padEnd(18)} ${FAULTS[name].means}`).join("")}
 `;
-/** So many seeds end processes at every registered place; fewer may miss one. */
+/** This many seeds end processes at every crossing; fewer may miss one. */
 const ENOUGH_FOR_ALL_CROSSINGS = 500;
-/** So many bring about every situation that worlds are made for. */
+/** This many seeds reach every situation of the coverage counters. */
 const ENOUGH_FOR_ALL_SITUATIONS = 2_000;
 const PROGRESS_MS = 5_000;
 const MOST_NODES = 3;
@@ -97,7 +99,7 @@ const count = countOf("seeds", words.seeds) ?? (words.seed === undefined ? 1_000
 if (count === 0) stop("--seeds: expected at least 1");
 if (words.trace && count > 1) stop("--trace: shows one seed; leave --seeds out");
 const seconds = countOf("seconds", words.seconds);
-/** Below this a second process costs more than it gains. */
+/** With fewer seeds a second process costs more time than it saves. */
 const WORTH_CORES = 50;
 const cores = count < WORTH_CORES ? 1 : (countOf("cores", words.cores) ?? availableParallelism());
 

@@ -1,4 +1,4 @@
-// The market of a simulated world: providers of every means of recovery, and catalogues of models that they run at changing prices.
+// Providers and catalogues of a simulated world, with every means of recovery.
 import { type Catalogue, catalogueOver } from "../../../catalogue/load.ts";
 import type { Model, Route } from "../../../catalogue/schema.ts";
 import type { ProviderTraits, Recovery } from "../../providers/port.ts";
@@ -7,7 +7,7 @@ import type { Rng } from "./rng.ts";
 
 const MINUTE_MS = 60_000;
 
-/** A submission arrives at most this long after it was sent, however late its sender was told. */
+/** A submission arrives at most this long after it was sent, even if its sender learns of it later. */
 export const LATEST_ARRIVAL_MS = 80_000;
 /** A job is on its provider's list at most this long after its acceptance. */
 export const LATEST_LISTING_MS = 60_000;
@@ -21,7 +21,7 @@ const traits = (recovery: Recovery, findSettleMs: number): ProviderTraits => ({
   resultTtlMs: 10 * MINUTE_MS,
 });
 
-/** Provider → what is known of it. The settle times cover the latest arrival and, for lists, the latest listing. */
+/** Provider → its traits. The settle times cover the latest arrival and, for lists, the latest listing. */
 export const PROVIDERS: Readonly<Record<string, ProviderTraits>> = {
   keyed: traits("key", 0),
   looked: traits("client_id", LATEST_ARRIVAL_MS + 10_000),
@@ -49,7 +49,7 @@ const drawRoute = (dice: Rng, modelId: string, provider: string): Route => ({
   cost: [],
 });
 
-/** What gives its results in its answers, where any provider does. */
+/** The provider that can return results in its responses. */
 const INSTANT = "silent";
 
 const drawModel = (dice: Rng, id: string, isInstantFirst: boolean): Model => {
@@ -64,13 +64,13 @@ const drawModel = (dice: Rng, id: string, isInstantFirst: boolean): Model => {
     input_kind: "common",
     files: 1,
     simulated: true,
-    // Billed beside: a clip's length is no part of these prices, and is pinned as if it were.
+    // Billed separately: the length of a clip is not part of these prices, and the clip is pinned as if it were.
     price: { unit: "generation", clips: { video_url: "beside_output" } },
     routes: providers.map((provider) => drawRoute(dice, id, provider)),
   };
 };
 
-/** @param instantFirst how likely a model has a provider first that may give its results in its answers. */
+/** @param instantFirst the probability that the first provider of a model can be synchronous. */
 export const drawCatalogue = (dice: Rng, instantFirst: number): Catalogue => {
   const own = dice.fork("instant");
   return catalogueOver(
@@ -78,7 +78,7 @@ export const drawCatalogue = (dice: Rng, instantFirst: number): Catalogue => {
   );
 };
 
-/** The same market on another day: prices move, a route goes or comes back. */
+/** A changed catalogue: other prices, and routes that are removed or added again. */
 export const redrawCatalogue = (dice: Rng, before: Catalogue): Catalogue =>
   catalogueOver(
     before.models.map((model) => {
@@ -90,7 +90,7 @@ export const redrawCatalogue = (dice: Rng, before: Catalogue): Catalogue =>
     }),
   );
 
-/** What a route costs in a catalogue, whole credits. */
+/** The price of a route in a catalogue, in whole credits. */
 export const priceIn = (catalogue: Catalogue, routeId: string): number | undefined => {
   const usd = catalogue.route(routeId)?.route.rates[0]?.usd;
   return usd === undefined ? undefined : Math.round(Number(usd) * 100);

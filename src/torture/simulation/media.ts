@@ -1,4 +1,4 @@
-// Where results are fetched from and kept in a simulated world: the media port over the upstream's jobs, and what is on the shelf.
+// Media port of a simulated world, over the upstream's jobs and the stored files.
 import type { CoreDeps } from "../../app/core-types.ts";
 import { judged } from "../../domain/delivery-check.ts";
 import { isSpooled, SPOOLED, StorageRefused } from "../../files/port.ts";
@@ -13,18 +13,18 @@ import type { NodeLife } from "./node-life.ts";
 import type { Rng } from "./rng.ts";
 import type { Upstream, UpstreamJob } from "./upstream.ts";
 
-/** The name a job's file is known by: what a client sees in place of a hash. */
+/** The name of a job's file, which clients receive instead of a hash. */
 export const fileNameOf = (provider: string, jobId: string): string =>
   Bun.CryptoHasher.hash("sha256", `${provider}/${jobId}`, "hex");
 
-/** What lies on the shelf: one file per generation, the last that was put there. It outlives every process. */
+/** The stored files: one per generation, the last one written. They outlive every process. */
 export type StoredFiles = Map<string, string>;
-/** What outlives every process: files of results, copies of clips. */
+/** Data that outlives every process: files of results, copies of clips. */
 export type DurableFiles = { kept: StoredFiles; clips: Clips };
-/** In a bucket that nodes share, a file's name says what is in it, so that no node writes over another's. */
+/** The file name in a shared bucket contains its content's identity, so that no node overwrites another's file. */
 export const sharedName = (generationId: string, file: string): string => `${generationId} ${file}`;
 
-/** Providers are given pinned inputs by links of ours. */
+/** Providers receive pinned inputs as links of the service. */
 export const PIN_INPUTS: CoreDeps["inputs"] = {
   giving: { formFor: () => "link", linkBase: () => "https://us.test" },
   signInput: (base, ref, n) => `${base}/inputs/${ref}/${n}?`,
@@ -38,9 +38,9 @@ export const createMedia = (
     faults: () => Faults;
     upstream: Upstream;
     isShared: boolean;
-    /** Whether the place of files refuses everything at this moment. */
+    /** Whether the file storage currently refuses all requests. */
     isAway: () => boolean;
-    /** What was in an answer is kept. */
+    /** A result from a response is stored. */
     inHand: (job: UpstreamJob) => void;
     situations: CoverageCounters;
   },
@@ -50,7 +50,7 @@ export const createMedia = (
     const [, provider = "", jobId = ""] = /^(?:https|spool|inline):\/\/files\.test\/([^/]+)\/([^/]+)\//.exec(url) ?? [];
     return upstream.job(provider, jobId);
   };
-  /** Longer than any world lasts. */
+  /** Longer than the duration of any world. */
   const forEverMs = 1e10;
   const pin = async (wanted: PinWanted, signal: AbortSignal): Promise<PinOutcome> => {
     const { generationId, n, url } = wanted;
@@ -103,7 +103,7 @@ export const createMedia = (
       await life.sleep(dice.between(5, 3_000), signal);
       const url = results[0]?.url ?? "";
       const job = jobAt(url);
-      // What was in the answer lies on a disk: it is read, or that is away.
+      // A result from a response is on a disk. It is readable, or the disk is unavailable.
       const isRemote = !isSpooled(url);
       if (job?.fileIsLost) return { kind: "unreadable", detail: "not a picture", isUnusable: true };
       if (!job || (isRemote && dice.chance(faults.badFile))) return { kind: "unreadable", detail: "not a picture" };

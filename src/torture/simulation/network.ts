@@ -1,4 +1,4 @@
-// The wire between a node and the providers: the providers port over the simulated upstream, with everything a network does to it.
+// Network of a simulated world: the providers port over the upstream, with network faults.
 
 import type { Failure } from "../../domain/types.ts";
 import { type Bulkhead, createBulkhead } from "../../providers/bulkhead.ts";
@@ -21,22 +21,22 @@ export type NetworkDeps = {
   upstream: Upstream;
   isOwned: (provider: string, jobId: string) => Promise<boolean>;
   trace: Trace;
-  /** A submission leaves for its provider. */
+  /** A submission is sent to its provider. */
   left: (provider: string, ref: string) => void;
-  /** A provider answers after so long, with the result itself. */
+  /** A provider responds with the result itself after this time. */
   worksFor: (ms: number) => void;
-  /** An answer that names a job was read. */
+  /** A response that names a job was read. */
   inHand: (job: UpstreamJob) => void;
   fault: (text: string) => void;
   situations: CoverageCounters;
-  /** The service was told that nothing was accepted: it may send this attempt again. */
+  /** The service learns that the provider accepted nothing, and may send this attempt again. */
   refusedFor: (ref: string) => void;
 };
 
-/** Deadlines of calls, as the service has them. */
+/** Deadlines of calls, as in the service. */
 const SUBMIT_MS = 30_000;
 const ASK_MS = 15_000;
-/** Submissions in flight per provider: few, so that attempts wait for a connection. */
+/** Submissions in flight per provider; few, so that attempts wait for a slot. */
 const SLOTS = 2;
 
 const FAILURES: Readonly<Record<"rateLimited" | "refused" | "broken", (dice: Rng) => Failure>> = {
@@ -49,9 +49,9 @@ const FAILURES: Readonly<Record<"rateLimited" | "refused" | "broken", (dice: Rng
   broken: (dice) => ({ class: dice.pick(["overloaded", "config_fault", "balance"]), detail: "refused" }),
 };
 
-/** Where a job's file is. Only the newest link of a job works. */
+/** The URL of a job's file. Only the newest link of a job works. */
 export const fileUrl = (job: UpstreamJob, made: number): string => `https://files.test/${job.provider}/${job.jobId}/${made}`;
-/** What was in an answer, before it is kept. */
+/** The URL of a result in a response, before it is stored. */
 const inlineUrl = ({ provider, jobId }: UpstreamJob): string => `${INLINE}files.test/${provider}/${jobId}/0`;
 export const INLINE = "inline://";
 
@@ -81,7 +81,7 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
       ...requestOf(work),
     });
 
-  /** What an arrival says to the one who sent it. */
+  /** The response to an arrival. */
   const answerOf = (arrival: Arrival): SubmitOutcome => {
     if (arrival.job && arrival.job.answersAfterMs !== null)
       return {
@@ -93,7 +93,7 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
     return { kind: "rejected", failure };
   };
 
-  /** A job of the provider that an attempt on disk has already. */
+  /** A job of the provider that another stored attempt already owns. */
   const anothersJob = async (provider: string, ref: string): Promise<string | undefined> => {
     for (const job of upstream.jobs)
       if (job.provider === provider && job.ref !== ref && (await deps.isOwned(provider, job.jobId))) return job.jobId;
@@ -116,7 +116,7 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
     const backMs = travelMs();
     const isAnswerLost = dice.chance(faults.lostAnswer);
     const isAnswerBad = dice.chance(faults.badAnswer);
-    // What has left arrives, whatever becomes of its sender.
+    // A sent request arrives, regardless of its sender's state.
     let arrival: Arrival | null = null;
     if (!isLost)
       life.world.after(arrivalMs, () => {
@@ -148,7 +148,7 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
   const sayGone = ({ gone }: UpstreamJob, now: number): PollOutcome => {
     gone.times += 1;
     if (gone.times === 1) gone.sinceMs = now;
-    // A minute by the service's receipt, which one answer may be late for.
+    // One minute as the service counts it, reduced by the possible delay of two responses.
     gone.isBelievable ||= gone.times >= 3 && now - gone.sinceMs >= 60_000 - 2 * ASK_MS;
     return { kind: "gone" };
   };
@@ -169,7 +169,7 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
     return { kind: "announced", results: [{ url: fileUrl(job, linksMade), mime: "image/png" }] };
   };
 
-  /** A question and its answer, with the travel of both; `late` when the deadline passes first. */
+  /** A request and its response, both with network latency; the signal ends the wait early. */
   const ask = async <T>(name: "poll" | "cancel" | "find", signal: AbortSignal, question: () => T): Promise<T> => {
     await life.cross(`${name}: before`);
     await life.sleep(travelMs(), signal);
@@ -224,7 +224,7 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
         if (signal.aborted) return { kind: "unclear", detail: "given up" };
         const arrival = arriveWith(work, false);
         await life.cross("find: answered");
-        // A refusal of the second request says nothing about the first.
+        // A refusal of the second request proves nothing about the first.
         return arrival.job ? { kind: "found", job: { jobId: arrival.job.jobId } } : { kind: "unclear", detail: arrival.verdict };
       }
       if (isUnclear) return ask("find", signal, () => ({ kind: "unclear", detail: "503" }) as const);

@@ -1,4 +1,4 @@
-// What a node of a simulated world finds around it, and what the world may do with it.
+// Environment of a simulated node, and the interface through which the world controls it.
 import type { Catalogue } from "../../../catalogue/load.ts";
 import type { GenerationAdmin } from "../../admin/generations.ts";
 import type { By } from "../../admin/principal.ts";
@@ -17,14 +17,14 @@ import type { Answers } from "./unsaved-outcomes.ts";
 import type { Upstream } from "./upstream.ts";
 import type { WorldDatabase } from "./world-database.ts";
 
-/** What the nodes of a world share. */
+/** The environment that all nodes of a world share. */
 export type Surroundings = DurableFiles & {
   world: Timeline;
   trace: Trace;
   dice: Rng;
   faults: () => Faults;
   database: WorldDatabase;
-  /** What anybody may read of the database, without its nodes. */
+  /** Reads of the database that involve no node. */
   reads: StoreReads;
   upstream: Upstream;
   catalogue: () => Catalogue;
@@ -33,18 +33,18 @@ export type Surroundings = DurableFiles & {
   isBucketAway: () => boolean;
   answers: Answers;
   situations: CoverageCounters;
-  /** A submission leaves; its sender was told that nothing was accepted. */
+  /** A submission is sent; its sender learns that the provider accepted nothing. */
   left: (provider: string, ref: string) => void;
   refusedFor: (ref: string) => void;
-  /** Attempts that may deliver something else; 0: all. */
+  /** Number of attempts that may deliver a mismatch; 0: all. */
   maxMismatched: number;
-  /** Counts the places at which processes ended. */
+  /** Counts the crossings at which processes ended. */
   struck: (crossing: Crossing) => void;
   /** The row number and the random part of the next generation. */
   nameGeneration: (nowMs: number) => { seq: number; id: string };
-  /** Something happened that the service must never do. */
+  /** Reports behaviour that the service must never show. */
   fault: (text: string) => void;
-  /** What a node has with others; null: the database is its own. */
+  /** The parts that nodes share; null: the node has its own database. */
   shared: Sharing | null;
 };
 
@@ -55,31 +55,31 @@ export type Sharing = {
   /** Until when this node cannot reach the store, or cannot renew its lease; true time. */
   cutUntilMs: () => number;
   deafUntilMs: () => number;
-  /** A provider answers after so long. */
+  /** A provider responds after this time. */
   answers: (ms: number) => void;
-  /** Its own disk takes no answers. */
+  /** The node's own disk accepts no responses. */
   isSpoolFull: () => boolean;
-  /** Generations that it goes on with for a node that was ended. */
+  /** The number of generations that the node took over from a fenced node. */
   tookOver: (generations: number) => void;
-  /** How long it is stopped at a place that it comes by, ms; 0: not at all. @param times how much likelier than elsewhere */
+  /** How long the process is stopped at a crossing, ms; 0: not at all. @param times relative probability of this crossing */
   stops: (times: number) => number;
-  /** How far the clock of its machine is off from now on, and how fast it runs. */
+  /** The offset and rate of its machine's clock from now on. */
   skew: () => { offsetMs: number; rate: number };
 };
 
 export type Node = {
   name: string;
-  /** The engine of this life once it has recovered; undefined while it is down or starts. */
+  /** The core of this life after its recovery; undefined while it is down or starting. */
   engine(): Core | undefined;
-  /** Where operators decide about generations; undefined as long as the engine is. */
+  /** The admin service for decisions about generations; undefined whenever the core is. */
   admin(): By<GenerationAdmin> | undefined;
   life(): NodeLife | undefined;
-  /** When this life took up its work, true time. */
+  /** The true time at which this life finished its start. */
   openSinceMs(): number;
   boot(): void;
-  /** Ends this life at once. It begins again after a while. */
+  /** Ends this life immediately. The node restarts after a while. */
   kill(why: string): void;
-  /** Ends it as an operator would: drain first, then the end. */
+  /** Ends this life as an operator would: drain, then exit. */
   retire(): void;
   lives(): number;
 };

@@ -1,8 +1,10 @@
-// One life of a node: its clock, its awaits, and the places where it can end; after the end nothing of it goes on.
+// One life of a node: its clock, its awaits, and its crossings.
+//
+// After its end none of its callbacks run.
 import type { Clock } from "../../domain/clock.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** Every place where a process can end: on both sides of what it does to the outside, and between its commits. */
+/** Every point at which a process can end: before and after each external effect, and between its commits. */
 export const CROSSINGS = [
   "boot: database opened",
   "boot: recovered",
@@ -28,7 +30,7 @@ export const CROSSINGS = [
   "collect: kept",
   "decision: stored, not delivered",
   "drain: begun",
-  // Only of one of several nodes.
+  // Only in worlds with several nodes.
   "lease: renewed",
   "claim: written, not taken up",
   "drain: lease not given back",
@@ -39,8 +41,8 @@ export const CROSSINGS = [
 export type Crossing = (typeof CROSSINGS)[number];
 
 /**
- * How much likelier a process ends at a place that it comes by seldom, so that 800 seeds come to each at least ten times on average; renewing a
- * lease is what it does most.
+ * Relative probability of an end at a crossing. Rare crossings have higher values, so that 800 seeds end processes at each at
+ * least ten times on average. A lease renewal is the most frequent crossing.
  */
 const LIKELIER: Partial<Record<Crossing, number>> = {
   "boot: recovered": 8,
@@ -56,11 +58,11 @@ const LIKELIER: Partial<Record<Crossing, number>> = {
   "decision: taken, not dropped": 32,
 };
 export const timesOf = (crossing: Crossing): number => LIKELIER[crossing] ?? 1;
-/** Of all places the one that matters most: it is written down that a request may be out, and it is not out yet. */
+/** The most important crossing: the database records that a request may have been sent, and it has not been sent yet. */
 const STOPS_MORE = 8;
 /**
- * How much likelier than elsewhere a process is stopped at a place. Between its last look at its lease and the first byte of a submission it
- * never is: that moment no node can close, and what it could do is what a request that is late on its way does.
+ * Relative probability of a stop at a crossing. It is 0 between the last lease check and the first byte of a submission. No node
+ * can close that interval, and a stop there has the effect of a delayed request.
  */
 export const stopTimesOf = (crossing: Crossing): number => {
   if (crossing === "submit: before the bytes leave" || crossing.startsWith("boot")) return 0;
@@ -72,32 +74,35 @@ export type NodeLife = {
   name: string;
   world: Timeline;
   clock: Clock;
-  /** When it began, by its own clock. */
+  /** The start of this life, by its own clock. */
   bornMs: number;
-  /** Time that passes also while it is stopped, by its machine's clock, ms. */
+  /** Elapsed time by its machine's clock, including stops, ms. */
   monoMs(): number;
   isAlive(): boolean;
-  /** When it ended, true time; infinite while it lives. */
+  /** The end of this life, true time; infinite while it is alive. */
   endedAtMs(): number;
-  /** The process is stopped for so long, and then goes on with everything it had in mind. */
+  /** Stops the process for this time; it then continues with all its pending work. */
   freeze(ms: number): void;
-  /** Until when it is stopped, or was the last time; true time. */
+  /** The end of the current or latest stop; true time. */
   frozenUntilMs(): number;
-  /** Resolves when it is not stopped: whoever asks it something waits. */
+  /** Resolves when the process is not stopped; requests to it wait for this. */
   awake(): Promise<void>;
-  /** The process may end here. What awaits it then waits for ever. */
+  /** The process may end here; the returned promise then never settles. */
   cross(crossing: Crossing): Promise<void>;
   /** Waits; an aborted signal ends the wait early. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** At the end of this turn of the event loop. */
+  /** Runs at the end of this turn of the event loop. */
   soon(then: () => void): void;
   end(): void;
 };
 
 /**
- * @param wallMs what the machine's clock shows. @param rate how fast its clocks run, 1 for true time. @param notBeforeMs the highest time
- * that a former life has stored. @param strikes whether the process ends at this crossing; it has then been ended already.
- * @param stops how long the process is stopped at this crossing, ms; 0: it is not.
+ * Begins a life.
+ * @param wallMs the time of the machine's clock
+ * @param rate the speed of its clocks, 1 for true time
+ * @param notBeforeMs the highest time that a former life has stored
+ * @param strikes whether the process ends at this crossing; it has then already been ended
+ * @param stops how long the process is stopped at this crossing, ms; 0: not at all
  */
 export const beginLife = (of: {
   name: string;
@@ -116,7 +121,7 @@ export const beginLife = (of: {
   const never = new Promise<never>(() => undefined);
   const nowMs = () => startMs + Math.floor((world.nowMs() - bornMs) * rate);
   let frozenUntilMs = 0;
-  /** What was due while the process was stopped comes at once when it goes on, in the order in which it was due. */
+  /** Timers that expired during a stop fire when it ends, in the order of their times. */
   const after = (ms: number, then: () => void) => {
     let takeBack: () => void = () => undefined;
     const arm = (atMs: number) => {

@@ -1,4 +1,6 @@
-// The store of one of several nodes: the shared database over connections that hang, break and lose what it answered, as the driver treats them.
+// Store of one of several nodes: the shared database over unreliable connections.
+//
+// Connections hang, break and lose responses; the store reacts as the PostgreSQL driver does.
 
 import { DatabaseUnavailable } from "../../store/errors.ts";
 import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../../store/mutations.ts";
@@ -13,29 +15,29 @@ import { UNASKED } from "./unused-reads.ts";
 export type NodeStoreDeps = Omit<DiskDeps, "database"> & {
   shared: SharedDatabase;
   leaseMs: number;
-  /** Until when nothing of the store can be reached, and until when its lease cannot be renewed; true time. */
+  /** Until when the node cannot reach the store, and until when it cannot renew its lease; true time. */
   cutUntilMs: () => number;
   deafUntilMs: () => number;
   situations: CoverageCounters;
 };
 
-/** As the driver has them: how long a transaction may take, and how long the store may be away. */
+/** As in the driver: the longest duration of a transaction, and the longest outage of the store. */
 const LONGEST_MS = 10_000;
 const PATIENCE_MS = 30_000;
-/** A look whether a transaction that nobody heard of is over. */
+/** Interval between checks whether a transaction with an unknown outcome is over. */
 const LOOK_MS = 250;
-/** The last of the pauses after which a read that found no connection gives up. */
+/** After this time without a connection a read fails. */
 const READ_PATIENCE_MS = 3_400;
-/** Of what is left for an owner, answers have the numbers of their attempts; decisions are far below. */
+/** Hints for an owner: responses have the numbers of their attempts, which are far above those of decisions. */
 const MOST_ATTEMPTS = 10_000;
-/** Looks that are answered late. */
+/** Share of the lease renewals with a late response. */
 const LATE_LOOKS = 0.05;
-/** Reads of a take-over, and of what other nodes have switched and judged, beside those that one node alone waits for. */
+/** Reads of a takeover, and of the disabled routes and breakers of other nodes, in addition to those of a single node. */
 const ASKED_TO_TAKE_UP = ["attemptsOf", "generationBySeq", "routeHealth", "switchedOff", "lastSeenMs"] as const;
-/** Why a read failed that could not reach the store: no fault of the service. */
+/** The reason of a read that could not reach the store, which is not a fault of the service. */
 export const OUT_OF_REACH = "the store is out of reach";
 
-/** @throws ConnectionLost the store cannot be reached. */
+/** @throws ConnectionLost if the store cannot be reached. */
 export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
   const { life, dice, trace, shared, leaseMs } = deps;
   const { world } = life;
@@ -46,7 +48,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
   let batch = 0;
   let isClosed = false;
 
-  /** Waits until the store can be reached. @throws StoreUnknown it was away for too long. */
+  /** Waits until the store can be reached. @throws StoreUnknown if it was unavailable for too long. */
   const reach = async (untilMs: number): Promise<void> => {
     for (let leftMs = cutForMs(); ; leftMs = cutForMs()) {
       if (isClosed) throw new StoreUnknown("the store is closed");
@@ -65,7 +67,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
     }
   };
 
-  /** Commits, or loses its connection while it does. @returns false: nobody knows. */
+  /** Commits, or loses its connection during the commit. @returns false for an unknown outcome. */
   const end = <T>(transaction: Transaction, work: (rows: Rows) => T, told: (value: T) => void): boolean => {
     if (transaction.isOver()) return false;
     const isLost = dice.chance(deps.faults().lostCommit) || cutForMs() > 0;
@@ -74,7 +76,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
       return true;
     }
     const isWritten = dice.chance(0.5);
-    // The server takes the row's lock with it until it has noticed, whatever becomes of the node.
+    // The server keeps the row lock until it detects the lost connection, regardless of the node's state.
     world.after(dice.between(0, longestMs / 2), () => {
       if (transaction.isOver()) return;
       if (isWritten) told(transaction.commit(work));
@@ -107,7 +109,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
       }
     }
   };
-  /** One at a time, in the order in which they were asked for. */
+  /** One transaction at a time, in the order of the calls. */
   let last: Promise<unknown> = Promise.resolve();
   const transact = <T>(work: (rows: Rows) => T): Promise<T> => {
     const turn = last.then(() => carryOut(work));
@@ -117,7 +119,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
 
   const commit = async (mutations: readonly Mutation[]): Promise<MutationResult[]> => {
     await life.cross("commit: before");
-    // On its way, and before anything is locked: longer than a lease, now and then.
+    // Latency before any lock is taken; occasionally longer than a lease.
     const slowMs = dice.chance(0.9) ? 4_000 : 3 * leaseMs;
     await life.sleep(dice.chance(deps.faults().slowCommit) ? dice.between(100, slowMs) : dice.between(0, 4));
     await life.cross("commit: before");
@@ -136,7 +138,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
     return outcomes;
   };
 
-  /** What hangs is given up after a while; the lease has a connection of its own. */
+  /** A hanging renewal is aborted after a while; the lease has a separate connection. */
   const streak = createRenewalStreak(leaseMs, life.monoMs);
   const attend = async (isLeaving: boolean) => {
     const awayMs = Math.max(cutForMs(), deps.deafUntilMs() - world.nowMs());
@@ -144,7 +146,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
     if (awayMs > 0) throw new ConnectionLost(OUT_OF_REACH);
     const around = shared.attend(epoch, leaseMs, isLeaving, streak.isLong());
     for (const one of around?.ended ?? []) trace.tell(life.name, "ends", `epoch ${one}`);
-    // As a rule it is answered at once: looks are most of what happens in a world.
+    // Usually immediate, because renewals are the most frequent events of a world.
     if (dice.chance(LATE_LOOKS)) await life.sleep(dice.between(0, 100));
     await life.cross("lease: renewed");
     if (around) streak.renewed();
@@ -192,7 +194,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
     close: async () => {
       isClosed = true;
       await life.cross("drain: lease not given back");
-      // Where it cannot be given back it runs out by itself.
+      // If the lease cannot be released, it expires.
       while (cutForMs() === 0 && !shared.resign(epoch)) await life.sleep(LOOK_MS);
     },
   };

@@ -1,4 +1,6 @@
-// A node of a simulated world: the service's engine through life after life over a database, its own or shared, with crashes and drains.
+// Node of a simulated world: the service's core through several lives.
+//
+// Its database is its own or shared; crashes and drains end its lives.
 import { parkingOf } from "../../../actors/supervisor/park.ts";
 import { createGenerationAdmin, type GenerationAdmin } from "../../admin/generations.ts";
 import { type By, withActors } from "../../admin/principal.ts";
@@ -28,12 +30,12 @@ const settings = readSettings({
 });
 export const LIMITS = settings.limits;
 
-/** The shortest and the longest time a node is down; some absences are long, and deadlines pass meanwhile. */
+/** The shortest and the longest downtime of a node. Some are long enough for deadlines to pass. */
 const DOWN_MS = [50, 20_000] as const;
 const LONG_DOWN_MS = 3_000_000;
-/** Of an id, the characters that nobody can guess: here nothing is left to chance. */
+/** The random characters of an id, which are deterministic here. */
 const RANDOM_CHARS = 10;
-/** A clock that is right. */
+/** An exact clock. */
 const TRUE = { offsetMs: 0, rate: 1 };
 const [BEAT_MS, DRAIN_MS] = [10_000, 5_000];
 
@@ -45,16 +47,16 @@ export const createNode = (name: string, around: Surroundings): Node => {
   let life: NodeLife | undefined;
   let engine: Core | undefined;
   let admin: By<GenerationAdmin> | undefined;
-  /** Its own disk, which outlives its lives; and what happens to mutations on their way to the store. */
+  /** Its own disk, which outlives its lives, and the tampering of mutations. */
   const own: NodeDisk = new Map();
   const tamper = defective(dice.fork("defects"), faults, situations);
-  /** Tells the others that this life drains. */
+  /** Announces to the other nodes that this life drains. */
   let tellLeaving: (() => Promise<void>) | undefined;
   /** Ends this life in order. */
   let leave: (() => Promise<void>) | undefined;
   let openSinceMs = 0;
 
-  /** What a node is besides its engine: alone it counts what it died of, among others it keeps its lease. */
+  /** The component beside the core: a single node has a crash loop guard, one of several has a lease keeper. */
   const openAlone = (mine: NodeLife, store: Store): CrashLoop =>
     createCrashLoopGuard({
       clock: mine.clock,
@@ -84,7 +86,8 @@ export const createNode = (name: string, around: Surroundings): Node => {
   const log =
     (mine: NodeLife): Log =>
     (event, fields = {}) => {
-      // Of a life that is over nothing counts: a commit in doubt ends it. Nor does it when the store was not there to be asked.
+      // Faults of an ended life do not count, because a commit with an unknown outcome ends it. Neither do faults of an
+      // unreachable store.
       const isFault =
         DEFECT_EVENTS.has(event) &&
         event !== "commit outcome unknown" &&
@@ -178,9 +181,9 @@ export const createNode = (name: string, around: Surroundings): Node => {
       if (mine.isAlive()) kill("commit in doubt");
     });
     await mine.cross("boot: recovered");
-    // What the recovery began may have ended this life in the same moment.
+    // The recovery may have ended this life at the same moment.
     if (!mine.isAlive()) return;
-    // Replaced while this life began.
+    // The catalogue was replaced while this life started.
     if (around.catalogue() !== offered) joined.replaceCatalogue(around.catalogue());
     engine = joined;
     admin = openAdminOf(mine, store, joined);
@@ -220,7 +223,7 @@ export const createNode = (name: string, around: Surroundings): Node => {
     try {
       await begin(mine);
     } catch (fault) {
-      // A full disk or a doubt at the start ends this life like any other.
+      // A full disk or an unknown outcome at the start ends this life like any other.
       if (mine.isAlive()) kill(fault instanceof Error ? fault.message : String(fault));
     }
   };

@@ -1,4 +1,4 @@
-// The operator of a simulated world: decides about generations through the admin service of one node or another, at any moment.
+// Operator of a simulated world: decides about generations at any node and any time.
 
 import { AdminError } from "../../admin/admin-error.ts";
 import type { Decided } from "../../admin/generations.ts";
@@ -11,27 +11,27 @@ import type { Rng } from "./rng.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 
-/** What an operator wanted, and what came of it as far as was heard. */
+/** A decision of an operator and its known outcome. */
 export type Order = {
   id: string;
   seq: number;
   decision: Decision;
-  /** Of this order alone. */
+  /** Unique to this order. */
   reason: string;
   askedAtMs: number;
-  /** The generation had ended before. */
+  /** The generation had already ended. */
   wasOver: boolean;
-  /** Null: no answer came, because the process ended or could not reach its store. */
+  /** Null: no response arrived, because the process ended or could not reach its store. */
   answer: Decided | null;
-  /** Why the admin service said no. */
+  /** The error of the admin service. */
   refused: string | null;
 };
 
 const DECISIONS: readonly Decision[] = ["settle", "settle", "fail", "retry"];
-/** The actor that all orders are of. */
+/** The principal of all orders. */
 export const OPERATOR = { kind: "person", id: "per_1", name: "Ada" } as const;
 const TURN_MS = 30_000;
-/** In peace what is parked is decided: in turn, until it ends. */
+/** While quiescing, parked generations are decided in turn until they end. */
 const STUCK = /"running":"parked"/;
 const UNDECIDED = /parked|confirming/;
 
@@ -49,7 +49,7 @@ export const openOperator = (parts: {
   const orders: Order[] = [];
   let known: { id: string; seq: number }[] = [];
 
-  /** At a node that answers. */
+  /** Sends the order to a node that responds. */
   const order = async ({ id, seq }: { id: string; seq: number }, decision: Decision): Promise<void> => {
     const up = nodes.filter((node) => node.admin());
     const node = up.length > 0 ? dice.pick(up) : undefined;
@@ -79,7 +79,7 @@ export const openOperator = (parts: {
     const among = dice.chance(0.1) ? known : waiting.length > 0 && dice.chance(0.8) ? waiting : open;
     if (among.length === 0) return;
     const one = dice.pick(among);
-    // Two operators, or one that heard no answer.
+    // Simulates two operators, or one that received no response.
     if (dice.chance(0.25)) world.after(dice.pick([0, 3_000]) * dice.roll(), () => void order(one, dice.pick(DECISIONS)));
     await order(one, dice.pick(DECISIONS));
   };

@@ -1,4 +1,6 @@
-// The auditor's book of owners: who accepted, claimed, wrote and sent what, in the order in which it happened; it asks no database.
+// Ownership oracle: records which node accepted, claimed, wrote and sent what.
+//
+// It records events in their order and reads no database.
 
 import { seqOfGenerationId } from "../../domain/ids.ts";
 import type { Mutation, MutationResult } from "../../store/mutations.ts";
@@ -6,15 +8,15 @@ import type { Mutation, MutationResult } from "../../store/mutations.ts";
 export type OwnershipOracle = {
   joined(epoch: number, name: string): void;
   ended(epoch: number): void;
-  /** A mutation is in the database now. */
+  /** A mutation is now in the database. */
   done(epoch: number, mutation: Mutation, outcome: MutationResult): void;
   claimed(epoch: number, seq: number): void;
-  /** A submission leaves a node. */
+  /** A node sends a submission. */
   sent(epoch: number, ref: string): void;
   figures(): { openings: number; claims: number; fenced: number };
 };
 
-/** What every node must keep to, judged at the moment: who was ended writes nothing and sends nothing, and each generation is one node's. */
+/** Checks at each event that a fenced node writes and sends nothing, and that each generation has one owner. */
 export const createOwnershipOracle = (fault: (text: string) => void): OwnershipOracle => {
   const names = new Map<number, string>();
   const ended = new Set<number>();
@@ -24,7 +26,7 @@ export const createOwnershipOracle = (fault: (text: string) => void): OwnershipO
   const called = (epoch: number | undefined) =>
     epoch === undefined ? "nobody" : `${names.get(epoch) ?? "?"}${ended.has(epoch) ? ", which was ended" : ""}`;
 
-  /** Whoever writes or sends for a generation owns it, and was not ended. */
+  /** A node that writes or sends for a generation must own it and must not be fenced. */
   const insist = (epoch: number, seq: number, what: string): void => {
     if (ended.has(epoch)) fault(`${seq}: ${what} by ${called(epoch)}`);
     else if (ownerOf.get(seq) !== epoch) fault(`${seq}: ${what} by ${called(epoch)}, and it is ${called(ownerOf.get(seq))}'s`);

@@ -1,6 +1,8 @@
-// Runs seeds on several cores: one process of the program per core, each with its share of the seeds, their ends added up.
+// Runs seeds on several cores, with one process for each core.
+//
+// Each process runs its share of the seeds, and their results are summed.
 
-/** The last line of a process that was run with `--json`. */
+/** The last output line of a process that was started with `--json`. */
 export type ShareEnd = {
   firstSeed: number;
   seeds: number;
@@ -10,7 +12,7 @@ export type ShareEnd = {
   figures: Record<string, number>;
 };
 
-/** @param words what the program is started with besides its share. `told` hears the progress of all. */
+/** @param words the program's arguments besides its share. `told` receives the progress of all processes. */
 export const runOnCores = async (of: {
   first: number;
   count: number;

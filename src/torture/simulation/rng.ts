@@ -1,4 +1,4 @@
-// The dice of a simulated world: everything that chance decides comes from one seed, each part of the world with dice of its own.
+// Random numbers of a simulated world: one seed, and one generator for each part.
 
 export type Rng = {
   /** A number in [0, 1). */
@@ -10,7 +10,7 @@ export type Rng = {
   /** A whole number from `from` to `to`, both included. */
   whole(from: number, to: number): number;
   pick<T>(among: readonly T[]): T;
-  /** Dice of another part: what one part draws never changes what another draws. */
+  /** A generator for another part; the draws of one part never change those of another. */
   fork(name: string): Rng;
 };
 

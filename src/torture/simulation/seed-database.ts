@@ -1,10 +1,10 @@
-// The founding of a simulated world: accounts in an empty database, and names for generations that leave nothing to chance.
+// Initial data of a simulated world: accounts, and deterministic generation ids.
 import { generationId, msOfGenerationSeq } from "../../domain/ids.ts";
 import { openSqliteOver } from "../../store/sqlite/in-process.ts";
 import type { Surroundings } from "./node-environment.ts";
 import type { WorldDatabase } from "./world-database.ts";
 
-/** Makes the accounts of a world, each with a key, before any node lives. Returns their row numbers. */
+/** Creates the accounts of a world, each with a key, before any node starts. Returns their row numbers. */
 export const endow = async (database: WorldDatabase, atMs: number, ids: readonly string[]): Promise<number[]> => {
   const store = await openSqliteOver(database, { mode: "test", nowMs: atMs });
   const outcomes = await store.commit(ids.map((id) => ({ mutation: "create-account", id, name: id, atMs }) as const));
@@ -30,7 +30,7 @@ export const endow = async (database: WorldDatabase, atMs: number, ids: readonly
 const PER_MS = 4096;
 const RANDOM_CHARS = 10;
 
-/** Names generations one after the other, over all nodes and all their lives: row numbers that rise, ids without chance. */
+/** Creates generation names across all nodes and lives: increasing row numbers, deterministic ids. */
 export const createNames = (): Surroundings["nameGeneration"] => {
   let last = 0;
   return (nowMs) => {

@@ -1,4 +1,6 @@
-// The database that the nodes of a world share: SQLite's rows and mutations behind the rules of the PostgreSQL driver for owners, leases and claims.
+// Shared database of a world: SQLite with the ownership rules of the PostgreSQL driver.
+//
+// It implements the driver's owners, leases and claims.
 
 import { SLOTS } from "../../domain/ids.ts";
 import type { Hint, Surroundings } from "../../store/cluster-port.ts";
@@ -20,35 +22,38 @@ import type { OwnershipOracle } from "./ownership-oracle.ts";
 import type { Timeline } from "./timeline.ts";
 import type { WorldDatabase } from "./world-database.ts";
 
-/** What a transaction may do before it is committed; all of it happens at the commit. */
+/** The operations of a transaction before its commit; all of them run at the commit. */
 export type Rows = { carryOut(mutations: readonly Mutation[]): MutationResult[]; claim(limit: number): number[] };
 export type Transaction = {
-  /** It was undone by the server, because it took too long. */
+  /** The server has rolled it back, because it took too long. */
   isOver(): boolean;
-  /** @throws ConnectionLost it was undone before. */
+  /** @throws ConnectionLost if it was already rolled back. */
   commit<T>(work: (rows: Rows) => T): T;
   rollBack(): void;
 };
-/** `busy`: a transaction of the owner is still under way, and whoever asks waits for it. */
+/** `busy`: a transaction of the owner is still in progress, and the caller must wait for it. */
 export type Verdict = "committed" | "undone" | "busy";
 
 export type SharedDatabase = {
   open(name: string, leaseMs: number, nowMs: number): Opening;
-  /** Ends the dead, where this owner may, renews its lease, looks round. Null: it was ended. */
+  /** Fences dead owners, if this owner may, renews its lease, and reads its surroundings. Null: this owner was fenced. */
   attend(epoch: number, leaseMs: number, isLeaving: boolean, endsOthers: boolean): Surroundings | null;
-  /** Begins a transaction that holds its owner's row, at most for `longestMs`. Null: another one of it holds that. @throws Fenced */
+  /**
+   * Begins a transaction that locks its owner's row, for at most `longestMs`. Null: another transaction of the owner holds the
+   * lock. @throws Fenced
+   */
   begin(epoch: number, batch: number, longestMs: number): Transaction | null;
-  /** What became of a transaction that nobody heard of. @throws Fenced */
+  /** The outcome of a transaction without a response. @throws Fenced */
   lookUp(epoch: number, wanted: number): Verdict;
-  /** Ends this owner of its own will. False: a transaction of it is still under way. */
+  /** Ends this owner voluntarily. False: a transaction of it is still in progress. */
   resign(epoch: number): boolean;
-  /** What is left for the owner of a generation, and what of that is for this owner. */
+  /** Stores a hint for the owner of a generation, and reads the hints for this owner. */
   leaveHint(hint: Hint): void;
   hintsOf(epoch: number): Hint[];
   dropHint(hint: Hint): void;
-  /** What a node reads: recovery and watches see its own alone. */
+  /** The reads of a node; recovery and watches return its own generations only. */
   readsOf(epoch: number): StoreReads;
-  /** Generations that have not ended and whose owner was ended for this long already. */
+  /** Open generations whose owner was fenced at least this long ago. */
   leftFor(ms: number): number[];
 };
 
@@ -57,15 +62,15 @@ type Owner = {
   slot: number;
   leaseEndsMs: number;
   endedAtMs: number | null;
-  /** Transactions that were committed. */
+  /** The number of committed transactions. */
   batch: number;
   isLocked: boolean;
   isLeaving: boolean;
 };
 
 /**
- * Its clock is true time: nodes have clocks that are not. What PostgreSQL guards with locks on rows is guarded here by everything of a
- * transaction happening at its commit; what matters of a lock is that its owner is not ended meanwhile, and that is kept.
+ * Its clock is true time, unlike the clocks of nodes. PostgreSQL's row locks are replaced by transactions that run completely at
+ * their commit. The essential property of a lock is kept: its owner is not fenced while it holds the lock.
  */
 export const createSharedDatabase = (of: {
   database: WorldDatabase;
@@ -75,7 +80,7 @@ export const createSharedDatabase = (of: {
 }): SharedDatabase => {
   const { database, world, book } = of;
   const owners = new Map<number, Owner>();
-  /** Mutations of the admin service so far: nodes learn by it that what they remember may be old. */
+  /** The number of admin mutations. Nodes detect by it that their caches may be outdated. */
   let admin = 0;
   const hints = new Map<string, Hint>();
   let written: { epoch: number; batch: Batch } | undefined;
@@ -91,7 +96,7 @@ export const createSharedDatabase = (of: {
   /** In the order of their epochs. */
   let alive: Owner[] = [];
   const ended: Owner[] = [];
-  /** Those of them that have left something, as far as is known. */
+  /** Ended owners that may still have open generations. */
   let leaving: Owner[] = [];
   const fenced = () => new Fenced("another node has taken over what this one owned: it must not write any more");
   const end = (owner: Owner) => {
@@ -101,7 +106,7 @@ export const createSharedDatabase = (of: {
     leaving.push(owner);
     book.ended(owner.epoch);
   };
-  /** @param moreMs that their leases must have been over for. */
+  /** @param moreMs how long their leases must have been expired. */
   const endDead = (moreMs = 0): number[] => {
     const isDead = ({ leaseEndsMs, isLocked }: Owner) => leaseEndsMs + moreMs < world.nowMs() && !isLocked;
     if (!alive.some(isDead)) return [];
@@ -110,14 +115,14 @@ export const createSharedDatabase = (of: {
     return dead.map(({ epoch }) => epoch);
   };
 
-  /** The SQLite writer remembers rows, because nobody else writes them: after another's commit it is made anew. */
+  /** The SQLite writer caches rows, because it is the only writer. After a commit of another owner it is created again. */
   const writerOf = (epoch: number): Batch => {
     if (written?.epoch !== epoch) written = { epoch, batch: createBatchRunner(database, epoch) };
     return written.batch;
   };
   const isOwn = (epoch: number, seq: number): boolean =>
     (database.query(OWNER).get(seq) as { epoch: number } | null)?.epoch === epoch;
-  /** It has ended, and so has its owner. */
+  /** The generation has ended, and its owner as well. */
   const isNobodys = (seq: number): boolean => {
     const { epoch } = database.query(OWNER).get(seq) as { epoch: number };
     return ownerAt(epoch).endedAtMs !== null && database.query(HAS_ENDED).get(seq) !== null;
@@ -141,7 +146,7 @@ export const createSharedDatabase = (of: {
       book.claimed(epoch, seq);
     }
     if (seqs.length > 0) return seqs;
-    // Nothing of theirs is left, as what was just asked says.
+    // The preceding query found no open generations of ended owners.
     leaving = [];
     return [];
   };

@@ -1,10 +1,10 @@
-// Makes a failing world smaller: fewer wishes, fewer nodes and fewer kinds of faults, as long as it still fails.
+// Shrinks a failing world: fewer requests, nodes and faults while it still fails.
 import { FAULT_NAMES, type FaultName } from "./faults.ts";
 import { runSeed, type WorldEnd, type WorldOptions } from "./run.ts";
 
 export type Shrunk = { options: WorldOptions; end: WorldEnd; tries: number };
 
-/** @param most worlds run at most. */
+/** @param most the number of worlds to run. */
 export const shrink = async (failure: WorldEnd, options: WorldOptions, most = 120): Promise<Shrunk> => {
   let best: Shrunk = { options, end: failure, tries: 0 };
   let tries = 0;
@@ -27,7 +27,7 @@ export const shrink = async (failure: WorldEnd, options: WorldOptions, most = 12
   return { ...best, tries };
 };
 
-/** The command that runs a world again, with its trace. */
+/** The command that reproduces a world with its trace. */
 export const replayCommand = (seed: number, { wishes, nodes, without }: WorldOptions): string =>
   [
     `npm run simulate -- --seed ${seed} --trace`,

@@ -1,4 +1,4 @@
-// One simulated world from its seed to its verdict: first faults, then peace, then everything has to have come right.
+// One simulated world: runs it with faults, quiesces it and audits it.
 import { drainMicrotasks } from "bun:jsc";
 import type { Catalogue } from "../../../catalogue/load.ts";
 import type { GenerationRecord } from "../../domain/types.ts";
@@ -30,57 +30,57 @@ import { drawWorkload } from "./workload.ts";
 import { borrowDatabase } from "./world-database.ts";
 
 export type WorldOptions = {
-  /** Faults that do not happen, whatever the seed drew. */
+  /** Faults that are disabled regardless of the seed. */
   without?: readonly FaultName[];
-  /** At most this many wishes. */
+  /** The largest number of planned requests. */
   wishes?: number;
-  /** Nodes over the one database; where it is not said the seed decides. */
+  /** Nodes with one shared database; by default the seed decides. */
   nodes?: number;
   /** Keeps every line of the trace. */
   keepsTrace?: boolean;
-  /** Shown the evidence and every generation when the audit is over; the audit's own tests tamper with it. */
+  /** Receives the evidence and every generation after the audit; the audit's own tests tamper with it. */
   witness?: (evidence: Evidence, ends: ReadonlyMap<string, GenerationRecord>) => Promise<void>;
 };
 export type WorldEnd = {
   seed: number;
   nodes: number;
-  /** What was found; empty when everything held. */
+  /** The findings; empty if all checks passed. */
   faults: string[];
   trace: string[];
   /** Equal for two runs of the same seed and options. */
   fingerprint: string;
   figures: Record<string, number>;
-  /** Places at which processes ended, and how often. */
+  /** The crossings at which processes ended, with counts. */
   struck: ReadonlyMap<Crossing, number>;
   drawn: Faults;
 };
 
 const MINUTE_MS = 60_000;
 const NO_FAULTS = Object.fromEntries(FAULT_NAMES.map((name) => [name, 0])) as Record<FaultName, number>;
-/** Worlds whose disk is verified while faults still happen; all are at the end. */
+/** Share of the worlds whose disk is verified while faults still occur; all are verified at the end. */
 const LOOKED_AT_HALFWAY = 0.25;
-/** The first credits are there before the first wish. */
+/** The first credits exist before the first request. */
 const FIRST_WISH_MS = 5_000;
-/** Faults go on for this long after the last wish, unless every client has what it wanted before. */
+/** Faults continue for this long after the last request, unless every client is done before. */
 const TROUBLE_MS = 10 * MINUTE_MS;
-/** After this long in peace every generation has to have ended. */
+/** After this long without faults every generation must have ended. */
 const LONGEST_PEACE_MS = 24 * 60 * MINUTE_MS;
-/** After the last end the world goes on for a while: what has ended must stay as it is. */
+/** After the last end the world continues for this time, in which ended generations must not change. */
 const AFTERMATH_MS = 5 * MINUTE_MS;
-/** Nodes that look after their leases make time dear. */
+/** Shorter, because nodes with leases make simulated time expensive. */
 const SHARED_AFTERMATH_MS = MINUTE_MS;
-/** Some worlds go on for long enough that everything given up has been asked about to its end. */
+/** Some worlds continue until every abandoned attempt has been polled to its end. */
 const LONG_AFTERMATH_MS = 25 * MINUTE_MS;
 const WATCHED_LONG = 0.25;
-/** A world with more happenings than this goes round in circles. */
+/** A world with more events than this is in an endless loop. */
 const MOST_HAPPENINGS = 300_000;
-/** A node that has been open for this long has nothing overdue. */
+/** A node that has been open for this long has no overdue deadline. */
 const HEALTHY_AFTER_MS = 2 * MINUTE_MS;
-/** What a dead node left is gone on with after so many leases, and the time that a transaction may take. */
+/** A takeover from a dead node happens within this many leases and the duration of a transaction. */
 const LEASES_UNTIL_TAKEN_OVER = 2;
 const SLOW_MS = 30_000;
 
-/** Lets a world live until `isOver`, or something is found. */
+/** Runs a world until `isOver`, or until a finding. */
 const live = (world: Timeline, found: readonly string[], isOver: () => boolean): void => {
   while (found.length === 0 && !isOver()) {
     if (!world.step()) throw new Error("nothing is left to happen");
@@ -201,13 +201,13 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     tasksLeft -= 1;
   };
   credits.forEach((amount, account) => void clients.giveCredits(account, amount, `start-${account}`).then(isDone));
-  // Two nodes are asked in the same millisecond now and then.
+  // Sometimes two nodes receive a request in the same millisecond.
   const apartMs = fleet.shared ? 3 : 30;
   for (const { wish, atMs, senders } of tasks)
     for (let sender = 0; sender < senders; sender += 1)
       world.after(FIRST_WISH_MS + atMs + sender * weather.between(0, apartMs), () => void clients.fulfil(wish).then(isDone));
 
-  /** What the clock shows that is furthest behind. */
+  /** The time of the slowest clock. */
   const slowestMs = (): number | null => {
     const clocks = nodes.flatMap((node) => node.life()?.clock.nowMs() ?? []);
     return clocks.length > 0 ? Math.min(...clocks) : null;
@@ -227,7 +227,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     trace.tell("world", "peace");
     const peaceMs = world.nowMs();
     let unfinished = 1;
-    // A process that is stopped may take up what was asked of it long ago.
+    // A stopped process may later handle requests from long ago.
     const isWell = () => world.nowMs() > fleet.wellSinceMs();
     while ((unfinished > 0 || tasksLeft > 0 || !isWell()) && found.length === 0 && world.nowMs() < peaceMs + LONGEST_PEACE_MS) {
       const untilMs = world.nowMs() + MINUTE_MS;

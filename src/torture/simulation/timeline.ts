@@ -1,25 +1,27 @@
-// Virtual time: what is to happen, in order of time and of arrival; between two happenings every promise that can settle does.
+// Virtual time: runs scheduled events in order of time and insertion.
+//
+// Between two events all settled promises run their continuations.
 import { drainMicrotasks } from "bun:jsc";
 
 export type Timeline = {
-  /** True time, ms since 1970; no clock of the world is bound to show it. */
+  /** True time, ms since 1970; no clock of the world must show it. */
   nowMs(): number;
-  /** Calls `then` once after `ms`; the function returned takes it back. */
+  /** Calls `then` once after `ms`; the returned function cancels it. */
   after(ms: number, then: () => void): () => void;
-  /** Lets the next thing happen; false when nothing is left. */
+  /** Runs the next event; false if none is left. */
   step(): boolean;
-  /** Things that have happened so far. */
+  /** The number of events so far. */
   happened(): number;
 };
 
-/** A fixed day, so that a world does not depend on that of its run. */
+/** A fixed day, so that a world does not depend on the date of its run. */
 export const WORLD_BEGINS_MS = Date.UTC(2026, 9, 19);
 
 type Happening = { atMs: number; order: number; run: (() => void) | null };
 
 const isBefore = (a: Happening, b: Happening) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 
-/** A heap of happenings. What is taken back stays in it, empty, until its time. */
+/** A heap of events. A cancelled event stays in it, empty, until its time. */
 export const createTimeline = (): Timeline => {
   const heap: Happening[] = [];
   let nowMs = WORLD_BEGINS_MS;

@@ -1,17 +1,19 @@
-// The trace of a world: one fixed-width line per event, and a fingerprint of them all that two runs of a seed must share.
+// Trace of a world: one fixed-width line per event, and a fingerprint of all.
+//
+// Two runs of a seed must have the same fingerprint.
 
 import { WORLD_BEGINS_MS } from "./timeline.ts";
 
 export type Trace = {
   /** `who`: node, client or provider. `what`: the event. `about`: its subject. */
   tell(who: string, what: string, about?: string, detail?: string): void;
-  /** The lines kept; all of them when the trace was opened for that. */
+  /** The kept lines; all of them if the trace was created with `keepsAll`. */
   lines(): string[];
-  /** Of every line told, kept or not. */
+  /** Of every line, kept or not. */
   fingerprint(): string;
 };
 
-/** Lines kept where nobody asked for all of them. */
+/** The number of lines that are kept by default. */
 const LAST_LINES = 60;
 
 const stampOf = (ms: number): string => {

@@ -1,30 +1,30 @@
-// What providers answered to submissions and a node had in hand, and the node's own disk on which that waits for the store.
+// Simulated outcome spool: provider responses on a node's disk that wait for the store.
 import type { OutcomeSpool, SpooledOutcome } from "../../files/outcome-spool.ts";
 import { StorageRefused } from "../../files/port.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
 import type { NodeLife } from "./node-life.ts";
 import type { Rng } from "./rng.ts";
 
-/** An answer that names a job, read whole by a process. */
+/** A response that names a job and was completely read by a process. */
 export type Answer = {
   provider: string;
   ref: string;
   jobId: string;
   atMs: number;
   life: NodeLife;
-  /** Whether the node has a disk beside the store. */
+  /** Whether the node has a disk besides the store. */
   hasDisk: boolean;
-  /** It is on that disk, or was. */
+  /** The response is or was on that disk. */
   wasKept: boolean;
   /** The disk refused it at least once. */
   wasRefused: boolean;
 };
-/** What lies on a node's disk when it starts is told so soon. */
+/** A response on a node's disk at its start is delivered within this time. */
 const TOLD_WITHIN_MS = 30_000;
 /** By the reference of its attempt. */
 export type Answers = Map<string, Answer>;
 
-/** What lies on a node's own disk, which outlives its processes: answers by the reference of their attempt. */
+/** The content of a node's own disk, which outlives its processes: responses by the reference of their attempt. */
 export type NodeDisk = Map<string, string>;
 
 export const createUnsavedOutcomes = (of: {
@@ -36,12 +36,15 @@ export const createUnsavedOutcomes = (of: {
   situations: CoverageCounters;
   /** Whether this process could reach its store, and was not stopped, since then. */
   wasCalmSince: (sinceMs: number) => boolean;
-  /** Whether the attempt of this reference has its job. */
+  /** Whether the store knows the job of the response's attempt. */
   isKnown: (answer: Answer) => Promise<boolean>;
   fault: (text: string) => void;
 }): OutcomeSpool => {
   const { life, dice, disk, answers, situations } = of;
-  /** What a former process has left is told: to the machine here, to the owner of its generation, or to the books. */
+  /**
+   * Checks the delivery of a response from a former process. Its target is the statechart on this node, the owner of its
+   * generation, or the store.
+   */
   const look = async (ref: string, sinceMs: number): Promise<void> => {
     const answer = answers.get(ref);
     if (!life.isAlive() || !answer || !disk.has(ref)) return;

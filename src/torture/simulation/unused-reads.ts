@@ -1,4 +1,6 @@
-// What a shared store answers besides, and nobody asks for in a simulated world: no callers with keys, no callbacks, nobody who looks on.
+// Reads of a shared store that no simulated world uses; each rejects.
+//
+// A world has no API keys, callbacks or inspector.
 import type { Node, NodeReads } from "../../store/cluster-port.ts";
 
 const unasked = (): Promise<never> => Promise.reject(new Error("nobody asks for this in a simulated world"));

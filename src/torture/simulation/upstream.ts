@@ -1,72 +1,76 @@
-// The providers of a simulated world as they really are: what arrived, which jobs they took, how each goes; the auditor's evidence.
+// The actual state of simulated providers: arrivals and jobs, as evidence of the audit.
 import type { FailureClass, Json, MediaKind } from "../../domain/types.ts";
 import { drawWrong, type Wrong } from "./deliveries.ts";
 import type { Faults } from "./faults.ts";
 import { LATEST_LISTING_MS, PROVIDERS } from "./market.ts";
 import type { Rng } from "./rng.ts";
 
-/** A job that a provider took, whether or not anybody was told. */
+/** A job that a provider accepted, whether or not a response arrived. */
 export type UpstreamJob = {
   provider: string;
   jobId: string;
   ref: string;
-  /** Its input, as canonical text: what a list shows of it. */
+  /** Its input as canonical text, which a list shows. */
   input: string;
-  /** When a request for it first left for the provider. */
+  /** When a request for it was first sent to the provider. */
   sentAtMs: number;
-  /** When that request was written, with the link to its clip. */
+  /** When that request was composed, with the link to its clip. */
   composedAtMs: number;
   takenAtMs: number;
-  /** When it shows on the provider's list. */
+  /** When it appears on the provider's list. */
   listedAtMs: number;
-  /** When it ends; infinite for one that never does. */
+  /** When it ends; infinite if it never does. */
   endsAtMs: number;
   fails: FailureClass | null;
   forgottenAtMs: number;
-  /** Nobody gets an answer about it between these. */
+  /** Polls of the job receive no response between these times. */
   deafFromMs: number;
   deafUntilMs: number;
   cancelled: boolean;
-  /** "No such job" in a row at this moment, since when, and whether it was ever said often and long enough to be believed. */
+  /**
+   * Consecutive "no such job" responses: their number and start, and whether they were ever frequent and long enough to count.
+   */
   gone: { times: number; sinceMs: number; isBelievable: boolean };
-  /** When it was last said to be done; infinitely long ago when it never was. */
+  /** When it was last reported as done; minus infinity if never. */
   announcedAtMs: number;
   /** Its file can never be read. */
   fileIsLost: boolean;
   kind: MediaKind;
-  /** What it delivers is not what was ordered. */
+  /** The mismatch of its result; null if it matches the order. */
   wrong: Wrong | null;
-  /** How long the clip is that it was given; null without one, undefined for one that could not be opened. */
+  /** The length of its clip; null without one, undefined if the clip could not be opened. */
   givenMs: number | null | undefined;
-  /** Its result is in the answer to its submission, which comes after so long; null: the answer comes at once and names the job. */
+  /**
+   * The submission's response contains the result and arrives after this time; null: the response is immediate and names the job.
+   */
   answersAfterMs: number | null;
 };
 type Submission = { provider: string; ref: string; input: Json; kind: MediaKind; clip: string | null; isQuestion: boolean };
-/** What a submission met when it arrived. */
+/** The outcome of a submission's arrival. */
 export type Arrival = {
   provider: string;
   ref: string;
   atMs: number;
-  /** It is a question by way of the key, not the submission itself. */
+  /** A repetition with the same key, for confirmation, not the first submission. */
   isQuestion: boolean;
   verdict: "accepted" | "again" | "rateLimited" | "refused" | "broken";
   job: UpstreamJob | null;
 };
 
 export type Upstream = {
-  /** The request of an attempt was written. */
+  /** The request of an attempt was composed. */
   composed(ref: string): void;
-  /** A submission leaves for a provider; it may never arrive. */
+  /** A submission is sent to a provider; it may never arrive. */
   sent(ref: string): void;
-  /** A submission arrives. One that carries a key which was seen before is the same job. */
+  /** A submission arrives. A known idempotency key returns the same job. */
   arrive(submission: Submission): Arrival;
   job(provider: string, jobId: string): UpstreamJob | undefined;
   byRef(provider: string, ref: string): UpstreamJob | undefined;
   listed(provider: string): UpstreamJob[];
-  /** The provider turns everything away for a while. */
+  /** The provider refuses every request for a while. */
   goOut(provider: string, ms: number): void;
   isOut(provider: string): boolean;
-  /** The provider works on, and answers everything with an error of its gateway for a while. */
+  /** The provider keeps working, but its gateway responds to every request with an error for a while. */
   brownOut(provider: string, ms: number): void;
   isBrownedOut(provider: string): boolean;
   arrivals: readonly Arrival[];
@@ -82,7 +86,7 @@ export const createUpstream = (deps: {
   dice: Rng;
   faults: () => Faults;
   arrived: (arrival: Arrival) => void;
-  /** How long the clip is that a link opens. */
+  /** The length of the clip behind a link. */
   openedMs: (link: string) => number | undefined;
 }): Upstream => {
   const { nowMs, dice } = deps;
@@ -92,7 +96,7 @@ export const createUpstream = (deps: {
   const sentAtMs = new Map<string, number>();
   const composedAtMs = new Map<string, number>();
 
-  /** What gives its result at once has dice of its own. */
+  /** Synchronous results have a separate generator. */
   const instant = dice.fork("instant");
   const outUntilMs = new Map<string, number>();
   const brownUntilMs = new Map<string, number>();
@@ -116,7 +120,7 @@ export const createUpstream = (deps: {
       takenAtMs: atMs,
       listedAtMs: atMs + (dice.chance(faults.lateList) ? dice.between(0, LATEST_LISTING_MS) : 0),
       endsAtMs: dice.chance(faults.jobHangs) ? Number.POSITIVE_INFINITY : atMs + runMs,
-      // Without the clip there is nothing to work on.
+      // Without its clip the job fails.
       fails: givenMs === undefined ? "job_failed" : dice.chance(faults.jobFails) ? dice.pick(JOB_FAILURES) : null,
       forgottenAtMs: dice.chance(faults.forgottenJob) ? atMs + dice.between(0, 2 * runMs) : Number.POSITIVE_INFINITY,
       deafFromMs,
@@ -130,7 +134,7 @@ export const createUpstream = (deps: {
       givenMs,
       answersAfterMs: isInstant ? instant.between(200, 20_000) : null,
     };
-    // Who has the answer has everything: there is nothing that could be asked about.
+    // A synchronous response contains the whole result, so no job can be polled.
     if (isInstant) Object.assign(job, { endsAtMs: atMs, fails: null, forgottenAtMs: atMs, deafFromMs: atMs, deafUntilMs: atMs });
     jobs.push(job);
     byId.set(`${provider} ${job.jobId}`, job);
@@ -140,7 +144,7 @@ export const createUpstream = (deps: {
   const judge = (made: Made): Pick<Arrival, "verdict" | "job"> => {
     const { provider, ref } = made;
     const faults = deps.faults();
-    // A limiter stands before everything else, the memory of keys included.
+    // The rate limit precedes all other checks, including that of idempotency keys.
     if (isOut(provider) || dice.chance(faults.rateLimited)) return { verdict: "rateLimited", job: null };
     const known = jobs.find((job) => job.provider === provider && job.ref === ref);
     if (known && PROVIDERS[provider]?.recovery === "key") return { verdict: "again", job: known };

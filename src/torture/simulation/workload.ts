@@ -1,16 +1,16 @@
-// What the clients of a simulated world want, and when: few credits, few seats, keys used twice, bodies changed under a key.
+// Workload of a simulated world: few credits, few places, repeated keys, changed bodies.
 import type { Catalogue } from "../../../catalogue/load.ts";
 import type { PlannedRequest } from "./clients.ts";
 import { drawClip } from "./clips.ts";
 import type { Faults } from "./faults.ts";
 import type { Rng } from "./rng.ts";
 
-/** A wish and when each of its senders begins; more than one sends the same at nearly the same time. */
+/** A planned request and the start of its senders; several send the same at nearly the same time. */
 export type PlannedWork = { wish: PlannedRequest; atMs: number; senders: number };
 
 const MINUTE_MS = 60_000;
 
-/** @param most wishes at most. */
+/** @param most the largest number of requests. */
 export const drawWorkload = (
   dice: Rng,
   catalogue: Catalogue,
@@ -33,11 +33,11 @@ export const drawWorkload = (
       maxWaitMs: dice.chance(0.4) ? dice.whole(5, 1_200) * 1000 : null,
       clip: null,
     };
-    // Equal inputs have none: which of them a list shows is told by their prompts.
+    // Requests with equal inputs have no clip, because a list distinguishes them by their prompts.
     if (wish.prompt !== "the same" && clips.chance(0.3)) wish.clip = drawClip(clips, wish.name, faults, wish.maxWaitMs !== null);
     const atMs = dice.between(0, spanMs);
     tasks.push({ wish, atMs, senders: dice.chance(0.2) ? dice.whole(2, 4) : 1 });
-    // The same key with another body: a conflict, or the first to come makes it.
+    // The same key with another body: a conflict, or the first to arrive creates the generation.
     if (wish.key !== null && dice.chance(0.1))
       tasks.push({
         wish: { ...wish, name: `w${at}b`, prompt: `another ${at}` },

@@ -1,4 +1,6 @@
-// The database of a world: one in memory serves world after world, each undone as a whole at its end; making it anew costs a third of a world.
+// Pool of in-memory databases that serve one simulated world after another.
+//
+// Each world is rolled back at its end; creating a database costs a third of a world.
 
 import { migrate } from "../../store/sqlite/migrate.ts";
 import { openWriter } from "../../store/sqlite/open.ts";
@@ -7,10 +9,10 @@ import { WORLD_BEGINS_MS } from "./timeline.ts";
 
 export type WorldDatabase = ReturnType<typeof openWriter>;
 
-/** Undoes everything that the world wrote. */
+/** Rolls back all writes of the world. */
 type Undo = () => void;
 
-/** The store's transactions inside the world's own: what it says of a transaction, and what is done for it. */
+/** The store's transactions as savepoints inside the transaction of the world. */
 const NESTED: Readonly<Record<string, { depth: number; sql: readonly string[] }>> = {
   BEGIN: { depth: 1, sql: ["SAVEPOINT life"] },
   "BEGIN IMMEDIATE": { depth: 1, sql: ["SAVEPOINT life"] },
@@ -19,8 +21,8 @@ const NESTED: Readonly<Record<string, { depth: number; sql: readonly string[] }>
 };
 
 /**
- * Every life of a node prepares the same statements: what one prepared serves the next. The store begins and ends transactions as it
- * does on disk, only inside the world's.
+ * All lives of nodes prepare the same statements, so prepared statements are shared. The store begins and ends transactions as it
+ * does on disk, but inside the transaction of the world.
  */
 const make = (): { database: WorldDatabase; undo: Undo } => {
   const database = openWriter(":memory:");
@@ -49,11 +51,11 @@ const make = (): { database: WorldDatabase; undo: Undo } => {
   const runNested = (sql: string, ...words: unknown[]): unknown =>
     sql in NESTED ? (prepareOnce(sql) as { run(): void }).run() : run(sql, ...words);
   database.prepare = prepareOnce as typeof database.prepare;
-  // Bun keeps few statements of its own, and the clauses of the checker are many.
+  // Bun caches few statements, and the integrity checker has many.
   database.query = prepareOnce as typeof database.query;
   database.run = runNested as typeof database.run;
   Object.defineProperty(database, "inTransaction", { get: () => depth > 0 });
-  // Where several nodes share it; in the same transaction as everything else of the world.
+  // For shared databases; in the same transaction as all other writes of the world.
   run(MAKE_CLAIMS);
   run("BEGIN");
   return {
@@ -68,7 +70,7 @@ const make = (): { database: WorldDatabase; undo: Undo } => {
 
 const idle: ReturnType<typeof make>[] = [];
 
-/** A database as a first start finds it. `giveBack` when the world is over. */
+/** Borrows a database in the state of a first start. Call `giveBack` at the end of the world. */
 export const borrowDatabase = (): { database: WorldDatabase; giveBack: () => void } => {
   const { database, undo } = idle.pop() ?? make();
   return {
