@@ -86,10 +86,10 @@ try {
   const text = [
     "# Pages",
     "",
-    "Every page of the console and the inspector: light, dark, and on a phone. Taken by `npm run pictures`, of a simulated service.",
+    "Every page of the console and the inspector in light mode, in dark mode and on a phone. `npm run pictures` takes the screenshots from a simulated service.",
     "",
-    "Where several nodes share a database, each of them shows what all of them do: lists, news, live views and replays say the same on every node, the",
-    "inspector names the node of each generation and of each step, and the service's page lists the nodes. A process by itself shows nothing of that.",
+    "If several nodes share a database, every node shows the same lists, events, live views and replays. The inspector shows the node of each generation and of",
+    "each transition, and the service page lists the nodes. A single process shows no nodes.",
     ...pages.flatMap(({ name, says, path }) => [
       "",
       `## ${says}`,

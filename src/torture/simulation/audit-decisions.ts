@@ -50,7 +50,7 @@ const auditOrder = (order: Order, journal: readonly JournalLine[], lines: readon
   return faults;
 };
 
-/** Checks the outcome of the decisions about one generation. */
+/** Checks the outcome of decisions about one generation. */
 const auditEnd = (
   end: GenerationRecord,
   journal: readonly JournalLine[],
