@@ -1,20 +1,20 @@
-// What the store tells of files: those that are kept, those past their retention, and the copies of pinned inputs.
+// Reads about stored files: result files, expired files and copies of pinned inputs.
 import type { Pin, StoredFile } from "../domain/types.ts";
 
-/** A generation and the result files that are kept of it. */
+/** A generation and its stored result files. */
 export type StoredOutput = { seq: number; id: string; files: StoredFile[] };
-/** Where a page of generations whose files are kept ended. */
+/** The end of a page of generations with stored files. */
 export type StoredThrough = { expireAtMs: number; seq: number };
 
 export interface FileReads {
-  /** The links of a generation's input that are pinned, in their order. */
+  /** The pinned links of a generation's input, in order. */
   pinsOf(seq: number): Promise<Pin[]>;
-  /** Generations whose copies of pinned inputs nobody needs any more: they have ended, and no attempt is asked about. */
+  /** Ended generations without a watched attempt whose copies of pinned inputs can be deleted. */
   spentPins(limit: number): Promise<{ seq: number; id: string }[]>;
   /** Generations whose files are past their retention. */
   expiredFiles(nowMs: number, limit: number): Promise<{ seq: number; id: string; files: number }[]>;
-  /** Generations behind a row number, in its order, whose files are kept for longer than until a moment. */
+  /** Generations after a row number, in order, whose files expire after `untilMs`. */
   keptOutputs(afterSeq: number, untilMs: number, limit: number): Promise<StoredOutput[]>;
-  /** The next `limit` generations whose files are kept, with the bytes of all of them. */
+  /** The next `limit` generations with stored files, and the total bytes of these files. */
   keptFiles(after: StoredThrough, limit: number): Promise<{ count: number; bytes: number; upTo: StoredThrough }>;
 }

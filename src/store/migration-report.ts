@@ -1,4 +1,4 @@
-// What a start did to the schema of an existing database, as the log tells it.
+// Report of the schema migrations that a start applied, for the log.
 
-/** `copy`: the path of the copy that was made before, where one is. */
+/** `copy`: the path of the copy that was made before the migration, or null. */
 export type Migrated = { from: number; to: number; copy: string | null };

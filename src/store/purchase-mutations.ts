@@ -1,20 +1,20 @@
-// The words of purchases: what is bought, what is taken back of it, the mutations that write it, and how it is read.
+// Types of purchases, refunds and disputes, and the mutations that write them.
 
 import type { Credits } from "../domain/types.ts";
 import type { Principal } from "./mutations.ts";
 
-/** Packs offered, USD (§1); any whole amount between the limits may be bought besides. */
+/** Offered packs in USD (§1). A purchase can also be any whole amount between the limits. */
 export const PACKS_USD = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000] as const;
 export const LEAST_USD = 10;
 export const MOST_USD = 5000;
 
-/** `stripe`: money moves. `test`: the checkout of a simulated service. */
+/** `stripe`: real payments. `test`: the checkout of a simulated service. */
 export type PurchaseProvider = "stripe" | "test";
-/** `mismatched`: paid, but not what was asked: nothing is credited, and a person looks. */
+/** `mismatched`: the payment differs from the order, so nothing is credited and an operator decides. */
 export const PURCHASE_STATES = ["open", "expired", "mismatched", "paid"] as const;
 export type PurchaseState = (typeof PURCHASE_STATES)[number];
 
-/** A purchase as it is kept. */
+/** A stored purchase. */
 export type PurchaseRow = {
   id: string;
   accountId: string;
@@ -32,47 +32,47 @@ export type PurchaseRow = {
   receipt: number | null;
   invoiceNumber: string | null;
   invoiceUrl: string | null;
-  /** Taken back at present, by refunds and by disputes. */
+  /** Credits currently reversed by refunds and disputes. */
   reversedCredits: Credits;
   refundedCredits: Credits;
   disputedCredits: Credits;
 };
 
-/** Who says so, written into the audit log beside what changes: whoever buys, or the payment service with its news. */
+/** The principal that the audit log records with the change: the buyer or the payment service. */
 type Told = { by: Principal };
 
-/** Written before the checkout is asked for. The same id again changes nothing. */
+/** Stored before the checkout is created. A repeated id changes nothing. */
 export type OpenPurchase = {
   mutation: "open-purchase";
   id: string;
   accountSeq: number;
   personId: string | null;
-  /** A whole number of USD from 10 to 5,000. */
+  /** A whole number of USD from 10 to 5,000, in credits. */
   credits: Credits;
   provider: PurchaseProvider;
   expiresAtMs: number;
   atMs: number;
 } & Told;
-/** Notes the provider's name of the checkout. */
+/** Stores the provider's session id of the checkout. */
 export type NameCheckout = { mutation: "name-checkout"; id: string; sessionId: string; atMs: number };
-/** Notes that the provider is asked about it now: the others come before it the next time. */
+/** Stores the time of a status check, so that the next round checks other purchases first. */
 export type RecordStatusCheck = { mutation: "note-asked"; id: string; atMs: number };
-/** What the provider says was paid. */
+/** The payment as the provider reports it. */
 export type Payment = { sessionId: string; paymentIntent: string | null; amountCredits: Credits | null; currency: string };
 /**
- * Credits a purchase, once whatever comes how often and in which order; what is known of refunds already is taken at once. A payment of
- * another amount or currency credits nothing.
+ * Credits a purchase exactly once, for any number and order of events. Refunds that are already known are applied at once. A
+ * payment of another amount or currency credits nothing.
  */
 export type PayPurchase = { mutation: "pay-purchase"; id: string; payment: Payment; atMs: number } & Told;
-/** The checkout is over unpaid. One that was paid stays so. */
+/** The checkout expired without a payment. A paid purchase stays paid. */
 export type ExpirePurchase = { mutation: "expire-purchase"; id: string; atMs: number };
 export type RecordInvoice = { mutation: "note-invoice"; id: string; number: string | null; url: string; atMs: number };
 
 export type ReversalState = "asked" | "taken" | "lost" | "returned";
 /**
- * A refund or dispute as the provider says it stands. News may come twice and in any order: a refund only goes on (asked, taken, lost,
- * returned), of a dispute the latest news counts, as one that was won may be lost later. What the payment has to give back changes with it at
- * once, or when the payment comes.
+ * A refund or dispute as the provider reports it. Events can arrive twice and in any order. A refund only advances (asked, taken,
+ * lost, returned). For a dispute the latest event counts, because a dispute that was won can be lost later. The credits to
+ * reverse change at once, or when the payment arrives.
  */
 export type RecordReversal = {
   mutation: "note-reversal";
@@ -81,13 +81,13 @@ export type RecordReversal = {
   paymentIntent: string;
   credits: Credits;
   state: ReversalState;
-  /** When the provider says that it was so. */
+  /** The time of the event according to the provider. */
   toldAtMs: number;
   atMs: number;
 } & Told;
 /**
- * One in another currency than usd. What it takes back in credits is not known here: while it takes something of a purchase that was paid,
- * and until an operator has decided how much (`decide-reversal`), the account is paused.
+ * A refund or dispute in a currency other than USD. Its amount in credits is unknown. While it takes from a paid purchase, the
+ * account is paused until an operator decides the amount (`decide-reversal`).
  */
 export type RecordForeignReversal = Omit<RecordReversal, "mutation" | "credits"> & {
   mutation: "note-foreign-reversal";
@@ -95,7 +95,7 @@ export type RecordForeignReversal = Omit<RecordReversal, "mutation" | "credits">
   amount: number;
   currency: string;
 };
-/** One that an operator has to decide about. */
+/** A refund or dispute that an operator must decide. */
 export type UndecidedReversal = {
   id: string;
   kind: "refund" | "dispute";
@@ -106,11 +106,11 @@ export type UndecidedReversal = {
   atMs: number;
   purchaseId: string;
   accountId: string;
-  /** What the purchase was for, and what is taken back of it already. */
+  /** The credits of the purchase, and the credits that are already reversed. */
   boughtCredits: Credits;
   reversedCredits: Credits;
 };
-/** Sets below how much available an account's people are told; null: the service's default. */
+/** Sets the available balance below which the users of an account are notified; null: the default of the service. */
 export type SetLowBalanceAlert = {
   mutation: "set-low-balance";
   accountSeq: number;
@@ -129,14 +129,14 @@ export type PurchaseMutation =
   | RecordForeignReversal
   | SetLowBalanceAlert;
 export type PurchaseResult =
-  /** `changed`: whether anything is other than before. `movedCredits`: what came onto the balance (below zero: off it). */
+  /** `changed`: whether anything changed. `movedCredits`: credits added to the balance (negative: taken from it). */
   | {
       kind: "purchase";
       changed: boolean;
       movedCredits: Credits;
-      /** The purchase it was about; null where that is not known here (yet). */
+      /** The purchase of the mutation; null if it is not known (yet). */
       purchase: { id: string; accountId: string; state: PurchaseState; owedCredits: Credits } | null;
-      /** Refunds and disputes of it that an operator has to decide about; absent: none. */
+      /** Number of its refunds and disputes that an operator must decide; absent: none. */
       undecided?: number;
     }
   /** Nothing was written; `reason` is a sentence for the operator. */

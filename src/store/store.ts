@@ -1,4 +1,6 @@
-// The store port: mutations in, facts out; each mutation is all or nothing, and every driver passes one conformance suite.
+// Store port: commits mutations, each all or nothing, and reads stored state.
+//
+// Every driver passes one conformance suite.
 
 import type { Ordered } from "../domain/delivery-check.ts";
 import type { FingerprintedRequest } from "../domain/idempotency.ts";
@@ -24,7 +26,7 @@ import type { FileReads } from "./file-reads.ts";
 import type { Mutation, MutationResult, OpenGeneration } from "./mutations.ts";
 import type { PurchaseReads } from "./purchase-reads.ts";
 import type { PeopleReads } from "./user-reads.ts";
-/** What a store was made for: the simulator (`test`) or money (`live`). */
+/** The purpose of a store: simulated (`test`) or real (`live`) providers. */
 export type Mode = "test" | "live";
 
 export type AccountRow = {
@@ -34,9 +36,9 @@ export type AccountRow = {
   paused: boolean;
   availableCredits: Credits;
   heldCredits: Credits;
-  /** Everything ever captured. */
+  /** Total of all captures. */
   chargedCredits: Credits;
-  /** Taken back by a refund or dispute but not there to take. */
+  /** The debt after refunds or disputes that took more than the balance held. */
   owedCredits: Credits;
   inProgress: number;
   burstPerS: number | null;
@@ -51,22 +53,22 @@ export type KeyRow = KeyTerms & {
   start: string;
   createdAtMs: number;
   revokedAtMs: number | null;
-  /** Noted a minute after it was used at the latest. */
+  /** Stored at most one minute after the use. */
   lastUsedAtMs: number | null;
-  /** The key that it takes the place of. */
+  /** The key that this key replaces. */
   rotatedFrom: string | null;
 };
-/** What a key has spent: held while a generation is open, its cost once it has ended. */
+/** Spending of a key: the hold of an open generation, and the cost of an ended one. */
 export type KeySpend = {
-  /** With the keys it follows, in the windows that a time is in; null where it has no limits. */
+  /** Spending in the current windows, including the keys that it follows by rotation; null without limits. */
   windows: Readonly<Record<KeyWindow, Credits>> | null;
-  /** By itself: what ended in the last 30 days, as far as usage is rolled up, and what is held. */
+  /** Spending of this key alone: generations that ended in the last 30 days, as far as usage is rolled up, plus holds. */
   last30Credits: Credits;
 };
-/** What a sum of usage is told for. */
+/** The grouping of usage sums. */
 export const USAGE_BY = ["day", "model", "account", "key"] as const;
 export type UsageBy = (typeof USAGE_BY)[number];
-/** Generations of a day, model, account or key that ended after waiting times of one bucket (src/domain/calendar.ts). */
+/** Ended generations of a day, model, account or key with waiting times of one bucket (src/domain/calendar.ts). */
 export type UsageRow = {
   /** The day since 1970, a model, or the id of an account or a key. */
   of: string | number;
@@ -87,7 +89,7 @@ export type TransferRow = {
   to: LedgerSide;
   generationId: string | null;
   attemptN: number | null;
-  /** The request that made the generation; null for movements without one. */
+  /** The request of the generation; null for transfers without a generation. */
   requestId: string | null;
   note: string | null;
   availableAfter: Credits;
@@ -95,14 +97,15 @@ export type TransferRow = {
   hash: string;
   atMs: number;
 };
-/** A provider's credential as it is kept: `sealed` is opened by the vault alone. */
+/** A stored provider credential; only the vault decrypts `sealed`. */
 export type ProviderKeyRow = { account: string; id: string; sealed: string; setAtMs: number };
-/** A route that the operator has switched off. */
+/** A route that an operator disabled. */
 export type SwitchedOff = { routeId: string; reason: string; atMs: number };
 export type JournalLine = { version: number; atMs: number; event: JsonObject & { type: string }; stateAfter: string };
 /**
- * An attempt that may have been paid and that nobody was charged for. `late`: it delivered when it was no longer wanted;
- * `mismatched`: it delivered something else than what was ordered; `unusable`: it delivered what could not be had or read; `unknown`: what became of it was never learnt.
+ * An attempt that a provider may have billed but no customer was charged for. `late`: delivered after another delivery or after
+ * the end. `mismatched`: the delivery differs from the order. `unusable`: the result could not be downloaded or parsed.
+ * `unknown`: the outcome was never established.
  */
 export type OrphanRow = {
   generationId: string;
@@ -111,7 +114,7 @@ export type OrphanRow = {
   routeId: string;
   provider: string;
   endpoint: string;
-  /** What the provider was sent as our reference; an operator finds the job by it where it has no id here. */
+  /** The reference that the provider received. If no job id is stored, an operator finds the job by it. */
   ref: string;
   jobId: string | null;
   fate: "late" | "mismatched" | "unusable" | "unknown";
@@ -119,42 +122,48 @@ export type OrphanRow = {
   priceCredits: Credits;
   sentAtMs: number;
   endedAtMs: number | null;
-  /** The provider is still asked about it, until then. */
+  /** The provider is still polled, until `watchUntilMs`. */
   isWatched: boolean;
   watchUntilMs: number | null;
-  /** Of its generation. */
+  /** Status of the generation. */
   status: GenerationStatus;
   failure: Failure | null;
 };
-/** An attempt that was sent to a provider, as far as the provider's books are held against it. */
+/** An attempt that was sent to a provider, for the reconciliation with the provider's records. */
 export type SentRow = Pick<
   OrphanRow,
   "generationId" | "n" | "accountId" | "routeId" | "endpoint" | "ref" | "jobId" | "state" | "priceCredits" | "sentAtMs"
 > & {
   options: JsonObject;
 };
-/** Movements that were added up, in their order, up to one of them: all that was put in or taken out again, and all captures. */
+/** Transfers summed in order up to `upToSeq`: top-ups plus adjustments, and captures. */
 export type SummedUp = { upToSeq: number; putCredits: Credits; capturedCredits: Credits };
 /**
- * Sums of one state of the books. `isWhole`: every movement is in them; only then the sums of all balances, and of what generations
- * that have not ended reserved, are of use.
+ * Sums over one state of the ledger. `isWhole`: every transfer is included. Only then the sums of all balances and of the holds
+ * of open generations are valid.
  */
 export type LedgerTotals = SummedUp & {
   isWhole: boolean;
   balances: Pick<AccountRow, "availableCredits" | "heldCredits" | "chargedCredits">;
   openReservedCredits: Credits;
 };
-/** Which accounts, newest first: those of a text in name or id (empty: all) that stand as asked, before one of them (null: from the newest). */
+/**
+ * Filter of an account list, newest first. `text`: part of a name or an id (empty: all). `beforeSeq`: the account after which the
+ * page starts (null: the newest).
+ */
 export type AccountSearch = { text: string; standing: "all" | "paused" | "owing" | "busy"; beforeSeq: number | null };
-/** What came of the last attempts, by route, state and the class of their failure. */
+/** Results of recent attempts by route, state and failure class. */
 export type RouteResults = { routeId: string; state: AttemptState; failure: FailureClass | null; count: number };
-/** A generation that cannot go on by itself and waits for an operator. `reason`: what the store said. */
+/** A parked generation that waits for an operator. `reason`: the message of the store. */
 export type ParkedRow = { id: string; accountId: string; model: string; reservedCredits: Credits; reason: string } & ParkedAt;
 type ParkedAt = { createdAtMs: number; parkedAtMs: number };
-/** One of the thirteen invariants, checked: the rows that offend, at most 20, as JSON. `note`: what was left out, and is no fault. */
+/**
+ * The result of one of the thirteen invariants, with at most 20 violating rows as JSON. `note`: rows that were skipped without
+ * being violations.
+ */
 export type CheckResult = { invariant: number; name: string; ok: boolean; offending: JsonObject[]; note?: string };
 
-/** Sums over every account, whole credits; `moved` by kind of movement, what was taken from an account below zero. */
+/** Sums over all accounts in whole credits; `moved` by kind of transfer, where credits taken from an account are negative. */
 export type LedgerSums = {
   available: number;
   held: number;
@@ -163,133 +172,137 @@ export type LedgerSums = {
   movements: number;
   moved: Record<string, number>;
 };
-/** Reads that go through all of a large database: on threads of their own, so that nothing of the service waits for them. */
+/** Full scans of a large database, in separate threads so that the service is not blocked. */
 export type LongReads = {
   verify(nowMs: number, tell: (done: number, of: number, soFar: CheckResult[]) => void): Promise<CheckResult[]>;
   sums(): Promise<LedgerSums>;
   orphans(sinceMs: number): Promise<OrphanRow[]>;
 };
 
-/** Which generations a list is of. Null: all. `fromMs` is in it, `toMs` is not. */
+/** Filter of a generation list; null: all. `fromMs` is inclusive, `toMs` is exclusive. */
 export type GenerationsQuery = {
   accountSeq: number | null;
   fromMs: number | null;
   toMs: number | null;
   status: GenerationStatus | null;
   models: readonly string[] | null;
-  /** A key's id; `playground`: those that playgrounds make with. */
+  /** The id of a key; `playground`: the playground keys. */
   keyId: string | null;
-  /** `next` of the step before; null at the beginning. */
+  /** `next` of the previous step; null at the beginning. */
   from: number | null;
-  /** How many are wanted, and how many rows are looked at for them at most. */
+  /** Maximum number of results, and in `looks` the maximum number of rows to read for them. */
   limit: number;
   looks: number;
 };
 
-/** The key that made a generation; `isPlayground`: the hidden one, which nobody holds. */
+/** The key of a generation; `isPlayground`: the hidden playground key. */
 export type MakingKey = { id: string; name: string; start: string; isPlayground: boolean };
-/** `prompt`: its beginning. */
+/** `prompt`: the beginning of the prompt. */
 export type ListedGeneration = { record: GenerationRecord; accountId: string; key: MakingKey; prompt: string | null };
-/** `next`: where to go on; null when there is no more. */
+/** `next`: the start of the next step; null at the end. */
 export type GenerationsStep = { found: ListedGeneration[]; looked: number; next: number | null };
 
-/** Everything that may be read. All methods may be called while another process writes. */
+/** All reads of the store. Every method can be called while another process writes. */
 export interface StoreReads extends FileReads, PurchaseReads, PeopleReads {
-  /** The nodes that share it; null where one process alone writes. */
+  /** Reads about the nodes of a shared store; null with a single writing process. */
   nodes: NodeReads | null;
   callerByKeyHash(hash: string): Promise<Caller | undefined>;
   generationById(id: string, accountSeq: number): Promise<GenerationRecord | undefined>;
-  /** With the request that made it, as it was sent. */
+  /** Includes the submission as sent. */
   generationByKey(
     accountSeq: number,
     idempotencyKey: string,
   ): Promise<({ record: GenerationRecord } & FingerprintedRequest) | undefined>;
-  /** The generation behind a signed link, whatever the account. */
+  /** The generation of a signed link, for any account. */
   generationBySeq(seq: number): Promise<GenerationRecord | undefined>;
   inputOf(seq: number): Promise<{ raw: JsonObject; filled: JsonObject } | undefined>;
-  /** What is to be delivered; null for a generation that was accepted before that was kept. */
+  /** The expected delivery; null for a generation that an older release accepted. */
   orderedOf(seq: number): Promise<Ordered | null>;
   attempt(seq: number, n: number): Promise<Attempt | undefined>;
   attemptsOf(seq: number): Promise<Attempt[]>;
   journalOf(seq: number): Promise<JournalLine[]>;
   snapshotOf(seq: number): Promise<{ version: number; snapshot: string } | undefined>;
-  /** What was agreed at submission, kept after the end: the routes in the order of trying, and when no attempt begins any more. */
+  /** The plan of the submission, which is kept after the end: routes in order, and the time after which no attempt begins. */
   planOf(seq: number): Promise<{ plan: readonly PlannedRoute[]; waitEndsAtMs: number } | undefined>;
-  /** Generations not ended, by seq, starting after `afterSeq`; at most `limit`. */
+  /** Open generations by row number after `afterSeq`; at most `limit`. */
   unfinished(afterSeq: number, limit: number): Promise<OpenGeneration[]>;
-  /** Attempts of ended generations that are still asked about. */
+  /** Attempts of ended generations that are still polled. */
   watchedAttempts(afterSeq: number, limit: number): Promise<Attempt[]>;
-  /** Attempts sent to a provider at or after a time, oldest first. */
+  /** Attempts that were sent to a provider at or after a time, oldest first. */
   sentTo(provider: string, sinceMs: number): Promise<SentRow[]>;
-  /** Orphans sent at or after a time, newest first. */
+  /** Orphans that were sent at or after a time, newest first. */
   orphans(sinceMs: number): Promise<OrphanRow[]>;
-  /** Times from sending to delivery of the last deliveries of each route, newest last, at most `limit` per route, ms. */
+  /** Times from submission to delivery in milliseconds, newest last; at most `limit` for each route. */
   recentDeliveries(limit: number): Promise<Map<string, number[]>>;
   routeHealth(): Promise<Map<string, string>>;
   switchedOff(): Promise<SwitchedOff[]>;
   providerKeys(): Promise<ProviderKeyRow[]>;
-  /** Job ids of a provider that attempts already own, so that a found job is never taken twice. */
+  /** The attempt that owns a provider job, so that a job is never assigned twice. */
   jobOwner(provider: string, jobId: string): Promise<{ seq: number; n: number } | undefined>;
   accounts(): Promise<AccountRow[]>;
   account(id: string): Promise<AccountRow | undefined>;
   /** At most `limit`. */
   searchAccounts(search: AccountSearch, limit: number): Promise<AccountRow[]>;
-  /** What came of the last `limit` attempts of all routes together. */
+  /** Results of the last `limit` attempts over all routes. */
   lastOutcomes(limit: number): Promise<RouteResults[]>;
-  /** When each route that was ever judged last changed its health, ms. */
+  /** The last change of each route's circuit breaker, in milliseconds. */
   healthChangedAt(): Promise<Map<string, number>>;
-  /** Accounts, by their rows, that owe while they have something available; at most `limit`. */
+  /** Row numbers of accounts with a debt and available credits; at most `limit`. */
   unsettledDebts(limit: number): Promise<number[]>;
   /** Oldest first. */
   parked(limit: number): Promise<ParkedRow[]>;
   key(id: string): Promise<KeyRow | undefined>;
   keys(accountId?: string): Promise<KeyRow[]>;
-  /** By id, of one account or all. */
+  /** By key id, for one account or all. */
   keySpend(nowMs: number, accountId?: string): Promise<Map<string, KeySpend>>;
-  /** Generations that ended on days from one to another, both included, as far as usage is rolled up. */
+  /** Usage of generations that ended from `fromDay` to `toDay`, both inclusive, as far as it is rolled up. */
   usage(ask: { fromDay: number; toDay: number; accountId: string | null; by: UsageBy }): Promise<UsageRow[]>;
-  /** Postings that are not in the usage yet. */
+  /** Number of transfers that are not rolled up yet. */
   usageBehind(): Promise<number>;
-  /** The movements of an account before one of them (null: all), newest first; at most `limit`. */
+  /** Transfers of an account before `beforeSeq` (null: all), newest first; at most `limit`. */
   movements(accountId: string, beforeSeq: number | null, limit: number): Promise<TransferRow[]>;
   movementsOf(generationSeq: number): Promise<TransferRow[]>;
-  /** Generations that have not ended, by seq, starting after `afterSeq`; at most `limit`. */
+  /** Open generations by row number after `afterSeq`; at most `limit`. */
   openGenerations(
     afterSeq: number,
     limit: number,
   ): Promise<{ seq: number; status: "queued" | "running"; model: string; reservedCredits: Credits; createdAtMs: number }[]>;
-  /** Adds up to `limit` further movements to those added up before. */
+  /** Adds up to `limit` further transfers to the previous sums. */
   bookSums(before: SummedUp, limit: number): Promise<LedgerTotals>;
-  /** One step through a list of generations, newest first. What it costs is bounded by `looks`, however many there are. */
+  /** One step through a list of generations, newest first. `looks` bounds its cost for any number of rows. */
   generationsStep(ask: GenerationsQuery): Promise<GenerationsStep>;
-  /** A generation by id whatever the account; for the operator. */
+  /** A generation by id for any account; for the operator. */
   findGeneration(
     id: string,
   ): Promise<(GenerationRecord & { accountId: string; key: MakingKey; idempotencyKey: string | null }) | undefined>;
-  /** Highest time any process has stored. */
+  /** The highest time that any process stored. */
   lastSeenMs(): Promise<number>;
-  /** The backup that this store is a copy of: when it was taken, the last generation in it, and whether an operator has looked after what it does not know; null for a store that never was one. */
+  /**
+   * The backup that this store was restored from; null if it was not restored. `takenAtMs`: the time of the backup. `upToSeq`:
+   * its last generation. `isSettled`: an operator has settled the gap after it.
+   */
   restored(): Promise<{ takenAtMs: number; upToSeq: number; isSettled: boolean } | null>;
-  /** What the last recovery noted of itself; null where none ever did. */
+  /** The progress note of the last recovery; null if none was stored. */
   recoveryNote(): Promise<string | null>;
-  /** Persistent random bytes by name (signing links, for example), hex. */
+  /** Persistent random bytes by name (signed links, for example), in hex. */
   secret(name: string): Promise<string>;
   mode(): Promise<Mode>;
   /**
-   * The thirteen invariants. `nowMs` null: the service is not running, so overdue deadlines are not counted.
-   * @param tell how far it is, and the invariants that are done, where it takes long.
+   * Checks the thirteen invariants. `nowMs` null: the service is not running, so overdue deadlines are not checked.
+   * @param tell Called with the progress and the completed invariants during a long check.
    */
   verify(nowMs: number | null, tell?: (done: number, of: number, soFar: CheckResult[]) => void): Promise<CheckResult[]>;
   close(): Promise<void>;
 }
 
-/** The one writer of a store, or one of the nodes that share it. */
+/** The single writer of a store, or one node of a shared store. */
 export interface Store extends StoreReads {
-  /** Null: nobody else writes. */
+  /** Null with a single writing process. */
   node: Node | null;
   /**
-   * Carries out the mutations in order in one transaction, each in a savepoint of its own, and answers after the commit.
-   * @throws StoreFull nothing was written, try again. @throws StoreUnknown the outcome is not known: stop the process.
+   * Commits the mutations in order in one transaction, each in its own savepoint, and returns after the commit.
+   * @throws StoreFull Nothing was written; a retry is safe.
+   * @throws StoreUnknown The outcome is unknown; the process must exit.
    */
   commit(mutations: readonly Mutation[]): Promise<MutationResult[]>;
 }

@@ -1,4 +1,4 @@
-// What may be read of people, sessions, invitations and the audit log.
+// Reads about users, sessions, invitations and the audit log.
 
 import type { Caller, JsonObject } from "../domain/types.ts";
 import type { Principal } from "./mutations.ts";
@@ -14,10 +14,10 @@ export type PersonRow = {
   accountId: string | null;
   createdAtMs: number;
   disabledAtMs: number | null;
-  /** When a session of theirs was last used; null for never, or longer ago than sessions are kept. */
+  /** The last use of a session of the user; null for never, or longer ago than sessions are stored. */
   seenAtMs: number | null;
 };
-/** Who is behind a session that has not ended, of somebody who is not disabled. Whether its time is over is for the reader to say. */
+/** The user of an active session; disabled users have none. The caller checks the expiry. */
 export type SessionFacts = {
   personSeq: number;
   personId: string;
@@ -46,7 +46,7 @@ export type InvitationRow = {
   role: PersonRole;
   accountId: string | null;
   accountName: string | null;
-  /** Of the person that it resets, for a reset. */
+  /** For a reset, the address of its user. */
   email: string | null;
   personId: string | null;
   personName: string | null;
@@ -57,23 +57,23 @@ export type InvitationRow = {
   withdrawnAtMs: number | null;
 };
 export type AuditRow = { seq: number; atMs: number; actor: Principal; action: string; target: string | null; detail: JsonObject };
-/** Each that is given must fit; `actor` and `target` by id, `actor` by name as well. */
+/** Every given filter must match: `actor` by id or name, `target` by id. */
 export type AuditFilters = { actor?: string; action?: string; target?: string; fromMs?: number; toMs?: number };
 
 export interface PeopleReads {
   sessionByHash(hash: string): Promise<SessionFacts | undefined>;
-  /** In lower case. With the password as it is kept: never to be answered or logged. */
+  /** The address in lower case. The result includes the password hash, which must never be returned or logged. */
   personByEmail(email: string): Promise<(PersonRow & { password: string }) | undefined>;
   people(): Promise<PersonRow[]>;
-  /** Sessions of a person that have not ended, last used first. */
+  /** Active sessions of a user, last used first. */
   sessionsOf(personId: string): Promise<SessionRow[]>;
   invitationByHash(hash: string): Promise<InvitationRow | undefined>;
   /** Newest first, at most 500. */
   invitations(): Promise<InvitationRow[]>;
-  /** How many operators may sign in. */
+  /** Number of operators that can sign in. */
   operators(): Promise<number>;
-  /** What the playground of an account submits as; undefined until its key was made. */
+  /** The caller of an account's playground; undefined before its key exists. */
   consoleCaller(accountSeq: number): Promise<Caller | undefined>;
-  /** Lines before one of them (null: the newest), newest first; at most `limit`. */
+  /** Entries before `beforeSeq` (null: the newest), newest first; at most `limit`. */
   audit(beforeSeq: number | null, limit: number, filters: AuditFilters): Promise<AuditRow[]>;
 }

@@ -1,4 +1,4 @@
-// Reads accounts, whom a key lets in, and the ledger.
+// Queries of accounts, of callers by key, and of transfers.
 import type { Caller, KeyScope, LedgerSide, TransferKind } from "../../../domain/types.ts";
 import type { AccountRow, StoreReads, TransferRow } from "../../store.ts";
 import type { Query } from "../sql-program.ts";
@@ -9,7 +9,10 @@ type Reads = Pick<StoreReads, "callerByKeyHash" | "accounts" | "account" | "move
 export const ACCOUNT = `SELECT a.seq, a.id, a.name, a.paused, b.available_credits AS "availableCredits", b.held_credits AS "heldCredits",
   b.charged_credits AS "chargedCredits", b.owed_credits AS "owedCredits", b.in_progress AS "inProgress", a.burst_per_s AS "burstPerS",
   a.in_progress_limit AS "inProgressLimit", a.created_at_ms AS "createdAtMs" FROM account a JOIN balance b ON b.account_seq = a.seq`;
-/** The movements as the view has them, each part from its own table: a row is found by its number, which the view turns round. */
+/**
+ * Transfers as in the view `movement`, each part selected from its own table. A row is found by its number, which the view
+ * negates.
+ */
 const HOLD = `SELECT -g.seq AS seq, a.id AS "accountId", g.hold_chain_seq AS "chainSeq", 'hold' AS kind, g.reserved_credits AS credits,
   'available' AS "from", 'held' AS "to", g.id AS "generationId", NULL AS "attemptN", g.request_id AS "requestId", NULL AS note,
   g.hold_available_after AS "availableAfter", g.hold_held_after AS "heldAfter", g.hold_hash AS hash, g.created_at_ms AS "atMs"`;
@@ -23,7 +26,10 @@ type StoredMovement = Omit<TransferRow, "kind" | "from" | "to"> & { kind: Transf
 
 export const toAccount = (row: StoredAccount): AccountRow => ({ ...row, paused: row.paused === 1 });
 
-/** The movement before another of the same account; both are named as the ledger names them, a hold by its generation below zero. */
+/**
+ * The previous transfer of the same account. Both have the number of the ledger, which is the negative row number of a generation
+ * for a hold.
+ */
 export const previousTo = (link: string): string =>
   `CASE WHEN ${link} < 0 THEN (SELECT hold_previous FROM generation WHERE seq = -${link}) ELSE (SELECT previous FROM posting WHERE seq = ${link}) END`;
 
@@ -34,7 +40,8 @@ const CALLER = `SELECT k.seq AS "keySeq", k.id AS "keyId", k.scope, t.expires_at
   FROM api_key k JOIN account a ON a.seq = k.account_seq LEFT JOIN key_terms t ON t.key_seq = k.seq
   WHERE k.hash = ?1 AND k.revoked_at_ms IS NULL`;
 const BEFORE = "CAST(?2 AS bigint)";
-// Backwards from the account's last movement, or from one that was read before, each by its row: `+` keeps SQLite from any other way.
+// Walks backwards from the last transfer of the account, or from a transfer of the previous page, each by its row number. The `+`
+// keeps SQLite from another index.
 const MOVEMENTS = `WITH RECURSIVE walk (link, remaining) AS (
     SELECT CASE WHEN ${BEFORE} IS NULL THEN b.chain_end ELSE ${previousTo(BEFORE)} END, CAST(?3 AS bigint)
     FROM account a JOIN balance b ON b.account_seq = a.seq WHERE a.id = ?1

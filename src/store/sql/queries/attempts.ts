@@ -1,4 +1,4 @@
-// Reads attempts: one, all of a generation, those still watched, who owns a job, and how long deliveries took.
+// Queries of attempts: single, by generation, watched, by job, and recent delivery times.
 import type { Attempt, AttemptState, Failure, Job, JsonObject, MediaKind, ResultFile } from "../../../domain/types.ts";
 import type { StoreReads } from "../../store.ts";
 import type { Query } from "../sql-program.ts";
@@ -37,7 +37,7 @@ const toJob = (row: AttemptRow): Job | null => {
   return urls ? { jobId: row.job_id, urls } : { jobId: row.job_id };
 };
 
-/** Routes whose options are remembered. Their attempts all have the same text, and nobody changes what it says. */
+/** Maximum number of cached options by route. All attempts of a route share one text, and its value is never modified. */
 const OPTIONS_AT_MOST = 2_000;
 const parsedOptions = new Map<string, JsonObject>();
 const optionsOf = (text: string): JsonObject => {
@@ -75,14 +75,14 @@ const toAttempt = (row: AttemptRow): Attempt => ({
 
 const ONE = `${SELECT} WHERE a.seq = ?1 AND a.n = ?2`;
 const ALL = `${SELECT} WHERE a.seq = ?1 ORDER BY a.n`;
-// A page ends between generations, never inside one, so that "after this seq" misses no attempt.
+// A page ends between generations, never inside one, so that paging by row number skips no attempt.
 const watchedIn = (
   owned: string,
 ): string => `${SELECT} WHERE a.watch_until_ms IS NOT NULL AND a.seq IN (SELECT DISTINCT w.seq FROM attempt w JOIN generation g ON g.seq = w.seq
     WHERE w.watch_until_ms IS NOT NULL AND w.seq > ?1 AND g.completed_at_ms IS NOT NULL AND ${owned} ORDER BY w.seq LIMIT ?2)
   ORDER BY a.seq, a.n`;
 const OWNER = "SELECT seq, n FROM attempt WHERE provider = ?1 AND job_id = ?2";
-// Jumps from route to route in the index, and to the last deliveries of each, instead of reading every delivery.
+// Jumps in the index from route to route and to the last deliveries of each, instead of reading every delivery.
 const DELIVERIES = `WITH RECURSIVE route (route_id) AS (
     SELECT min(route_id) FROM attempt WHERE state = 'delivered'
     UNION ALL
@@ -96,7 +96,7 @@ const DELIVERIES = `WITH RECURSIVE route (route_id) AS (
   FROM recent JOIN attempt a ON a.state = 'delivered' AND a.route_id = recent.route_id AND a.ended_at_ms >= recent.from_ms
   ORDER BY a.route_id, a.ended_at_ms, a.sent_at_ms`;
 
-/** @param owned a condition on `generation g`: that it is this node's to ask about. */
+/** @param owned A condition on `generation g`: this node polls its attempts. */
 export const attemptReads = (query: Query, owned = "true"): Reads => ({
   attempt: async (seq, n) => {
     const [row] = await query<AttemptRow>(ONE, seq, n);
@@ -112,7 +112,7 @@ export const attemptReads = (query: Query, owned = "true"): Reads => ({
       if (before) before.push(ms);
       else times.set(routeId, [ms]);
     }
-    // Those that ended in the same millisecond as the first of them came along.
+    // Deliveries in the same millisecond as the first of them are included, so the list may be too long.
     for (const [routeId, all] of times) times.set(routeId, all.slice(-limit));
     return times;
   },

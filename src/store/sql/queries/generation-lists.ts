@@ -1,4 +1,4 @@
-// Reads lists of generations, newest first and in bounded steps: an account's own, everybody's, and those that have not ended.
+// Queries of generation lists, newest first in bounded steps, by account or for all.
 import { generationSeqAt } from "../../../domain/ids.ts";
 import type { GenerationsQuery, ListedGeneration, StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
@@ -9,32 +9,32 @@ import { KEY_COLUMNS, type KeyColumns, RECORD_COLUMNS, type RecordRow, toMakingK
 type Reads = Pick<StoreReads, "generationsStep">;
 type Row = RecordRow & KeyColumns & { accountId: string };
 
-/** Characters of a prompt that a list shows. */
+/** Length of the prompt excerpt of a list in characters. */
 const EXCERPT = 200;
-/** Rows that are looked at for one of the account's before a moment. */
+/** Rows that are searched for a generation of the account before a time. */
 const PROBED = 2_000;
 
-/** Rows that are read at once, at least: what is wanted of them is not known before. */
+/** Minimum rows per read, because the number of matching rows is not known before. */
 const READ_AT_LEAST = 50;
 
 const EVERYBODYS = "SELECT -seq AS link FROM generation WHERE seq <= ?1 ORDER BY seq DESC LIMIT ?2";
 const OPEN = `SELECT -seq AS link FROM generation INDEXED BY generation_open WHERE completed_at_ms IS NULL AND seq <= ?1
   ORDER BY seq DESC LIMIT ?2`;
-// Each movement names the one before it (see 0001.sql): an account's generations are found by their holds, without an index on
-// generation, into which every submission would have to write at a random place.
+// Each transfer names the previous one (see 0001.sql). The generations of an account are found by their holds. An index on
+// generation would cost every submission a write at a random place.
 const CHAINED = `WITH RECURSIVE walk (link, remaining) AS (
     SELECT CAST(?1 AS bigint), CAST(?2 AS bigint)
     UNION ALL SELECT ${previousTo("walk.link")}, remaining - 1 FROM walk WHERE remaining > 1 AND walk.link IS NOT NULL)
   SELECT link FROM walk WHERE link IS NOT NULL`;
 const END = "SELECT chain_end AS link FROM balance WHERE account_seq = ?1";
-// An account with a long chain is a good part of all rows, so that one of its own lies near any moment; a short chain is soon walked.
+// An account with a long chain owns a large share of all rows, so one of them is near any time. A short chain is walked quickly.
 const NEAR = `SELECT seq FROM (SELECT seq, account_seq FROM generation WHERE seq < ?1 ORDER BY seq DESC LIMIT ${PROBED}) g
   WHERE account_seq = ?2 LIMIT 1`;
 const listedIn = ({ items, json }: Dialect): string =>
   `SELECT ${RECORD_COLUMNS}, ${KEY_COLUMNS}, a.id AS "accountId"
    FROM generation g JOIN account a ON a.seq = g.account_seq JOIN api_key k ON k.seq = g.key_seq
    WHERE g.seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")})`;
-// JSON may have a NUL in a text, and a text of PostgreSQL none.
+// A JSON text can contain NUL, which a PostgreSQL text cannot.
 const excerptsIn = ({ items, json }: Dialect): string =>
   `SELECT g.seq, substr(${json("replace(g.body, '\\u0000', '\\ufffd')")} -> 'input' ->> 'prompt', 1, ${EXCERPT}) AS prompt FROM generation g
    WHERE g.seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")})`;
@@ -56,7 +56,10 @@ const openFinding = (query: Query) => {
     const [found] = toMs === null ? [] : await query<{ seq: number }>(NEAR, generationSeqAt(toMs), accountSeq);
     return found ? -found.seq : ((await query<{ link: number | null }>(END, accountSeq))[0]?.link ?? null);
   };
-  /** Rows as the ledger names them: a generation by its number below zero. One more than is looked at says where to go on. */
+  /**
+   * Row numbers of the ledger, where a generation is negative. The list has one row more than `looks`, which is the start of the
+   * next step.
+   */
   return async (ask: GenerationsQuery): Promise<number[]> => {
     const start = await startOf(isOpen(ask) ? { ...ask, accountSeq: null } : ask);
     if (start === null) return [];
@@ -89,7 +92,7 @@ export const listedReads = (query: Query, dialect: Dialect): Reads => {
       prompt: prompts.get(row.seq) ?? null,
     }));
   };
-  /** Looks at rows one after the other, and reads as many at once as are still wanted. */
+  /** Examines rows in order, and reads as many at once as are still missing. */
   const look = async (ask: GenerationsQuery): Promise<{ wanted: Row[]; looked: number; next: number | null }> => {
     const links = await linksOf(ask);
     const wanted: Row[] = [];

@@ -1,4 +1,4 @@
-// Reads generations: by id, by key, by row number, their inputs, and those whose files are past their retention.
+// Queries of generations: records, inputs, expected deliveries and stored or expired files.
 
 import type { Ordered } from "../../../domain/delivery-check.ts";
 import type { FingerprintedRequest } from "../../../domain/idempotency.ts";
@@ -40,7 +40,7 @@ export const generationReads = (query: Query, dialect: Dialect): Reads => {
   const bySeq = async (seq: number): Promise<RecordRow | undefined> => (await query<RecordRow>(BY_SEQ, seq))[0];
 
   return {
-    // The row number is inside the id, so no index on ids is needed; the whole id and the account decide.
+    // The id contains the row number, so no index on ids is needed. The complete id and the account must match.
     generationById: async (id, accountSeq) => {
       const seq = seqOfGenerationId(id);
       const row = seq === undefined ? undefined : await bySeq(seq);

@@ -1,4 +1,4 @@
-// Reads keys: their terms, when they were last used, and what they have spent.
+// Queries of keys: policies, last use and spending.
 import { dayOf, windowFrom } from "../../../domain/calendar.ts";
 import type { Credits } from "../../../domain/types.ts";
 import type { KeyRow, KeySpend, StoreReads } from "../../store.ts";
@@ -15,7 +15,7 @@ const KEY = `SELECT k.id, a.id AS "accountId", k.scope, k.name, k.start, k.creat
   t.expires_at_ms AS "expiresAtMs", t.models, m.day_limit_credits AS day, m.week_limit_credits AS week, m.month_limit_credits AS month,
   (SELECT last_used_at_ms FROM key_use WHERE key_seq = k.seq) AS "lastUsedAtMs",
   (SELECT id FROM api_key WHERE seq = t.rotated_from) AS "rotatedFrom" ${OF_KEY}`;
-/** Days that are told as one sum, today's among them. */
+/** Number of days in the reported sum, including today. */
 const TOLD_DAYS = 30;
 
 const toKey = ({ day, week, month, models, ...row }: StoredKey): KeyRow => ({
@@ -24,7 +24,7 @@ const toKey = ({ day, week, month, models, ...row }: StoredKey): KeyRow => ({
   limits: { day, week, month },
 });
 
-// Those of playgrounds are nobody's to see; told by what they begin with, which an older schema has as well.
+// Playground keys are hidden. Their prefix identifies them, because it exists in an older schema as well.
 const KEYS = `${KEY} WHERE k.start <> 'console' ORDER BY k.seq`;
 const KEYS_OF = `${KEY} WHERE a.id = ?1 AND k.start <> 'console' ORDER BY k.seq`;
 const ONE_KEY = `${KEY} WHERE k.id = ?1 AND k.start <> 'console'`;

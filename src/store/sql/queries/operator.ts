@@ -1,4 +1,4 @@
-// Reads what the operator's pages ask: accounts by name, what came of the last attempts, and what waits for a person.
+// Queries of the operator's pages: account search, attempt results and parked generations.
 import type { AccountSearch, ParkedRow, RouteResults, StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";
@@ -17,16 +17,16 @@ const search = (standing: AccountSearch["standing"]): string =>
   `${ACCOUNT} WHERE (CAST(?2 AS bigint) IS NULL OR a.seq < CAST(?2 AS bigint)) AND ${STANDING[standing]}
      AND (lower(a.name) LIKE ?1 ESCAPE '\\' OR lower(a.id) LIKE ?1 ESCAPE '\\')
    ORDER BY a.seq DESC LIMIT ?3`;
-/** What a text in lower case is like that has another anywhere in it. */
+/** The LIKE pattern that matches a text in lower case anywhere in a value. */
 const having = (text: string): string => `%${text.toLowerCase().replaceAll(/[\\%_]/g, "\\$&")}%`;
-// By the table's own order, newest generation first: no index is needed, and no more is read than is counted.
+// In table order, newest generation first. This needs no index and reads only the counted rows.
 const outcomesIn = ({ json }: Dialect): string =>
   `SELECT route_id AS "routeId", state, ${json("failure")} ->> 'class' AS failure, count(*) AS count
    FROM (SELECT route_id, state, failure FROM attempt ORDER BY seq DESC, n DESC LIMIT ?1) newest
    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 NULLS FIRST`;
 const HEALTH = 'SELECT route_id AS "routeId", at_ms AS "atMs" FROM route_health';
 const UNSETTLED = `SELECT account_seq AS seq FROM balance WHERE owed_credits > 0 AND available_credits > 0 ORDER BY account_seq LIMIT ?1`;
-// The step that parked it is its last one.
+// The transition that parked it is its last one.
 const parkedIn = ({ json }: Dialect): string =>
   `SELECT g.id, a.id AS "accountId", g.model, g.created_at_ms AS "createdAtMs", j.at_ms AS "parkedAtMs",
      g.reserved_credits AS "reservedCredits", coalesce(${json("j.event")} ->> 'reason', '') AS reason

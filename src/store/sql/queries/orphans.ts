@@ -1,4 +1,4 @@
-// Reads the orphans, attempts that may have been paid and that nobody was charged for, and all that a provider was sent.
+// Queries of orphans and of all attempts that were sent to a provider.
 import type { Failure, JsonObject } from "../../../domain/types.ts";
 import type { OrphanRow, SentRow, StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
@@ -6,8 +6,8 @@ import type { Query } from "../sql-program.ts";
 import { parsed } from "./record.ts";
 
 /**
- * What a failure says of the provider's work. A refusal that allowed another try stays on the row of the attempt that was
- * then sent again, so these two classes prove nothing.
+ * Failure classes that prove that the provider billed nothing. A retryable rejection (`rate_limited`, `not_sent`) stays on the
+ * row of the attempt when it is sent again, so these two classes prove nothing.
  */
 const PROVED_UNPAID = `('refused_input', 'refused_output', 'invalid_for_route', 'input_unreachable', 'overloaded', 'config_fault',
   'balance', 'job_failed')`;
@@ -18,8 +18,7 @@ type StoredSent = Omit<SentRow, "options"> & { options: string };
 
 const orphansIn = ({ json }: Dialect): string => {
   const failed = `${json("a.failure")} ->> 'class'`;
-  // Its result came, after it was wanted or in no shape to be used; or nobody knows what became of it.
-  // Its answer has no file and names a cost.
+  // The response has no file and names a cost, so the fate is `unusable` as for an unreadable result.
   const billed = `${json("a.failure")} ->> 'isBilled' IS NOT NULL`;
   const fate = `CASE WHEN a.state IN ('late', 'mismatched') THEN a.state WHEN ${failed} IN ${UNREAD} OR ${billed} THEN 'unusable' ELSE 'unknown' END`;
   return `SELECT g.id AS "generationId", a.n, c.id AS "accountId", a.route_id AS "routeId", a.provider, a.endpoint, a.ref,

@@ -1,4 +1,4 @@
-// Reads pinned inputs: those of a generation, and whose copies nobody needs any more.
+// Queries of pinned inputs, by generation and for deletion.
 import type { Pin } from "../../../domain/types.ts";
 import type { StoreReads } from "../../store.ts";
 import type { Query } from "../sql-program.ts";

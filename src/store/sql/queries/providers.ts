@@ -1,4 +1,4 @@
-// Reads what the operator has decided of providers and routes: sealed credentials, and routes that are switched off.
+// Queries of stored provider credentials and disabled routes.
 import type { ProviderKeyRow, StoreReads, SwitchedOff } from "../../store.ts";
 import type { Query } from "../sql-program.ts";
 

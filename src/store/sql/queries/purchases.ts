@@ -1,4 +1,4 @@
-// Reads purchases, with what is taken back of each by refunds and by disputes.
+// Queries of purchases with the credits that refunds and disputes reversed.
 
 import type { Credits } from "../../../domain/types.ts";
 import type { PurchaseRow, UndecidedReversal } from "../../purchase-mutations.ts";
@@ -31,7 +31,7 @@ const ofMovements = ({ items, json }: Dialect): string =>
   `SELECT c.movement_seq AS seq, p.id FROM ${items(json("CAST(?1 AS text)"), "j")} JOIN credit c ON c.movement_seq = CAST(j.value AS bigint)
    JOIN purchase_credit pc ON pc.credit_seq = c.seq JOIN purchase p ON p.seq = pc.purchase_seq`;
 
-/** @param queryForeign of refunds and disputes in other currencies, which came later. */
+/** @param queryForeign Queries refunds and disputes in other currencies, which an older schema does not have. */
 export const purchaseReads = (query: Query, queryForeign: Query, dialect: Dialect): PurchaseReads => {
   const movements = ofMovements(dialect);
   return {

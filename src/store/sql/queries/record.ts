@@ -1,4 +1,4 @@
-// The record of a generation as its row holds it.
+// Maps the row of a generation to its record.
 
 import type { GenerationError, GenerationRecord, GenerationStatus, Output } from "../../../domain/types.ts";
 import type { MakingKey } from "../../store.ts";
@@ -22,21 +22,21 @@ export type RecordRow = {
   files_expired_at_ms: number | null;
 };
 
-/** The columns of `RecordRow`, of a `generation` called `g`. */
+/** The columns of `RecordRow` for a `generation` with the alias `g`. */
 export const RECORD_COLUMNS = `g.seq, g.id, g.account_seq, g.request_id, g.model, g.status, g.message, g.quoted_credits, g.reserved_credits,
   g.cost_credits, g.attempts, g.error, g.output, g.created_at_ms, g.completed_at_ms, g.files_expired_at_ms`;
 
 export type KeyColumns = { key_id: string; key_name: string; key_start: string };
-/** The columns of `KeyColumns`, of an `api_key` called `k`. */
+/** The columns of `KeyColumns` for an `api_key` with the alias `k`. */
 export const KEY_COLUMNS = "k.id AS key_id, k.name AS key_name, k.start AS key_start";
 
-/** Keys of playgrounds are told by what they begin with, which an older schema has as well. */
+/** The prefix identifies a playground key, because it exists in an older schema as well. */
 export const toMakingKey = ({ key_id: id, key_name: name, key_start: start }: KeyColumns): MakingKey => ({
   ...{ id, name, start },
   isPlayground: start === "console",
 });
 
-/** JSON that this store wrote itself. */
+/** Parses JSON that this store wrote. */
 export const parsed = <T>(text: string | null): T | null => (text === null ? null : (JSON.parse(text) as T));
 
 export const toRecord = (row: RecordRow): GenerationRecord => ({

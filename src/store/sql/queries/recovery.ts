@@ -1,4 +1,4 @@
-// Reads what a restart needs: generations not ended, their journals and snapshots, route health, time, secrets, mode.
+// Queries of recovery: open generations, events, snapshots, circuit breakers, time, secrets and mode.
 import { createHmac } from "node:crypto";
 import { ClockCache } from "../../../collections/clock-cache.ts";
 import { msOfGenerationSeq } from "../../../domain/ids.ts";
@@ -37,7 +37,7 @@ type OpenRow = {
   due_at_ms: number | null;
 };
 
-/** The deadline of a row, as the view `command` shows it. */
+/** The deadline of a row, as in the view `command`. */
 const deadlineOf = ({ status, wait_ends_at_ms, due_kind, due_n, due_at_ms }: OpenRow): Deadline | null => {
   if (status === "queued") return { kind: "start", n: 0, dueAtMs: wait_ends_at_ms };
   return due_kind === null ? null : { kind: due_kind, n: due_n ?? 0, dueAtMs: due_at_ms ?? 0 };
@@ -61,7 +61,7 @@ const unfinishedOf = (
   deadline: deadlineOf({ version, snapshot, ...row }),
 });
 
-/** Plans remembered: thousands of generations have the same. */
+/** Minimum number of cached plans; thousands of generations share one plan. */
 const PLANS_AT_LEAST = 1_000;
 const openPlans = (query: Query, { items, json }: Dialect) => {
   const select = `SELECT seq, routes FROM plan
@@ -84,14 +84,14 @@ const openPlans = (query: Query, { items, json }: Dialect) => {
   };
 };
 
-/** Names in `meta` of what a backup's copy is marked with: the moment that the backup shows, ms since 1970, and its last generation. */
+/** Names in `meta` of a restored copy: the time of the backup in milliseconds since 1970, and its last generation. */
 export const TAKEN_AT = "restored_taken_at_ms";
 export const UP_TO_SEQ = "restored_up_to_seq";
-/** The moment that it was put in place, and the one at which an operator had looked after what it does not know; ms since 1970. */
+/** Names of the time of the restore and of the time when an operator settled the gap, in milliseconds since 1970. */
 export const RESTORED_AT = "restored_at_ms";
 export const SETTLED_AT = "restored_settled_at_ms";
 
-// The partial index of what has not ended: the cost is that of the page, however much is stored.
+// The partial index of open generations makes the cost that of the page, for any number of stored rows.
 const unfinishedIn = (
   owned: string,
 ): string => `SELECT g.seq, g.id, g.account_seq, g.status, g.created_at_ms, g.wait_ends_at_ms, g.plan_seq, s.version, s.snapshot,
@@ -105,14 +105,14 @@ const RESTORED = `SELECT name, value FROM meta WHERE name IN ('${TAKEN_AT}', '${
 const META = "SELECT value FROM meta WHERE name = ?1";
 
 /**
- * @param owned a condition on `generation g`: that it is this node's to go on with.
- * @param pins asks for pinned inputs, which an older database has none of.
+ * @param owned A condition on `generation g`: this node owns it.
+ * @param pins Queries pinned inputs, which an older schema does not have.
  */
 export const recoveryReads = (query: Query, dialect: Dialect, owned = "true", pins = query): Reads => {
   const unfinished = unfinishedIn(owned);
   const unpinned = `SELECT DISTINCT seq FROM pinned_input WHERE sha256 IS NULL
     AND seq IN (SELECT CAST(j.value AS bigint) FROM ${dialect.items(dialect.json("CAST(?1 AS text)"), "j")})`;
-  /** Which of these still wait for their inputs to be pinned: a generation that has had a step does not. */
+  /** Generations whose inputs are not pinned yet. A generation with a transition is pinned. */
   const awaiting = async (rows: readonly OpenRow[]): Promise<ReadonlySet<number>> => {
     const seqs = rows.filter(({ snapshot }) => snapshot === null).map(({ seq }) => seq);
     if (seqs.length === 0) return new Set();

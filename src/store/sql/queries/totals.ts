@@ -1,4 +1,4 @@
-// Reads what the metrics tell of the books: generations not ended, sums of balances and movements, bytes of files that are kept.
+// Queries of the ledger gauges: open generations, balance and transfer sums, stored bytes.
 import type { LedgerTotals, StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";
@@ -18,8 +18,8 @@ type Kept = { expireAtMs: number; seq: number; bytes: number | null };
 const OPEN = `SELECT seq, status, model, reserved_credits AS "reservedCredits", created_at_ms AS "createdAtMs" FROM generation
   WHERE completed_at_ms IS NULL AND seq > ?1 ORDER BY seq LIMIT ?2`;
 const sum = (of: string): string => `CAST(coalesce(sum(${of}), 0) AS bigint)`;
-// One statement, so that all of it is one state of the database: a commit in between would look like a fault. Balances and what is open are
-// of use with the last page only, and not read before: of a table none of whose rows are wanted, none is read.
+// One statement, so that all sums are of one state; a commit in between would appear as a violation. Balances and holds are valid
+// with the last page only. Before it the limit is 0, so their tables are not read.
 const SUMS = `WITH page AS (SELECT seq, kind, credits, to_side FROM posting WHERE seq > ?1 ORDER BY seq LIMIT ?2),
   summed AS (SELECT count(*) AS movements, max(seq) AS up_to,
       ${sum("CASE WHEN kind IN ('topup', 'adjust') THEN CASE WHEN to_side = 'available' THEN credits ELSE -credits END ELSE 0 END")} AS put,

@@ -1,10 +1,10 @@
-// Reads what generations came to, by day, model, account or key.
+// Queries of daily usage by day, model, account or key.
 import type { StoreReads, UsageBy, UsageRow } from "../../store.ts";
 import type { Query } from "../sql-program.ts";
 
 type Reads = Pick<StoreReads, "usage" | "usageBehind">;
 
-/** What a row is told for, and what it is grouped by. */
+/** The selected column and the grouping column. */
 const OF: Record<UsageBy, [told: string, grouped: string]> = {
   day: ["u.day", "u.day"],
   model: ["u.model", "u.model"],
@@ -20,7 +20,7 @@ const usageBy = (by: UsageBy): string => {
       AND (CAST(?3 AS text) IS NULL OR u.account_seq = (SELECT seq FROM account WHERE id = CAST(?3 AS text)))
     GROUP BY ${grouped}, u.wait ORDER BY ${grouped}, u.wait`;
 };
-/** @param behind the statement that asks how many postings are not in the usage yet. */
+/** @param behind The statement that counts the transfers that are not rolled up yet. */
 export const usageReads = (query: Query, behind: string): Reads => ({
   usage: ({ fromDay, toDay, accountId, by }) => query<UsageRow>(usageBy(by), fromDay, toDay, accountId),
   usageBehind: async () => (await query<{ behind: number }>(behind))[0]?.behind ?? 0,

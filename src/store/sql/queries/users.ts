@@ -1,4 +1,4 @@
-// Reads people, their sessions and invitations, and the audit log.
+// Queries of users, sessions, invitations and the audit log.
 
 import type { Caller, JsonObject } from "../../../domain/types.ts";
 import type { Principal } from "../../mutations.ts";
@@ -21,7 +21,7 @@ type StoredAudit = Omit<AuditRow, "actor" | "detail"> & {
   detail: string;
 };
 
-// Asked at every request of the console.
+// Runs for every request of the console.
 const SESSION = `SELECT p.seq AS "personSeq", p.id AS "personId", p.email, p.name, p.role, p.account_seq AS "accountSeq", a.id AS "accountId",
     s.id AS "sessionId", s.created_at_ms AS "createdAtMs", s.seen_at_ms AS "seenAtMs", s.expires_at_ms AS "expiresAtMs"
   FROM session s JOIN person p ON p.seq = s.person_seq LEFT JOIN account a ON a.seq = p.account_seq
@@ -37,7 +37,7 @@ const OPERATORS = "SELECT count(*) AS n FROM person WHERE role = 'operator' AND 
 const CONSOLE_CALLER = `SELECT k.seq AS "keySeq", k.id AS "keyId", k.scope, a.seq AS "accountSeq", a.id AS "accountId", a.paused,
     a.burst_per_s AS "burstPerS", a.in_progress_limit AS "inProgressLimit" FROM api_key k JOIN account a ON a.seq = k.account_seq
   WHERE k.account_seq = ?1 AND k.kind = 'console'`;
-/** A filter that is not given (null) lets everything through. */
+/** An absent filter (null) matches every row. */
 const asked = (n: number, type: "bigint" | "text", fits: (value: string) => string): string =>
   `(CAST(?${n} AS ${type}) IS NULL OR ${fits(`CAST(?${n} AS ${type})`)})`;
 const AUDIT = `SELECT seq, at_ms AS "atMs", actor_kind AS kind, actor_id AS id, actor_name AS name, action, target, detail FROM audit
@@ -56,7 +56,7 @@ export const peopleReads = (query: Query): PeopleReads => ({
   operators: async () => (await query<{ n: number }>(OPERATORS))[0]?.n ?? 0,
   consoleCaller: async (accountSeq) => {
     const [row] = await query<StoredConsole>(CONSOLE_CALLER, accountSeq);
-    // It has no terms: nobody sets any for what nobody sees.
+    // A playground key has no policy, because no user can set one.
     return row ? { ...row, paused: row.paused === 1, expiresAtMs: null, models: null } : undefined;
   },
   audit: async (beforeSeq, limit, { actor, action, target, fromMs, toMs }) => {
