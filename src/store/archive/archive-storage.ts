@@ -1,4 +1,6 @@
-// Where an archive is kept, as those see it who write and read one: a few questions, answered here by a directory and elsewhere by a bucket.
+// Archive storage: the port for archive files, and its driver for a local directory.
+//
+// The driver for a bucket is in src/files/s3.
 import {
   closeSync,
   existsSync,
@@ -17,17 +19,17 @@ import { dirname, join } from "node:path";
 import { syncPath } from "../sqlite/fsync.ts";
 
 export interface ArchiveStorage {
-  /** How a person is told of it, or of what has a name in it. */
+  /** The display name of the storage, or of one file in it. */
   told(name?: string): string;
-  /** The last parts of the names that lie directly in it. */
+  /** The last path segments of the files directly in it. */
   list(): Promise<string[]>;
-  /** All of what has a name; undefined where nothing has, "larger" where it is more than the most that it can rightly be. */
+  /** The whole file; undefined if it does not exist, "larger" if it exceeds `mostBytes`. */
   read(name: string, mostBytes: number): Promise<Uint8Array | "larger" | undefined>;
-  /** Keeps what is named by its content, durably. @returns false where the name is of other bytes, which are left as they are. */
+  /** Stores a file that is named by its content, durably. @returns false if the name has other bytes, which stay unchanged. */
   keep(name: string, bytes: Uint8Array): Promise<boolean>;
-  /** Keeps what completes all that was kept before it, and only if nobody had its name. @returns false where somebody had. */
+  /** Stores the file that completes all earlier ones, if its name is free. @returns false if the name exists. */
   complete(name: string, bytes: Uint8Array): Promise<boolean>;
-  /** What is going to take it away though nobody asked for that; undefined: nothing that is known. */
+  /** The reason why the file will be deleted automatically; undefined if none is known. */
   danger(name: string): Promise<string | undefined>;
 }
 
@@ -43,14 +45,14 @@ const writeDurably = (path: string, bytes: Uint8Array): void => {
   }
 };
 
-/** A directory of this machine; it is made when something is kept. */
+/** A local directory, which is created on the first write. */
 export const openDirectory = (dir: string): ArchiveStorage => {
   const tidied = new Set<string>();
   const prepare = (home: string): void => {
     if (tidied.has(home)) return;
     tidied.add(home);
     mkdirSync(home, { recursive: true, mode: 0o700 });
-    // What an interrupted run was writing.
+    // Partial files of an interrupted run.
     for (const name of readdirSync(home)) if (name.endsWith(PART)) rmSync(join(home, name), { force: true });
   };
   return {
@@ -61,7 +63,7 @@ export const openDirectory = (dir: string): ArchiveStorage => {
       if (!existsSync(path)) return undefined;
       return statSync(path).size > mostBytes ? "larger" : readFileSync(path);
     },
-    // What is there under the name is what it says, or was damaged and is mended.
+    // An existing file under the name has the same content or is damaged, so it is replaced.
     keep: async (name, bytes) => {
       const path = join(dir, name);
       prepare(dirname(path));

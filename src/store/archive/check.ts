@@ -1,4 +1,6 @@
-// Checks an archive by itself: its files, the chains of all accounts from their first movement on, and every generation with its money and its history.
+// Verifies an archive: files, hash chains, settlements, histories and deliveries.
+//
+// The check reads only the archive. It walks the chains of all accounts from their first transfer.
 import { chainStart, linkHash } from "../sql/ledger.ts";
 import type { ChainRow } from "../sql/verify/chain.ts";
 import { CHARGED_OTHERWISE, EARLIER, mismatchFault } from "../sql/verify/deliveries.ts";
@@ -20,12 +22,12 @@ import {
 
 type Offend = (fault: string, row: Record<string, string | number | null>) => void;
 
-/** What is known of the whole archive while its manifests are gone through in their order. */
+/** State of the whole archive during the walk over its manifests in order. */
 export type Walked = {
   ends: Map<number, End & { id: string }>;
-  /** Holds whose generations have not been archived yet. */
+  /** Holds of generations that are not archived yet. */
   open: Map<number, { hash: string; credits: number; account: number; chainSeq: number }>;
-  /** Generations that succeeded and were accepted before what is ordered was kept. */
+  /** Number of succeeded generations that an older release accepted without an expected delivery. */
   earlier: number;
 };
 
@@ -36,7 +38,7 @@ const isSame = (one: End, other: End): boolean =>
   one.availableCredits === other.availableCredits &&
   one.heldCredits === other.heldCredits;
 
-/** Each row is read once, so what is counted is counted by the way. */
+/** Each row is read once, so the totals are counted during the walk. */
 const count = (totals: Totals, { kind, credits }: Pick<ChainRow, "kind" | "credits">): void => {
   totals.movements += 1;
   if (kind === "capture") totals.capturedCredits += credits;
@@ -45,7 +47,7 @@ const count = (totals: Totals, { kind, credits }: Pick<ChainRow, "kind" | "credi
 
 type Settled = { captured: number | null; released: number; at: number; attempt: number | null };
 
-/** Follows every chain of a manifest from where it stood to where it says that it ends. @returns what settled each generation. */
+/** Walks every chain of a manifest from its start to its recorded end. @returns the settlement of each generation. */
 const walkChains = async (
   depot: ArchiveStorage,
   manifest: Manifest,
@@ -121,10 +123,10 @@ type Generation = Row & {
   cost_credits: number;
   attempts: number;
   output: string | null;
-  /** Absent where the books did not keep it yet. */
+  /** Absent if the ledger did not store it yet. */
   ordered?: string | null;
 };
-/** Rows that lie in the order of their generations, those of one at a time: all of them are more than memory has. */
+/** Takes the rows of one generation at a time from rows in the order of generations, because all rows exceed the memory. */
 const openTaking = (rows: AsyncIterator<Row, undefined>, stray: (seq: number) => void) => {
   let next: Row | undefined;
   let isBegun = false;
@@ -132,7 +134,7 @@ const openTaking = (rows: AsyncIterator<Row, undefined>, stray: (seq: number) =>
     isBegun = true;
     next = (await rows.next()).value;
   };
-  /** @param seq not smaller than the one before */
+  /** @param seq At least the previous one. */
   return async (seq: number): Promise<Row[]> => {
     if (!isBegun) await goOn();
     const taken: Row[] = [];
@@ -167,11 +169,11 @@ const openHistories = (depot: ArchiveStorage, manifest: Manifest, stray: (seq: n
   };
 };
 
-/** So many are told of at most, and some more. */
+/** Maximum number of strays that are collected. */
 const MOST_STRAYS = 100;
 const countUp = (numbers: readonly number[]): boolean => numbers.every((one, at) => one === at + 1);
 
-/** Each generation against the movements that held and settled it, its attempts and its journal; both ways. */
+/** Compares each generation with its hold, settlement, attempts and events, in both directions. */
 const checkLives = async (
   depot: ArchiveStorage,
   manifest: Manifest,
@@ -236,7 +238,10 @@ const checkLives = async (
   for (const seq of strays) life("attempts or journal are of a generation that is not there", { generation_seq: seq });
 };
 
-/** The checks of an archive, and where its chains end. @throws ArchiveFault when there is none, or a manifest cannot be read. */
+/**
+ * Runs the checks of an archive and returns the ends of its chains. @throws ArchiveFault if there is none, or if a manifest is
+ * unreadable.
+ */
 export const checkArchive = async (
   depot: ArchiveStorage,
 ): Promise<{ checks: CheckResult[]; walked: Walked; manifests: readonly Listed[] }> => {

@@ -1,4 +1,6 @@
-// Whether the rows of an archive are those of the books, as long as the books have them: row by row, in the order in which both have them.
+// Compares the rows of an archive with those of the store, in their common order.
+//
+// It covers the rows that the store still has.
 
 import type { ArchiveStorage } from "./archive-storage.ts";
 import { type AccountPiece, ArchiveFault, type Kind, type Manifest, type Row, rowsIn } from "./format.ts";
@@ -16,13 +18,13 @@ const movementsIn = async function* ({ rows }: ArchiveSource, pieces: Pieces): A
   }
 };
 
-/** What is archived of a row: a later release may know more of it. */
+/** Compares the archived columns only, because a later release may add columns. */
 const isSame = (archived: Row, row: Row): boolean => Object.entries(archived).every(([name, value]) => row[name] === value);
 
 const nameOf = (kind: Kind, { seq, n, version }: Row): string =>
   [kind, seq, n ?? version].filter((part) => part !== undefined).join(" ");
 
-/** The first row of a kind at which archive and books part; undefined where they do not. */
+/** The first row of a kind in which archive and store differ; undefined if they match. */
 const partedAt = async (
   kind: Kind,
   archived: AsyncIterator<Row, unknown>,
@@ -36,7 +38,7 @@ const partedAt = async (
   return left.done === true ? undefined : nameOf(kind, left.value);
 };
 
-/** @returns where the rows of an archive are others than those of the books. */
+/** @returns the first difference of each kind between archive and store. */
 export const differences = async (books: ArchiveSource, depot: ArchiveStorage, manifest: Manifest): Promise<string[]> => {
   try {
     const pieces = new Map<number, AccountPiece>();
@@ -48,7 +50,7 @@ export const differences = async (books: ArchiveSource, depot: ArchiveStorage, m
       );
     return found.filter((one) => one !== undefined);
   } catch (fault) {
-    // Told already by the archive's own check.
+    // The check of the archive has already reported it.
     if (fault instanceof ArchiveFault) return [];
     throw fault;
   }

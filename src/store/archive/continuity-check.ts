@@ -1,4 +1,6 @@
-// Whether the books go on where an archive ends: the next movement of each account follows from the last that is archived, and rows are the same in both.
+// Verifies that the store continues where an archive ends.
+//
+// The next transfer of each account follows the last archived one, and rows that are in both are equal.
 import { linkHash } from "../sql/ledger.ts";
 import type { ChainRow } from "../sql/verify/chain.ts";
 import { createReport } from "../sql/verify/report.ts";
@@ -21,7 +23,7 @@ type Balance = {
   held_credits: number;
 };
 
-/** @throws what keeps the books from being read. */
+/** @throws the error that prevents reading the store. */
 export const checkJoin = async (
   place: ArchiveSourceLocation,
   depot: ArchiveStorage,

@@ -1,4 +1,6 @@
-// The form of an archive: segments of rows that are named by what is in them, and manifests that say which belong together, each naming the one before.
+// Archive format: content-addressed segments of rows, and a chain of manifests.
+//
+// A manifest lists its segments and names the previous manifest.
 import { gunzipSync } from "node:zlib";
 import type { Value } from "../sql/sql-program.ts";
 import type { ArchiveStorage } from "./archive-storage.ts";
@@ -7,30 +9,33 @@ export type Row = Record<string, Value>;
 export const KINDS = ["account", "movement", "generation", "attempt", "attempt_request", "journal", "claim"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Where the chain of an account stands: its last movement, and what it made of the balance. `seq`: as `movement` numbers it; null: none yet. */
+/**
+ * The end of an account's chain: its last transfer and the balance after it. `seq`: as numbered by `movement`; null before the
+ * first.
+ */
 export type End = { seq: number | null; chainSeq: number; hash: string; availableCredits: number; heldCredits: number };
-/** A row of kind `account`: the piece of its chain that is in an archive. */
+/** A row of kind `account`: the part of its chain in one archive. */
 export type AccountPiece = { seq: number; id: string; from: End; to: End };
 
-/** Rows as lines of JSON, packed by gzip, in a file that has the SHA-256 of the lines for a name. */
+/** Rows as lines of JSON, compressed with gzip, in a file named by the SHA-256 of the lines. */
 export type Segment = { kind: Kind; sha256: string; bytes: number; rows: number };
 export type Totals = { movements: number; generations: number; capturedCredits: number; releasedCredits: number };
 export type Manifest = {
   form: 1;
-  /** From 1 on. */
+  /** From 1. */
   n: number;
-  /** The same for every copy of one service's database. */
+  /** Identical for every copy of one service's database. */
   lineage: string;
-  /** Everything in it is older. */
+  /** All its rows are older. */
   beforeMs: number;
   madeAtMs: number;
-  /** SHA-256 of the manifest before this one. */
+  /** SHA-256 of the previous manifest. */
   previous: string | null;
   segments: Segment[];
   totals: Totals;
 };
 
-/** An archive cannot be made or read; one line that says why. */
+/** An archive cannot be created or read; one line with the reason. */
 export class ArchiveFault extends Error {
   override readonly name = "ArchiveFault";
 }
@@ -43,13 +48,13 @@ export const sha256Of = (bytes: string | Uint8Array): string => Bun.SHA256.hash(
 const isManifest = (value: unknown): value is Manifest =>
   typeof value === "object" && value !== null && "form" in value && value.form === 1 && "segments" in value && "totals" in value;
 
-/** A manifest has a line for each segment: this is one of half a million. */
+/** A manifest has an entry for each segment; this size is enough for half a million. */
 const MOST_MANIFEST_BYTES = 64 * 1024 * 1024;
-/** What gzip may add to what it cannot make smaller. */
+/** The maximum size that gzip produces from incompressible input. */
 const packedAtMost = (bytes: number): number => bytes + Math.ceil(bytes / 1000) + 1000;
 
 export type Listed = { manifest: Manifest; sha256: string };
-/** The manifests of an archive in their order; none where there is no archive. @throws ArchiveFault for one that cannot be read. */
+/** The manifests of an archive in order; empty if there is no archive. @throws ArchiveFault if one is unreadable. */
 export const manifestsIn = async (depot: ArchiveStorage): Promise<Listed[]> => {
   const names = (await depot.list()).filter((name) => /^manifest-\d{6}\.json$/.test(name));
   const all: Listed[] = [];
@@ -69,7 +74,7 @@ export const manifestsIn = async (depot: ArchiveStorage): Promise<Listed[]> => {
   return all;
 };
 
-/** The lines of a segment, unpacked. @throws ArchiveFault when it is not there or not what its name says. */
+/** The uncompressed lines of a segment. @throws ArchiveFault if it is missing or its content does not match its name. */
 export const linesOfSegment = async (depot: ArchiveStorage, segment: Segment): Promise<Uint8Array> => {
   const told = depot.told(segmentName(segment));
   const packed = await depot.read(segmentName(segment), packedAtMost(segment.bytes));
@@ -77,7 +82,7 @@ export const linesOfSegment = async (depot: ArchiveStorage, segment: Segment): P
   if (packed === "larger") throw new ArchiveFault(`${told} is larger than its content can be`);
   let lines: Uint8Array;
   try {
-    // Not more than there may be, whatever it unpacks to.
+    // Bounds the output against a decompression bomb.
     lines = gunzipSync(packed, { maxOutputLength: Math.max(1, segment.bytes) });
   } catch {
     throw new ArchiveFault(`${told} cannot be unpacked: it was cut off or changed`);
@@ -87,7 +92,7 @@ export const linesOfSegment = async (depot: ArchiveStorage, segment: Segment): P
 };
 
 const NEWLINE = 10;
-/** The rows of a segment, one at a time. @throws ArchiveFault when it is not there or not what its name says. */
+/** Streams the rows of a segment. @throws ArchiveFault if it is missing or its content does not match its name. */
 export const rowsOfSegment = async function* <R = Row>(depot: ArchiveStorage, segment: Segment): AsyncGenerator<R, undefined> {
   const lines = await linesOfSegment(depot, segment);
   let rows = 0;
@@ -102,11 +107,14 @@ export const rowsOfSegment = async function* <R = Row>(depot: ArchiveStorage, se
   }
 };
 
-/** Unpacked since the last collection. What is unpacked lies outside the heap, which by itself sees no reason to let go of it. */
+/**
+ * Bytes decompressed since the last garbage collection. They are outside the heap, so the collector does not start because of
+ * them.
+ */
 let looseBytes = 0;
 const MOST_LOOSE_BYTES = 32 * 1024 * 1024;
 
-/** All rows of a kind, segment by segment. */
+/** Streams all rows of a kind, segment by segment. */
 export const rowsIn = async function* <R = Row>(
   depot: ArchiveStorage,
   { segments }: Manifest,

@@ -1,12 +1,14 @@
-// What goes into an archive: of each account the next piece of its chain in which all is settled, old and no longer needed, and what was settled in it.
+// Selects the rows of an archive: the settled, old start of each account's chain.
+//
+// The generations that were settled in it are included.
 import { chainStart } from "../sql/ledger.ts";
 import type { ChainRow } from "../sql/verify/chain.ts";
 import type { AccountPiece, End, Kind, Row } from "./format.ts";
 import type { ArchiveSource } from "./source.ts";
 
 /**
- * Whether a movement may go: it is old, and where it settles a generation, that has ended, its files are gone and nobody asks about its
- * attempts any more. So what goes never changes again.
+ * Whether a transfer can be archived. It must be old. If it settles a generation, the generation has ended, its files are deleted
+ * and none of its attempts is watched. So archived rows never change.
  */
 const CHAIN = `SELECT m.*, CASE WHEN m.at_ms >= ?1 THEN 0 WHEN m.kind NOT IN ('capture', 'release') THEN 1
     WHEN g.completed_at_ms < ?1 AND (g.files_expire_at_ms IS NULL OR g.files_expired_at_ms < ?1)
@@ -14,7 +16,7 @@ const CHAIN = `SELECT m.*, CASE WHEN m.at_ms >= ?1 THEN 0 WHEN m.kind NOT IN ('c
   FROM movement m LEFT JOIN generation g ON g.seq = m.generation_seq ORDER BY m.account_seq, m.chain_seq`;
 const ACCOUNTS = "SELECT seq, id FROM account ORDER BY seq";
 
-/** A generation goes with the movement that settled it; a capture and the release beside it are never parted. */
+/** A generation is archived with its settlement; a capture and its release are never separated. */
 const settled = (columns: string, from: string, order: string): string =>
   `SELECT ${columns}, g.account_seq AS of_account, x.chain_seq AS settled_at FROM ${from}
    JOIN posting x ON x.generation_seq = g.seq AND x.kind = CASE g.status WHEN 'succeeded' THEN 'capture' ELSE 'release' END
@@ -22,7 +24,7 @@ const settled = (columns: string, from: string, order: string): string =>
 const GENERATION = `g.seq, g.account_seq, g.id, g.model, g.status, g.quoted_credits, g.reserved_credits, g.cost_credits, g.attempts, g.error, g.output,
   g.created_at_ms, g.wait_ends_at_ms, g.completed_at_ms, g.files_expire_at_ms, g.files_expired_at_ms, g.idempotency_key, g.hold_chain_seq, g.hold_previous,
   g.hold_available_after, g.hold_held_after, g.hold_epoch, g.hold_hash, k.id AS key_id, g.max_cost_credits, g.request_id, p.routes AS plan, g.body, g.added`;
-/** Of books of before a step they are no column: what is archived of those says nothing of it. */
+/** An older schema has no such column, so its archives omit it. */
 const ORDERED = ", g.ordered";
 const ATTEMPT = `a.seq, a.n, a.ref, a.route_id, a.provider, a.endpoint, o.options, a.kind, a.price_credits, a.state, a.sent_at_ms, a.ends_at_ms, a.job_id,
   a.job_urls, a.results, a.failure, a.ended_at_ms`;
@@ -32,7 +34,7 @@ const generations = (columns: string): List => ({
   kind: "generation",
   sql: settled(columns, "generation g JOIN plan p ON p.seq = g.plan_seq JOIN api_key k ON k.seq = g.key_seq", "g.seq"),
 });
-/** What goes with generations, in the order in which it is read. */
+/** Rows that are archived with generations, in the order of reading. */
 const LISTS: readonly List[] = [
   {
     kind: "attempt",
@@ -76,7 +78,7 @@ export const listsOf = ({ hasClaims, hasOrders }: Pick<ArchiveSource, "hasClaims
   ...LISTS.filter(({ onlyShared }) => hasClaims || !onlyShared),
 ];
 
-/** The rows of a list that go with generations which were settled within pieces of their accounts' chains. */
+/** The rows of a list whose generations were settled in the given parts of the chains. */
 export const settledIn = async function* (
   { rows }: Pick<ArchiveSource, "rows">,
   { sql }: List,
@@ -91,9 +93,9 @@ export const settledIn = async function* (
 };
 
 /**
- * Gives every row to be archived, kind by kind.
- * @param ends where former archives of the same books end
- * @param put most rows are only collected, and nobody waits for them
+ * Passes every row to be archived to `put`, kind by kind.
+ * @param ends The ends of earlier archives of the same store.
+ * @param put Collects a row; a promise is returned only if it writes.
  */
 export const gather = async (
   { rows, hasClaims, hasOrders }: ArchiveSource,

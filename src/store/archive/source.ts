@@ -1,4 +1,6 @@
-// The books as an archive reads them: on one state of the database, row after row, from a file or from PostgreSQL, and nothing is written.
+// Source of an archive: reads one state of an SQLite file or PostgreSQL database.
+//
+// It streams rows and writes nothing.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "../postgres/connections.ts";
@@ -16,9 +18,9 @@ import { missLog } from "../sqlite/wal-sentinel.ts";
 export type ArchiveSource = {
   rows: Rows;
   lineage: string;
-  /** Whether several nodes have owned generations in turn. */
+  /** Whether several nodes owned generations. */
   hasClaims: boolean;
-  /** Whether what was ordered is kept with each generation. */
+  /** Whether generations have an expected delivery. */
   hasOrders: boolean;
 };
 export type ArchiveSourceLocation = { dir: string } | { url: string; prepare: boolean };
@@ -30,7 +32,7 @@ const first = async <Row>(rows: AsyncIterable<Row>): Promise<Row | undefined> =>
 };
 const lineageIn = async (rows: Rows): Promise<string> => lineageOf((await first(rows<{ value: string }>(SECRET)))?.value ?? "");
 
-/** The step of SQLite's schema that keeps what was ordered; a shared database says by its columns whether it does. */
+/** The SQLite schema migration that added the expected delivery; for PostgreSQL its column is checked. */
 const ORDERED_SINCE = 6;
 const KEEPS_ORDERS = `SELECT 1 AS found FROM information_schema.columns
   WHERE table_schema = current_schema() AND table_name = 'generation' AND column_name = 'ordered'`;
@@ -57,13 +59,15 @@ const overFile = async <T>(dir: string, work: (books: ArchiveSource) => Promise<
   }
 };
 
-/** Runs work over the books as they are at one moment, while the service goes on. One statement is read to its end before the next is asked. */
+/**
+ * Runs `work` over one state of the store while the service continues. A statement must be read to its end before the next one.
+ */
 export const withArchiveSource = async <T>(
   place: ArchiveSourceLocation,
   work: (books: ArchiveSource) => Promise<T>,
 ): Promise<T> => {
   if ("dir" in place) return overFile(place.dir, work);
-  // What is wrong with it is told as to every command that looks.
+  // Fails with the same errors as every reading command.
   await (await openPostgresReads(place)).close();
   const line = await connect(place);
   try {
@@ -75,6 +79,6 @@ export const withArchiveSource = async <T>(
   }
 };
 
-/** Which books they are: the same for every copy of one service's database. */
+/** Identifier of the store, identical for every copy of one service's database. */
 export const lineageAt = (place: ArchiveSourceLocation): Promise<string> =>
   withArchiveSource(place, async ({ lineage }) => lineage);

@@ -1,4 +1,6 @@
-// Makes an archive: segments first, each durable before it has its name, and the manifest last, so that what was interrupted counts for nothing.
+// Writes an archive: durable segments first, the manifest last.
+//
+// An interrupted run leaves no manifest, so its segments have no effect.
 
 import type { ArchiveStorage } from "./archive-storage.ts";
 import {
@@ -24,12 +26,12 @@ import { type ArchiveSourceLocation, withArchiveSource } from "./source.ts";
 const SEGMENT_ROWS = 50_000;
 const SEGMENT_CHARS = 32_000_000;
 
-/** @throws ArchiveFault where something else has its name. */
+/** @throws ArchiveFault if the name has other content. */
 const keepSegment = async (depot: ArchiveStorage, segment: Segment, text: string): Promise<void> => {
   const name = segmentName(segment);
   if (await depot.keep(name, Bun.gzipSync(text))) return;
   try {
-    // The same lines, packed by another release, are as good.
+    // The same lines compressed by another release are accepted.
     await linesOfSegment(depot, segment);
   } catch (fault) {
     if (!(fault instanceof ArchiveFault)) throw fault;
@@ -39,7 +41,7 @@ const keepSegment = async (depot: ArchiveStorage, segment: Segment, text: string
   }
 };
 
-/** Collects lines of each kind and writes a segment whenever there are enough. The same rows are the same segments at every try. */
+/** Collects rows by kind and writes full segments. The same rows produce the same segments in every run. */
 const openSegments = (depot: ArchiveStorage) => {
   const segments: Segment[] = [];
   const open = new Map<Kind, { lines: string[]; chars: number }>();
@@ -55,7 +57,7 @@ const openSegments = (depot: ArchiveStorage) => {
   let last: Kind | undefined;
   return {
     put: (kind: Kind, row: Row): Promise<void> | undefined => {
-      // They come kind by kind: what is left of one does not stay in memory beside the next.
+      // Rows arrive kind by kind, so the rest of the previous kind is written first and leaves memory.
       const over = last === kind ? undefined : last;
       last = kind;
       const piece = open.get(kind) ?? { lines: [], chars: 0 };
@@ -73,7 +75,7 @@ const openSegments = (depot: ArchiveStorage) => {
   };
 };
 
-/** Where each account stands after all that is archived. */
+/** The end of each account's chain after all manifests. */
 const endsOf = async (depot: ArchiveStorage, manifests: readonly Manifest[]): Promise<Map<number, End>> => {
   const ends = new Map<number, End>();
   for (const manifest of manifests)
@@ -81,7 +83,7 @@ const endsOf = async (depot: ArchiveStorage, manifests: readonly Manifest[]): Pr
   return ends;
 };
 
-/** A manifest has its name in one step, and only if nobody had it. */
+/** Creates the manifest atomically, if its name is free. */
 const keepManifest = async (depot: ArchiveStorage, manifest: Manifest): Promise<void> => {
   const name = manifestName(manifest.n);
   if (await depot.complete(name, new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`))) return;
@@ -89,8 +91,8 @@ const keepManifest = async (depot: ArchiveStorage, manifest: Manifest): Promise<
 };
 
 /**
- * Adds to an archive what is older and settled and not in it yet; nothing is taken out of the books.
- * @returns null where there is nothing to add. @throws ArchiveFault
+ * Adds old and settled rows to an archive that it does not contain yet. The store is not changed.
+ * @returns null if there is nothing to add. @throws ArchiveFault
  */
 export const archive = async (
   place: ArchiveSourceLocation,

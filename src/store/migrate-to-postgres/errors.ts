@@ -1,9 +1,12 @@
-// Why a store cannot be moved: each fault is one line that says what is wrong and what to do, and none holds a password.
+// Errors of a store migration: each is one line with cause and remedy.
+//
+// No message contains a password.
 import { faultText, isFull, isLost, stateOf } from "../postgres/errors.ts";
 
 /**
- * `refused`: the database holds something else. `unreachable`: nobody answers there. `unauthorized`: it says no to this user. `not_found`:
- * there is no such database. `no_room`: its disk is full. `not_whole`: what arrived is not what was sent. `bad_address`: no address.
+ * `refused`: the database contains other data. `unreachable`: no server answers. `unauthorized`: the server rejects the user.
+ * `not_found`: the database does not exist. `no_room`: its disk is full. `not_whole`: the rows that arrived differ from those
+ * that were sent. `bad_address`: not an address.
  */
 export type MigrationErrorKind =
   | "refused"
@@ -24,7 +27,7 @@ export class MigrationError extends Error {
   }
 }
 
-/** The address of a database as it may be shown. @throws MigrationError `bad_address` */
+/** The address of a database without its password. @throws MigrationError `bad_address` */
 export const shownAddress = (url: string): string => {
   const bad = () =>
     new MigrationError(
@@ -39,7 +42,7 @@ export const shownAddress = (url: string): string => {
 
 const AGAIN = "run the same command to resume";
 
-/** What the database said, for whoever moves to it; what it did not say is passed on as it is. */
+/** Converts an error of the target database; other errors are returned unchanged. */
 export const asMigrationError = (fault: unknown, shown: string): unknown => {
   if (fault instanceof MigrationError) return fault;
   const state = stateOf(fault);

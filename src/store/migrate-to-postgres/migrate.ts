@@ -1,4 +1,6 @@
-// Moves a store from a data directory into an empty PostgreSQL database: page by page, verified on both ends, to be gone on with wherever it stopped.
+// Store migration: moves a data directory into an empty PostgreSQL database.
+//
+// It copies page by page and verifies both ends. It can be resumed wherever it stopped.
 import type { CheckResult } from "../store.ts";
 import { asMigrationError, MigrationError, shownAddress } from "./errors.ts";
 import { PAGE_ROWS, pagesOf } from "./rows.ts";
@@ -11,21 +13,21 @@ export type MigrateRequest = {
   networkDisk: boolean;
   url: string;
   signal: AbortSignal;
-  /** Brings result files to where all nodes find them; null: they stay in the directory. */
+  /** Uploads result files to shared storage; null: they stay in the directory. */
   bringFiles: ((kept: KeptFiles) => Promise<MigratedRows>) | null;
-  /** Rows of a page at most; tests have few rows and want pages. */
+  /** Maximum rows of a page; tests reduce it to get several pages. */
   pageRows?: number;
 };
-/** The result files of a directory, some generations at a time, from where an earlier move stopped. */
+/** Result files of a directory in batches of generations, from the last stopped run. */
 export type KeptFiles = {
-  /** Brought before, and all that are kept. */
+  /** Number of files that earlier runs uploaded, and total number of stored files. */
   before: number;
   of: number;
   next(limit: number): KeptFile[];
-  /** All that were told so far have been brought. */
+  /** Marks all files returned so far as uploaded. */
   brought(count: number): Promise<void>;
 };
-/** Files that are there now, and those that are not, with why. */
+/** Number of uploaded files, and the missing ones with the reason. */
 export type MigratedRows = { files: number; missing: { id: string; n: number; why: string }[] };
 
 export type Progress =
@@ -35,26 +37,26 @@ export type Progress =
   | { step: "loading"; table: string; done: number; of: number; here: number };
 
 export type Outcome = {
-  /** False: one of the ends is not sound, and nothing has ended. */
+  /** False: one end failed its verification, and the migration is not complete. */
   isMoved: boolean;
   to: string;
-  /** A move that had stopped was gone on with. */
+  /** A stopped migration was resumed. */
   isResumed: boolean;
   rows: Record<string, number>;
-  /** Texts in which something that PostgreSQL cannot hold was replaced. */
+  /** Number of texts in which a character that PostgreSQL rejects was replaced. */
   mended: number;
-  /** Null: looked at before the move stopped. */
+  /** Null: verified before the migration was stopped. */
   source: CheckResult[] | null;
   target: CheckResult[] | null;
-  /** Null: they stay where they are. */
+  /** Null: the files stay in the directory. */
   files: MigratedRows | null;
   leftHere: { spooled: number; sealedKeys: number };
 };
 
-/** So long a page may still take when it is told to stop. */
+/** Time for the current page after the signal to stop. */
 const STOP_MS = 5_000;
 
-/** What is parked waits for a person, here as there. */
+/** Parked generations wait for an operator in both stores, so they do not fail the verification. */
 const fairly = (checks: readonly CheckResult[]): CheckResult[] =>
   checks.map((check) => {
     const offending = check.offending.filter(({ fault }) => !String(fault).startsWith("parked:"));
@@ -64,7 +66,7 @@ const fairly = (checks: readonly CheckResult[]): CheckResult[] =>
 const fingerprintOf = ({ meta }: Source, sums: ReadonlyMap<string, Sums>): string =>
   Bun.SHA256.hash(JSON.stringify([[...meta], [...sums]]), "hex");
 
-/** Whether there is a move to go on with. @throws MigrationError where something else is in the database. */
+/** The migration to resume, or null. @throws MigrationError if the database contains other data. */
 const movingOf = (found: Found, source: Source, shown: string, dir: string): MigrationTarget | null => {
   const refuse = (why: string): never => {
     throw new MigrationError("refused", why);
@@ -84,7 +86,7 @@ const movingOf = (found: Found, source: Source, shown: string, dir: string): Mig
   return null;
 };
 
-/** @throws MigrationError where the rows that arrived are not those that were sent. */
+/** @throws MigrationError if the rows that arrived differ from those that were sent. */
 const insistOnAll = (
   sent: ReadonlyMap<string, Sums>,
   arrived: ReadonlyMap<string, Sums>,
@@ -148,7 +150,7 @@ const carryOut = async (ends: Ends, ask: MigrateRequest, tell: (progress: Progre
   const { shown } = target;
   const stopped = new Promise<never>((_, stop) => signal.addEventListener("abort", () => stop(signal.reason), { once: true }));
   stopped.catch(() => undefined);
-  /** A check that takes minutes is not waited for. */
+  /** A stop does not wait for a verification, which can take minutes. */
   const verified = async (end: "source" | "target"): Promise<CheckResult[]> =>
     fairly(
       await Promise.race([
@@ -204,13 +206,13 @@ const carryOut = async (ends: Ends, ask: MigrateRequest, tell: (progress: Progre
   signal.throwIfAborted();
   if (ask.bringFiles) outcome.files = await ask.bringFiles(keptFilesOf(ends, marks.get(FILES)));
   signal.throwIfAborted();
-  // In this order: in between neither end can be started on, and the same command ends it.
+  // In this order: between the two writes no service can open either end, and the same command completes the migration.
   source.mark(shown, Date.now());
   await target.end();
   return { ...outcome, isMoved: true };
 };
 
-/** Opens both ends for a piece of work. @throws MigrationError, and the faults of a data directory. */
+/** Opens both ends for `work`. @throws MigrationError, and the errors of a data directory. */
 const between = async <T>(
   { dir, networkDisk, url, signal }: Omit<MigrateRequest, "bringFiles">,
   work: (ends: Ends) => Promise<T>,
@@ -231,13 +233,16 @@ const between = async <T>(
   }
 };
 
-/** Moves a store, or goes on with a move that stopped. @throws MigrationError, the faults of a data directory, and the reason of the signal. */
+/**
+ * Migrates a store, or resumes a stopped migration. @throws MigrationError, the errors of a data directory, and the reason of the
+ * signal.
+ */
 export const migrateStore = (ask: MigrateRequest, tell: (progress: Progress) => void): Promise<Outcome> =>
   between(ask, (ends) => carryOut(ends, ask, tell));
 
 /**
- * Takes a move back: the data directory can be started on again, and the database cannot.
- * @throws MigrationError where the directory was not moved, or a service was open over the database since.
+ * Undoes a migration: a service can open the data directory again, but not the database.
+ * @throws MigrationError if the directory was not migrated, or if a service has opened the database since.
  */
 export const undoMigration = (ask: Omit<MigrateRequest, "bringFiles">): Promise<void> =>
   between(ask, async ({ source, target }) => {

@@ -1,29 +1,31 @@
-// Rows of a file as PostgreSQL's COPY takes them, a bounded number at a time, and the few texts that it cannot hold as they are.
+// Formats rows of a file for PostgreSQL's COPY, in bounded pages.
+//
+// Characters that PostgreSQL rejects are replaced.
 import { readable } from "../postgres/flush-batch.ts";
 import type { Value } from "../sql/sql-program.ts";
 import type { FileRow, MigratedTable, Shape } from "./tables.ts";
 
 export type Page = {
-  /** In COPY's text format, for `columns` in their order. */
+  /** In COPY's text format, for `columns` in order. */
   text: string;
   columns: readonly string[];
   rows: number;
   /** The key of the last row. */
   last: Value[];
-  /** Texts in which something was replaced, and by how many bytes they are shorter for it. */
+  /** Number of texts with replaced characters, and the bytes by which they became shorter. */
   mended: number;
   mendedBytes: number;
 };
 
-/** Large enough that a transaction for each costs little, small enough that memory stays flat and a stop is soon. */
+/** Large enough that the cost of a transaction is small, and small enough for flat memory and a fast stop. */
 export const PAGE_ROWS = 20_000;
 const PAGE_CHARS = 4_000_000;
 
-/** JSON that holds what people outside have said, and that statements look into. */
+/** JSON columns with external text whose fields are read by statements. */
 const SPOKEN: ReadonlySet<string> = new Set(["failure", "job_urls", "results", "output", "error"]);
 const UNREADABLE = /\\u(0000|d[89a-f][0-9a-f]{2})/i;
 
-/** A JSON text that PostgreSQL can look into: the same one, but where a NUL or half of a surrogate pair is in it. */
+/** The same JSON, except that NUL and unpaired surrogates are replaced, which PostgreSQL rejects. */
 const readableJson = (text: string): string => {
   if (!UNREADABLE.test(text)) return text;
   let isMended = false;
@@ -35,7 +37,7 @@ const readableJson = (text: string): string => {
   return isMended ? json : text;
 };
 
-/** PostgreSQL keeps no NUL in a text. */
+/** PostgreSQL rejects NUL in a text. */
 const mend = (column: string, text: string): string => {
   const whole = text.includes("\0") ? text.replaceAll("\0", "\ufffd") : text;
   return SPOKEN.has(column) ? readableJson(whole) : whole;
@@ -45,7 +47,7 @@ const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "
 const escaped = (text: string): string =>
   /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, (sign) => ESCAPES[sign] ?? sign) : text;
 
-/** Makes pages of rows that come in the order of their key. */
+/** Groups rows in key order into pages. */
 export const pagesOf = function* (
   rows: Iterable<FileRow>,
   { added }: MigratedTable,

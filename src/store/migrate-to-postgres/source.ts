@@ -1,4 +1,4 @@
-// The end that is moved from: a data directory that this process owns, so that nobody writes to it, read table by table.
+// Source of a store migration: a locked data directory, read table by table.
 import type { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -18,23 +18,23 @@ import { type FileRow, MIGRATED_TABLES, type Shape, type Sums, sumsOf } from "./
 export type KeptFile = { seq: number; id: string; n: number; sha256: string; bytes: number; mime: string };
 
 export type Source = {
-  /** The same for every copy of one service's database. */
+  /** Identical for every copy of one service's database. */
   lineage: string;
-  /** Where its rows were moved to before; undefined while they live here. */
+  /** The target of an earlier migration; undefined if there was none. */
   movedTo: string | undefined;
   meta: ReadonlyMap<string, string>;
   newestEpoch: number;
-  /** The last posting that is in the usage. */
+  /** The last posting that is rolled up. */
   usageUpTo: number;
   shapeOf(table: string): Shape;
-  /** The rows of a table behind a key, in the order of the key. */
+  /** The rows of a table after a key, in key order. */
   rowsOf(table: string, after: readonly Value[] | null): Iterable<FileRow>;
   sums(): Map<string, Sums>;
   verify(tell: (done: number, of: number) => void): Promise<CheckResult[]>;
-  /** Result files that are to be kept, behind a generation; those of one generation are not parted. */
+  /** Unexpired result files after a generation; the files of one generation are never split. */
   keptFiles(afterSeq: number, nowMs: number, limit: number): KeptFile[];
   keptCount(nowMs: number): number;
-  /** What of the directory besides the database and its result files is still needed. */
+  /** Data of the directory that is still needed besides the database and the result files. */
   leftHere(): { spooled: number; sealedKeys: number };
   mark(to: string, nowMs: number): void;
   unmark(): void;
@@ -70,7 +70,7 @@ const SPOOLED = `SELECT count(*) AS n FROM attempt a JOIN generation g ON g.seq 
   WHERE g.completed_at_ms IS NULL AND a.results IS NOT NULL AND r.value ->> 'url' LIKE 'spool:%'`;
 
 /**
- * Takes a data directory and opens its database to be moved.
+ * Locks a data directory and opens its database for the migration.
  * @throws DirectoryInUse, DirectoryUnusable, StoreDamaged, WrongSchema: one line each.
  */
 export const openSource = (dir: string, networkDisk: boolean): Source => {
@@ -101,7 +101,7 @@ export const openSource = (dir: string, networkDisk: boolean): Source => {
       return shape;
     };
     const writing = (work: (writer: Database) => void): void => {
-      // It is about to be folded into the file, which nobody else has open.
+      // The writer checkpoints the WAL into the file, which no other process has open.
       unmarkLog(dir);
       const writer = openWriter(path);
       try {

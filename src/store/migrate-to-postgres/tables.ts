@@ -1,18 +1,18 @@
-// What is moved: the tables in the order in which rows rest on each other, and what stands in columns that a file does not have.
+// Migrated tables in foreign-key order, with the columns that only PostgreSQL has.
 import type { Value } from "../sql/sql-program.ts";
 
 export type FileRow = Record<string, Value>;
 export type MigratedTable = {
   name: string;
-  /** Columns that only the shared database has. `movedAtMs`: by the clock of that database. */
+  /** Columns that only PostgreSQL has. `movedAtMs`: by the clock of the target database. */
   added?: (row: FileRow, movedAtMs: number) => FileRow;
 };
 
 const sha256 = (text: Value | undefined): string => Bun.SHA256.hash(String(text), "hex");
 
-/** `meta` is moved by name, and what nodes share among each other (`lease`, `claim`, `usage_mark`) is made at the end. */
+/** `meta` is migrated by name. The tables of nodes (`lease`, `claim`, `usage_mark`) are filled at the end. */
 export const MIGRATED_TABLES: readonly MigratedTable[] = [
-  // Every owner has ended with the move: the first nodes take over what they had under way.
+  // The migration ends every owner, so the first nodes take over their open generations.
   { name: "owner", added: (_, movedAtMs) => ({ slot: 0, ended_at_ms: movedAtMs }) },
   { name: "account" },
   { name: "balance" },
@@ -50,22 +50,22 @@ export const MIGRATED_TABLES: readonly MigratedTable[] = [
   { name: "foreign_reversal" },
 ];
 
-/** How the rows of a table of a file look: its columns in their order, what of them is text, and the columns of its key. */
+/** Shape of a table of the file: its columns in order, the text columns, and the key columns. */
 export type Shape = { columns: readonly string[]; texts: readonly string[]; key: readonly string[] };
 
-/** What the rows of a table add up to. */
+/** Checksums of a table. */
 export type Sums = {
   rows: number;
-  /** Of all numbers, each by its column. */
+  /** Sum of all numbers, weighted by column. */
   numbers: number;
-  /** Of all texts. */
+  /** Length of all texts in bytes. */
   bytes: number;
 };
 
 /** Keeps the sums of billions of rows below 2^53. */
 const MODULUS = 10_007;
 
-/** The statement that adds a table up, in words that both databases understand. */
+/** The statement that computes the checksums of a table in both databases. */
 export const sumsOf = (table: string, { columns, texts }: Shape): string => {
   const isText = new Set(texts);
   const numbers = columns.filter((name) => !isText.has(name)).map((name, at) => `coalesce(${name}, -7) % ${MODULUS} * ${at + 1}`);

@@ -1,4 +1,6 @@
-// The end that is moved to: a database that was empty, with a mark of how far the move is in the transaction of each page.
+// Target of a store migration: an empty database that stores its own progress.
+//
+// Each page and its progress mark are committed in one transaction.
 
 import { ServerUnfit } from "../errors.ts";
 import { type Connection, connect } from "../postgres/connections.ts";
@@ -13,28 +15,28 @@ import { MigrationError, shownAddress } from "./errors.ts";
 import type { Page } from "./rows.ts";
 import { MIGRATED_TABLES, type Shape, type Sums, sumsOf } from "./tables.ts";
 
-/** A move as the database remembers it. `movedAtMs`: when it began, by the database's clock. */
+/** A migration as stored in the target. `movedAtMs`: its start by the clock of the target database. */
 export type MigrationTarget = {
   lineage: string;
   fingerprint: string;
   movedAtMs: number;
   step: "loading" | "settled" | "verified";
 };
-/** How far a table is; `last` null: nothing of it has arrived. */
+/** Progress in a table; `last` null: no row has arrived. */
 export type Mark = { last: Value[] | null; rows: number; mended: number; mendedBytes: number };
 
-/** What is in a database. `openings`: by services, since the move into it. */
+/** The content of a database. `openings`: number of services that opened it since the migration. */
 export type Found =
   | { kind: "empty" }
   | { kind: "moving"; moving: MigrationTarget }
   | { kind: "store"; lineage: string; openings: number }
   | { kind: "other"; table: string };
 
-/** The rows of the move itself, which go when it ends. */
+/** Table of progress marks, which is dropped at the end. */
 const TABLE = "move";
-/** Stands among the tables: result files, by their generations. */
+/** Name of the mark for result files, beside those of the tables. */
 export const FILES = "files";
-/** Stands in the place of a fingerprint where nothing can be gone on with. */
+/** Fingerprint of an undone migration, which cannot be resumed. */
 export const TAKEN_BACK = "taken back";
 
 const BEGIN = "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0";
@@ -43,26 +45,26 @@ const NOTHING: Mark = { last: null, rows: 0, mended: 0, mendedBytes: 0 };
 export type Target = {
   shown: string;
   look(): Promise<Found>;
-  /** Makes the tables, with their guards switched off. */
+  /** Creates the tables with disabled triggers. */
   begin(about: Pick<MigrationTarget, "lineage" | "fingerprint">, nowMs: number): Promise<MigrationTarget>;
   marks(): Promise<Map<string, Mark>>;
-  /** Writes a page behind the last one. @returns the mark behind it. */
+  /** Writes the page after `before`. @returns the mark after it. */
   load(table: string, page: Page, before: Mark | undefined): Promise<Mark>;
   markFiles(seq: number, files: number): Promise<void>;
-  /** Everything that follows from all rows, and the guards. */
+  /** Writes the rows that depend on all others, and enables the triggers. */
   settle(about: { meta: ReadonlyMap<string, string>; newestEpoch: number; usageUpTo: number }): Promise<void>;
   analyze(): Promise<void>;
   sums(shapeOf: (table: string) => Shape): Promise<Map<string, Sums>>;
   verify(tell: (done: number, of: number) => void): Promise<CheckResult[]>;
   note(step: MigrationTarget["step"]): Promise<void>;
-  /** From here on it is a store that nodes open. */
+  /** Completes the migration, so that nodes can open the store. */
   end(): Promise<void>;
-  /** Takes the end back: no node opens it any more. @throws MigrationError where one has. */
+  /** Undoes the completion, so that no node can open the store. @throws MigrationError if a service has opened it. */
   takeBack(lineage: string): Promise<void>;
   close(): void;
 };
 
-/** @throws MigrationError, or what the driver says of a server that cannot be reached. */
+/** @throws MigrationError, or the error of the driver if the server is unreachable. */
 export const openTarget = async (url: string): Promise<Target> => {
   const shown = shownAddress(url);
   const address = { url, prepare: false };
@@ -158,7 +160,7 @@ export const openTarget = async (url: string): Promise<Target> => {
       }),
     load: (table, page, before = NOTHING) =>
       within(async () => {
-        // A crash of the server may take the last pages with their marks.
+        // A crash of the server can lose the last pages together with their marks.
         await line.script("SET LOCAL synchronous_commit = off");
         const taken = await line.copy(`COPY ${table} (${page.columns.join(", ")}) FROM STDIN`, page.text);
         if (taken !== page.rows)
@@ -182,7 +184,7 @@ export const openTarget = async (url: string): Promise<Target> => {
       }),
     settle: ({ meta, newestEpoch, usageUpTo }) =>
       within(async () => {
-        // Here each owner has a mark of its own.
+        // In PostgreSQL each owner has its own mark.
         for (const [name, value] of meta)
           if (name !== "usage_up_to")
             await line.send(
@@ -239,7 +241,7 @@ export const openTarget = async (url: string): Promise<Target> => {
   };
 };
 
-/** Rows that are made from now on have numbers behind those that have arrived. */
+/** Sets the sequences behind the rows that arrived. */
 const continueNumbers = async (line: Connection): Promise<void> => {
   const { rows } = await line.send<{ table: string; column: string }>(
     `SELECT c.relname AS "table", a.attname AS "column" FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid

@@ -1,4 +1,4 @@
-// Walks the hash chain of every account from its first movement to the end that the account row names, as the rows arrive.
+// Chain walk: verifies the hash chain of every account from streamed transfers.
 import type { LedgerSide, TransferKind } from "../../../domain/types.ts";
 import { chainStart, linkHash } from "../ledger.ts";
 import type { Offender } from "./check.ts";
@@ -30,17 +30,17 @@ export type ChainAccount = {
   held_credits: number;
 };
 
-/** What the walk begins with. */
+/** The accounts, which the walk reads first. */
 export const CHAIN_ACCOUNTS = `SELECT a.seq, a.id, b.chain_seq, b.chain_end, b.available_credits, b.held_credits
   FROM balance b JOIN account a ON a.seq = b.account_seq`;
-/** What the walk is over: in an order in which none has to be remembered until its turn. */
+/** The transfers in chain order, in which no transfer must be buffered. */
 export const CHAIN_ROWS = "SELECT * FROM movement ORDER BY account_seq, chain_seq";
 
 const UNFOLLOWING = "the movement does not follow from the one before it";
 const ELSEWHERE = "the balance is not where its movements lead";
 export const CHAIN_FAULTS = [UNFOLLOWING, ELSEWHERE] as const;
 
-/** How far the chain of an account was walked. */
+/** Progress in the chain of an account. */
 type Walked = {
   account: ChainAccount;
   hash: string;
@@ -48,7 +48,7 @@ type Walked = {
   end: number | null;
   available: number;
   held: number;
-  /** Movements that were met before their turn, by their place. */
+  /** Buffered transfers whose predecessor has not arrived, by position. */
   early: Map<number, ChainRow>;
 };
 
@@ -74,8 +74,8 @@ const walkOn = (walked: Walked, row: ChainRow): void => {
 };
 
 /**
- * Recomputes hashes and running balances. It is told every account, then every movement, in any order: what comes before its turn is
- * remembered until then, so that the nearer an account's come in the order of its chain, the less that is.
+ * Recomputes hashes and running balances. It receives every account first, then every transfer in any order. It buffers a
+ * transfer until its predecessor arrives, so input near chain order needs little memory.
  */
 export const createChainWalk = () => {
   const walks = new Map<number, Walked>();
@@ -86,7 +86,7 @@ export const createChainWalk = () => {
     });
   };
 
-  /** @returns the first movement of its account that does not follow, if that is now known. */
+  /** @returns the first transfer of the account that does not follow its predecessor, as soon as this is established. */
   const meet = (met: ChainRow): Offender | undefined => {
     const walked = walks.get(met.account_seq);
     if (!walked) return undefined;
@@ -111,7 +111,7 @@ export const createChainWalk = () => {
     return undefined;
   };
 
-  /** After the last movement: each account with movements that were left over, and each whose balance differs. */
+  /** After the last transfer: accounts with leftover transfers, and accounts whose balance differs. */
   const end = function* (): Generator<Offender> {
     for (const { account, early, ...walked } of walks.values()) {
       const [stranded] = early.keys();

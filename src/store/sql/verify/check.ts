@@ -1,42 +1,47 @@
-// What a check of an invariant is: a name and its clauses, each a query whose rows offend. A driver runs the clauses its own way.
+// Check of an invariant: a name and clauses, each a query that selects violating rows.
+//
+// Each driver runs the clauses in its own way.
 import type { JsonObject } from "../../../domain/types.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Value } from "../sql-program.ts";
 
-/** A row that may not be, and the sentence it is told with. */
+/** A violating row with the message that reports it. */
 export type Offender = JsonObject & { fault: string };
 
 type Text = string | ((words: Dialect) => string);
 
-/** One thing that may not be: a query that selects offenders only, and names enough to find them by. */
+/** One condition that must never hold: a query that selects only violating rows, with the columns to find them by. */
 export type Clause = {
-  /** The sentences its rows are told with. A row that does not select which one as `fault` is told with the first. */
+  /** The messages of the rows. A row without a column `fault` is reported with the first. */
   faults: readonly [string, ...string[]];
   sql: Text;
-  /** It means something only while a service runs that should have seen to it. `?1` in it is the time. */
+  /** Checked only while the service runs. `?1` is the current time. */
   whileRunning?: true;
-  /** The step of SQLite's schema that brought its tables, and what is asked of a file of before it. */
+  /** The SQLite schema migration that created its tables, and the query for an older file. */
   since?: { step: number; before?: Text };
-  /** Whether a selected row offends, where SQL cannot say. */
+  /** Whether a selected row is a violation, for conditions that SQL cannot express. */
   isOffender?: (row: JsonObject) => boolean;
-  /** What is told of a row that offends, where it is not the row as it was selected. */
+  /** The reported form of a violating row, if it is not the selected row. */
   shown?: (row: JsonObject) => JsonObject;
-  /** Its rows are no faults: what was left out, worth a line beside the verdict. */
+  /** Its rows are not violations but a note beside the result. */
   isNote?: true;
 };
 
-/** `Run`: a clause as the driver runs it. */
+/** `Run`: a clause in the form that the driver runs. */
 export type Check<Run> = { invariant: number; name: string; clauses: readonly Run[] };
 
-/** A clause that is one query. */
+/** A clause with one query. */
 export const clause = (fault: string, sql: Text): Clause => ({ faults: [fault], sql });
 
-/** Clauses that read the same rows, as one query: it selects which of the sentences is true of a row, the first where several are. */
+/** Several clauses over the same rows as one query, which selects the first message that applies to a row. */
 export const clauses = (faults: readonly [string, ...string[]], sql: Text): Clause => ({ faults, sql });
 
 export const whileRunning = (fault: string, sql: Text): Clause => ({ faults: [fault], sql, whileRunning: true });
 
-/** A clause of tables that a step of SQLite's schema brought: a copy of before it is checked as well. `before`: what is checked of that. */
+/**
+ * A clause about tables of a later SQLite schema migration, so that an older copy can be verified. `before`: the query for an
+ * older copy.
+ */
 export const clauseSince = (step: number, fault: string, sql: Text, before?: Text): Clause => ({
   faults: [fault],
   sql,
@@ -44,8 +49,9 @@ export const clauseSince = (step: number, fault: string, sql: Text, before?: Tex
 });
 
 /**
- * What is to be asked now; undefined: nothing, it says nothing of this database.
- * @param nowMs null: the service is not running, so what is overdue does not count. @param step of SQLite's schema; absent: all are done.
+ * The statement to run; undefined if the clause does not apply to this database.
+ * @param nowMs Null: the service is not running, so overdue deadlines are not checked.
+ * @param step Schema version of the SQLite file; absent: the newest.
  */
 export const statementOf = (
   { sql, whileRunning: isOfRunning, since }: Clause,
@@ -58,6 +64,6 @@ export const statementOf = (
   return { sql: typeof fitting === "string" ? fitting : fitting(words), values: isOfRunning ? [nowMs] : [] };
 };
 
-/** What a selected row comes to. */
+/** The violation of a selected row, if it is one. */
 export const offenderOf = ({ faults, isOffender, shown }: Clause, row: JsonObject): Offender | undefined =>
   isOffender?.(row) === false ? undefined : { fault: faults[0], ...(shown ? shown(row) : row) };

@@ -1,16 +1,16 @@
-// The thirteen invariants of a store, as far as its rows can show them; a driver adds what is true of its own way to keep them.
+// The thirteen invariants of a store, verified from its rows.
 //
-// What the store alone cannot show is held against the logs of clients and providers by the crash and simulation audits,
-// and by tests of the door:
+// A driver adds its own clauses. Rows alone cannot prove the following parts. The audits of crash and simulation runs compare
+// them with the logs of clients and providers, and API tests cover the rest:
 //
-//   5  every id that a client was answered is there, with its account, model, body and key; what a client has seen of an
-//      ended generation is byte-equal ever after                                          clients' logs
-//   6  every answer for a key carries the one id; another body was answered 409           clients' logs
-//   7  a provider saw a reference at most once (at most one job where it knows our key),
-//      and only after `sending` was on disk                                               providers' logs
-//   8  every job a provider knows is the job of one attempt, or its attempt is an orphan  providers' logs, `orphans`
-//  11  no answer, link, log line or metric holds what is another account's, or a secret   tests of the door, canaries
-//  12  the writer's connection syncs each commit; one process owns what it writes         asserted at opening, the lock
+//      5  every acknowledged id exists, with its account, model, body and key; the response
+//         for an ended generation stays byte-identical                                        clients' logs
+//      6  every response for a key has the same id; another body is rejected with 409         clients' logs
+//      7  a provider receives a reference at most once (at most one job where it supports
+//         our key), and only after `sending` is on disk                                       providers' logs
+//      8  every job of a provider belongs to one attempt, or its attempt is an orphan         providers' logs, `orphans`
+//     11  no response, link, log line or metric contains data of another account or a secret  API tests, canaries
+//     12  the writer's connection syncs each commit; one process owns what it writes          asserted on opening, the lock
 import type { Check, Clause } from "./check.ts";
 import { DELIVERY_CHECKS } from "./deliveries.ts";
 import { PROMISE_CHECKS } from "./exactly-once.ts";
@@ -28,9 +28,9 @@ const SHARED: readonly Check<Clause>[] = [
 ];
 
 /**
- * The checks as a driver runs them.
- * @param runnable makes a clause what the driver runs. @param own its own clauses, by the number of the invariant that they are part of:
- * at least the walk of the chains (1) and who may have written what (12).
+ * The checks in the form that the driver runs.
+ * @param runnable Converts a clause to the form of the driver.
+ * @param own Clauses of the driver by the number of their invariant: at least the chain walk (1) and the writers (12).
  */
 export const checksOf = <Run>(
   runnable: (clause: Clause) => Run,

@@ -1,17 +1,21 @@
-// Invariant 13: what was charged for is what was delivered, as it was ordered; the comparison is the one that stood before the charge.
+// Invariant 13: each charged delivery matches its order.
+//
+// The comparison is the delivery check that precedes the charge.
 import { describeMismatch, mismatchOf, type Ordered } from "../../../domain/delivery-check.ts";
 import type { JsonObject, Output } from "../../../domain/types.ts";
 import { type Check, type Clause, clause, clauseSince, clauses } from "./check.ts";
 
-/** The step of SQLite's schema that keeps what is pinned. */
+/** The SQLite schema migration that added pinned inputs. */
 const PINNED_SINCE = 8;
-/** The step of SQLite's schema that keeps what was ordered. */
+/** The SQLite schema migration that added the expected delivery. */
 const KEPT_SINCE = 6;
 
 export const EARLIER = "generations were accepted before what is ordered was kept: they are not compared";
 export const CHARGED_OTHERWISE = "what was charged for is not what was ordered";
 
-/** Why what was charged for is not what was ordered; undefined where it is. What cannot be read is a fault as well. */
+/**
+ * The difference between a charged delivery and its order; undefined if they match. Unreadable values are a violation as well.
+ */
 export const mismatchFault = (ordered: unknown, output: unknown): string | undefined => {
   try {
     const mismatch = mismatchOf(JSON.parse(String(ordered)) as Ordered, JSON.parse(String(output)) as Output);
@@ -46,7 +50,7 @@ const earlier: Clause = {
 
 const UNPINNED = "an attempt was begun before the inputs of its generation were pinned";
 const OTHER_LENGTH = "a pinned input is not as long as what was billed";
-/** A generation that has attempts has copies of what was measured. */
+/** A generation with attempts has copies of its measured inputs. */
 const pinned: Clause = {
   ...clauses(
     [UNPINNED, OTHER_LENGTH],

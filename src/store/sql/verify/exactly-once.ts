@@ -1,4 +1,4 @@
-// Invariants 5 to 8: nothing acknowledged is lost, one key one generation, one submit per attempt, no unknown spend.
+// Invariants 5 to 8: durability, idempotency, one submission per attempt, no unknown spend.
 import { seqOfGenerationId } from "../../../domain/ids.ts";
 import { type Check, type Clause, clause, clauses } from "./check.ts";
 
@@ -11,12 +11,12 @@ const OTHER_STATUS = "the status of the generation is not what its journal led t
 const OTHER_END = "the generation did not end when its journal did";
 const STATUS_LED_TO =
   "CASE WHEN j.seq IS NULL THEN 'queued' WHEN j.state_after LIKE 'running%' THEN 'running' ELSE j.state_after END";
-/** The later of the last line and the submission; null without a line. */
+/** The later of the last event and the submission; null without an event. */
 const ENDED_AT_MS = "CASE WHEN j.at_ms >= g.created_at_ms THEN j.at_ms WHEN j.at_ms < g.created_at_ms THEN g.created_at_ms END";
 
 /**
- * 5. What clients were answered is known to their logs only. The database can show that each generation is whole: its id
- * carries its row number, its journal ends where and when the row says it ended.
+ * 5. Only the logs of clients contain the acknowledged responses. The database proves that each generation is complete: its id
+ * contains its row number, and its last event matches the stored status and end time.
  */
 const nothingLost: Check<Clause> = {
   invariant: 5,
@@ -40,7 +40,7 @@ const nothingLost: Check<Clause> = {
   ],
 };
 
-/** 6. That requests with another body were answered 409 is for the clients' logs to show. */
+/** 6. The logs of clients prove that a request with another body is rejected with 409. */
 const oneKey: Check<Clause> = {
   invariant: 6,
   name: "one key, one generation",
@@ -59,7 +59,10 @@ const oneKey: Check<Clause> = {
   ],
 };
 
-/** 7. How often a provider saw a token is for its log to show; here: tokens and jobs are one attempt's, and `sending` came first. */
+/**
+ * 7. The log of the provider proves how often it received a reference. Checked here: a reference and a job belong to one attempt,
+ * and `sending` was stored first.
+ */
 const oneSubmit: Check<Clause> = {
   invariant: 7,
   name: "at most one submit per attempt",
@@ -90,7 +93,7 @@ const oneSubmit: Check<Clause> = {
   ],
 };
 
-/** 8. The provider's log is not here; what may be spent unknown to us is an attempt that was sent and left without an end. */
+/** 8. The log of the provider is not available here. Checked here: every attempt that was sent has an end. */
 const noUnknownSpend: Check<Clause> = {
   invariant: 8,
   name: "no unknown spend",
@@ -106,7 +109,7 @@ const noUnknownSpend: Check<Clause> = {
     ),
     clause(
       "nothing was bought with the attempt, and it has a job",
-      // Not the column itself: SQLite would go by the index of jobs, and nearly every attempt has one.
+      // Prevents SQLite from using the index of jobs, because nearly every attempt has a job.
       `SELECT ref AS attempt, state, provider, job_id AS job FROM attempt WHERE state IN ('rejected', 'absent', 'cancelled')
          AND job_id || '' IS NOT NULL`,
     ),

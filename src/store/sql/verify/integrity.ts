@@ -1,11 +1,11 @@
-// Invariants 11 and 12, as far as rows show them: everything is its own account's, and written by an owner that there was.
+// Invariants 11 and 12: rows belong to one account and to a known writer.
 import { type Check, type Clause, clause } from "./check.ts";
 
-/** Which generations a table has rows of that are not there. */
+/** Selects rows of a table whose generation does not exist. */
 const stray = (table: string): string =>
   `SELECT '${table}' AS "row", t.seq FROM (SELECT DISTINCT seq FROM ${table}) t LEFT JOIN generation g ON g.seq = t.seq WHERE g.seq IS NULL`;
 
-/** 11. What answers, logs and links held is for tests to show; here: rows that belong together belong to one account. */
+/** 11. Tests cover responses, logs and links. Checked here: related rows belong to one account. */
 const ownRows: Check<Clause> = {
   invariant: 11,
   name: "own data only",
@@ -28,7 +28,7 @@ const ownRows: Check<Clause> = {
   ],
 };
 
-/** 12. Which owners may write one after another or beside each other, and what makes the store itself sound, each driver says. */
+/** 12. Each driver adds its rules for the order of writers and for the integrity of the store. */
 const soundStore: Check<Clause> = {
   invariant: 12,
   name: "sound store, one owner",

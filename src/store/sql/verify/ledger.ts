@@ -1,17 +1,17 @@
-// Invariants 1 to 4: credits are conserved, holds add up, each generation is settled once, the charge is the quote.
+// Invariants 1 to 4: conservation, holds, one settlement per generation, charge equals quote.
 import { type Check, type Clause, clause, clauseSince } from "./check.ts";
 import { PURCHASE_MONEY } from "./purchases.ts";
 
-/** The step of SQLite's schema that brought what keys may spend. */
+/** The SQLite schema migration that added spend limits of keys. */
 const SINCE_METERS = 4;
 
-/** What a movement put into an account, or took out of it again. */
+/** Credits that a transfer adds to an account, negative if it withdraws. */
 const PUT = "CASE WHEN kind NOT IN ('topup', 'adjust') THEN 0 WHEN to_side = 'available' THEN credits ELSE -credits END";
-/** The credits of a movement if it is of a kind. */
+/** The credits of a transfer if it has this kind. */
 const creditsIf = (kind: string): string => `CASE WHEN kind = '${kind}' THEN credits ELSE 0 END`;
 const PRICE = "CAST(r.value ->> 'priceCredits' AS bigint)";
 
-/** 1. Recomputed from movements only, which are chained by hash; what was asked and not there to take is owed. */
+/** 1. Recomputed from transfers only, which are chained by hash. Requested credits that an account did not have are its debt. */
 const conservation: Check<Clause> = {
   invariant: 1,
   name: "conservation",
@@ -54,7 +54,7 @@ const conservation: Check<Clause> = {
   ],
 };
 
-/** 2. What is held is what the generations that have not ended reserved, and what no settlement has taken yet. */
+/** 2. The held credits equal the holds of open generations, and the holds without a settlement. */
 const holds: Check<Clause> = {
   invariant: 2,
   name: "holds",
@@ -88,7 +88,9 @@ const holds: Check<Clause> = {
   ],
 };
 
-/** 3. The hold is part of the generation; one that has ended has one capture with the release of the rest, or one release of the whole. */
+/**
+ * 3. The hold is part of the generation. An ended generation has one capture and the release of the rest, or one release of all.
+ */
 const settledOnce: Check<Clause> = {
   invariant: 3,
   name: "settled once",
@@ -113,7 +115,9 @@ const settledOnce: Check<Clause> = {
   ],
 };
 
-/** 4. The charge is the price of the attempt that was delivered; quote and reserve are the ends of the frozen plan. */
+/**
+ * 4. The charge is the price of the delivered attempt. Quote and hold are the lowest and the highest price of the frozen plan.
+ */
 const chargeIsQuote: Check<Clause> = {
   invariant: 4,
   name: "charge is the quote",

@@ -1,18 +1,18 @@
-// Invariants 9 and 10: nothing is stuck, and every history is lawful.
+// Invariants 9 and 10: no generation is stuck, and every history is valid.
 import { type Check, type Clause, clause, clauses, whileRunning } from "./check.ts";
 
-/** Longest route time, collecting included: §2.5 and the limits of the service, ms. */
+/** Longest route time including collecting: §2.5 and the limits of the service, in milliseconds. */
 const ATTEMPT_MS = 2_400_000 + 600_000;
 const SLACK_MS = 300_000;
 const OVERDUE_MS = 60_000;
-/** As long as our own storage refuses result files, the time for them begins anew with each step. */
+/** While our result storage rejects files, each transition restarts the time limit. */
 const WHILE_REFUSED = `CASE WHEN s.state LIKE 'running.collecting.%'
   THEN (SELECT max(at_ms) FROM journal WHERE seq = g.seq) + ${ATTEMPT_MS} ELSE 0 END`;
-/** An operator who settles or retries gives it times of its own, whenever that is. */
+/** A settlement or retry by an operator starts new time limits, at any time. */
 const SINCE_DECIDED = `coalesce((SELECT max(at_ms) FROM journal WHERE seq = g.seq AND event LIKE '%"type":"%edByOperator"%'), 0) + ${ATTEMPT_MS}`;
 const NOW = "CAST(?1 AS bigint)";
 
-/** 9. Parked generations are stuck on purpose until an operator looks: they are told here. */
+/** 9. Parked generations wait for an operator and are reported here. */
 const nothingStuck: Check<Clause> = {
   invariant: 9,
   name: "nothing is stuck",
@@ -64,12 +64,14 @@ const nothingStuck: Check<Clause> = {
 
 const GAP = "the versions of the journal have a gap, or the snapshot is not of the last one";
 const BACKWARDS = "the journal goes back to an earlier status, on after an end, or to success without running";
-/** What the lines of each journal come to, in one pass: the last queued, the first running and the first ended one among it. */
+/**
+ * A summary of the events of each generation in one pass, with the last queued, the first running and the first ended version.
+ */
 const HISTORIES = `SELECT seq, count(*) AS versions, max(version) AS last, max(CASE WHEN state_after LIKE 'queued%' THEN version END) AS queued,
   min(CASE WHEN state_after LIKE 'running%' THEN version END) AS running, min(CASE WHEN state_after = 'succeeded' THEN version END) AS success,
   min(CASE WHEN state_after IN ('succeeded', 'failed') THEN version END) AS ended FROM journal GROUP BY seq`;
 
-/** 10. The journal's versions are the steps; attempts marked superseded or late are not counted as running. */
+/** 10. Each event is one version. Attempts in state `superseded` or `late` do not count as running. */
 const lawfulHistory: Check<Clause> = {
   invariant: 10,
   name: "lawful history",

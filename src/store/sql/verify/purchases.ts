@@ -1,16 +1,18 @@
-// Debts and purchases, as part of invariant 1: a payment is credited once and what was taken back of it is no more than it was.
+// Clauses of invariant 1 for debts and purchases.
+//
+// A payment is credited once, and its reversals never exceed it.
 import { clauseSince } from "./check.ts";
 
-/** The step of SQLite's schema that brought purchases, and the settling of debts. */
+/** The SQLite schema migration that added purchases and the repayment of debts. */
 const SINCE = 5;
-/** The step that brought refunds and disputes in other currencies, and debts that what is given back pays. */
+/** The SQLite schema migration that added reversals in other currencies and the repayment of debts by released credits. */
 const SINCE_FOREIGN = 7;
 const ONCE_PAID = "CASE WHEN p.state = 'paid' THEN 1 ELSE 0 END";
 
 const OWED = `SELECT a.id AS account, b.owed_credits AS owed FROM account a JOIN balance b ON b.account_seq = a.seq LEFT JOIN (SELECT account_seq,
   sum(moved_credits - asked_credits) AS owed FROM credit GROUP BY account_seq) c ON c.account_seq = a.seq`;
 
-/** Of conservation: what is owed, and that purchases brought what was paid for them, less what is taken back. */
+/** Part of conservation: debts, and the credits of purchases less their reversals. */
 export const PURCHASE_MONEY = [
   clauseSince(
     SINCE,

@@ -1,20 +1,20 @@
-// What is told of offending rows: so many of each sentence, and the verdict on each invariant.
+// Report of violating rows: a bounded number per message, and the result of each invariant.
 import type { JsonObject } from "../../../domain/types.ts";
 import type { CheckResult } from "../../store.ts";
 import type { Check, Offender } from "./check.ts";
 
-/** At most this many offending rows of an invariant are told. */
+/** Maximum number of reported rows per invariant. */
 export const MOST_ROWS = 20;
 
 const BROKEN_OFF = "the check could not be finished";
 
-/** Takes the rows that offend a clause as they are found, and keeps the first of each sentence. */
+/** Collects the violating rows of a clause and keeps the first of each message. */
 export const createReport = (faults: readonly string[]) => {
   const rows: JsonObject[] = [];
   const told = new Map(faults.map((fault) => [fault, 0]));
   return {
     rows,
-    /** @returns whether there are enough of every sentence, so that no more need be found. */
+    /** @returns whether every message has enough rows, so that the clause can stop. */
     tell: (row: Offender): boolean => {
       const times = told.get(row.fault) ?? 0;
       if (times >= MOST_ROWS) return false;
@@ -22,7 +22,7 @@ export const createReport = (faults: readonly string[]) => {
       rows.push(row);
       return [...told.values()].every((count) => count >= MOST_ROWS);
     },
-    /** A damaged page makes a query fail: that is an answer, not a reason to stop looking. */
+    /** A query over a damaged page fails. This is a result, and the other clauses still run. */
     breakOff: (detail: string): void => {
       rows.push({ fault: BROKEN_OFF, detail });
     },
@@ -32,7 +32,7 @@ export const createReport = (faults: readonly string[]) => {
 type Noting = { isNote?: true };
 const noteOf = ({ fault, ...counts }: JsonObject): string => [...Object.values(counts), fault].join(" ");
 
-/** The verdicts, from what offends each clause. */
+/** The results of all invariants, from the violating rows of each clause. */
 export const judge = <Run extends Noting>(
   checks: readonly Check<Run>[],
   offenders: ReadonlyMap<Run, JsonObject[]>,
@@ -43,7 +43,7 @@ export const judge = <Run extends Noting>(
       clauses.filter((one) => isNote(one, offenders.get(one) ?? []) === wanted),
     ) as [Run[], Run[]];
     const found = judged.flatMap((one) => [...Map.groupBy(offenders.get(one) ?? [], ({ fault }) => fault).values()]);
-    // In turn, so that a sentence with many rows does not hide the others.
+    // Alternates between messages, so that a message with many rows does not hide the others.
     const turns = Array.from({ length: MOST_ROWS }, (_, turn) => found.flatMap((rows) => rows.slice(turn, turn + 1)));
     const notes = noted.flatMap((one) => (offenders.get(one) ?? []).map(noteOf));
     return {
@@ -52,7 +52,7 @@ export const judge = <Run extends Noting>(
     };
   });
 
-/** The verdicts on the checks of which every clause has been run. */
+/** The results of the checks whose clauses have all run. */
 export const judgeSoFar = <Run extends Noting>(
   checks: readonly Check<Run>[],
   offenders: ReadonlyMap<Run, JsonObject[]>,

@@ -1,4 +1,4 @@
-// Runs the checks over a database whose rows arrive later: clause by clause, inside the transaction that its driver has open.
+// Runs the checks of a store over streamed rows, clause by clause in one transaction.
 import type { JsonObject } from "../../../domain/types.ts";
 import type { CheckResult } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
@@ -7,15 +7,15 @@ import { CHAIN_ACCOUNTS, CHAIN_FAULTS, CHAIN_ROWS, type ChainAccount, type Chain
 import { type Check, type Clause, type Offender, offenderOf, statementOf } from "./check.ts";
 import { createReport, judge, judgeSoFar } from "./report.ts";
 
-/** Rows as they arrive: there may be as many as are stored. After a statement that failed, or was not read to its end, others can be asked. */
+/** Streams rows, possibly all stored ones. After a failed or partly read statement, another one can run. */
 export type Rows = <Row>(sql: string, ...values: Value[]) => AsyncIterable<Row>;
 
 export type Seen = {
   rows: Rows;
   words: Dialect;
-  /** Null: the service is not running, so what is overdue does not count. */
+  /** Null: the service is not running, so overdue deadlines are not checked. */
   nowMs: number | null;
-  /** Why a statement failed, for a person. @throws the fault when nothing more can be asked. */
+  /** The reason of a failed statement, for the report. @throws the error if no further statement can run. */
   reasonOf(fault: unknown): string;
 };
 
@@ -47,7 +47,7 @@ export const chains: Runnable = {
   },
 };
 
-/** The first rows that offend a clause, as many of each sentence as are told. */
+/** The first violating rows of a clause, as many per message as are reported. */
 const offendersOf = async ({ faults, offending }: Runnable, seen: Seen): Promise<JsonObject[]> => {
   const { rows, tell, breakOff } = createReport(faults);
   try {
@@ -58,7 +58,7 @@ const offendersOf = async ({ faults, offending }: Runnable, seen: Seen): Promise
   return rows;
 };
 
-/** @param tell hears of each clause when it was run. */
+/** @param tell Called after each clause. */
 export const verifyOver = async (
   checks: readonly Check<Runnable>[],
   seen: Seen,

@@ -1,4 +1,4 @@
-// Checks the thirteen invariants of a file, clause by clause, each on one state of the database.
+// Verifies the thirteen invariants of an SQLite file, each clause on one state.
 import type { Database } from "bun:sqlite";
 import type { JsonObject } from "../../../domain/types.ts";
 import { checksOf } from "../../sql/verify/checks.ts";
@@ -12,10 +12,10 @@ import { SOUND_FILE } from "./integrity.ts";
 /** In the order of their numbers. */
 export const CHECKS = checksOf(runnable, { 1: [chains], 12: SOUND_FILE });
 
-/** Every clause by itself, in the order of its check. */
+/** Every clause in the order of its check. */
 export const CLAUSES: readonly Runnable[] = CHECKS.flatMap(({ clauses }) => clauses);
 
-/** The first rows that offend a clause, as many of each sentence as are told. */
+/** The first violating rows of a clause, as many per message as are reported. */
 export const offendersOf = ({ faults, offending }: Runnable, seen: Seen): JsonObject[] => {
   const { rows, tell, breakOff } = createReport(faults);
   try {
@@ -26,7 +26,7 @@ export const offendersOf = ({ faults, offending }: Runnable, seen: Seen): JsonOb
   return rows;
 };
 
-/** Runs every check over one connection on one state of the database, also while another process writes. */
+/** Runs every check over one connection and one state of the database. Another process can write meanwhile. */
 export const verifyAll = (db: Database, nowMs: number | null): CheckResult[] => {
   const inside = db.inTransaction;
   if (!inside) db.run("BEGIN");

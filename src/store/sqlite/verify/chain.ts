@@ -1,4 +1,4 @@
-// How the movements of a file come to the walk of the chains: in one pass over holds and postings, without sorting them.
+// Streams the transfers of a file to the chain walk, in one unsorted pass.
 import type { Database } from "bun:sqlite";
 import { CHAIN_ACCOUNTS, CHAIN_FAULTS, type ChainAccount, type ChainRow, createChainWalk } from "../../sql/verify/chain.ts";
 import type { Runnable } from "./check.ts";
@@ -9,7 +9,7 @@ const HOLDS = `SELECT -seq AS seq, account_seq, hold_chain_seq AS chain_seq, hol
   hold_available_after AS available_after, hold_held_after AS held_after, created_at_ms AS at_ms, NULL AS note, hold_hash AS hash
   FROM generation ORDER BY seq`;
 
-/** Holds and postings in the order in which they were written, or nearly: a walk puts right what is not. */
+/** Holds and postings approximately in the order in which they were written; the walk buffers the exceptions. */
 const inOrder = function* (db: Database): Generator<ChainRow> {
   const holds = db.query<ChainRow, []>(HOLDS).iterate();
   const postings = db.query<ChainRow & { after_seq: number }, []>("SELECT * FROM posting ORDER BY seq").iterate();

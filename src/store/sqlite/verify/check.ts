@@ -1,20 +1,20 @@
-// How SQLite runs a clause: over one connection, row by row, on the state of the database that a transaction sees.
+// Runs a clause over one SQLite connection, row by row, in its transaction.
 import type { Database } from "bun:sqlite";
 import type { JsonObject } from "../../../domain/types.ts";
 import { type Clause, type Offender, offenderOf, statementOf } from "../../sql/verify/check.ts";
 import { schemaVersion } from "../migrate.ts";
 import { SQLITE } from "../sql-program.ts";
 
-/** `nowMs` null: the service is not running, so what is overdue does not count. */
+/** `nowMs` null: the service is not running, so overdue deadlines are not checked. */
 export type Seen = { db: Database; nowMs: number | null };
 
-/** The sentences that rows are told with, and the rows of which they are true. */
+/** The messages of a clause, and its violating rows. */
 export type Runnable = {
   faults: readonly string[];
   offending(seen: Seen): Iterable<Offender>;
-  /** Takes several times as long as others, so that of many at once it is begun first. */
+  /** It takes several times as long as the others, so it starts first. */
   isLong?: true;
-  /** Its rows are no faults. */
+  /** Its rows are not violations. */
   isNote?: true;
 };
 
@@ -24,7 +24,7 @@ export const runnable = (clause: Clause): Runnable => ({
   *offending({ db, nowMs }) {
     const statement = statementOf(clause, SQLITE, nowMs, schemaVersion(db));
     if (!statement) return;
-    // Cached by its text: every connection has the same few dozen checks.
+    // The statement is cached by its text, because every connection runs the same few dozen checks.
     for (const row of db.query<JsonObject, typeof statement.values>(statement.sql).iterate(...statement.values)) {
       const offender = offenderOf(clause, row);
       if (offender) yield offender;

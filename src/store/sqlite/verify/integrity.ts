@@ -1,4 +1,4 @@
-// What invariant 12 asks of a file: it is sound, it is what this release made, and its owners followed each other.
+// Clauses of invariant 12 for SQLite: file integrity, expected schema, consecutive writer epochs.
 import { Database } from "bun:sqlite";
 import { clause } from "../../sql/verify/check.ts";
 import { MOST_ROWS } from "../../sql/verify/report.ts";
@@ -25,11 +25,11 @@ const references: Runnable = {
   },
 };
 
-/** Not to be asked of a still connection, which uses no log whatever the file says. */
+/** Ignored for a snapshot connection, which uses no WAL whatever the file header says. */
 export const NOT_WAL = "the journal mode is not WAL";
 const NO_KEYS = "foreign keys are off";
 const NO_SYNC = "the writer does not sync each commit";
-/** `synchronous` belongs to a connection: it is looked at where the one that checks is the one that writes. */
+/** `synchronous` belongs to a connection, so it is checked only if the checking connection is the writer. */
 const settings: Runnable = {
   faults: [NOT_WAL, NO_KEYS, NO_SYNC],
   *offending({ db }) {
@@ -44,7 +44,7 @@ const settings: Runnable = {
 const UNKNOWN_SCHEMA = "the schema is of no known version";
 const OTHER_SCHEMA = "the schema is not the one of its version: a guard is missing, changed or foreign";
 
-/** What Litestream makes in a database that it replicates; nothing of ours rests on them. */
+/** Tables that Litestream creates in a database that it replicates. No code of genrouter uses them. */
 const LITESTREAM: ReadonlyMap<string, string> = new Map([
   ["table _litestream_seq", "CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)"],
   ["table _litestream_lock", "CREATE TABLE _litestream_lock (id INTEGER)"],
@@ -61,7 +61,7 @@ const partsOf = (db: Database): Map<string, string> =>
       .map(({ type, name, sql }) => [`${type} ${name}`, sql]),
   );
 
-/** What a schema consists of; made once, for it never changes. */
+/** The objects of a schema version; computed once, because they never change. */
 const partsOfSchema = (version: number): Map<string, string> => {
   const known = schemas.get(version);
   if (known) return known;
@@ -74,7 +74,7 @@ const partsOfSchema = (version: number): Map<string, string> => {
 };
 const schemas = new Map<number, Map<string, string>>();
 
-/** Holds the tables, indexes, views and triggers of the file against those that its steps make in an empty database. */
+/** Compares the tables, indexes, views and triggers of the file with those that its migrations create in an empty database. */
 const schema: Runnable = {
   faults: [UNKNOWN_SCHEMA, OTHER_SCHEMA],
   *offending({ db }) {
@@ -91,7 +91,7 @@ const schema: Runnable = {
   },
 };
 
-/** A file has one owner at a time: none wrote after its successor's first write. */
+/** A file has one writer at a time: no epoch wrote after the first write of its successor. */
 const epochs = [
   clause(
     "an epoch wrote after its successor had begun to",
@@ -107,5 +107,7 @@ const epochs = [
   ),
 ].map(runnable);
 
-/** Over a connection that only reads, SQLite's own check leaves CHECK constraints out; the shapes they hold are in 10. */
+/**
+ * Over a read-only connection SQLite's own check skips CHECK constraints. Invariant 10 checks the conditions that they enforce.
+ */
 export const SOUND_FILE: readonly Runnable[] = [integrity, references, settings, schema, ...epochs];

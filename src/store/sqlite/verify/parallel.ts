@@ -1,4 +1,4 @@
-// Verifies a large file on several cores: every clause is a query by itself, so each thread takes the next one.
+// Verifies a large file on several threads, which each take the next clause.
 import { availableParallelism } from "node:os";
 import type { JsonObject } from "../../../domain/types.ts";
 import { judge, judgeSoFar } from "../../sql/verify/report.ts";
@@ -7,9 +7,9 @@ import { CHECKS, CLAUSES } from "./all.ts";
 import type { Runnable } from "./check.ts";
 import type { FromVerifier, ToVerifier } from "./verify.worker.ts";
 
-/** More would wait for the same disk. */
+/** Further threads would wait for the same disk. */
 const MOST_THREADS = 8;
-/** While a service runs half of the cores are left to it. */
+/** A running service keeps half of the cores. */
 const threadsFor = (isRunning: boolean): number =>
   Math.max(1, Math.min(MOST_THREADS, Math.floor(availableParallelism() / (isRunning ? 2 : 1))));
 
@@ -29,7 +29,7 @@ const startVerifier = (): Verifier => {
   };
 };
 
-/** Asks one question of a thread that ends with it. @throws Error when it could not be answered. */
+/** Sends one request to a new thread, which ends afterwards. @throws Error if the thread fails. */
 const askOnce = async (message: ToVerifier) => {
   const verifier = startVerifier();
   try {
@@ -39,7 +39,7 @@ const askOnce = async (message: ToVerifier) => {
   }
 };
 
-/** Runs every check, each clause on the state of the database that it finds. @throws Error when one could not be run. */
+/** Runs every check, each clause on the current state of the database. @throws Error if a clause could not run. */
 export const verifyOnThreads = async (
   path: string,
   nowMs: number | null,
@@ -64,7 +64,7 @@ export const verifyOnThreads = async (
   }
 };
 
-/** Reads all of a database that its owner may be writing to, without a thread of the service being held up. */
+/** Full scans of a database that another process may be writing to, without blocking a thread of the service. */
 export const createParallelReads = (path: string): LongReads => ({
   verify: (nowMs, tell) => verifyOnThreads(path, nowMs, tell),
   sums: async () => {

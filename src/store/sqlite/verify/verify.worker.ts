@@ -1,4 +1,4 @@
-// One of the threads that read a large file: over a connection of its own it runs what it is told, one by one.
+// Verification thread: runs requested clauses and scans over its own connection, in sequence.
 import type { Database } from "bun:sqlite";
 import type { JsonObject } from "../../../domain/types.ts";
 import { orphanReads } from "../../sql/queries/orphans.ts";
@@ -9,13 +9,13 @@ import { ledgerOf } from "../snapshot-copy/stats.ts";
 import { openQuery, SQLITE } from "../sql-program.ts";
 import { CLAUSES, offendersOf } from "./all.ts";
 
-/** The place of a clause among all, and where it is to be held against the rows; or another question that reads every row. */
+/** The index of a clause and its database, or another scan of all rows. */
 export type ToVerifier = { path: string } & (
   | { nowMs: number | null; clause: number }
   | { sums: true }
   | { orphansSinceMs: number }
 );
-/** The rows that offend the clause, or the answer; or why it could not be run. */
+/** The violating rows of the clause, the result of the scan, or the error. */
 export type FromVerifier = { offenders: JsonObject[] } | { sums: LedgerSums } | { orphans: OrphanRow[] } | { fault: string };
 
 declare const self: Worker;
@@ -34,7 +34,7 @@ const answer = async (reader: Database, asked: ToVerifier): Promise<FromVerifier
 const run = async (asked: ToVerifier): Promise<FromVerifier> => {
   try {
     db ??= openReader(asked.path);
-    // A transaction for each: one over all of them would keep the log from being folded for as long as everything takes.
+    // One transaction per request. A transaction over all of them would prevent checkpoints of the WAL until the end.
     db.run("BEGIN");
     const told = await answer(db, asked);
     db.run("ROLLBACK");
