@@ -1,4 +1,4 @@
-// The directory that backups stand in: which there are, whose turn it is there, and which of the service's own are old enough to go.
+// Backup directory: lists backups, serializes work on it and removes old nightly backups.
 import { existsSync, readdirSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { syncPath } from "../store/sqlite/fsync.ts";
@@ -11,9 +11,12 @@ import { isBackupName, isUnderWayName, MANIFEST_FILE, type Manifest, removedName
 export type ListedBackup = {
   name: string;
   path: string;
-  /** `ok`: verified when it was made and whole at a glance. `with faults`: so was its original. */
+  /**
+   * `ok`: verified when it was created, and its files have the recorded sizes. `with faults`: the same, but its original had
+   * errors.
+   */
   state: "ok" | "with faults" | "damaged" | "incomplete";
-  /** What is wrong with it; null where it is ok. */
+  /** The errors of the backup; null if it is ok. */
   why: string | null;
   bytes: number;
   manifest: Manifest | null;
@@ -52,7 +55,7 @@ const shelved = (dir: string, name: string): ListedBackup => {
   }
 };
 
-/** The backups of a directory, newest first; what is incomplete among them. @throws BackupFault when it cannot be read. */
+/** The backups of a directory, newest first, including incomplete ones. @throws BackupFault if it cannot be read. */
 export const openBackupDirectory = (dir: string): ListedBackup[] =>
   namesIn(dir)
     .filter((name) => isBackupName(name) || isUnderWayName(name))
@@ -60,7 +63,7 @@ export const openBackupDirectory = (dir: string): ListedBackup[] =>
     .reverse()
     .map((name) => shelved(dir, name));
 
-/** The newest that is as it should be; those before it are not looked at. */
+/** The newest backup that satisfies `isSo`; older ones are not inspected. */
 const newestThat = (dir: string, isSo: (one: ListedBackup) => boolean): ListedBackup | undefined => {
   for (const name of namesIn(dir).filter(isBackupName).toSorted().reverse()) {
     const one = shelved(dir, name);
@@ -70,9 +73,9 @@ const newestThat = (dir: string, isSo: (one: ListedBackup) => boolean): ListedBa
 };
 
 /**
- * When the newest verified backup of a service in a directory was taken, ms; null where there is none, and no directory. Others may keep
- * theirs there, too.
- * @param lineage of the service's database; null: of any
+ * Time of the newest verified backup of a service in milliseconds; null if there is none or no directory. Services can share a
+ * directory.
+ * @param lineage The id of the service's database; null: any.
  */
 export const newestVerifiedMs = (dir: string, lineage: string | null): number | null => {
   if (!existsSync(dir)) return null;
@@ -80,18 +83,18 @@ export const newestVerifiedMs = (dir: string, lineage: string | null): number | 
   return newestThat(dir, isOurs)?.manifest?.taken_at_ms ?? null;
 };
 
-/** The newest whole backup of the same service; undefined where there is none. */
+/** The newest backup of the same service that is not damaged; undefined if there is none. */
 export const newestOf = (dir: string, lineage: string): ListedBackup | undefined =>
   newestThat(dir, ({ manifest, state }) => manifest?.lineage === lineage && (state === "ok" || state === "with faults"));
 
-/** Removes what somebody who was killed there left behind. Whoever calls this has the turn. */
+/** Removes the leftovers of a killed process. The caller holds the lock of the directory. */
 export const dropLeftovers = (dir: string): void => {
   for (const name of namesIn(dir).filter(isUnderWayName)) remove(join(dir, name));
 };
 
 /**
- * Makes the directory where it is new, and takes the turn in it until the function returned is called.
- * @throws BackupFault `in_use` when another process is making a backup there, `unusable` when it cannot be written.
+ * Creates a missing directory and locks it until the returned function is called.
+ * @throws BackupFault `in_use` if another process creates a backup there, `unusable` if it is not writable.
  */
 export const takeTurnIn = (dir: string): (() => void) => {
   let giveBack: (() => void) | null;
@@ -112,7 +115,7 @@ export const takeTurnIn = (dir: string): (() => void) => {
   return giveBack;
 };
 
-/** Whether all of it is what the manifest names: only then is it ours to remove. */
+/** Whether the directory contains exactly the files of its manifest; only then genrouter removes it. */
 const isOwnForm = ({ path, manifest, state }: ListedBackup): boolean => {
   if (!manifest || (state !== "ok" && state !== "with faults")) return false;
   if (!statSync(path).isDirectory()) return false;
@@ -122,9 +125,9 @@ const isOwnForm = ({ path, manifest, state }: ListedBackup): boolean => {
 };
 
 /**
- * Removes nightly backups of a service beyond its newest `keep` verified ones, and beyond the newest `keep` of those with faults. What was made by
- * hand, what is damaged and what is another service's stays, and so does the last verified one. Whoever calls this has the turn.
- * @returns the names of those removed.
+ * Removes nightly backups of a service beyond its newest `keep` verified ones, and beyond the newest `keep` with faults. Manual
+ * backups, damaged ones, those of other services and the last verified one stay. The caller holds the lock of the directory.
+ * @returns the names of the removed backups.
  */
 export const prune = (dir: string, lineage: string, keep: number): string[] => {
   const nightly = openBackupDirectory(dir).filter(
@@ -137,7 +140,7 @@ export const prune = (dir: string, lineage: string, keep: number): string[] => {
   const gone: string[] = [];
   for (const one of new Set([...tooOld, ...faulty.slice(keep)])) {
     if (!isOwnForm(one)) continue;
-    // Under another name first: killed half way, it does not look like a backup.
+    // Renamed first, so that an interrupted removal leaves nothing that looks like a backup.
     const away = join(dir, removedName(one.name));
     renameSync(one.path, away);
     syncPath(dir);

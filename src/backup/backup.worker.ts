@@ -1,4 +1,4 @@
-// The thread that backups are made, checked and restored in: what it does, it does at a stretch, and holds up nobody.
+// Backup thread: creates, verifies and restores backups without blocking the main thread.
 import { setPriority } from "node:os";
 import { checkBackup } from "./check.ts";
 import { createBackup } from "./create.ts";
@@ -8,9 +8,9 @@ import type { FromThread, ToThread, WorkerRequest } from "./worker-client.ts";
 
 declare const self: Worker;
 
-/** On Linux a priority is a thread's: whoever serves callers goes before this one. */
+/** On Linux a priority belongs to a thread, so the threads that serve requests run first. */
 const MODEST = 10;
-/** Lines of progress are told this often at most, ms; a line of another kind at once. */
+/** Minimum interval in milliseconds between progress lines of one kind; a line of another kind is sent at once. */
 const TELL_MS = 200;
 
 const carryOut = (asked: WorkerRequest, going: Going) => {

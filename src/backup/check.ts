@@ -1,4 +1,4 @@
-// Checks a backup completely: every file against the manifest, nothing missing and nothing beside it, and the books in its database.
+// Verifies a backup: every file against its manifest, and the invariants of its database.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
@@ -10,13 +10,13 @@ import { type Entry, MANIFEST_FILE, type Manifest, type Noted, readManifest } fr
 
 export type Checked = {
   manifest: Manifest;
-  /** What is not as the manifest says, by path below the backup; none: it is what was made. */
+  /** Differences from the manifest by path in the backup; empty if there are none. */
   faults: Noted[];
-  /** What is wrong with its books, the manifest's own faults left out. */
+  /** Errors of its database, without those that the manifest already records. */
   books: Noted[];
 };
 
-/** @throws BackupFault when there is no manifest at `place`, or none that can be used. */
+/** @throws BackupFault if there is no manifest at `place`, or if it is unusable. */
 export const manifestOf = (place: string): Manifest => {
   try {
     return readManifest(readFileSync(join(place, MANIFEST_FILE)), place);
@@ -38,7 +38,10 @@ const entryFault = (place: string, entry: Entry, going: Going): string | undefin
   return sha256 === entry.sha256 ? undefined : "its bytes are not those that were backed up";
 };
 
-/** What lies in a backup and is not of it. Opening its database by hand leaves two files that hold nothing. */
+/**
+ * Files in a backup that its manifest does not list. Opening its database manually leaves two empty side files, which are
+ * accepted.
+ */
 const strangers = (place: string, manifest: Manifest): Noted[] => {
   const own = new Set([MANIFEST_FILE, `${DATABASE_FILE}-shm`, ...manifest.entries.map(({ path }) => path)]);
   if (sizeOf(join(place, `${DATABASE_FILE}-wal`)) === 0) own.add(`${DATABASE_FILE}-wal`);
@@ -53,7 +56,7 @@ const ordered = (value: unknown): string =>
       : inner,
   );
 
-/** What is wrong with the books of a database that is, byte for byte, what was backed up. */
+/** Errors of a database whose bytes match the manifest. */
 const bookFaults = (place: string, manifest: Manifest): Noted[] => {
   const faults: Noted[] = [];
   const say = (why: string) => void faults.push({ path: DATABASE_FILE, why });
@@ -65,7 +68,7 @@ const bookFaults = (place: string, manifest: Manifest): Noted[] => {
   return faults;
 };
 
-/** The books, where nothing keeps them from being read. @throws BackupFault `stopped` */
+/** Errors of the database, or the reason why it cannot be read. @throws BackupFault `stopped` */
 const booksOf = (place: string, manifest: Manifest): Noted[] => {
   try {
     return bookFaults(place, manifest);
@@ -77,8 +80,8 @@ const booksOf = (place: string, manifest: Manifest): Noted[] => {
 
 /**
  * Reads every byte of a backup.
- * @param only no more than these entries, and of the books nothing: for what was mended after a whole check.
- * @throws BackupFault when there is no manifest that can be used.
+ * @param only Verify only these entries and not the database, after a repair that followed a complete check.
+ * @throws BackupFault if there is no usable manifest.
  */
 export const checkBackup = (place: string, going: Going, only?: ReadonlySet<string>): Checked => {
   const manifest = manifestOf(place);
@@ -100,7 +103,7 @@ export const checkBackup = (place: string, going: Going, only?: ReadonlySet<stri
   return { manifest, faults, books: booksOf(place, manifest).filter(({ why }) => !known.has(why)) };
 };
 
-/** What can be seen without reading it all: a manifest that is whole, and files of its sizes. */
+/** A quick check of a backup: an intact manifest, and files of the recorded sizes. */
 export const inspectBackup = (place: string): { manifest: Manifest; bytes: number; fault: string | null } => {
   const manifest = manifestOf(place);
   const off = manifest.entries.find(({ path, bytes }) => sizeOf(join(place, path)) !== bytes);

@@ -1,4 +1,6 @@
-// Brings the files that a copied database names into a backup: linked to the backup before where that has them, else copied.
+// Copies the files that a copied database names into a backup.
+//
+// A file that the previous backup has is linked instead.
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathOfFile } from "../files/local.ts";
@@ -10,19 +12,19 @@ import { copyFile, hashFile, linkFile, requireFreeSpace, sizeOf } from "./durabl
 import { codeOf, type Going } from "./errors.ts";
 import type { Entry, Manifest, Noted } from "./manifest.ts";
 
-/** What a file is held against: what the database says of it, and where it came from. */
+/** A copied file with its recorded size and hash, and its original. */
 export type CopiedFiles = { entry: Entry; from: string; isLinked: boolean };
 export type Placing = { placed: CopiedFiles[]; faults: Noted[]; leftOut: Manifest["left_out"] };
 
 type Place = {
   dataDir: string;
-  /** The backup as it is being made; its database is there. */
+  /** The incomplete backup, which already contains the database. */
   aside: string;
   nowMs: () => number;
   filesStore: Manifest["files_store"];
   before: ListedBackup | undefined;
 };
-/** A file to bring: where it stands in both places, and what the database says of it, if anything. */
+/** A file to copy: its path in both directories, and its size and hash if the database stores them. */
 type Wanted = {
   path: string;
   seq: number;
@@ -45,11 +47,11 @@ const wantedIn = (aside: string): Wanted[] =>
     ),
   ]);
 
-/** Asks the data directory's database, as it is now, over one connection that is opened when it is first needed. */
+/** Queries the current database of the data directory over one connection, which is opened on first use. */
 const openAsking = (dataDir: string) => {
   let db: ReturnType<typeof openReader> | undefined;
   return {
-    /** Whether a file that is not there is missed: it may have been deleted, rightly, since the database was copied. */
+    /** Whether a missing file is still needed; it may have been deleted correctly since the database was copied. */
     isMissed: ({ seq, kind }: Wanted): boolean => {
       db ??= openReader(join(dataDir, DATABASE_FILE));
       return wantedOf(db, seq)[kind];
@@ -58,7 +60,7 @@ const openAsking = (dataDir: string) => {
   };
 };
 
-/** @throws BackupFault `no_room`, `stopped`; the system's fault where the disk refuses. */
+/** @throws BackupFault `no_room`, `stopped`; the system error if the disk fails. */
 export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, going: Going): Placing => {
   const known = new Map(before?.manifest?.entries.map((entry) => [entry.path, entry]));
   const isKnown = ({ path, bytes, sha256 }: Wanted): boolean => {
@@ -102,12 +104,12 @@ export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, 
       try {
         copyFile(from, to);
       } catch (fault) {
-        // It was deleted between the look and the copy: look again.
+        // The file was deleted between the check and the copy, so the check is repeated.
         if (codeOf(fault) !== "ENOENT" || sizeOf(from) !== undefined) throw fault;
         bring(one);
         return;
       }
-    // What the database does not say of a file, its original says.
+    // If the database does not store size and hash, those of the original are recorded.
     const is = bytes === null || sha256 === null ? hashFile(from, going) : { bytes, sha256 };
     placed.push({ entry: { path, bytes: is.bytes, sha256: is.sha256 }, from, isLinked });
   };
@@ -129,8 +131,8 @@ export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, 
 };
 
 /**
- * Puts right what a check found wrong with a file that was placed.
- * @returns the entry as it is from now on, and what is wrong with its original. @throws Error when this disk does not keep what is written.
+ * Repairs a copied file that failed the check.
+ * @returns the new entry, and the error of its original. @throws Error if the disk does not keep the written bytes.
  */
 export const repairFile = (
   { entry, from, isLinked }: CopiedFiles,
@@ -138,7 +140,7 @@ export const repairFile = (
   going: Going,
 ): { entry: Entry; fault: Noted | null } => {
   const to = join(aside, entry.path);
-  // The other name of it is in the backup before, which stays as it is.
+  // The link in the previous backup stays as it is.
   rmSync(to, { force: true });
   const hasOriginal = sizeOf(from) !== undefined;
   if (!hasOriginal) throw new Error(`${from} is gone, and what the backup before has of it is damaged`);

@@ -1,4 +1,4 @@
-// Makes a backup: the database at one moment, the files that it names, a manifest; checked completely before it has its name.
+// Creates a backup: database, named files and manifest, verified before it gets its name.
 import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { syncPath } from "../store/sqlite/fsync.ts";
@@ -25,15 +25,15 @@ import {
 
 export type CreateRequest = {
   dataDir: string;
-  /** Where the backup is to stand. */
+  /** The directory of the backups. */
   dir: string;
   madeBy: Manifest["made_by"];
   version: string;
   filesStore: Manifest["files_store"];
   withMasterKey: boolean;
-  /** How far the service's clock is ahead of the machine's, ms. */
+  /** How far the service's clock is ahead of the machine's, in milliseconds. */
   aheadMs: number;
-  /** Nightly backups to keep once this one is verified; null removes none. */
+  /** Number of nightly backups to keep after this one is verified; null removes none. */
   keep: number | null;
 };
 export type Made = {
@@ -42,23 +42,23 @@ export type Made = {
   databaseBytes: number;
   files: number;
   fileBytes: number;
-  /** Of the files, those that the backup before had already. */
+  /** Number of files that are links to the previous backup. */
   linked: number;
   entries: number;
-  /** What is wrong with the originals; none: it is verified. */
+  /** Errors of the originals; empty: the backup is verified. */
   faults: Noted[];
   leftOut: Manifest["left_out"];
-  /** Nightly backups that were old enough to go; and why some could not. */
+  /** The removed nightly backups; `stays` is the reason why some could not be removed. */
   removed: string[];
   stays: string | null;
 };
 
-/** A name of its own is as old as a second; so long is a free one looked for at intervals. */
+/** Names have a resolution of one second; this is the interval in milliseconds between attempts to find a free one. */
 const NEXT_NAME_MS = 50;
-/** Files that lie in a data directory and are no part of what it holds. */
+/** A file in a data directory that is not part of its data. */
 const DEMO_KEY_FILE = "demo-key";
 
-/** Takes a free name, and the moment that it says. */
+/** Returns a free name and its time. */
 const takeName = (dir: string, aheadMs: number, goOn: () => void): { name: string; takenAtMs: number } => {
   for (;;) {
     goOn();
@@ -71,7 +71,7 @@ const takeName = (dir: string, aheadMs: number, goOn: () => void): { name: strin
 
 const entryOf = (aside: string, path: string, going: Going): Entry => ({ path, ...hashFile(join(aside, path), going) });
 
-/** Everything that is not a result file and was left behind on purpose. */
+/** Files other than result files that are omitted intentionally. */
 const leftBehind = ({ dataDir, withMasterKey }: CreateRequest): Manifest["left_out"] => {
   const isThere = (name: string) => existsSync(join(dataDir, name));
   return [
@@ -82,7 +82,10 @@ const leftBehind = ({ dataDir, withMasterKey }: CreateRequest): Manifest["left_o
   ];
 };
 
-/** Checks what was made and puts right what can be, until a check finds nothing. @returns the manifest as it stands then. */
+/**
+ * Verifies the backup, repairs files that failed once, and verifies those again. @returns the resulting manifest. @throws
+ * BackupFault `failed` if an error is left.
+ */
 const checkAndMend = (aside: string, manifest: Manifest, placed: readonly CopiedFiles[], going: Going): Manifest => {
   const write = (next: Manifest): Manifest => {
     writeFile(join(aside, MANIFEST_FILE), printManifest(next));
@@ -126,7 +129,7 @@ const make = (ask: CreateRequest, aside: string, takenAtMs: number, going: Going
   const figures = statsOfSnapshot(database, figuresOf);
   const before = newestOf(dir, figures.lineage);
   const nowMs = () => Date.now() + ask.aheadMs;
-  // Files of before may be in a bucket that is not used for new ones any more.
+  // Older files may be in a bucket that is no longer used for new ones.
   const filesStore = sizeOf(join(dataDir, BUCKET_FILE)) === undefined ? ask.filesStore : "s3";
   const placing: Placing = copyFiles({ dataDir, aside, nowMs, filesStore, before }, going);
   const { placed } = placing;
@@ -160,7 +163,7 @@ const make = (ask: CreateRequest, aside: string, takenAtMs: number, going: Going
   return { manifest, linked: placed.filter(({ isLinked }) => isLinked).length };
 };
 
-/** The backup is made by now: what cannot be removed is told, and is no fault of it. */
+/** The backup is complete by now, so a failed removal is reported and is no error of the backup. */
 const pruned = (dir: string, lineage: string, keep: number | null): Pick<Made, "removed" | "stays"> => {
   try {
     return { removed: keep === null ? [] : prune(dir, lineage, keep), stays: null };
@@ -170,8 +173,9 @@ const pruned = (dir: string, lineage: string, keep: number | null): Pick<Made, "
 };
 
 /**
- * Makes a backup of a data directory, whether a service runs on it or not: it is only read.
- * @throws BackupFault; DirectoryUnusable, StoreDamaged, WrongSchema for the data directory. Nothing that looks like a backup is left then.
+ * Creates a backup of a data directory, which is only read and may be in use.
+ * @throws BackupFault; DirectoryUnusable, StoreDamaged, WrongSchema for the data directory. An error leaves nothing that looks
+ * like a backup.
  */
 export const createBackup = (ask: CreateRequest, going: Going): Made => {
   const dir = resolve(ask.dir);

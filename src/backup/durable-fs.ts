@@ -1,4 +1,4 @@
-// What backups do with files, so that it is on disk when it is done: copying, linking, hashing, walking, making names durable.
+// Durable file operations for backups: copy, link, hash, walk and directory sync.
 import {
   chmodSync,
   closeSync,
@@ -18,11 +18,11 @@ import { dirname, join, resolve } from "node:path";
 import { syncPath } from "../store/sqlite/fsync.ts";
 import { BackupFault, codeOf, type Going } from "./errors.ts";
 
-/** What is left free beside a backup: a disk that it fills takes no submissions either. */
+/** Free space that a backup leaves, because a full disk also rejects submissions. */
 const RESERVE_BYTES = 64 * 1024 * 1024;
 const PIECE_BYTES = 1024 * 1024;
 
-/** @throws BackupFault when `bytes` more would not leave enough on the disk of `dir`. */
+/** @throws BackupFault if `bytes` more would not leave the reserve on the disk of `dir`. */
 export const requireFreeSpace = (dir: string, bytes: number): void => {
   const { bavail, bsize } = statfsSync(dir);
   const free = bavail * bsize;
@@ -34,7 +34,7 @@ export const requireFreeSpace = (dir: string, bytes: number): void => {
   );
 };
 
-/** Makes a directory for its owner alone, and the names on the way to it durable. */
+/** Creates a directory with mode 0700 and makes the names of new parent directories durable. */
 export const makeDirectory = (path: string): void => {
   const first = mkdirSync(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -42,13 +42,13 @@ export const makeDirectory = (path: string): void => {
     try {
       syncPath(dirname(made));
     } catch {
-      // A directory that may be passed but not read cannot be synced; what it holds is its owner's.
+      // A directory without read permission cannot be synced; its owner is responsible for its contents.
     }
     if (made === resolve(first) || made === dirname(made)) return;
   }
 };
 
-/** SHA-256 of a file, hex, and its size as read. */
+/** SHA-256 of a file in hex, and the size that was read. */
 export const hashFile = (path: string, { goOn }: Pick<Going, "goOn">): { sha256: string; bytes: number } => {
   const hasher = new Bun.CryptoHasher("sha256");
   const piece = new Uint8Array(PIECE_BYTES);
@@ -68,14 +68,17 @@ export const hashFile = (path: string, { goOn }: Pick<Going, "goOn">): { sha256:
   return { sha256: hasher.digest("hex"), bytes };
 };
 
-/** Copies a file to a new name, as a clone where the file system can, and makes its bytes durable. */
+/** Copies a file to a new name durably, as a clone if the file system supports it. */
 export const copyFile = (from: string, to: string): void => {
   copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   chmodSync(to, 0o600);
   syncPath(to);
 };
 
-/** Another name for a file that never changes. False where the file system has no such names, or they are of two. */
+/**
+ * Creates a hard link to a file that never changes. @returns false if the file system does not support it, or if there are two
+ * file systems.
+ */
 export const linkFile = (from: string, to: string): boolean => {
   try {
     linkSync(from, to);
@@ -91,7 +94,7 @@ export const writeFile = (path: string, text: string): void => {
   syncPath(path);
 };
 
-/** What a directory holds, below it: paths with slashes. A link or anything else that is no file or directory is told as `strange`. */
+/** The paths in a directory, with slashes. `strange` lists links and everything else that is neither file nor directory. */
 export const walk = (dir: string, below = ""): { files: string[]; directories: string[]; strange: string[] } => {
   const found = { files: [] as string[], directories: [] as string[], strange: [] as string[] };
   for (const entry of readdirSync(join(dir, below), { withFileTypes: true })) {
@@ -106,13 +109,13 @@ export const walk = (dir: string, below = ""): { files: string[]; directories: s
   return found;
 };
 
-/** Size of a file; undefined where there is none, or something else of that name. */
+/** Size of a file; undefined if it does not exist or is not a regular file. */
 export const sizeOf = (path: string): number | undefined => {
   const found = lstatSync(path, { throwIfNoEntry: false });
   return found?.isFile() ? found.size : undefined;
 };
 
-/** Removes all of it, and makes that durable. */
+/** Removes a path recursively and durably. */
 export const remove = (path: string): void => {
   rmSync(path, { recursive: true, force: true });
   syncPath(dirname(path));

@@ -1,6 +1,9 @@
-// Why a backup cannot be made, used or restored: each is one line that says what is wrong and what to do.
+// Errors of backups: each is one line with the cause and the remedy.
 
-/** `in_use`: somebody else is at it. `unusable`: the place. `damaged`: what is in it. `not_found`, `stopped`, `failed`: as they say. */
+/**
+ * `in_use`: another process uses the directory. `unusable`: the directory. `damaged`: the contents. `no_room`: the disk is full.
+ * `newer`: a newer release created it.
+ */
 export type BackupFaultKind = "in_use" | "no_room" | "unusable" | "damaged" | "not_found" | "stopped" | "failed" | "newer";
 
 export class BackupFault extends Error {
@@ -12,20 +15,20 @@ export class BackupFault extends Error {
   }
 }
 
-/** What long work tells while it goes on, and how it learns that it is to end: it throws then. */
+/** Progress and cancellation of long work: `goOn` throws if the work must stop. */
 export type Going = {
   tell: (line: string) => void;
   /** @throws BackupFault `stopped` */
   goOn: () => void;
 };
 
-/** Code of a fault of the system or of SQLite; empty for any other. */
+/** Code of a system or SQLite error; empty for any other. */
 export const codeOf = (fault: unknown): string =>
   fault instanceof Error && "code" in fault && typeof fault.code === "string" ? fault.code : "";
 
 export const textOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
-/** Runs work that writes to `place`. @throws BackupFault `no_room` for a disk that is full, else what `work` throws. */
+/** Runs work that writes to `place`. @throws BackupFault `no_room` if the disk is full, otherwise the error of `work`. */
 export const withDiskErrors = <T>(place: string, work: () => T): T => {
   try {
     return work();

@@ -1,24 +1,24 @@
-// The form of a backup: how it is named, and the manifest that says what is in it and guards itself.
+// Backup format: names, and the manifest that lists the contents and protects itself.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { BackupFault } from "./errors.ts";
 
-/** A reader refuses what is above it. */
+/** Format version; a reader rejects higher ones. */
 export const FORM = 1;
 export const MANIFEST_FILE = "manifest.json";
-/** Names the bucket that some of the result files are in. */
+/** Names the bucket that has some of the result files. */
 export const BUCKET_FILE = "files/bucket.json";
 export const MASTER_KEY_FILE = "provider-keys.master";
-/** Beside the backups of a directory, while one of them is being made or removed. */
+/** Lock file in a directory of backups while one of them is created or removed. */
 export const TURN_FILE = ".genrouter-backup.lock";
 
 const NAME = /^genrouter-(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/;
-/** What is not a backup yet, or no longer. */
+/** Names of incomplete and partly removed backups. */
 const UNDER_WAY = /^genrouter-\d{8}T\d{6}Z\.(incomplete|removed)$/;
 
-/** `genrouter-20261121T041200Z` */
+/** Name of a backup: `genrouter-20261121T041200Z`. */
 export const backupName = (atMs: number): string =>
   `genrouter-${new Date(atMs)
     .toISOString()
@@ -31,16 +31,16 @@ export const isUnderWayName = (name: string): boolean => UNDER_WAY.test(name);
 
 const count = Type.Integer({ minimum: 0 });
 const hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
-/** Below the backup, with slashes, never out of it. */
+/** A path relative to the backup, with slashes, without `..`. */
 const path = Type.String({ pattern: "^(?!/)(?!.*(^|/)\\.{1,2}(/|$))[\\w./-]{1,300}$" });
 
 const ManifestSchema = Type.Object(
   {
     form: Type.Literal(FORM),
     genrouter: Type.String(),
-    /** Who made it: only what the service made at night is removed by it. */
+    /** The creator; the service removes only nightly backups. */
     made_by: Type.Union([Type.Literal("command"), Type.Literal("nightly")]),
-    /** Everything committed before is in it. */
+    /** Every commit before this time is included. */
     taken_at: Type.String(),
     taken_at_ms: count,
     schema: count,
@@ -49,7 +49,7 @@ const ManifestSchema = Type.Object(
     lineage: Type.String(),
     files_store: Type.Union([Type.Literal("local"), Type.Literal("s3")]),
     rows: Type.Record(Type.String(), count),
-    /** Whole credits, over every account. */
+    /** Whole credits over all accounts. */
     ledger: Type.Object({
       available: count,
       held: count,
@@ -58,9 +58,9 @@ const ManifestSchema = Type.Object(
       movements: count,
       moved: Type.Record(Type.String(), Type.Integer()),
     }),
-    /** What is not in it, and why. */
+    /** Omitted files with the reason. */
     left_out: Type.Array(Type.Object({ what: Type.String(), why: Type.String() })),
-    /** What was wrong with its original when it was made: it is as whole as that was. */
+    /** Errors of the original at creation; the backup is as intact as its original. */
     faults: Type.Array(Type.Object({ path: Type.String(), why: Type.String() })),
     entries: Type.Array(Type.Object({ path, bytes: count, sha256: hash })),
   },
@@ -74,17 +74,17 @@ const SELF_OF_NOTHING = `{\n "sha256": "${"0".repeat(64)}"`;
 const SELF = /^\{\n "sha256": "([0-9a-f]{64})"/;
 const hashOf = (bytes: Uint8Array | string): string => createHash("sha256").update(bytes).digest("hex");
 
-/** The text of a manifest. Its first member is the hash of all of it, with zeros where that stands. */
+/** The text of a manifest. Its first member is the hash of the whole text with zeros in place of the hash. */
 export const printManifest = (manifest: Manifest): string => {
   const { entries, ...rest } = manifest;
-  // An entry a line: people look into it, and compare two of them.
+  // One entry per line, which is easy to read and to compare.
   const lines = entries.map((entry) => `  ${JSON.stringify(entry)}`).join(",\n");
   const body = JSON.stringify(rest, null, 1).slice(2, -2);
   const text = `${SELF_OF_NOTHING},\n${body},\n "entries": [${lines === "" ? "" : `\n${lines}\n `}]\n}\n`;
   return text.replace(SELF, `{\n "sha256": "${hashOf(text)}"`);
 };
 
-/** @throws BackupFault `damaged` or `newer`, naming the manifest at `place`. */
+/** @throws BackupFault `damaged` or `newer`, with the path of the manifest at `place`. */
 export const readManifest = (bytes: Uint8Array, place: string): Manifest => {
   const at = join(place, MANIFEST_FILE);
   const damaged = (why: string) => new BackupFault("damaged", `${at}: ${why}; use another backup`);

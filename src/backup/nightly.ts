@@ -1,4 +1,4 @@
-// The nightly backup of a running service: once a day at its time, one at a time, and again each hour as long as it cannot be made.
+// Nightly backups of a running service: daily, one at a time, with hourly retries.
 
 import type { Settings } from "../config/schema.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -9,12 +9,12 @@ import { BackupFault, textOf } from "./errors.ts";
 import { makeBackup, type Work } from "./worker-client.ts";
 
 export type Nightly = {
-  /** Ends a backup under way at its next step, and waits for that, but no longer than `longestMs`. */
+  /** Stops a running backup at its next step and waits for it, at most `longestMs`. */
   stop(longestMs: number): Promise<void>;
 };
 export type NightlyDeps = {
   settings: Pick<Settings, "backup" | "data" | "files">;
-  /** Of the database: whose backups count. */
+  /** The id of the database, which selects its backups. */
   lineage: string;
   version: string;
   clock: Clock;
@@ -23,18 +23,18 @@ export type NightlyDeps = {
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** A start has other things to do first. */
+/** Delay of an overdue backup after a start. */
 const SOON_MS = MINUTE_MS;
 const RETRY_MS = 3_600_000;
 
-/** The first moment after `nowMs` whose time of day is `at` (UTC, as 03:30). */
+/** The first time after `nowMs` with the time of day `at` (UTC, such as 03:30). */
 export const nextAt = (nowMs: number, at: string): number => {
   const [hours = 0, minutes = 0] = at.split(":").map(Number);
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS + (hours * 60 + minutes) * MINUTE_MS;
   return today > nowMs ? today : today + DAY_MS;
 };
 
-/** A directory that cannot be read has no backup to speak of: the one that is tried then says why. */
+/** An unreadable directory has no known backup; the next attempt reports the error. */
 const newestIn = (dir: string, lineage: string): number | null => {
   try {
     return newestVerifiedMs(dir, lineage);
@@ -45,7 +45,7 @@ const newestIn = (dir: string, lineage: string): number | null => {
 
 const NONE: Nightly = { stop: async () => undefined };
 
-/** Without `backup.dir` there are none. The time of day is that of the service's clock, which neither jumps nor runs backwards. */
+/** Does nothing without `backup.dir`. The time of day is that of the service's clock, which neither jumps nor runs backwards. */
 export const createNightly = ({ settings, lineage, version, clock, log }: NightlyDeps): Nightly => {
   const { dir, at, keep } = settings.backup;
   if (dir === "") return NONE;
@@ -89,7 +89,7 @@ export const createNightly = ({ settings, lineage, version, clock, log }: Nightl
   const armAt = (atMs: number): void => {
     if (isStopped) return;
     takeBack = clock.after(Math.max(0, atMs - clock.nowMs()), () => {
-      // It tells its faults itself and arms the next one: two at a time there never are.
+      // It logs its errors and schedules the next backup, so two never run at a time.
       ended = make();
     });
   };

@@ -1,4 +1,6 @@
-// Puts a backup into a new data directory, checked before and after; a start on it works at once, and knows that it is old.
+// Restores a backup into an empty data directory and marks its database as restored.
+//
+// The backup is verified before, and the copied files after.
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { claimDirectory } from "../store/sqlite/directory-lock.ts";
@@ -25,23 +27,23 @@ export type Restored = {
   manifest: Manifest;
   bytes: number;
   unfinished: UnfinishedRow[];
-  /** Providers' keys that no master key came with. */
+  /** Number of provider credentials without the master key. */
   sealedKeys: number;
-  /** What is in the directory now, and what would be lost of it; null where there is no database. */
+  /** The current contents of the directory, and the loss by a restore; null if there is no database. */
   against: { now: SnapshotStats; loss: Loss | null } | null;
 };
 
-/** Of the file system, not of anybody. */
+/** Directories of the file system, which do not belong to genrouter. */
 const NOBODYS = new Set(["lost+found"]);
 
-/** @throws BackupFault when something is in the directory, or it is none. */
+/** @throws BackupFault if the path is not a directory, or if it is not empty. */
 const insistOnEmpty = (dir: string): void => {
   const found = statSync(dir, { throwIfNoEntry: false });
   if (!found) return;
   if (!found.isDirectory()) throw new BackupFault("unusable", `${dir} is not a directory; name another with --to`);
   const names = readdirSync(dir).filter((name) => !NOBODYS.has(name));
   if (names.length === 0) return;
-  // Its lock is only looked at where it stands already: nothing is made in a directory that is another's.
+  // An existing lock file is only tested, because nothing is created in a foreign directory.
   const giveBack = names.includes("lock.db") ? takeTurn(join(dir, "lock.db")) : () => undefined;
   if (giveBack === null)
     throw new BackupFault(
@@ -55,7 +57,7 @@ const insistOnEmpty = (dir: string): void => {
   );
 };
 
-/** @throws BackupFault `damaged` for a file that is not what the backup had, once it was copied. */
+/** @throws BackupFault `failed` if the copied bytes differ from the entry. */
 const bringEntry = (from: string, to: string, entry: Entry, going: Going): void => {
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
   copyFile(from, to);
@@ -77,7 +79,7 @@ const bringDatabase = (path: string, dir: string, manifest: Manifest, entry: Ent
   if (!Bun.deepEquals({ rows: is, ledger }, { rows: was, ledger: manifest.ledger }))
     throw new BackupFault("failed", `${aside}: its rows are not those of the backup; nothing was restored`);
   syncPath(aside);
-  // In the place of what no start takes for a database: from here on the directory is whole.
+  // Replaces the placeholder, which no start accepts as a database. The directory is complete from here on.
   renameSync(aside, join(dir, DATABASE_FILE));
   syncPath(dir);
 };
@@ -99,7 +101,7 @@ const fill = (path: string, dir: string, manifest: Manifest, going: Going): void
   if (database) bringDatabase(path, dir, manifest, database, going);
 };
 
-/** Takes away all that an unfinished restore put into a directory that was empty. */
+/** Removes everything that an unfinished restore wrote into an empty directory. */
 const undo = (dir: string, wasThere: boolean): void => {
   if (!wasThere) rmSync(dir, { recursive: true, force: true });
   for (const name of wasThere ? readdirSync(dir) : [])
@@ -112,7 +114,7 @@ const inDirectory = (path: string, { to, networkDisk }: RestoreRequest, manifest
   withDiskErrors(dir, () => {
     try {
       makeDirectory(dir);
-      // Nobody starts on it before it is whole.
+      // Prevents a start on the directory before it is complete.
       const claim = claimDirectory(dir, { networkDisk, creation: true });
       try {
         fill(path, dir, manifest, going);
@@ -131,7 +133,7 @@ const inDirectory = (path: string, { to, networkDisk }: RestoreRequest, manifest
   });
 };
 
-/** What is in the directory now, held against the backup; nothing where there is no database. */
+/** Compares the current contents of the directory with the backup; null if there is no database. */
 const compare = (path: string, to: string, manifest: Manifest): Restored["against"] => {
   const live = join(to, DATABASE_FILE);
   if (!existsSync(live)) return null;
@@ -144,8 +146,8 @@ const compare = (path: string, to: string, manifest: Manifest): Restored["agains
 };
 
 /**
- * Restores a backup into a directory that is new or empty; with `dryRun` it only says what that would mean.
- * @throws BackupFault `damaged` for a backup that is not whole: nothing is restored then; and the other kinds.
+ * Restores a backup into a new or empty directory. With `dryRun` it only reports the consequences.
+ * @throws BackupFault `damaged` for a damaged backup, in which case nothing is restored, and the other kinds.
  */
 export const restoreBackup = (ask: RestoreRequest, going: Going): Restored => {
   const path = resolve(ask.path);

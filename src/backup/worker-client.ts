@@ -1,4 +1,4 @@
-// The other end of the thread that makes backups: one piece of work at a time, told of while it goes on, stopped when asked.
+// Client of the backup thread: one request per thread, with progress and cancellation.
 import { WrongSchema } from "../store/errors.ts";
 import { DirectoryInUse, DirectoryUnusable, StoreDamaged } from "../store/sqlite/errors.ts";
 import type { Checked } from "./check.ts";
@@ -16,11 +16,11 @@ export type FromThread =
 
 export type Work<T> = {
   result: Promise<T>;
-  /** It ends at its next step and leaves nothing behind; `result` rejects with `stopped`. */
+  /** Stops the work at its next step without leftovers; `result` rejects with `stopped`. */
   stop: () => void;
 };
 
-/** Faults of the store as they were before they crossed; any other is a failure that has only words. */
+/** Errors that keep their class across the thread; all others become a BackupFault with their message. */
 const STORE_FAULTS = new Map(Object.entries({ DirectoryInUse, DirectoryUnusable, StoreDamaged, WrongSchema }));
 const asFault = ({ name, kind, message }: { name: string; kind: BackupFaultKind | null; message: string }): Error => {
   const known = STORE_FAULTS.get(name);

@@ -6,13 +6,13 @@ import type { Hint } from "../cluster-port.ts";
 import type { Query } from "../sql/sql-program.ts";
 import { ownerOf } from "./ownership.ts";
 
-/** Time in milliseconds after which a callback is useless: by then the attempt was polled or nobody polls it. */
+/** Time in milliseconds after which a callback is useless, because the attempt was polled by then or no longer needs it. */
 const KEPT_MS = 600_000;
 /** A larger body is dropped; the entry then only says that there was a callback. */
 const LONGEST_BODY = 65_536;
 const AT_MOST = 500;
 
-/** Events must not be lost; their attempt numbers are never those of attempts. */
+/** A callback has an attempt number. Other entries are events, which must not be lost. */
 const IS_NEWS = "n > 0";
 const LEAVE = `INSERT INTO hint AS h (seq, n, body, at_ms) VALUES (?1, ?2, ?3, now_ms()) ON CONFLICT (seq, n) DO UPDATE
   SET body = coalesce(excluded.body, h.body), at_ms = excluded.at_ms`;

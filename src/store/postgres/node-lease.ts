@@ -212,7 +212,7 @@ export const resign = async (line: Connection, epoch: number): Promise<void> => 
 
 /**
  * Reclaims generations of ended owners, and ended generations with watched attempts. An ended owner has no running transaction,
- * so nobody writes them. A concurrent takeover conflicts on the claim number.
+ * so no other node writes them. A concurrent takeover conflicts on the claim number.
  */
 const claimOf = (which: string): string => `WITH left_behind AS (SELECT g.seq FROM generation g
     WHERE g.seq IN (SELECT seq FROM generation WHERE completed_at_ms IS NULL UNION SELECT seq FROM attempt WHERE watch_until_ms IS NOT NULL)

@@ -1,5 +1,6 @@
-// Which owner the last process of a directory was: the next one there knows that it is dead, and does not wait for its lease; and whether it
-// could reach the store when it ended.
+// Stores the lease of this directory's process for the next process there.
+//
+// The next process ends that owner without waiting for its lease. It also reads whether the store was reachable at the end.
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Type } from "@sinclair/typebox";
@@ -10,12 +11,12 @@ const FILE = "node.json";
 const Former = Type.Object({
   epoch: Type.Integer({ minimum: 1 }),
   openedAtMs: Type.Integer({ minimum: 0 }),
-  /** Since when it could not reach the store; absent: it could. */
+  /** Since when the store was unreachable; absent: it was reachable. */
   awaySinceMs: Type.Optional(Type.Integer({ minimum: 0 })),
 });
 export type Former = PreviousLease & { awaySinceMs?: number };
 
-/** Undefined where nobody was, or what was noted cannot be read: then the lease is waited for. */
+/** Undefined if there was no process or the file is unreadable; the new process then waits for the lease. */
 export const readFormer = (dir: string): Former | undefined => {
   try {
     const noted: unknown = JSON.parse(readFileSync(join(dir, FILE), "utf8"));
@@ -25,7 +26,7 @@ export const readFormer = (dir: string): Former | undefined => {
   }
 };
 
-/** @throws the system's error where the disk refuses it. */
+/** @throws the system error if the disk rejects it. */
 export const noteFormer = (dir: string, owner: Former): void => {
   const path = join(dir, FILE);
   writeFileSync(`${path}.part`, `${JSON.stringify(owner)}\n`, { mode: 0o600 });

@@ -1,11 +1,11 @@
-// Requests that the nodes let in together: counted for each account in its last second, in a table that a crash may empty.
+// Cluster-wide rate limit: counts an account's requests of the last second in an unlogged table.
 import type { Query } from "../sql/sql-program.ts";
 
-/** A node whose clock is behind counts into the second that another has begun. */
+/** A node whose clock is behind counts into the newer second of another node. */
 const TAKE = `INSERT INTO burst AS b (account_seq, second, taken) VALUES (?1, ?2, 1) ON CONFLICT (account_seq) DO UPDATE
   SET taken = CASE WHEN b.second < excluded.second THEN 1 ELSE b.taken + 1 END, second = greatest(b.second, excluded.second)
   WHERE b.second < excluded.second OR b.taken < CAST(?3 AS bigint) RETURNING taken`;
 
-/** @returns whether there was one left of `most`. */
+/** @returns whether a request of `most` was left. */
 export const takeBurst = async (query: Query, accountSeq: number, second: number, most: number): Promise<boolean> =>
   most >= 1 && (await query(TAKE, accountSeq, second, most)).length === 1;

@@ -1,4 +1,4 @@
-// Reads a shared database without being one of its nodes: for commands that look, while nodes run or not.
+// Read-only client of a shared database for commands, with or without running nodes.
 import { DatabaseEmpty, DatabaseUnavailable, WrongSchema } from "../errors.ts";
 import { readsThrough } from "../sql/reads.ts";
 import type { LedgerSums, StoreReads } from "../store.ts";
@@ -15,13 +15,16 @@ import { verifyPostgres } from "./verify.ts";
 export type Reading = StoreReads & {
   /** Whether any node is alive. */
   isServed(): Promise<boolean>;
-  /** Sums over every account. */
+  /** Totals over all accounts. */
   sums(): Promise<LedgerSums>;
 };
 
 const READERS = 2;
 
-/** @throws DatabaseUnavailable it cannot be reached, or nothing of a service is in it. @throws WrongSchema it is of another release. */
+/**
+ * @throws DatabaseUnavailable if it is unreachable or has no service data. @throws WrongSchema if its schema is of another
+ * release.
+ */
 export const openPostgresReads = async (address: Address): Promise<Reading> => {
   const pool = createPool(address, READERS);
   try {

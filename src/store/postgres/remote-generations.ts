@@ -1,4 +1,4 @@
-// Reads what other nodes have written of generations: what has not ended by its index, and of that only what is new since a version.
+// Reads generations of other nodes: open ones by index, and events after a version.
 
 import type { Elsewhere, Others, WrittenLine } from "../cluster-port.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
@@ -8,10 +8,10 @@ import { ownerOf } from "./ownership.ts";
 import { integers, rowsOf } from "./parameters.ts";
 import { POSTGRES } from "./sql-program.ts";
 
-/** Each transaction of a node counts itself in its row. */
+/** Each transaction of a node raises the counter in its row. */
 const WRITTEN = "SELECT epoch, batch FROM owner WHERE ended_at_ms IS NULL AND epoch <> ?1 ORDER BY epoch";
-// Rows of what has not ended are few however much is stored; of each two numbers are looked up by their keys, once (OFFSET 0: a condition on
-// what a query within looks up would be put into it, and look again).
+// Open generations are few, for any number of stored rows, and each needs two lookups by key. OFFSET 0 prevents the planner from
+// moving the condition into the subquery, which would repeat the lookups.
 const OPEN = `SELECT seq, "accountSeq", status, version, epoch FROM (
     SELECT g.seq, g.account_seq AS "accountSeq", g.status, coalesce(s.version, 0) AS version, ${ownerOf("g")} AS epoch
     FROM generation g LEFT JOIN snapshot s ON s.seq = g.seq WHERE g.completed_at_ms IS NULL AND g.seq > ?2
@@ -26,7 +26,7 @@ const stepsWith = (
     j.event${column} FROM ${rowsOf("?1", { seq: "bigint", version: "bigint" }, "x")}
   JOIN journal j ON j.seq = x.seq AND j.version > x.version${join} ORDER BY j.seq, j.version`;
 const STEPS = stepsWith("");
-/** The request of an attempt is put on disk by the step that takes its slot at the provider. */
+/** The transition that takes the provider slot stores the request of the attempt. */
 const STEPS_WITH_REQUESTS = stepsWith(
   ", r.request",
   ` LEFT JOIN attempt_request r ON r.seq = j.seq AND CAST(j.event AS json) ->> 'type' = 'slotTaken'
@@ -40,7 +40,7 @@ const STANDING = `SELECT ${RECORD_COLUMNS}, ${ownerOf("g")} AS epoch, coalesce(s
 type LineRow = Omit<WrittenLine, "event" | "request"> & { event: string; request?: string | null };
 type StandingRow = RecordRow & { epoch: number; version: number; snapshot: string | null; waitEndsAtMs: number; routes: string };
 
-/** @param epoch of this node, whose own generations are not among them. */
+/** @param epoch Epoch of this node, whose own generations are excluded. */
 export const createRemoteGenerations = (query: Query, epoch: number): Others => ({
   written: () => query<{ epoch: number; batch: number }>(WRITTEN, epoch),
   open: (afterSeq, limit) => query<Elsewhere>(OPEN, epoch, afterSeq, limit),

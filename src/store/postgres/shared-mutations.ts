@@ -1,4 +1,4 @@
-// The mutations that all drivers share, with what this one brings for them: balances that are locked first, and a mark of usage for each owner.
+// Connects the mutations that both drivers share with the ledger and usage marks of PostgreSQL.
 
 import type { AdminMutation, AdminResult, AttemptChange, MutationResult, RollUpUsage } from "../mutations.ts";
 import { isPurchaseMutation, type PurchaseMutation } from "../purchase-mutations.ts";
@@ -14,14 +14,14 @@ import { createLedger } from "./ledger.ts";
 import { POSTGRES } from "./sql-program.ts";
 import { UPDATE_ATTEMPTS } from "./statements.ts";
 
-/** That a `posting p` is not in the usage yet; the least of the marks keeps most of them from being looked at. */
+/** Condition on `posting p`: it is not rolled up yet. The lowest mark excludes most postings quickly. */
 export const NOT_ADDED_UP = `p.seq > coalesce((SELECT min(up_to_seq) FROM usage_mark WHERE is_done = 0), 0)
   AND EXISTS (SELECT 1 FROM usage_mark m WHERE m.epoch = p.epoch AND m.is_done = 0 AND p.seq > m.up_to_seq)`;
 
-/** Not more than a few rounds of adding up are counted. */
+/** Counts at most a few rounds of the roll-up. */
 export const USAGE_BEHIND = `SELECT count(*) AS behind FROM (SELECT 1 FROM posting p WHERE ${NOT_ADDED_UP} LIMIT 10000) waiting`;
 
-/** An owner that has ended and whose postings are not all in the usage; nobody else adds them up meanwhile. */
+/** An ended owner with postings that are not rolled up; the lock excludes other nodes meanwhile. */
 const LEFT_BEHIND = `SELECT m.epoch FROM usage_mark m JOIN owner o ON o.epoch = m.epoch WHERE m.is_done = 0 AND o.ended_at_ms IS NOT NULL
   ORDER BY m.epoch LIMIT 1 FOR NO KEY UPDATE OF m SKIP LOCKED`;
 
@@ -32,14 +32,18 @@ const usageOf = (epoch: number) =>
     where: `p.epoch = ${epoch}`,
   });
 
-/** Adds up this owner's postings, and then those of one that has ended. @param passed up to which number its postings are written. */
+/**
+ * Rolls up the postings of this owner, then those of an ended one. @param passed Returns the number up to which its postings are
+ * written.
+ */
 const prepareRollUp = (epoch: number, passed: () => number) => {
   const own = usageOf(epoch);
   return function* (mutation: RollUpUsage): SqlProgram<AdminResult> {
     const before = passed();
     const told = yield* own(mutation);
     const upTo = told.kind === "done" ? (told.seq ?? 0) : 0;
-    // What follows has greater numbers: an owner that rests does not keep others looking from where it stopped.
+    // Later postings have higher numbers. The mark of an idle owner advances, so that other nodes do not scan from an old
+    // position.
     yield* change(
       `UPDATE usage_mark m SET up_to_seq = ?2 WHERE m.epoch = ?1 AND m.up_to_seq < ?2
         AND NOT EXISTS (SELECT 1 FROM posting p WHERE p.epoch = ?1 AND p.seq > m.up_to_seq)`,
@@ -71,13 +75,13 @@ export const createSharedMutations = (epoch: number, newPosting: () => number, p
     ...{ dialect: POSTGRES, crediting, reversals, changeAttempt },
     rollUpUsage: prepareRollUp(epoch, passed),
     notAddedUp: NOT_ADDED_UP,
-    // Nothing is known of them between two batches.
+    // No keys are cached between two batches.
     keysChanged: () => undefined,
   });
   return {
     other: (mutation: AdminMutation | PurchaseMutation): SqlProgram<MutationResult> =>
       isPurchaseMutation(mutation) ? purchases(mutation) : admin(mutation),
-    /** Takes what an account owes out of what it has available. @returns how much that was. */
+    /** Repays a debt from available credits. @returns the repaid credits. */
     settleDebt: crediting.settle,
   };
 };

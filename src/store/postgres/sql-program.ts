@@ -1,4 +1,4 @@
-// PostgreSQL's own words, and how what asks one statement after another is carried out over a connection.
+// PostgreSQL dialect of shared SQL, and the asynchronous runner of SQL programs.
 
 import type { Dialect } from "../sql/dialect.ts";
 import type { Answer, SqlProgram } from "../sql/sql-program.ts";
@@ -14,7 +14,7 @@ export const POSTGRES: Dialect = {
   isJson: (column) => `(${column} IS JSON)`,
 };
 
-/** Carries out work inside the transaction that is open on a connection. */
+/** Runs a program inside the open transaction of a connection. */
 export const carryOut = async <T>(connection: Connection, asking: SqlProgram<T>): Promise<T> => {
   let step = asking.next();
   while (!step.done) {

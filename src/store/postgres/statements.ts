@@ -1,7 +1,9 @@
-// The statements that write a group, each for all rows of a table at once; what changes rows insists on finding every one of them.
+// Statements that write a group, each for all its rows in one table.
+//
+// A statement that changes rows fails if one of them is missing.
 import { type Columns, rowsOf } from "./parameters.ts";
 
-/** A statement that changes rows which must all be there. */
+/** A statement that must change every given row. */
 const insisting = (change: string, otherwise: string): string =>
   `WITH changed AS (${change} RETURNING 1) SELECT insist((SELECT count(*) FROM changed), CAST(?2 AS bigint), '${otherwise}')`;
 
@@ -171,6 +173,6 @@ export const DROP_SNAPSHOTS = insisting(
 const SPENDS: Columns = { meter: "bigint", day: "bigint", credits: "bigint" };
 export const SPEND = `INSERT INTO key_spend AS k (meter_seq, day, credits) SELECT meter, day, credits FROM ${rowsOf("?1", SPENDS, "x")}
   ON CONFLICT (meter_seq, day) DO UPDATE SET credits = k.credits + excluded.credits`;
-/** A meter that went wrong is for `verify` to tell; it must not keep a generation from ending. */
+/** `verify` reports a wrong spend limit; it must not prevent the end of a generation. */
 export const TAKE_BACK = `UPDATE key_spend k SET credits = greatest(0, k.credits - x.credits) FROM ${rowsOf("?1", SPENDS, "x")}
   WHERE k.meter_seq = x.meter AND k.day = x.day`;

@@ -1,11 +1,11 @@
-// What all balances and all movements add up to.
+// Totals of all balances and all transfers.
 import type { Query } from "../sql/sql-program.ts";
 import type { LedgerSums } from "../store.ts";
 
 const sum = (of: string): string => `CAST(coalesce(sum(${of}), 0) AS bigint)`;
 const BALANCES = `SELECT ${sum("available_credits")} AS available, ${sum("held_credits")} AS held, ${sum("charged_credits")} AS charged,
   ${sum("owed_credits")} AS owed FROM balance`;
-/** What was taken from an account counts below zero. */
+/** Credits taken from an account count as negative. */
 const KINDS = `SELECT kind, count(*) AS times, ${sum("CASE WHEN kind = 'adjust' AND from_side = 'available' THEN -credits ELSE credits END")} AS credits
   FROM movement GROUP BY kind ORDER BY kind`;
 

@@ -1,4 +1,4 @@
-// Checks the thirteen invariants over PostgreSQL, all of them on one state of the database, while its nodes go on.
+// Verifies the thirteen invariants of PostgreSQL on one state while nodes are running.
 
 import type { Value } from "../sql/sql-program.ts";
 import { type Clause, clause } from "../sql/verify/check.ts";
@@ -10,17 +10,17 @@ import { faultText, isLost } from "./errors.ts";
 import { MIGRATIONS } from "./migrate.ts";
 import { POSTGRES } from "./sql-program.ts";
 
-/** Before this opening one owner followed another; from it on they write beside each other. */
+/** Epochs before this one were consecutive; later ones write concurrently. */
 const SHARED_FROM = "coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'shared_from_epoch'), 0)";
 
-/** That a `pg_class c` is in the same schema as our tables. */
+/** Condition on `pg_class c`: it is in the schema of our tables. */
 const OURS = "c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = CAST('posting' AS regclass))";
-/** The guards that the steps of the schema make by name; what stands inside a table stays as long as the table. */
+/** Triggers and indexes that the schema migrations create by name; constraints inside a table exist as long as the table. */
 const GUARDS = MIGRATIONS.flatMap(({ sql }) =>
   [...sql.matchAll(/^CREATE (?:TRIGGER|UNIQUE INDEX) (\w+)/gm)].map((found) => found[1] ?? ""),
 );
 
-/** Whose a step of a generation had to be: the last that had claimed it, or who accepted it. */
+/** The required writer of an event: the node of the last takeover, else the node that accepted the generation. */
 const owners: readonly Clause[] = [
   clause(
     "the step was written by a node that did not own the generation",
@@ -65,7 +65,9 @@ export const CHECKS = checksOf(runnable, { 1: [chains], 12: owners.map(runnable)
 
 const PAGE = 2000;
 
-/** Rows of a statement, a page at a time. A cursor takes no parameters: the only ones that clauses have are times. */
+/**
+ * Streams the rows of a statement in pages. A cursor takes no parameters; clauses have only times, which are inserted as numbers.
+ */
 export const rowsOn = (line: Connection): Rows => {
   let cursors = 0;
   return async function* <Row>(sql: string, ...values: Value[]): AsyncGenerator<Row> {
@@ -87,12 +89,12 @@ export const rowsOn = (line: Connection): Rows => {
 };
 
 /**
- * A cursor is planned for the first tenth of its rows, and a clause is read to its end, which mostly is that there is none: a plan that
- * begins quickly then looks at every open generation for every other.
+ * A cursor is planned for the first tenth of its rows, but a clause is read to its end and usually has no rows. A plan for a fast
+ * start would compare every open generation with every other.
  */
 const READ_TO_THE_END = "SET LOCAL cursor_tuple_fraction = 1";
 
-/** Checks inside the transaction that is open on a connection. */
+/** Runs the checks inside the open transaction of a connection. */
 export const verifyOn = async (
   line: Connection,
   nowMs: number | null,
@@ -106,7 +108,7 @@ export const verifyOn = async (
   return await verifyOver(CHECKS, { rows: rowsOn(line), words: POSTGRES, nowMs, reasonOf }, tell);
 };
 
-/** @param nowMs null: no node runs, so what is overdue does not count. @throws when the database does not answer. */
+/** @param nowMs Null: no node is running, so overdue deadlines are not checked. @throws if the database does not answer. */
 export const verifyPostgres = async (
   address: Address,
   nowMs: number | null,

@@ -86,7 +86,9 @@ export const prepareLedger = (db: Database, epoch: number) => {
       rows.generation = Math.max(rows.generation, generationSeq);
       return settleBalance(accountSeq, chained, -generationSeq);
     },
-    /** Any other move of an account whose balance is `head`. @returns the balance from then on, and the row of the posting. */
+    /**
+     * Writes any transfer but a hold for an account whose balance is `head`. @returns the new balance and the row of the posting.
+     */
     post: (accountSeq: number, head: Head, move: Transfer): { head: Head; seq: number } => {
       const chained = chain(head, move);
       const { link, hash } = chained;
@@ -113,13 +115,13 @@ export const prepareLedger = (db: Database, epoch: number) => {
       );
       return { head: settleBalance(accountSeq, chained, seq), seq };
     },
-    /** Changes what an account owes. */
+    /** Changes the debt of an account. */
     owe: (accountSeq: number, head: Head, credits: Credits): void => {
       updateOwed.run(accountSeq, credits);
       remember(accountSeq, { ...head, owedCredits: head.owedCredits + credits });
     },
     epoch,
-    /** Something was rolled back: what is known of the rows is read anew. */
+    /** Drops cached rows after a rollback. */
     forget: (): void => {
       heads.clear();
       newest = undefined;

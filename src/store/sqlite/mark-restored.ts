@@ -1,4 +1,4 @@
-// Marks the file of a database as an old state of itself, in one transaction, before any service opens it.
+// Marks a database file as restored in one transaction, before any service opens it.
 import type { Database } from "bun:sqlite";
 import { markingRestored } from "../sql/mark-restored.ts";
 import { createSqlProgram } from "./sql-program.ts";

@@ -1,4 +1,4 @@
-// Brings a database to the newest schema: numbered steps with checksums, each in a transaction, a copy first.
+// Schema migrations of SQLite: numbered steps with checksums, after a verified copy.
 
 import type { Database } from "bun:sqlite";
 import { WrongSchema } from "../errors.ts";
@@ -16,7 +16,7 @@ import seventh from "./schema/0007.sql" with { type: "text" };
 import eighth from "./schema/0008.sql" with { type: "text" };
 import ninth from "./schema/0009.sql" with { type: "text" };
 
-/** `makesAnew`: tables that it makes anew or that refer to one of those. */
+/** `makesAnew`: tables that the step recreates, and tables that refer to them. */
 export type Migration = { n: number; sql: string; makesAnew?: readonly string[] };
 export const MIGRATIONS: readonly Migration[] = [
   { n: 1, sql: first },
@@ -32,10 +32,10 @@ export const MIGRATIONS: readonly Migration[] = [
 
 const checksum = (sql: string): string => Bun.CryptoHasher.hash("sha256", sql, "hex");
 
-/** The schema a file has; 0 for a new one. */
+/** The schema version of a file; 0 for a new one. */
 export const schemaVersion = (db: Database): number => Number(pragma(db, "user_version"));
 
-/** @throws WrongSchema when the file is newer than this release, or a step that was run is not the one known here. */
+/** @throws WrongSchema if the file is newer than this release, or if a step that ran differs from this release's. */
 export const checkSchema = (db: Database, migrations: readonly Migration[] = MIGRATIONS): number => {
   const version = schemaVersion(db);
   const newest = migrations.at(-1)?.n ?? 0;
@@ -54,7 +54,7 @@ export const checkSchema = (db: Database, migrations: readonly Migration[] = MIG
   return version;
 };
 
-/** Keys are off only between transactions: what refers to a table that is made anew would be taken for what refers to nothing. */
+/** Foreign keys can be disabled only between transactions. Otherwise, rows that refer to a recreated table would violate them. */
 const withoutKeys = (db: Database, work: () => void): void => {
   db.run("PRAGMA foreign_keys = 0");
   try {
@@ -83,8 +83,10 @@ const runStep = (db: Database, { n, sql, makesAnew }: Migration, nowMs: number):
 };
 
 /**
- * Runs the steps a file still lacks. An existing file is first copied beside itself (`<path>.before-<n>`), and the copy checked.
- * @returns what it did to an existing file. @throws WrongSchema see `checkSchema`. @throws DirectoryUnusable, StoreDamaged when there is no whole copy: nothing has changed.
+ * Runs the missing steps. An existing file is first copied beside itself (`<path>.before-<n>`), and the copy is verified.
+ * @returns the report for an existing file.
+ * @throws WrongSchema, as in `checkSchema`.
+ * @throws DirectoryUnusable, StoreDamaged if there is no intact copy; nothing has changed then.
  */
 export const migrate = (
   db: Database,

@@ -1,21 +1,21 @@
-// Marks a file whose rows live in another database now, so that nobody goes on with them here by mistake.
+// Marks a file whose data was migrated, so that no service opens it by mistake.
 import type { Database } from "bun:sqlite";
 import { StoreMigrated } from "../errors.ts";
 import { schemaVersion } from "./migrate.ts";
 
-/** Names in `meta`: where to, without the password, and when. */
+/** Names in `meta`: the target without its password, and the time. */
 const MOVED_TO = "moved_to";
 const MOVED_AT = "moved_at_ms";
-/** What `meta` holds of a move; nothing of it is moved. */
+/** The names of the marker, which a store migration does not copy. */
 export const MIGRATED_MARKER: readonly string[] = [MOVED_TO, MOVED_AT];
 
-/** Where the rows of a file have gone; undefined while they live here. */
+/** The target of the migration; undefined if there was none. */
 export const migratedTo = (db: Database): string | undefined =>
   schemaVersion(db) === 0
     ? undefined
     : db.query<{ value: string }, [string]>("SELECT value FROM meta WHERE name = ?1").get(MOVED_TO)?.value;
 
-/** @throws Moved */
+/** @throws StoreMigrated */
 export const insistOnHere = (db: Database): void => {
   const to = migratedTo(db);
   if (to !== undefined)
@@ -24,7 +24,7 @@ export const insistOnHere = (db: Database): void => {
     );
 };
 
-/** On disk before this returns. */
+/** Durable when it returns. */
 export const markMigrated = (db: Database, to: string, nowMs: number): void => {
   const put = db.prepare("INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value");
   db.run("BEGIN IMMEDIATE");

@@ -1,30 +1,30 @@
-// Opens connections to the database file, with every pragma that safety rests on set and asserted.
+// Opens connections to the database file, with every safety-relevant pragma set and verified.
 import { constants, Database, type SQLQueryBindings } from "bun:sqlite";
 import { chmodSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 export type Pragmas = {
-  /** Page cache of the connection, KiB. */
+  /** Page cache of the connection in KiB. */
   cacheKib: number;
-  /** Pages in the write-ahead log at which a commit also checkpoints. */
+  /** Number of WAL pages at which a commit also checkpoints. */
   checkpointPages: number;
-  /** Largest size of the file, in pages of 4 KiB; 0 for no bound. Tests use it for a full disk. */
+  /** Maximum file size in pages of 4 KiB; 0 for no limit. Tests simulate a full disk with it. */
   maxPages: number;
 };
 /**
- * 8,000 pages are 32 MiB of log: few enough to stay small, many enough that a checkpoint is rare. The caches hold what thousands
- * of generations in flight touch; what has ended is read from the kernel's cache, and larger ones only fill with it.
+ * 8,000 pages are 32 MiB of WAL, which is small enough and makes checkpoints rare. The caches hold the pages of thousands of
+ * generations in progress. Ended generations are read from the kernel's cache, so larger caches only fill with them.
  */
 export const DEFAULT_PRAGMAS: Pragmas = { cacheKib: 8_192, checkpointPages: 8_000, maxPages: 0 };
-/** Page cache of a connection that only reads, KiB. */
+/** Page cache of a read-only connection in KiB. */
 const READER_CACHE_KIB = 4_096;
 
-/** The database file inside a data directory. */
+/** The database file in a data directory. */
 export const DATABASE_FILE = "genrouter.db";
 
 /**
- * Makes a connection close when it is told to: SQLite keeps one open, and its log with it, as long as it has a statement,
- * and Bun leaves ending those to the garbage collector.
+ * Closes a connection and its statements. SQLite keeps a connection and its WAL open while it has a statement, and Bun finalizes
+ * statements only by garbage collection.
  */
 const closing = (db: Database): Database => {
   const statements = new Set<{ finalize(): void }>();
@@ -43,13 +43,15 @@ const closing = (db: Database): Database => {
   return db;
 };
 
-/** What a pragma answers, as text. */
+/** The value of a pragma as text. */
 export const pragma = (db: Database, name: string): string => {
   const row = db.query<Record<string, string | number>, []>(`PRAGMA ${name}`).get();
   return String(Object.values(row ?? {})[0] ?? "");
 };
 
-/** Bun opens SQLite without foreign keys, without a busy timeout and with a rollback journal: none of it is left to chance. */
+/**
+ * Sets and verifies pragmas, because Bun opens SQLite without foreign keys, without a busy timeout and with a rollback journal.
+ */
 const insist = (db: Database, settings: Readonly<Record<string, string>>): void => {
   for (const [name, value] of Object.entries(settings)) {
     db.run(`PRAGMA ${name} = ${value}`);
@@ -58,15 +60,16 @@ const insist = (db: Database, settings: Readonly<Record<string, string>>): void 
   }
 };
 
-/** The one connection that writes. `:memory:` has no log on disk and is otherwise the same. */
+/** The write connection. `:memory:` has no WAL on disk and is otherwise the same. */
 export const openWriter = (path: string, pragmas: Pragmas = DEFAULT_PRAGMAS): Database => {
   const db = closing(new Database(path, { readwrite: true, create: true, strict: true }));
-  // Prompts and the secret that signs links are in it: for nobody else, whatever the mask. Its log takes the same mode.
+  // The file contains prompts and the secret of signed links, so only its owner can read it, for any umask. The WAL inherits the
+  // mode.
   if (path !== ":memory:") chmodSync(path, 0o600);
   insist(db, {
     busy_timeout: "5000",
     journal_mode: path === ":memory:" ? "memory" : "wal",
-    // FULL: in 40 power cuts it lost nothing that was acknowledged, NORMAL lost 790 rows.
+    // FULL: 40 power cuts lost no acknowledged commit; NORMAL lost 790 rows.
     synchronous: "2",
     foreign_keys: "1",
     temp_store: "2",
@@ -78,7 +81,7 @@ export const openWriter = (path: string, pragmas: Pragmas = DEFAULT_PRAGMAS): Da
   return db;
 };
 
-/** A connection that can only read; any number may be open while another process writes. */
+/** A read-only connection; any number can be open while another process writes. */
 export const openReader = (path: string): Database => {
   const db = closing(new Database(path, { readonly: true, strict: true }));
   insist(db, {
@@ -91,12 +94,12 @@ export const openReader = (path: string): Database => {
   return db;
 };
 
-/** The name of a file that nobody writes to, as SQLite takes it where names may be URIs. */
+/** The URI of a file without writers, for SQLite. */
 export const snapshotName = (path: string): string => `${pathToFileURL(path).href}?immutable=1`;
 
 /**
- * A connection to a file that nobody writes to: a copy in a backup. Nothing is made beside it and nothing is locked, so that it can be read
- * on a disk that takes no writes, and is afterwards as it was. Other still files can be attached to it.
+ * A connection to a file without writers, such as a copy in a backup. It creates no side files and takes no locks. It works on a
+ * read-only disk and leaves the file unchanged. Other such files can be attached to it.
  */
 export const openSnapshot = (path: string): Database => {
   const db = closing(new Database(snapshotName(path), constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI));

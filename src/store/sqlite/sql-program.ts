@@ -45,7 +45,7 @@ export const openQuery = (db: Database): Query => {
   return async <Row>(sql: string, ...values: Value[]) => statement(sql).all(...values) as Row[];
 };
 
-/** What is known here without asking. */
+/** Cached rows need no statement. */
 // biome-ignore lint/correctness/useYield: there is nothing to ask.
 export const known = function* <T>(value: T): SqlProgram<T> {
   return value;
