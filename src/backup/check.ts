@@ -12,7 +12,7 @@ export type Checked = {
   manifest: Manifest;
   /** Differences from the manifest by path in the backup; empty if there are none. */
   faults: Noted[];
-  /** Errors of its database, without those that the manifest already records. */
+  /** Errors of its database, except for recorded errors of the manifest. */
   books: Noted[];
 };
 

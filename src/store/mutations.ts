@@ -282,7 +282,9 @@ export type ResultOf<D extends Mutation> = D extends AdmitGeneration
 
 /** The disk is full: the whole batch was rolled back, nothing was written, and a retry is safe. */
 export class StoreFull extends Error {}
-/** The outcome of the commit is unknown: answer no poster and exit, so that recovery reads what is stored. */
+/**
+ * The outcome of the commit is unknown: no poster receives a result, and the process exits. Recovery then reads the stored rows.
+ */
 export class StoreUnknown extends Error {}
 
 /** The stored state of an open generation for recovery. */

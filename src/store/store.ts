@@ -148,8 +148,8 @@ export type LedgerTotals = SummedUp & {
   openReservedCredits: Credits;
 };
 /**
- * Filter of an account list, newest first. `text`: part of a name or an id (empty: all). `beforeSeq`: the account after which the
- * page starts (null: the newest).
+ * Filter of an account list, newest first. `text`: part of a name or an id; empty for all. `beforeSeq`: the account after which
+ * the page starts; null for the newest.
  */
 export type AccountSearch = { text: string; standing: "all" | "paused" | "owing" | "busy"; beforeSeq: number | null };
 /** Results of recent attempts by route, state and failure class. */

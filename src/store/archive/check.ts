@@ -239,8 +239,8 @@ const checkLives = async (
 };
 
 /**
- * Runs the checks of an archive and returns the ends of its chains. @throws ArchiveFault if there is none, or if a manifest is
- * unreadable.
+ * Runs the checks of an archive and returns the ends of its chains. @throws ArchiveFault if the archive has no manifest or an
+ * unreadable one.
  */
 export const checkArchive = async (
   depot: ArchiveStorage,

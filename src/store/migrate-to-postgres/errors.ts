@@ -5,8 +5,8 @@ import { faultText, isFull, isLost, stateOf } from "../postgres/errors.ts";
 
 /**
  * `refused`: the database contains other data. `unreachable`: no server answers. `unauthorized`: the server rejects the user.
- * `not_found`: the database does not exist. `no_room`: its disk is full. `not_whole`: the rows that arrived differ from those
- * that were sent. `bad_address`: not an address.
+ * `not_found`: the database does not exist. `no_room`: its disk is full. `not_whole`: the arrived rows differ from the sent rows.
+ * `bad_address`: not an address.
  */
 export type MigrationErrorKind =
   | "refused"

@@ -86,7 +86,7 @@ const movingOf = (found: Found, source: Source, shown: string, dir: string): Mig
   return null;
 };
 
-/** @throws MigrationError if the rows that arrived differ from those that were sent. */
+/** @throws MigrationError if the arrived rows differ from the sent rows. */
 const insistOnAll = (
   sent: ReadonlyMap<string, Sums>,
   arrived: ReadonlyMap<string, Sums>,

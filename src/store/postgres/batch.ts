@@ -37,8 +37,8 @@ export const FREQUENT: ReadonlySet<SerializedMutation["mutation"]> = new Set([
   "drop-pins",
 ]);
 /**
- * All other mutations run one after another in the whole cluster, so their reads stay valid. The counter tells other nodes that
- * cached accounts, keys and users may be outdated.
+ * All other mutations run one after another in the whole cluster, so their reads stay valid. The counter signals to other nodes
+ * that cached accounts, keys and users may be outdated.
  */
 const LOCK_ADMIN = "UPDATE meta SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'admin'";
 

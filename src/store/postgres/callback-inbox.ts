@@ -8,7 +8,7 @@ import { ownerOf } from "./ownership.ts";
 
 /** Time in milliseconds after which a callback is useless, because the attempt was polled by then or no longer needs it. */
 const KEPT_MS = 600_000;
-/** A larger body is dropped; the entry then only says that there was a callback. */
+/** A larger body is dropped; the entry then only records that a callback arrived. */
 const LONGEST_BODY = 65_536;
 const AT_MOST = 500;
 

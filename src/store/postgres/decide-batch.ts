@@ -30,8 +30,8 @@ export class DebtInTheWay extends Error {
 }
 
 /**
- * Decides mutations in order; each sees the effects of earlier ones. @param settlesDebts whether the caller repays debts after
- * the writes.
+ * Decides mutations in order; each includes the effects of earlier ones. @param settlesDebts Whether the caller repays debts
+ * after the writes.
  * @throws DebtInTheWay if it does not.
  */
 export const createBatchDecider = (loaded: Loaded, { epoch, newPosting, minds }: DecideBatchDeps, settlesDebts: boolean) => {

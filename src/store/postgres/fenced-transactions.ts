@@ -11,7 +11,7 @@ export class Fenced extends StoreUnknown {
 }
 
 /**
- * Work in a transaction. It awaits `begun` with its first responses and before it writes, and returns its value with the pending
+ * Work in a transaction. It awaits `begun` with its first responses and before it writes. It returns its value with the pending
  * statements, so that the commit is sent with them.
  */
 export type Work<T> = (line: Connection, begun: Promise<unknown>) => Promise<{ value: T; sent: readonly Promise<unknown>[] }>;

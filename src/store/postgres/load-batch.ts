@@ -57,7 +57,7 @@ const unless = <Row>(isNone: boolean, send: () => Promise<Sent<Row>>): Promise<S
 
 /**
  * Sends everything before it waits, so that it shares a round trip with earlier statements. All nodes lock accounts in ascending
- * order, which avoids deadlocks. Each statement sees earlier commits, and the lock comes first, so nothing read of an account is
+ * order, which avoids deadlocks. Each statement includes earlier commits, and the lock comes first, so no row of an account is
  * older.
  */
 export const load = async (connection: Connection, mutations: readonly BatchedMutation[]): Promise<Loaded> => {

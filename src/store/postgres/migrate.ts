@@ -29,7 +29,7 @@ export const MIGRATIONS: readonly Migration[] = [
 
 const checksum = (sql: string): string => Bun.CryptoHasher.hash("sha256", sql, "hex");
 
-/** Nodes that start at the same time wait here. The lock belongs to a transaction, so it works through a pooler. */
+/** Nodes that start at the same time wait for this lock. It belongs to a transaction, so it works through a pooler. */
 export const LOCK_OPENING = "SELECT pg_advisory_xact_lock(7236837562)";
 const CREATE =
   "CREATE TABLE IF NOT EXISTS migration (n bigint PRIMARY KEY, checksum text NOT NULL, needs bigint NOT NULL, applied_at_ms bigint NOT NULL)";
@@ -50,8 +50,8 @@ export type StepRun = { n: number; checksum: string; needs: number };
 
 /**
  * Runs the missing steps inside the open transaction that holds the lock.
- * @returns what changed in an existing database.
- * @throws WrongSchema if a newer release removed something that this one needs, or if a step differs from the one that ran.
+ * @returns the report for an existing database.
+ * @throws WrongSchema if a newer release removed something that this release needs, or if a step differs from the step that ran.
  */
 export const migrate = async (
   line: Connection,

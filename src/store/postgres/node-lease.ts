@@ -1,6 +1,6 @@
-// Node leases: a node owns its generations while its lease is valid by the database's clock.
+// Node leases: a node owns its generations while its lease has not expired.
 //
-// Other nodes end nodes with expired leases and reclaim their generations.
+// The database's clock decides. Other nodes end nodes with expired leases and reclaim their generations.
 
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
@@ -56,8 +56,8 @@ const END_DEAD = endDead(
     WHERE mine.epoch = CAST(?1 AS bigint) AND mine.ends_at_ms >= now_ms() + CAST(?2 AS bigint) / 2)`,
 );
 /**
- * For a node that opens and finds no free id range. Otherwise it ends no node before it has renewed its lease for a while,
- * because after an outage the others reconnect at the same time with provider responses on their disks.
+ * For a node that opens and finds no free id range. Otherwise it ends no node before it has renewed its lease for a while. After
+ * an outage the other nodes reconnect at the same time, with provider responses on their disks.
  */
 const END_LONG_DEAD = endDead("NULL", "l.ends_at_ms + CAST(?1 AS bigint) < now_ms()");
 /** The former opening of this directory, whose process is certainly dead, because this process holds the directory lock. */
@@ -136,8 +136,8 @@ export const longestLookMs = (leaseMs: number): number =>
   Math.min(leaseMs, LONGEST_LOOK_MS, Math.max(SHORTEST_LOOK_MS, leaseMs * LOOK_PART));
 
 /**
- * For how long a node has renewed its lease without a gap. A node that could not reach the database does not know whether others
- * could.
+ * For how long a node has renewed its lease without a gap. If the database was unreachable for a node, the node cannot determine
+ * whether it was reachable for others.
  */
 export type Streak = {
   /** Whether it may end others: it has renewed repeatedly for a while, and recently. */

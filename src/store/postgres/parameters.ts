@@ -1,4 +1,4 @@
-// SQL parameters with many values: numbers as an array, rows as JSON, each in one text.
+// SQL parameters with many values: numbers as an array, rows as JSON.
 
 /** SQL expression for the array of whole numbers in a parameter. */
 export const integers = (parameter: string): string => `CAST(CAST(${parameter} AS text) AS bigint[])`;

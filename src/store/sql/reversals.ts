@@ -33,8 +33,8 @@ type Foreign = Known & {
 const ORDER: readonly ReversalState[] = ["asked", "taken", "lost", "returned"];
 
 /**
- * Merges a repeated event of a refund or dispute. A refund only advances. A dispute can be lost after it was won and the reverse,
- * so the later event wins, and within one second the state further in the order.
+ * Merges a repeated event of a refund or dispute. A refund only advances. A dispute can be lost after it was won, and the
+ * reverse, so the later event wins. Within one second the state further in the order wins.
  */
 export const mergeReversal = (known: Known | undefined, told: Pick<Told, "kind" | keyof Known>): Known => {
   const { amount, state, toldAtMs } = told;
@@ -86,7 +86,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
     return !isSame(known, now);
   };
 
-  /** Transfers the difference between the credits that must be reversed and those that are. */
+  /** Transfers the difference between the required and the current reversal. */
   const reverse = function* (bought: Bought, paymentIntent: string, atMs: number): SqlProgram<Credits> {
     const due = Math.min(bought.credits, (yield* first<{ credits: Credits }>(SUM, paymentIntent))?.credits ?? 0);
     const credits = bought.reversed_credits - due;

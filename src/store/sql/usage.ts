@@ -1,4 +1,4 @@
-// Usage roll-up: adds ended generations by day, account, key and model, a bounded number at a time.
+// Usage roll-up: adds ended generations by day, account, key and model, in bounded runs.
 import { dayOf, waitBucket } from "../../domain/calendar.ts";
 import type { AdminResult, RollUpUsage } from "../mutations.ts";
 import type { Dialect } from "./dialect.ts";

@@ -75,7 +75,7 @@ const commitThrough =
     throw new StoreUnknown("unknown" in answer ? answer.unknown : "the writing thread answered something else");
   };
 
-/** Prepares the file before the writer thread opens it, so that errors surface here. @returns the epoch. */
+/** Prepares the file before the writer thread opens it, so that the caller receives errors. @returns the epoch. */
 const beginEpoch = (path: string, { mode, migrated }: StoreOptions, pragmas: Pragmas): number => {
   const db = openWriter(path, pragmas);
   try {

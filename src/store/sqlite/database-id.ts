@@ -1,4 +1,6 @@
-// Id of a database, equal in all copies; it does not reveal the secret that it is derived from.
+// Id of a database, equal in all copies and derived from its secret.
+//
+// The id does not reveal the secret.
 import { createHmac } from "node:crypto";
 
 const CHARS = 16;

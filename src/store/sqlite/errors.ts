@@ -1,4 +1,4 @@
-// Errors of opening a data directory: each is one line with the cause and the remedy.
+// Errors of opening a data directory: each is one line with cause and remedy.
 import { StoreUnknown } from "../mutations.ts";
 
 /** Another process owns the directory. */

@@ -14,7 +14,9 @@ const SPOKEN = { test: "for the simulator (--simulate)", live: "for real provide
 /**
  * Migrates the database, sets or compares its mode, creates its secret and opens an epoch. Without a `mode`, an existing database
  * keeps its own, and a new one is created for real providers.
- * @param told called after a migration @returns the epoch of this opening. @throws StoreMigrated, WrongMode, WrongSchema.
+ * @param told Called after a migration.
+ * @returns the epoch of this opening.
+ * @throws StoreMigrated, WrongMode, WrongSchema.
  */
 export const ownDatabase = (
   db: Database,

@@ -16,7 +16,7 @@ const rowCounts = (db: Database): Map<string, number> => {
   return new Map(tables.map(({ name }) => [name, count(name)]));
 };
 
-/** What a copy lacks, as a sentence; undefined if it equals the database. */
+/** The difference of a copy as a sentence; undefined if it equals the database. */
 const lackOf = (db: Database, path: string): string | undefined => {
   const copy = openReader(path);
   try {
@@ -47,13 +47,13 @@ const markSince = (path: string, nowMs: number): void => {
 
 /**
  * Copies a database to `path`. A copy that an interrupted upgrade left has the same rows and is replaced.
- * @throws DirectoryUnusable if there is no space. @throws StoreDamaged if the copy differs. Then nothing has changed.
+ * @throws DirectoryUnusable if the disk is full. @throws StoreDamaged if the copy differs. Then nothing has changed.
  */
 export const copyBefore = (db: Database, from: string, path: string, nowMs: number): void => {
   const aside = `${path}.new`;
   rmSync(aside, { force: true });
   try {
-    // An empty file is accepted as target, and created here it is private from the beginning.
+    // SQLite accepts an empty file as target, so the copy is private from its first byte.
     closeSync(openSync(aside, "wx", 0o600));
     db.run("VACUUM INTO ?", [aside]);
     const lack = lackOf(db, aside);

@@ -53,8 +53,7 @@ const admitHead = (mutation: AdmitGeneration): AdmitHead => [
 
 /**
  * The first line has the short members of all mutations. Then follow the large members, four lines for an admission and two for a
- * transition. JSON contains no raw line feed, so nothing is escaped. An empty line stands for the previous plan or for a missing
- * order.
+ * transition. JSON contains no raw line feed, so nothing is escaped. An empty line means the previous plan or a missing order.
  */
 export const toLines = (mutations: readonly Mutation[]): string => {
   const heads: (AdmitHead | StepHead | AdminMutation | PurchaseMutation)[] = [];

@@ -1,4 +1,4 @@
-// Copies a database at one moment into a file while its owner is running or stopped.
+// Copies a database at one moment into a file, with or without a running owner.
 import { chmodSync, closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { DirectoryUnusable, faultCode, withCorruptionErrors } from "../errors.ts";

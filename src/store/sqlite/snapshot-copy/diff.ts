@@ -1,4 +1,4 @@
-// Difference between a database and an older copy: what a restore of the copy would lose.
+// Difference between a database and an older copy: the loss by a restore.
 import { constants, Database } from "bun:sqlite";
 import { pathToFileURL } from "node:url";
 import { snapshotName } from "../open.ts";

@@ -30,7 +30,7 @@ export const verifySnapshot = (path: string): CheckResult[] =>
     checkSchema(db);
     const isLogged = usesLog(path);
     return verifyAll(db, null).map((check) => {
-      // The mode of this connection says nothing about the file; its header does.
+      // The header of the file gives its mode; this connection does not.
       const offending = check.offending.filter(({ fault }) => !isParked(fault) && (fault !== NOT_WAL || !isLogged));
       return { ...check, offending, ok: offending.length === 0 };
     });

@@ -25,7 +25,7 @@ const references: Runnable = {
   },
 };
 
-/** Ignored for a snapshot connection, which uses no WAL whatever the file header says. */
+/** Ignored for a snapshot connection, which uses no WAL whatever the file header contains. */
 export const NOT_WAL = "the journal mode is not WAL";
 const NO_KEYS = "foreign keys are off";
 const NO_SYNC = "the writer does not sync each commit";
@@ -74,7 +74,9 @@ const partsOfSchema = (version: number): Map<string, string> => {
 };
 const schemas = new Map<number, Map<string, string>>();
 
-/** Compares the tables, indexes, views and triggers of the file with those that its migrations create in an empty database. */
+/**
+ * Compares the tables, indexes, views and triggers of the file with the schema that its migrations create in an empty database.
+ */
 const schema: Runnable = {
   faults: [UNKNOWN_SCHEMA, OTHER_SCHEMA],
   *offending({ db }) {
