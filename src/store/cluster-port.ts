@@ -56,7 +56,8 @@ export type Surroundings = {
   news: string;
   /** The inbox has entries for some node. */
   hasHints: boolean;
-  isAnythingLeft: boolean /** Epochs that were ended at this look. */;
+  isAnythingLeft: boolean;
+  /** Epochs of the nodes that this call ended. */
   ended: number[];
 };
 
