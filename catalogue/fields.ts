@@ -1,4 +1,4 @@
-// The input fields of the API (spec §2.6, §2.7): their names in the order of validation, their types, and their widest bounds.
+// The input fields of the API (§2.6, §2.7): their names in the order of validation, their types, and their widest bounds.
 import type { MediaKind } from "../src/domain/types.ts";
 
 /** Every input field. Fields are validated, listed and reported in this order. */
@@ -55,7 +55,7 @@ export const PICTURE_FIELDS = ["image_url", "end_image_url", "image_urls"] as co
 export const PRICED_FIELDS = ["resolution", "aspect_ratio", "duration", "audio", "quality"] as const;
 export type PricedField = (typeof PRICED_FIELDS)[number];
 
-/** Spec §8: the widest bounds that a model may offer. */
+/** §8: the widest bounds that a model may offer. */
 export const BOUNDS = {
   promptLength: 30_000,
   negativePromptLength: 5_000,

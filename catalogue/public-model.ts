@@ -1,4 +1,4 @@
-// The public entry of a model (spec §2.4): its input fields, and its prices on the configured routes.
+// The public entry of a model (§2.4): its input fields, and its prices on the configured routes.
 
 import { fieldsOf, isChoice, isLink, isRange, widestField } from "./capabilities.ts";
 import { FIELD_NAMES, type FieldName, type PricedField } from "./fields.ts";

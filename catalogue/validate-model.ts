@@ -62,7 +62,7 @@ const relationFault = (model: Model, name: FieldName, other: FieldName, relation
   return undefined;
 };
 
-/** Spec §2.7: the prompt is required unless the model only transforms media. */
+/** §2.7: the prompt is required unless the model only transforms media. */
 const demandFaults = (model: Model): Fault[] => {
   const isTransforming = FIELD_NAMES.some((name) => isMediaField(name) && model.fields[name]?.required);
   return model.fields.prompt?.required || isTransforming

@@ -24,7 +24,7 @@ export type Maintenance = {
   noteKeyUse: () => Promise<void>;
   /** Resolves when usage includes every generation that has ended by now. */
   rollUpUsage: () => Promise<void>;
-  /** Repays debts from available credits that a release may have left, also while it still writes. */
+  /** Repays debts from available credits. A node of an older version leaves an account with both, even while this node runs. */
   settleDebts: () => Promise<void>;
 };
 

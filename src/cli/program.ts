@@ -150,7 +150,7 @@ const usageText = (fault: CommanderError): string =>
 /**
  * Runs one command line.
  * @param given the words after the program's name.
- * @returns the exit code; nothing is thrown, faults are told on standard error.
+ * @returns the exit code; nothing is thrown; faults are printed on standard error.
  */
 export const run = async (given: readonly string[], terminal: Terminal, env: Session["env"]): Promise<Exit> => {
   const { words, note } = currentWords(given);

@@ -51,7 +51,7 @@ export type RemoteChangesDeps = {
 const LOOK_MS = 500;
 /** A slow read is followed by a longer pause, so that reads take at most a fifth of the time. */
 const REST_PER_LOOK = 4;
-/** Rows per query and per read. The list of the inspector has no room for more either. */
+/** Rows per query and per read. The list of the inspector holds no more rows either. */
 const PAGE = 1_000;
 const MOST_OPEN = 10_000;
 /** Changed generations whose events are read together. */

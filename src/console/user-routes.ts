@@ -49,7 +49,7 @@ export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[
     address,
     requestId,
   });
-  /** A session that the browser had is over: whoever came in before stays out, and no token outlives a sign-in. */
+  /** The former session of the browser ends, so that no session token outlives a sign-in. */
   const letIn = async (ask: PublicRequest, come: Promise<OpenedSession>): Promise<Response> => {
     const made = await come;
     if (ask.who) await desk.end(ask.who, { onlyId: ask.who.sessionId }).catch(() => undefined);

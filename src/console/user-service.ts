@@ -36,7 +36,7 @@ export type UserServiceDeps = {
   refused: RefusedSignIns;
   signUp: boolean;
 };
-/** Where somebody comes from. */
+/** A sign-in request with its client address and request id. */
 export type SignInRequest = { request: Request; address: string; requestId: string };
 /** The token of the session that was opened, and whose it is. */
 export type OpenedSession = { token: string; personId: string };
@@ -109,7 +109,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       return { signedIn: signedIn || null, isSetUp, signUp: signUp && isSetUp, simulated: (await reads.mode()) === "test" };
     },
 
-    /** @throws ConsoleRefused one sentence for all that may be wrong; it is told to the log and, of people that there are, to the audit log */
+    /** @throws ConsoleRefused one sentence for every fault; the fault goes to the log and, for an existing user, to the audit log */
     signIn: async (
       { request, address, requestId }: SignInRequest,
       ask: { email: string; password: string },
@@ -206,7 +206,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
         { kind: "person", id: who.personId, name: who.email },
       ),
 
-    /** The other sessions end; whoever asks stays. */
+    /** Ends the other sessions of the user and keeps the current one. */
     changePassword: async (who: SignedIn, door: SignInRequest, ask: { old: string; password: string }): Promise<void> => {
       const kept = (await reads.personByEmail(who.email))?.password ?? null;
       if (!(await isOwnPassword(door, { personId: who.personId, password: ask.old, kept })) || kept === null)

@@ -154,7 +154,7 @@ export type EventFields = Partial<{
   /** Who asked for something over the control socket, and what it was about. */
   actor: string;
   target: string;
-  /** Whoever asked, as tries are counted: an IPv4 address or the /64 of an IPv6 one. */
+  /** The client by which attempts are counted: an IPv4 address or the /64 of an IPv6 address. */
   address: string;
   person_id: string;
 }>;

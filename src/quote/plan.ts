@@ -68,7 +68,7 @@ type Candidate = {
 };
 
 /**
- * Filters the routes in the order of spec §3 (supports this input, within `max_cost_usd`, expected within `max_wait_s`, not down)
+ * Filters the routes in the order of §3 (supports this input, within `max_cost_usd`, expected within `max_wait_s`, not down)
  * and sorts the rest.
  * @throws the refusal of the filter that left no route: `invalid_input`, `max_cost_exceeded`, `invalid_input` with the shortest
  * expected time, `model_unavailable`; `model_not_available` when no route is configured.

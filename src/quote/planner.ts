@@ -51,8 +51,8 @@ const hasValues = (filled: JsonObject, names: readonly string[], { values }: Las
 };
 
 /**
- * Returns the plans of `makePlan`, prices included, with the same refusals, and the orders of `orderedOf`. Inputs with media are
- * always planned anew, because clips are billed by their lengths.
+ * Returns the plans of `makePlan`, prices included, with the same refusals, and the orders of `orderedOf`. Plans of inputs
+ * with media are never cached, because clips are billed by their lengths.
  */
 export const createPlanner = (deps: PlannerDeps): Planner => {
   const lastOf = memoize((_model: Model): { last: Last | null } => ({ last: null }));

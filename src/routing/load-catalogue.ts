@@ -8,7 +8,7 @@ import { knownProviders } from "../providers/providers.ts";
 export const dialectsOf = ({ catalogue: { dir } }: Pick<Settings, "catalogue">): Dialects =>
   readDialects(dir === "" ? null : dir);
 
-/** Every model of the configuration, whoever runs it. @throws CatalogueFault, DialectsFault */
+/** Every model of the configuration, whatever its providers. @throws CatalogueFault, DialectsFault */
 export const wholeCatalogue = (settings: Pick<Settings, "catalogue">): Catalogue => {
   const { dir } = settings.catalogue;
   return dir === "" ? builtInCatalogue() : loadCatalogue(dir, [...knownProviders(dialectsOf(settings)).keys()]);

@@ -8,7 +8,7 @@ const root = resolve(import.meta.dir, "../..");
 const list = (...patterns: string[]): string[] =>
   patterns.flatMap((pattern) => [...new Glob(pattern).scanSync({ cwd: root })]).filter((path) => !path.includes("node_modules/"));
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
-const SOURCES = list("{src,actors,catalogue,proof}/**/*.{ts,sql}", "web/**/*.{ts,tsx}").sort();
+const SOURCES = list("{src,actors,catalogue}/**/*.{ts,sql}", "web/**/*.{ts,tsx}").sort();
 // This very file names what it looks for.
 const TESTS = list("test/**/*.ts", "scripts/*.{ts,mjs}")
   .filter((path) => path !== "test/docs/references.test.ts")
@@ -94,7 +94,7 @@ test("no comment and no page points outside the repository", () => {
     ...[...SOURCES, ...TESTS].map((path) => [path, commentsOf(path)] as const),
     // What a planted bug stands for is printed, and read like a comment.
     ...list("test/mutants/*.ts").map((path) => [path, read(path)] as const),
-    ...[...PAGES, ...list("*.md", "{src,actors,catalogue,proof,test,deploy,client}/**/*.md")].map(
+    ...[...PAGES, ...list("*.md", "{src,actors,catalogue,test,deploy,client}/**/*.md")].map(
       (path) => [path, read(path)] as const,
     ),
   ];

@@ -44,13 +44,12 @@ test("A15: README's backup and restore can be pasted into a shell without a term
   expect(readdirSync(join(dir, "private")).sort()).toEqual(["genrouter", "genrouter.old"]);
 });
 
-test.each(["README.md", "deploy/README.md", "deploy/BACKUP.md"])(
-  "A15: every restore of %s says that it is meant, or only looks",
-  (name) => {
-    const restores = commandsOf(pageOf(name)).filter((line) => line.includes("genrouter backup restore"));
-    for (const line of restores) expect(line).toMatch(/ --(yes|dry-run)\b/);
-  },
-);
+test("A15: every restore of a page says that it is meant, or only looks", () => {
+  const pages = ["README.md", "deploy/README.md", "deploy/BACKUP.md"];
+  const restores = pages.flatMap((name) => commandsOf(pageOf(name)).filter((line) => line.includes("genrouter backup restore")));
+  expect(restores.length).toBeGreaterThan(2);
+  for (const line of restores) expect(line).toMatch(/ --(yes|dry-run)\b/);
+});
 
 test("A15: catalogue export and check say why they count more models than a start does", async () => {
   const place = join(dir, "catalogue");

@@ -1,27 +1,9 @@
 // Client of the service's API for all pages, with CSRF token and errors as sentences.
 import { signal } from "@preact/signals";
-import type { Role } from "../../src/console/request-context.ts";
-
-/** The signed-in user, from `GET /console/api/me`. */
-export type Me = {
-  signedIn: {
-    personId: string;
-    email: string;
-    name: string;
-    role: Role;
-    accountId: string | null;
-    accountName: string | null;
-    sessionId: string;
-    csrf: string;
-  } | null;
-  /** True if an operator exists. */
-  isSetUp: boolean;
-  signUp: boolean;
-  simulated: boolean;
-};
+import type { MeView } from "../../src/console/users-dto.ts";
 
 /** Undefined until it is loaded. */
-export const me = signal<Me | undefined>(undefined);
+export const me = signal<MeView | undefined>(undefined);
 
 /** An error response: one sentence with the fault and the remedy. `status` is 0 if the service could not be reached. */
 export class Fault extends Error {
@@ -75,5 +57,5 @@ export const call = async <T>(
 
 /** Reloads the signed-in user. */
 export const learnMe = async (): Promise<void> => {
-  me.value = await call<Me>("GET", "/console/api/me");
+  me.value = await call<MeView>("GET", "/console/api/me");
 };

@@ -275,7 +275,7 @@ export const addServe = (program: Command, session: Session): void => {
       if (unnamed !== null) log("trusted proxy missing", { reason: unnamed });
       const low = lowDescriptors(settings.limits.max_running);
       if (low !== undefined) log("file descriptor limit low", { reason: `${low}; raise ulimit -n (LimitNOFILE)` });
-      // On a full disk the demo account waits for space; whoever tells the service to stop does not.
+      // On a full disk the demo account waits for space; a stop of the service does not wait.
       const isTold = Promise.race([signal, service.ended]).then(() => undefined);
       const key = simulate ? await Promise.race([demoKey(settings.data.dir, admin, service.reads), isTold]) : undefined;
       terminal.print(`url ${service.url}`);

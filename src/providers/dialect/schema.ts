@@ -21,7 +21,7 @@ export const RequestSchema = Type.Object(
     path: Type.Optional(
       Type.String({
         pattern: "^/",
-        description: "below the base address; values are percent-encoded, those with |slashes keep theirs",
+        description: "path below the base URL; inserted values are percent-encoded, except for their slashes",
       }),
     ),
     url: Type.Optional(Type.String({ description: "instead of a path: an address that the provider gave, e.g. {job.poll}" })),

@@ -13,13 +13,13 @@ const LONGEST_BODY = 65_536;
 const AT_MOST = 500;
 
 /** A callback has an attempt number. Other entries are events, which must not be lost. */
-const IS_NEWS = "n > 0";
+const IS_CALLBACK = "n > 0";
 const LEAVE = `INSERT INTO hint AS h (seq, n, body, at_ms) VALUES (?1, ?2, ?3, now_ms()) ON CONFLICT (seq, n) DO UPDATE
   SET body = coalesce(excluded.body, h.body), at_ms = excluded.at_ms`;
 const OLD = `DELETE FROM hint h WHERE at_ms < now_ms() - ${KEPT_MS}
-  AND (${IS_NEWS} OR NOT EXISTS (SELECT 1 FROM generation g WHERE g.seq = h.seq AND g.completed_at_ms IS NULL))`;
+  AND (${IS_CALLBACK} OR NOT EXISTS (SELECT 1 FROM generation g WHERE g.seq = h.seq AND g.completed_at_ms IS NULL))`;
 /** An ended generation has no owner, so any node handles entries that remain. */
-const IS_NOBODYS = `g.completed_at_ms IS NOT NULL AND NOT (${IS_NEWS})
+const IS_NOBODYS = `g.completed_at_ms IS NOT NULL AND NOT (${IS_CALLBACK})
   AND EXISTS (SELECT 1 FROM owner o WHERE o.epoch = ${ownerOf("g")} AND o.ended_at_ms IS NOT NULL)`;
 const OWN = `SELECT h.seq, h.n, h.body FROM hint h JOIN generation g ON g.seq = h.seq
   WHERE ${ownerOf("g")} = CAST(?1 AS bigint) OR (${IS_NOBODYS}) ORDER BY h.at_ms LIMIT ${AT_MOST}`;

@@ -4,8 +4,8 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
-import type { LinkView } from "../../../src/console/users-dto.ts";
-import { call, errorText, type Me, me } from "../../components/api.ts";
+import type { LinkView, MeView } from "../../../src/console/users-dto.ts";
+import { call, errorText, me } from "../../components/api.ts";
 import { Fault, Field, Form } from "./form.tsx";
 import { PASSWORD_HINT } from "./sign-in.tsx";
 
@@ -51,7 +51,7 @@ export const LinkPage = (): VNode => {
         does={link.kind === "setup" ? "Set up" : isReset ? "Set the password" : "Join"}
         send={async (entered) => {
           const more = isReset ? {} : { name: entered("name"), email: entered("email") };
-          me.value = await call<Me>("POST", "/console/api/link/accept", { token, password: entered("password"), ...more });
+          me.value = await call<MeView>("POST", "/console/api/link/accept", { token, password: entered("password"), ...more });
           go("/console", { replace: true });
         }}
       >

@@ -2,8 +2,8 @@
 
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { SessionView } from "../../../src/console/users-dto.ts";
-import { call, errorText, learnMe, type Me, me } from "../../components/api.ts";
+import type { MeView, SessionView } from "../../../src/console/users-dto.ts";
+import { call, errorText, learnMe, me } from "../../components/api.ts";
 import { timeText } from "../../components/format.ts";
 import { useQuery } from "../../components/use-query.ts";
 import { useSecondThought } from "./confirm-dialog.tsx";
@@ -131,7 +131,7 @@ export const ProfilePage = (): VNode | null => {
         does="Save"
         done="Saved."
         send={async (entered) => {
-          me.value = await call<Me>("PATCH", "/console/api/me", { name: entered("name") });
+          me.value = await call<MeView>("PATCH", "/console/api/me", { name: entered("name") });
         }}
       >
         <Field says="Name" name="name" autoComplete="name" value={who.name} />

@@ -1,8 +1,9 @@
 // Sign-in page, with sign-up if the service allows it and help for forgotten passwords.
 import type { VNode } from "preact";
 import { useLocation } from "wouter-preact";
+import type { MeView } from "../../../src/console/users-dto.ts";
 import { MIN_PASSWORD_CHARS } from "../../../src/store/user-mutations.ts";
-import { call, type Me, me } from "../../components/api.ts";
+import { call, me } from "../../components/api.ts";
 import { Field, Form } from "./form.tsx";
 
 export const PASSWORD_HINT = `At least ${MIN_PASSWORD_CHARS} characters; a few words in a row are a good one.`;
@@ -21,7 +22,10 @@ export const SignInPage = (): VNode => {
         does="Sign in"
         send={async (entered) => {
           // The layout then shows the page that was requested.
-          me.value = await call<Me>("POST", "/console/api/session", { email: entered("email"), password: entered("password") });
+          me.value = await call<MeView>("POST", "/console/api/session", {
+            email: entered("email"),
+            password: entered("password"),
+          });
         }}
       >
         <Field says="E-mail address" name="email" type="email" autoComplete="username" />
@@ -52,7 +56,7 @@ export const SignUpPage = (): VNode => {
       does="Sign up"
       send={async (entered) => {
         const ask = { email: entered("email"), name: entered("name"), password: entered("password") };
-        me.value = await call<Me>("POST", "/console/api/sign-up", ask);
+        me.value = await call<MeView>("POST", "/console/api/sign-up", ask);
         go("/console", { replace: true });
       }}
     >
