@@ -1,7 +1,9 @@
 // Verifies a backup: every file against its manifest, and the invariants of its database.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { schemaVersion } from "../store/sqlite/migrate.ts";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
+import { presentRowCounts, withPresentSchema } from "../store/sqlite/snapshot-copy/converted.ts";
 import { figuresOf, statsOfSnapshot } from "../store/sqlite/snapshot-copy/stats.ts";
 import { verifySnapshot } from "../store/sqlite/snapshot-copy/verify-copy.ts";
 import { hashFile, sizeOf, walk } from "./durable-fs.ts";
@@ -61,10 +63,15 @@ const bookFaults = (place: string, manifest: Manifest): Noted[] => {
   const faults: Noted[] = [];
   const say = (why: string) => void faults.push({ path: DATABASE_FILE, why });
   const path = join(place, DATABASE_FILE);
-  const now = statsOfSnapshot(path, figuresOf);
-  for (const member of ["rows", "ledger", "schema", "mode", "epoch", "lineage"] as const)
-    if (ordered(now[member]) !== ordered(manifest[member])) say(`its ${member} are not those that the manifest gives`);
-  for (const { name, offending } of verifySnapshot(path)) for (const row of offending) say(`${name}: ${JSON.stringify(row)}`);
+  withPresentSchema(path, (readable) => {
+    const stats = statsOfSnapshot(readable, figuresOf);
+    const now = { ...stats, schema: statsOfSnapshot(path, schemaVersion), rows: presentRowCounts(stats.rows, stats.schema) };
+    const then = { ...manifest, rows: presentRowCounts(manifest.rows, manifest.schema) };
+    for (const member of ["rows", "ledger", "schema", "mode", "epoch", "lineage"] as const)
+      if (ordered(now[member]) !== ordered(then[member])) say(`its ${member} are not those that the manifest gives`);
+    for (const { name, offending } of verifySnapshot(readable))
+      for (const row of offending) say(`${name}: ${JSON.stringify(row)}`);
+  });
   return faults;
 };
 

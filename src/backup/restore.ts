@@ -6,6 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import { claimDirectory } from "../store/sqlite/directory-lock.ts";
 import { syncPath } from "../store/sqlite/fsync.ts";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
+import { presentRowCounts, withPresentSchema } from "../store/sqlite/snapshot-copy/converted.ts";
 import { dropSides, markCopy, putPlaceholder } from "../store/sqlite/snapshot-copy/copy.ts";
 import { type Loss, lossOf } from "../store/sqlite/snapshot-copy/diff.ts";
 import { takeTurn } from "../store/sqlite/snapshot-copy/directory-mutex.ts";
@@ -73,9 +74,9 @@ const bringDatabase = (path: string, dir: string, manifest: Manifest, entry: Ent
   bringEntry(join(path, DATABASE_FILE), aside, entry, going);
   markCopy(aside, { takenAtMs: manifest.taken_at_ms, nowMs: Date.now() });
   dropSides(aside);
-  const { rows, ledger } = statsOfSnapshot(aside, figuresOf);
-  const { meta: _, ...was } = manifest.rows;
-  const { meta: __, ...is } = rows;
+  const { rows, ledger, schema } = statsOfSnapshot(aside, figuresOf);
+  const { meta: _, ...was } = presentRowCounts(manifest.rows, manifest.schema);
+  const { meta: __, ...is } = presentRowCounts(rows, schema);
   if (!Bun.deepEquals({ rows: is, ledger }, { rows: was, ledger: manifest.ledger }))
     throw new BackupFault("failed", `${aside}: its rows are not those of the backup; nothing was restored`);
   syncPath(aside);
@@ -139,7 +140,13 @@ const compare = (path: string, to: string, manifest: Manifest): Restored["agains
   if (!existsSync(live)) return null;
   try {
     const now = overLive(live, figuresOf);
-    return { now, loss: now.lineage === manifest.lineage ? lossOf(live, join(path, DATABASE_FILE)) : null };
+    return {
+      now,
+      loss:
+        now.lineage === manifest.lineage
+          ? withPresentSchema(join(path, DATABASE_FILE), (readable) => lossOf(live, readable))
+          : null,
+    };
   } catch (fault) {
     throw new BackupFault("damaged", `${live} cannot be read, so nothing can be held against it (${textOf(fault)})`);
   }
@@ -159,13 +166,13 @@ export const restoreBackup = (ask: RestoreRequest, going: Going): Restored => {
       "damaged",
       `${join(path, first.path)}: ${first.why}; use another backup (genrouter backup verify ${path} lists every error of this one)`,
     );
-  const unfinished = statsOfSnapshot(join(path, DATABASE_FILE), unfinishedRows);
+  const unfinished = withPresentSchema(join(path, DATABASE_FILE), (readable) => statsOfSnapshot(readable, unfinishedRows));
   const hasKey = manifest.entries.some((entry) => entry.path === MASTER_KEY_FILE);
   const against = ask.dryRun ? compare(path, resolve(ask.to), manifest) : null;
   if (!ask.dryRun) inDirectory(path, ask, manifest, going);
   return {
     ...{ manifest, unfinished, against },
     bytes: manifest.entries.reduce((sum, { bytes }) => sum + bytes, 0),
-    sealedKeys: hasKey ? 0 : (manifest.rows.provider_key ?? 0),
+    sealedKeys: hasKey ? 0 : (presentRowCounts(manifest.rows, manifest.schema).provider_credential ?? 0),
   };
 };

@@ -82,7 +82,7 @@ export class ConsoleRefused extends Error {
 
 /** The principal of a request, which is recorded with its changes. */
 export const actorOf = ({ who }: { who: Pick<SignedIn, "personId" | "email"> }): Principal => ({
-  kind: "person",
+  kind: "user",
   id: who.personId,
   name: who.email,
 });

@@ -141,7 +141,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       }
       const { token, session } = sessions.begin(request, address);
       const mutation = { mutation: "open-session", personId: person.id, password: kept, session, atMs: clock.nowMs() } as const;
-      const outcome = await post({ ...mutation, by: { kind: "person", id: person.id, name: email } });
+      const outcome = await post({ ...mutation, by: { kind: "user", id: person.id, name: email } });
       // The user was disabled or got another password at the same moment.
       if (outcome.kind === "refused") throw new ConsoleRefused("refused", WRONG);
       return { token, personId: person.id };
@@ -169,7 +169,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const accountName = link.kind === "setup" ? name : link.accountName;
       const account = accountName === null ? null : { id: newId("acc"), name: accountName };
       const what = { hash: hashToken(ask.token), personId, email, name, password, account, session, atMs: clock.nowMs() };
-      await carryOut({ mutation: "accept-invitation", ...what }, { kind: "person", id: personId, name: email });
+      await carryOut({ mutation: "accept-invitation", ...what }, { kind: "user", id: personId, name: email });
       return { token, personId };
     },
 
@@ -184,7 +184,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const { token, session } = sessions.begin(door.request, door.address);
       const personId = newId("per");
       const what = { personId, email, name, password, account: { id: newId("acc"), name }, session, atMs: clock.nowMs() };
-      await carryOut({ mutation: "sign-up", ...what }, { kind: "person", id: personId, name: email });
+      await carryOut({ mutation: "sign-up", ...what }, { kind: "user", id: personId, name: email });
       return { token, personId };
     },
 
@@ -197,13 +197,13 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
     end: (who: SignedIn, which: { onlyId?: string; exceptId?: string }): Promise<void> =>
       carryOut(
         { mutation: "end-sessions", personId: who.personId, ...which, atMs: clock.nowMs() },
-        { kind: "person", id: who.personId, name: who.email },
+        { kind: "user", id: who.personId, name: who.email },
       ),
 
     rename: (who: SignedIn, text: string): Promise<void> =>
       carryOut(
         { mutation: "set-person", personId: who.personId, name: nameOf(text), atMs: clock.nowMs() },
-        { kind: "person", id: who.personId, name: who.email },
+        { kind: "user", id: who.personId, name: who.email },
       ),
 
     /** Ends the other sessions of the user and keeps the current one. */
@@ -214,7 +214,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       insistOnOther(ask.password, who.email);
       const password = await passwords.hash(ask.password, { rank: 0, whose: who.personId });
       const change = { password, ifPassword: kept, keepSessionId: who.sessionId };
-      const by: Principal = { kind: "person", id: who.personId, name: who.email };
+      const by: Principal = { kind: "user", id: who.personId, name: who.email };
       await carryOut({ mutation: "set-person", personId: who.personId, ...change, atMs: clock.nowMs() }, by);
     },
   };

@@ -206,7 +206,7 @@ export type RecordKeyUse = { mutation: "note-key-use"; uses: readonly (readonly 
 export type RollUpUsage = { mutation: "roll-up-usage"; limit: number };
 export type RevokeKey = { mutation: "revoke-key"; keyId: string; atMs: number };
 /** Who requested a mutation; written to the audit log in the same transaction. */
-export type Principal = { kind: "person" | "command" | "service"; id: string; name: string };
+export type Principal = { kind: "user" | "command" | "service"; id: string; name: string };
 
 /** An operator's decision about an open generation, stored before its owner receives it. `attempt`: the settled one. */
 export type DecideGeneration = {

@@ -78,14 +78,14 @@ describe("a change of an archive is found", () => {
   const FORGERIES: [what: string, kind: string, change: (rows: Row[]) => Row[], fault: string][] = [
     [
       "credits of a movement",
-      "movement",
+      "transfer",
       first((row) => ({ ...row, credits: Number(row.credits) + 1 })),
       "the movement does not follow from the one before it",
     ],
-    ["a movement that is left out", "movement", (rows) => rows.slice(1), "the movement does not follow from the one before it"],
+    ["a movement that is left out", "transfer", (rows) => rows.slice(1), "the movement does not follow from the one before it"],
     [
       "the note of a movement",
-      "movement",
+      "transfer",
       first((row) => ({ ...row, note: "another" })),
       "the movement does not follow from the one before it",
     ],
@@ -135,7 +135,7 @@ describe("a change of an archive is found", () => {
     ],
     [
       "a line of the journal that is left out",
-      "journal",
+      "generation_event",
       (rows) => rows.slice(1),
       "the journal has a gap, or did not lead to the status",
     ],
@@ -155,7 +155,7 @@ describe("a change of an archive is found", () => {
     await forge(
       dir,
       "generation",
-      succeededFirst(({ ordered: _, ...row }) => row),
+      succeededFirst(({ expected_delivery: _, ...row }) => row),
     );
     expect(await faultsOf(dir)).toEqual([]);
     // As archives of before are: they say nothing of it, and agree with the books all the same.
@@ -172,7 +172,7 @@ describe("a change of an archive is found", () => {
   test.each<[string, string, (rows: Row[]) => Row[]]>([
     ["what was asked for", "generation", first((row) => ({ ...row, body: "{}" }))],
     ["a request", "attempt_request", first((row) => ({ ...row, request: "{}" }))],
-    ["an event", "journal", first((row) => ({ ...row, event: "{}" }))],
+    ["an event", "generation_event", first((row) => ({ ...row, event: "{}" }))],
     ["a job", "attempt", first((row) => ({ ...row, job_id: "another" }))],
   ])("%s, which no chain guards, by the books", async (_, kind, change) => {
     const dir = await copy();

@@ -105,7 +105,7 @@ export const fill = async (store: Store) => {
   return { quiet, busy, watched };
 };
 /** What the first archive has of it: the second of `watched` keeps back all that follows it there. */
-export const FIRST = { generations: 5, movements: 6 + 9 + 5 };
+export const FIRST = { generations: 5, transfers: 6 + 9 + 5 };
 
 export const fileBooks = async (): Promise<Books> => {
   const dir = freshDir();

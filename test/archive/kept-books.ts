@@ -20,10 +20,12 @@ export const joinOf = async (books: Books, dir: string) => {
   const { walked, manifests } = await checkOf(dir);
   return (await checkJoin(books.place, openDirectory(dir), walked, manifests)).offending.map(({ fault }) => String(fault));
 };
-const seqsIn = async (dir: string, n: number, kind: "generation" | "attempt" | "journal") => {
+const seqsIn = async (dir: string, n: number, kind: "generation" | "attempt" | "generation_event") => {
   const depot = openDirectory(dir);
   const manifest = (await manifestsIn(depot))[n - 1]?.manifest;
-  return manifest ? (await Array.fromAsync(rowsIn(depot, manifest, kind))).map(({ seq }) => Number(seq)) : [];
+  return manifest
+    ? (await Array.fromAsync(rowsIn(depot, manifest, kind))).map(({ seq, generation_seq }) => Number(seq ?? generation_seq))
+    : [];
 };
 
 /** The suite of one store. */
@@ -39,7 +41,7 @@ export const keepsBooks = (open: () => Promise<Books>): void => {
     expect(await faultsOf(dir)).toEqual([]);
     expect(await joinOf(books, dir)).toEqual([]);
     const generations = new Set(await seqsIn(dir, 1, "generation"));
-    for (const kind of ["attempt", "journal"] as const)
+    for (const kind of ["attempt", "generation_event"] as const)
       for (const seq of await seqsIn(dir, 1, kind)) expect(generations.has(seq)).toBe(true);
     // Nothing was taken out of the books.
     expect(await books.store.verify(null).then((checks) => checks.filter(({ ok }) => !ok))).toEqual([]);

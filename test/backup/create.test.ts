@@ -36,7 +36,7 @@ test("database, result files and manifest, for their owner alone; nothing is lef
   expect([...filesBelow(data).keys()].filter((path) => !/genrouter\.db-(wal|shm)$/.test(path))).toEqual(before);
   const { manifest, faults, books } = checkBackup(made.path, quiet);
   expect([faults, books, manifest.faults]).toEqual([[], [], []]);
-  expect(manifest.rows).toMatchObject({ generation: done.length + 1, account: 1, credit: 1 });
+  expect(manifest.rows).toMatchObject({ generation: done.length + 1, account: 1, balance_adjustment: 1 });
   expect(manifest.ledger.available + manifest.ledger.held + manifest.ledger.charged).toBe(100_000);
 });
 
@@ -132,7 +132,9 @@ test("the key that opens the providers' keys is in a backup only where that was 
 
 test("what an unfinished attempt still has to collect from the spool is in it", () => {
   const db = new Database(join(data, "genrouter.db"));
-  const attempt = db.query<{ seq: number; ref: string }, []>("SELECT seq, ref FROM attempt WHERE state = 'accepted'").get();
+  const attempt = db
+    .query<{ seq: number; ref: string }, []>("SELECT generation_seq AS seq, ref FROM attempt WHERE state = 'accepted'")
+    .get();
   db.run("UPDATE attempt SET results = ? WHERE ref = ?", [
     JSON.stringify([{ url: `spool:${attempt?.ref}.1` }]),
     attempt?.ref ?? "",
@@ -148,7 +150,7 @@ test("what an unfinished attempt still has to collect from the spool is in it", 
 
 test("books that do not hold are copied as they are, told, and never printed as verified", async () => {
   const db = new Database(join(data, "genrouter.db"));
-  db.run("DROP TRIGGER balance_moves");
+  db.run("DROP TRIGGER balance_follows_transfer");
   db.run("UPDATE balance SET available_credits = available_credits + 1");
   db.close();
   const { exit, out, err } = await runHere(["backup", "create", place, "--data", data]);

@@ -93,20 +93,24 @@ const load = (harness: Harness) => {
  * was, so that rows of different tables can be placed before or behind one another.
  */
 const isOneMoment = (copy: string, books: string, { rows, ledger }: ReturnType<typeof manifestOf>): void => {
-  const lastPosting = numberIn(copy, "SELECT max(seq) FROM posting");
+  const lastPosting = numberIn(copy, "SELECT max(seq) FROM transfer");
   const lastGeneration = numberIn(copy, "SELECT max(seq) FROM generation");
-  expect(numberIn(books, `SELECT count(*) FROM posting WHERE seq <= ${lastPosting}`)).toBe(rows.posting ?? -1);
+  expect(numberIn(books, `SELECT count(*) FROM transfer WHERE seq <= ${lastPosting}`)).toBe(rows.transfer ?? -1);
   expect(numberIn(books, `SELECT count(*) FROM generation WHERE seq <= ${lastGeneration}`)).toBe(rows.generation ?? -1);
-  expect(numberIn(books, `SELECT count(*) FROM credit WHERE movement_seq <= ${lastPosting}`)).toBe(rows.credit ?? -1);
+  expect(numberIn(books, `SELECT count(*) FROM balance_adjustment WHERE transfer_seq <= ${lastPosting}`)).toBe(
+    rows.balance_adjustment ?? -1,
+  );
   // Between the last posting that is in it and the first that is not.
-  expect(lastGeneration).toBeGreaterThanOrEqual(numberIn(books, `SELECT after_seq FROM posting WHERE seq = ${lastPosting}`));
+  expect(lastGeneration).toBeGreaterThanOrEqual(
+    numberIn(books, `SELECT after_generation_seq FROM transfer WHERE seq = ${lastPosting}`),
+  );
   const behind = numberIn(
     books,
-    `SELECT after_seq FROM posting WHERE seq = (SELECT min(seq) FROM posting WHERE seq > ${lastPosting})`,
+    `SELECT after_generation_seq FROM transfer WHERE seq = (SELECT min(seq) FROM transfer WHERE seq > ${lastPosting})`,
   );
   expect(behind).toBeGreaterThanOrEqual(lastGeneration);
   // The sums, worked out anew from the books up to there.
-  const upTo = `FROM posting WHERE seq <= ${lastPosting}`;
+  const upTo = `FROM transfer WHERE seq <= ${lastPosting}`;
   const moved = rowsIn(
     books,
     `SELECT kind, sum(iif(from_side = 'available' AND kind = 'adjust', -credits, credits)) AS credits ${upTo} GROUP BY kind`,
@@ -126,21 +130,28 @@ const isOneMoment = (copy: string, books: string, { rows, ledger }: ReturnType<t
   const ended = "SELECT id FROM generation WHERE completed_at_ms IS NOT NULL ORDER BY seq";
   const settled = `SELECT id FROM generation WHERE seq IN (SELECT generation_seq ${upTo}) ORDER BY seq`;
   expect(rowsIn(copy, ended)).toEqual(rowsIn(books, settled));
-  const lines = rowsIn(copy, "SELECT seq, version, at_ms, state_after, event FROM journal ORDER BY seq, version");
-  const became = new Map(
-    rowsIn(books, "SELECT seq, version, at_ms, state_after, event FROM journal").map((row) => [`${row.seq} ${row.version}`, row]),
+  const lines = rowsIn(
+    copy,
+    "SELECT generation_seq, version, at_ms, state_after, event FROM generation_event ORDER BY generation_seq, version",
   );
-  for (const line of lines) expect(became.get(`${line.seq} ${line.version}`)).toEqual(line);
+  const became = new Map(
+    rowsIn(books, "SELECT generation_seq, version, at_ms, state_after, event FROM generation_event").map((row) => [
+      `${row.generation_seq} ${row.version}`,
+      row,
+    ]),
+  );
+  for (const line of lines) expect(became.get(`${line.generation_seq} ${line.version}`)).toEqual(line);
   // The chain of each account ends where its balance says, with the same hash that the books have there.
-  const ends = "SELECT b.account_seq, b.chain_seq, m.hash FROM balance b JOIN movement m ON m.seq = b.chain_end ORDER BY 1";
+  const ends =
+    "SELECT b.account_seq, b.last_transfer_no, m.hash FROM balance b JOIN transfer_log m ON m.seq = b.last_transfer_seq ORDER BY 1";
   const links = new Map(
-    rowsIn(books, "SELECT account_seq, chain_seq, hash FROM movement").map((row) => [
-      `${row.account_seq} ${row.chain_seq}`,
+    rowsIn(books, "SELECT account_seq, transfer_no, hash FROM transfer_log").map((row) => [
+      `${row.account_seq} ${row.transfer_no}`,
       row.hash,
     ]),
   );
-  for (const { account_seq, chain_seq, hash } of rowsIn(copy, ends))
-    expect(links.get(`${account_seq} ${chain_seq}`)).toBe(hash ?? null);
+  for (const { account_seq, last_transfer_no, hash } of rowsIn(copy, ends))
+    expect(links.get(`${account_seq} ${last_transfer_no}`)).toBe(hash ?? null);
 };
 
 test("backups under load are each one moment, and restore to a directory whose verify passes", async () => {
@@ -191,14 +202,14 @@ test("the proof can fail: a copy that lacks a line, or has one from behind its m
   const books = join(dir, "genrouter.db");
   const copy = join(path, "genrouter.db");
   isOneMoment(copy, books, manifest);
-  const { posting = 0, ...rest } = manifest.rows;
-  expect(() => isOneMoment(copy, books, { ...manifest, rows: { ...rest, posting: posting - 1 } })).toThrow();
+  const { transfer = 0, ...rest } = manifest.rows;
+  expect(() => isOneMoment(copy, books, { ...manifest, rows: { ...rest, transfer: transfer - 1 } })).toThrow();
   expect(() =>
     isOneMoment(copy, books, { ...manifest, ledger: { ...manifest.ledger, held: manifest.ledger.held + 1 } }),
   ).toThrow();
   const db = new Database(copy);
-  const journal = db.query<{ seq: number }, []>("SELECT max(seq) AS seq FROM journal").get();
-  db.run("INSERT INTO journal VALUES (?, 90, 1, 1, 'running.polling', '{}')", [journal?.seq ?? 0]);
+  const journal = db.query<{ seq: number }, []>("SELECT max(generation_seq) AS seq FROM generation_event").get();
+  db.run("INSERT INTO generation_event VALUES (?, 90, 1, 1, 'running.polling', '{}')", [journal?.seq ?? 0]);
   db.close();
   expect(() => isOneMoment(copy, books, manifest)).toThrow();
 }, 60_000);

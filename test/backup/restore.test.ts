@@ -5,11 +5,9 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { join } from "node:path";
 import { restoreBackup } from "../../src/backup/restore.ts";
 import { claimDirectory } from "../../src/store/sqlite/directory-lock.ts";
-import { MIGRATIONS, migrate } from "../../src/store/sqlite/migrate.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { openAccount, topUp } from "../store/fixture.ts";
 import { openDirectory } from "../store/open-store.ts";
 import { backUp, filesBelow, namesIn, openOn, play } from "./fixture.ts";
 
@@ -191,7 +189,7 @@ test("keys of providers without their master key are told, with what to do", asy
   const { createVault } = await import("../../src/providers/vault.ts");
   const db = openWriter(join(live, "genrouter.db"));
   const { id, sealed } = createVault(live).seal("fal", "canary-key", []);
-  db.run("INSERT INTO provider_key VALUES ('fal', ?, ?, 1)", [id, sealed]);
+  db.run("INSERT INTO provider_credential VALUES ('fal', ?, ?, 1)", [id, sealed]);
   db.close();
   ({ path } = backUp(live, freshDir()));
   const { out } = await restore();
@@ -201,37 +199,6 @@ test("keys of providers without their master key are told, with what to do", asy
   to = join(freshDir(), "with");
   expect((await restore()).out).not.toContain("sealed");
   expect(createVault(to).open("fal", { id, sealed })).toBe("canary-key");
-});
-
-test("a backup of an older schema restores, and the next start migrates it", async () => {
-  const older = freshDir();
-  const db = openWriter(join(older, "genrouter.db"));
-  migrate(db, join(older, "genrouter.db"), 1, MIGRATIONS.slice(0, 1));
-  for (const [name, value] of [
-    ["mode", "test"],
-    ["secret", "ab".repeat(32)],
-    ["created_at_ms", "1"],
-    ["last_seen_ms", "1"],
-  ] as const)
-    db.run("INSERT INTO meta VALUES (?, ?)", [name, value]);
-  db.run("INSERT INTO owner VALUES (1, 1, 'old', 1)");
-  db.close();
-  const made = backUp(older, freshDir());
-  path = made.path;
-  expect(made.faults).toEqual([]);
-  expect((await runHere(["backup", "verify", path, "--json"])).exit as number).toBe(0);
-  expect((await restore()).exit as number).toBe(0);
-  expect(metaOf(to, "restored_taken_at_ms")).toBe(made.takenAtMs);
-  const store = await openDirectory({ dir: to, mode: "test" });
-  await topUp(store, (await openAccount(store, 100)).seq, 50);
-  expect((await store.accounts())[0]?.availableCredits).toBe(150);
-  await store.close();
-  expect((await runHere(["verify", "--data", to])).exit as number).toBe(0);
-  const now = new Database(join(to, "genrouter.db"), { readonly: true });
-  expect(Object.values(now.query<Record<string, number>, []>("PRAGMA user_version").get() ?? {})).toEqual([
-    MIGRATIONS.at(-1)?.n ?? 0,
-  ]);
-  now.close();
 });
 
 test("a backup of a newer schema is refused by the older release", async () => {

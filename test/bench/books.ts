@@ -31,8 +31,8 @@ export const openBooks = (db: Database, moves: readonly Transfer[]) => {
   const accounts = db
     .query<Account, []>(
       `SELECT a.seq, a.id, b.available_credits AS availableCredits, b.held_credits AS heldCredits, b.charged_credits AS charged,
-         b.in_progress AS inProgress, b.chain_seq AS chainSeq, b.chain_end AS chainEnd,
-         coalesce((SELECT hold_hash FROM generation WHERE seq = -b.chain_end), (SELECT hash FROM posting WHERE seq = b.chain_end)) AS hash
+         b.in_progress AS inProgress, b.last_transfer_no AS chainSeq, b.last_transfer_seq AS chainEnd,
+         coalesce((SELECT hold_hash FROM generation WHERE seq = -b.last_transfer_seq), (SELECT hash FROM transfer WHERE seq = b.last_transfer_seq)) AS hash
        FROM balance b JOIN account a ON a.seq = b.account_seq`,
     )
     .all();
@@ -45,7 +45,7 @@ export const openBooks = (db: Database, moves: readonly Transfer[]) => {
   const postings = moves.length - 1;
   const progress = moves.reduce((sum, move) => sum + move.progress, 0);
   const charged = moves.reduce((sum, { to, credits }) => sum + (to === "charged" ? credits : 0), 0);
-  let newest = db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM posting").get()?.seq ?? 0;
+  let newest = db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM transfer").get()?.seq ?? 0;
   return {
     /** What each movement adds. */
     added,
@@ -81,8 +81,8 @@ export const openBooks = (db: Database, moves: readonly Transfer[]) => {
     },
     close: () => {
       const update = db.prepare(
-        `UPDATE balance SET available_credits = ?2, held_credits = ?3, charged_credits = ?4, in_progress = ?5, chain_seq = ?6,
-           chain_end = ?7 WHERE account_seq = ?1`,
+        `UPDATE balance SET available_credits = ?2, held_credits = ?3, charged_credits = ?4, in_progress = ?5, last_transfer_no = ?6,
+           last_transfer_seq = ?7 WHERE account_seq = ?1`,
       );
       for (const [seq, { availableCredits, heldCredits, charged, inProgress, chainSeq, chainEnd }] of books)
         update.run(seq, availableCredits, heldCredits, charged, inProgress, chainSeq, chainEnd);

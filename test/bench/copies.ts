@@ -12,7 +12,7 @@ type Posting = Row &
   Pick<Transfer, "kind" | "credits"> & {
     from_side: Transfer["from"];
     to_side: Transfer["to"];
-    attempt_n: number | null;
+    attempt_no: number | null;
     at_ms: number;
   };
 type Sample = { body: string; jobId: string; atMs: number };
@@ -20,23 +20,30 @@ type Sample = { body: string; jobId: string; atMs: number };
 type Given = Readonly<Record<string, string>>;
 
 /** They watch each step towards what is written here at once as its end; what they guard is verified afterwards. */
-const STEPWISE = ["balance_moves", "posting_settles", "attempt_begins"];
+const STEPWISE = ["balance_follows_transfer", "transfer_settlement_bounds", "attempt_starts_as_intent"];
 const LONGEST_LIFE_MS = 10 * 86_400_000;
 /** Of more copies than this the indexes are made last. */
 const LATE_INDEXES = 50_000;
 
 /**
  * What differs from copy to copy: one row of it for each, out of which one statement per table makes the rows of thousands, which
- * is much faster than a statement for each. From `chain_seq` on it is what was there before the copy; the hashes of its movements
+ * is much faster than a statement for each. From `transfer_no` on it is what was there before the copy; the hashes of its movements
  * come last.
  */
 const COPY_COLUMNS = [
   ...["seq INTEGER PRIMARY KEY", "body TEXT", "job_id TEXT", "idempotency_key TEXT", "at_ms INTEGER", "account_seq INTEGER"],
-  ...["key_seq INTEGER", "chain_seq INTEGER", "chain_end INTEGER", "available INTEGER", "held INTEGER", "posting INTEGER"],
+  ...[
+    "key_seq INTEGER",
+    "transfer_no INTEGER",
+    "last_transfer_seq INTEGER",
+    "available INTEGER",
+    "held INTEGER",
+    "transfer INTEGER",
+  ],
 ];
 /** Of these, the name says what they are, whatever the table. */
 const GIVEN: Given = {
-  ...{ seq: "copy.seq", generation_seq: "copy.seq", after_seq: "copy.seq", account_seq: "copy.account_seq" },
+  ...{ seq: "copy.seq", generation_seq: "copy.seq", after_generation_seq: "copy.seq", account_seq: "copy.account_seq" },
   ...{ key_seq: "copy.key_seq", idempotency_key: "copy.idempotency_key" },
 };
 
@@ -76,13 +83,13 @@ const rowsSql = ({ name, rows, given = [] }: Table, sample: Sample): string => {
 
 const plus = (column: string, added: number): string => `copy.${column} + ${added}`;
 const holdGiven = ({ chainSeq, availableAfter, heldAfter }: Link): Given => ({
-  ...{ hold_chain_seq: plus("chain_seq", chainSeq), hold_previous: "copy.chain_end", hold_hash: "copy.hash_0" },
+  ...{ hold_transfer_no: plus("transfer_no", chainSeq), hold_previous_seq: "copy.last_transfer_seq", hold_hash: "copy.hash_0" },
   ...{ hold_available_after: plus("available", availableAfter), hold_held_after: plus("held", heldAfter) },
 });
 const postingGiven = ({ chainSeq, availableAfter, heldAfter }: Link, at: number): Given => ({
-  ...{ seq: plus("posting", at + 1), previous: at === 0 ? "-copy.seq" : plus("posting", at), hash: `copy.hash_${at + 1}` },
+  ...{ seq: plus("transfer", at + 1), previous_seq: at === 0 ? "-copy.seq" : plus("transfer", at), hash: `copy.hash_${at + 1}` },
   ...{
-    chain_seq: plus("chain_seq", chainSeq),
+    transfer_no: plus("transfer_no", chainSeq),
     available_after: plus("available", availableAfter),
     held_after: plus("held", heldAfter),
   },
@@ -95,8 +102,8 @@ const movesOf = ({ seq, reserved_credits, created_at_ms }: Generation, postings:
     ...{ atMs: 0, note: null, progress: 1 },
   },
   ...postings.map(
-    ({ kind, credits, from_side, to_side, attempt_n, at_ms }, at): Transfer => ({
-      ...{ kind, credits, from: from_side, to: to_side, generationSeq: seq, attemptN: attempt_n },
+    ({ kind, credits, from_side, to_side, attempt_no, at_ms }, at): Transfer => ({
+      ...{ kind, credits, from: from_side, to: to_side, generationSeq: seq, attemptN: attempt_no },
       ...{ atMs: at_ms - created_at_ms, note: null, progress: at === postings.length - 1 ? -1 : 0 },
     }),
   ),
@@ -119,7 +126,7 @@ export const writeCopies = async (db: Database, plan: CopyPlan): Promise<void> =
   if (!found) throw new Error("the sample is not in the store");
   const rowsOf = (name: string): Table => ({
     name,
-    rows: db.query<Row, [number]>(`SELECT * FROM ${name} WHERE seq = ?1`).all(found.seq),
+    rows: db.query<Row, [number]>(`SELECT * FROM ${name} WHERE generation_seq = ?1`).all(found.seq),
   });
   const attempts = rowsOf("attempt");
   const sample: Sample = {
@@ -127,12 +134,12 @@ export const writeCopies = async (db: Database, plan: CopyPlan): Promise<void> =
     jobId: String(attempts.rows[0]?.job_id ?? ""),
     atMs: found.created_at_ms,
   };
-  const postings = db.query<Posting, [number]>("SELECT * FROM posting WHERE generation_seq = ?1 ORDER BY seq").all(found.seq);
+  const postings = db.query<Posting, [number]>("SELECT * FROM transfer WHERE generation_seq = ?1 ORDER BY seq").all(found.seq);
   const books = openBooks(db, movesOf(found, postings));
   const tables: Table[] = [
     { name: "generation", rows: [found], given: books.added.slice(0, 1).map(holdGiven) },
-    ...[rowsOf("snapshot"), attempts, rowsOf("attempt_request"), rowsOf("journal")],
-    { name: "posting", rows: postings, given: books.added.slice(1).map(postingGiven) },
+    ...[rowsOf("snapshot"), attempts, rowsOf("attempt_request"), rowsOf("generation_event")],
+    { name: "transfer", rows: postings, given: books.added.slice(1).map(postingGiven) },
   ];
 
   const parts = db

@@ -31,10 +31,10 @@ const LOOK_MS = 2;
 
 const TABLES: readonly [table: string, where: string][] = [
   ["generation", "seq = ?1"],
-  ["journal", "seq = ?1 ORDER BY version"],
-  ["attempt", "seq = ?1 ORDER BY n"],
-  ["attempt_request", "seq = ?1 ORDER BY n"],
-  ["posting", "generation_seq = ?1 ORDER BY seq"],
+  ["generation_event", "generation_seq = ?1 ORDER BY version"],
+  ["attempt", "generation_seq = ?1 ORDER BY attempt_no"],
+  ["attempt_request", "generation_seq = ?1 ORDER BY attempt_no"],
+  ["transfer", "generation_seq = ?1 ORDER BY seq"],
 ];
 
 const rowsOf = (db: Database, model: string): Map<string, Row[]> => {
@@ -57,7 +57,7 @@ const snapshotOf = async ({ dir, model, player, name }: LifeSide): Promise<strin
       const row = withDatabase(dir, (db) =>
         db
           .query<{ snapshot: string }, [string]>(
-            "SELECT s.snapshot FROM snapshot s JOIN generation g ON g.seq = s.seq WHERE g.model = ?1 AND s.state = 'running.polling'",
+            "SELECT s.snapshot FROM snapshot s JOIN generation g ON g.seq = s.generation_seq WHERE g.model = ?1 AND s.state = 'running.polling'",
           )
           .get(model.id),
       );

@@ -128,7 +128,7 @@ here("people", () => {
     await ada.page.goto(`${harness.url}/console/operator/audit`);
     await ada.page.getByText("Accept invitation").first().waitFor();
     const bought = await harness.newTenant(0);
-    const by = { kind: "person", id: "per_1", name: "cleo@example.com" } as const;
+    const by = { kind: "user", id: "per_1", name: "cleo@example.com" } as const;
     const { purchaseId } = await harness.rooms.till.buy({ accountId: bought.accountId, by, usd: 25 });
     await harness.rooms.till.endTest(purchaseId, "pay", by);
     await ada.page.getByLabel("Change").fill("purchase paid");

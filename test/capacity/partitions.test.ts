@@ -40,11 +40,11 @@ onPostgres("partitions", () => {
       ...[seq, account, key],
     );
   const attempt = async (seq: number, n: number, ref: string, job: string) => {
-    await line.send("INSERT INTO attempt (seq, n, ref, provider) VALUES (?1, ?2, ?3, 'fal')", seq, n, ref);
-    await line.send("UPDATE attempt SET job_id = ?3 WHERE seq = ?1 AND n = ?2", seq, n, job);
+    await line.send("INSERT INTO attempt (generation_seq, attempt_no, ref, provider) VALUES (?1, ?2, ?3, 'fal')", seq, n, ref);
+    await line.send("UPDATE attempt SET job_id = ?3 WHERE generation_seq = ?1 AND attempt_no = ?2", seq, n, job);
   };
   const settle = (seq: number, of: number | null, kind: string) =>
-    line.send("INSERT INTO posting (seq, account_seq, generation_seq, kind, credits) VALUES (?1, 1, ?2, ?3, 5)", seq, of, kind);
+    line.send("INSERT INTO transfer (seq, account_seq, generation_seq, kind, credits) VALUES (?1, 1, ?2, ?3, 5)", seq, of, kind);
   const count = async (table: string) =>
     (await line.send<{ count: number }>(`SELECT count(*) AS count FROM ${table}`)).rows[0]?.count;
 
@@ -62,7 +62,7 @@ onPostgres("partitions", () => {
     await settle(DECEMBER + 51, NOVEMBER + 7, "release");
     await settle(NOVEMBER + 52, null, "topup");
     await settle(DECEMBER + 52, null, "topup");
-    expect([await count("generation"), await count("posting_2026_11"), await count("posting_2026_12")]).toEqual([3, 2, 2]);
+    expect([await count("generation"), await count("transfer_2026_11"), await count("transfer_2026_12")]).toEqual([3, 2, 2]);
   });
 
   test("a row is looked for in the partition of its time alone", async () => {
@@ -76,7 +76,7 @@ onPostgres("partitions", () => {
       /violates foreign key/,
     );
     await line.script("ALTER TABLE attempt DETACH PARTITION attempt_2026_11");
-    await line.script("ALTER TABLE attempt_2026_11 DROP CONSTRAINT attempt_seq_fkey");
+    await line.script("ALTER TABLE attempt_2026_11 DROP CONSTRAINT attempt_generation_seq_fkey");
     await line.script("ALTER TABLE generation DETACH PARTITION generation_2026_11");
     expect([await count("generation"), await count("generation_2026_11")]).toEqual([1, 1]);
     await expect(generation(DECEMBER + 10, "k-1")).rejects.toThrow(/duplicate key value .*used_key/);

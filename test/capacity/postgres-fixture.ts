@@ -41,7 +41,7 @@ export const openPostgresBed = async (): Promise<Bed> => {
     },
     counted: async () => {
       await line.script("SELECT pg_stat_force_next_flush(); SELECT pg_stat_clear_snapshot()");
-      const { batches } = await one<{ batches: number }>("SELECT CAST(sum(batch) AS bigint) AS batches FROM owner");
+      const { batches } = await one<{ batches: number }>("SELECT CAST(sum(batch) AS bigint) AS batches FROM node");
       const wal = await one<{ at: number; images: number }>(
         `SELECT CAST(pg_current_wal_insert_lsn() - '0/0' AS bigint) AS at, wal_fpi AS images FROM pg_stat_wal`,
       );

@@ -117,7 +117,7 @@ const onProvider = async (bed: Bed, tenants: readonly Tenant[], provider: Provid
 };
 
 /** Each generation was admitted by one, and each line of the journal written by one. */
-const mutationsIn = (tables: Tables): number => (tables.generation?.rows ?? 0) + (tables.journal?.rows ?? 0);
+const mutationsIn = (tables: Tables): number => (tables.generation?.rows ?? 0) + (tables.generation_event?.rows ?? 0);
 
 const differences = (before: Tables, after: Tables): Tables =>
   Object.fromEntries(

@@ -42,7 +42,7 @@ describe("over a server of S3 from a package", () => {
     const made = await runHere([...archiving(), "--json"], env);
     expect([made.exit as number, JSON.parse(made.out)]).toMatchObject([
       0,
-      { archived: true, ok: true, generations: FIRST.generations, movements: FIRST.movements, charged_usd: 3.15, manifest: 1 },
+      { archived: true, ok: true, generations: FIRST.generations, movements: FIRST.transfers, charged_usd: 3.15, manifest: 1 },
     ]);
     expect(JSON.parse(made.out)).toMatchObject({
       bucket: "results",

@@ -18,7 +18,7 @@ test("an archive is made, told and checked; made again it says that there is not
   const made = await runHere([...words, "--json"]);
   expect([made.exit as number, JSON.parse(made.out)]).toMatchObject([
     0,
-    { archived: true, ok: true, generations: FIRST.generations, movements: FIRST.movements, charged_usd: 3.15, manifest: 1 },
+    { archived: true, ok: true, generations: FIRST.generations, movements: FIRST.transfers, charged_usd: 3.15, manifest: 1 },
   ]);
   const again = await runHere(words);
   expect([again.exit as number, again.out]).toEqual([0, expect.stringMatching(/^nothing to archive/)]);

@@ -49,7 +49,7 @@ test("people get it in words: the verdict first, then what is needed, table by t
   expect(out).toMatch(/^100 generations\/s, 60 s each, 20 polls each: PostgreSQL with \d+ nodes?/);
   expect(out).toMatch(/^seats +[\d,]+ a node +limits\.max_running; [\d,]+ on each route \(limits\.max_running_per_route\)$/m);
   expect(out).toMatch(/^full at +[\d,.]+\/s +the nodes' own threads [\d,.]+, /m);
-  expect(out).toMatch(/^journal +[\d,]+ +[\d.]+ GB +[\d.]+ TB$/m);
+  expect(out).toMatch(/^generation_event +[\d,]+ +[\d.]+ GB +[\d.]+ TB$/m);
   expect(err).toMatch(/^costs as measured on .*; your machine's: npm run costs$/m);
 });
 

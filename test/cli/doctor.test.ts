@@ -8,11 +8,10 @@ import { databaseFindings } from "../../src/cli/doctor/database.ts";
 import { clockFindings } from "../../src/cli/doctor/host.ts";
 import { createVault } from "../../src/providers/vault.ts";
 import { inspectDatabase } from "../../src/store/sqlite/health.ts";
-import { MIGRATIONS, migrate } from "../../src/store/sqlite/migrate.ts";
-import { openWriter } from "../../src/store/sqlite/open.ts";
 import { mountSmallDisk } from "../disk-faults/disks.ts";
 import { admit, openAccount, startedMutation } from "../store/fixture.ts";
 import { openDirectory } from "../store/open-store.ts";
+import { FIRST_START, makePreRelease } from "../store/pre-release.ts";
 import { runHere } from "./captured.ts";
 import { doctor, has, KEYED } from "./diagnosis.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
@@ -146,13 +145,8 @@ describe("the database", () => {
   test("no database, an empty one, one of a newer release and one of an older", async () => {
     rmSync(join(dir, "genrouter.db"));
     has(await doctor(dir), "directory", "warning", /there is no database/);
-    const db = openWriter(join(dir, "genrouter.db"));
-    migrate(db, join(dir, "genrouter.db"), 1, MIGRATIONS.slice(0, 1));
-    for (const row of ["'mode', 'live'", `'secret', '${"ab".repeat(32)}'`, "'created_at_ms', '1'", "'last_seen_ms', '1'"])
-      db.run(`INSERT INTO meta VALUES (${row})`);
-    db.run("INSERT INTO owner VALUES (1, 1, 'old', 1)");
-    db.close();
-    has(await doctor(dir), "database", "warning", /this release has schema/, /start the service: it migrates/);
+    makePreRelease(join(dir, "genrouter.db"), FIRST_START);
+    has(await doctor(dir), "database", "warning", /of a build before the first release/, /start the service: it makes a copy/);
     change("PRAGMA user_version = 99");
     has(await doctor(dir), "database", "fault", /it has schema 99/, /newer release/);
   });
@@ -170,9 +164,9 @@ describe("the database", () => {
     has(await doctor(dir), "database", "fault", /cannot be read/, /restore a backup/);
   });
   test("a balance changed by hand is seen at once, a journal only by a deep look", async () => {
-    change("DROP TRIGGER balance_moves", "UPDATE balance SET available_credits = available_credits + 100");
+    change("DROP TRIGGER balance_follows_transfer", "UPDATE balance SET available_credits = available_credits + 100");
     has(await doctor(dir), "ledger", "fault", /\$1\.00 more stand on the accounts/, /genrouter verify/);
-    change("UPDATE balance SET available_credits = available_credits - 100", "DELETE FROM owner");
+    change("UPDATE balance SET available_credits = available_credits - 100", "DELETE FROM writer_epoch");
     has(await doctor(dir), "ledger", "ok", /^balanced/);
     has(
       await doctor(dir, KEYED, ["--deep"]),
@@ -201,8 +195,8 @@ describe("the database", () => {
     await store.commit([startedMutation(parked), startedMutation(lost)]);
     await store.close();
     change(
-      `UPDATE snapshot SET state = 'running.parked', due_kind = NULL, due_n = NULL, due_at_ms = NULL WHERE seq = ${parked.seq}`,
-      `UPDATE attempt SET state = 'lost', ended_at_ms = 1 WHERE seq = ${lost.seq}`,
+      `UPDATE snapshot SET state = 'running.parked', deadline_kind = NULL, deadline_attempt_no = NULL, deadline_at_ms = NULL WHERE generation_seq = ${parked.seq}`,
+      `UPDATE attempt SET state = 'lost', ended_at_ms = 1 WHERE generation_seq = ${lost.seq}`,
     );
     const findings = await doctor(dir);
     has(
@@ -255,7 +249,7 @@ describe("keys and routes", () => {
   test("no key at all, and one whose master key is gone", async () => {
     has(await doctor(dir, {}), "routes", "fault", /none of \d+ has a key/, /genrouter providers set-key/);
     const { id, sealed } = createVault(dir).seal("fal", "canary-key", []);
-    change(`INSERT INTO provider_key VALUES ('fal', '${id}', '${sealed}', 1)`);
+    change(`INSERT INTO provider_credential VALUES ('fal', '${id}', '${sealed}', 1)`);
     has(await doctor(dir, {}), "keys", "ok", /1 provider key can be read/);
     rmSync(join(dir, "provider-keys.master"));
     has(await doctor(dir, {}), "keys", "fault", /is not in it/, /^genrouter providers set-key fal$/);
@@ -267,7 +261,7 @@ describe("keys and routes", () => {
       why: { class: "balance", detail: "the account is empty" },
     });
     change(
-      "INSERT INTO route_switch VALUES ('vidmodel-2.0/fal', 'too dear', 1)",
+      "INSERT INTO disabled_route VALUES ('vidmodel-2.0/fal', 'too dear', 1)",
       `INSERT INTO route_health VALUES ('sim-none', '{}', 1), ('vidmodel-2.0-fast/fal', '${snapshot}', 1)`,
     );
     const findings = await doctor(dir);

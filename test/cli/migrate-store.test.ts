@@ -40,7 +40,7 @@ const migrate = async (dir: string, ...words: string[]): Promise<[exit: number, 
 moving("both verdicts are told, and what is to be done next; the directory is neither opened nor read any more", async () => {
   const [dir, database] = [copyOfWorld(), await newDatabase()];
   const { exit, out, err } = await runHere(["migrate-store", "--data", dir, "--to", database.url]);
-  expect([exit as number, err]).toEqual([0, expect.stringMatching(/^moving {2}\[░+\] +2% {2}owner {2}\d+ of \d+ rows/m)]);
+  expect([exit as number, err]).toEqual([0, expect.stringMatching(/^moving {2}\[░+\] +2% {2}writer_epoch {2}\d+ of \d+ rows/m)]);
   expect(out.match(/all thirteen invariants hold/g)).toHaveLength(2);
   expect(out).toMatch(/^moved \d+ rows to postgres:\/\/\S+ in \d+ s$/m);
   expect(out).toMatch(/^2 texts held signs that PostgreSQL cannot keep/m);
@@ -67,7 +67,7 @@ moving("JSON has the rows of each table, both verdicts and the time", async () =
     0,
     {
       ...{ moved: true, resumed: false, mended_texts: 2, files: null, sealed_provider_keys: 1 },
-      rows: { account: 5, owner: 5 },
+      rows: { account: 5, writer_epoch: 5 },
       source: { ok: true, checks: expect.any(Array) },
       target: { ok: true, checks: expect.any(Array) },
     },

@@ -86,7 +86,9 @@ describe("a provider's key", () => {
       await run("providers", "set-key", "fal", "--file", file),
     ];
     expect(one.out).not.toBe(two.out);
-    const rows = new Database(join(dir, "genrouter.db"), { readonly: true }).query("SELECT account, id FROM provider_key").all();
+    const rows = new Database(join(dir, "genrouter.db"), { readonly: true })
+      .query("SELECT account, id FROM provider_credential")
+      .all();
     expect(rows).toEqual([{ account: "fal", id: two.out.split(" ")[1] }]);
 
     const shadowed = await runHere(["providers", "set-key", "fal", "--file", file, "--data", dir], {

@@ -237,7 +237,7 @@ test("verify ends with 1 and shows the rows when the books were changed by hand"
   expect((await runHere(["accounts", "create", "--name", "demo", "--credit-usd", "5", "--data", dir])).exit as number).toBe(0);
   expect((await runHere(["verify", "--data", dir])).exit as number).toBe(0);
   const db = new Database(join(dir, "genrouter.db"));
-  db.run("DROP TRIGGER balance_moves");
+  db.run("DROP TRIGGER balance_follows_transfer");
   db.run(
     "UPDATE balance SET available_credits = available_credits + 1 WHERE account_seq = (SELECT seq FROM account WHERE name = 'demo')",
   );

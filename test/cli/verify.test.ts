@@ -87,7 +87,7 @@ test("a reader that stops listening does not turn a violation into a pass", asyn
   expect(await verdict()).toBe(0);
   await close();
   const db = new Database(join(dir, "genrouter.db"));
-  db.run("DROP TRIGGER balance_moves");
+  db.run("DROP TRIGGER balance_follows_transfer");
   db.run("UPDATE balance SET available_credits = available_credits + 1");
   db.close();
   expect(await verdict()).toBe(1);

@@ -21,14 +21,14 @@ CREATE TRIGGER lease_noted AFTER DELETE ON lease FOR EACH ROW EXECUTE FUNCTION n
 CREATE TABLE noted_batch (epoch bigint NOT NULL, batch bigint NOT NULL);
 CREATE FUNCTION note_batch() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN INSERT INTO noted_batch VALUES (NEW.epoch, NEW.batch); RETURN NEW; END $$;
-CREATE TRIGGER batch_noted AFTER UPDATE OF batch ON owner FOR EACH ROW EXECUTE FUNCTION note_batch();
+CREATE TRIGGER batch_noted AFTER UPDATE OF batch ON node FOR EACH ROW EXECUTE FUNCTION note_batch();
 `;
 
 const DEATHS = `SELECT o.epoch, o.pid, o.ended_at_ms AS "endedMs", n.ends_at_ms AS "leaseEndMs"
-  FROM owner o JOIN noted_lease n ON n.epoch = o.epoch WHERE o.ended_at_ms IS NOT NULL ORDER BY o.epoch`;
+  FROM node o JOIN noted_lease n ON n.epoch = o.epoch WHERE o.ended_at_ms IS NOT NULL ORDER BY o.epoch`;
 const TAKEN_OVER = `SELECT epoch, count(*) AS count, max(at_ms) AS "lastMs" FROM (
-    SELECT coalesce(lag(c.epoch) OVER (PARTITION BY c.seq ORDER BY c.n), g.hold_epoch) AS epoch, c.at_ms
-    FROM claim c JOIN generation g ON g.seq = c.seq) taken GROUP BY epoch`;
+    SELECT coalesce(lag(c.epoch) OVER (PARTITION BY c.generation_seq ORDER BY c.change_no), g.hold_epoch) AS epoch, c.at_ms
+    FROM ownership_change c JOIN generation g ON g.seq = c.generation_seq) taken GROUP BY epoch`;
 /**
  * The commit of what can only be inserted is the row's own; a node's times say when it meant to write. An owner is ended while it has no
  * transaction under way, so that the end is after all of its commits; a millisecond is the rounding.
@@ -37,21 +37,21 @@ const STALE = ["journal", "posting", "noted_batch"]
   .map((table) => {
     const where = { journal: "r.seq || ' ' || r.version", posting: "CAST(r.seq AS text)" }[table] ?? "CAST(r.batch AS text)";
     return `SELECT '${table}' AS what, ${where} AS "where", r.epoch, CAST(round(t.committed - o.ended_at_ms) AS bigint) AS "lateMs"
-    FROM ${table} r JOIN owner o ON o.epoch = r.epoch
+    FROM ${table} r JOIN node o ON o.epoch = r.epoch
     CROSS JOIN LATERAL (SELECT extract(epoch FROM pg_xact_commit_timestamp(r.xmin)) * 1000 AS committed) t
     WHERE o.ended_at_ms IS NOT NULL AND t.committed > o.ended_at_ms + 1`;
   })
   .join(" UNION ALL ");
-const UNOWNED = `SELECT g.id || ' ' || j.version AS "where", j.epoch FROM journal j JOIN generation g ON g.seq = j.seq
-  WHERE j.epoch <> coalesce((SELECT c.epoch FROM claim c WHERE c.seq = j.seq AND c.from_version < j.version ORDER BY c.n DESC LIMIT 1),
+const UNOWNED = `SELECT g.id || ' ' || j.version AS "where", j.epoch FROM generation_event j JOIN generation g ON g.seq = j.generation_seq
+  WHERE j.epoch <> coalesce((SELECT c.epoch FROM ownership_change c WHERE c.generation_seq = j.generation_seq AND c.from_version < j.version ORDER BY c.change_no DESC LIMIT 1),
     g.hold_epoch)`;
 const SENT_BY = `SELECT g.id, CAST(CAST(j.event AS json)->>'n' AS bigint) AS n, max(o.ended_at_ms) AS "endedMs",
   (array_agg(o.pid ORDER BY j.version DESC))[1] AS pid
-  FROM journal j JOIN generation g ON g.seq = j.seq JOIN owner o ON o.epoch = j.epoch
+  FROM generation_event j JOIN generation g ON g.seq = j.generation_seq JOIN node o ON o.epoch = j.epoch
   WHERE o.ended_at_ms IS NOT NULL AND CAST(j.event AS json)->>'type' = 'slotTaken' GROUP BY 1, 2`;
-const IN_SENDING = `SELECT count(*) AS count FROM snapshot s JOIN generation g ON g.seq = s.seq JOIN owner o ON o.epoch = ${ownerOf("g")}
+const IN_SENDING = `SELECT count(*) AS count FROM snapshot s JOIN generation g ON g.seq = s.generation_seq JOIN node o ON o.epoch = ${ownerOf("g")}
   WHERE o.pid = ?1 AND strpos(s.snapshot, '{"submitting":"sending"}') > 0`;
-const OPEN_OF = "SELECT count(*) AS open FROM owner WHERE pid = ?1 AND ended_at_ms IS NULL";
+const OPEN_OF = "SELECT count(*) AS open FROM node WHERE pid = ?1 AND ended_at_ms IS NULL";
 
 /** @param leaseMs of the nodes. */
 export const openWatch = (url: string, leaseMs: number) => {

@@ -30,5 +30,5 @@ test("a parked generation is shown with its reason, decided by an operator alone
   const again = await ask("operator", "POST", path, wish);
   expect([again.status, again.text]).toEqual([expect.any(Number), expect.stringContaining("has ended")]);
   const [line] = await scene.store.audit(null, 1, { action: "decide-generation" });
-  expect(line).toMatchObject({ actor: { kind: "person" }, target: id, detail: { decision: "settle", attempt: 1 } });
+  expect(line).toMatchObject({ actor: { kind: "user" }, target: id, detail: { decision: "settle", attempt: 1 } });
 });

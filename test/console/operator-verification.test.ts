@@ -56,10 +56,11 @@ test("credits out of nothing are found, with the row, and the sums tell how many
   const db = new Database(join(dir, "genrouter.db"));
   // The harness may be writing at the same moment.
   db.run("PRAGMA busy_timeout = 5000");
-  const trigger = db.query<{ sql: string }, []>("SELECT sql FROM sqlite_schema WHERE name = 'balance_moves'").get()?.sql ?? "";
+  const trigger =
+    db.query<{ sql: string }, []>("SELECT sql FROM sqlite_schema WHERE name = 'balance_follows_transfer'").get()?.sql ?? "";
   // In one transaction: the service writes meanwhile, and its own movements need the trigger.
   const move = db.transaction((credits: number) => {
-    db.run("DROP TRIGGER balance_moves");
+    db.run("DROP TRIGGER balance_follows_transfer");
     db.run("UPDATE balance SET available_credits = available_credits + ?1 WHERE account_seq = ?2", [
       credits,
       harness.tenant.accountSeq,

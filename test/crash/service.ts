@@ -6,7 +6,7 @@ import { createServer } from "../../src/app/server.ts";
 import { readSettings } from "../../src/config/load.ts";
 import { openLog } from "../../src/logging/logger.ts";
 import type { Mutation } from "../../src/store/mutations.ts";
-import { MIGRATIONS, type Migration } from "../../src/store/sqlite/migrate.ts";
+import { MIGRATIONS, type Migration, SCHEMA_VERSION } from "../../src/store/sqlite/migrate.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testTelemetry } from "../telemetry/open-telemetry.ts";
 
@@ -58,7 +58,7 @@ const around = (store: Store): Store => ({
 /** A release whose schema is one step ahead of this one. */
 if (process.env.CRASH_NEXT_SCHEMA)
   (MIGRATIONS as Migration[]).push({
-    n: MIGRATIONS.length + 1,
+    version: SCHEMA_VERSION + 1,
     sql: "ALTER TABLE account ADD COLUMN of_the_next_release INTEGER",
   });
 

@@ -16,16 +16,16 @@ export const openBooks = (path: string): Books => {
   const db = new Database(path, { readonly: true });
   const standing = db.query<Standing, [number]>(
     `SELECT available_credits AS available, held_credits AS held, charged_credits AS charged, in_progress AS inProgress,
-            chain_seq AS chain FROM balance WHERE account_seq = ?`,
+            last_transfer_no AS chain FROM balance WHERE account_seq = ?`,
   );
   const since = db.query<Moved, [number, number]>(
-    `WITH RECURSIVE walk (row, chain) AS (SELECT chain_end, chain_seq FROM balance WHERE account_seq = ?1
-       UNION ALL SELECT iif(row < 0, (SELECT hold_previous FROM generation WHERE seq = -row), (SELECT previous FROM posting WHERE seq = row)),
+    `WITH RECURSIVE walk (row, chain) AS (SELECT last_transfer_seq, last_transfer_no FROM balance WHERE account_seq = ?1
+       UNION ALL SELECT iif(row < 0, (SELECT hold_previous_seq FROM generation WHERE seq = -row), (SELECT previous_seq FROM transfer WHERE seq = row)),
          chain - 1 FROM walk WHERE chain > ?2 + 1)
      SELECT chain, 'hold' AS kind, g.reserved_credits AS credits, g.id AS generation FROM walk CROSS JOIN generation g ON g.seq = -row
        WHERE chain > ?2
      UNION ALL SELECT chain, p.kind, p.credits, (SELECT id FROM generation g WHERE g.seq = p.generation_seq)
-       FROM walk CROSS JOIN posting p ON p.seq = row WHERE chain > ?2 ORDER BY 1`,
+       FROM walk CROSS JOIN transfer p ON p.seq = row WHERE chain > ?2 ORDER BY 1`,
   );
   const count = db.query<{ n: number }, []>("SELECT count(*) AS n FROM generation");
   return {

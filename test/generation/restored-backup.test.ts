@@ -88,7 +88,7 @@ const restore = async ({
   clock.skip(laterMs);
   const db = new Database(join(copyDir, "genrouter.db"));
   markRestored(db, { takenAtMs: takenAtMs ?? 0, nowMs: clock.nowMs() });
-  if (off) db.run("INSERT INTO route_switch VALUES (?, 'a test', 1)", [off]);
+  if (off) db.run("INSERT INTO disabled_route VALUES (?, 'a test', 1)", [off]);
   db.close();
   const second = await openScene({ ...shared, dir: copyDir });
   const { tenant } = first;

@@ -128,7 +128,7 @@ onPostgres("leases", () => {
     const { database, nodes } = await openNodes(SHORT, SHORT);
     const line = await connect({ url: database.url, prepare: true });
     await line.script("BEGIN");
-    await line.send("SELECT batch FROM owner WHERE epoch = ?1 FOR NO KEY UPDATE", nodes[1].node?.epoch ?? 0);
+    await line.send("SELECT batch FROM node WHERE epoch = ?1 FOR NO KEY UPDATE", nodes[1].node?.epoch ?? 0);
     for (let looks = 0; looks < (2 * SHORT.leaseMs) / LOOK_MS; looks += 1) {
       await Bun.sleep(LOOK_MS);
       expect(await endDead(nodes[0])).toEqual([]);

@@ -130,7 +130,7 @@ onPostgres("a database that was away", () => {
   test("where no share of the numbers is free, who opens ends whoever is dead", async () => {
     const { nodes, another, bend, ask } = await openScene();
     const [first, second] = nodes;
-    await ask(`WITH made AS (INSERT INTO owner (pid, host, opened_at_ms, slot) SELECT 1, 'elsewhere', 0, generate_series(3, 63) RETURNING epoch)
+    await ask(`WITH made AS (INSERT INTO node (pid, host, opened_at_ms, slot) SELECT 1, 'elsewhere', 0, generate_series(3, 63) RETURNING epoch)
       INSERT INTO lease (epoch, ends_at_ms) SELECT epoch, now_ms() + ${LONG_MS} FROM made`);
     await expect(another()).rejects.toThrow("64 nodes are open");
     await bend(second, -1);

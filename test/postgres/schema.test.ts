@@ -14,24 +14,33 @@ const NOBODY = "(SELECT max(seq) FROM generation) + 1";
 const ANOTHER = "(SELECT min(seq) FROM generation)";
 /** Guards of what only this schema has, or of what SQLite's tests leave out. */
 const OWN: [fault: string, sql: string][] = [
-  ["a plan is never changed", "UPDATE plan SET routes = '[]'"],
-  ["a plan is never deleted", "DELETE FROM plan"],
-  ["what an attempt was begun with is never changed", "UPDATE route_options SET options = '{}'"],
-  ["what an attempt was begun with is never deleted", "DELETE FROM route_options"],
-  ["what settled a debt is never changed", "INSERT INTO owed_settled VALUES (1, 1, 5); UPDATE owed_settled SET credits = 6"],
-  ["what settled a debt is never deleted", "INSERT INTO owed_settled VALUES (1, 1, 5); DELETE FROM owed_settled"],
-  ["a claim stays", `INSERT INTO claim VALUES (${ANOTHER}, 1, 1, 0, 0); UPDATE claim SET epoch = 1`],
-  ["a claim stays", `INSERT INTO claim VALUES (${ANOTHER}, 1, 1, 0, 0); DELETE FROM claim`],
-  [WORDS.unique("", "claim_pkey"), `INSERT INTO claim VALUES (${ANOTHER}, 1, 1, 0, 0), (${ANOTHER}, 1, 1, 0, 0)`],
-  ["violates foreign key constraint", `INSERT INTO claim VALUES (${ANOTHER}, 1, 9, 0, 0)`],
-  ["violates foreign key constraint", `INSERT INTO journal VALUES (${NOBODY}, 1, 0, 1, 'queued', '{}')`],
-  ["violates foreign key constraint", "DELETE FROM owner"],
-  [WORDS.unique("", "owner_slot"), "INSERT INTO owner (pid, host, opened_at_ms, slot) SELECT pid, host, 0, slot FROM owner"],
-  [WORDS.check, "UPDATE owner SET slot = 64"],
-  [WORDS.check, "DROP TRIGGER posting_stays ON posting; UPDATE posting SET seq = -seq WHERE kind = 'capture'"],
+  ["a plan is immutable", "UPDATE plan SET routes = '[]'"],
+  ["a plan cannot be deleted", "DELETE FROM plan"],
+  ["route options are immutable", "UPDATE route_options SET options = '{}'"],
+  ["route options cannot be deleted", "DELETE FROM route_options"],
+  ["a debt repayment is immutable", "INSERT INTO debt_repayment VALUES (1, 1, 5); UPDATE debt_repayment SET credits = 6"],
+  ["a debt repayment cannot be deleted", "INSERT INTO debt_repayment VALUES (1, 1, 5); DELETE FROM debt_repayment"],
   [
-    WORDS.unique("", "generation_key"),
-    "DROP TRIGGER generation_frozen ON generation; UPDATE generation SET idempotency_key = 'k' WHERE completed_at_ms IS NULL",
+    "an ownership change is immutable",
+    `INSERT INTO ownership_change VALUES (${ANOTHER}, 1, 1, 0, 0); UPDATE ownership_change SET epoch = 1`,
+  ],
+  [
+    "an ownership change is immutable",
+    `INSERT INTO ownership_change VALUES (${ANOTHER}, 1, 1, 0, 0); DELETE FROM ownership_change`,
+  ],
+  [
+    WORDS.unique("", "ownership_change_pkey"),
+    `INSERT INTO ownership_change VALUES (${ANOTHER}, 1, 1, 0, 0), (${ANOTHER}, 1, 1, 0, 0)`,
+  ],
+  ["violates foreign key constraint", `INSERT INTO ownership_change VALUES (${ANOTHER}, 1, 9, 0, 0)`],
+  ["violates foreign key constraint", `INSERT INTO generation_event VALUES (${NOBODY}, 1, 0, 1, 'queued', '{}')`],
+  ["violates foreign key constraint", "DELETE FROM node"],
+  [WORDS.unique("", "node_slot"), "INSERT INTO node (pid, host, opened_at_ms, slot) SELECT pid, host, 0, slot FROM node"],
+  [WORDS.check, "UPDATE node SET slot = 64"],
+  [WORDS.check, "DROP TRIGGER transfer_immutable ON transfer; UPDATE transfer SET seq = -seq WHERE kind = 'capture'"],
+  [
+    WORDS.unique("", "generation_idempotency_key"),
+    "DROP TRIGGER generation_terms_immutable ON generation; UPDATE generation SET idempotency_key = 'k' WHERE completed_at_ms IS NULL",
   ],
 ];
 const CASES = [...guards(WORDS), ...OWN];
@@ -64,7 +73,7 @@ onPostgres("the schema", () => {
 
   test("every guard has its case", async () => {
     const { rows } = await line.send<{ name: string; said: string }>(
-      `SELECT t.tgname AS name, CASE p.proname WHEN 'refuse' THEN convert_from(substring(t.tgargs FOR length(t.tgargs) - 1), 'UTF8')
+      `SELECT t.tgname AS name, CASE p.proname WHEN 'reject' THEN convert_from(substring(t.tgargs FOR length(t.tgargs) - 1), 'UTF8')
          ELSE p.prosrc END AS said
        FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid WHERE NOT t.tgisinternal ORDER BY 1`,
     );

@@ -8,10 +8,10 @@ import { openPostgresReads } from "../../src/store/postgres/read-only-client.ts"
 import { violations } from "../store/fixture.ts";
 import { onPostgres, ownDatabase } from "./databases.ts";
 
-const NEWEST = MIGRATIONS.at(-1)?.n ?? 0;
+const NEWEST = MIGRATIONS.at(-1)?.version ?? 0;
 const further = (needs: number): Migration[] => [
   ...MIGRATIONS,
-  { n: NEWEST + 1, sql: "ALTER TABLE account ADD COLUMN later bigint; CREATE TABLE later (x bigint)", needs },
+  { version: NEWEST + 1, sql: "ALTER TABLE account ADD COLUMN later bigint; CREATE TABLE later (x bigint)", needs },
 ];
 /** As a node of a newer release opens the database. */
 const upgrade = async (url: string, migrations: readonly Migration[]): Promise<void> => {
@@ -35,7 +35,7 @@ onPostgres("steps of the schema", () => {
     expect(new Set(slots).size).toBe(3);
     const line = await connect({ url, prepare: true });
     const { rows } = await line.send<{ n: number }>("SELECT n FROM migration ORDER BY n");
-    expect(rows.map(({ n }) => n)).toEqual(MIGRATIONS.map(({ n }) => n));
+    expect(rows.map(({ n }) => n)).toEqual(MIGRATIONS.map(({ version }) => version));
     line.close();
     for (const store of stores) await store.close();
   });
@@ -68,12 +68,12 @@ onPostgres("steps of the schema", () => {
 
   test("a step that is not the one of this release is refused", async () => {
     const { url } = await ownDatabase();
-    const changed = MIGRATIONS.map((step) => (step.n === NEWEST ? { ...step, sql: `${step.sql}\n-- changed` } : step));
+    const changed = MIGRATIONS.map((step) => (step.version === NEWEST ? { ...step, sql: `${step.sql}\n-- changed` } : step));
     await upgrade(url, changed);
     await expect(open(url)).rejects.toThrow(`step ${NEWEST} of the database is not the one of this release`);
   });
 
   test("every step needs no step behind itself", () => {
-    for (const { n, needs } of MIGRATIONS) expect(needs).toBeLessThanOrEqual(n);
+    for (const { version, needs } of MIGRATIONS) expect(needs).toBeLessThanOrEqual(version);
   });
 });

@@ -24,37 +24,44 @@ const LOOSEN = `DO $$ DECLARE one record; BEGIN
   LOOP EXECUTE format('DROP INDEX %s', one.place); END LOOP;
 END $$;
 CREATE SEQUENCE posted START 9007199254740000;
-ALTER TABLE posting ALTER seq SET DEFAULT nextval('posted');
+ALTER TABLE transfer ALTER seq SET DEFAULT nextval('posted');
 ALTER TABLE plan ALTER hash SET DEFAULT '';`;
 
 /** What invariant 12 asks of a file is SQLite's own. */
 const SHARED = [...PLANTS_OF_MONEY, ...PLANTS_OF_LIFE, ...PLANTS_OF_DELIVERIES].filter(({ invariant }) => invariant !== 12);
 const UNSAFE = "what is written does not reach the disk before it is answered";
 /** The second node took over what the first one left, and one generation of it went on to its end. */
-const CLAIMED = "(SELECT j.seq FROM journal j JOIN claim c ON c.seq = j.seq AND c.epoch = j.epoch)";
+const CLAIMED =
+  "(SELECT j.generation_seq FROM generation_event j JOIN ownership_change c ON c.generation_seq = j.generation_seq AND c.epoch = j.epoch)";
 const OWN: readonly Plant[] = [
   ...plant(12, "the step was written by a node that did not own the generation", [
-    ["a step by a node that had not taken it over", `UPDATE journal SET epoch = 1 WHERE seq = ${CLAIMED} AND version = 2`],
-    ["a step by one that took it over later", `UPDATE journal SET epoch = 2 WHERE seq = ${CLAIMED} AND version = 1`],
-    ["a step by a stranger", `UPDATE journal SET epoch = 9 WHERE seq = ${FAILED} AND version = 2`],
+    [
+      "a step by a node that had not taken it over",
+      `UPDATE generation_event SET epoch = 1 WHERE generation_seq = ${CLAIMED} AND version = 2`,
+    ],
+    [
+      "a step by one that took it over later",
+      `UPDATE generation_event SET epoch = 2 WHERE generation_seq = ${CLAIMED} AND version = 1`,
+    ],
+    ["a step by a stranger", `UPDATE generation_event SET epoch = 9 WHERE generation_seq = ${FAILED} AND version = 2`],
   ]),
   ...plant(12, "the settlement was not written with the last step", [
-    ["a settlement by another node", `UPDATE posting SET epoch = 2 WHERE generation_seq = ${FAILED}`],
+    ["a settlement by another node", `UPDATE transfer SET epoch = 2 WHERE generation_seq = ${FAILED}`],
   ]),
   ...plant(12, "a claim does not follow from the one before it, or is of an owner that had not ended", [
-    ["a claim without the first", `UPDATE claim SET n = 2 WHERE seq = ${QUEUED}`],
-    ["a claim of what was being written", `UPDATE claim SET at_ms = 1 WHERE seq = ${QUEUED}`],
-    ["a claim of what another node has", `INSERT INTO claim VALUES (${ENDED}, 1, 3, 2, 0)`],
+    ["a claim without the first", `UPDATE ownership_change SET change_no = 2 WHERE generation_seq = ${QUEUED}`],
+    ["a claim of what was being written", `UPDATE ownership_change SET at_ms = 1 WHERE generation_seq = ${QUEUED}`],
+    ["a claim of what another node has", `INSERT INTO ownership_change VALUES (${ENDED}, 1, 3, 2, 0)`],
   ]),
   ...plant(12, "an owner is open without a lease, or has one after its end", [
-    ["an owner without a lease", "UPDATE owner SET ended_at_ms = NULL WHERE epoch = 2"],
+    ["an owner without a lease", "UPDATE node SET ended_at_ms = NULL WHERE epoch = 2"],
     ["a lease of an owner that has ended", "INSERT INTO lease VALUES (2, 1)"],
   ]),
   ...plant(12, "a guard is missing or switched off, or a constraint was never checked", [
-    ["a trigger that is switched off", "ALTER TABLE posting DISABLE TRIGGER posting_stays"],
+    ["a trigger that is switched off", "ALTER TABLE transfer DISABLE TRIGGER transfer_immutable"],
     ["triggers that are switched off", "ALTER TABLE balance DISABLE TRIGGER ALL"],
-    ["a trigger that is not there", "DROP TRIGGER balance_moves ON balance"],
-    ["an index that is not there", "DROP INDEX posting_once"],
+    ["a trigger that is not there", "DROP TRIGGER balance_follows_transfer ON balance"],
+    ["an index that is not there", "DROP INDEX transfer_settlement_once"],
     [
       "a constraint that was put back unchecked",
       `ALTER TABLE attempt DROP CONSTRAINT attempt_price_credits_check;
@@ -62,7 +69,7 @@ const OWN: readonly Plant[] = [
     ],
   ]),
   ...plant(12, "the row was written by an epoch that never opened the file", [
-    ["a top-up by a stranger", "UPDATE posting SET epoch = 9 WHERE kind = 'topup' AND account_seq = 1"],
+    ["a top-up by a stranger", "UPDATE transfer SET epoch = 9 WHERE kind = 'topup' AND account_seq = 1"],
   ]),
 ];
 

@@ -54,12 +54,14 @@ export const openMachineStore = (image: Uint8Array) => {
     `SELECT status, quoted_credits AS quotedCredits, reserved_credits AS reservedCredits, cost_credits AS costCredits, attempts,
        completed_at_ms AS completedAtMs FROM generation WHERE seq = ?1`,
   );
-  const commands = db.prepare<Deadline, [number]>("SELECT kind, n, due_at_ms AS dueAtMs FROM command WHERE seq = ?1");
+  const commands = db.prepare<Deadline, [number]>(
+    "SELECT kind, attempt_no AS n, at_ms AS dueAtMs FROM deadline WHERE generation_seq = ?1",
+  );
   const attempts = db.prepare<Seen["attempts"][number], [number]>(
-    "SELECT n, state, price_credits AS price, route_id AS route, watch_until_ms AS watchUntilMs FROM attempt WHERE seq = ?1 ORDER BY n",
+    "SELECT n, state, price_credits AS price, route_id AS route, watch_until_ms AS watchUntilMs FROM attempt WHERE generation_seq = ?1 ORDER BY n",
   );
   const movements = db.prepare<Seen["movements"][number], [number]>(
-    "SELECT kind, credits FROM movement WHERE generation_seq = ?1 ORDER BY chain_seq",
+    "SELECT kind, credits FROM transfer_log WHERE generation_seq = ?1 ORDER BY transfer_no",
   );
   const account = db.prepare<Seen["account"], [number]>(
     `SELECT available_credits AS available, held_credits AS held, charged_credits AS charged, in_progress AS inProgress

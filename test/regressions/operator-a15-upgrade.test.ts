@@ -5,25 +5,23 @@ import { join } from "node:path";
 import type { Migrated } from "../../src/store/migration-report.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { connect } from "../../src/store/postgres/connections.ts";
-import { migrate as migratePostgres, MIGRATIONS as OF_POSTGRES } from "../../src/store/postgres/migrate.ts";
-import { MIGRATIONS, migrate } from "../../src/store/sqlite/migrate.ts";
-import { openWriter } from "../../src/store/sqlite/open.ts";
+import { COPY_SCHEMA } from "../../src/store/postgres/convert-pre-release.ts";
+import { SCHEMA_VERSION } from "../../src/store/sqlite/migrate.ts";
 import { start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { doctor, has } from "../cli/diagnosis.ts";
-import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { dropDirs } from "../cli/fresh-dir.ts";
+import { FORMER, formerDirectory, formerScript } from "../former-releases/fixture.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { openServer } from "../postgres/server.ts";
 
 afterAll(dropDirs);
 
 test("A15: a start that migrates logs one line with both schemas and the path of the copy, which the doctor knows", async () => {
-  const dir = freshDir();
+  const [, last] = FORMER;
+  const dir = formerDirectory(last);
   const path = join(dir, "genrouter.db");
-  const db = openWriter(path);
-  migrate(db, path, 0, MIGRATIONS.slice(0, -1));
-  db.close();
-  const newest = MIGRATIONS.length;
+  const newest = SCHEMA_VERSION;
   const serve = () => start([...PROGRAM, "serve", "--simulate", "--port", "0", "--data", dir], {});
   const node = serve();
   await node.hears(/^url /m);
@@ -31,7 +29,7 @@ test("A15: a start that migrates logs one line with both schemas and the path of
   await node.ended;
   const lines = node.said().match(/^.*"schema migrated".*$/gm) ?? [];
   expect(lines).toHaveLength(1);
-  expect(lines[0]).toContain(`from schema ${newest - 1} to ${newest}; the copy made before is ${path}.before-${newest}`);
+  expect(lines[0]).toContain(`from schema ${last.sqlite} to ${newest}; the copy made before is ${path}.before-${newest}`);
   has(
     await doctor(dir, {}),
     "copies",
@@ -50,10 +48,9 @@ test.skipIf(postgresReason !== undefined)(
   async () => {
     const server = await openServer();
     const url = server.url("postgres");
+    const [, last] = FORMER;
     const line = await connect({ url, prepare: true });
-    await line.script("BEGIN");
-    await migratePostgres(line, 0, OF_POSTGRES.slice(0, -1));
-    await line.script("COMMIT");
+    await line.script(formerScript(last));
     line.close();
     const told: Migrated[] = [];
     for (let time = 0; time < 2; time += 1) {
@@ -61,7 +58,7 @@ test.skipIf(postgresReason !== undefined)(
       await store.close();
     }
     await server.stop();
-    expect(told).toEqual([{ from: OF_POSTGRES.length - 1, to: OF_POSTGRES.length, copy: null }]);
+    expect(told).toEqual([{ from: last.postgres, to: SCHEMA_VERSION, copy: `schema ${COPY_SCHEMA}` }]);
   },
   60_000,
 );

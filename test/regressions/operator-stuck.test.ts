@@ -7,7 +7,7 @@ import { expectEnd, openScene, type Scene } from "../generation/fixture.ts";
 import { openLasting } from "../generation/lasting.ts";
 import { isParked, refusing } from "../generation/refusing.ts";
 
-const BY = { kind: "person", id: "per_1", name: "Ada" } as const;
+const BY = { kind: "user", id: "per_1", name: "Ada" } as const;
 const WHY = "seen at the provider";
 
 const decider = async (scene: Scene) => {

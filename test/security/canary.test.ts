@@ -12,8 +12,8 @@ const BELONGS: Record<string, readonly string[]> = {
   prompt: ["generation.body", "attempt_request.request"],
   negative: ["generation.body", "attempt_request.request"],
   media: ["generation.body", "attempt_request.request"],
-  // The journal keeps each event as it came.
-  result: ["attempt.results", "journal.event"],
+  // Each event is stored as it arrived.
+  result: ["attempt.results", "generation_event.event"],
 };
 
 const { dir, answers, links, ids } = scene;

@@ -156,7 +156,7 @@ export const INNER_LINES: readonly Line[] = [
   {
     area: "money",
     line: "more captured than held: refused by the database",
-    held: [[GUARDS, "a settlement takes at most what is held"], ...SCHEMAS],
+    held: [[GUARDS, "a settlement takes at most the hold"], ...SCHEMAS],
   },
   {
     area: "money",

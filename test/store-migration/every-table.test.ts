@@ -1,6 +1,6 @@
 // Nothing is left behind: whatever a later step adds to a file is moved, or this says that it is not.
 import { expect, test } from "bun:test";
-import { MIGRATED_TABLES } from "../../src/store/migrate-to-postgres/tables.ts";
+import { MIGRATED_TABLES, targetOf } from "../../src/store/migrate-to-postgres/tables.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { migrate } from "../../src/store/sqlite/migrate.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
@@ -22,9 +22,10 @@ moving("every table and column of a file has its place, and nothing else is need
   const columns = await database.ask(
     "SELECT table_name, column_name, is_nullable = 'YES' OR column_default IS NOT NULL AS may_lack FROM information_schema.columns WHERE table_schema = 'public'",
   );
-  for (const { name, added } of MIGRATED_TABLES) {
+  for (const table of MIGRATED_TABLES) {
+    const { name, added } = table;
     const here = file.query<{ name: string }, []>(`PRAGMA table_info(${name})`).all();
-    const there = columns.filter(({ table_name }) => table_name === name);
+    const there = columns.filter(({ table_name }) => table_name === targetOf(table));
     const filled = [...here.map((column) => column.name), ...Object.keys(added?.({}, 0) ?? {})];
     expect([name, filled.filter((column) => !there.some(({ column_name }) => column_name === column))]).toEqual([name, []]);
     const lacking = there.filter(({ column_name, may_lack }) => may_lack !== true && !filled.includes(String(column_name)));

@@ -44,7 +44,9 @@ moving(
     expect(kills).toBeGreaterThan(0);
     const store = await openPostgresStore({ url: database.url, prepare: true, mode: "test" });
     expect((await store.verify(null)).filter(({ ok }) => !ok)).toEqual([]);
-    const counts = await database.ask("SELECT (SELECT count(*) FROM generation) AS g, (SELECT count(*) FROM journal) AS j");
+    const counts = await database.ask(
+      "SELECT (SELECT count(*) FROM generation) AS g, (SELECT count(*) FROM generation_event) AS j",
+    );
     expect(counts).toEqual([{ g: BigInt(COUNT), j: BigInt(5 * COUNT) }] as never);
     await store.close();
     await database.drop();

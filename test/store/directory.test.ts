@@ -9,7 +9,7 @@ import { newGenerationSeq } from "../../src/domain/ids.ts";
 import { WrongMode, WrongSchema } from "../../src/store/errors.ts";
 import { StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
 import { DirectoryInUse, DirectoryUnusable, StoreDamaged } from "../../src/store/sqlite/errors.ts";
-import { checkSchema, MIGRATIONS, migrate } from "../../src/store/sqlite/migrate.ts";
+import { checkSchema, MIGRATIONS, migrate, SCHEMA_VERSION } from "../../src/store/sqlite/migrate.ts";
 import { openWriter, pragma } from "../../src/store/sqlite/open.ts";
 import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
 import { admit, admitMutation, commitOne, NOW_MS, openAccount, startedMutation, succeed, violations } from "./fixture.ts";
@@ -280,19 +280,19 @@ test("a further migration runs after a copy was made; one that fails leaves the 
   await openAccount(store, 7);
   await store.close();
   const db = openWriter(file());
-  const [last, n] = [MIGRATIONS.length, MIGRATIONS.length + 1];
-  const further = [...MIGRATIONS, { n, sql: "ALTER TABLE account ADD COLUMN country TEXT" }];
-  expect(() => migrate(db, file(), NOW_MS, [...MIGRATIONS, { n, sql: "CREATE TABLE t (x); SELECT nonsense" }])).toThrow();
+  const [last, version] = [SCHEMA_VERSION, SCHEMA_VERSION + 1];
+  const further = [...MIGRATIONS, { version, sql: "ALTER TABLE account ADD COLUMN country TEXT" }];
+  expect(() => migrate(db, file(), NOW_MS, [...MIGRATIONS, { version, sql: "CREATE TABLE t (x); SELECT nonsense" }])).toThrow();
   expect(pragma(db, "user_version")).toBe(`${last}`);
   expect(db.query("SELECT name FROM sqlite_schema WHERE name = 't'").all()).toEqual([]);
   migrate(db, file(), NOW_MS, further);
-  expect(pragma(db, "user_version")).toBe(`${n}`);
+  expect(pragma(db, "user_version")).toBe(`${version}`);
   expect(db.query("SELECT available_credits, country FROM account JOIN balance ON account_seq = seq").all()).toEqual([
     { available_credits: 7, country: null },
   ]);
   db.close();
-  expect(existsSync(`${file()}.before-${n}`)).toBe(true);
-  const copy = new Database(`${file()}.before-${n}`, { readonly: true });
+  expect(existsSync(`${file()}.before-${version}`)).toBe(true);
+  const copy = new Database(`${file()}.before-${version}`, { readonly: true });
   expect(pragma(copy, "user_version")).toBe(`${last}`);
   copy.close();
 });

@@ -28,31 +28,31 @@ export const makeRows = async (store: Store): Promise<void> => {
 const HASH = `'${"1".padStart(64, "0")}'`;
 const OTHER_HASH = `'${"2".padStart(64, "0")}'`;
 const POSTING =
-  "seq, account_seq, chain_seq, previous, after_seq, kind, credits, from_side, to_side, generation_seq, attempt_n, available_after, held_after, at_ms, epoch, hash";
+  "seq, account_seq, transfer_no, previous_seq, after_generation_seq, kind, credits, from_side, to_side, generation_seq, attempt_no, available_after, held_after, at_ms, epoch, hash";
 const RUNNING = "(SELECT seq FROM generation WHERE status = 'running')";
 const ENDED = "(SELECT seq FROM generation WHERE status = 'succeeded')";
-/** A posting behind the end of the account's chain, as its balance would have to follow. */
+/** A transfer behind the end of the account's chain, as its balance would have to follow. */
 const post = (kind: string, credits: number, sides: string, generation: string, available: string, held: string) =>
-  `INSERT INTO posting (${POSTING}) SELECT 99, account_seq, chain_seq + 1, chain_end, 0, '${kind}', ${credits}, ${sides}, ${generation}, 1,
+  `INSERT INTO transfer (${POSTING}) SELECT 99, account_seq, last_transfer_no + 1, last_transfer_seq, 0, '${kind}', ${credits}, ${sides}, ${generation}, 1,
      available_credits ${available}, held_credits ${held}, 0, 1, ${HASH} FROM balance`;
 /** One operator, with a session that has ended, a link that was used, and a line of the audit log. */
-const PEOPLE = `INSERT INTO person (seq, id, email, name, role, password, created_at_ms) VALUES (1, 'per_1', 'a@b.c', 'A', 'operator', '$argon2id$x', 0);
+const PEOPLE = `INSERT INTO console_user (seq, id, email, name, role, password, created_at_ms) VALUES (1, 'per_1', 'a@b.c', 'A', 'operator', '$argon2id$x', 0);
   INSERT INTO session VALUES (${HASH}, 'ses_1', 1, 0, 0, 9, 5, '', '');
   INSERT INTO invitation VALUES (${HASH}, 'inv_1', 'setup', 'operator', NULL, NULL, NULL, 1, 'x', 0, 9, 5, NULL);
-  INSERT INTO audit (at_ms, actor_kind, actor_id, actor_name, action, detail) VALUES (0, 'command', '0', 'root', 'set-account', '{}');`;
-const STEP = "UPDATE balance SET chain_seq = chain_seq + 1, chain_end = 99";
+  INSERT INTO audit (at_ms, principal_kind, principal_id, principal_name, action, detail) VALUES (0, 'command', '0', 'root', 'set-account', '{}');`;
+const STEP = "UPDATE balance SET last_transfer_no = last_transfer_no + 1, last_transfer_seq = 99";
 
 /** What is said, and of what. */
 export const guards = (words: Words): [fault: string, sql: string][] => [
-  ["a movement is never changed", "UPDATE posting SET credits = credits + 1"],
-  ["a movement is never deleted", "DELETE FROM posting WHERE kind = 'topup'"],
-  ["a journal line is never changed", "UPDATE journal SET at_ms = 0"],
-  ["a journal line is never deleted", "DELETE FROM journal"],
-  ["what was agreed at submission is never changed", `UPDATE generation SET body = '{}' WHERE seq = ${RUNNING}`],
-  ["what was agreed at submission is never changed", `UPDATE generation SET hold_hash = ${HASH} WHERE seq = ${RUNNING}`],
-  ["what was measured at submission is never changed", "UPDATE pinned_input SET measured_ms = 30000"],
-  ["what was pinned is never changed", `UPDATE pinned_input SET sha256 = ${OTHER_HASH}`],
-  ["what was pinned is never deleted", "DELETE FROM pinned_input"],
+  ["a transfer is immutable", "UPDATE transfer SET credits = credits + 1"],
+  ["a transfer cannot be deleted", "DELETE FROM transfer WHERE kind = 'topup'"],
+  ["a generation event is immutable", "UPDATE generation_event SET at_ms = 0"],
+  ["a generation event cannot be deleted", "DELETE FROM generation_event"],
+  ["the terms of a generation are immutable", `UPDATE generation SET body = '{}' WHERE seq = ${RUNNING}`],
+  ["the terms of a generation are immutable", `UPDATE generation SET hold_hash = ${HASH} WHERE seq = ${RUNNING}`],
+  ["the measured length of an input is immutable", "UPDATE pinned_input SET measured_ms = 30000"],
+  ["the copy of an input is immutable", `UPDATE pinned_input SET sha256 = ${OTHER_HASH}`],
+  ["a pinned input cannot be deleted", "DELETE FROM pinned_input"],
   [
     words.check,
     `INSERT INTO pinned_input VALUES (${RUNNING}, 1, 'input.video_url', 'video', 4000, 42, ${HASH}, 1, 'video/mp4', 4043, 0, NULL)`,
@@ -62,71 +62,71 @@ export const guards = (words: Words): [fault: string, sql: string][] => [
     `INSERT INTO pinned_input VALUES (${RUNNING}, 1, 'input.video_url', 'video', 4000, 42, ${HASH}, NULL, NULL, NULL, NULL, NULL)`,
   ],
   [
-    "an attempt begins when the inputs of its generation are pinned",
-    `INSERT INTO pinned_input (seq, n, field, kind, measured_ms, frame_ms) VALUES (${RUNNING}, 1, 'input.video_url', 'video', 4000, 42);
-     INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
-     SELECT seq, 9, 'other-9', route_id, provider, endpoint, options_seq, kind, price_credits, 'intent' FROM attempt WHERE seq = ${RUNNING}`,
+    "an attempt starts after the inputs of its generation are pinned",
+    `INSERT INTO pinned_input (generation_seq, input_no, field, kind, measured_ms, frame_ms) VALUES (${RUNNING}, 1, 'input.video_url', 'video', 4000, 42);
+     INSERT INTO attempt (generation_seq, attempt_no, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
+     SELECT generation_seq, 9, 'other-9', route_id, provider, endpoint, options_seq, kind, price_credits, 'intent' FROM attempt WHERE generation_seq = ${RUNNING}`,
   ],
-  ["a request is never changed", "UPDATE attempt_request SET request = ''"],
-  ["a request is never deleted", "DELETE FROM attempt_request"],
-  ["a credit is never changed", "UPDATE credit SET asked_credits = 1, moved_credits = 1"],
-  ["a credit is never deleted", "DELETE FROM credit"],
-  ["a purchase is never deleted", "DELETE FROM purchase"],
-  ["what was asked for is never changed", "UPDATE purchase SET credits = 2000"],
-  ["what is known of a payment is never changed", "UPDATE purchase SET payment_intent = 'pi_x' WHERE state = 'paid'"],
-  ["what is known of a payment is never changed", "UPDATE purchase SET receipt = 9 WHERE state = 'paid'"],
-  [
-    "a purchase goes from open to its end",
-    "UPDATE purchase SET state = 'expired', paid_at_ms = NULL, receipt = NULL WHERE state = 'paid'",
-  ],
+  ["the request of an attempt is immutable", "UPDATE attempt_request SET request = ''"],
+  ["the request of an attempt cannot be deleted", "DELETE FROM attempt_request"],
+  ["a balance adjustment is immutable", "UPDATE balance_adjustment SET requested_credits = 1, transferred_credits = 1"],
+  ["a balance adjustment cannot be deleted", "DELETE FROM balance_adjustment"],
+  ["a purchase cannot be deleted", "DELETE FROM purchase"],
+  ["the terms of a purchase are immutable", "UPDATE purchase SET credits = 2000"],
+  ["the payment details of a purchase are immutable", "UPDATE purchase SET payment_intent = 'pi_x' WHERE state = 'paid'"],
+  ["the payment details of a purchase are immutable", "UPDATE purchase SET receipt = 9 WHERE state = 'paid'"],
+  ["the state of a purchase changes from open to its end", "UPDATE purchase SET state = 'expired' WHERE state = 'paid'"],
   [words.check, "UPDATE purchase SET state = 'paid' WHERE state = 'open'"],
   [words.check, "UPDATE purchase SET reversed_credits = credits + 1 WHERE state = 'paid'"],
   [words.check, "UPDATE purchase SET reversed_credits = 1 WHERE state = 'open'"],
   [
-    "a purchase is credited with what was paid for it",
-    "INSERT INTO purchase_credit SELECT (SELECT min(seq) FROM credit), seq, 'paid' FROM purchase WHERE state = 'open'",
+    "a paid purchase is credited in full",
+    "INSERT INTO purchase_adjustment SELECT (SELECT min(seq) FROM balance_adjustment), seq, 'paid' FROM purchase WHERE state = 'open'",
   ],
   [
-    words.unique("purchase_credit.purchase_seq", "purchase_paid_once"),
-    `${words.drop("purchase_pays", "purchase_credit")};
-     INSERT INTO purchase_credit SELECT (SELECT min(seq) FROM credit), seq, 'paid' FROM purchase WHERE state = 'paid'`,
+    words.unique("purchase_adjustment.purchase_seq", "purchase_paid_once"),
+    `${words.drop("purchase_credited_in_full", "purchase_adjustment")};
+     INSERT INTO purchase_adjustment SELECT (SELECT min(seq) FROM balance_adjustment), seq, 'paid' FROM purchase WHERE state = 'paid'`,
   ],
-  ["what a credit was for is never changed", "UPDATE purchase_credit SET why = 'returned'"],
-  ["what a credit was for is never deleted", "DELETE FROM purchase_credit"],
-  ["a refund or dispute is never deleted", "DELETE FROM reversal"],
-  ["a refund or dispute keeps its payment and only goes on", "UPDATE reversal SET state = 'taken'"],
-  ["a refund or dispute keeps its payment and only goes on", "UPDATE reversal SET payment_intent = 'pi_b'"],
-  ["a refund or dispute keeps its payment and only goes on", "UPDATE reversal SET state = 'taken', told_at_ms = told_at_ms + 1"],
-  ["a refund or dispute is never deleted", "DELETE FROM foreign_reversal"],
-  ["a refund or dispute keeps its payment and only goes on", "UPDATE foreign_reversal SET state = 'taken'"],
-  ["a refund or dispute keeps its payment and only goes on", "UPDATE foreign_reversal SET currency = 'gbp'"],
-  ["a refund or dispute keeps its payment and only goes on", "UPDATE foreign_reversal SET amount = 4"],
+  ["the adjustment of a purchase is immutable", "UPDATE purchase_adjustment SET reason = 'returned'"],
+  ["the adjustment of a purchase cannot be deleted", "DELETE FROM purchase_adjustment"],
+  ["a reversal cannot be deleted", "DELETE FROM reversal"],
+  ["a reversal keeps its payment, and its state changes in one direction", "UPDATE reversal SET state = 'taken'"],
+  ["a reversal keeps its payment, and its state changes in one direction", "UPDATE reversal SET payment_intent = 'pi_b'"],
+  [
+    "a reversal keeps its payment, and its state changes in one direction",
+    "UPDATE reversal SET state = 'taken', reported_at_ms = reported_at_ms + 1",
+  ],
+  ["a reversal cannot be deleted", "DELETE FROM foreign_reversal"],
+  ["a reversal keeps its payment, and its state changes in one direction", "UPDATE foreign_reversal SET state = 'taken'"],
+  ["a reversal keeps its payment, and its state changes in one direction", "UPDATE foreign_reversal SET currency = 'gbp'"],
+  ["a reversal keeps its payment, and its state changes in one direction", "UPDATE foreign_reversal SET amount = 4"],
   [words.check, "UPDATE foreign_reversal SET decided_amount = 5"],
   [words.check, "UPDATE foreign_reversal SET decided_amount = 6, decided_credits = 1, decided_at_ms = 1"],
-  ["a generation is never deleted", `DELETE FROM generation WHERE seq = ${ENDED}`],
-  ["an attempt is never deleted", "DELETE FROM attempt"],
-  ["a balance changes only with the next movement of its chain", "UPDATE balance SET available_credits = available_credits + 1"],
-  ["a balance changes only with the next movement of its chain", "UPDATE balance SET charged_credits = 0"],
-  ["a movement agrees with its account", `${STEP}, available_credits = available_credits + 1`],
+  ["a generation cannot be deleted", `DELETE FROM generation WHERE seq = ${ENDED}`],
+  ["an attempt cannot be deleted", "DELETE FROM attempt"],
+  ["a balance changes only with the next transfer of its chain", "UPDATE balance SET available_credits = available_credits + 1"],
+  ["a balance changes only with the next transfer of its chain", "UPDATE balance SET charged_credits = 0"],
+  ["a transfer matches the balance of its account", `${STEP}, available_credits = available_credits + 1`],
   [
-    "a movement agrees with its account",
+    "a transfer matches the balance of its account",
     `${post("topup", 5, "'funding', 'available'", "NULL", "+ 5", "")}; ${STEP}, available_credits = available_credits + 6`,
   ],
   [
-    "a movement agrees with its account",
-    `UPDATE balance SET chain_seq = chain_seq + 1, chain_end = -${RUNNING}, available_credits = available_credits - 110, held_credits = held_credits + 110`,
+    "a transfer matches the balance of its account",
+    `UPDATE balance SET last_transfer_no = last_transfer_no + 1, last_transfer_seq = -${RUNNING}, available_credits = available_credits - 110, held_credits = held_credits + 110`,
   ],
-  ["a settlement takes at most what is held", post("capture", 111, "'held', 'charged'", RUNNING, "", "- 111")],
-  ["a settlement comes before the end of its generation", post("capture", 1, "'held', 'charged'", ENDED, "", "- 1")],
-  ["a generation that has ended is never changed", `UPDATE generation SET cost_credits = 1 WHERE seq = ${ENDED}`],
-  ["a generation that has ended is never changed", `UPDATE generation SET output = '{}' WHERE seq = ${ENDED}`],
+  ["a settlement takes at most the hold", post("capture", 111, "'held', 'charged'", RUNNING, "", "- 111")],
+  ["a settlement precedes the end of its generation", post("capture", 1, "'held', 'charged'", ENDED, "", "- 1")],
+  ["an ended generation is immutable", `UPDATE generation SET cost_credits = 1 WHERE seq = ${ENDED}`],
+  ["an ended generation is immutable", `UPDATE generation SET output = '{}' WHERE seq = ${ENDED}`],
   [
-    "a generation that has ended is never changed",
+    "an ended generation is immutable",
     `UPDATE generation SET status = 'running', cost_credits = NULL, output = NULL, completed_at_ms = NULL, files_expire_at_ms = NULL WHERE seq = ${ENDED}`,
   ],
-  ["what was agreed at submission is never changed", `UPDATE generation SET reserved_credits = 200 WHERE seq = ${RUNNING}`],
+  ["the terms of a generation are immutable", `UPDATE generation SET reserved_credits = 200 WHERE seq = ${RUNNING}`],
   [
-    "a generation goes from queued to running to its end",
+    "the status of a generation changes from queued to running to its end",
     `UPDATE generation SET status = 'queued', attempts = 0 WHERE seq = ${RUNNING}`,
   ],
   [
@@ -137,46 +137,52 @@ export const guards = (words: Words): [fault: string, sql: string][] => [
     "a generation fails with the release of its hold",
     `UPDATE generation SET status = 'failed', cost_credits = 0, error = '{}', completed_at_ms = created_at_ms + 1 WHERE seq = ${RUNNING}`,
   ],
-  ["what an attempt was begun with is never changed", "UPDATE attempt SET price_credits = 1"],
+  ["the terms of an attempt are immutable", "UPDATE attempt SET price_credits = 1"],
   [
-    "an attempt that delivered something else stays so",
-    `UPDATE attempt SET state = 'mismatched' WHERE seq = ${RUNNING}; UPDATE attempt SET state = 'delivered' WHERE seq = ${RUNNING}`,
+    "a mismatched attempt is never charged",
+    `UPDATE attempt SET state = 'mismatched' WHERE generation_seq = ${RUNNING}; UPDATE attempt SET state = 'delivered' WHERE generation_seq = ${RUNNING}`,
   ],
-  ["what was agreed at submission is never changed", `UPDATE generation SET ordered = NULL WHERE seq = ${RUNNING}`],
-  ["the route time of an attempt is never restarted", `UPDATE attempt SET ends_at_ms = ends_at_ms + 1 WHERE seq = ${RUNNING}`],
-  ["after the end an attempt is not sent and not charged", `UPDATE attempt SET state = 'failed' WHERE seq = ${ENDED}`],
+  ["the terms of a generation are immutable", `UPDATE generation SET expected_delivery = NULL WHERE seq = ${RUNNING}`],
   [
-    "an attempt begins as an intent of a generation that has not ended",
-    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state) VALUES (${ENDED}, 2, 'r', 'b', 'p', 'e', 1, 'image', 1, 'intent')`,
+    "an attempt has one job and one time limit",
+    `UPDATE attempt SET ends_at_ms = ends_at_ms + 1 WHERE generation_seq = ${RUNNING}`,
   ],
   [
-    words.unique("posting.generation_seq, posting.kind", "posting_once"),
+    "an attempt of an ended generation is not sent and not charged",
+    `UPDATE attempt SET state = 'failed' WHERE generation_seq = ${ENDED}`,
+  ],
+  [
+    "an attempt starts as an intent of an open generation",
+    `INSERT INTO attempt (generation_seq, attempt_no, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state) VALUES (${ENDED}, 2, 'r', 'b', 'p', 'e', 1, 'image', 1, 'intent')`,
+  ],
+  [
+    words.unique("transfer.generation_seq, transfer.kind", "transfer_settlement_once"),
     `${post("release", 1, "'held', 'available'", RUNNING, "+ 1", "- 1")};
-     INSERT INTO posting (${POSTING}) SELECT 100, account_seq, chain_seq, previous, after_seq, kind, credits, from_side, to_side, generation_seq,
-       attempt_n, available_after, held_after, at_ms, epoch, hash FROM posting WHERE seq = 99`,
+     INSERT INTO transfer (${POSTING}) SELECT 100, account_seq, transfer_no, previous_seq, after_generation_seq, kind, credits, from_side, to_side, generation_seq,
+       attempt_no, available_after, held_after, at_ms, epoch, hash FROM transfer WHERE seq = 99`,
   ],
   [words.check, `UPDATE generation SET message = 'x' WHERE status = 'queued'`],
   [words.check, `UPDATE generation SET cost_credits = 75 WHERE seq = ${RUNNING}`],
-  [words.check, `${words.drop("balance_moves", "balance")}; UPDATE balance SET available_credits = -1`],
-  [words.check, `${words.drop("balance_moves", "balance")}; UPDATE balance SET available_credits = 9007199254740992`],
+  [words.check, `${words.drop("balance_follows_transfer", "balance")}; UPDATE balance SET available_credits = -1`],
+  [words.check, `${words.drop("balance_follows_transfer", "balance")}; UPDATE balance SET available_credits = 9007199254740992`],
   [
     words.unique("attempt.ref", "attempt_ref_key"),
-    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
-     SELECT seq, 2, ref, 'b', 'p', 'e', 1, 'image', 1, 'intent' FROM attempt WHERE seq = ${RUNNING}`,
+    `INSERT INTO attempt (generation_seq, attempt_no, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
+     SELECT generation_seq, 2, ref, 'b', 'p', 'e', 1, 'image', 1, 'intent' FROM attempt WHERE generation_seq = ${RUNNING}`,
   ],
-  ["a line of the audit log is never changed", `${PEOPLE} UPDATE audit SET actor_name = 'eve'`],
-  ["a line of the audit log is never deleted", `${PEOPLE} DELETE FROM audit`],
-  ["this is the last operator", `${PEOPLE} UPDATE person SET disabled_at_ms = 1`],
-  ["this is the last operator", `${PEOPLE} UPDATE person SET role = 'viewer'`],
-  ["who somebody is never changes", `${PEOPLE} UPDATE person SET email = 'e@v.e'`],
-  ["a person is disabled, never deleted", `${PEOPLE} DELETE FROM session; DELETE FROM person`],
-  ["a session that has ended stays so", `${PEOPLE} UPDATE session SET ended_at_ms = NULL`],
+  ["an audit entry is immutable", `${PEOPLE} UPDATE audit SET principal_name = 'eve'`],
+  ["an audit entry cannot be deleted", `${PEOPLE} DELETE FROM audit`],
+  ["this is the last operator", `${PEOPLE} UPDATE console_user SET disabled_at_ms = 1`],
+  ["this is the last operator", `${PEOPLE} UPDATE console_user SET role = 'viewer'`],
+  ["the identity of a user is immutable", `${PEOPLE} UPDATE console_user SET email = 'e@v.e'`],
+  ["a user cannot be deleted, only disabled", `${PEOPLE} DELETE FROM session; DELETE FROM console_user`],
+  ["an ended session is immutable", `${PEOPLE} UPDATE session SET ended_at_ms = NULL`],
+  ["a disabled user cannot sign in", `${PEOPLE} INSERT INTO session VALUES (${OTHER_HASH}, 'ses_2', 2, 0, 0, 9, NULL, '', '')`],
+  ["an invitation is used or withdrawn once", `${PEOPLE} UPDATE invitation SET used_at_ms = NULL, user_seq = NULL`],
+  ["an invitation cannot be deleted", `${PEOPLE} DELETE FROM invitation`],
   [
-    "somebody who is disabled does not sign in",
-    `${PEOPLE} INSERT INTO session VALUES (${OTHER_HASH}, 'ses_2', 2, 0, 0, 9, NULL, '', '')`,
+    words.check,
+    `${PEOPLE} INSERT INTO console_user SELECT 2, 'per_2', 'b@b.c', 'B', 'member', NULL, password, 0, NULL FROM console_user`,
   ],
-  ["an invitation is used or withdrawn once", `${PEOPLE} UPDATE invitation SET used_at_ms = NULL, person_seq = NULL`],
-  ["an invitation is never deleted", `${PEOPLE} DELETE FROM invitation`],
-  [words.check, `${PEOPLE} INSERT INTO person SELECT 2, 'per_2', 'b@b.c', 'B', 'member', NULL, password, 0, NULL FROM person`],
   [words.check, "UPDATE api_key SET kind = 'console'"],
 ];

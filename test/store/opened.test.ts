@@ -29,7 +29,7 @@ test.each(["a file", "a directory"])("a store on %s whose books are wrong fails 
   const store = await (where === "a file" ? openHere({ path, mode: "test" }) : openDirectory({ dir, mode: "test" }));
   const { seq } = await openAccount(store, 100);
   const raw = new Database(path);
-  raw.run("DROP TRIGGER balance_moves");
+  raw.run("DROP TRIGGER balance_follows_transfer");
   raw.run("UPDATE balance SET available_credits = 101 WHERE account_seq = ?", [seq]);
   raw.close();
   const fault = await store.close().then(

@@ -12,7 +12,7 @@ import type { Store } from "../../src/store/store.ts";
 import { commitOne, NOW_MS } from "./fixture.ts";
 
 /** Whoever buys, and who tells of payments. */
-export const BUYER: Principal = { kind: "person", id: "per_1", name: "ada@example.com" };
+export const BUYER: Principal = { kind: "user", id: "per_1", name: "ada@example.com" };
 export const STRIPE: Principal = { kind: "service", id: "stripe", name: "Stripe" };
 
 /** Names are short in tests: purchase `a` is `pur_a`, its checkout `cs_a`, its payment `pi_a`. */

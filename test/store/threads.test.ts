@@ -39,7 +39,7 @@ test("threads come to the same verdict as one, and tell each clause", async () =
 test("what offends is found by threads with the same rows", async () => {
   const dir = await written();
   const db = new Database(join(dir, DATABASE_FILE));
-  db.run("DROP TRIGGER balance_moves");
+  db.run("DROP TRIGGER balance_follows_transfer");
   db.run("UPDATE balance SET available_credits = available_credits + 7");
   db.close();
   const { here, threads } = await verdicts(dir);

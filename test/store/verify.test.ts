@@ -98,10 +98,12 @@ test("what was accepted before orders were kept is counted beside the verdict, a
   copyFileSync(made, join(place, "genrouter.db"));
   const db = new Database(join(place, "genrouter.db"));
   const guards = db
-    .query<Guard, []>("SELECT name, sql FROM sqlite_schema WHERE name IN ('generation_frozen', 'generation_ended')")
+    .query<Guard, []>("SELECT name, sql FROM sqlite_schema WHERE name IN ('generation_terms_immutable', 'generation_final')")
     .all();
   for (const { name } of guards) db.run(`DROP TRIGGER ${name}`);
-  db.run("UPDATE generation SET ordered = NULL WHERE seq IN (SELECT seq FROM generation WHERE status = 'succeeded' LIMIT 2)");
+  db.run(
+    "UPDATE generation SET expected_delivery = NULL WHERE seq IN (SELECT seq FROM generation WHERE status = 'succeeded' LIMIT 2)",
+  );
   for (const { sql } of guards) db.run(sql);
   db.close();
   const reads = await openSqliteReads(place);
@@ -115,14 +117,14 @@ test("what was accepted before orders were kept is counted beside the verdict, a
 });
 
 test("what is overdue does not count while the service is not running", async () => {
-  const sql = `UPDATE snapshot SET due_at_ms = ${NOW_MS - 60_000} WHERE seq = (SELECT max(seq) FROM generation WHERE status = 'running')`;
+  const sql = `UPDATE snapshot SET deadline_at_ms = ${NOW_MS - 60_000} WHERE generation_seq = (SELECT max(seq) FROM generation WHERE status = 'running')`;
   expect(await brokenBy(sql, null)).toEqual([]);
   expect((await brokenBy(sql)).map(({ invariant }) => invariant)).toEqual([9]);
 });
 
 test("at most twenty rows of an invariant are told", async () => {
   const rows = Array.from({ length: 50 }, (_, i) => `(${i + 1}, 1, 0, 1, 'queued', '{}')`).join(",");
-  const broken = await brokenBy(`INSERT INTO journal VALUES ${rows}`);
+  const broken = await brokenBy(`INSERT INTO generation_event VALUES ${rows}`);
   expect(broken.find(({ invariant }) => invariant === 11)?.offending).toHaveLength(20);
 });
 
@@ -130,12 +132,12 @@ test("twenty rows of one sentence do not hide another that is told of the same l
   // Thirty journals without a first line come before one that goes back.
   const gaps = Array.from({ length: 30 }, (_, i) => `(${i + 1}, 2, 0, 1, 'queued', '{}')`);
   const back = [`(31, 1, 0, 1, 'running.polling', '{}')`, `(31, 2, 0, 1, 'queued', '{}')`];
-  const broken = await brokenBy(`INSERT INTO journal VALUES ${[...gaps, ...back].join(",")};
+  const broken = await brokenBy(`INSERT INTO generation_event VALUES ${[...gaps, ...back].join(",")};
     INSERT INTO snapshot VALUES (31, 2, 'queued', NULL, NULL, NULL, '{}')`);
   const told = broken.find(({ invariant }) => invariant === 10)?.offending ?? [];
   expect(told).toHaveLength(20);
   expect(told.filter(({ fault }) => String(fault).startsWith("the versions of the journal have a gap"))).not.toEqual([]);
-  expect(told.find(({ fault }) => String(fault).startsWith("the journal goes back"))).toMatchObject({ seq: 31 });
+  expect(told.find(({ fault }) => String(fault).startsWith("the journal goes back"))).toMatchObject({ generation_seq: 31 });
 });
 
 test("a damaged page is an answer, not a crash", async () => {
@@ -145,7 +147,7 @@ test("a damaged page is an answer, not a crash", async () => {
   copyFileSync(made, path);
   const db = new Database(path, { readonly: true });
   const root =
-    db.query<{ rootpage: number }, []>("SELECT rootpage FROM sqlite_schema WHERE name = 'journal'").get()?.rootpage ?? 0;
+    db.query<{ rootpage: number }, []>("SELECT rootpage FROM sqlite_schema WHERE name = 'generation_event'").get()?.rootpage ?? 0;
   db.close();
   const bytes = new Uint8Array(await Bun.file(path).arrayBuffer());
   bytes.fill(0xff, (root - 1) * 4096, root * 4096);

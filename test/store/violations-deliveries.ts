@@ -4,9 +4,9 @@ import { ENDED, EVENTFUL } from "./violations.ts";
 
 const output = (from: string, to: string) =>
   `UPDATE generation SET output = replace(output, '${from}', '${to}') WHERE seq = ${ENDED}`;
-const ordered = (json: string) => `UPDATE generation SET ordered = '${json}' WHERE seq = ${ENDED}`;
+const ordered = (json: string) => `UPDATE generation SET expected_delivery = '${json}' WHERE seq = ${ENDED}`;
 const copyOf = (ms: number) =>
-  `INSERT INTO pinned_input (seq, n, field, kind, measured_ms, frame_ms, sha256, bytes, mime, ms, pinned_at_ms)
+  `INSERT INTO pinned_input (generation_seq, input_no, field, kind, measured_ms, frame_ms, sha256, bytes, mime, ms, pinned_at_ms)
    VALUES (${ENDED}, 1, 'input.video_url', 'video', 4000, 42, '${"c".repeat(64)}', 71000, 'video/mp4', ${ms}, 1)`;
 
 export const PLANTS_OF_DELIVERIES: readonly Plant[] = [
@@ -26,14 +26,14 @@ export const PLANTS_OF_DELIVERIES: readonly Plant[] = [
   ...plant(13, "an attempt that delivered something else was charged", [
     [
       "a capture for what delivered something else",
-      `UPDATE attempt SET state = 'mismatched' WHERE seq = ${EVENTFUL} AND state = 'delivered'`,
+      `UPDATE attempt SET state = 'mismatched' WHERE generation_seq = ${EVENTFUL} AND state = 'delivered'`,
       4,
     ],
   ]),
   ...plant(13, "an attempt was begun before the inputs of its generation were pinned", [
     [
       "a link of it that was never fetched",
-      `INSERT INTO pinned_input (seq, n, field, kind, measured_ms, frame_ms) VALUES (${EVENTFUL}, 1, 'input.video_url', 'video', 4000, 42)`,
+      `INSERT INTO pinned_input (generation_seq, input_no, field, kind, measured_ms, frame_ms) VALUES (${EVENTFUL}, 1, 'input.video_url', 'video', 4000, 42)`,
     ],
   ]),
   ...plant(13, "a pinned input is not as long as what was billed", [

@@ -7,54 +7,69 @@ import { CONFIRMING, ENDED, EVENTFUL, FAILED, QUEUED, RUNNING } from "./violatio
 /** Invariants 7 to 12. */
 export const PLANTS_OF_LIFE: readonly Plant[] = [
   ...plant(7, "the reference is not of the generation and the attempt, or not the only one", [
-    ["a reference of another generation", `UPDATE attempt SET ref = 'x' || ref WHERE seq = ${RUNNING}`],
+    ["a reference of another generation", `UPDATE attempt SET ref = 'x' || ref WHERE generation_seq = ${RUNNING}`],
   ]),
   ...plant(7, "the job belongs to more than one attempt", [
-    ["a job that two attempts own", "UPDATE attempt SET job_id = 'same' WHERE n = 1", 12],
+    ["a job that two attempts own", "UPDATE attempt SET job_id = 'same' WHERE attempt_no = 1", 12],
   ]),
   ...plant(7, "the attempt went further than its request was written", [
-    ["a job without a request written before it", `DELETE FROM attempt_request WHERE seq = ${RUNNING}`],
-    ["a job of an attempt that was never sent", `UPDATE attempt SET sent_at_ms = NULL WHERE seq = ${RUNNING}`],
+    ["a job without a request written before it", `DELETE FROM attempt_request WHERE generation_seq = ${RUNNING}`],
+    ["a job of an attempt that was never sent", `UPDATE attempt SET sent_at_ms = NULL WHERE generation_seq = ${RUNNING}`],
   ]),
   ...plant(7, "the attempt was sent again although nothing had refused it", [
-    ["a second sending", `UPDATE journal SET event = '{"type":"slotTaken","n":1}' WHERE seq = ${EVENTFUL} AND version = 2`],
+    [
+      "a second sending",
+      `UPDATE generation_event SET event = '{"type":"slotTaken","n":1}' WHERE generation_seq = ${EVENTFUL} AND version = 2`,
+    ],
   ]),
 
   ...plant(8, "the attempt is under way although its generation has ended", [
-    ["an attempt left open by the end", `UPDATE attempt SET state = 'accepted' WHERE seq = ${FAILED} AND n = 2`],
-    ["an attempt left to be sent", `UPDATE attempt SET state = 'intent', job_id = NULL WHERE seq = ${FAILED} AND n = 2`],
+    [
+      "an attempt left open by the end",
+      `UPDATE attempt SET state = 'accepted' WHERE generation_seq = ${FAILED} AND attempt_no = 2`,
+    ],
+    [
+      "an attempt left to be sent",
+      `UPDATE attempt SET state = 'intent', job_id = NULL WHERE generation_seq = ${FAILED} AND attempt_no = 2`,
+    ],
   ]),
   ...plant(8, "the attempt is over and has no time of it", [
-    ["an end without a time", `UPDATE attempt SET ended_at_ms = NULL WHERE seq = ${FAILED} AND n = 2`],
+    ["an end without a time", `UPDATE attempt SET ended_at_ms = NULL WHERE generation_seq = ${FAILED} AND attempt_no = 2`],
   ]),
   ...plant(8, "nothing was bought with the attempt, and it has a job", [
-    ["a job of an attempt that was proved absent", `UPDATE attempt SET state = 'absent' WHERE seq = ${FAILED} AND n = 1`],
+    [
+      "a job of an attempt that was proved absent",
+      `UPDATE attempt SET state = 'absent' WHERE generation_seq = ${FAILED} AND attempt_no = 1`,
+    ],
   ]),
   ...plant(8, "the attempt is watched although its fate is known", [
-    ["a watch over what was delivered", `UPDATE attempt SET watch_until_ms = ${NOW_MS} WHERE seq = ${ENDED}`],
+    ["a watch over what was delivered", `UPDATE attempt SET watch_until_ms = ${NOW_MS} WHERE generation_seq = ${ENDED}`],
   ]),
 
   ...plant(9, "parked: it could not go on; its hold is kept until an operator decides", [
     [
       "a parked generation",
-      `UPDATE snapshot SET state = 'running.parked' WHERE seq = ${CONFIRMING};
-       UPDATE journal SET state_after = 'running.parked' WHERE seq = ${CONFIRMING} AND version = 2`,
+      `UPDATE snapshot SET state = 'running.parked' WHERE generation_seq = ${CONFIRMING};
+       UPDATE generation_event SET state_after = 'running.parked' WHERE generation_seq = ${CONFIRMING} AND version = 2`,
     ],
   ]),
   ...plant(9, "nothing will ever happen to the generation: it has no deadline", [
     [
       "a generation that nothing will move",
-      `UPDATE snapshot SET due_kind = NULL, due_n = NULL, due_at_ms = NULL WHERE seq = ${RUNNING}`,
+      `UPDATE snapshot SET deadline_kind = NULL, deadline_attempt_no = NULL, deadline_at_ms = NULL WHERE generation_seq = ${RUNNING}`,
     ],
-    ["a running generation without a snapshot", `DELETE FROM snapshot WHERE seq = ${RUNNING}`, 10],
+    ["a running generation without a snapshot", `DELETE FROM snapshot WHERE generation_seq = ${RUNNING}`, 10],
   ]),
   ...plant(9, "the deadline comes after what it stands for", [
-    ["a deadline later than the route's time", `UPDATE snapshot SET due_at_ms = due_at_ms + 1 WHERE seq = ${RUNNING}`],
+    [
+      "a deadline later than the route's time",
+      `UPDATE snapshot SET deadline_at_ms = deadline_at_ms + 1 WHERE generation_seq = ${RUNNING}`,
+    ],
   ]),
   ...plant(9, "the deadline comes after everything that could still be running", [
     [
       "a deadline that is far beyond every limit",
-      `UPDATE snapshot SET due_kind = 'collect', due_at_ms = ${NOW_MS * 2} WHERE seq = ${RUNNING}`,
+      `UPDATE snapshot SET deadline_kind = 'collect', deadline_at_ms = ${NOW_MS * 2} WHERE generation_seq = ${RUNNING}`,
     ],
   ]),
   ...plant(9, "the deadline is of a generation that has ended or is not there", [
@@ -66,43 +81,49 @@ export const PLANTS_OF_LIFE: readonly Plant[] = [
     ["a deadline of nobody", `INSERT INTO snapshot VALUES (7, 1, 'queued', 'seat', 0, ${NOW_MS}, '{}')`, 10, 11, 12],
   ]),
   ...plant(9, "the deadline is overdue", [
-    ["an overdue deadline", `UPDATE snapshot SET due_at_ms = ${NOW_MS - 60_000} WHERE seq = ${RUNNING}`],
+    ["an overdue deadline", `UPDATE snapshot SET deadline_at_ms = ${NOW_MS - 60_000} WHERE generation_seq = ${RUNNING}`],
   ]),
   ...plant(9, "the generation is older than its waiting time and its attempts can explain", [
-    ["a generation that is too old", `UPDATE generation SET wait_ends_at_ms = ${NOW_MS - 9_000_000} WHERE seq = ${QUEUED}`],
+    ["a generation that is too old", `UPDATE generation SET start_deadline_ms = ${NOW_MS - 9_000_000} WHERE seq = ${QUEUED}`],
   ]),
 
   ...plant(10, "the versions of the journal have a gap, or the snapshot is not of the last one", [
-    ["a gap in the versions", `DELETE FROM journal WHERE seq = ${FAILED} AND version = 2`],
-    ["a snapshot of another version", `UPDATE snapshot SET version = 7 WHERE seq = ${RUNNING}`],
+    ["a gap in the versions", `DELETE FROM generation_event WHERE generation_seq = ${FAILED} AND version = 2`],
+    ["a snapshot of another version", `UPDATE snapshot SET version = 7 WHERE generation_seq = ${RUNNING}`],
     ["a snapshot after the end", `INSERT INTO snapshot VALUES (${ENDED}, 2, 'succeeded', NULL, NULL, NULL, '{}')`],
   ]),
   ...plant(10, "the snapshot rests in another state than its journal line led to", [
-    ["a snapshot of another state", `UPDATE snapshot SET state = 'running.backingOff' WHERE seq = ${RUNNING}`],
+    ["a snapshot of another state", `UPDATE snapshot SET state = 'running.backingOff' WHERE generation_seq = ${RUNNING}`],
   ]),
   ...plant(10, "the journal goes back to an earlier status, on after an end, or to success without running", [
     [
       "a history that goes on after its end",
-      `UPDATE journal SET state_after = 'succeeded' WHERE seq = ${FAILED} AND version = 2`,
+      `UPDATE generation_event SET state_after = 'succeeded' WHERE generation_seq = ${FAILED} AND version = 2`,
     ],
-    ["a history that goes back to queued", `UPDATE journal SET state_after = 'queued' WHERE seq = ${FAILED} AND version = 2`],
-    ["a success without running", `UPDATE journal SET state_after = 'queued' WHERE seq = ${ENDED} AND version = 1`],
+    [
+      "a history that goes back to queued",
+      `UPDATE generation_event SET state_after = 'queued' WHERE generation_seq = ${FAILED} AND version = 2`,
+    ],
+    [
+      "a success without running",
+      `UPDATE generation_event SET state_after = 'queued' WHERE generation_seq = ${ENDED} AND version = 1`,
+    ],
   ]),
   ...plant(10, "the attempts are not numbered from 1, or are more than the routes tried can explain", [
     [
       "attempts that are not numbered from 1",
-      `UPDATE attempt SET n = 5, ref = substr(ref, 1, length(ref) - 1) || '5' WHERE seq = ${CONFIRMING};
-       UPDATE attempt_request SET n = 5 WHERE seq = ${CONFIRMING}`,
+      `UPDATE attempt SET attempt_no = 5, ref = substr(ref, 1, length(ref) - 1) || '5' WHERE generation_seq = ${CONFIRMING};
+       UPDATE attempt_request SET attempt_no = 5 WHERE generation_seq = ${CONFIRMING}`,
       9,
     ],
     ["a number of attempts that the routes do not explain", `UPDATE generation SET attempts = 3 WHERE seq = ${FAILED}`],
     ["a number of attempts below none", `UPDATE generation SET attempts = -1 WHERE seq = ${QUEUED}`],
   ]),
   ...plant(10, "the attempt ran on a route that was not planned", [
-    ["a route that nobody planned", `UPDATE attempt SET route_id = 'z' WHERE seq = ${RUNNING}`, 4],
+    ["a route that nobody planned", `UPDATE attempt SET route_id = 'z' WHERE generation_seq = ${RUNNING}`, 4],
   ]),
   ...plant(10, "more than one attempt is under way", [
-    ["two attempts under way", `UPDATE attempt SET state = 'accepted' WHERE seq = ${FAILED}`, 8],
+    ["two attempts under way", `UPDATE attempt SET state = 'accepted' WHERE generation_seq = ${FAILED}`, 8],
   ]),
   ...plant(10, "the shape of the generation is not that of its status", [
     ["a message after the end", `UPDATE generation SET message = 'Confirming.' WHERE seq = ${ENDED}`],
@@ -122,16 +143,16 @@ export const PLANTS_OF_LIFE: readonly Plant[] = [
     ["a submission with another account's key", `UPDATE generation SET key_seq = 2 WHERE seq = ${QUEUED}`],
   ]),
   ...plant(11, "the row is of a generation that is not there", [
-    ["a journal of nothing", "INSERT INTO journal VALUES (1, 1, 0, 1, 'queued', '{}')", 10, 12],
+    ["a journal of nothing", "INSERT INTO generation_event VALUES (1, 1, 0, 1, 'queued', '{}')", 10, 12],
   ]),
   ...plant(11, "more of an API key is stored than its hash and its first characters", [
-    ["a key that is stored itself", "UPDATE api_key SET start = 'gr_test_' || hash WHERE seq = 1"],
+    ["a key that is stored itself", "UPDATE api_key SET prefix = 'gr_test_' || hash WHERE seq = 1"],
   ]),
 
   ...plant(12, "the row refers to one that is not there", [
     [
       "a key of nobody",
-      `INSERT INTO api_key SELECT 9, 'key_9', 77, scope, name, '${"9".padStart(64, "0")}', start, created_at_ms, 1, kind FROM api_key WHERE seq = 2`,
+      `INSERT INTO api_key SELECT 9, 'key_9', 77, scope, name, '${"9".padStart(64, "0")}', prefix, created_at_ms, 1, kind FROM api_key WHERE seq = 2`,
     ],
   ]),
   ...plant(12, "the journal mode is not WAL", [["a rollback journal instead of a log", "PRAGMA journal_mode = delete"]]),
@@ -139,14 +160,17 @@ export const PLANTS_OF_LIFE: readonly Plant[] = [
     ["a table that nobody knows", "CREATE TABLE stranger (x)"],
   ]),
   ...plant(12, "the row was written by an epoch that never opened the file", [
-    ["a write by an owner that never was", "UPDATE posting SET epoch = 9 WHERE seq = (SELECT max(seq) FROM posting)"],
+    ["a write by an owner that never was", "UPDATE transfer SET epoch = 9 WHERE seq = (SELECT max(seq) FROM transfer)"],
   ]),
   ...plant(12, "an epoch wrote after its successor had begun to", [
-    ["a write by an owner after its successor's", "UPDATE posting SET epoch = 1 WHERE seq = (SELECT max(seq) FROM posting)"],
-    ["a journal line by an owner after its successor's", `UPDATE journal SET epoch = 2 WHERE seq = ${FAILED} AND version = 2`],
+    ["a write by an owner after its successor's", "UPDATE transfer SET epoch = 1 WHERE seq = (SELECT max(seq) FROM transfer)"],
+    [
+      "a journal line by an owner after its successor's",
+      `UPDATE generation_event SET epoch = 2 WHERE generation_seq = ${FAILED} AND version = 2`,
+    ],
   ]),
   ...plant(12, "the epochs do not follow each other", [
-    ["an opening that is missing", "DELETE FROM owner WHERE epoch = 1"],
-    ["no opening at all", "DELETE FROM owner"],
+    ["an opening that is missing", "DELETE FROM writer_epoch WHERE epoch = 1"],
+    ["no opening at all", "DELETE FROM writer_epoch"],
   ]),
 ];

@@ -6,23 +6,23 @@ const B = "(SELECT seq FROM purchase WHERE id = 'pur_b')";
 
 export const PLANTS_OF_PURCHASES: readonly Plant[] = [
   ...plant(1, "a purchase has not, once it is paid and not before, one top-up of what it was for", [
-    ["a payment without its credit", `DELETE FROM purchase_credit WHERE purchase_seq = ${B} AND why = 'paid'`],
+    ["a payment without its credit", `DELETE FROM purchase_adjustment WHERE purchase_seq = ${B} AND reason = 'paid'`],
     [
       "a credit of a purchase that nobody paid",
-      `UPDATE purchase_credit SET purchase_seq = (SELECT seq FROM purchase WHERE id = 'pur_c') WHERE purchase_seq = ${B} AND why = 'paid'`,
+      `UPDATE purchase_adjustment SET purchase_seq = (SELECT seq FROM purchase WHERE id = 'pur_c') WHERE purchase_seq = ${B} AND reason = 'paid'`,
     ],
     ["a payment of more than was asked", `UPDATE purchase SET credits = 5000 WHERE seq = ${B}`],
     [
       "two credits of one payment",
-      `INSERT INTO purchase_credit SELECT seq, ${B}, 'paid' FROM credit WHERE account_seq = 1 AND kind = 'topup'`,
+      `INSERT INTO purchase_adjustment SELECT seq, ${B}, 'paid' FROM balance_adjustment WHERE account_seq = 1 AND kind = 'topup'`,
       12,
     ],
   ]),
   ...plant(1, "what is taken back of a purchase is not what its credits say", [
-    ["a refund that took nothing", `DELETE FROM purchase_credit WHERE purchase_seq = ${B} AND why = 'taken'`],
+    ["a refund that took nothing", `DELETE FROM purchase_adjustment WHERE purchase_seq = ${B} AND reason = 'taken'`],
     [
       "a refund that is called another thing",
-      `UPDATE purchase_credit SET why = 'returned' WHERE purchase_seq = ${B} AND why = 'taken'`,
+      `UPDATE purchase_adjustment SET reason = 'returned' WHERE purchase_seq = ${B} AND reason = 'taken'`,
     ],
   ]),
   ...plant(1, "what is taken back of a purchase is not what its refunds and disputes come to", [
@@ -33,13 +33,13 @@ export const PLANTS_OF_PURCHASES: readonly Plant[] = [
     ["a purchase that changed hands", `UPDATE purchase SET account_seq = 1 WHERE seq = ${A}`],
   ]),
   ...plant(1, "what settled a debt is not the credit it names", [
-    ["a settlement of another amount", "UPDATE owed_settled SET credits = credits + 1"],
+    ["a settlement of another amount", "UPDATE debt_repayment SET credits = credits + 1"],
   ]),
   ...plant(1, "something is owed while something is available", [
     [
       "credits that were left to who owes",
       `UPDATE balance SET owed_credits = 5 WHERE account_seq = (SELECT account_seq FROM purchase WHERE id = 'pur_b') AND available_credits > 0;
-       UPDATE credit SET asked_credits = asked_credits - 5 WHERE seq = (SELECT max(seq) FROM credit WHERE reference IS NULL AND account_seq = (SELECT account_seq FROM purchase WHERE id = 'pur_b'))`,
+       UPDATE balance_adjustment SET requested_credits = requested_credits - 5 WHERE seq = (SELECT max(seq) FROM balance_adjustment WHERE reference IS NULL AND account_seq = (SELECT account_seq FROM purchase WHERE id = 'pur_b'))`,
     ],
   ]),
   ...plant(1, "what was decided about a refund or dispute is not taken back", [

@@ -10,55 +10,55 @@ export const RUNNING = "(SELECT max(seq) FROM generation WHERE status = 'running
 export const CONFIRMING = "(SELECT min(seq) FROM generation WHERE status = 'running')";
 export const QUEUED = "(SELECT seq FROM generation WHERE status = 'queued')";
 /** Charged on its second attempt; the first is late, the third superseded. */
-export const EVENTFUL = "(SELECT seq FROM attempt WHERE state = 'late')";
+export const EVENTFUL = "(SELECT generation_seq FROM attempt WHERE state = 'late')";
 
-const POSTING = `account_seq, chain_seq, previous, after_seq, kind, credits, from_side, to_side, generation_seq, attempt_n, available_after,
+const POSTING = `account_seq, transfer_no, previous_seq, after_generation_seq, kind, credits, from_side, to_side, generation_seq, attempt_no, available_after,
   held_after, at_ms, epoch, hash, note`;
 /** A posting that says what an existing one says, at another place. */
 const again = (changes: Record<string, string>, where: string): string =>
-  `INSERT INTO posting (${POSTING}) SELECT ${POSTING.replaceAll("\n", "")
+  `INSERT INTO transfer (${POSTING}) SELECT ${POSTING.replaceAll("\n", "")
     .split(",")
     .map((column) => changes[column.trim()] ?? column.trim())
-    .join(", ")} FROM posting WHERE ${where}`;
+    .join(", ")} FROM transfer WHERE ${where}`;
 
 /** Invariants 1 to 6. */
 export const PLANTS_OF_MONEY: readonly Plant[] = [
   ...plant(1, "the movement does not follow from the one before it", [
-    ["a note that was changed", "UPDATE posting SET note = 'gift' WHERE kind = 'topup' AND account_seq = 1"],
+    ["a note that was changed", "UPDATE transfer SET note = 'gift' WHERE kind = 'topup' AND account_seq = 1"],
     ["a time of a hold that was changed", `UPDATE generation SET created_at_ms = created_at_ms - 1 WHERE seq = ${RUNNING}`],
-    ["an amount that was changed", "UPDATE posting SET credits = credits + 1 WHERE kind = 'topup' AND account_seq = 1"],
+    ["an amount that was changed", "UPDATE transfer SET credits = credits + 1 WHERE kind = 'topup' AND account_seq = 1"],
     ["a hash of a hold that was changed", `UPDATE generation SET hold_hash = '${"1".padStart(64, "0")}' WHERE seq = ${RUNNING}`],
-    ["a hash that was changed", `UPDATE posting SET hash = '${"1".padStart(64, "0")}' WHERE kind = 'capture'`],
+    ["a hash that was changed", `UPDATE transfer SET hash = '${"1".padStart(64, "0")}' WHERE kind = 'capture'`],
     [
       "a movement that was taken out of the middle",
-      `DELETE FROM posting WHERE kind = 'capture' AND generation_seq = ${ENDED}`,
+      `DELETE FROM transfer WHERE kind = 'capture' AND generation_seq = ${ENDED}`,
       2,
       3,
     ],
     [
       "two movements that were swapped",
-      `UPDATE posting SET chain_seq = -chain_seq WHERE generation_seq = ${ENDED};
-       UPDATE posting SET chain_seq = -chain_seq + CASE kind WHEN 'capture' THEN 1 ELSE -1 END WHERE chain_seq < 0`,
+      `UPDATE transfer SET transfer_no = -transfer_no WHERE generation_seq = ${ENDED};
+       UPDATE transfer SET transfer_no = -transfer_no + CASE kind WHEN 'capture' THEN 1 ELSE -1 END WHERE transfer_no < 0`,
     ],
     [
       "a movement that was put in, the others moved up",
-      `UPDATE posting SET chain_seq = chain_seq + 1 WHERE account_seq = 2 AND chain_seq >= 2;
-       ${again({ chain_seq: "2", credits: "1", epoch: "2" }, "kind = 'topup' AND account_seq = 2")}`,
+      `UPDATE transfer SET transfer_no = transfer_no + 1 WHERE account_seq = 2 AND transfer_no >= 2;
+       ${again({ transfer_no: "2", credits: "1", epoch: "2" }, "kind = 'topup' AND account_seq = 2")}`,
     ],
     [
       "a movement that names another before it",
-      `UPDATE posting SET previous = 1 WHERE kind = 'release' AND generation_seq = ${ENDED}`,
+      `UPDATE transfer SET previous_seq = 1 WHERE kind = 'release' AND generation_seq = ${ENDED}`,
     ],
-    ["a hold that names another before it", `UPDATE generation SET hold_previous = 99 WHERE seq = ${RUNNING}`],
+    ["a hold that names another before it", `UPDATE generation SET hold_previous_seq = 99 WHERE seq = ${RUNNING}`],
     [
       "a movement that was put on the end",
-      again({ chain_seq: "99", credits: "1", epoch: "2" }, "kind = 'topup' AND account_seq = 2"),
+      again({ transfer_no: "99", credits: "1", epoch: "2" }, "kind = 'topup' AND account_seq = 2"),
     ],
   ]),
   ...plant(1, "the balance is not where its movements lead", [
-    ["a movement that was cut off the end", "DELETE FROM posting WHERE account_seq = 2 AND kind = 'adjust'", 12],
-    ["a chain whose end was forgotten", "UPDATE balance SET chain_seq = chain_seq - 1 WHERE account_seq = 1"],
-    ["a chain that ends in another row", "UPDATE balance SET chain_end = chain_end + 1 WHERE account_seq = 1"],
+    ["a movement that was cut off the end", "DELETE FROM transfer WHERE account_seq = 2 AND kind = 'adjust'", 12],
+    ["a chain whose end was forgotten", "UPDATE balance SET last_transfer_no = last_transfer_no - 1 WHERE account_seq = 1"],
+    ["a chain that ends in another row", "UPDATE balance SET last_transfer_seq = last_transfer_seq + 1 WHERE account_seq = 1"],
   ]),
   ...plant(1, "balance and charges are not what the movements add up to", [
     [
@@ -77,7 +77,7 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
   ...plant(1, "the two entries of a movement do not add up to zero", [
     [
       "a view that shows one side only",
-      "DROP VIEW entry; CREATE VIEW entry (movement_seq, account_seq, side, credits) AS SELECT seq, account_seq, to_side, credits FROM movement",
+      "DROP VIEW transfer_entry; CREATE VIEW transfer_entry (transfer_seq, account_seq, side, credits) AS SELECT seq, account_seq, to_side, credits FROM transfer_log",
       12,
     ],
   ]),
@@ -85,15 +85,18 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     ["a debt that was forgiven by hand", "UPDATE balance SET owed_credits = 0 WHERE account_seq = 2"],
   ]),
   ...plant(1, "a credit is not the movement it names", [
-    ["a credit of another amount", "UPDATE credit SET asked_credits = 4000, moved_credits = 4000 WHERE seq = 1"],
+    [
+      "a credit of another amount",
+      "UPDATE balance_adjustment SET requested_credits = 4000, transferred_credits = 4000 WHERE seq = 1",
+    ],
   ]),
   ...PLANTS_OF_PURCHASES,
   ...plant(1, "the transfer has no request or more than one", [
-    ["a top-up without its credit", "DELETE FROM credit WHERE seq = 1"],
+    ["a top-up without its credit", "DELETE FROM balance_adjustment WHERE seq = 1"],
     [
       "a top-up with two credits",
-      `INSERT INTO credit (account_seq, kind, asked_credits, moved_credits, movement_seq, note, at_ms)
-       SELECT account_seq, kind, asked_credits, moved_credits, movement_seq, note, at_ms FROM credit WHERE seq = 1`,
+      `INSERT INTO balance_adjustment (account_seq, kind, requested_credits, transferred_credits, transfer_seq, note, at_ms)
+       SELECT account_seq, kind, requested_credits, transferred_credits, transfer_seq, note, at_ms FROM balance_adjustment WHERE seq = 1`,
     ],
   ]),
 
@@ -110,29 +113,32 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     ["a hold that was lost", `DELETE FROM generation WHERE seq = ${QUEUED}`, 1],
   ]),
   ...plant(2, "what a key is said to have spent on a day is not what its generations hold and cost", [
-    ["a limit that was made roomier", "UPDATE key_spend SET credits = credits - 1"],
-    ["a day that was forgotten", "DELETE FROM key_spend"],
-    ["a day on which nothing was spent", "INSERT INTO key_spend SELECT meter_seq, day + 1, 5 FROM key_spend"],
-    ["a meter that begins earlier than it counts", `UPDATE key_terms SET meter_seq = 3 WHERE key_seq = 4`],
+    ["a limit that was made roomier", "UPDATE spend_by_day SET credits = credits - 1"],
+    ["a day that was forgotten", "DELETE FROM spend_by_day"],
+    ["a day on which nothing was spent", "INSERT INTO spend_by_day SELECT spend_limit_seq, day + 1, 5 FROM spend_by_day"],
+    ["a meter that begins earlier than it counts", `UPDATE api_key_policy SET spend_limit_seq = 3 WHERE key_seq = 4`],
   ]),
 
   ...plant(3, "the generation has not, once it has ended and not before, one settlement of all of its hold", [
     [
       "a settlement of a generation that goes on",
-      `UPDATE posting SET generation_seq = ${RUNNING} WHERE kind = 'release' AND generation_seq = ${FAILED}`,
+      `UPDATE transfer SET generation_seq = ${RUNNING} WHERE kind = 'release' AND generation_seq = ${FAILED}`,
       1,
     ],
-    ["a second capture", again({ chain_seq: "999", epoch: "2" }, `kind = 'capture' AND generation_seq = ${ENDED}`), 1, 2, 12],
-    ["a failure that gave nothing back", `DELETE FROM posting WHERE kind = 'release' AND generation_seq = ${FAILED}`, 1, 2],
-    ["a success that gave no rest back", `DELETE FROM posting WHERE kind = 'release' AND generation_seq = ${ENDED}`, 1, 2],
+    ["a second capture", again({ transfer_no: "999", epoch: "2" }, `kind = 'capture' AND generation_seq = ${ENDED}`), 1, 2, 12],
+    ["a failure that gave nothing back", `DELETE FROM transfer WHERE kind = 'release' AND generation_seq = ${FAILED}`, 1, 2],
+    ["a success that gave no rest back", `DELETE FROM transfer WHERE kind = 'release' AND generation_seq = ${ENDED}`, 1, 2],
   ]),
   ...plant(3, "the settlement stands before the hold", [
-    ["a hold that was moved behind its settlement", `UPDATE generation SET hold_chain_seq = 1000 WHERE seq = ${ENDED}`, 1],
+    ["a hold that was moved behind its settlement", `UPDATE generation SET hold_transfer_no = 1000 WHERE seq = ${ENDED}`, 1],
   ]),
 
   ...plant(4, "the cost is not the price of the one attempt delivered", [
-    ["a delivered attempt of a failed generation", `UPDATE attempt SET state = 'delivered' WHERE seq = ${FAILED} AND n = 1`],
-    ["two delivered attempts", `UPDATE attempt SET state = 'delivered' WHERE seq = ${EVENTFUL} AND n = 1`],
+    [
+      "a delivered attempt of a failed generation",
+      `UPDATE attempt SET state = 'delivered' WHERE generation_seq = ${FAILED} AND attempt_no = 1`,
+    ],
+    ["two delivered attempts", `UPDATE attempt SET state = 'delivered' WHERE generation_seq = ${EVENTFUL} AND attempt_no = 1`],
     ["a cost of a failed generation", `UPDATE generation SET cost_credits = 5 WHERE seq = ${FAILED}`],
     ["a cost before the end", `UPDATE generation SET cost_credits = 5 WHERE seq = ${RUNNING}`],
     ["a cost of another attempt", `UPDATE generation SET cost_credits = 75 WHERE seq = ${EVENTFUL}`, 3],
@@ -140,7 +146,7 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
   ...plant(4, "what was captured is not of the attempt that was delivered", [
     [
       "a delivery that changed hands",
-      `UPDATE attempt SET state = CASE n WHEN 1 THEN 'delivered' ELSE 'capped' END WHERE seq = ${EVENTFUL} AND n < 3`,
+      `UPDATE attempt SET state = CASE attempt_no WHEN 1 THEN 'delivered' ELSE 'capped' END WHERE generation_seq = ${EVENTFUL} AND attempt_no < 3`,
     ],
   ]),
   ...plant(4, "quote and reserve are not the cheapest and the dearest price of the plan", [
@@ -154,15 +160,18 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     ["a route dearer than was allowed", `UPDATE generation SET max_cost_credits = 100 WHERE seq = ${QUEUED}`],
   ]),
   ...plant(4, "the attempt does not have the price its route was planned with", [
-    ["an attempt that became cheaper", `UPDATE attempt SET price_credits = 74 WHERE seq = ${FAILED} AND n = 1`],
+    [
+      "an attempt that became cheaper",
+      `UPDATE attempt SET price_credits = 74 WHERE generation_seq = ${FAILED} AND attempt_no = 1`,
+    ],
   ]),
 
   ...plant(5, "the status of the generation is not what its journal led to", [
     [
       "an end that the journal does not know",
-      `UPDATE journal SET state_after = 'running.polling' WHERE seq = ${ENDED} AND version = 2`,
+      `UPDATE generation_event SET state_after = 'running.polling' WHERE generation_seq = ${ENDED} AND version = 2`,
     ],
-    ["a running generation without a journal", `DELETE FROM journal WHERE seq = ${RUNNING}`, 10],
+    ["a running generation without a journal", `DELETE FROM generation_event WHERE generation_seq = ${RUNNING}`, 10],
     ["a generation that is queued again", `UPDATE generation SET status = 'queued' WHERE seq = ${RUNNING}`],
   ]),
   ...plant(5, "the generation did not end when its journal did", [

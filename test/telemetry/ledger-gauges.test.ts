@@ -101,10 +101,10 @@ const PLANTS: [what: string, sql: string, credits: number][] = [
     "UPDATE balance SET charged_credits = charged_credits + 4, available_credits = available_credits - 4 WHERE account_seq = 1",
     4,
   ],
-  ["a top-up that nobody has", "UPDATE posting SET credits = credits + 11 WHERE kind = 'topup' AND account_seq = 1", 11],
+  ["a top-up that nobody has", "UPDATE transfer SET credits = credits + 11 WHERE kind = 'topup' AND account_seq = 1", 11],
   [
     "a capture that was charged to nobody",
-    "UPDATE posting SET credits = credits + 5 WHERE seq = (SELECT min(seq) FROM posting WHERE kind = 'capture')",
+    "UPDATE transfer SET credits = credits + 5 WHERE seq = (SELECT min(seq) FROM transfer WHERE kind = 'capture')",
     5,
   ],
 ];

@@ -23,7 +23,7 @@ const LACKS: Record<Why, string> = {
   bytes: `the file would grow beyond ${bytes(JUDGED.sqliteBytes)}`,
 };
 export const ADVICE: Record<Advice, string> = {
-  partition: `partition generation, attempt, journal and posting by time: a table grows beyond ${bytes(JUDGED.partitionBytes)}`,
+  partition: `partition generation, attempt, generation_event and transfer by time: a table grows beyond ${bytes(JUDGED.partitionBytes)}`,
   archive: `archive what is settled: the database grows beyond ${bytes(JUDGED.archiveBytes)}`,
   shard: `shard by account (Citus) or spread the database: one primary needs more than ${JUDGED.primaryCores} cores, or writes more than ${bytes(JUDGED.logBytesPerS)} of log a second`,
   slots: "64 nodes over one database are not enough: split the accounts over several services",

@@ -15,7 +15,7 @@ type Flags = DirFlag & JsonFlag & { before: string; to: string };
 
 const jsonOf = (place: ArchiveLocation["json"], { n, totals, segments, beforeMs }: Manifest) => ({
   ...{ archived: true, ...place, manifest: n, before: new Date(beforeMs).toISOString() },
-  ...{ generations: totals.generations, movements: totals.movements, segments: segments.length },
+  ...{ generations: totals.generations, movements: totals.transfers, segments: segments.length },
   charged_usd: usdNumber(totals.capturedCredits),
   bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
 });
@@ -57,9 +57,9 @@ export const addArchive = (program: Command, session: Session): void => {
         if (!ok) session.exit = EXITS.failure;
         if (flags.json) return terminal.print(JSON.stringify({ ...jsonOf(json, manifest), ok, checks }));
         for (const line of checkLines(terminal, checks)) terminal.print(line);
-        const { generations, movements, capturedCredits } = manifest.totals;
+        const { generations, transfers, capturedCredits } = manifest.totals;
         terminal.print(
-          `archived ${generations} generations and ${movements} movements, ${showUsd(capturedCredits)} charged, as manifest ${manifest.n} in ${depot.told()}`,
+          `archived ${generations} generations and ${transfers} transfers, ${showUsd(capturedCredits)} charged, as manifest ${manifest.n} in ${depot.told()}`,
         );
       }),
     );

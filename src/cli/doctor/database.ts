@@ -3,6 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { newestVerifiedMs, openBackupDirectory } from "../../backup/backup-directory.ts";
 import type { Settings } from "../../config/schema.ts";
 import { type DatabaseHealth, imbalanceOf } from "../../store/sqlite/health.ts";
+import { isPreRelease, SCHEMA_VERSION } from "../../store/sqlite/migrate.ts";
 import type { CheckResult, LedgerSums, StoreReads } from "../../store/store.ts";
 import { ageText, counted, sizeText } from "../backup-text.ts";
 import { showUsd } from "../usd.ts";
@@ -13,18 +14,27 @@ const RESTORE =
 /** The writer checkpoints the log at 32 MiB. A log several times larger indicates that a checkpoint is blocked. */
 const LARGE_LOG_BYTES = 256 * 1024 * 1024;
 
+/** A database whose tables this release cannot read yet, or no longer; undefined for any other. */
+export const schemaFinding = (version: number): Finding | undefined => {
+  if (isPreRelease(version))
+    return warning(
+      "database",
+      `schema ${version}, of a build before the first release`,
+      "start the service: it makes a copy, checks it and converts the database",
+    );
+  if (version > SCHEMA_VERSION)
+    return fault(
+      "database",
+      `it has schema ${version} and this release knows ${SCHEMA_VERSION}`,
+      "use the newer release, or restore the copy made before it",
+    );
+  return undefined;
+};
+
 const pagesOf = ({ damage, schema, newestSchema, bytes, mode }: DatabaseHealth): Finding[] => {
   const [first] = damage;
   const about = `schema ${schema}, ${sizeText(bytes)}, ${mode === "test" ? "made for the simulator" : "made for real providers"}`;
   if (first !== undefined) return [fault("database", `its pages are damaged: ${first.replace(/\s+/g, " ")}`, RESTORE)];
-  if (schema > newestSchema)
-    return [
-      fault(
-        "database",
-        `it has schema ${schema} and this release knows ${newestSchema}`,
-        "use the newer release, or restore the copy made before it",
-      ),
-    ];
   if (schema < newestSchema)
     return [
       warning(

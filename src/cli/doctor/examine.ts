@@ -8,7 +8,7 @@ import type { DatabaseHealth } from "../../store/sqlite/health.ts";
 import type { CheckResult, StoreReads } from "../../store/store.ts";
 import { fetchSettings, requestFor } from "../control-client.ts";
 import { bucketFindings, storedFilesFinding } from "./bucket.ts";
-import { backupFindings, databaseFindings, orphanFindings } from "./database.ts";
+import { backupFindings, databaseFindings, orphanFindings, schemaFinding } from "./database.ts";
 import { descriptorFindings } from "./descriptors.ts";
 import { type Finding, fault, ok, type Stored, textOf } from "./finding.ts";
 import { clockFindings, copyFindings, directoryFindings, diskFindings } from "./host.ts";
@@ -30,18 +30,12 @@ const openedReads = async (dir: string): Promise<StoreReads> => {
 /** Checks that need a readable database. */
 const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boolean, nowMs: number): Promise<Stored> => {
   const { dir } = settings.data;
-  const { inspectDatabase } = await import("../../store/sqlite/health.ts");
+  const { inspectDatabase, schemaVersionIn } = await import("../../store/sqlite/health.ts");
   let health: DatabaseHealth;
   try {
+    const foreign = schemaFinding(schemaVersionIn(dir));
+    if (foreign) return { findings: [foreign], lastSeenMs: null, mode: null, lineage: null, market: [] };
     health = inspectDatabase(dir, isDeep);
-    if (health.schema > health.newestSchema)
-      return {
-        findings: databaseFindings(health, null, isRunning),
-        lastSeenMs: null,
-        mode: health.mode,
-        lineage: null,
-        market: [],
-      };
   } catch (thrown) {
     const none = { lastSeenMs: null, mode: null, lineage: null, market: [] };
     return { findings: [fault("database", `it cannot be read: ${textOf(thrown)}`, RESTORE)], ...none };

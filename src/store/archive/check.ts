@@ -40,7 +40,7 @@ const isSame = (one: End, other: End): boolean =>
 
 /** Each row is read once, so the totals are counted during the walk. */
 const count = (totals: Totals, { kind, credits }: Pick<ChainRow, "kind" | "credits">): void => {
-  totals.movements += 1;
+  totals.transfers += 1;
   if (kind === "capture") totals.capturedCredits += credits;
   if (kind === "release") totals.releasedCredits += credits;
 };
@@ -64,7 +64,7 @@ const walkChains = async (
       offend("the piece of the chain does not begin where the one before it ended", { account: piece.id });
     pieces.set(piece.seq, { ...piece, at: piece.from });
   }
-  for await (const row of rowsIn<ChainRow>(depot, manifest, "movement")) {
+  for await (const row of rowsIn<ChainRow>(depot, manifest, "transfer")) {
     count(totals, row);
     const piece = pieces.get(row.account_seq);
     if (!piece) {
@@ -79,32 +79,32 @@ const walkChains = async (
       ...{ chainSeq: at.chainSeq + 1, kind: row.kind, credits: row.credits, from: row.from_side, to: row.to_side },
       ...{
         generationSeq: row.generation_seq,
-        attemptN: row.attempt_n,
+        attemptN: row.attempt_no,
         availableAfter,
         heldAfter,
         atMs: row.at_ms,
         note: row.note,
       },
     });
-    if (row.hash !== hash || row.previous !== at.seq || row.chain_seq !== at.chainSeq + 1)
-      offend("the movement does not follow from the one before it", { account: piece.id, chain_seq: row.chain_seq });
+    if (row.hash !== hash || row.previous_seq !== at.seq || row.transfer_no !== at.chainSeq + 1)
+      offend("the movement does not follow from the one before it", { account: piece.id, transfer_no: row.transfer_no });
     if (row.at_ms >= manifest.beforeMs) offend("the movement is younger than the archive says", { movement: row.seq });
     piece.at = {
       seq: row.seq,
-      chainSeq: row.chain_seq,
+      chainSeq: row.transfer_no,
       hash: row.hash,
       availableCredits: availableAfter,
       heldCredits: heldAfter,
     };
     const generation = row.generation_seq ?? 0;
     if (row.kind === "hold")
-      open.set(generation, { hash: row.hash, credits: row.credits, account: row.account_seq, chainSeq: row.chain_seq });
+      open.set(generation, { hash: row.hash, credits: row.credits, account: row.account_seq, chainSeq: row.transfer_no });
     if (row.kind !== "capture" && row.kind !== "release") continue;
-    const before = settled.get(generation) ?? { captured: null, released: 0, at: row.chain_seq, attempt: null };
+    const before = settled.get(generation) ?? { captured: null, released: 0, at: row.transfer_no, attempt: null };
     settled.set(
       generation,
       row.kind === "capture"
-        ? { ...before, captured: row.credits, attempt: row.attempt_n }
+        ? { ...before, captured: row.credits, attempt: row.attempt_no }
         : { ...before, released: before.released + row.credits },
     );
   }
@@ -123,8 +123,8 @@ type Generation = Row & {
   cost_credits: number;
   attempts: number;
   output: string | null;
-  /** Absent if the ledger did not store it yet. */
-  ordered?: string | null;
+  /** Absent in archives of builds that did not store it. */
+  expected_delivery?: string | null;
 };
 /** Takes the rows of one generation at a time from rows in the order of generations, because all rows exceed the memory. */
 const openTaking = (rows: AsyncIterator<Row, undefined>, stray: (seq: number) => void) => {
@@ -138,9 +138,9 @@ const openTaking = (rows: AsyncIterator<Row, undefined>, stray: (seq: number) =>
   return async (seq: number): Promise<Row[]> => {
     if (!isBegun) await goOn();
     const taken: Row[] = [];
-    for (; next !== undefined && Number(next.seq) <= seq; await goOn())
-      if (Number(next.seq) === seq) taken.push(next);
-      else stray(Number(next.seq));
+    for (; next !== undefined && Number(next.generation_seq) <= seq; await goOn())
+      if (Number(next.generation_seq) === seq) taken.push(next);
+      else stray(Number(next.generation_seq));
     return taken;
   };
 };
@@ -152,17 +152,17 @@ type History = {
   last: string;
 };
 const openHistories = (depot: ArchiveStorage, manifest: Manifest, stray: (seq: number) => void) => {
-  const [attempts, requests, journal] = (["attempt", "attempt_request", "journal"] as const).map((kind) =>
+  const [attempts, requests, journal] = (["attempt", "attempt_request", "generation_event"] as const).map((kind) =>
     openTaking(rowsIn(depot, manifest, kind), stray),
   ) as [ReturnType<typeof openTaking>, ReturnType<typeof openTaking>, ReturnType<typeof openTaking>];
   return async (seq: number): Promise<History> => {
     const steps = await journal(seq);
     return {
       attempts: (await attempts(seq)).map((row) => ({
-        ...{ n: Number(row.n), state: String(row.state), price: Number(row.price_credits), route: String(row.route_id) },
+        ...{ n: Number(row.attempt_no), state: String(row.state), price: Number(row.price_credits), route: String(row.route_id) },
         isSent: row.sent_at_ms !== null,
       })),
-      requests: (await requests(seq)).map(({ n }) => Number(n)),
+      requests: (await requests(seq)).map(({ attempt_no }) => Number(attempt_no)),
       versions: steps.map(({ version }) => Number(version)),
       last: String(steps.at(-1)?.state_after ?? ""),
     };
@@ -201,7 +201,7 @@ const checkLives = async (
       hold.hash !== row.hold_hash ||
       hold.credits !== reserved ||
       hold.account !== row.account_seq ||
-      hold.chainSeq !== row.hold_chain_seq
+      hold.chainSeq !== row.hold_transfer_no
     )
       money("the hold of the generation is not in the chain", { generation: id });
     const captured = settlement?.captured ?? 0;
@@ -219,9 +219,9 @@ const checkLives = async (
     )
       money("what was captured is not the price of the one attempt delivered", { generation: id });
     if (status === "succeeded") {
-      const mismatch = row.ordered ? mismatchFault(row.ordered, row.output) : undefined;
+      const mismatch = row.expected_delivery ? mismatchFault(row.expected_delivery, row.output) : undefined;
       if (mismatch !== undefined) delivery(CHARGED_OTHERWISE, { generation: id, mismatch });
-      if (!row.ordered) walked.earlier += 1;
+      if (!row.expected_delivery) walked.earlier += 1;
     }
     open.delete(seq);
     settled.delete(seq);
@@ -265,7 +265,7 @@ export const checkArchive = async (
     before = listed;
     const danger = await depot.danger(name);
     if (danger !== undefined) files(danger, { manifest: name });
-    const totals: Totals = { movements: 0, generations: 0, capturedCredits: 0, releasedCredits: 0 };
+    const totals: Totals = { transfers: 0, generations: 0, capturedCredits: 0, releasedCredits: 0 };
     try {
       const settled = await walkChains(depot, manifest, walked, totals, chains);
       await checkLives(depot, manifest, settled, walked, totals, { money, life, delivery });

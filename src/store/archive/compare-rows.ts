@@ -9,11 +9,11 @@ import type { ArchiveSource } from "./source.ts";
 
 type Pieces = ReadonlyMap<number, AccountPiece>;
 
-const MOVEMENTS = "SELECT * FROM movement ORDER BY account_seq, chain_seq";
+const MOVEMENTS = "SELECT * FROM transfer_log ORDER BY account_seq, transfer_no";
 const movementsIn = async function* ({ rows }: ArchiveSource, pieces: Pieces): AsyncGenerator<Row> {
   for await (const row of rows<Row>(MOVEMENTS)) {
     const piece = pieces.get(Number(row.account_seq));
-    const at = Number(row.chain_seq);
+    const at = Number(row.transfer_no);
     if (piece && at > piece.from.chainSeq && at <= piece.to.chainSeq) yield row;
   }
 };
@@ -21,8 +21,8 @@ const movementsIn = async function* ({ rows }: ArchiveSource, pieces: Pieces): A
 /** Compares the archived columns only, because a later release may add columns. */
 const isSame = (archived: Row, row: Row): boolean => Object.entries(archived).every(([name, value]) => row[name] === value);
 
-const nameOf = (kind: Kind, { seq, n, version }: Row): string =>
-  [kind, seq, n ?? version].filter((part) => part !== undefined).join(" ");
+const nameOf = (kind: Kind, { seq, generation_seq, attempt_no, change_no, version }: Row): string =>
+  [kind, seq ?? generation_seq, attempt_no ?? change_no ?? version].filter((part) => part !== undefined).join(" ");
 
 /** The first row of a kind in which archive and store differ; undefined if they match. */
 const partedAt = async (
@@ -43,7 +43,7 @@ export const differences = async (books: ArchiveSource, depot: ArchiveStorage, m
   try {
     const pieces = new Map<number, AccountPiece>();
     for await (const piece of rowsIn<AccountPiece>(depot, manifest, "account")) pieces.set(piece.seq, piece);
-    const found = [await partedAt("movement", rowsIn(depot, manifest, "movement"), movementsIn(books, pieces))];
+    const found = [await partedAt("transfer", rowsIn(depot, manifest, "transfer"), movementsIn(books, pieces))];
     for (const list of listsOf(books))
       found.push(
         await partedAt(list.kind, rowsIn(depot, manifest, list.kind), settledIn(books, list, manifest.beforeMs, pieces)),

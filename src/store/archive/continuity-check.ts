@@ -11,14 +11,14 @@ import { differences } from "./compare-rows.ts";
 import type { Listed } from "./format.ts";
 import { type ArchiveSourceLocation, withArchiveSource } from "./source.ts";
 
-const BALANCES = `SELECT a.seq, a.id, b.chain_seq, b.chain_end, b.available_credits, b.held_credits
+const BALANCES = `SELECT a.seq, a.id, b.last_transfer_no, b.last_transfer_seq, b.available_credits, b.held_credits
   FROM account a JOIN balance b ON b.account_seq = a.seq ORDER BY a.seq`;
-const MOVEMENTS = "SELECT * FROM movement ORDER BY account_seq, chain_seq";
+const MOVEMENTS = "SELECT * FROM transfer_log ORDER BY account_seq, transfer_no";
 type Balance = {
   seq: number;
   id: string;
-  chain_seq: number;
-  chain_end: number | null;
+  last_transfer_no: number;
+  last_transfer_seq: number | null;
   available_credits: number;
   held_credits: number;
 };
@@ -41,9 +41,9 @@ export const checkJoin = async (
       if (!end) continue;
       known.add(balance.seq);
       const isThere =
-        balance.chain_seq > end.chainSeq ||
-        (balance.chain_end === end.seq &&
-          balance.chain_seq === end.chainSeq &&
+        balance.last_transfer_no > end.chainSeq ||
+        (balance.last_transfer_seq === end.seq &&
+          balance.last_transfer_no === end.chainSeq &&
           balance.available_credits === end.availableCredits &&
           balance.held_credits === end.heldCredits);
       if (balance.id !== end.id || !isThere)
@@ -54,26 +54,32 @@ export const checkJoin = async (
     for await (const row of rows<ChainRow>(MOVEMENTS)) {
       const end = ends.get(row.account_seq);
       if (!end) continue;
-      if (row.chain_seq === end.chainSeq && (row.hash !== end.hash || row.seq !== end.seq))
-        offend("the last movement that is archived is another one in the books", { account: end.id, chain_seq: row.chain_seq });
-      if (row.chain_seq !== end.chainSeq + 1) continue;
+      if (row.transfer_no === end.chainSeq && (row.hash !== end.hash || row.seq !== end.seq))
+        offend("the last movement that is archived is another one in the books", {
+          account: end.id,
+          transfer_no: row.transfer_no,
+        });
+      if (row.transfer_no !== end.chainSeq + 1) continue;
       met.add(row.account_seq);
       const hash = linkHash(end.hash, {
-        ...{ chainSeq: row.chain_seq, kind: row.kind, credits: row.credits, from: row.from_side, to: row.to_side },
+        ...{ chainSeq: row.transfer_no, kind: row.kind, credits: row.credits, from: row.from_side, to: row.to_side },
         ...{
           generationSeq: row.generation_seq,
-          attemptN: row.attempt_n,
+          attemptN: row.attempt_no,
           availableAfter: row.available_after,
           heldAfter: row.held_after,
         },
         ...{ atMs: row.at_ms, note: row.note },
       });
-      if (row.previous !== end.seq || row.hash !== hash)
-        offend("the next movement does not follow from the last that is archived", { account: end.id, chain_seq: row.chain_seq });
+      if (row.previous_seq !== end.seq || row.hash !== hash)
+        offend("the next movement does not follow from the last that is archived", {
+          account: end.id,
+          transfer_no: row.transfer_no,
+        });
     }
     for await (const balance of rows<Balance>(BALANCES)) {
       const end = ends.get(balance.seq);
-      if (end && balance.chain_seq > end.chainSeq && !met.has(balance.seq))
+      if (end && balance.last_transfer_no > end.chainSeq && !met.has(balance.seq))
         offend("the movement behind the last that is archived is missing", { account: end.id });
     }
     for (const { manifest } of manifests)

@@ -2,15 +2,26 @@
 //
 // A manifest lists its segments and names the previous manifest.
 import { gunzipSync } from "node:zlib";
+import { FORMER_POSTGRES_TABLES, FORMER_TABLES } from "../sql/pre-release-schema.ts";
 import type { Value } from "../sql/sql-program.ts";
 import type { ArchiveStorage } from "./archive-storage.ts";
 
 export type Row = Record<string, Value>;
-export const KINDS = ["account", "movement", "generation", "attempt", "attempt_request", "journal", "claim"] as const;
+/** Format version of a manifest that is written. */
+export const FORM = 2;
+export const KINDS = [
+  "account",
+  "transfer",
+  "generation",
+  "attempt",
+  "attempt_request",
+  "generation_event",
+  "ownership_change",
+] as const;
 export type Kind = (typeof KINDS)[number];
 
 /**
- * The end of an account's chain: its last transfer and the balance after it. `seq`: as numbered by `movement`; null before the
+ * The end of an account's chain: its last transfer and the balance after it. `seq`: as numbered by `transfer_log`; null before the
  * first.
  */
 export type End = { seq: number | null; chainSeq: number; hash: string; availableCredits: number; heldCredits: number };
@@ -19,9 +30,10 @@ export type AccountPiece = { seq: number; id: string; from: End; to: End };
 
 /** Rows as lines of JSON, compressed with gzip, in a file named by the SHA-256 of the lines. */
 export type Segment = { kind: Kind; sha256: string; bytes: number; rows: number };
-export type Totals = { movements: number; generations: number; capturedCredits: number; releasedCredits: number };
+export type Totals = { transfers: number; generations: number; capturedCredits: number; releasedCredits: number };
 export type Manifest = {
-  form: 1;
+  /** 1: written by a build before the first release, with the former names of kinds and columns. */
+  form: 1 | typeof FORM;
   /** From 1. */
   n: number;
   /** Identical for every copy of one service's database. */
@@ -45,8 +57,48 @@ export const manifestName = (n: number): string => `manifest-${String(n).padStar
 export const segmentName = ({ sha256 }: Pick<Segment, "sha256">): string => `${SEGMENTS}/${sha256}.ndjson.gz`;
 export const sha256Of = (bytes: string | Uint8Array): string => Bun.SHA256.hash(bytes, "hex");
 
-const isManifest = (value: unknown): value is Manifest =>
-  typeof value === "object" && value !== null && "form" in value && value.form === 1 && "segments" in value && "totals" in value;
+type FormerManifest = Omit<Manifest, "form" | "segments" | "totals"> & {
+  form: 1;
+  segments: (Omit<Segment, "kind"> & { kind: string })[];
+  totals: Omit<Totals, "transfers"> & { movements: number };
+};
+const isManifest = (value: unknown): value is (Manifest & { form: typeof FORM }) | FormerManifest =>
+  typeof value === "object" &&
+  value !== null &&
+  "form" in value &&
+  (value.form === 1 || value.form === FORM) &&
+  "segments" in value &&
+  "totals" in value;
+
+/** The former names of kinds, by the present ones. */
+const FORMER_KINDS: Readonly<Partial<Record<Kind, string>>> = {
+  transfer: "movement",
+  generation_event: FORMER_TABLES.generation_event?.name ?? "",
+  ownership_change: FORMER_POSTGRES_TABLES.ownership_change?.name ?? "",
+};
+const kindOf = (former: string): Kind =>
+  KINDS.find((kind) => (FORMER_KINDS[kind] ?? kind) === former) ??
+  (() => {
+    throw new ArchiveFault(`the archive has a segment of the unknown kind ${former}`);
+  })();
+
+/** The manifest with the present names. */
+const present = (manifest: (Manifest & { form: typeof FORM }) | FormerManifest): Manifest => {
+  if (manifest.form === FORM) return manifest;
+  const { movements: transfers, ...totals } = manifest.totals;
+  return {
+    ...manifest,
+    segments: manifest.segments.map((segment) => ({ ...segment, kind: kindOf(segment.kind) })),
+    totals: { transfers, ...totals },
+  };
+};
+
+/** Names the columns of a former row as at present. */
+const presentRow = (kind: Kind): ((row: Row) => Row) => {
+  const { columns = {} } = FORMER_POSTGRES_TABLES[kind] ?? {};
+  const names = new Map(Object.entries(columns).map(([name, former]) => [former, name]));
+  return (row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [names.get(name) ?? name, value]));
+};
 
 /** A manifest has an entry for each segment; this size is enough for half a million. */
 const MOST_MANIFEST_BYTES = 64 * 1024 * 1024;
@@ -69,7 +121,7 @@ export const manifestsIn = async (depot: ArchiveStorage): Promise<Listed[]> => {
       throw new ArchiveFault(`${depot.told(name)} is not JSON: it was cut off or changed`);
     }
     if (!isManifest(manifest)) throw new ArchiveFault(`${depot.told(name)} is not the manifest of an archive of this release`);
-    all.push({ manifest, sha256: sha256Of(bytes) });
+    all.push({ manifest: present(manifest), sha256: sha256Of(bytes) });
   }
   return all;
 };
@@ -117,12 +169,14 @@ const MOST_LOOSE_BYTES = 32 * 1024 * 1024;
 /** Streams all rows of a kind, segment by segment. */
 export const rowsIn = async function* <R = Row>(
   depot: ArchiveStorage,
-  { segments }: Manifest,
+  { form, segments }: Manifest,
   kind: Kind,
 ): AsyncGenerator<R, undefined> {
+  const rename = form === FORM ? undefined : presentRow(kind);
   for (const segment of segments) {
     if (segment.kind !== kind) continue;
-    yield* rowsOfSegment<R>(depot, segment);
+    if (rename) for await (const row of rowsOfSegment(depot, segment)) yield rename(row) as R;
+    else yield* rowsOfSegment<R>(depot, segment);
     looseBytes += segment.bytes;
     if (looseBytes < MOST_LOOSE_BYTES) continue;
     looseBytes = 0;

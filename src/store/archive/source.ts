@@ -10,7 +10,7 @@ import type { Value } from "../sql/sql-program.ts";
 import type { Rows } from "../sql/verify/run-async.ts";
 import { lineageOf } from "../sqlite/database-id.ts";
 import { DirectoryUnusable, withCorruptionErrors } from "../sqlite/errors.ts";
-import { checkSchema } from "../sqlite/migrate.ts";
+import { requireReadable } from "../sqlite/migrate.ts";
 import { insistOnHere } from "../sqlite/migrated-marker.ts";
 import { DATABASE_FILE, openReader } from "../sqlite/open.ts";
 import { missLog } from "../sqlite/wal-sentinel.ts";
@@ -19,9 +19,7 @@ export type ArchiveSource = {
   rows: Rows;
   lineage: string;
   /** Whether several nodes owned generations. */
-  hasClaims: boolean;
-  /** Whether generations have an expected delivery. */
-  hasOrders: boolean;
+  hasOwnershipChanges: boolean;
 };
 export type ArchiveSourceLocation = { dir: string } | { url: string; prepare: boolean };
 
@@ -32,12 +30,6 @@ const first = async <Row>(rows: AsyncIterable<Row>): Promise<Row | undefined> =>
 };
 const lineageIn = async (rows: Rows): Promise<string> => lineageOf((await first(rows<{ value: string }>(SECRET)))?.value ?? "");
 
-/** The SQLite schema migration that added the expected delivery; for PostgreSQL its column is checked. */
-const ORDERED_SINCE = 6;
-const KEEPS_ORDERS = `SELECT 1 AS found FROM information_schema.columns
-  WHERE table_schema = current_schema() AND table_name = 'generation' AND column_name = 'ordered'`;
-const keepsOrders = async (rows: Rows): Promise<boolean> => (await first(rows<{ found: number }>(KEEPS_ORDERS))) !== undefined;
-
 const overFile = async <T>(dir: string, work: (books: ArchiveSource) => Promise<T>): Promise<T> => {
   const path = join(dir, DATABASE_FILE);
   if (!existsSync(path))
@@ -47,13 +39,13 @@ const overFile = async <T>(dir: string, work: (books: ArchiveSource) => Promise<
   missLog(dir);
   const db = withCorruptionErrors(path, () => openReader(path));
   try {
-    const hasOrders = checkSchema(db) >= ORDERED_SINCE;
+    requireReadable(db, `data directory ${dir}`);
     insistOnHere(db);
     db.run("BEGIN");
     const rows: Rows = async function* <Row>(sql: string, ...values: Value[]) {
       yield* db.query<Row, Value[]>(sql).iterate(...values);
     };
-    return await work({ rows, lineage: await lineageIn(rows), hasClaims: false, hasOrders });
+    return await work({ rows, lineage: await lineageIn(rows), hasOwnershipChanges: false });
   } finally {
     db.close();
   }
@@ -73,7 +65,7 @@ export const withArchiveSource = async <T>(
   try {
     await line.script("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     const rows = rowsOn(line);
-    return await work({ rows, lineage: await lineageIn(rows), hasClaims: true, hasOrders: await keepsOrders(rows) });
+    return await work({ rows, lineage: await lineageIn(rows), hasOwnershipChanges: true });
   } finally {
     line.close();
   }

@@ -7,6 +7,7 @@ import {
   type AccountPiece,
   ArchiveFault,
   type End,
+  FORM,
   KINDS,
   type Kind,
   linesOfSegment,
@@ -106,21 +107,21 @@ export const archive = async (
     if (last && last.manifest.lineage !== books.lineage)
       throw new ArchiveFault(`the archive in ${depot.told()} is of another service's books`);
     const segments = openSegments(depot);
-    const totals: Totals = { movements: 0, generations: 0, capturedCredits: 0, releasedCredits: 0 };
+    const totals: Totals = { transfers: 0, generations: 0, capturedCredits: 0, releasedCredits: 0 };
     const manifests = before.map(({ manifest }) => manifest);
     await gather(books, beforeMs, await endsOf(depot, manifests), (kind, row) => {
       if (kind === "generation") totals.generations += 1;
-      if (kind === "movement") {
-        totals.movements += 1;
+      if (kind === "transfer") {
+        totals.transfers += 1;
         if (row.kind === "capture") totals.capturedCredits += Number(row.credits);
         if (row.kind === "release") totals.releasedCredits += Number(row.credits);
       }
       return segments.put(kind, row);
     });
     const made = await segments.end();
-    if (totals.movements === 0) return { manifest: null };
+    if (totals.transfers === 0) return { manifest: null };
     const manifest: Manifest = {
-      ...{ form: 1, n: before.length + 1, lineage: books.lineage, beforeMs, madeAtMs, previous: last?.sha256 ?? null },
+      ...{ form: FORM, n: before.length + 1, lineage: books.lineage, beforeMs, madeAtMs, previous: last?.sha256 ?? null },
       ...{ segments: made, totals },
     };
     await keepManifest(depot, manifest);

@@ -121,7 +121,7 @@ const loadAll = async (
     const rows = source.rowsOf(name, mark?.last ?? null);
     for (const page of pagesOf(rows, table, source.shapeOf(name), moving.movedAtMs, pageRows)) {
       signal.throwIfAborted();
-      mark = await target.load(name, page, mark);
+      mark = await target.load(table, page, mark);
       done += page.rows;
       here += page.rows;
       tell({ step: "loading", table: name, done, of, here });

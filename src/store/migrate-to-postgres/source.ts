@@ -7,7 +7,7 @@ import type { Value } from "../sql/sql-program.ts";
 import { lineageOf } from "../sqlite/database-id.ts";
 import { claimDirectory } from "../sqlite/directory-lock.ts";
 import { DirectoryUnusable, withCorruptionErrors } from "../sqlite/errors.ts";
-import { checkSchema, MIGRATIONS } from "../sqlite/migrate.ts";
+import { checkSchema, SCHEMA_VERSION } from "../sqlite/migrate.ts";
 import { MIGRATED_MARKER, markMigrated, migratedTo, unmarkMigrated } from "../sqlite/migrated-marker.ts";
 import { DATABASE_FILE, openReader, openWriter } from "../sqlite/open.ts";
 import { openSqliteReads } from "../sqlite/reads.ts";
@@ -66,7 +66,7 @@ const KEPT = `SELECT g.seq, g.id, f.value ->> 'n' AS n, f.value ->> 'sha256' AS 
     ORDER BY seq LIMIT ?3) g, json_each(g.output, '$.files') f ORDER BY g.seq, f.key`;
 const KEPT_COUNT = `SELECT coalesce(sum(json_array_length(output, '$.files')), 0) AS n FROM generation
   WHERE files_expire_at_ms > ?1 AND files_expired_at_ms IS NULL`;
-const SPOOLED = `SELECT count(*) AS n FROM attempt a JOIN generation g ON g.seq = a.seq, json_each(a.results) r
+const SPOOLED = `SELECT count(*) AS n FROM attempt a JOIN generation g ON g.seq = a.generation_seq, json_each(a.results) r
   WHERE g.completed_at_ms IS NULL AND a.results IS NOT NULL AND r.value ->> 'url' LIKE 'spool:%'`;
 
 /**
@@ -86,10 +86,9 @@ export const openSource = (dir: string, networkDisk: boolean): Source => {
     const open = withCorruptionErrors(path, () => openReader(path));
     db = open;
     const version = withCorruptionErrors(path, () => checkSchema(open));
-    const newest = MIGRATIONS.at(-1)?.n ?? 0;
-    if (version < newest)
+    if (version < SCHEMA_VERSION)
       throw new WrongSchema(
-        `the database of ${dir} has schema ${version} and this release makes ${newest} of it: start the service of this release once and stop it, then move`,
+        `the database of ${dir} has schema ${version} and this release has schema ${SCHEMA_VERSION}: start the service of this release once and stop it, then move`,
       );
     const one = <Row>(sql: string): Row => open.query<Row, []>(sql).get() as Row;
     const all = open.query<{ name: string; value: string }, []>("SELECT name, value FROM meta ORDER BY name").all();
@@ -114,7 +113,7 @@ export const openSource = (dir: string, networkDisk: boolean): Source => {
       ...{ meta, shapeOf },
       lineage: lineageOf(meta.get("secret") ?? ""),
       movedTo: migratedTo(open),
-      newestEpoch: one<{ epoch: number | null }>("SELECT max(epoch) AS epoch FROM owner").epoch ?? 0,
+      newestEpoch: one<{ epoch: number | null }>("SELECT max(epoch) AS epoch FROM writer_epoch").epoch ?? 0,
       usageUpTo: Number(meta.get("usage_up_to") ?? 0),
       rowsOf: (table, after) => rowsIn(open, table, shapeOf(table), after),
       sums: () => new Map(MIGRATED_TABLES.map(({ name }) => [name, one<Sums>(sumsOf(name, shapeOf(name)))])),
@@ -130,7 +129,7 @@ export const openSource = (dir: string, networkDisk: boolean): Source => {
       keptCount: (nowMs) => open.query<{ n: number }, [number]>(KEPT_COUNT).get(nowMs)?.n ?? 0,
       leftHere: () => ({
         spooled: one<{ n: number }>(SPOOLED).n,
-        sealedKeys: one<{ n: number }>("SELECT count(*) AS n FROM provider_key").n,
+        sealedKeys: one<{ n: number }>("SELECT count(*) AS n FROM provider_credential").n,
       }),
       mark: (to, nowMs) => writing((writer) => markMigrated(writer, to, nowMs)),
       unmark: () => writing(unmarkMigrated),

@@ -4,16 +4,18 @@ import type { Value } from "../sql/sql-program.ts";
 export type FileRow = Record<string, Value>;
 export type MigratedTable = {
   name: string;
+  /** Its name in PostgreSQL, if it differs. */
+  target?: string;
   /** Columns that only PostgreSQL has. `movedAtMs`: by the clock of the target database. */
   added?: (row: FileRow, movedAtMs: number) => FileRow;
 };
 
 const sha256 = (text: Value | undefined): string => Bun.SHA256.hash(String(text), "hex");
 
-/** `meta` is migrated by name. The tables of nodes (`lease`, `claim`, `usage_mark`) are filled at the end. */
+/** `meta` is migrated by name. The tables of nodes (`lease`, `ownership_change`, `usage_progress`) are filled at the end. */
 export const MIGRATED_TABLES: readonly MigratedTable[] = [
   // The migration ends every owner, so the first nodes take over their open generations.
-  { name: "owner", added: (_, movedAtMs) => ({ slot: 0, ended_at_ms: movedAtMs }) },
+  { name: "writer_epoch", target: "node", added: (_, movedAtMs) => ({ slot: 0, ended_at_ms: movedAtMs }) },
   { name: "account" },
   { name: "balance" },
   { name: "api_key" },
@@ -24,31 +26,34 @@ export const MIGRATED_TABLES: readonly MigratedTable[] = [
   { name: "snapshot" },
   { name: "attempt" },
   { name: "attempt_request" },
-  { name: "journal" },
-  { name: "posting" },
-  { name: "credit" },
+  { name: "generation_event" },
+  { name: "transfer" },
+  { name: "balance_adjustment" },
   { name: "route_health" },
-  { name: "provider_key" },
-  { name: "route_switch" },
-  { name: "person" },
+  { name: "provider_credential" },
+  { name: "disabled_route" },
+  { name: "console_user" },
   { name: "session" },
   { name: "invitation" },
   { name: "audit" },
-  { name: "key_terms" },
-  { name: "meter" },
-  { name: "key_spend" },
-  { name: "key_ended" },
-  { name: "key_use" },
-  { name: "key_network" },
-  { name: "usage_day" },
-  { name: "owed_settled" },
+  { name: "api_key_policy" },
+  { name: "spend_limit" },
+  { name: "spend_by_day" },
+  { name: "settled_spend_by_day" },
+  { name: "api_key_last_used" },
+  { name: "api_key_network" },
+  { name: "usage_daily" },
+  { name: "debt_repayment" },
   { name: "paused_by_debt" },
-  { name: "low_balance" },
+  { name: "balance_alert" },
   { name: "purchase" },
-  { name: "purchase_credit" },
+  { name: "purchase_adjustment" },
   { name: "reversal" },
   { name: "foreign_reversal" },
 ];
+
+/** The name of a table in PostgreSQL. */
+export const targetOf = ({ name, target }: MigratedTable): string => target ?? name;
 
 /** Shape of a table of the file: its columns in order, the text columns, and the key columns. */
 export type Shape = { columns: readonly string[]; texts: readonly string[]; key: readonly string[] };

@@ -3,7 +3,8 @@
 // Each page and its progress mark are committed in one transaction.
 
 import { ServerUnfit } from "../errors.ts";
-import { type Connection, connect } from "../postgres/connections.ts";
+import { connect } from "../postgres/connections.ts";
+import { continueIdentities } from "../postgres/identities.ts";
 import { LOCK_OPENING, migrate } from "../postgres/migrate.ts";
 import { MIGRATING, migratingIn } from "../postgres/migration-marker.ts";
 import { insistOnServer } from "../postgres/server-requirements.ts";
@@ -13,7 +14,7 @@ import { lineageOf } from "../sqlite/database-id.ts";
 import type { CheckResult } from "../store.ts";
 import { MigrationError, shownAddress } from "./errors.ts";
 import type { Page } from "./rows.ts";
-import { MIGRATED_TABLES, type Shape, type Sums, sumsOf } from "./tables.ts";
+import { MIGRATED_TABLES, type MigratedTable, type Shape, type Sums, sumsOf, targetOf } from "./tables.ts";
 
 /** A migration as stored in the target. `movedAtMs`: its start by the clock of the target database. */
 export type MigrationTarget = {
@@ -49,7 +50,7 @@ export type Target = {
   begin(about: Pick<MigrationTarget, "lineage" | "fingerprint">, nowMs: number): Promise<MigrationTarget>;
   marks(): Promise<Map<string, Mark>>;
   /** Writes the page after `before`. @returns the mark after it. */
-  load(table: string, page: Page, before: Mark | undefined): Promise<Mark>;
+  load(table: MigratedTable, page: Page, before: Mark | undefined): Promise<Mark>;
   markFiles(seq: number, files: number): Promise<void>;
   /** Writes the rows that depend on all others, and enables the triggers. */
   settle(about: { meta: ReadonlyMap<string, string>; newestEpoch: number; usageUpTo: number }): Promise<void>;
@@ -94,23 +95,23 @@ export const openTarget = async (url: string): Promise<Target> => {
     });
     const moving = await migratingIn(line);
     if (moving !== undefined) return { kind: "moving", moving: JSON.parse(moving) as MigrationTarget };
-    const names = [...MIGRATED_TABLES.map(({ name }) => name), "meta", "migration", TABLE].map((name) => `'${name}'`);
+    const names = [...MIGRATED_TABLES.map(targetOf), "meta", "migration", TABLE].map((name) => `'${name}'`);
     const there = await rows<{ name: string }>(
       `SELECT relname AS name FROM pg_class WHERE relname IN (${names.join(", ")}) AND oid = to_regclass(quote_ident(relname)) ORDER BY 1`,
     );
     const [first] = there;
     if (!first) return { kind: "empty" };
-    if (!["meta", "owner", "migration"].every((name) => there.some((each) => each.name === name)))
+    if (!["meta", "node", "migration"].every((name) => there.some((each) => each.name === name)))
       return { kind: "other", table: first.name };
     const { secret, openings } = await one<{ secret: string | null; openings: number }>(
-      `SELECT (SELECT value FROM meta WHERE name = 'secret') AS secret, (SELECT count(*) FROM owner WHERE epoch >=
+      `SELECT (SELECT value FROM meta WHERE name = 'secret') AS secret, (SELECT count(*) FROM node WHERE epoch >=
          coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'shared_from_epoch'), 0)) AS openings`,
     );
     return { kind: "store", lineage: lineageOf(secret ?? ""), openings };
   };
 
   const guards = (word: "ENABLE" | "DISABLE"): string =>
-    MIGRATED_TABLES.map(({ name }) => `ALTER TABLE ${name} ${word} TRIGGER USER`).join(";\n");
+    MIGRATED_TABLES.map((table) => `ALTER TABLE ${targetOf(table)} ${word} TRIGGER USER`).join(";\n");
 
   const keepMoving = (moving: MigrationTarget) =>
     line.send(
@@ -162,11 +163,11 @@ export const openTarget = async (url: string): Promise<Target> => {
       within(async () => {
         // A crash of the server can lose the last pages together with their marks.
         await line.script("SET LOCAL synchronous_commit = off");
-        const taken = await line.copy(`COPY ${table} (${page.columns.join(", ")}) FROM STDIN`, page.text);
+        const taken = await line.copy(`COPY ${targetOf(table)} (${page.columns.join(", ")}) FROM STDIN`, page.text);
         if (taken !== page.rows)
           throw new MigrationError(
             "not_whole",
-            `${shown} took ${taken} of ${page.rows} rows of ${table}; nothing of them was kept`,
+            `${shown} took ${taken} of ${page.rows} rows of ${table.name}; nothing of them was kept`,
           );
         const after: Mark = {
           last: page.last,
@@ -174,7 +175,7 @@ export const openTarget = async (url: string): Promise<Target> => {
           mended: before.mended + page.mended,
           mendedBytes: before.mendedBytes + page.mendedBytes,
         };
-        await setMark(table, before, after);
+        await setMark(table.name, before, after);
         return after;
       }),
     markFiles: (seq, files) =>
@@ -194,23 +195,23 @@ export const openTarget = async (url: string): Promise<Target> => {
             );
         await line.send("INSERT INTO meta VALUES ('shared_from_epoch', ?1)", String(newestEpoch + 1));
         await line.send(
-          `INSERT INTO usage_mark (epoch, up_to_seq, is_done) SELECT o.epoch, CAST(?1 AS bigint), CASE WHEN b.epoch IS NULL THEN 1 ELSE 0 END
-             FROM owner o LEFT JOIN (SELECT DISTINCT epoch FROM posting WHERE seq > ?1) b ON b.epoch = o.epoch`,
+          `INSERT INTO usage_progress (epoch, up_to_seq, is_done) SELECT o.epoch, CAST(?1 AS bigint), CASE WHEN b.epoch IS NULL THEN 1 ELSE 0 END
+             FROM node o LEFT JOIN (SELECT DISTINCT epoch FROM transfer WHERE seq > ?1) b ON b.epoch = o.epoch`,
           usageUpTo,
         );
-        await continueNumbers(line);
+        await continueIdentities(line);
         await line.script(guards("ENABLE"));
         const moving = await migratingIn(line);
         await keepMoving({ ...(JSON.parse(moving ?? "{}") as MigrationTarget), step: "settled" });
       }),
     analyze: async () => {
-      for (const { name } of MIGRATED_TABLES) await line.script(`ANALYZE ${name}`);
+      for (const table of MIGRATED_TABLES) await line.script(`ANALYZE ${targetOf(table)}`);
     },
     sums: async (shapeOf) => {
       const found = new Map<string, Sums>();
-      for (const { name } of MIGRATED_TABLES) {
-        const sql = sumsOf(name, shapeOf(name));
-        found.set(name, await within(() => one<Sums>(sql)));
+      for (const table of MIGRATED_TABLES) {
+        const sql = sumsOf(targetOf(table), shapeOf(table.name));
+        found.set(table.name, await within(() => one<Sums>(sql)));
       }
       return found;
     },
@@ -239,17 +240,4 @@ export const openTarget = async (url: string): Promise<Target> => {
       }),
     close: () => line.close(),
   };
-};
-
-/** Sets the sequences behind the rows that arrived. */
-const continueNumbers = async (line: Connection): Promise<void> => {
-  const { rows } = await line.send<{ table: string; column: string }>(
-    `SELECT c.relname AS "table", a.attname AS "column" FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-     WHERE a.attidentity <> '' AND c.oid = to_regclass(quote_ident(c.relname))`,
-  );
-  for (const { table, column } of rows)
-    await line.send(
-      `SELECT setval(pg_get_serial_sequence('${table}', '${column}'), m.newest) FROM (SELECT max(${column}) AS newest FROM ${table}) m
-       WHERE m.newest IS NOT NULL`,
-    );
 };

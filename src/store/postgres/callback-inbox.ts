@@ -13,17 +13,17 @@ const LONGEST_BODY = 65_536;
 const AT_MOST = 500;
 
 /** A callback has an attempt number. Other entries are events, which must not be lost. */
-const IS_CALLBACK = "n > 0";
-const LEAVE = `INSERT INTO hint AS h (seq, n, body, at_ms) VALUES (?1, ?2, ?3, now_ms()) ON CONFLICT (seq, n) DO UPDATE
+const IS_CALLBACK = "attempt_no > 0";
+const LEAVE = `INSERT INTO callback_inbox AS h (generation_seq, attempt_no, body, at_ms) VALUES (?1, ?2, ?3, now_ms()) ON CONFLICT (generation_seq, attempt_no) DO UPDATE
   SET body = coalesce(excluded.body, h.body), at_ms = excluded.at_ms`;
-const OLD = `DELETE FROM hint h WHERE at_ms < now_ms() - ${KEPT_MS}
-  AND (${IS_CALLBACK} OR NOT EXISTS (SELECT 1 FROM generation g WHERE g.seq = h.seq AND g.completed_at_ms IS NULL))`;
+const OLD = `DELETE FROM callback_inbox h WHERE at_ms < now_ms() - ${KEPT_MS}
+  AND (${IS_CALLBACK} OR NOT EXISTS (SELECT 1 FROM generation g WHERE g.seq = h.generation_seq AND g.completed_at_ms IS NULL))`;
 /** An ended generation has no owner, so any node handles entries that remain. */
 const IS_NOBODYS = `g.completed_at_ms IS NOT NULL AND NOT (${IS_CALLBACK})
-  AND EXISTS (SELECT 1 FROM owner o WHERE o.epoch = ${ownerOf("g")} AND o.ended_at_ms IS NOT NULL)`;
-const OWN = `SELECT h.seq, h.n, h.body FROM hint h JOIN generation g ON g.seq = h.seq
+  AND EXISTS (SELECT 1 FROM node o WHERE o.epoch = ${ownerOf("g")} AND o.ended_at_ms IS NOT NULL)`;
+const OWN = `SELECT h.generation_seq AS seq, h.attempt_no AS n, h.body FROM callback_inbox h JOIN generation g ON g.seq = h.generation_seq
   WHERE ${ownerOf("g")} = CAST(?1 AS bigint) OR (${IS_NOBODYS}) ORDER BY h.at_ms LIMIT ${AT_MOST}`;
-const DROP = "DELETE FROM hint WHERE seq = ?1 AND n = ?2 AND body IS NOT DISTINCT FROM ?3";
+const DROP = "DELETE FROM callback_inbox WHERE generation_seq = ?1 AND attempt_no = ?2 AND body IS NOT DISTINCT FROM ?3";
 
 export const createCallbackInbox = (query: Query, epoch: number) => ({
   leaveHint: async ({ seq, n, body }: Hint): Promise<void> => {

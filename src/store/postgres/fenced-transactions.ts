@@ -54,8 +54,8 @@ export const createFencedTransactions = ({ address, epoch, longestMs, patienceMs
   const bounds = `SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', '${longestMs}', true),
     set_config('statement_timeout', '${longestMs}', true), set_config('idle_in_transaction_session_timeout', '${longestMs}', true)`;
   const count = minds
-    ? `UPDATE owner SET batch = ?2 WHERE epoch = ?1 AND batch = ?2 - 1 AND ended_at_ms IS NULL`
-    : `UPDATE owner SET batch = ?2 WHERE epoch = ?1`;
+    ? `UPDATE node SET batch = ?2 WHERE epoch = ?1 AND batch = ?2 - 1 AND ended_at_ms IS NULL`
+    : `UPDATE node SET batch = ?2 WHERE epoch = ?1`;
 
   const drop = (): void => {
     connection?.close();
@@ -70,7 +70,7 @@ export const createFencedTransactions = ({ address, epoch, longestMs, patienceMs
       return await within(line, longestMs, async () => {
         await line.script(`${begin}; ${bounds}`);
         const { rows } = await line.send<{ batch: number; ended: number }>(
-          `SELECT batch, CASE WHEN ended_at_ms IS NULL THEN 0 ELSE 1 END AS ended FROM owner WHERE epoch = ?1 FOR UPDATE`,
+          `SELECT batch, CASE WHEN ended_at_ms IS NULL THEN 0 ELSE 1 END AS ended FROM node WHERE epoch = ?1 FOR UPDATE`,
           epoch,
         );
         await line.script("COMMIT");

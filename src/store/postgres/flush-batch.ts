@@ -142,7 +142,7 @@ const ended = ({ ended }: Writes): Row[] =>
 const balanced = ({ balances }: Writes): Row[] =>
   [...balances].map(([account, { from, head, chargedCredits }]) => ({
     ...{ account, available: head.availableCredits, held: head.heldCredits, charged: chargedCredits, progress: head.inProgress },
-    ...{ chain: head.chainSeq, chain_end: head.chainEnd, from_chain: from },
+    ...{ chain: head.chainSeq, last_transfer_seq: head.chainEnd, from_chain: from },
   }));
 
 const kept = (steps: readonly PackedStep[]): Row[] =>
@@ -151,7 +151,7 @@ const kept = (steps: readonly PackedStep[]): Row[] =>
       ...{ seq, version, state, snapshot },
       ...(deadline === undefined
         ? {}
-        : { sets_due: true, due_kind: deadline?.kind, due_n: deadline?.n, due_at: deadline?.dueAtMs }),
+        : { sets_due: true, deadline_kind: deadline?.kind, deadline_attempt_no: deadline?.n, due_at: deadline?.dueAtMs }),
     }),
   );
 

@@ -6,11 +6,11 @@ import { all, change, first } from "../sql/sql-program.ts";
 import { type HeadRow, SELECT_HEAD, toHead } from "./lock-balances.ts";
 
 const LOCK = "SELECT account_seq FROM balance WHERE account_seq = ?1 FOR NO KEY UPDATE";
-const INSERT_POSTING = `INSERT INTO posting (seq, account_seq, chain_seq, previous, kind, credits, from_side, to_side, generation_seq, attempt_n,
+const INSERT_POSTING = `INSERT INTO transfer (seq, account_seq, transfer_no, previous_seq, kind, credits, from_side, to_side, generation_seq, attempt_no,
     available_after, held_after, at_ms, epoch, hash, note)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`;
 const MOVE_BALANCE = `UPDATE balance SET available_credits = ?2, held_credits = ?3, charged_credits = charged_credits + ?4, in_progress = ?5,
-    chain_seq = ?6, chain_end = ?7 WHERE account_seq = ?1 AND chain_seq = ?6 - 1`;
+    last_transfer_no = ?6, last_transfer_seq = ?7 WHERE account_seq = ?1 AND last_transfer_no = ?6 - 1`;
 const OWE = "UPDATE balance SET owed_credits = owed_credits + ?2 WHERE account_seq = ?1";
 
 /** @param newPosting returns the next posting number. */

@@ -39,18 +39,18 @@ export const keyName = (accountSeq: number, key: string): string => `${accountSe
 export const attemptName = (seq: number, n: number): string => `${seq} ${n}`;
 
 type UsedRow = RecordRow & FingerprintedRequest & { idempotency_key: string };
-type StandingRow = RecordRow & { version: number | null; epoch: number; meter_seq: number | null; from_day: number | null };
+type StandingRow = RecordRow & { version: number | null; epoch: number; spend_limit_seq: number | null; from_day: number | null };
 
 const SELECT_USED = `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint, g.idempotency_key FROM ${rowsOf("?1", { account: "bigint", key: "text" }, "x")}
   JOIN generation g ON g.account_seq = x.account AND g.idempotency_key = x.key`;
-const SELECT_STANDINGS = `SELECT ${RECORD_COLUMNS}, s.version, ${ownerOf("g")} AS epoch, m.seq AS meter_seq, m.from_day FROM generation g
-  LEFT JOIN snapshot s ON s.seq = g.seq LEFT JOIN key_terms t ON t.key_seq = g.key_seq LEFT JOIN meter m ON m.seq = t.meter_seq
+const SELECT_STANDINGS = `SELECT ${RECORD_COLUMNS}, s.version, ${ownerOf("g")} AS epoch, m.seq AS spend_limit_seq, m.from_day FROM generation g
+  LEFT JOIN snapshot s ON s.generation_seq = g.seq LEFT JOIN api_key_policy t ON t.key_seq = g.key_seq LEFT JOIN spend_limit m ON m.seq = t.spend_limit_seq
   WHERE g.seq = ANY(${integers("?1")})`;
-const SELECT_ATTEMPTS = `SELECT seq, n, price_credits AS "priceCredits", CASE state WHEN 'delivered' THEN 1 ELSE 0 END AS "isDelivered"
-  FROM attempt WHERE seq = ANY(${integers("?1")})`;
+const SELECT_ATTEMPTS = `SELECT generation_seq AS seq, attempt_no AS n, price_credits AS "priceCredits", CASE state WHEN 'delivered' THEN 1 ELSE 0 END AS "isDelivered"
+  FROM attempt WHERE generation_seq = ANY(${integers("?1")})`;
 const SELECT_BOUNDS = `${BOUNDS} AND t.key_seq = ANY(${integers("?1")})`;
-const SELECT_SPENT = `SELECT s.meter_seq AS "meterSeq", s.day, s.credits FROM key_spend s WHERE s.day >= ?2 AND s.meter_seq IN
-  (SELECT meter_seq FROM key_terms WHERE key_seq = ANY(${integers("?1")}))`;
+const SELECT_SPENT = `SELECT s.spend_limit_seq AS "meterSeq", s.day, s.credits FROM spend_by_day s WHERE s.day >= ?2 AND s.spend_limit_seq IN
+  (SELECT spend_limit_seq FROM api_key_policy WHERE key_seq = ANY(${integers("?1")}))`;
 
 const none = Promise.resolve({ rows: [], changes: 0, tag: "" });
 const unless = <Row>(isNone: boolean, send: () => Promise<Sent<Row>>): Promise<Sent<Row>> => (isNone ? none : send());
@@ -104,7 +104,8 @@ export const load = async (connection: Connection, mutations: readonly BatchedMu
           record: toRecord(row),
           version: row.version ?? 0,
           epoch: row.epoch,
-          meter: row.meter_seq === null || row.from_day === null ? null : { seq: row.meter_seq, fromDay: row.from_day },
+          meter:
+            row.spend_limit_seq === null || row.from_day === null ? null : { seq: row.spend_limit_seq, fromDay: row.from_day },
         },
       ]),
     ),

@@ -16,9 +16,9 @@ export const LOCK_ALL_BALANCES = `SELECT b.account_seq FROM balance b WHERE b.ac
 
 export type HeadRow = Omit<Head, "chainHash"> & { accountSeq: number; accountId: string; hash: string | null };
 const HEAD = `SELECT b.account_seq AS "accountSeq", b.available_credits AS "availableCredits", b.held_credits AS "heldCredits", b.owed_credits AS "owedCredits",
-  b.in_progress AS "inProgress", b.chain_seq AS "chainSeq", b.chain_end AS "chainEnd", a.id AS "accountId",
-  CASE WHEN b.chain_end < 0 THEN (SELECT hold_hash FROM generation WHERE seq = -b.chain_end)
-    ELSE (SELECT hash FROM posting WHERE seq = b.chain_end) END AS hash
+  b.in_progress AS "inProgress", b.last_transfer_no AS "chainSeq", b.last_transfer_seq AS "chainEnd", a.id AS "accountId",
+  CASE WHEN b.last_transfer_seq < 0 THEN (SELECT hold_hash FROM generation WHERE seq = -b.last_transfer_seq)
+    ELSE (SELECT hash FROM transfer WHERE seq = b.last_transfer_seq) END AS hash
   FROM balance b JOIN account a ON a.seq = b.account_seq`;
 export const SELECT_HEADS = `${HEAD} WHERE ${CONCERNED}`;
 export const SELECT_HEAD = `${HEAD} WHERE b.account_seq = ?1`;

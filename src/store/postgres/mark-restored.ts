@@ -7,7 +7,7 @@ import { recoveryReads } from "../sql/queries/recovery.ts";
 import type { Query } from "../sql/sql-program.ts";
 import { type Address, type Connection, connect } from "./connections.ts";
 import { NO_TABLE, stateOf } from "./errors.ts";
-import { insistOnKnown, LOCK_OPENING, STEPS_RUN, type StepRun } from "./migrate.ts";
+import { insistOnKnown, LOCK_OPENING, migrate, STEPS_RUN, type StepRun } from "./migrate.ts";
 import { requireComplete } from "./migration-marker.ts";
 import { endAllDead } from "./node-lease.ts";
 import { unavailableError } from "./server-requirements.ts";
@@ -19,7 +19,7 @@ export type Alive = { node: string; pid: number; leaseEndsInMs: number };
 export type Adoption = { kind: "adopted"; takenAtMs: number } | { kind: "alive"; nodes: Alive[] };
 
 const LEASES = `SELECT o.epoch, o.slot, o.host, o.pid, l.ends_at_ms - now_ms() AS "leaseEndsInMs"
-  FROM lease l JOIN owner o ON o.epoch = l.epoch ORDER BY o.epoch`;
+  FROM lease l JOIN node o ON o.epoch = l.epoch ORDER BY o.epoch`;
 type LeaseRow = Pick<NodeRow, "epoch" | "slot" | "host" | "pid"> & { leaseEndsInMs: number };
 
 /** Runs inside the transaction with the opening lock, so that no node starts meanwhile. */
@@ -27,6 +27,8 @@ const adoptIn = async (line: Connection, nowMs: number): Promise<Adoption> => {
   const { rows: steps } = await line.send<StepRun>(STEPS_RUN);
   insistOnKnown(steps);
   await requireComplete(line);
+  // A database of an older build is converted here, because a node that opens it first would continue its attempts.
+  await migrate(line, nowMs);
   // A suspended node must not continue later with its memory.
   await endAllDead(line);
   const { rows } = await line.send<LeaseRow>(LEASES);

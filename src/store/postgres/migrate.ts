@@ -1,37 +1,28 @@
 // Migrates the schema: numbered steps with checksums in one transaction, one node at a time.
+//
+// The first release has version 10. Versions 1 to 7 are of builds before it; their databases are converted.
 
 import { WrongSchema } from "../errors.ts";
 import type { Migrated } from "../migration-report.ts";
 import type { Connection } from "./connections.ts";
-import first from "./schema/0001.sql" with { type: "text" };
-import second from "./schema/0002.sql" with { type: "text" };
-import third from "./schema/0003.sql" with { type: "text" };
-import fourth from "./schema/0004.sql" with { type: "text" };
-import fifth from "./schema/0005.sql" with { type: "text" };
-import sixth from "./schema/0006.sql" with { type: "text" };
-import seventh from "./schema/0007.sql" with { type: "text" };
+import { COPY_SCHEMA, convertPreRelease } from "./convert-pre-release.ts";
+import initial from "./schema/0001.sql" with { type: "text" };
+import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /**
- * `needs`: the newest step that a release must know to work beside this one. A step that only adds needs the previous one, so
- * that nodes of the previous release continue and restart beside newer ones. A step that removes something waits for the next
- * release.
+ * `version`: the version of the database after the step. `needs`: the lowest version that a release must know to work beside this
+ * one. A step that only adds needs the previous one, so that nodes of the previous release continue and restart beside newer ones.
+ * A step that removes something waits for the next release.
  */
-export type Migration = { n: number; sql: string; needs: number };
-export const MIGRATIONS: readonly Migration[] = [
-  { n: 1, sql: first, needs: 1 },
-  { n: 2, sql: second, needs: 2 },
-  { n: 3, sql: third, needs: 2 },
-  { n: 4, sql: fourth, needs: 2 },
-  { n: 5, sql: fifth, needs: 5 },
-  { n: 6, sql: sixth, needs: 5 },
-  { n: 7, sql: seventh, needs: 5 },
-];
+export type Migration = { version: number; sql: string; needs: number };
+export const MIGRATIONS: readonly Migration[] = [{ version: 10, sql: initial, needs: 10 }];
 
+const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;
 const checksum = (sql: string): string => Bun.CryptoHasher.hash("sha256", sql, "hex");
 
 /** Nodes that start at the same time wait for this lock. It belongs to a transaction, so it works through a pooler. */
 export const LOCK_OPENING = "SELECT pg_advisory_xact_lock(7236837562)";
-const CREATE =
+const CREATE_RECORD =
   "CREATE TABLE IF NOT EXISTS migration (n bigint PRIMARY KEY, checksum text NOT NULL, needs bigint NOT NULL, applied_at_ms bigint NOT NULL)";
 
 /** @throws WrongSchema if a newer release removed something that this one needs. */
@@ -39,7 +30,7 @@ export const insistOnKnown = (
   rows: readonly { n: number; needs: number }[],
   migrations: readonly Migration[] = MIGRATIONS,
 ): { version: number; newest: number } => {
-  const newest = migrations.at(-1)?.n ?? 0;
+  const newest = newestOf(migrations);
   const version = rows.at(-1)?.n ?? 0;
   if (Math.max(0, ...rows.map(({ needs }) => needs)) > newest)
     throw new WrongSchema(`the database has schema ${version} and this release knows ${newest}: start the newer release`);
@@ -48,27 +39,52 @@ export const insistOnKnown = (
 export const STEPS_RUN = "SELECT n, checksum, needs FROM migration ORDER BY n";
 export type StepRun = { n: number; checksum: string; needs: number };
 
+const insistOnSame = (rows: readonly StepRun[], known: readonly { version: number; sql: string }[]): void => {
+  for (const row of rows)
+    if (checksum(known.find(({ version }) => version === row.n)?.sql ?? "") !== row.checksum)
+      throw new WrongSchema(
+        `step ${row.n} of the database is not the one of this release: it was made by a changed or unreleased build; use that build`,
+      );
+};
+
+const recordStep = async (line: Connection, { version, sql, needs }: Migration, nowMs: number): Promise<void> => {
+  await line.script(CREATE_RECORD);
+  await line.send("INSERT INTO migration VALUES (?1, ?2, ?3, ?4)", version, checksum(sql), needs, nowMs);
+};
+
+/** Completes the former steps and converts the tables. */
+const convert = async (line: Connection, version: number, first: Migration, nowMs: number): Promise<void> => {
+  for (const step of PRE_RELEASE_MIGRATIONS) if (step.version > version) await line.script(step.sql);
+  await convertPreRelease(line, first.sql, nowMs);
+  await recordStep(line, first, nowMs);
+};
+
 /**
  * Runs the missing steps inside the open transaction that holds the lock.
  * @returns the report for an existing database.
- * @throws WrongSchema if a newer release removed something that this release needs, or if a step differs from the step that ran.
+ * @throws WrongSchema if a newer release removed something that this release needs, if a step differs from the step that ran, or
+ * if a node of a build before the first release holds a lease.
  */
 export const migrate = async (
   line: Connection,
   nowMs: number,
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<Migrated | undefined> => {
-  await line.script(CREATE);
+  await line.script(CREATE_RECORD);
   const { rows } = await line.send<StepRun>(STEPS_RUN);
   const { version, newest } = insistOnKnown(rows, migrations);
-  for (const row of rows.filter(({ n }) => n <= newest))
-    if (checksum(migrations.find(({ n }) => n === row.n)?.sql ?? "") !== row.checksum)
-      throw new WrongSchema(
-        `step ${row.n} of the database is not the one of this release: it was made by a changed or unreleased build; use that build`,
-      );
-  for (const { n, sql, needs } of migrations.filter((one) => one.n > version)) {
-    await line.script(sql);
-    await line.send("INSERT INTO migration VALUES (?1, ?2, ?3, ?4)", n, checksum(sql), needs, nowMs);
+  const isPreRelease = version > 0 && version <= PRE_RELEASE_VERSION;
+  insistOnSame(
+    rows.filter(({ n }) => n <= newest),
+    isPreRelease ? PRE_RELEASE_MIGRATIONS : migrations,
+  );
+  const missing = migrations.filter((one) => one.version > version);
+  const [first] = missing;
+  if (!first) return undefined;
+  if (isPreRelease) await convert(line, version, first, nowMs);
+  for (const step of isPreRelease ? missing.slice(1) : missing) {
+    await line.script(step.sql);
+    await recordStep(line, step, nowMs);
   }
-  return version === 0 || version >= newest ? undefined : { from: version, to: newest, copy: null };
+  return version === 0 ? undefined : { from: version, to: newest, copy: isPreRelease ? `schema ${COPY_SCHEMA}` : null };
 };

@@ -39,13 +39,10 @@ export type OpeningOptions = {
 const SPOKEN = { test: "for the simulator (--simulate)", live: "for real providers" } as const;
 
 /** Ends owners with expired leases; an owner with a running transaction is left for the next time. */
-const endDead = (
-  by: string,
-  which: string,
-): string => `WITH dead AS (SELECT o.epoch FROM lease l JOIN owner o ON o.epoch = l.epoch
+const endDead = (by: string, which: string): string => `WITH dead AS (SELECT o.epoch FROM lease l JOIN node o ON o.epoch = l.epoch
     WHERE ${which} AND o.ended_at_ms IS NULL FOR UPDATE OF o, l SKIP LOCKED),
   gone AS (DELETE FROM lease WHERE epoch IN (SELECT epoch FROM dead))
-  UPDATE owner SET ended_at_ms = now_ms(), fenced_by = ${by} WHERE epoch IN (SELECT epoch FROM dead) RETURNING epoch`;
+  UPDATE node SET ended_at_ms = now_ms(), fenced_by = ${by} WHERE epoch IN (SELECT epoch FROM dead) RETURNING epoch`;
 /**
  * For a running node whose own lease was renewed at most half a lease ago by the database's clock. A delayed statement, or one
  * after a suspended server, then ends no node before the other renewals arrive.
@@ -62,11 +59,11 @@ const END_DEAD = endDead(
 const END_LONG_DEAD = endDead("NULL", "l.ends_at_ms + CAST(?1 AS bigint) < now_ms()");
 /** The former opening of this directory, whose process is certainly dead, because this process holds the directory lock. */
 const END_FORMER = endDead("NULL", "o.epoch = ?1 AND o.opened_at_ms = ?2 AND o.host = ?3");
-const ENDED_BY = "UPDATE owner SET fenced_by = ?1 WHERE epoch = ?2";
+const ENDED_BY = "UPDATE node SET fenced_by = ?1 WHERE epoch = ?2";
 /** Ends all expired owners; they can neither renew nor write any more. */
 export const endAllDead = async (line: Connection): Promise<void> => void (await line.send(END_LONG_DEAD, 0));
 const FREE_SLOT = `SELECT min(s.slot) AS slot FROM generate_series(0, ${SLOTS - 1}) AS s (slot)
-  WHERE NOT EXISTS (SELECT 1 FROM owner o WHERE o.slot = s.slot AND o.ended_at_ms IS NULL)`;
+  WHERE NOT EXISTS (SELECT 1 FROM node o WHERE o.slot = s.slot AND o.ended_at_ms IS NULL)`;
 
 /**
  * Prepares a database and opens an epoch in one transaction: schema, mode, secret, owner row and lease.
@@ -104,7 +101,7 @@ export const acquireLease = async (
   const slot = (await freeSlot()) ?? (await slotAfter(leaseMs)) ?? (await slotAfter(0));
   if (slot === null) throw new Error(`${SLOTS} nodes are open over this database, and there may not be more`);
   const { rows } = await line.send<{ epoch: number }>(
-    "INSERT INTO owner (pid, host, opened_at_ms, slot, is_visit) VALUES (?1, ?2, ?3, ?4, ?5) RETURNING epoch",
+    "INSERT INTO node (pid, host, opened_at_ms, slot, is_temporary) VALUES (?1, ?2, ?3, ?4, ?5) RETURNING epoch",
     ...[process.pid, hostname(), nowMs, slot, isVisit ? 1 : 0],
   );
   const epoch = rows[0]?.epoch ?? 0;
@@ -113,20 +110,20 @@ export const acquireLease = async (
   // Reclaims the generations of the former process in the same transaction, because its responses are on this node's disk.
   if (former) await line.send(CLAIM_FORMER, epoch, ALL, former.epoch);
   const newest = await line.send<{ generation: number | null; posting: number | null }>(
-    "SELECT (SELECT max(seq) FROM generation) AS generation, (SELECT max(seq) FROM posting) AS posting",
+    "SELECT (SELECT max(seq) FROM generation) AS generation, (SELECT max(seq) FROM transfer) AS posting",
   );
   // Its own postings have higher numbers.
-  await line.send("INSERT INTO usage_mark (epoch, up_to_seq) VALUES (?1, ?2)", epoch, newest.rows[0]?.posting ?? 0);
+  await line.send("INSERT INTO usage_progress (epoch, up_to_seq) VALUES (?1, ?2)", epoch, newest.rows[0]?.posting ?? 0);
   await line.script("COMMIT");
   const { generation, posting } = newest.rows[0] ?? { generation: null, posting: null };
   return { epoch, slot, newestGeneration: generation ?? 0, newestPosting: posting ?? 0, migrated };
 };
 
-const RENEW = "UPDATE lease SET ends_at_ms = now_ms() + CAST(?2 AS bigint), leaving = ?3 WHERE epoch = ?1";
-const LOOK = `SELECT now_ms() AS now, (SELECT count(*) FROM lease) AS alive, (SELECT count(*) FROM lease WHERE leaving = 0 AND epoch <> ?1) AS others, (SELECT min(epoch) FROM lease) AS first,
+const RENEW = "UPDATE lease SET ends_at_ms = now_ms() + CAST(?2 AS bigint), is_draining = ?3 WHERE epoch = ?1";
+const LOOK = `SELECT now_ms() AS now, (SELECT count(*) FROM lease) AS alive, (SELECT count(*) FROM lease WHERE is_draining = 0 AND epoch <> ?1) AS others, (SELECT min(epoch) FROM lease) AS first,
   (SELECT value FROM meta WHERE name = 'admin') AS news,
-  CASE WHEN EXISTS (SELECT 1 FROM hint) THEN 1 ELSE 0 END AS hints,
-  CASE WHEN EXISTS (SELECT 1 FROM owner WHERE ended_at_ms IS NOT NULL AND has_left = 1) THEN 1 ELSE 0 END AS left_behind`;
+  CASE WHEN EXISTS (SELECT 1 FROM callback_inbox) THEN 1 ELSE 0 END AS hints,
+  CASE WHEN EXISTS (SELECT 1 FROM node WHERE ended_at_ms IS NOT NULL AND has_open_generations = 1) THEN 1 ELSE 0 END AS left_behind`;
 
 /** Timeout of a renewal in milliseconds, so that a retry fits into the lease. */
 const LONGEST_LOOK_MS = 10_000;
@@ -206,7 +203,7 @@ export const attend = async (
 export const resign = async (line: Connection, epoch: number): Promise<void> => {
   await line.script("BEGIN");
   await line.send("DELETE FROM lease WHERE epoch = ?1", epoch);
-  await line.send("UPDATE owner SET ended_at_ms = now_ms() WHERE epoch = ?1 AND ended_at_ms IS NULL", epoch);
+  await line.send("UPDATE node SET ended_at_ms = now_ms() WHERE epoch = ?1 AND ended_at_ms IS NULL", epoch);
   await line.script("COMMIT");
 };
 
@@ -215,19 +212,19 @@ export const resign = async (line: Connection, epoch: number): Promise<void> => 
  * so no other node writes them. A concurrent takeover conflicts on the claim number.
  */
 const claimOf = (which: string): string => `WITH left_behind AS (SELECT g.seq FROM generation g
-    WHERE g.seq IN (SELECT seq FROM generation WHERE completed_at_ms IS NULL UNION SELECT seq FROM attempt WHERE watch_until_ms IS NOT NULL)
-    AND EXISTS (SELECT 1 FROM owner o WHERE o.epoch = ${ownerOf("g")} AND o.ended_at_ms IS NOT NULL${which})
+    WHERE g.seq IN (SELECT seq FROM generation WHERE completed_at_ms IS NULL UNION SELECT generation_seq FROM attempt WHERE watch_until_ms IS NOT NULL)
+    AND EXISTS (SELECT 1 FROM node o WHERE o.epoch = ${ownerOf("g")} AND o.ended_at_ms IS NOT NULL${which})
     ORDER BY g.seq LIMIT ?2 FOR NO KEY UPDATE OF g SKIP LOCKED)
-  INSERT INTO claim (seq, n, epoch, from_version, at_ms) SELECT l.seq,
-    coalesce((SELECT max(c.n) FROM claim c WHERE c.seq = l.seq), 0) + 1, CAST(?1 AS bigint),
-    coalesce((SELECT s.version FROM snapshot s WHERE s.seq = l.seq), (SELECT max(j.version) FROM journal j WHERE j.seq = l.seq), 0), now_ms()
+  INSERT INTO ownership_change (generation_seq, change_no, epoch, from_version, at_ms) SELECT l.seq,
+    coalesce((SELECT max(c.change_no) FROM ownership_change c WHERE c.generation_seq = l.seq), 0) + 1, CAST(?1 AS bigint),
+    coalesce((SELECT s.version FROM snapshot s WHERE s.generation_seq = l.seq), (SELECT max(j.version) FROM generation_event j WHERE j.generation_seq = l.seq), 0), now_ms()
     FROM left_behind l
-  ON CONFLICT (seq, n) DO NOTHING RETURNING seq`;
+  ON CONFLICT (generation_seq, change_no) DO NOTHING RETURNING generation_seq AS seq`;
 const CLAIM = claimOf("");
 const CLAIM_FORMER = claimOf(" AND o.epoch = ?3");
 const ALL = 1_000_000_000;
-const SETTLE = `UPDATE owner o SET has_left = 0 WHERE o.ended_at_ms IS NOT NULL AND o.has_left = 1 AND NOT EXISTS (SELECT 1 FROM generation g
-  WHERE g.seq IN (SELECT seq FROM generation WHERE completed_at_ms IS NULL UNION SELECT seq FROM attempt WHERE watch_until_ms IS NOT NULL)
+const SETTLE = `UPDATE node o SET has_open_generations = 0 WHERE o.ended_at_ms IS NOT NULL AND o.has_open_generations = 1 AND NOT EXISTS (SELECT 1 FROM generation g
+  WHERE g.seq IN (SELECT seq FROM generation WHERE completed_at_ms IS NULL UNION SELECT generation_seq FROM attempt WHERE watch_until_ms IS NOT NULL)
   AND ${ownerOf("g")} = o.epoch)`;
 
 /** @returns the generations that belong to this owner now. */

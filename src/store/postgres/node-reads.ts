@@ -8,18 +8,18 @@ import { integers } from "./parameters.ts";
 const WEEK_MS = 7 * 86_400_000;
 
 const COLUMNS = `o.epoch, o.slot, o.host, o.pid, o.opened_at_ms AS "openedAtMs", o.ended_at_ms AS "endedAtMs", o.fenced_by AS "endedBy",
-  o.is_visit AS "isVisit"`;
-const ALIVE = `SELECT ${COLUMNS}, l.ends_at_ms - now_ms() AS "leaseEndsInMs" FROM owner o JOIN lease l ON l.epoch = o.epoch
-  WHERE o.ended_at_ms IS NULL AND o.is_visit <= ?1 ORDER BY o.epoch`;
-const ENDED = `SELECT ${COLUMNS}, CAST(NULL AS bigint) AS "leaseEndsInMs" FROM owner o WHERE o.ended_at_ms > now_ms() - ${WEEK_MS}
-  AND o.is_visit <= ?2 ORDER BY o.ended_at_ms DESC, o.epoch DESC LIMIT ?1`;
+  o.is_temporary AS "isVisit"`;
+const ALIVE = `SELECT ${COLUMNS}, l.ends_at_ms - now_ms() AS "leaseEndsInMs" FROM node o JOIN lease l ON l.epoch = o.epoch
+  WHERE o.ended_at_ms IS NULL AND o.is_temporary <= ?1 ORDER BY o.epoch`;
+const ENDED = `SELECT ${COLUMNS}, CAST(NULL AS bigint) AS "leaseEndsInMs" FROM node o WHERE o.ended_at_ms > now_ms() - ${WEEK_MS}
+  AND o.is_temporary <= ?2 ORDER BY o.ended_at_ms DESC, o.epoch DESC LIMIT ?1`;
 const OWNED = `SELECT epoch, status, count(*) AS count FROM (
     SELECT ${ownerOf("g")} AS epoch, g.status FROM generation g WHERE g.completed_at_ms IS NULL) o GROUP BY 1, 2`;
 // Filtered by row number, which follows time, so that old takeovers are not read.
 const TAKEN = `SELECT c.epoch AS "by", coalesce(b.epoch, g.hold_epoch) AS "from", count(*) AS count
-  FROM claim c JOIN generation g ON g.seq = c.seq LEFT JOIN claim b ON b.seq = c.seq AND b.n = c.n - 1
-  WHERE c.seq >= ?1 GROUP BY 1, 2`;
-const NAMES = `SELECT epoch, slot, host FROM owner WHERE epoch = ANY(${integers("?1")})`;
+  FROM ownership_change c JOIN generation g ON g.seq = c.generation_seq LEFT JOIN ownership_change b ON b.generation_seq = c.generation_seq AND b.change_no = c.change_no - 1
+  WHERE c.generation_seq >= ?1 GROUP BY 1, 2`;
+const NAMES = `SELECT epoch, slot, host FROM node WHERE epoch = ANY(${integers("?1")})`;
 
 type Row = Omit<NodeRow, "queued" | "running" | "tookOver" | "takenOver" | "isVisit"> & { isVisit: number };
 
@@ -51,12 +51,15 @@ export const createNodeReads = (query: Query): NodeReads => ({
     return new Map(rows.map((row) => [row.epoch, nodeName(row)]));
   },
   writers: async (seq) => {
-    const rows = await query<{ version: number; epoch: number }>("SELECT version, epoch FROM journal WHERE seq = ?1", seq);
+    const rows = await query<{ version: number; epoch: number }>(
+      "SELECT version, epoch FROM generation_event WHERE generation_seq = ?1",
+      seq,
+    );
     return new Map(rows.map(({ version, epoch }) => [version, epoch]));
   },
   claims: (seq) =>
     query<{ epoch: number; afterVersion: number; atMs: number }>(
-      `SELECT epoch, from_version AS "afterVersion", at_ms AS "atMs" FROM claim WHERE seq = ?1 ORDER BY n`,
+      `SELECT epoch, from_version AS "afterVersion", at_ms AS "atMs" FROM ownership_change WHERE generation_seq = ?1 ORDER BY change_no`,
       seq,
     ),
 });

@@ -31,7 +31,7 @@ export const openPostgresReads = async (address: Address): Promise<Reading> => {
     const { version, newest } = insistOnKnown(await pool.query<StepRun>(STEPS_RUN));
     if (version < newest)
       throw new WrongSchema(
-        `the database has schema ${version} and this release knows ${newest}: use the release that its nodes run`,
+        `the database has schema ${version} and this release knows ${newest}: use the release that its nodes run, or start this release once, which converts it`,
       );
   } catch (fault) {
     await pool.close();

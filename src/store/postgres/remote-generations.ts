@@ -9,12 +9,12 @@ import { integers, rowsOf } from "./parameters.ts";
 import { POSTGRES } from "./sql-program.ts";
 
 /** Each transaction of a node raises the counter in its row. */
-const WRITTEN = "SELECT epoch, batch FROM owner WHERE ended_at_ms IS NULL AND epoch <> ?1 ORDER BY epoch";
+const WRITTEN = "SELECT epoch, batch FROM node WHERE ended_at_ms IS NULL AND epoch <> ?1 ORDER BY epoch";
 // Open generations are few, for any number of stored rows, and each needs two lookups by key. OFFSET 0 prevents the planner from
 // moving the condition into the subquery, which would repeat the lookups.
 const OPEN = `SELECT seq, "accountSeq", status, version, epoch FROM (
     SELECT g.seq, g.account_seq AS "accountSeq", g.status, coalesce(s.version, 0) AS version, ${ownerOf("g")} AS epoch
-    FROM generation g LEFT JOIN snapshot s ON s.seq = g.seq WHERE g.completed_at_ms IS NULL AND g.seq > ?2
+    FROM generation g LEFT JOIN snapshot s ON s.generation_seq = g.seq WHERE g.completed_at_ms IS NULL AND g.seq > ?2
     ORDER BY g.seq OFFSET 0) o
   WHERE epoch <> ?1 ORDER BY seq LIMIT ?3`;
 const ENDED = `SELECT g.seq, g.account_seq AS "accountSeq" FROM generation g
@@ -22,19 +22,19 @@ const ENDED = `SELECT g.seq, g.account_seq AS "accountSeq" FROM generation g
 const stepsWith = (
   column: string,
   join = "",
-): string => `SELECT j.seq, j.version, j.at_ms AS "atMs", j.epoch, j.state_after AS "stateAfter",
+): string => `SELECT j.generation_seq AS seq, j.version, j.at_ms AS "atMs", j.epoch, j.state_after AS "stateAfter",
     j.event${column} FROM ${rowsOf("?1", { seq: "bigint", version: "bigint" }, "x")}
-  JOIN journal j ON j.seq = x.seq AND j.version > x.version${join} ORDER BY j.seq, j.version`;
+  JOIN generation_event j ON j.generation_seq = x.seq AND j.version > x.version${join} ORDER BY j.generation_seq, j.version`;
 const STEPS = stepsWith("");
 /** The transition that takes the provider slot stores the request of the attempt. */
 const STEPS_WITH_REQUESTS = stepsWith(
   ", r.request",
-  ` LEFT JOIN attempt_request r ON r.seq = j.seq AND CAST(j.event AS json) ->> 'type' = 'slotTaken'
-    AND r.n = CAST(CAST(j.event AS json) ->> 'n' AS bigint)`,
+  ` LEFT JOIN attempt_request r ON r.generation_seq = j.generation_seq AND CAST(j.event AS json) ->> 'type' = 'slotTaken'
+    AND r.attempt_no = CAST(CAST(j.event AS json) ->> 'n' AS bigint)`,
 );
 const STANDING = `SELECT ${RECORD_COLUMNS}, ${ownerOf("g")} AS epoch, coalesce(s.version, 0) AS version, s.snapshot,
-    g.wait_ends_at_ms AS "waitEndsAtMs", p.routes
-  FROM generation g JOIN plan p ON p.seq = g.plan_seq LEFT JOIN snapshot s ON s.seq = g.seq WHERE g.seq = ANY(${integers("?1")})
+    g.start_deadline_ms AS "waitEndsAtMs", p.routes
+  FROM generation g JOIN plan p ON p.seq = g.plan_seq LEFT JOIN snapshot s ON s.generation_seq = g.seq WHERE g.seq = ANY(${integers("?1")})
   ORDER BY g.seq`;
 
 type LineRow = Omit<WrittenLine, "event" | "request"> & { event: string; request?: string | null };

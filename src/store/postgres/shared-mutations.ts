@@ -15,20 +15,20 @@ import { POSTGRES } from "./sql-program.ts";
 import { UPDATE_ATTEMPTS } from "./statements.ts";
 
 /** Condition on `posting p`: it is not rolled up yet. The lowest mark excludes most postings quickly. */
-export const NOT_ADDED_UP = `p.seq > coalesce((SELECT min(up_to_seq) FROM usage_mark WHERE is_done = 0), 0)
-  AND EXISTS (SELECT 1 FROM usage_mark m WHERE m.epoch = p.epoch AND m.is_done = 0 AND p.seq > m.up_to_seq)`;
+export const NOT_ADDED_UP = `p.seq > coalesce((SELECT min(up_to_seq) FROM usage_progress WHERE is_done = 0), 0)
+  AND EXISTS (SELECT 1 FROM usage_progress m WHERE m.epoch = p.epoch AND m.is_done = 0 AND p.seq > m.up_to_seq)`;
 
 /** Counts at most a few rounds of the roll-up. */
-export const USAGE_BEHIND = `SELECT count(*) AS behind FROM (SELECT 1 FROM posting p WHERE ${NOT_ADDED_UP} LIMIT 10000) waiting`;
+export const USAGE_BEHIND = `SELECT count(*) AS behind FROM (SELECT 1 FROM transfer p WHERE ${NOT_ADDED_UP} LIMIT 10000) waiting`;
 
 /** An ended owner with postings that are not rolled up; the lock excludes other nodes meanwhile. */
-const LEFT_BEHIND = `SELECT m.epoch FROM usage_mark m JOIN owner o ON o.epoch = m.epoch WHERE m.is_done = 0 AND o.ended_at_ms IS NOT NULL
+const LEFT_BEHIND = `SELECT m.epoch FROM usage_progress m JOIN node o ON o.epoch = m.epoch WHERE m.is_done = 0 AND o.ended_at_ms IS NOT NULL
   ORDER BY m.epoch LIMIT 1 FOR NO KEY UPDATE OF m SKIP LOCKED`;
 
 const usageOf = (epoch: number) =>
   prepareUsage(POSTGRES, {
-    select: `SELECT up_to_seq AS "upTo" FROM usage_mark WHERE epoch = ${epoch} FOR NO KEY UPDATE`,
-    set: `UPDATE usage_mark SET up_to_seq = ?1 WHERE epoch = ${epoch}`,
+    select: `SELECT up_to_seq AS "upTo" FROM usage_progress WHERE epoch = ${epoch} FOR NO KEY UPDATE`,
+    set: `UPDATE usage_progress SET up_to_seq = ?1 WHERE epoch = ${epoch}`,
     where: `p.epoch = ${epoch}`,
   });
 
@@ -45,18 +45,18 @@ const prepareRollUp = (epoch: number, passed: () => number) => {
     // Later postings have higher numbers. The mark of an idle owner advances, so that other nodes do not scan from an old
     // position.
     yield* change(
-      `UPDATE usage_mark m SET up_to_seq = ?2 WHERE m.epoch = ?1 AND m.up_to_seq < ?2
-        AND NOT EXISTS (SELECT 1 FROM posting p WHERE p.epoch = ?1 AND p.seq > m.up_to_seq)`,
+      `UPDATE usage_progress m SET up_to_seq = ?2 WHERE m.epoch = ?1 AND m.up_to_seq < ?2
+        AND NOT EXISTS (SELECT 1 FROM transfer p WHERE p.epoch = ?1 AND p.seq > m.up_to_seq)`,
       ...[epoch, Math.max(before, upTo)],
     );
     const left = yield* first<{ epoch: number }>(LEFT_BEHIND);
     if (!left) return told;
     const added = yield* usageOf(left.epoch)(mutation);
     const rest = yield* first(
-      "SELECT 1 AS more FROM posting p JOIN usage_mark m ON m.epoch = p.epoch WHERE m.epoch = ?1 AND p.seq > m.up_to_seq LIMIT 1",
+      "SELECT 1 AS more FROM transfer p JOIN usage_progress m ON m.epoch = p.epoch WHERE m.epoch = ?1 AND p.seq > m.up_to_seq LIMIT 1",
       left.epoch,
     );
-    if (!rest) yield* change("UPDATE usage_mark SET is_done = 1 WHERE epoch = ?1", left.epoch);
+    if (!rest) yield* change("UPDATE usage_progress SET is_done = 1 WHERE epoch = ?1", left.epoch);
     return added;
   };
 };

@@ -5,6 +5,7 @@ import type { Answer, SqlProgram } from "../sql/sql-program.ts";
 import type { Connection } from "./connections.ts";
 
 export const POSTGRES: Dialect = {
+  writers: "node",
   forUpdate: "FOR NO KEY UPDATE",
   json: (column) => `CAST(${column} AS json)`,
   elements: (json, alias) => `json_array_elements(CAST(${json} AS json)) AS ${alias} (value)`,

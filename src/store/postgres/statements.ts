@@ -5,15 +5,15 @@ import { type Columns, rowsOf } from "./parameters.ts";
 
 /** A statement that must change every given row. */
 const insisting = (change: string, otherwise: string): string =>
-  `WITH changed AS (${change} RETURNING 1) SELECT insist((SELECT count(*) FROM changed), CAST(?2 AS bigint), '${otherwise}')`;
+  `WITH changed AS (${change} RETURNING 1) SELECT assert_rows((SELECT count(*) FROM changed), CAST(?2 AS bigint), '${otherwise}')`;
 
 export const INSERT_PLANS = `INSERT INTO plan (hash, routes) SELECT hash, text FROM ${rowsOf("?1", { hash: "text", text: "text" }, "x")}
   ORDER BY hash ON CONFLICT (hash) DO NOTHING`;
 export const INSERT_OPTIONS = `INSERT INTO route_options (hash, options) SELECT hash, text FROM ${rowsOf("?1", { hash: "text", text: "text" }, "x")}
   ORDER BY hash ON CONFLICT (hash) DO NOTHING`;
 export const INSERT_GENERATIONS = `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms,
-    wait_ends_at_ms, idempotency_key, hold_chain_seq, hold_previous, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
-    max_cost_credits, request_id, plan_seq, body, added, ordered, fingerprint)
+    start_deadline_ms, idempotency_key, hold_transfer_no, hold_previous_seq, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
+    max_cost_credits, request_id, plan_seq, body, input_defaults, expected_delivery, fingerprint)
   SELECT seq, account, id, model, 'queued', quoted, reserved, created_at, wait_ends_at, key, chain, previous, available, held, epoch, hash,
     key_seq, max_cost, request, (SELECT p.seq FROM plan p WHERE p.hash = x.plan_hash), body, added, ordered, fingerprint FROM ${rowsOf(
       "?1",
@@ -33,13 +33,13 @@ export const INSERT_GENERATIONS = `INSERT INTO generation (seq, account_seq, id,
       },
       "x",
     )}`;
-export const INSERT_JOURNAL = `INSERT INTO journal (seq, version, at_ms, epoch, state_after, event)
+export const INSERT_JOURNAL = `INSERT INTO generation_event (generation_seq, version, at_ms, epoch, state_after, event)
   SELECT seq, version, at, epoch, state, event FROM ${rowsOf(
     "?1",
     { seq: "bigint", version: "bigint", at: "bigint", epoch: "bigint", state: "text", event: "text" },
     "x",
   )}`;
-export const INSERT_PINS = `INSERT INTO pinned_input (seq, n, field, kind, measured_ms, frame_ms)
+export const INSERT_PINS = `INSERT INTO pinned_input (generation_seq, input_no, field, kind, measured_ms, frame_ms)
   SELECT seq, n, field, kind, measured, frame FROM ${rowsOf(
     "?1",
     { seq: "bigint", n: "bigint", field: "text", kind: "text", measured: "bigint", frame: "bigint" },
@@ -50,8 +50,8 @@ export const PIN_INPUTS = `UPDATE pinned_input p SET sha256 = x.sha256, bytes = 
     "?1",
     { seq: "bigint", n: "bigint", sha256: "text", bytes: "bigint", mime: "text", ms: "bigint", at: "bigint" },
     "x",
-  )} WHERE p.seq = x.seq AND p.n = x.n AND p.sha256 IS NULL`;
-export const INSERT_ATTEMPTS = `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
+  )} WHERE p.generation_seq = x.seq AND p.input_no = x.n AND p.sha256 IS NULL`;
+export const INSERT_ATTEMPTS = `INSERT INTO attempt (generation_seq, attempt_no, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
   SELECT seq, n, ref, route, provider, endpoint, (SELECT o.seq FROM route_options o WHERE o.hash = x.options_hash), kind, price, 'intent'
   FROM ${rowsOf(
     "?1",
@@ -82,12 +82,12 @@ export const UPDATE_ATTEMPTS = insisting(
       ...{ failure: "text", sets_watch: "boolean", watch_until: "bigint", ended_at: "bigint" },
     },
     "x",
-  )} WHERE a.seq = x.seq AND a.n = x.n`,
+  )} WHERE a.generation_seq = x.seq AND a.attempt_no = x.n`,
   "an attempt is not there",
 );
-export const INSERT_REQUESTS = `INSERT INTO attempt_request (seq, n, request) SELECT seq, n, request FROM ${rowsOf("?1", { seq: "bigint", n: "bigint", request: "text" }, "x")}`;
-export const INSERT_POSTINGS = `INSERT INTO posting (seq, account_seq, chain_seq, previous, kind, credits, from_side, to_side, generation_seq,
-    attempt_n, available_after, held_after, at_ms, epoch, hash, note)
+export const INSERT_REQUESTS = `INSERT INTO attempt_request (generation_seq, attempt_no, request) SELECT seq, n, request FROM ${rowsOf("?1", { seq: "bigint", n: "bigint", request: "text" }, "x")}`;
+export const INSERT_POSTINGS = `INSERT INTO transfer (seq, account_seq, transfer_no, previous_seq, kind, credits, from_side, to_side, generation_seq,
+    attempt_no, available_after, held_after, at_ms, epoch, hash, note)
   SELECT seq, account, chain, previous, kind, credits, from_side, to_side, generation, n, available, held, at, epoch, hash, note FROM ${rowsOf(
     "?1",
     {
@@ -142,37 +142,37 @@ export const UPDATE_GENERATIONS = insisting(
 );
 export const UPDATE_BALANCES = insisting(
   `UPDATE balance b SET available_credits = x.available, held_credits = x.held, charged_credits = b.charged_credits + x.charged,
-    in_progress = x.progress, chain_seq = x.chain, chain_end = x.chain_end
+    in_progress = x.progress, last_transfer_no = x.chain, last_transfer_seq = x.last_transfer_seq
   FROM ${rowsOf(
     "?1",
     {
       ...{ account: "bigint", available: "bigint", held: "bigint", charged: "bigint", progress: "bigint", chain: "bigint" },
-      ...{ chain_end: "bigint", from_chain: "bigint" },
+      ...{ last_transfer_seq: "bigint", from_chain: "bigint" },
     },
     "x",
-  )} WHERE b.account_seq = x.account AND b.chain_seq = x.from_chain AND x.available >= 0 AND x.held >= 0`,
+  )} WHERE b.account_seq = x.account AND b.last_transfer_no = x.from_chain AND x.available >= 0 AND x.held >= 0`,
   "the balance does not cover it",
 );
 const SNAPSHOT: Columns = {
   ...{ seq: "bigint", version: "bigint", state: "text", snapshot: "text" },
-  ...{ sets_due: "boolean", due_kind: "text", due_n: "bigint", due_at: "bigint" },
+  ...{ sets_due: "boolean", deadline_kind: "text", deadline_attempt_no: "bigint", due_at: "bigint" },
 };
-export const INSERT_SNAPSHOTS = `INSERT INTO snapshot (seq, version, state, due_kind, due_n, due_at_ms, snapshot)
-  SELECT seq, version, state, due_kind, due_n, due_at, snapshot FROM ${rowsOf("?1", SNAPSHOT, "x")}`;
+export const INSERT_SNAPSHOTS = `INSERT INTO snapshot (generation_seq, version, state, deadline_kind, deadline_attempt_no, deadline_at_ms, snapshot)
+  SELECT seq, version, state, deadline_kind, deadline_attempt_no, due_at, snapshot FROM ${rowsOf("?1", SNAPSHOT, "x")}`;
 export const UPDATE_SNAPSHOTS = insisting(
   `UPDATE snapshot s SET version = x.version, state = x.state, snapshot = x.snapshot,
-    due_kind = CASE WHEN x.sets_due THEN x.due_kind ELSE s.due_kind END, due_n = CASE WHEN x.sets_due THEN x.due_n ELSE s.due_n END,
-    due_at_ms = CASE WHEN x.sets_due THEN x.due_at ELSE s.due_at_ms END
-  FROM ${rowsOf("?1", SNAPSHOT, "x")} WHERE s.seq = x.seq AND s.version = x.version - 1`,
+    deadline_kind = CASE WHEN x.sets_due THEN x.deadline_kind ELSE s.deadline_kind END, deadline_attempt_no = CASE WHEN x.sets_due THEN x.deadline_attempt_no ELSE s.deadline_attempt_no END,
+    deadline_at_ms = CASE WHEN x.sets_due THEN x.due_at ELSE s.deadline_at_ms END
+  FROM ${rowsOf("?1", SNAPSHOT, "x")} WHERE s.generation_seq = x.seq AND s.version = x.version - 1`,
   "the snapshot is of another version",
 );
 export const DROP_SNAPSHOTS = insisting(
-  `DELETE FROM snapshot s USING ${rowsOf("?1", { seq: "bigint", version: "bigint" }, "x")} WHERE s.seq = x.seq AND s.version = x.version - 1`,
+  `DELETE FROM snapshot s USING ${rowsOf("?1", { seq: "bigint", version: "bigint" }, "x")} WHERE s.generation_seq = x.seq AND s.version = x.version - 1`,
   "the snapshot is of another version",
 );
 const SPENDS: Columns = { meter: "bigint", day: "bigint", credits: "bigint" };
-export const SPEND = `INSERT INTO key_spend AS k (meter_seq, day, credits) SELECT meter, day, credits FROM ${rowsOf("?1", SPENDS, "x")}
-  ON CONFLICT (meter_seq, day) DO UPDATE SET credits = k.credits + excluded.credits`;
+export const SPEND = `INSERT INTO spend_by_day AS k (spend_limit_seq, day, credits) SELECT meter, day, credits FROM ${rowsOf("?1", SPENDS, "x")}
+  ON CONFLICT (spend_limit_seq, day) DO UPDATE SET credits = k.credits + excluded.credits`;
 /** `verify` reports a wrong spend limit; it must not prevent the end of a generation. */
-export const TAKE_BACK = `UPDATE key_spend k SET credits = greatest(0, k.credits - x.credits) FROM ${rowsOf("?1", SPENDS, "x")}
-  WHERE k.meter_seq = x.meter AND k.day = x.day`;
+export const TAKE_BACK = `UPDATE spend_by_day k SET credits = greatest(0, k.credits - x.credits) FROM ${rowsOf("?1", SPENDS, "x")}
+  WHERE k.spend_limit_seq = x.meter AND k.day = x.day`;

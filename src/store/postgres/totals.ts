@@ -7,7 +7,7 @@ const BALANCES = `SELECT ${sum("available_credits")} AS available, ${sum("held_c
   ${sum("owed_credits")} AS owed FROM balance`;
 /** Credits taken from an account count as negative. */
 const KINDS = `SELECT kind, count(*) AS times, ${sum("CASE WHEN kind = 'adjust' AND from_side = 'available' THEN -credits ELSE credits END")} AS credits
-  FROM movement GROUP BY kind ORDER BY kind`;
+  FROM transfer_log GROUP BY kind ORDER BY kind`;
 
 export const ledgerSums = async (query: Query): Promise<LedgerSums> => {
   const [balances] = await query<Omit<LedgerSums, "moved" | "movements">>(BALANCES);

@@ -14,7 +14,7 @@ import { POSTGRES } from "./sql-program.ts";
 const SHARED_FROM = "coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'shared_from_epoch'), 0)";
 
 /** Condition on `pg_class c`: it is in the schema of our tables. */
-const OURS = "c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = CAST('posting' AS regclass))";
+const OURS = "c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = CAST('transfer' AS regclass))";
 /** Triggers and indexes that the schema migrations create by name; constraints inside a table exist as long as the table. */
 const GUARDS = MIGRATIONS.flatMap(({ sql }) =>
   [...sql.matchAll(/^CREATE (?:TRIGGER|UNIQUE INDEX) (\w+)/gm)].map((found) => found[1] ?? ""),
@@ -24,26 +24,27 @@ const GUARDS = MIGRATIONS.flatMap(({ sql }) =>
 const owners: readonly Clause[] = [
   clause(
     "the step was written by a node that did not own the generation",
-    `SELECT g.id AS generation, j.version, j.epoch FROM journal j JOIN generation g ON g.seq = j.seq
-     WHERE j.epoch <> coalesce((SELECT c.epoch FROM claim c WHERE c.seq = j.seq AND c.from_version < j.version ORDER BY c.n DESC LIMIT 1),
+    `SELECT g.id AS generation, j.version, j.epoch FROM generation_event j JOIN generation g ON g.seq = j.generation_seq
+     WHERE j.epoch <> coalesce((SELECT c.epoch FROM ownership_change c WHERE c.generation_seq = j.generation_seq AND c.from_version < j.version ORDER BY c.change_no DESC LIMIT 1),
          g.hold_epoch)
        AND NOT (j.epoch < ${SHARED_FROM}
-         AND j.epoch >= coalesce((SELECT b.epoch FROM journal b WHERE b.seq = j.seq AND b.version = j.version - 1), g.hold_epoch))`,
+         AND j.epoch >= coalesce((SELECT b.epoch FROM generation_event b WHERE b.generation_seq = j.generation_seq AND b.version = j.version - 1), g.hold_epoch))`,
   ),
   clause(
     "the settlement was not written with the last step",
-    `SELECT g.id AS generation, p.kind, p.epoch FROM posting p JOIN generation g ON g.seq = p.generation_seq
-     WHERE p.epoch IS DISTINCT FROM (SELECT j.epoch FROM journal j WHERE j.seq = p.generation_seq ORDER BY j.version DESC LIMIT 1)`,
+    `SELECT g.id AS generation, p.kind, p.epoch FROM transfer p JOIN generation g ON g.seq = p.generation_seq
+     WHERE p.epoch IS DISTINCT FROM (SELECT j.epoch FROM generation_event j WHERE j.generation_seq = p.generation_seq ORDER BY j.version DESC LIMIT 1)`,
   ),
   clause(
     "a claim does not follow from the one before it, or is of an owner that had not ended",
-    `SELECT c.seq, c.n, c.epoch FROM claim c LEFT JOIN claim b ON b.seq = c.seq AND b.n = c.n - 1 JOIN generation g ON g.seq = c.seq
-     JOIN owner o ON o.epoch = coalesce(b.epoch, g.hold_epoch)
-     WHERE (c.n > 1 AND b.n IS NULL) OR b.from_version > c.from_version OR o.ended_at_ms IS NULL OR o.ended_at_ms > c.at_ms`,
+    `SELECT c.generation_seq, c.change_no, c.epoch FROM ownership_change c
+     LEFT JOIN ownership_change b ON b.generation_seq = c.generation_seq AND b.change_no = c.change_no - 1 JOIN generation g ON g.seq = c.generation_seq
+     JOIN node o ON o.epoch = coalesce(b.epoch, g.hold_epoch)
+     WHERE (c.change_no > 1 AND b.change_no IS NULL) OR b.from_version > c.from_version OR o.ended_at_ms IS NULL OR o.ended_at_ms > c.at_ms`,
   ),
   clause(
     "an owner is open without a lease, or has one after its end",
-    `SELECT o.epoch FROM owner o LEFT JOIN lease l ON l.epoch = o.epoch WHERE (o.ended_at_ms IS NULL) <> (l.epoch IS NOT NULL)`,
+    `SELECT o.epoch FROM node o LEFT JOIN lease l ON l.epoch = o.epoch WHERE (o.ended_at_ms IS NULL) <> (l.epoch IS NOT NULL)`,
   ),
   clause(
     "a guard is missing or switched off, or a constraint was never checked",

@@ -29,15 +29,15 @@ const UPDATE_ACCOUNT = `UPDATE account SET paused = coalesce(?2, paused),
     burst_per_s = CASE WHEN ?3 = 1 THEN ?4 ELSE burst_per_s END,
     in_progress_limit = CASE WHEN ?5 = 1 THEN ?6 ELSE in_progress_limit END
   WHERE seq = ?1`;
-const SET_PROVIDER_KEY = `INSERT INTO provider_key VALUES (?1, ?2, ?3, ?4)
+const SET_PROVIDER_KEY = `INSERT INTO provider_credential VALUES (?1, ?2, ?3, ?4)
   ON CONFLICT (account) DO UPDATE SET id = excluded.id, sealed = excluded.sealed, set_at_ms = excluded.set_at_ms`;
 const SWITCH_OFF =
-  "INSERT INTO route_switch VALUES (?1, ?2, ?3) ON CONFLICT (route_id) DO UPDATE SET reason = excluded.reason, at_ms = excluded.at_ms";
+  "INSERT INTO disabled_route VALUES (?1, ?2, ?3) ON CONFLICT (route_id) DO UPDATE SET reason = excluded.reason, at_ms = excluded.at_ms";
 const SAVE_HEALTH = `INSERT INTO route_health VALUES (?1, ?2, ?3)
   ON CONFLICT (route_id) DO UPDATE SET snapshot = excluded.snapshot, at_ms = excluded.at_ms`;
 const COMPLETED = "SELECT completed_at_ms AS at FROM generation WHERE seq = ?1";
 const BEAT = "UPDATE meta SET value = ?1 WHERE name = 'last_seen_ms' AND CAST(value AS bigint) < ?2";
-const DROP_PINS = "UPDATE pinned_input SET removed_at_ms = ?2 WHERE seq = ?1 AND removed_at_ms IS NULL";
+const DROP_PINS = "UPDATE pinned_input SET removed_at_ms = ?2 WHERE generation_seq = ?1 AND removed_at_ms IS NULL";
 const NOTE_RECOVERY = "INSERT INTO meta VALUES ('recovery', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
 /** @throws MutationRejected if a required row is missing. */
@@ -120,13 +120,13 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
         yield* change(SET_PROVIDER_KEY, mutation.account, mutation.id, mutation.sealed, mutation.atMs);
         return DONE;
       case "drop-provider-key": {
-        const dropping = change("DELETE FROM provider_key WHERE account = ?1", mutation.account);
+        const dropping = change("DELETE FROM provider_credential WHERE account = ?1", mutation.account);
         return yield* changed(dropping, `no key of ${mutation.account} is kept here`);
       }
       case "switch-route":
         // An enabled route stays enabled; a repeated request changes nothing.
         if (mutation.reason === null) {
-          yield* change("DELETE FROM route_switch WHERE route_id = ?1", mutation.routeId);
+          yield* change("DELETE FROM disabled_route WHERE route_id = ?1", mutation.routeId);
           yield* change("DELETE FROM route_health WHERE route_id = ?1", mutation.routeId);
         } else yield* change(SWITCH_OFF, mutation.routeId, mutation.reason, mutation.atMs);
         return DONE;

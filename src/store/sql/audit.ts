@@ -89,7 +89,7 @@ export const writeAudit = function* (
 ): SqlProgram<void> {
   const name = target === null || typeof target === "string" ? target : yield* target;
   yield* change(
-    "INSERT INTO audit (at_ms, actor_kind, actor_id, actor_name, action, target, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    "INSERT INTO audit (at_ms, principal_kind, principal_id, principal_name, action, target, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     ...[atMs, by.kind, by.id, by.name, action, name, JSON.stringify(detail)],
   );
 };

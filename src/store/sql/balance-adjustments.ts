@@ -12,12 +12,13 @@ import { change, first, insert, type SqlProgram } from "./sql-program.ts";
  */
 export type Credited = { seq: number; movedCredits: Credits; movementSeq: number | null; isNew: boolean };
 type Asked = Omit<AdjustBalance, "mutation">;
-type Known = { seq: number; account_seq: number; asked_credits: number; kind: string; movement_seq: number | null };
+type Known = { seq: number; account_seq: number; requested_credits: number; kind: string; transfer_seq: number | null };
 
-const SELECT_REFERENCE = "SELECT seq, account_seq, asked_credits, kind, movement_seq FROM credit WHERE reference = ?1";
-const INSERT_CREDIT = `INSERT INTO credit (account_seq, kind, asked_credits, moved_credits, reference, movement_seq, note, at_ms)
+const SELECT_REFERENCE =
+  "SELECT seq, account_seq, requested_credits, kind, transfer_seq FROM balance_adjustment WHERE reference = ?1";
+const INSERT_CREDIT = `INSERT INTO balance_adjustment (account_seq, kind, requested_credits, transferred_credits, reference, transfer_seq, note, at_ms)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING seq`;
-const INSERT_SETTLED = "INSERT INTO owed_settled (credit_seq, account_seq, credits) VALUES (?1, ?2, ?3)";
+const INSERT_SETTLED = "INSERT INTO debt_repayment (adjustment_seq, account_seq, credits) VALUES (?1, ?2, ?3)";
 const PAUSE = "UPDATE account SET paused = 1 WHERE seq = ?1 AND paused = 0";
 const NOTE_PAUSE = "INSERT INTO paused_by_debt VALUES (?1) ON CONFLICT DO NOTHING";
 /** Reasons for a pause: a debt, or a refund or dispute that waits for an operator's decision. */
@@ -97,9 +98,9 @@ export const prepareCredit = (money: RequestedTransfer) => {
         throw new MutationRejected(`${credits} is not an amount for ${kind === "topup" ? "a top-up" : "an adjustment"}`);
       const known = reference === null ? undefined : yield* first<Known>(SELECT_REFERENCE, reference);
       if (known) {
-        if (known.account_seq !== accountSeq || known.asked_credits !== credits || known.kind !== kind)
+        if (known.account_seq !== accountSeq || known.requested_credits !== credits || known.kind !== kind)
           throw new MutationRejected(`the reference ${reference} was already used for another account or amount`);
-        return { seq: known.seq, movedCredits: 0, movementSeq: known.movement_seq, isNew: false };
+        return { seq: known.seq, movedCredits: 0, movementSeq: known.transfer_seq, isNew: false };
       }
       // A balance never falls below its holds: at most the available credits are taken, and the rest becomes a debt.
       const moved = Math.max(credits, 0 - ((yield* money.head(accountSeq))?.availableCredits ?? 0));

@@ -1,6 +1,8 @@
 // SQL that differs between SQLite and PostgreSQL; all other shared SQL works on both.
 
 export type Dialect = {
+  /** The table with one row for each opening by a writer, by `epoch`. */
+  writers: "writer_epoch" | "node";
   /** Suffix of a SELECT whose rows are changed next: it locks them until the end of the transaction. */
   forUpdate: string;
   /** A column of JSON text as JSON, for `->` and `->>`. For a parameter use `CAST(?1 AS text)`, otherwise it is quoted. */

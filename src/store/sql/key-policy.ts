@@ -14,7 +14,7 @@ export type BoundRow = { keySeq: number; expiresAtMs: number | null } & (
 /** Selects keys with an expiry or limits; all others have neither. */
 export const BOUNDS = `SELECT t.key_seq AS "keySeq", t.expires_at_ms AS "expiresAtMs", m.seq, m.from_day AS "fromDay",
   m.day_limit_credits AS day, m.week_limit_credits AS week, m.month_limit_credits AS month
-  FROM key_terms t LEFT JOIN meter m ON m.seq = t.meter_seq WHERE (t.expires_at_ms IS NOT NULL OR m.seq IS NOT NULL)`;
+  FROM api_key_policy t LEFT JOIN spend_limit m ON m.seq = t.spend_limit_seq WHERE (t.expires_at_ms IS NOT NULL OR m.seq IS NOT NULL)`;
 
 /** The window that resets last comes first, because it is reported. */
 const LONGEST_FIRST = ["month", "week", "day"] as const;

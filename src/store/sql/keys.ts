@@ -20,35 +20,36 @@ type KeyRow = {
   successor: string | null;
 };
 
-const INSERT_KEY = `INSERT INTO api_key (id, account_seq, scope, name, hash, start, created_at_ms)
+const INSERT_KEY = `INSERT INTO api_key (id, account_seq, scope, name, hash, prefix, created_at_ms)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING seq`;
-const COPY_KEY = `INSERT INTO api_key (id, account_seq, scope, name, hash, start, created_at_ms)
+const COPY_KEY = `INSERT INTO api_key (id, account_seq, scope, name, hash, prefix, created_at_ms)
   SELECT ?2, account_seq, scope, name, ?3, ?4, ?5 FROM api_key WHERE seq = ?1 RETURNING seq`;
-const SELECT_KEY = `SELECT k.seq, coalesce(t.meter_seq, k.seq) AS "meterSeq", t.expires_at_ms AS "expiresAtMs", t.models,
+const SELECT_KEY = `SELECT k.seq, coalesce(t.spend_limit_seq, k.seq) AS "meterSeq", t.expires_at_ms AS "expiresAtMs", t.models,
     k.revoked_at_ms AS "revokedAtMs",
-    (SELECT s.id FROM key_terms n JOIN api_key s ON s.seq = n.key_seq WHERE n.rotated_from = k.seq) AS successor
-  FROM api_key k LEFT JOIN key_terms t ON t.key_seq = k.seq WHERE k.id = ?1`;
+    (SELECT s.id FROM api_key_policy n JOIN api_key s ON s.seq = n.key_seq WHERE n.rotated_from = k.seq) AS successor
+  FROM api_key k LEFT JOIN api_key_policy t ON t.key_seq = k.seq WHERE k.id = ?1`;
 const INSERT_TERMS =
-  "INSERT INTO key_terms (key_seq, meter_seq, rotated_from, expires_at_ms, models) VALUES (?1, ?2, ?3, ?4, ?5)";
-const BEGIN_TERMS = "INSERT INTO key_terms (key_seq, meter_seq) VALUES (?1, ?1) ON CONFLICT DO NOTHING";
-const EXPIRE = "UPDATE key_terms SET expires_at_ms = ?2 WHERE key_seq = ?1";
+  "INSERT INTO api_key_policy (key_seq, spend_limit_seq, rotated_from, expires_at_ms, models) VALUES (?1, ?2, ?3, ?4, ?5)";
+const BEGIN_TERMS = "INSERT INTO api_key_policy (key_seq, spend_limit_seq) VALUES (?1, ?1) ON CONFLICT DO NOTHING";
+const EXPIRE = "UPDATE api_key_policy SET expires_at_ms = ?2 WHERE key_seq = ?1";
 /**
  * One statement with JSON, because thousands of single statements would delay submissions. All nodes use the same order, which
  * avoids deadlocks.
  */
-const noteUses = ({ elements }: Dialect): string => `INSERT INTO key_use
+const noteUses = ({ elements }: Dialect): string => `INSERT INTO api_key_last_used
   SELECT CAST(u.value ->> 0 AS bigint), max(CAST(u.value ->> 1 AS bigint)) FROM ${elements("CAST(?1 AS text)", "u")} WHERE true
   GROUP BY CAST(u.value ->> 0 AS bigint) ORDER BY CAST(u.value ->> 0 AS bigint)
-  ON CONFLICT (key_seq) DO UPDATE SET last_used_at_ms = excluded.last_used_at_ms WHERE key_use.last_used_at_ms < excluded.last_used_at_ms`;
-const NOTE_NETWORK = `INSERT INTO key_network (key_seq, network, first_used_at_ms) SELECT CAST(?1 AS bigint), CAST(?2 AS text), CAST(?3 AS bigint)
-  WHERE (SELECT count(*) FROM key_network WHERE key_seq = ?1) < ${MOST_KEY_NETWORKS} ON CONFLICT DO NOTHING`;
-const SET_METER = "UPDATE meter SET day_limit_credits = ?2, week_limit_credits = ?3, month_limit_credits = ?4 WHERE seq = ?1";
+  ON CONFLICT (key_seq) DO UPDATE SET last_used_at_ms = excluded.last_used_at_ms WHERE api_key_last_used.last_used_at_ms < excluded.last_used_at_ms`;
+const NOTE_NETWORK = `INSERT INTO api_key_network (key_seq, network, first_used_at_ms) SELECT CAST(?1 AS bigint), CAST(?2 AS text), CAST(?3 AS bigint)
+  WHERE (SELECT count(*) FROM api_key_network WHERE key_seq = ?1) < ${MOST_KEY_NETWORKS} ON CONFLICT DO NOTHING`;
+const SET_METER =
+  "UPDATE spend_limit SET day_limit_credits = ?2, week_limit_credits = ?3, month_limit_credits = ?4 WHERE seq = ?1";
 const INSERT_METER =
-  "INSERT INTO meter (seq, from_day, day_limit_credits, week_limit_credits, month_limit_credits) VALUES (?1, ?2, ?3, ?4, ?5)";
+  "INSERT INTO spend_limit (seq, from_day, day_limit_credits, week_limit_credits, month_limit_credits) VALUES (?1, ?2, ?3, ?4, ?5)";
 
 /** Counts the usable keys of an account; playground keys are not counted. */
-const COUNT_GOOD = `SELECT count(*) AS n FROM api_key k LEFT JOIN key_terms t ON t.key_seq = k.seq
-  WHERE k.account_seq = ?1 AND k.revoked_at_ms IS NULL AND k.start <> 'console' 
+const COUNT_GOOD = `SELECT count(*) AS n FROM api_key k LEFT JOIN api_key_policy t ON t.key_seq = k.seq
+  WHERE k.account_seq = ?1 AND k.revoked_at_ms IS NULL AND k.prefix <> 'console' 
     AND (t.expires_at_ms IS NULL OR t.expires_at_ms > CAST(?2 AS bigint))`;
 const ACCOUNT_OF = 'SELECT account_seq AS "accountSeq" FROM api_key WHERE seq = ?1';
 const ID_OF = "SELECT id FROM api_key WHERE seq = ?1";
@@ -58,16 +59,16 @@ const printed = (models: readonly string[] | null): string | null => (models ===
 
 /** Spend limits of keys that follow each other by rotation, and their spending. */
 const prepareMeters = ({ forUpdate }: Dialect, notAddedUp: string) => {
-  const selectMeter = `SELECT day_limit_credits AS "day", week_limit_credits AS "week", month_limit_credits AS "month" FROM meter
+  const selectMeter = `SELECT day_limit_credits AS "day", week_limit_credits AS "week", month_limit_credits AS "month" FROM spend_limit
     WHERE seq = ?1 ${forUpdate}`;
   const lockAccount = `SELECT account_seq FROM balance
     WHERE account_seq = (SELECT account_seq FROM api_key WHERE seq = ?1) ${forUpdate}`;
   // Ended generations are rolled up by day; the rest and the open ones are few. Row numbers rise with time. The plus prevents
   // SQLite from using any index but that of the postings.
-  const sumUp = `WITH line AS (SELECT key_seq FROM key_terms WHERE meter_seq = ?1)
-    INSERT INTO key_spend SELECT CAST(?1 AS bigint), spent.day, CAST(sum(spent.credits) AS bigint) FROM (
-      SELECT day, credits FROM key_ended WHERE key_seq IN (SELECT key_seq FROM line) AND day >= ?2
-      UNION ALL SELECT g.created_at_ms / ${DAY_MS}, g.cost_credits FROM posting p JOIN generation g ON g.seq = +p.generation_seq
+  const sumUp = `WITH line AS (SELECT key_seq FROM api_key_policy WHERE spend_limit_seq = ?1)
+    INSERT INTO spend_by_day SELECT CAST(?1 AS bigint), spent.day, CAST(sum(spent.credits) AS bigint) FROM (
+      SELECT day, credits FROM settled_spend_by_day WHERE key_seq IN (SELECT key_seq FROM line) AND day >= ?2
+      UNION ALL SELECT g.created_at_ms / ${DAY_MS}, g.cost_credits FROM transfer p JOIN generation g ON g.seq = +p.generation_seq
         WHERE ${notAddedUp} AND p.kind = 'capture' AND g.created_at_ms >= ?3 AND g.key_seq IN (SELECT key_seq FROM line)
       UNION ALL SELECT created_at_ms / ${DAY_MS}, reserved_credits FROM generation
         WHERE completed_at_ms IS NULL AND seq >= ?4 AND created_at_ms >= ?3 AND key_seq IN (SELECT key_seq FROM line)
@@ -126,7 +127,7 @@ const rotate = function* ({ keyId, overlapMs, id, hash, start, atMs }: RotateKey
 };
 
 /**
- * @param notAddedUp condition on `posting p`: it is not in `key_ended` yet.
+ * @param notAddedUp condition on `posting p`: it is not in `settled_spend_by_day` yet.
  * @param keysChanged called before known key policies change.
  */
 export const prepareKeys = (dialect: Dialect, notAddedUp: string, keysChanged: () => void) => {
@@ -151,7 +152,7 @@ export const prepareKeys = (dialect: Dialect, notAddedUp: string, keysChanged: (
     yield* change(BEGIN_TERMS, seq);
     if (name !== undefined) yield* change("UPDATE api_key SET name = ?2 WHERE seq = ?1", seq, name);
     if (expiresAtMs !== undefined) yield* change(EXPIRE, seq, expiresAtMs);
-    if (models !== undefined) yield* change("UPDATE key_terms SET models = ?2 WHERE key_seq = ?1", seq, printed(models));
+    if (models !== undefined) yield* change("UPDATE api_key_policy SET models = ?2 WHERE key_seq = ?1", seq, printed(models));
     if (limits !== undefined) yield* setLimits(meterSeq, limits, atMs);
     return { kind: "done", seq };
   };

@@ -10,7 +10,7 @@ export type Head = {
   owedCredits: Credits;
   inProgress: number;
   chainSeq: number;
-  /** The last transfer as numbered by `movement`: the row of a posting or, negative, of a generation; null before the first. */
+  /** The last transfer as numbered by `transfer_log`: the row of a posting or, negative, of a generation; null before the first. */
   chainEnd: number | null;
   chainHash: string;
 };
@@ -34,8 +34,8 @@ export type Link = {
 export const chainStart = (accountId: string): string => Bun.CryptoHasher.hash("sha256", accountId, "hex");
 
 /**
- * Hash of a transfer: SHA-256 in hex of these columns of `movement` joined by `|`, null as nothing, the note last: previous hash,
- * chain_seq, kind, credits, from_side, to_side, generation_seq, attempt_n, available_after, held_after, at_ms, note. The view is
+ * Hash of a transfer: SHA-256 in hex of these columns of `transfer_log` joined by `|`, null as nothing, the note last: previous hash,
+ * transfer_no, kind, credits, from_side, to_side, generation_seq, attempt_no, available_after, held_after, at_ms, note. The view is
  * sufficient to recompute a chain.
  */
 export const linkHash = (previous: string, link: Link): string =>

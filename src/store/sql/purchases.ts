@@ -25,10 +25,10 @@ const COLUMNS = "seq, id, account_seq, credits, provider, state, session_id, pay
 const SELECT_ACCOUNT =
   "SELECT a.id, b.owed_credits AS owed FROM account a JOIN balance b ON b.account_seq = a.seq WHERE a.seq = ?1";
 const INSERT_PURCHASE = `INSERT INTO purchase
-    (id, account_seq, person_id, credits, provider, state, created_at_ms, expires_at_ms, asked_at_ms)
+    (id, account_seq, user_id, credits, provider, state, created_at_ms, expires_at_ms, checked_at_ms)
   VALUES (?1, ?2, ?3, ?4, ?5, 'open', ?6, ?7, ?6)`;
 const SET_SESSION = "UPDATE purchase SET session_id = ?2 WHERE seq = ?1";
-const SET_ASKED = "UPDATE purchase SET asked_at_ms = ?2 WHERE id = ?1 AND asked_at_ms < ?2";
+const SET_ASKED = "UPDATE purchase SET checked_at_ms = ?2 WHERE id = ?1 AND checked_at_ms < ?2";
 const SET_PAID = `UPDATE purchase SET state = 'paid', session_id = ?2, payment_intent = ?3, paid_at_ms = ?4,
     receipt = (SELECT coalesce(max(receipt), 0) + 1 FROM purchase) WHERE seq = ?1`;
 const SET_MISMATCHED =
@@ -36,10 +36,10 @@ const SET_MISMATCHED =
 const SET_EXPIRED = "UPDATE purchase SET state = 'expired' WHERE id = ?1 AND state = 'open'";
 const SET_INVOICE =
   "UPDATE purchase SET invoice_number = ?2, invoice_url = ?3 WHERE id = ?1 AND state = 'paid' AND invoice_url IS NULL";
-const INSERT_LINK = "INSERT INTO purchase_credit (credit_seq, purchase_seq, why) VALUES (?1, ?2, ?3)";
-const SET_LOW_BALANCE = `INSERT INTO low_balance VALUES (?1, ?2)
-  ON CONFLICT (account_seq) DO UPDATE SET credits = excluded.credits WHERE low_balance.credits <> excluded.credits`;
-const DROP_LOW_BALANCE = "DELETE FROM low_balance WHERE account_seq = ?1";
+const INSERT_LINK = "INSERT INTO purchase_adjustment (adjustment_seq, purchase_seq, reason) VALUES (?1, ?2, ?3)";
+const SET_LOW_BALANCE = `INSERT INTO balance_alert VALUES (?1, ?2)
+  ON CONFLICT (account_seq) DO UPDATE SET credits = excluded.credits WHERE balance_alert.credits <> excluded.credits`;
+const DROP_LOW_BALANCE = "DELETE FROM balance_alert WHERE account_seq = ?1";
 
 type Came = Omit<Reversed, "changed">;
 const NOTHING: Came = { movedCredits: 0, undecided: 0 };

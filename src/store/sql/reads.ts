@@ -18,21 +18,16 @@ import { peopleReads } from "./queries/users.ts";
 import type { Query } from "./sql-program.ts";
 
 export type ReadsDeps = {
-  /** Returns the query function for columns that a migration added, for databases of older releases. */
-  since?: (step: number) => Query;
   /** Condition on `generation g`: it belongs to this node. */
   owned?: string;
   /** Statement that selects the number of postings that usage lacks as `behind`. */
   usageBehind: string;
 };
 
-/** Number of the SQLite migration that added pinned inputs. */
-const PINS = 8;
-
 export const readsThrough = (
   query: Query,
   dialect: Dialect,
-  { since = () => query, owned = "true", usageBehind }: ReadsDeps,
+  { owned = "true", usageBehind }: ReadsDeps,
 ): Omit<StoreReads, "verify" | "close" | "nodes"> => ({
   ...generationReads(query, dialect),
   ...attemptReads(query, owned),
@@ -42,10 +37,10 @@ export const readsThrough = (
   ...listedReads(query, dialect),
   ...orphanReads(query, dialect),
   ...operatorReads(query, dialect),
-  ...recoveryReads(query, dialect, owned, since(PINS)),
-  ...pinReads(since(PINS)),
+  ...recoveryReads(query, dialect, owned),
+  ...pinReads(query),
   ...sumReads(query, dialect),
-  ...providerReads(since(2)),
-  ...peopleReads(since(3)),
-  ...purchaseReads(since(5), since(7), dialect),
+  ...providerReads(query),
+  ...peopleReads(query),
+  ...purchaseReads(query, dialect),
 });

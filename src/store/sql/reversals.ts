@@ -49,19 +49,19 @@ export const mergeReversal = (known: Known | undefined, told: Pick<Told, "kind" 
   };
 };
 
-const SAVE = `INSERT INTO reversal (id, kind, payment_intent, credits, state, told_at_ms, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-  ON CONFLICT (id) DO UPDATE SET credits = excluded.credits, state = excluded.state, told_at_ms = excluded.told_at_ms, at_ms = excluded.at_ms`;
-const SAVE_FOREIGN = `INSERT INTO foreign_reversal (id, kind, payment_intent, amount, currency, state, told_at_ms, at_ms)
+const SAVE = `INSERT INTO reversal (id, kind, payment_intent, credits, state, reported_at_ms, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+  ON CONFLICT (id) DO UPDATE SET credits = excluded.credits, state = excluded.state, reported_at_ms = excluded.reported_at_ms, at_ms = excluded.at_ms`;
+const SAVE_FOREIGN = `INSERT INTO foreign_reversal (id, kind, payment_intent, amount, currency, state, reported_at_ms, at_ms)
   VALUES (?1, ?2, ?3, ?4, ?8, ?5, ?6, ?7)
-  ON CONFLICT (id) DO UPDATE SET amount = excluded.amount, state = excluded.state, told_at_ms = excluded.told_at_ms, at_ms = excluded.at_ms`;
+  ON CONFLICT (id) DO UPDATE SET amount = excluded.amount, state = excluded.state, reported_at_ms = excluded.reported_at_ms, at_ms = excluded.at_ms`;
 const DECIDE = "UPDATE foreign_reversal SET decided_amount = amount, decided_credits = ?2, decided_at_ms = ?3 WHERE id = ?1";
-const FOREIGN = `SELECT id, kind, payment_intent AS "paymentIntent", amount, currency, state, told_at_ms AS "toldAtMs",
+const FOREIGN = `SELECT id, kind, payment_intent AS "paymentIntent", amount, currency, state, reported_at_ms AS "toldAtMs",
   decided_amount AS "decidedAmount", decided_credits AS "decidedCredits" FROM foreign_reversal`;
 const SUM = `SELECT CAST(coalesce(sum(credits), 0) AS bigint) AS credits FROM reversal
   WHERE payment_intent = ?1 AND state IN ('taken', 'lost')`;
 const SET_REVERSED = "UPDATE purchase SET reversed_credits = ?2 WHERE seq = ?1";
-const INSERT_LINK = "INSERT INTO purchase_credit (credit_seq, purchase_seq, why) VALUES (?1, ?2, ?3)";
-const COUNT_LINKS = "SELECT count(*) AS n FROM purchase_credit WHERE purchase_seq = ?1";
+const INSERT_LINK = "INSERT INTO purchase_adjustment (adjustment_seq, purchase_seq, reason) VALUES (?1, ?2, ?3)";
+const COUNT_LINKS = "SELECT count(*) AS n FROM purchase_adjustment WHERE purchase_seq = ?1";
 
 const isUndecided = ({ state, amount, decidedAmount }: Foreign): boolean =>
   (state === "taken" || state === "lost") && (decidedAmount === null || decidedAmount < amount);
@@ -71,7 +71,7 @@ const isSame = (one: Known | undefined, other: Known): boolean => one?.state ===
 export type Reversed = { changed: boolean; movedCredits: Credits; undecided: number };
 
 export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume }: Crediting) => {
-  const selectKnown = `SELECT credits AS amount, state, coalesce(told_at_ms, at_ms) AS "toldAtMs" FROM reversal WHERE id = ?1 ${forUpdate}`;
+  const selectKnown = `SELECT credits AS amount, state, coalesce(reported_at_ms, at_ms) AS "toldAtMs" FROM reversal WHERE id = ?1 ${forUpdate}`;
   const selectForeign = `${FOREIGN} WHERE id = ?1 ${forUpdate}`;
   const selectBought = `SELECT seq, id, account_seq, credits, state, payment_intent, reversed_credits FROM purchase
     WHERE payment_intent = ?1 ${forUpdate}`;

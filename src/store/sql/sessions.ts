@@ -10,9 +10,9 @@ export const openSession = function* (
   { hash, id, expiresAtMs, agent, address }: NewSession,
   atMs: number,
 ): SqlProgram<void> {
-  yield* change("DELETE FROM session WHERE person_seq = ?1 AND expires_at_ms < ?2", personSeq, atMs - KEPT_MS);
+  yield* change("DELETE FROM session WHERE user_seq = ?1 AND expires_at_ms < ?2", personSeq, atMs - KEPT_MS);
   yield* change(
-    `INSERT INTO session (hash, id, person_seq, created_at_ms, seen_at_ms, expires_at_ms, agent, address)
+    `INSERT INTO session (hash, id, user_seq, created_at_ms, seen_at_ms, expires_at_ms, agent, address)
      VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7)`,
     ...[hash, id, personSeq, atMs, expiresAtMs, agent, address],
   );
@@ -32,7 +32,7 @@ export const endSessions = function* (
   atMs: number,
 ): SqlProgram<void> {
   yield* change(
-    `UPDATE session SET ended_at_ms = ?4 WHERE person_seq = ?1 AND ended_at_ms IS NULL
+    `UPDATE session SET ended_at_ms = ?4 WHERE user_seq = ?1 AND ended_at_ms IS NULL
        AND (CAST(?2 AS text) IS NULL OR id = ?2) AND (CAST(?3 AS text) IS NULL OR id <> ?3)`,
     ...[personSeq, onlyId ?? null, exceptId ?? null, atMs],
   );

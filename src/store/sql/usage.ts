@@ -33,25 +33,25 @@ const text = (at: number): string => `x.value ->> ${at}`;
 const number = (at: number): string => `CAST(x.value ->> ${at} AS bigint)`;
 const USAGE = [number(0), number(1), number(2), text(3), ...[4, 5, 6, 7, 8].map(number)];
 const ADD = `ON CONFLICT (day, account_seq, key_seq, model, wait) DO UPDATE SET
-    succeeded = usage_day.succeeded + excluded.succeeded, failed = usage_day.failed + excluded.failed,
-    charged_credits = usage_day.charged_credits + excluded.charged_credits, wait_ms = usage_day.wait_ms + excluded.wait_ms`;
+    succeeded = usage_daily.succeeded + excluded.succeeded, failed = usage_daily.failed + excluded.failed,
+    charged_credits = usage_daily.charged_credits + excluded.charged_credits, wait_ms = usage_daily.wait_ms + excluded.wait_ms`;
 const SPENT = [0, 1, 2].map(number);
-const ADD_SPENT = "ON CONFLICT (key_seq, day) DO UPDATE SET credits = key_ended.credits + excluded.credits";
+const ADD_SPENT = "ON CONFLICT (key_seq, day) DO UPDATE SET credits = settled_spend_by_day.credits + excluded.credits";
 
 const inOrder = <T>(named: ReadonlyMap<string, T>): T[] =>
   [...named].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
 
 export const prepareUsage = (dialect: Dialect, mark: UsageMark) => {
-  const add = addTo("usage_day", USAGE, dialect, ADD);
-  const addSpent = addTo("key_ended", SPENT, dialect, ADD_SPENT);
+  const add = addTo("usage_daily", USAGE, dialect, ADD);
+  const addSpent = addTo("settled_spend_by_day", SPENT, dialect, ADD_SPENT);
   const selectEnd = `SELECT max(seq) AS "upTo" FROM
-    (SELECT p.seq FROM posting p WHERE p.seq > ?1 AND ${mark.where} ORDER BY p.seq LIMIT ?2) next`;
+    (SELECT p.seq FROM transfer p WHERE p.seq > ?1 AND ${mark.where} ORDER BY p.seq LIMIT ?2) next`;
   // A success has one capture and possibly a release of the rest; a failure has one release. The plus prevents SQLite from using
   // any index but that of the postings, which are few.
   const selectEnded = `SELECT g.account_seq AS "accountSeq", g.key_seq AS "keySeq", g.model,
       CASE WHEN g.status = 'succeeded' THEN 1 ELSE 0 END AS succeeded, g.cost_credits AS "costCredits",
       g.created_at_ms AS "createdAtMs", g.completed_at_ms AS "completedAtMs"
-    FROM posting p JOIN generation g ON g.seq = +p.generation_seq
+    FROM transfer p JOIN generation g ON g.seq = +p.generation_seq
     WHERE p.seq > ?1 AND p.seq <= ?2 AND ${mark.where} AND (p.kind = 'capture' OR g.status = 'failed')`;
 
   return function* ({ limit }: RollUpUsage): SqlProgram<AdminResult> {

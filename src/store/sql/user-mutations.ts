@@ -17,7 +17,7 @@ type StoredInvitation = {
   account_seq: number | null;
   account_name: string | null;
   email: string | null;
-  person_seq: number | null;
+  user_seq: number | null;
 };
 type Member = Pick<SignUp, "personId" | "name" | "password" | "atMs"> & {
   email: string;
@@ -25,37 +25,37 @@ type Member = Pick<SignUp, "personId" | "name" | "password" | "atMs"> & {
   accountSeq: number | null;
 };
 
-const INSERT_PERSON = `INSERT INTO person (id, email, name, role, account_seq, password, created_at_ms)
+const INSERT_PERSON = `INSERT INTO console_user (id, email, name, role, account_seq, password, created_at_ms)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING seq`;
-const UPDATE_PERSON = `UPDATE person SET name = coalesce(?2, name), role = coalesce(?3, role), password = coalesce(?4, password),
+const UPDATE_PERSON = `UPDATE console_user SET name = coalesce(?2, name), role = coalesce(?3, role), password = coalesce(?4, password),
     disabled_at_ms = CASE WHEN ?5 = 1 THEN coalesce(disabled_at_ms, ?6) WHEN ?5 = 0 THEN NULL ELSE disabled_at_ms END
   WHERE seq = ?1 AND (CAST(?7 AS text) IS NULL OR password = ?7)`;
 const INSERT_INVITATION = `INSERT INTO invitation
-    (hash, id, kind, role, account_seq, account_name, email, person_seq, made_by, created_at_ms, expires_at_ms)
+    (hash, id, kind, role, account_seq, account_name, email, user_seq, created_by, created_at_ms, expires_at_ms)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`;
 const OPEN = "used_at_ms IS NULL AND withdrawn_at_ms IS NULL";
-const WITHDRAW_OLDER = `UPDATE invitation SET withdrawn_at_ms = ?3 WHERE kind = ?1 AND person_seq IS NOT DISTINCT FROM ?2 AND ${OPEN}`;
+const WITHDRAW_OLDER = `UPDATE invitation SET withdrawn_at_ms = ?3 WHERE kind = ?1 AND user_seq IS NOT DISTINCT FROM ?2 AND ${OPEN}`;
 const WITHDRAW_EMAIL = `UPDATE invitation SET withdrawn_at_ms = ?2 WHERE kind = 'invite' AND email = ?1 AND ${OPEN}`;
 const WITHDRAW_MADE_BY = `UPDATE invitation SET withdrawn_at_ms = ?2
-  WHERE made_by = (SELECT email FROM person WHERE seq = ?1) AND kind <> 'setup' AND ${OPEN}`;
+  WHERE created_by = (SELECT email FROM console_user WHERE seq = ?1) AND kind <> 'setup' AND ${OPEN}`;
 const WITHDRAW = `UPDATE invitation SET withdrawn_at_ms = ?2 WHERE id = ?1 AND ${OPEN}`;
-const SELECT_INVITATION = `SELECT id, kind, role, account_seq, account_name, email, person_seq FROM invitation
+const SELECT_INVITATION = `SELECT id, kind, role, account_seq, account_name, email, user_seq FROM invitation
   WHERE hash = ?1 AND expires_at_ms > ?2 AND ${OPEN}`;
-const USE_INVITATION = "UPDATE invitation SET used_at_ms = ?2, person_seq = ?3 WHERE hash = ?1";
-const INSERT_KEY = `INSERT INTO api_key (id, account_seq, scope, name, hash, start, created_at_ms, kind)
+const USE_INVITATION = "UPDATE invitation SET used_at_ms = ?2, user_seq = ?3 WHERE hash = ?1";
+const INSERT_KEY = `INSERT INTO api_key (id, account_seq, scope, name, hash, prefix, created_at_ms, kind)
   VALUES (?1, ?2, 'generate', 'Console', ?3, 'console', ?4, 'console') RETURNING seq`;
 
 const personOf = function* (id: string): SqlProgram<StoredPerson> {
-  const row = yield* first<StoredPerson>("SELECT seq, role, account_seq, disabled_at_ms FROM person WHERE id = ?1", id);
+  const row = yield* first<StoredPerson>("SELECT seq, role, account_seq, disabled_at_ms FROM console_user WHERE id = ?1", id);
   if (!row) throw new MutationRejected(`there is no person ${id}`);
   return row;
 };
 const insistOnNew = function* (email: string): SqlProgram<void> {
-  if (yield* first("SELECT seq FROM person WHERE email = ?1", email))
+  if (yield* first("SELECT seq FROM console_user WHERE email = ?1", email))
     throw new MutationRejected(`${email} has a sign-in already`);
 };
 const insistOnNoOperator = function* (): SqlProgram<void> {
-  if (yield* first("SELECT seq FROM person WHERE role = 'operator' LIMIT 1"))
+  if (yield* first("SELECT seq FROM console_user WHERE role = 'operator' LIMIT 1"))
     throw new MutationRejected("the service is set up already");
 };
 
@@ -121,7 +121,7 @@ export const preparePeople = (makeAccount: (account: { id: string; name: string;
     const found = yield* first<StoredInvitation>(SELECT_INVITATION, hash, atMs);
     if (!found) throw new MutationRejected("this link was used, withdrawn, or is too old: ask for a new one");
     if (found.kind === "setup") yield* insistOnNoOperator();
-    const seq = found.person_seq;
+    const seq = found.user_seq;
     if (seq === null) {
       const accountSeq = found.account_seq ?? (mutation.account ? yield* makeAccount({ ...mutation.account, atMs }) : null);
       const member = { ...mutation, email: found.email ?? mutation.email, role: found.role, accountSeq };

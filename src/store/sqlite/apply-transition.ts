@@ -28,20 +28,20 @@ export type ApplyTransitionDeps = {
 
 export const prepareStep = (db: Database, { epoch, money, attempts, limits, settleDebt }: ApplyTransitionDeps) => {
   const select = db.prepare<RecordRow & { version: number | null }, [number]>(
-    `SELECT ${RECORD_COLUMNS}, s.version FROM generation g LEFT JOIN snapshot s ON s.seq = g.seq WHERE g.seq = ?1`,
+    `SELECT ${RECORD_COLUMNS}, s.version FROM generation g LEFT JOIN snapshot s ON s.generation_seq = g.seq WHERE g.seq = ?1`,
   );
   const insertJournal = db.prepare(
-    `INSERT INTO journal (seq, version, at_ms, epoch, state_after, event) VALUES (?1, ?2, ?3, ${epoch}, ?4, ?5)`,
+    `INSERT INTO generation_event (generation_seq, version, at_ms, epoch, state_after, event) VALUES (?1, ?2, ?3, ${epoch}, ?4, ?5)`,
   );
   const insertSnapshot = db.prepare("INSERT INTO snapshot VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6)");
   const updateSnapshot = db.prepare(
-    "UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4 WHERE seq = ?1 AND version = ?2 - 1",
+    "UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4 WHERE generation_seq = ?1 AND version = ?2 - 1",
   );
   const updateWithDeadline = db.prepare(
-    `UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4, due_kind = ?5, due_n = ?6, due_at_ms = ?7
-     WHERE seq = ?1 AND version = ?2 - 1`,
+    `UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4, deadline_kind = ?5, deadline_attempt_no = ?6, deadline_at_ms = ?7
+     WHERE generation_seq = ?1 AND version = ?2 - 1`,
   );
-  const deleteSnapshot = db.prepare("DELETE FROM snapshot WHERE seq = ?1 AND version = ?2 - 1");
+  const deleteSnapshot = db.prepare("DELETE FROM snapshot WHERE generation_seq = ?1 AND version = ?2 - 1");
   const updateGeneration = db.prepare(
     "UPDATE generation SET status = ?2, message = ?3, attempts = ?4 WHERE seq = ?1 AND completed_at_ms IS NULL",
   );
@@ -51,7 +51,7 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
   );
 
   const pin = db.prepare(
-    "UPDATE pinned_input SET sha256 = ?3, bytes = ?4, mime = ?5, ms = ?6, pinned_at_ms = ?7 WHERE seq = ?1 AND n = ?2 AND sha256 IS NULL",
+    "UPDATE pinned_input SET sha256 = ?3, bytes = ?4, mime = ?5, ms = ?6, pinned_at_ms = ?7 WHERE generation_seq = ?1 AND input_no = ?2 AND sha256 IS NULL",
   );
 
   /** Cached rows. They are valid until a rollback, because there is no other writer. */

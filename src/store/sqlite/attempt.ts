@@ -11,7 +11,7 @@ const json = (value: unknown): string | null => (value === undefined ? null : JS
 
 export const prepareAttempts = (db: Database) => {
   const insert = db.prepare(
-    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
+    `INSERT INTO attempt (generation_seq, attempt_no, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'intent')`,
   );
   const options = prepareInterned(db, "route_options", "options");
@@ -20,14 +20,14 @@ export const prepareAttempts = (db: Database) => {
     `UPDATE attempt SET state = coalesce(?3, state), sent_at_ms = coalesce(?4, sent_at_ms), ends_at_ms = coalesce(?5, ends_at_ms),
        job_id = coalesce(?6, job_id), job_urls = coalesce(?7, job_urls), results = coalesce(?8, results),
        failure = coalesce(?9, failure), watch_until_ms = iif(?10, ?11, watch_until_ms), ended_at_ms = coalesce(?12, iif(?13, ?14, ended_at_ms))
-     WHERE seq = ?1 AND n = ?2`,
+     WHERE generation_seq = ?1 AND attempt_no = ?2`,
   );
   const deliver = db.prepare(
     `UPDATE attempt SET state = 'delivered', watch_until_ms = NULL, ended_at_ms = ?3
-     WHERE seq = ?1 AND n = ?2 AND state <> 'delivered'`,
+     WHERE generation_seq = ?1 AND attempt_no = ?2 AND state <> 'delivered'`,
   );
   const selectPrice = db.prepare<{ price: number }, [number, number]>(
-    "SELECT price_credits AS price FROM attempt WHERE seq = ?1 AND n = ?2",
+    "SELECT price_credits AS price FROM attempt WHERE generation_seq = ?1 AND attempt_no = ?2",
   );
 
   return {

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { RESTORED_AT, SETTLED_AT, TAKEN_AT } from "../sql/queries/recovery.ts";
 import type { LedgerSums } from "../store.ts";
-import { MIGRATIONS, schemaVersion } from "./migrate.ts";
+import { SCHEMA_VERSION, schemaVersion } from "./migrate.ts";
 import { DATABASE_FILE, openReader } from "./open.ts";
 import { figuresOf } from "./snapshot-copy/stats.ts";
 import { isLogMarked, missLog } from "./wal-sentinel.ts";
@@ -31,6 +31,17 @@ const MOST_DAMAGE = 5;
 export const imbalanceOf = ({ available, held, charged, moved }: LedgerSums): number =>
   available + held + charged - (moved.topup ?? 0) - (moved.adjust ?? 0);
 
+/** The schema version of a data directory. @throws as `inspectDatabase`. */
+export const schemaVersionIn = (dir: string): number => {
+  missLog(dir);
+  const db = openReader(join(dir, DATABASE_FILE));
+  try {
+    return schemaVersion(db);
+  } finally {
+    db.close();
+  }
+};
+
 /**
  * Checks the database of a data directory while its service is running or stopped.
  * @param isDeep every page and index instead of a quick check.
@@ -51,7 +62,7 @@ export const inspectDatabase = (dir: string, isDeep: boolean): DatabaseHealth =>
     const { schema, mode, ledger } = figuresOf(db);
     const parked = db
       .query<{ id: string }, []>(
-        `SELECT g.id FROM generation g JOIN snapshot s ON s.seq = g.seq
+        `SELECT g.id FROM generation g JOIN snapshot s ON s.generation_seq = g.seq
          WHERE g.completed_at_ms IS NULL AND s.state = 'running.parked' ORDER BY g.seq`,
       )
       .all();
@@ -62,7 +73,7 @@ export const inspectDatabase = (dir: string, isDeep: boolean): DatabaseHealth =>
       bytes: statSync(path).size,
       logBytes: statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0,
       isMarked: isLogMarked(dir),
-      newestSchema: MIGRATIONS.at(-1)?.n ?? schemaVersion(db),
+      newestSchema: SCHEMA_VERSION,
       parked: parked.map(({ id }) => id),
       restored:
         takenAt === undefined || restoredAt === undefined

@@ -40,7 +40,7 @@ export const ownDatabase = (
     db.run("ROLLBACK");
     throw new WrongMode(`the data directory was made ${SPOKEN[made]} and cannot be used ${SPOKEN[mode]}; use another one`);
   }
-  const { lastInsertRowid } = db.run("INSERT INTO owner (pid, host, opened_at_ms) VALUES (?, ?, ?)", [
+  const { lastInsertRowid } = db.run("INSERT INTO writer_epoch (pid, host, opened_at_ms) VALUES (?, ?, ?)", [
     process.pid,
     hostname(),
     nowMs,

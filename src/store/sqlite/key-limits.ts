@@ -11,13 +11,13 @@ const MOST_KNOWN = 10_000;
 export const prepareLimits = (db: Database) => {
   const selectBound = db.prepare<BoundRow, [number]>(`${BOUNDS} AND t.key_seq = ?1`);
   const selectSpent = db.prepare<{ credits: number }, [number, number]>(
-    "SELECT coalesce(sum(credits), 0) AS credits FROM key_spend WHERE meter_seq = ?1 AND day >= ?2",
+    "SELECT coalesce(sum(credits), 0) AS credits FROM spend_by_day WHERE spend_limit_seq = ?1 AND day >= ?2",
   );
   const add = db.prepare(
-    "INSERT INTO key_spend VALUES (?1, ?2, ?3) ON CONFLICT (meter_seq, day) DO UPDATE SET credits = credits + excluded.credits",
+    "INSERT INTO spend_by_day VALUES (?1, ?2, ?3) ON CONFLICT (spend_limit_seq, day) DO UPDATE SET credits = credits + excluded.credits",
   );
   // `verify` reports a wrong spend limit; it must not prevent the end of a generation.
-  const takeBack = db.prepare("UPDATE key_spend SET credits = max(0, credits - ?3) WHERE meter_seq = ?1 AND day = ?2");
+  const takeBack = db.prepare("UPDATE spend_by_day SET credits = max(0, credits - ?3) WHERE spend_limit_seq = ?1 AND day = ?2");
   const selectKey = db.prepare<{ keySeq: number }, [number]>("SELECT key_seq AS keySeq FROM generation WHERE seq = ?1");
 
   /** Recently used keys, valid until a key changes. */

@@ -11,23 +11,23 @@ const HEADS_AT_LEAST = 10_000;
 /** Prepares the statements of the ledger for a writer with `epoch`. */
 export const prepareLedger = (db: Database, epoch: number) => {
   const selectHead = db.prepare<Omit<Head, "chainHash"> & { id: string; hash: string | null }, [number]>(
-    `SELECT b.available_credits AS availableCredits, b.held_credits AS heldCredits, b.owed_credits AS owedCredits, b.in_progress AS inProgress, b.chain_seq AS chainSeq,
-       b.chain_end AS chainEnd, a.id, CASE WHEN b.chain_end < 0 THEN (SELECT hold_hash FROM generation WHERE seq = -b.chain_end)
-         ELSE (SELECT hash FROM posting WHERE seq = b.chain_end) END AS hash
+    `SELECT b.available_credits AS availableCredits, b.held_credits AS heldCredits, b.owed_credits AS owedCredits, b.in_progress AS inProgress, b.last_transfer_no AS chainSeq,
+       b.last_transfer_seq AS chainEnd, a.id, CASE WHEN b.last_transfer_seq < 0 THEN (SELECT hold_hash FROM generation WHERE seq = -b.last_transfer_seq)
+         ELSE (SELECT hash FROM transfer WHERE seq = b.last_transfer_seq) END AS hash
      FROM balance b JOIN account a ON a.seq = b.account_seq WHERE b.account_seq = ?1`,
   );
   const selectNewest = db.prepare<{ posting: number | null; generation: number | null }, []>(
-    "SELECT (SELECT max(seq) FROM posting) AS posting, (SELECT max(seq) FROM generation) AS generation",
+    "SELECT (SELECT max(seq) FROM transfer) AS posting, (SELECT max(seq) FROM generation) AS generation",
   );
   const insertPosting = db.prepare(
-    `INSERT INTO posting (seq, account_seq, chain_seq, previous, after_seq, kind, credits, from_side, to_side, generation_seq, attempt_n,
+    `INSERT INTO transfer (seq, account_seq, transfer_no, previous_seq, after_generation_seq, kind, credits, from_side, to_side, generation_seq, attempt_no,
        available_after, held_after, at_ms, epoch, hash, note)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ${epoch}, ?15, ?16)`,
   );
   const updateBalance = db.prepare<null, [number, number, number, number, number, number, number]>(
     `UPDATE balance SET available_credits = available_credits + ?1, held_credits = held_credits + ?2,
-       charged_credits = charged_credits + ?3, in_progress = in_progress + ?4, chain_seq = chain_seq + 1, chain_end = ?5
-     WHERE account_seq = ?6 AND chain_seq = ?7 AND available_credits + ?1 >= 0 AND held_credits + ?2 >= 0`,
+       charged_credits = charged_credits + ?3, in_progress = in_progress + ?4, last_transfer_no = last_transfer_no + 1, last_transfer_seq = ?5
+     WHERE account_seq = ?6 AND last_transfer_no = ?7 AND available_credits + ?1 >= 0 AND held_credits + ?2 >= 0`,
   );
   const updateOwed = db.prepare("UPDATE balance SET owed_credits = owed_credits + ?2 WHERE account_seq = ?1");
   /** Cached balances. They are valid until a rollback, because there is no other writer. */

@@ -3,10 +3,9 @@ import type { Database } from "bun:sqlite";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { readsThrough } from "../sql/reads.ts";
-import type { Query, Value } from "../sql/sql-program.ts";
 import type { StoreReads } from "../store.ts";
 import { DirectoryUnusable, faultCode, faultText, withCorruptionErrors } from "./errors.ts";
-import { checkSchema, schemaVersion } from "./migrate.ts";
+import { requireReadable, schemaVersion } from "./migrate.ts";
 import { insistOnHere } from "./migrated-marker.ts";
 import { DATABASE_FILE, openReader } from "./open.ts";
 import { openQuery, SQLITE } from "./sql-program.ts";
@@ -14,23 +13,16 @@ import { verifyAll } from "./verify/all.ts";
 import { verifyOnThreads } from "./verify/parallel.ts";
 import { missLog } from "./wal-sentinel.ts";
 
-const USAGE_BEHIND = `SELECT coalesce((SELECT max(seq) FROM posting), 0)
+const USAGE_BEHIND = `SELECT coalesce((SELECT max(seq) FROM transfer), 0)
   - coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'usage_up_to'), 0) AS behind`;
 
-/** Reads over an open connection; `close` closes it. A copy with an older schema can be read as well. */
-export const readsOver = (db: Database): StoreReads => {
-  const query = openQuery(db);
-  const since =
-    (step: number): Query =>
-    async <Row>(sql: string, ...values: Value[]) =>
-      schemaVersion(db) < step ? [] : query<Row>(sql, ...values);
-  return {
-    ...readsThrough(query, SQLITE, { since, usageBehind: USAGE_BEHIND }),
-    nodes: null,
-    verify: async (nowMs) => verifyAll(db, nowMs),
-    close: async () => db.close(),
-  };
-};
+/** Reads over an open connection; `close` closes it. */
+export const readsOver = (db: Database): StoreReads => ({
+  ...readsThrough(openQuery(db), SQLITE, { usageBehind: USAGE_BEHIND }),
+  nodes: null,
+  verify: async (nowMs) => verifyAll(db, nowMs),
+  close: async () => db.close(),
+});
 
 /** File size in bytes from which checks take seconds and run in threads. */
 const LARGE_BYTES = 67_108_864;
@@ -58,7 +50,7 @@ export const openSqliteReads = async (
       db = openReader(path);
       if (schemaVersion(db) === 0)
         throw new DirectoryUnusable(`data directory ${dir}: its database is still empty; start the service once`);
-      checkSchema(db);
+      requireReadable(db, `data directory ${dir}`);
       if (insistsOnHere) insistOnHere(db);
       const reads = readsOver(db);
       const isLarge = statSync(path).size >= largeBytes;

@@ -2,14 +2,16 @@
 import { ownerOf } from "../postgres/ownership.ts";
 
 /** Temporary table of takeovers; it lasts as long as the connection. */
-export const MAKE_CLAIMS = "CREATE TEMP TABLE claim (seq INTEGER, n INTEGER, epoch INTEGER, PRIMARY KEY (seq, n)) WITHOUT ROWID";
+export const MAKE_CLAIMS =
+  "CREATE TEMP TABLE ownership_change (seq INTEGER, n INTEGER, epoch INTEGER, PRIMARY KEY (seq, n)) WITHOUT ROWID";
 /** Records that an owner (?2) reclaimed a generation (?1). */
-export const CLAIM = "INSERT INTO claim SELECT ?1, coalesce(max(n), 0) + 1, ?2 FROM claim WHERE seq = ?1";
+export const CLAIM =
+  "INSERT INTO ownership_change SELECT ?1, coalesce(max(change_no), 0) + 1, ?2 FROM ownership_change WHERE generation_seq = ?1";
 
 const IS_OF = `${ownerOf("g")} IN (SELECT value FROM json_each(?1))`;
 /** Generations of some owners that are open or whose attempts are watched; at most ?2. */
 export const LEFT_BEHIND = `SELECT g.seq FROM generation g WHERE g.seq IN
-    (SELECT seq FROM generation WHERE completed_at_ms IS NULL UNION SELECT seq FROM attempt WHERE watch_until_ms IS NOT NULL)
+    (SELECT seq FROM generation WHERE completed_at_ms IS NULL UNION SELECT generation_seq FROM attempt WHERE watch_until_ms IS NOT NULL)
   AND ${IS_OF} ORDER BY g.seq LIMIT ?2`;
 /** Those of them that are open. */
 export const LEFT_OPEN = `SELECT g.seq FROM generation g WHERE g.completed_at_ms IS NULL AND ${IS_OF} ORDER BY g.seq`;

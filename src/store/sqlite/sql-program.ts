@@ -5,6 +5,7 @@ import type { Answer, Query, SqlProgram, Statement, Value } from "../sql/sql-pro
 
 /** One writer needs no locks. */
 export const SQLITE: Dialect = {
+  writers: "writer_epoch",
   forUpdate: "",
   json: (column) => column,
   elements: (json, alias) => `json_each(${json}) ${alias}`,

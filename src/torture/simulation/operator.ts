@@ -29,7 +29,7 @@ export type Order = {
 
 const DECISIONS: readonly Decision[] = ["settle", "settle", "fail", "retry"];
 /** The principal of all orders. */
-export const OPERATOR = { kind: "person", id: "per_1", name: "Ada" } as const;
+export const OPERATOR = { kind: "user", id: "per_1", name: "Ada" } as const;
 const TURN_MS = 30_000;
 /** While quiescing, parked generations are decided in turn until they end. */
 const STUCK = /"running":"parked"/;

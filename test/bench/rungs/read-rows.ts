@@ -2,9 +2,9 @@
 import { Database } from "bun:sqlite";
 
 /** The columns that a recovery reads: the generation, its snapshot and its deadline. */
-const READ = `SELECT g.seq, g.id, g.account_seq, g.status, g.created_at_ms, g.wait_ends_at_ms, g.plan_seq, s.version, s.snapshot, s.due_kind,
-    s.due_n, s.due_at_ms
-  FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.seq = g.seq
+const READ = `SELECT g.seq, g.id, g.account_seq, g.status, g.created_at_ms, g.start_deadline_ms, g.plan_seq, s.version, s.snapshot, s.deadline_kind,
+    s.deadline_attempt_no, s.deadline_at_ms
+  FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.generation_seq = g.seq
   WHERE g.completed_at_ms IS NULL ORDER BY g.seq`;
 
 const fromMono = performance.now();

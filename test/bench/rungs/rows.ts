@@ -39,47 +39,51 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
     db
       .query<Omit<Head, "chainHash"> & { seq: number; hash: string }, []>(
         `SELECT b.account_seq AS seq, b.available_credits AS availableCredits, b.held_credits AS heldCredits, b.in_progress AS inProgress,
-           b.chain_seq AS chainSeq, b.chain_end AS chainEnd, m.hash FROM balance b JOIN movement m ON m.seq = b.chain_end`,
+           b.last_transfer_no AS chainSeq, b.last_transfer_seq AS chainEnd, m.hash FROM balance b JOIN transfer_log m ON m.seq = b.last_transfer_seq`,
       )
       .all()
       .map(({ seq, hash, ...head }) => [seq, { ...head, chainHash: hash }]),
   );
-  let posting = db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM posting").get()?.seq ?? 0;
+  let posting = db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM transfer").get()?.seq ?? 0;
   let newest = 0;
 
   const insertGeneration = db.prepare(
-    `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms, wait_ends_at_ms,
-       idempotency_key, hold_chain_seq, hold_previous, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
-       max_cost_credits, request_id, plan_seq, body, added)
+    `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms, start_deadline_ms,
+       idempotency_key, hold_transfer_no, hold_previous_seq, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
+       max_cost_credits, request_id, plan_seq, body, input_defaults)
      VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ${epoch}, ?13, ?14, 10000, ?15, ${planSeq}, ?16, '{}')`,
   );
   const setBalance = db.prepare(
-    "UPDATE balance SET available_credits = ?2, held_credits = ?3, in_progress = ?4, chain_seq = ?5, chain_end = ?6 WHERE account_seq = ?1",
+    "UPDATE balance SET available_credits = ?2, held_credits = ?3, in_progress = ?4, last_transfer_no = ?5, last_transfer_seq = ?6 WHERE account_seq = ?1",
   );
   const chargeBalance = db.prepare(
-    "UPDATE balance SET held_credits = ?2, charged_credits = charged_credits + ?3, in_progress = ?4, chain_seq = ?5, chain_end = ?6 WHERE account_seq = ?1",
+    "UPDATE balance SET held_credits = ?2, charged_credits = charged_credits + ?3, in_progress = ?4, last_transfer_no = ?5, last_transfer_seq = ?6 WHERE account_seq = ?1",
   );
-  const insertJournal = db.prepare(`INSERT INTO journal VALUES (?1, ?2, ?3, ${epoch}, ?4, ?5)`);
+  const insertJournal = db.prepare(`INSERT INTO generation_event VALUES (?1, ?2, ?3, ${epoch}, ?4, ?5)`);
   const insertSnapshot = db.prepare("INSERT INTO snapshot VALUES (?1, 1, ?2, ?3, 1, ?4, ?5)");
-  const setSnapshot = db.prepare("UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4 WHERE seq = ?1");
+  const setSnapshot = db.prepare("UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4 WHERE generation_seq = ?1");
   const setSnapshotDue = db.prepare(
-    "UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4, due_kind = ?5, due_at_ms = ?6 WHERE seq = ?1",
+    "UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4, deadline_kind = ?5, deadline_at_ms = ?6 WHERE generation_seq = ?1",
   );
-  const dropSnapshot = db.prepare("DELETE FROM snapshot WHERE seq = ?1");
+  const dropSnapshot = db.prepare("DELETE FROM snapshot WHERE generation_seq = ?1");
   const setRunning = db.prepare("UPDATE generation SET status = 'running', attempts = 1 WHERE seq = ?1");
   const insertAttempt = db.prepare(
-    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
+    `INSERT INTO attempt (generation_seq, attempt_no, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
      VALUES (?1, 1, ?2, ?3, ?4, ?5, ${optionsSeq}, 'image', ?6, 'intent')`,
   );
   const insertRequest = db.prepare("INSERT INTO attempt_request VALUES (?1, 1, ?2)");
   const setSending = db.prepare(
-    "UPDATE attempt SET state = 'sending', sent_at_ms = ?2, ends_at_ms = ?3 WHERE seq = ?1 AND n = 1",
+    "UPDATE attempt SET state = 'sending', sent_at_ms = ?2, ends_at_ms = ?3 WHERE generation_seq = ?1 AND attempt_no = 1",
   );
-  const setAccepted = db.prepare("UPDATE attempt SET state = 'accepted', job_id = ?2, job_urls = ?3 WHERE seq = ?1 AND n = 1");
-  const setResults = db.prepare("UPDATE attempt SET results = ?2 WHERE seq = ?1 AND n = 1");
-  const setDelivered = db.prepare("UPDATE attempt SET state = 'delivered', ended_at_ms = ?2 WHERE seq = ?1 AND n = 1");
+  const setAccepted = db.prepare(
+    "UPDATE attempt SET state = 'accepted', job_id = ?2, job_urls = ?3 WHERE generation_seq = ?1 AND attempt_no = 1",
+  );
+  const setResults = db.prepare("UPDATE attempt SET results = ?2 WHERE generation_seq = ?1 AND attempt_no = 1");
+  const setDelivered = db.prepare(
+    "UPDATE attempt SET state = 'delivered', ended_at_ms = ?2 WHERE generation_seq = ?1 AND attempt_no = 1",
+  );
   const insertPosting = db.prepare(
-    `INSERT INTO posting VALUES (?1, ?2, ?3, ?4, ?5, 'capture', ?6, 'held', 'charged', ?7, 1, ?8, ?9, ?10, ${epoch}, ?11, NULL)`,
+    `INSERT INTO transfer VALUES (?1, ?2, ?3, ?4, ?5, 'capture', ?6, 'held', 'charged', ?7, 1, ?8, ?9, ?10, ${epoch}, ?11, NULL)`,
   );
   const setSucceeded = db.prepare(
     "UPDATE generation SET status = 'succeeded', cost_credits = ?2, output = ?3, completed_at_ms = ?4, files_expire_at_ms = ?5 WHERE seq = ?1",

@@ -244,7 +244,7 @@ export const peoplePromises = (stage: Stage): void => {
   test("who changed what is written with the change, without secrets, and nothing of what was refused", async () => {
     const { store, account } = stage;
     const ada = await setUp(store);
-    const by = { kind: "person", id: ada.personId, name: ada.email } as const;
+    const by = { kind: "user", id: ada.personId, name: ada.email } as const;
     const credit = {
       mutation: "credit",
       accountSeq: account.seq,

@@ -40,7 +40,7 @@ const Lines = ({ lines }: Pick<AuditView, "lines">): VNode => (
           <tr key={seq}>
             <td data-head="Time">{timeText(atMs)}</td>
             <td data-head="Who">
-              {actor.kind === "person" ? actor.name : `${actor.name} (${actor.kind === "command" ? "command line" : "service"})`}
+              {actor.kind === "user" ? actor.name : `${actor.name} (${actor.kind === "command" ? "command line" : "service"})`}
             </td>
             <td data-head="Change">{describeAuditEntry(action)}</td>
             <td data-head="Of what">

@@ -10,13 +10,13 @@ export const ACCOUNT = `SELECT a.seq, a.id, a.name, a.paused, b.available_credit
   b.charged_credits AS "chargedCredits", b.owed_credits AS "owedCredits", b.in_progress AS "inProgress", a.burst_per_s AS "burstPerS",
   a.in_progress_limit AS "inProgressLimit", a.created_at_ms AS "createdAtMs" FROM account a JOIN balance b ON b.account_seq = a.seq`;
 /**
- * Transfers as in the view `movement`, each part selected from its own table. A row is found by its number, which the view
+ * Transfers as in the view `transfer_log`, each part selected from its own table. A row is found by its number, which the view
  * negates.
  */
-const HOLD = `SELECT -g.seq AS seq, a.id AS "accountId", g.hold_chain_seq AS "chainSeq", 'hold' AS kind, g.reserved_credits AS credits,
+const HOLD = `SELECT -g.seq AS seq, a.id AS "accountId", g.hold_transfer_no AS "chainSeq", 'hold' AS kind, g.reserved_credits AS credits,
   'available' AS "from", 'held' AS "to", g.id AS "generationId", NULL AS "attemptN", g.request_id AS "requestId", NULL AS note,
   g.hold_available_after AS "availableAfter", g.hold_held_after AS "heldAfter", g.hold_hash AS hash, g.created_at_ms AS "atMs"`;
-const POSTING = `SELECT p.seq, a.id, p.chain_seq, p.kind, p.credits, p.from_side, p.to_side, g.id, p.attempt_n, g.request_id, p.note, p.available_after,
+const POSTING = `SELECT p.seq, a.id, p.transfer_no, p.kind, p.credits, p.from_side, p.to_side, g.id, p.attempt_no, g.request_id, p.note, p.available_after,
   p.held_after, p.hash, p.at_ms`;
 const OF_POSTING = "JOIN account a ON a.seq = p.account_seq LEFT JOIN generation g ON g.seq = p.generation_seq";
 
@@ -31,26 +31,26 @@ export const toAccount = (row: StoredAccount): AccountRow => ({ ...row, paused: 
  * for a hold.
  */
 export const previousTo = (link: string): string =>
-  `CASE WHEN ${link} < 0 THEN (SELECT hold_previous FROM generation WHERE seq = -${link}) ELSE (SELECT previous FROM posting WHERE seq = ${link}) END`;
+  `CASE WHEN ${link} < 0 THEN (SELECT hold_previous_seq FROM generation WHERE seq = -${link}) ELSE (SELECT previous_seq FROM transfer WHERE seq = ${link}) END`;
 
 const ACCOUNTS = `${ACCOUNT} ORDER BY a.seq`;
 const BY_ID = `${ACCOUNT} WHERE a.id = ?1`;
 const CALLER = `SELECT k.seq AS "keySeq", k.id AS "keyId", k.scope, t.expires_at_ms AS "expiresAtMs", t.models, a.seq AS "accountSeq",
     a.id AS "accountId", a.paused, a.burst_per_s AS "burstPerS", a.in_progress_limit AS "inProgressLimit"
-  FROM api_key k JOIN account a ON a.seq = k.account_seq LEFT JOIN key_terms t ON t.key_seq = k.seq
+  FROM api_key k JOIN account a ON a.seq = k.account_seq LEFT JOIN api_key_policy t ON t.key_seq = k.seq
   WHERE k.hash = ?1 AND k.revoked_at_ms IS NULL`;
 const BEFORE = "CAST(?2 AS bigint)";
 // Walks backwards from the last transfer of the account, or from a transfer of the previous page, each by its row number. The `+`
 // keeps SQLite from another index.
 const MOVEMENTS = `WITH RECURSIVE walk (link, remaining) AS (
-    SELECT CASE WHEN ${BEFORE} IS NULL THEN b.chain_end ELSE ${previousTo(BEFORE)} END, CAST(?3 AS bigint)
+    SELECT CASE WHEN ${BEFORE} IS NULL THEN b.last_transfer_seq ELSE ${previousTo(BEFORE)} END, CAST(?3 AS bigint)
     FROM account a JOIN balance b ON b.account_seq = a.seq WHERE a.id = ?1
     UNION ALL SELECT ${previousTo("walk.link")}, remaining - 1 FROM walk WHERE remaining > 1 AND walk.link IS NOT NULL)
   ${HOLD} FROM walk JOIN generation g ON g.seq = -walk.link JOIN account a ON a.seq = g.account_seq WHERE a.id = ?1 AND remaining > 0
-  UNION ALL ${POSTING} FROM walk JOIN posting p ON p.seq = +walk.link ${OF_POSTING} WHERE a.id = ?1 AND remaining > 0
+  UNION ALL ${POSTING} FROM walk JOIN transfer p ON p.seq = +walk.link ${OF_POSTING} WHERE a.id = ?1 AND remaining > 0
   ORDER BY "chainSeq" DESC`;
 const MOVEMENTS_OF = `${HOLD} FROM generation g JOIN account a ON a.seq = g.account_seq WHERE g.seq = ?1
-  UNION ALL ${POSTING} FROM posting p ${OF_POSTING} WHERE p.generation_seq = ?1 ORDER BY "chainSeq"`;
+  UNION ALL ${POSTING} FROM transfer p ${OF_POSTING} WHERE p.generation_seq = ?1 ORDER BY "chainSeq"`;
 
 export const accountReads = (query: Query): Reads => ({
   callerByKeyHash: async (hash) => {

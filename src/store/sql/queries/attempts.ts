@@ -5,8 +5,8 @@ import type { Query } from "../sql-program.ts";
 import { parsed } from "./record.ts";
 
 type AttemptRow = {
-  seq: number;
-  n: number;
+  generation_seq: number;
+  attempt_no: number;
   ref: string;
   request_id: string;
   route_id: string;
@@ -28,8 +28,8 @@ type AttemptRow = {
 };
 type Reads = Pick<StoreReads, "attempt" | "attemptsOf" | "watchedAttempts" | "jobOwner" | "recentDeliveries">;
 
-const SELECT = `SELECT a.*, g.request_id, o.options, r.request FROM attempt a JOIN generation g ON g.seq = a.seq JOIN route_options o ON o.seq = a.options_seq
-  LEFT JOIN attempt_request r ON r.seq = a.seq AND r.n = a.n`;
+const SELECT = `SELECT a.*, g.request_id, o.options, r.request FROM attempt a JOIN generation g ON g.seq = a.generation_seq JOIN route_options o ON o.seq = a.options_seq
+  LEFT JOIN attempt_request r ON r.generation_seq = a.generation_seq AND r.attempt_no = a.attempt_no`;
 
 const toJob = (row: AttemptRow): Job | null => {
   if (row.job_id === null) return null;
@@ -50,8 +50,8 @@ const optionsOf = (text: string): JsonObject => {
 };
 
 const toAttempt = (row: AttemptRow): Attempt => ({
-  seq: row.seq,
-  n: row.n,
+  seq: row.generation_seq,
+  n: row.attempt_no,
   ref: row.ref,
   requestId: row.request_id,
   route: {
@@ -73,15 +73,15 @@ const toAttempt = (row: AttemptRow): Attempt => ({
   endedAtMs: row.ended_at_ms,
 });
 
-const ONE = `${SELECT} WHERE a.seq = ?1 AND a.n = ?2`;
-const ALL = `${SELECT} WHERE a.seq = ?1 ORDER BY a.n`;
+const ONE = `${SELECT} WHERE a.generation_seq = ?1 AND a.attempt_no = ?2`;
+const ALL = `${SELECT} WHERE a.generation_seq = ?1 ORDER BY a.attempt_no`;
 // A page ends between generations, never inside one, so that paging by row number skips no attempt.
 const watchedIn = (
   owned: string,
-): string => `${SELECT} WHERE a.watch_until_ms IS NOT NULL AND a.seq IN (SELECT DISTINCT w.seq FROM attempt w JOIN generation g ON g.seq = w.seq
-    WHERE w.watch_until_ms IS NOT NULL AND w.seq > ?1 AND g.completed_at_ms IS NOT NULL AND ${owned} ORDER BY w.seq LIMIT ?2)
-  ORDER BY a.seq, a.n`;
-const OWNER = "SELECT seq, n FROM attempt WHERE provider = ?1 AND job_id = ?2";
+): string => `${SELECT} WHERE a.watch_until_ms IS NOT NULL AND a.generation_seq IN (SELECT DISTINCT w.generation_seq FROM attempt w JOIN generation g ON g.seq = w.generation_seq
+    WHERE w.watch_until_ms IS NOT NULL AND w.generation_seq > ?1 AND g.completed_at_ms IS NOT NULL AND ${owned} ORDER BY w.generation_seq LIMIT ?2)
+  ORDER BY a.generation_seq, a.attempt_no`;
+const OWNER = "SELECT generation_seq AS seq, attempt_no AS n FROM attempt WHERE provider = ?1 AND job_id = ?2";
 // Jumps in the index from route to route and to the last deliveries of each, instead of reading every delivery.
 const DELIVERIES = `WITH RECURSIVE route (route_id) AS (
     SELECT min(route_id) FROM attempt WHERE state = 'delivered'

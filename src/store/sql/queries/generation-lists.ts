@@ -26,7 +26,7 @@ const CHAINED = `WITH RECURSIVE walk (link, remaining) AS (
     SELECT CAST(?1 AS bigint), CAST(?2 AS bigint)
     UNION ALL SELECT ${previousTo("walk.link")}, remaining - 1 FROM walk WHERE remaining > 1 AND walk.link IS NOT NULL)
   SELECT link FROM walk WHERE link IS NOT NULL`;
-const END = "SELECT chain_end AS link FROM balance WHERE account_seq = ?1";
+const END = "SELECT last_transfer_seq AS link FROM balance WHERE account_seq = ?1";
 // An account with a long chain owns a large share of all rows, so one of them is near any time. A short chain is walked quickly.
 const NEAR = `SELECT seq FROM (SELECT seq, account_seq FROM generation WHERE seq < ?1 ORDER BY seq DESC LIMIT ${PROBED}) g
   WHERE account_seq = ?2 LIMIT 1`;

@@ -62,14 +62,20 @@ export const generationReads = (query: Query, dialect: Dialect): Reads => {
       return { ...toRecord(row), accountId, key: toMakingKey(row), idempotencyKey };
     },
     inputOf: async (seq) => {
-      const [row] = await query<{ body: string; added: string }>("SELECT body, added FROM generation WHERE seq = ?1", seq);
+      const [row] = await query<{ body: string; input_defaults: string }>(
+        "SELECT body, input_defaults FROM generation WHERE seq = ?1",
+        seq,
+      );
       if (!row) return undefined;
       const { input: raw } = JSON.parse(row.body) as { input: JsonObject };
-      return { raw, filled: { ...raw, ...(JSON.parse(row.added) as JsonObject) } };
+      return { raw, filled: { ...raw, ...(JSON.parse(row.input_defaults) as JsonObject) } };
     },
     orderedOf: async (seq) => {
-      const [row] = await query<{ ordered: string | null }>("SELECT ordered FROM generation WHERE seq = ?1", seq);
-      return parsed<Ordered>(row?.ordered ?? null);
+      const [row] = await query<{ expected_delivery: string | null }>(
+        "SELECT expected_delivery FROM generation WHERE seq = ?1",
+        seq,
+      );
+      return parsed<Ordered>(row?.expected_delivery ?? null);
     },
     keptOutputs: async (afterSeq, untilMs, limit) => {
       const rows = await query<{ seq: number; id: string; output: string }>(KEPT, afterSeq, untilMs, limit);

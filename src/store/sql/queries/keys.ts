@@ -9,11 +9,11 @@ type Reads = Pick<StoreReads, "key" | "keys" | "keySpend">;
 type StoredKey = Omit<KeyRow, "models" | "limits"> & { models: string | null } & Record<"day" | "week" | "month", Credits | null>;
 type StoredSpend = Record<"day" | "week" | "month", Credits> & { id: string; isMetered: number; last30Credits: Credits };
 
-const OF_KEY = `FROM api_key k JOIN account a ON a.seq = k.account_seq LEFT JOIN key_terms t ON t.key_seq = k.seq
-  LEFT JOIN meter m ON m.seq = t.meter_seq`;
-const KEY = `SELECT k.id, a.id AS "accountId", k.scope, k.name, k.start, k.created_at_ms AS "createdAtMs", k.revoked_at_ms AS "revokedAtMs",
+const OF_KEY = `FROM api_key k JOIN account a ON a.seq = k.account_seq LEFT JOIN api_key_policy t ON t.key_seq = k.seq
+  LEFT JOIN spend_limit m ON m.seq = t.spend_limit_seq`;
+const KEY = `SELECT k.id, a.id AS "accountId", k.scope, k.name, k.prefix AS "start", k.created_at_ms AS "createdAtMs", k.revoked_at_ms AS "revokedAtMs",
   t.expires_at_ms AS "expiresAtMs", t.models, m.day_limit_credits AS day, m.week_limit_credits AS week, m.month_limit_credits AS month,
-  (SELECT last_used_at_ms FROM key_use WHERE key_seq = k.seq) AS "lastUsedAtMs",
+  (SELECT last_used_at_ms FROM api_key_last_used WHERE key_seq = k.seq) AS "lastUsedAtMs",
   (SELECT id FROM api_key WHERE seq = t.rotated_from) AS "rotatedFrom" ${OF_KEY}`;
 /** Number of days in the reported sum, including today. */
 const TOLD_DAYS = 30;
@@ -24,17 +24,17 @@ const toKey = ({ day, week, month, models, ...row }: StoredKey): KeyRow => ({
   limits: { day, week, month },
 });
 
-// Playground keys are hidden. Their prefix identifies them, because it exists in an older schema as well.
-const KEYS = `${KEY} WHERE k.start <> 'console' ORDER BY k.seq`;
-const KEYS_OF = `${KEY} WHERE a.id = ?1 AND k.start <> 'console' ORDER BY k.seq`;
-const ONE_KEY = `${KEY} WHERE k.id = ?1 AND k.start <> 'console'`;
+// Playground keys are hidden.
+const KEYS = `${KEY} WHERE k.prefix <> 'console' ORDER BY k.seq`;
+const KEYS_OF = `${KEY} WHERE a.id = ?1 AND k.prefix <> 'console' ORDER BY k.seq`;
+const ONE_KEY = `${KEY} WHERE k.id = ?1 AND k.prefix <> 'console'`;
 const since = (day: string): string =>
-  `CAST(coalesce((SELECT sum(credits) FROM key_spend s WHERE s.meter_seq = m.seq AND s.day >= ${day}), 0) AS bigint)`;
+  `CAST(coalesce((SELECT sum(credits) FROM spend_by_day s WHERE s.spend_limit_seq = m.seq AND s.day >= ${day}), 0) AS bigint)`;
 const SPEND = `SELECT k.id,
     CASE WHEN coalesce(m.day_limit_credits, m.week_limit_credits, m.month_limit_credits) IS NULL THEN 0 ELSE 1 END AS "isMetered",
     ${since("?2")} AS day, ${since("?3")} AS week, ${since("?4")} AS month,
     CAST(coalesce(u.credits, 0) + coalesce(o.credits, 0) AS bigint) AS "last30Credits" ${OF_KEY}
-  LEFT JOIN (SELECT key_seq, sum(charged_credits) AS credits FROM usage_day WHERE day >= ?5 GROUP BY key_seq) u ON u.key_seq = k.seq
+  LEFT JOIN (SELECT key_seq, sum(charged_credits) AS credits FROM usage_daily WHERE day >= ?5 GROUP BY key_seq) u ON u.key_seq = k.seq
   LEFT JOIN (SELECT key_seq, sum(reserved_credits) AS credits FROM generation WHERE completed_at_ms IS NULL GROUP BY key_seq) o
     ON o.key_seq = k.seq
   WHERE CAST(?1 AS text) IS NULL OR a.id = CAST(?1 AS text)`;

@@ -22,7 +22,7 @@ const having = (text: string): string => `%${text.toLowerCase().replaceAll(/[\\%
 // In table order, newest generation first. This needs no index and reads only the counted rows.
 const outcomesIn = ({ json }: Dialect): string =>
   `SELECT route_id AS "routeId", state, ${json("failure")} ->> 'class' AS failure, count(*) AS count
-   FROM (SELECT route_id, state, failure FROM attempt ORDER BY seq DESC, n DESC LIMIT ?1) newest
+   FROM (SELECT route_id, state, failure FROM attempt ORDER BY generation_seq DESC, attempt_no DESC LIMIT ?1) newest
    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 NULLS FIRST`;
 const HEALTH = 'SELECT route_id AS "routeId", at_ms AS "atMs" FROM route_health';
 const UNSETTLED = `SELECT account_seq AS seq FROM balance WHERE owed_credits > 0 AND available_credits > 0 ORDER BY account_seq LIMIT ?1`;
@@ -30,8 +30,8 @@ const UNSETTLED = `SELECT account_seq AS seq FROM balance WHERE owed_credits > 0
 const parkedIn = ({ json }: Dialect): string =>
   `SELECT g.id, a.id AS "accountId", g.model, g.created_at_ms AS "createdAtMs", j.at_ms AS "parkedAtMs",
      g.reserved_credits AS "reservedCredits", coalesce(${json("j.event")} ->> 'reason', '') AS reason
-   FROM generation g JOIN snapshot s ON s.seq = g.seq JOIN account a ON a.seq = g.account_seq
-     JOIN journal j ON j.seq = s.seq AND j.version = s.version
+   FROM generation g JOIN snapshot s ON s.generation_seq = g.seq JOIN account a ON a.seq = g.account_seq
+     JOIN generation_event j ON j.generation_seq = s.generation_seq AND j.version = s.version
    WHERE g.completed_at_ms IS NULL AND s.state = 'running.parked' ORDER BY g.seq LIMIT ?1`;
 
 export const operatorReads = (query: Query, dialect: Dialect): Reads => {

@@ -21,23 +21,23 @@ const orphansIn = ({ json }: Dialect): string => {
   // The response has no file and names a cost, so the fate is `unusable` as for an unreadable result.
   const billed = `${json("a.failure")} ->> 'isBilled' IS NOT NULL`;
   const fate = `CASE WHEN a.state IN ('late', 'mismatched') THEN a.state WHEN ${failed} IN ${UNREAD} OR ${billed} THEN 'unusable' ELSE 'unknown' END`;
-  return `SELECT g.id AS "generationId", a.n, c.id AS "accountId", a.route_id AS "routeId", a.provider, a.endpoint, a.ref,
+  return `SELECT g.id AS "generationId", a.attempt_no AS n, c.id AS "accountId", a.route_id AS "routeId", a.provider, a.endpoint, a.ref,
        a.job_id AS "jobId", ${fate} AS fate, a.state, a.price_credits AS "priceCredits", a.sent_at_ms AS "sentAtMs",
        a.ended_at_ms AS "endedAtMs", a.watch_until_ms AS "watchUntilMs", g.status, a.failure,
        CASE WHEN a.watch_until_ms IS NULL THEN 0 ELSE 1 END AS "isWatched"
-     FROM attempt a JOIN generation g ON g.seq = a.seq JOIN account c ON c.seq = g.account_seq
+     FROM attempt a JOIN generation g ON g.seq = a.generation_seq JOIN account c ON c.seq = g.account_seq
      WHERE a.sent_at_ms >= ?1 AND (
        a.state IN ('late', 'mismatched')
        OR (a.state IN ('lost', 'capped', 'superseded') AND (a.failure IS NULL OR ${failed} NOT IN ${PROVED_UNPAID}))
        OR (a.state = 'failed' AND ${failed} IN ('result_unreadable', 'result_expired', 'gone'))
        OR (a.state IN ('rejected', 'failed') AND ${billed})
        OR (a.state IN ('sending', 'accepted') AND g.completed_at_ms IS NOT NULL))
-     ORDER BY a.sent_at_ms DESC, a.seq DESC, a.n DESC`;
+     ORDER BY a.sent_at_ms DESC, a.generation_seq DESC, a.attempt_no DESC`;
 };
-const SENT = `SELECT g.id AS "generationId", a.n, c.id AS "accountId", a.route_id AS "routeId", a.endpoint, a.ref, a.job_id AS "jobId", a.state,
+const SENT = `SELECT g.id AS "generationId", a.attempt_no AS n, c.id AS "accountId", a.route_id AS "routeId", a.endpoint, a.ref, a.job_id AS "jobId", a.state,
     a.price_credits AS "priceCredits", a.sent_at_ms AS "sentAtMs", o.options
-  FROM attempt a JOIN generation g ON g.seq = a.seq JOIN account c ON c.seq = g.account_seq JOIN route_options o ON o.seq = a.options_seq
-  WHERE a.provider = ?1 AND a.sent_at_ms >= ?2 ORDER BY a.sent_at_ms, a.seq, a.n`;
+  FROM attempt a JOIN generation g ON g.seq = a.generation_seq JOIN account c ON c.seq = g.account_seq JOIN route_options o ON o.seq = a.options_seq
+  WHERE a.provider = ?1 AND a.sent_at_ms >= ?2 ORDER BY a.sent_at_ms, a.generation_seq, a.attempt_no`;
 
 export const orphanReads = (query: Query, dialect: Dialect): Pick<StoreReads, "orphans" | "sentTo"> => {
   const orphans = orphansIn(dialect);

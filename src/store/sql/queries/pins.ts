@@ -16,10 +16,11 @@ type PinRow = {
   ms: number | null;
 };
 
-const OF = "SELECT n, field, kind, measured_ms, frame_ms, sha256, bytes, mime, ms FROM pinned_input WHERE seq = ?1 ORDER BY n";
-const SPENT = `SELECT g.seq, g.id FROM generation g WHERE g.seq IN (SELECT seq FROM pinned_input WHERE removed_at_ms IS NULL)
+const OF =
+  "SELECT input_no AS n, field, kind, measured_ms, frame_ms, sha256, bytes, mime, ms FROM pinned_input WHERE generation_seq = ?1 ORDER BY input_no";
+const SPENT = `SELECT g.seq, g.id FROM generation g WHERE g.seq IN (SELECT generation_seq FROM pinned_input WHERE removed_at_ms IS NULL)
     AND g.completed_at_ms IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM attempt a WHERE a.seq = g.seq AND a.watch_until_ms IS NOT NULL)
+    AND NOT EXISTS (SELECT 1 FROM attempt a WHERE a.generation_seq = g.seq AND a.watch_until_ms IS NOT NULL)
   ORDER BY g.seq LIMIT ?1`;
 
 const toPin = ({ n, field, kind, measured_ms: measuredMs, frame_ms: frameMs, sha256, bytes, mime, ms }: PinRow): Pin => ({

@@ -2,8 +2,8 @@
 import type { ProviderKeyRow, StoreReads, SwitchedOff } from "../../store.ts";
 import type { Query } from "../sql-program.ts";
 
-const OFF = 'SELECT route_id AS "routeId", reason, at_ms AS "atMs" FROM route_switch ORDER BY route_id';
-const KEYS = 'SELECT account, id, sealed, set_at_ms AS "setAtMs" FROM provider_key ORDER BY account';
+const OFF = 'SELECT route_id AS "routeId", reason, at_ms AS "atMs" FROM disabled_route ORDER BY route_id';
+const KEYS = 'SELECT account, id, sealed, set_at_ms AS "setAtMs" FROM provider_credential ORDER BY account';
 
 export const providerReads = (query: Query): Pick<StoreReads, "switchedOff" | "providerKeys"> => ({
   switchedOff: () => query<SwitchedOff>(OFF),

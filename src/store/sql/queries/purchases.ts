@@ -9,7 +9,7 @@ import type { Query } from "../sql-program.ts";
 const reversed = (kind: "refund" | "dispute"): string =>
   `(SELECT CAST(coalesce(sum(r.credits), 0) AS bigint) FROM reversal r WHERE r.payment_intent = p.payment_intent AND r.kind = '${kind}'
      AND r.state IN ('taken', 'lost'))`;
-const PURCHASE = `SELECT p.id, a.id AS "accountId", p.account_seq AS "accountSeq", p.person_id AS "personId", p.credits, p.provider, p.state,
+const PURCHASE = `SELECT p.id, a.id AS "accountId", p.account_seq AS "accountSeq", p.user_id AS "personId", p.credits, p.provider, p.state,
   p.created_at_ms AS "createdAtMs", p.expires_at_ms AS "expiresAtMs", p.session_id AS "sessionId", p.payment_intent AS "paymentIntent", p.found,
   p.paid_at_ms AS "paidAtMs", p.receipt, p.invoice_number AS "invoiceNumber", p.invoice_url AS "invoiceUrl",
   p.reversed_credits AS "reversedCredits", ${reversed("refund")} AS "refundedCredits", ${reversed("dispute")} AS "disputedCredits"
@@ -18,21 +18,20 @@ const PURCHASE = `SELECT p.id, a.id AS "accountId", p.account_seq AS "accountSeq
 const BEFORE = "(CAST(?2 AS text) IS NULL OR p.seq < (SELECT seq FROM purchase WHERE id = CAST(?2 AS text)))";
 const OF_ALL = `${PURCHASE} WHERE CAST(?1 AS text) IS NULL AND ${BEFORE} ORDER BY p.seq DESC LIMIT ?3`;
 const OF_ACCOUNT = `${PURCHASE} WHERE p.account_seq = (SELECT seq FROM account WHERE id = ?1) AND ${BEFORE} ORDER BY p.seq DESC LIMIT ?3`;
-const OPEN = `${PURCHASE} WHERE p.state = 'open' AND p.asked_at_ms < ?1 ORDER BY p.asked_at_ms, p.seq LIMIT ?2`;
+const OPEN = `${PURCHASE} WHERE p.state = 'open' AND p.checked_at_ms < ?1 ORDER BY p.checked_at_ms, p.seq LIMIT ?2`;
 const MISMATCHED = `${PURCHASE} WHERE p.state = 'mismatched' AND p.created_at_ms >= ?1 ORDER BY p.created_at_ms DESC, p.seq DESC LIMIT ?2`;
 const UNINVOICED = `${PURCHASE} WHERE p.state = 'paid' AND p.provider = 'stripe' AND p.invoice_url IS NULL AND p.paid_at_ms >= ?1
-  ORDER BY p.asked_at_ms, p.seq LIMIT ?2`;
+  ORDER BY p.checked_at_ms, p.seq LIMIT ?2`;
 const UNDECIDED = `SELECT f.id, f.kind, f.payment_intent AS "paymentIntent", f.amount, f.currency, f.state, f.at_ms AS "atMs",
   p.id AS "purchaseId", a.id AS "accountId", p.credits AS "boughtCredits", p.reversed_credits AS "reversedCredits"
   FROM foreign_reversal f JOIN purchase p ON p.payment_intent = f.payment_intent AND p.state = 'paid' JOIN account a ON a.seq = p.account_seq
   WHERE f.state IN ('taken', 'lost') AND (f.decided_amount IS NULL OR f.decided_amount < f.amount) ORDER BY f.id LIMIT ?1`;
 const BY_ID = `${PURCHASE} WHERE p.id = ?1`;
 const ofMovements = ({ items, json }: Dialect): string =>
-  `SELECT c.movement_seq AS seq, p.id FROM ${items(json("CAST(?1 AS text)"), "j")} JOIN credit c ON c.movement_seq = CAST(j.value AS bigint)
-   JOIN purchase_credit pc ON pc.credit_seq = c.seq JOIN purchase p ON p.seq = pc.purchase_seq`;
+  `SELECT c.transfer_seq AS seq, p.id FROM ${items(json("CAST(?1 AS text)"), "j")} JOIN balance_adjustment c ON c.transfer_seq = CAST(j.value AS bigint)
+   JOIN purchase_adjustment pc ON pc.adjustment_seq = c.seq JOIN purchase p ON p.seq = pc.purchase_seq`;
 
-/** @param queryForeign Queries refunds and disputes in other currencies, which an older schema does not have. */
-export const purchaseReads = (query: Query, queryForeign: Query, dialect: Dialect): PurchaseReads => {
+export const purchaseReads = (query: Query, dialect: Dialect): PurchaseReads => {
   const movements = ofMovements(dialect);
   return {
     purchase: async (id) => (await query<PurchaseRow>(BY_ID, id))[0],
@@ -40,12 +39,12 @@ export const purchaseReads = (query: Query, queryForeign: Query, dialect: Dialec
       query<PurchaseRow>(accountId === null ? OF_ALL : OF_ACCOUNT, accountId, beforeId, limit),
     openPurchases: (askedBeforeMs, limit) => query<PurchaseRow>(OPEN, askedBeforeMs, limit),
     mismatchedPurchases: (sinceMs, limit) => query<PurchaseRow>(MISMATCHED, sinceMs, limit),
-    undecidedReversals: (limit) => queryForeign<UndecidedReversal>(UNDECIDED, limit),
+    undecidedReversals: (limit) => query<UndecidedReversal>(UNDECIDED, limit),
     uninvoicedPurchases: (sinceMs, limit) => query<PurchaseRow>(UNINVOICED, sinceMs, limit),
     purchasesOfMovements: async (seqs) =>
       new Map((await query<{ seq: number; id: string }>(movements, JSON.stringify(seqs))).map(({ seq, id }) => [seq, id])),
     lowBalance: async (accountSeq) =>
-      (await query<{ credits: Credits }>("SELECT credits FROM low_balance WHERE account_seq = ?1", accountSeq))[0]?.credits ??
+      (await query<{ credits: Credits }>("SELECT credits FROM balance_alert WHERE account_seq = ?1", accountSeq))[0]?.credits ??
       null,
   };
 };

@@ -28,9 +28,9 @@ export const RECORD_COLUMNS = `g.seq, g.id, g.account_seq, g.request_id, g.model
 
 export type KeyColumns = { key_id: string; key_name: string; key_start: string };
 /** The columns of `KeyColumns` for an `api_key` with the alias `k`. */
-export const KEY_COLUMNS = "k.id AS key_id, k.name AS key_name, k.start AS key_start";
+export const KEY_COLUMNS = "k.id AS key_id, k.name AS key_name, k.prefix AS key_start";
 
-/** The prefix identifies a playground key, because it exists in an older schema as well. */
+/** The prefix identifies a playground key. */
 export const toMakingKey = ({ key_id: id, key_name: name, key_start: start }: KeyColumns): MakingKey => ({
   ...{ id, name, start },
   isPlayground: start === "console",

@@ -28,19 +28,25 @@ type OpenRow = {
   account_seq: number;
   status: "queued" | "running";
   created_at_ms: number;
-  wait_ends_at_ms: number;
+  start_deadline_ms: number;
   plan_seq: number;
   version: number | null;
   snapshot: string | null;
-  due_kind: Deadline["kind"] | null;
-  due_n: number | null;
-  due_at_ms: number | null;
+  deadline_kind: Deadline["kind"] | null;
+  deadline_attempt_no: number | null;
+  deadline_at_ms: number | null;
 };
 
-/** The deadline of a row, as in the view `command`. */
-const deadlineOf = ({ status, wait_ends_at_ms, due_kind, due_n, due_at_ms }: OpenRow): Deadline | null => {
-  if (status === "queued") return { kind: "start", n: 0, dueAtMs: wait_ends_at_ms };
-  return due_kind === null ? null : { kind: due_kind, n: due_n ?? 0, dueAtMs: due_at_ms ?? 0 };
+/** The deadline of a row, as in the view `deadline`. */
+const deadlineOf = ({
+  status,
+  start_deadline_ms,
+  deadline_kind,
+  deadline_attempt_no,
+  deadline_at_ms,
+}: OpenRow): Deadline | null => {
+  if (status === "queued") return { kind: "start", n: 0, dueAtMs: start_deadline_ms };
+  return deadline_kind === null ? null : { kind: deadline_kind, n: deadline_attempt_no ?? 0, dueAtMs: deadline_at_ms ?? 0 };
 };
 
 const unfinishedOf = (
@@ -53,7 +59,7 @@ const unfinishedOf = (
   accountSeq: row.account_seq,
   status: row.status,
   createdAtMs: row.created_at_ms,
-  waitEndsAtMs: row.wait_ends_at_ms,
+  waitEndsAtMs: row.start_deadline_ms,
   plan,
   version: version ?? 0,
   snapshot,
@@ -94,29 +100,28 @@ export const SETTLED_AT = "restored_settled_at_ms";
 // The partial index of open generations makes the cost that of the page, for any number of stored rows.
 const unfinishedIn = (
   owned: string,
-): string => `SELECT g.seq, g.id, g.account_seq, g.status, g.created_at_ms, g.wait_ends_at_ms, g.plan_seq, s.version, s.snapshot,
-    s.due_kind, s.due_n, s.due_at_ms
-  FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.seq = g.seq
+): string => `SELECT g.seq, g.id, g.account_seq, g.status, g.created_at_ms, g.start_deadline_ms, g.plan_seq, s.version, s.snapshot,
+    s.deadline_kind, s.deadline_attempt_no, s.deadline_at_ms
+  FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.generation_seq = g.seq
   WHERE g.completed_at_ms IS NULL AND g.seq > ?1 AND ${owned} ORDER BY g.seq LIMIT ?2`;
-const JOURNAL = "SELECT version, at_ms, event, state_after FROM journal WHERE seq = ?1 ORDER BY version";
-const SNAPSHOT = "SELECT version, snapshot FROM snapshot WHERE seq = ?1";
-const AGREED = "SELECT plan_seq, wait_ends_at_ms FROM generation WHERE seq = ?1";
+const JOURNAL = "SELECT version, at_ms, event, state_after FROM generation_event WHERE generation_seq = ?1 ORDER BY version";
+const SNAPSHOT = "SELECT version, snapshot FROM snapshot WHERE generation_seq = ?1";
+const AGREED = "SELECT plan_seq, start_deadline_ms FROM generation WHERE seq = ?1";
 const RESTORED = `SELECT name, value FROM meta WHERE name IN ('${TAKEN_AT}', '${UP_TO_SEQ}', '${SETTLED_AT}')`;
 const META = "SELECT value FROM meta WHERE name = ?1";
 
 /**
  * @param owned A condition on `generation g`: this node owns it.
- * @param pins Queries pinned inputs, which an older schema does not have.
  */
-export const recoveryReads = (query: Query, dialect: Dialect, owned = "true", pins = query): Reads => {
+export const recoveryReads = (query: Query, dialect: Dialect, owned = "true"): Reads => {
   const unfinished = unfinishedIn(owned);
-  const unpinned = `SELECT DISTINCT seq FROM pinned_input WHERE sha256 IS NULL
-    AND seq IN (SELECT CAST(j.value AS bigint) FROM ${dialect.items(dialect.json("CAST(?1 AS text)"), "j")})`;
+  const unpinned = `SELECT DISTINCT generation_seq AS seq FROM pinned_input WHERE sha256 IS NULL
+    AND generation_seq IN (SELECT CAST(j.value AS bigint) FROM ${dialect.items(dialect.json("CAST(?1 AS text)"), "j")})`;
   /** Generations whose inputs are not pinned yet. A generation with a transition is pinned. */
   const awaiting = async (rows: readonly OpenRow[]): Promise<ReadonlySet<number>> => {
     const seqs = rows.filter(({ snapshot }) => snapshot === null).map(({ seq }) => seq);
     if (seqs.length === 0) return new Set();
-    return new Set((await pins<{ seq: number }>(unpinned, JSON.stringify(seqs))).map(({ seq }) => seq));
+    return new Set((await query<{ seq: number }>(unpinned, JSON.stringify(seqs))).map(({ seq }) => seq));
   };
   const plansAt = openPlans(query, dialect);
   const metaOf = async (name: string): Promise<string | undefined> => (await query<{ value: string }>(META, name))[0]?.value;
@@ -143,10 +148,10 @@ export const recoveryReads = (query: Query, dialect: Dialect, owned = "true", pi
     },
     snapshotOf: async (seq) => (await query<{ version: number; snapshot: string }>(SNAPSHOT, seq))[0],
     planOf: async (seq) => {
-      const [row] = await query<{ plan_seq: number; wait_ends_at_ms: number }>(AGREED, seq);
+      const [row] = await query<{ plan_seq: number; start_deadline_ms: number }>(AGREED, seq);
       if (!row) return undefined;
       const planAt = await plansAt([row.plan_seq]);
-      return { plan: planAt(row.plan_seq), waitEndsAtMs: row.wait_ends_at_ms };
+      return { plan: planAt(row.plan_seq), waitEndsAtMs: row.start_deadline_ms };
     },
     routeHealth: async () => {
       const rows = await query<{ route_id: string; snapshot: string }>("SELECT route_id, snapshot FROM route_health");

@@ -20,7 +20,7 @@ const OPEN = `SELECT seq, status, model, reserved_credits AS "reservedCredits", 
 const sum = (of: string): string => `CAST(coalesce(sum(${of}), 0) AS bigint)`;
 // One statement, so that all sums are of one state; a commit in between would appear as a violation. Balances and holds are valid
 // with the last page only. Before it the limit is 0, so their tables are not read.
-const SUMS = `WITH page AS (SELECT seq, kind, credits, to_side FROM posting WHERE seq > ?1 ORDER BY seq LIMIT ?2),
+const SUMS = `WITH page AS (SELECT seq, kind, credits, to_side FROM transfer WHERE seq > ?1 ORDER BY seq LIMIT ?2),
   summed AS (SELECT count(*) AS movements, max(seq) AS up_to,
       ${sum("CASE WHEN kind IN ('topup', 'adjust') THEN CASE WHEN to_side = 'available' THEN credits ELSE -credits END ELSE 0 END")} AS put,
       ${sum("CASE WHEN kind = 'capture' THEN credits ELSE 0 END")} AS captured

@@ -6,12 +6,12 @@ import type { AuditRow, InvitationRow, PeopleReads, PersonRow, SessionFacts, Ses
 import type { Query } from "../sql-program.ts";
 
 const PERSON = `SELECT p.seq, p.id, p.email, p.name, p.role, p.account_seq AS "accountSeq", a.id AS "accountId", p.created_at_ms AS "createdAtMs",
-  p.disabled_at_ms AS "disabledAtMs", (SELECT max(seen_at_ms) FROM session s WHERE s.person_seq = p.seq) AS "seenAtMs"`;
-const OF_PERSON = "FROM person p LEFT JOIN account a ON a.seq = p.account_seq";
+  p.disabled_at_ms AS "disabledAtMs", (SELECT max(seen_at_ms) FROM session s WHERE s.user_seq = p.seq) AS "seenAtMs"`;
+const OF_PERSON = "FROM console_user p LEFT JOIN account a ON a.seq = p.account_seq";
 const INVITATION = `SELECT i.id, i.kind, i.role, a.id AS "accountId", i.account_name AS "accountName", coalesce(i.email, p.email) AS email,
-  p.id AS "personId", p.name AS "personName", i.made_by AS "madeBy", i.created_at_ms AS "createdAtMs", i.expires_at_ms AS "expiresAtMs",
+  p.id AS "personId", p.name AS "personName", i.created_by AS "madeBy", i.created_at_ms AS "createdAtMs", i.expires_at_ms AS "expiresAtMs",
   i.used_at_ms AS "usedAtMs", i.withdrawn_at_ms AS "withdrawnAtMs"
-  FROM invitation i LEFT JOIN account a ON a.seq = i.account_seq LEFT JOIN person p ON p.seq = i.person_seq`;
+  FROM invitation i LEFT JOIN account a ON a.seq = i.account_seq LEFT JOIN console_user p ON p.seq = i.user_seq`;
 
 type StoredConsole = Omit<Caller, "paused" | "expiresAtMs" | "models"> & { paused: number };
 type StoredAudit = Omit<AuditRow, "actor" | "detail"> & {
@@ -24,24 +24,24 @@ type StoredAudit = Omit<AuditRow, "actor" | "detail"> & {
 // Runs for every request of the console.
 const SESSION = `SELECT p.seq AS "personSeq", p.id AS "personId", p.email, p.name, p.role, p.account_seq AS "accountSeq", a.id AS "accountId",
     s.id AS "sessionId", s.created_at_ms AS "createdAtMs", s.seen_at_ms AS "seenAtMs", s.expires_at_ms AS "expiresAtMs"
-  FROM session s JOIN person p ON p.seq = s.person_seq LEFT JOIN account a ON a.seq = p.account_seq
+  FROM session s JOIN console_user p ON p.seq = s.user_seq LEFT JOIN account a ON a.seq = p.account_seq
   WHERE s.hash = ?1 AND s.ended_at_ms IS NULL AND p.disabled_at_ms IS NULL`;
 const BY_EMAIL = `${PERSON}, p.password ${OF_PERSON} WHERE p.email = ?1`;
 const PEOPLE = `${PERSON} ${OF_PERSON} ORDER BY p.seq`;
 const SESSIONS_OF = `SELECT s.id, s.created_at_ms AS "createdAtMs", s.seen_at_ms AS "seenAtMs", s.expires_at_ms AS "expiresAtMs",
-    s.ended_at_ms AS "endedAtMs", s.agent, s.address FROM session s JOIN person p ON p.seq = s.person_seq
+    s.ended_at_ms AS "endedAtMs", s.agent, s.address FROM session s JOIN console_user p ON p.seq = s.user_seq
   WHERE p.id = ?1 AND s.ended_at_ms IS NULL ORDER BY s.seen_at_ms DESC, s.id DESC`;
 const INVITED = `${INVITATION} WHERE i.hash = ?1`;
 const INVITATIONS = `${INVITATION} ORDER BY i.created_at_ms DESC, i.id DESC LIMIT 500`;
-const OPERATORS = "SELECT count(*) AS n FROM person WHERE role = 'operator' AND disabled_at_ms IS NULL";
+const OPERATORS = "SELECT count(*) AS n FROM console_user WHERE role = 'operator' AND disabled_at_ms IS NULL";
 const CONSOLE_CALLER = `SELECT k.seq AS "keySeq", k.id AS "keyId", k.scope, a.seq AS "accountSeq", a.id AS "accountId", a.paused,
     a.burst_per_s AS "burstPerS", a.in_progress_limit AS "inProgressLimit" FROM api_key k JOIN account a ON a.seq = k.account_seq
   WHERE k.account_seq = ?1 AND k.kind = 'console'`;
 /** An absent filter (null) matches every row. */
 const asked = (n: number, type: "bigint" | "text", fits: (value: string) => string): string =>
   `(CAST(?${n} AS ${type}) IS NULL OR ${fits(`CAST(?${n} AS ${type})`)})`;
-const AUDIT = `SELECT seq, at_ms AS "atMs", actor_kind AS kind, actor_id AS id, actor_name AS name, action, target, detail FROM audit
-  WHERE ${asked(1, "bigint", (seq) => `seq < ${seq}`)} AND ${asked(3, "text", (actor) => `${actor} IN (actor_id, actor_name)`)}
+const AUDIT = `SELECT seq, at_ms AS "atMs", principal_kind AS kind, principal_id AS id, principal_name AS name, action, target, detail FROM audit
+  WHERE ${asked(1, "bigint", (seq) => `seq < ${seq}`)} AND ${asked(3, "text", (actor) => `${actor} IN (principal_id, principal_name)`)}
     AND ${asked(4, "text", (action) => `action = ${action}`)} AND ${asked(5, "text", (target) => `target = ${target}`)}
     AND ${asked(6, "bigint", (from) => `at_ms >= ${from}`)} AND ${asked(7, "bigint", (to) => `at_ms < ${to}`)}
   ORDER BY seq DESC LIMIT ?2`;

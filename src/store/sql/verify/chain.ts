@@ -3,18 +3,18 @@ import type { LedgerSide, TransferKind } from "../../../domain/types.ts";
 import { chainStart, linkHash } from "../ledger.ts";
 import type { Offender } from "./check.ts";
 
-/** A row of `movement`. */
+/** A row of `transfer_log`. */
 export type ChainRow = {
   seq: number;
   account_seq: number;
-  chain_seq: number;
-  previous: number | null;
+  transfer_no: number;
+  previous_seq: number | null;
   kind: TransferKind;
   credits: number;
   from_side: LedgerSide;
   to_side: LedgerSide;
   generation_seq: number | null;
-  attempt_n: number | null;
+  attempt_no: number | null;
   available_after: number;
   held_after: number;
   at_ms: number;
@@ -24,17 +24,17 @@ export type ChainRow = {
 export type ChainAccount = {
   seq: number;
   id: string;
-  chain_seq: number;
-  chain_end: number | null;
+  last_transfer_no: number;
+  last_transfer_seq: number | null;
   available_credits: number;
   held_credits: number;
 };
 
 /** The accounts, which the walk reads first. */
-export const CHAIN_ACCOUNTS = `SELECT a.seq, a.id, b.chain_seq, b.chain_end, b.available_credits, b.held_credits
+export const CHAIN_ACCOUNTS = `SELECT a.seq, a.id, b.last_transfer_no, b.last_transfer_seq, b.available_credits, b.held_credits
   FROM balance b JOIN account a ON a.seq = b.account_seq`;
 /** The transfers in chain order, in which no transfer must be buffered. */
-export const CHAIN_ROWS = "SELECT * FROM movement ORDER BY account_seq, chain_seq";
+export const CHAIN_ROWS = "SELECT * FROM transfer_log ORDER BY account_seq, transfer_no";
 
 const UNFOLLOWING = "the movement does not follow from the one before it";
 const ELSEWHERE = "the balance is not where its movements lead";
@@ -65,7 +65,7 @@ const walkOn = (walked: Walked, row: ChainRow): void => {
     from: row.from_side,
     to: row.to_side,
     generationSeq: row.generation_seq,
-    attemptN: row.attempt_n,
+    attemptN: row.attempt_no,
     availableAfter: walked.available,
     heldAfter: walked.held,
     atMs: row.at_ms,
@@ -90,23 +90,23 @@ export const createChainWalk = () => {
   const meet = (met: ChainRow): Offender | undefined => {
     const walked = walks.get(met.account_seq);
     if (!walked) return undefined;
-    if (met.chain_seq > walked.chainSeq + 1 && !walked.early.has(met.chain_seq)) {
-      walked.early.set(met.chain_seq, met);
+    if (met.transfer_no > walked.chainSeq + 1 && !walked.early.has(met.transfer_no)) {
+      walked.early.set(met.transfer_no, met);
       return undefined;
     }
     for (let row: ChainRow | undefined = met; row; row = walked.early.get(walked.chainSeq + 1)) {
-      walked.early.delete(row.chain_seq);
+      walked.early.delete(row.transfer_no);
       const before = walked.end;
       walkOn(walked, row);
       const follows =
         row.hash === walked.hash &&
-        row.chain_seq === walked.chainSeq &&
-        row.previous === before &&
+        row.transfer_no === walked.chainSeq &&
+        row.previous_seq === before &&
         row.available_after === walked.available &&
         row.held_after === walked.held;
       if (follows) continue;
       walks.delete(row.account_seq);
-      return { fault: UNFOLLOWING, account: walked.account.id, chain_seq: row.chain_seq };
+      return { fault: UNFOLLOWING, account: walked.account.id, transfer_no: row.transfer_no };
     }
     return undefined;
   };
@@ -116,12 +116,12 @@ export const createChainWalk = () => {
     for (const { account, early, ...walked } of walks.values()) {
       const [stranded] = early.keys();
       const isEnd =
-        account.chain_seq === walked.chainSeq &&
-        account.chain_end === walked.end &&
+        account.last_transfer_no === walked.chainSeq &&
+        account.last_transfer_seq === walked.end &&
         account.available_credits === walked.available &&
         account.held_credits === walked.held;
-      if (stranded !== undefined) yield { fault: UNFOLLOWING, account: account.id, chain_seq: stranded };
-      else if (!isEnd) yield { fault: ELSEWHERE, account: account.id, chain_seq: account.chain_seq };
+      if (stranded !== undefined) yield { fault: UNFOLLOWING, account: account.id, transfer_no: stranded };
+      else if (!isEnd) yield { fault: ELSEWHERE, account: account.id, transfer_no: account.last_transfer_no };
     }
   };
 

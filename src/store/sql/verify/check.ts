@@ -17,8 +17,6 @@ export type Clause = {
   sql: Text;
   /** Checked only while the service runs. `?1` is the current time. */
   whileRunning?: true;
-  /** The SQLite schema migration that created its tables, and the query for an older file. */
-  since?: { step: number; before?: Text };
   /** Whether a selected row is a violation, for conditions that SQL cannot express. */
   isOffender?: (row: JsonObject) => boolean;
   /** The reported form of a violating row, if it is not the selected row. */
@@ -39,29 +37,16 @@ export const clauses = (faults: readonly [string, ...string[]], sql: Text): Clau
 export const whileRunning = (fault: string, sql: Text): Clause => ({ faults: [fault], sql, whileRunning: true });
 
 /**
- * A clause about tables of a later SQLite schema migration, so that an older copy can be verified. `before`: the query for an
- * older copy.
- */
-export const clauseSince = (step: number, fault: string, sql: Text, before?: Text): Clause => ({
-  faults: [fault],
-  sql,
-  since: before === undefined ? { step } : { step, before },
-});
-
-/**
  * The statement to run; undefined if the clause does not apply to this database.
  * @param nowMs Null: the service is not running, so overdue deadlines are not checked.
- * @param step Schema version of the SQLite file; absent: the newest.
  */
 export const statementOf = (
-  { sql, whileRunning: isOfRunning, since }: Clause,
+  { sql, whileRunning: isOfRunning }: Clause,
   words: Dialect,
   nowMs: number | null,
-  step = Number.POSITIVE_INFINITY,
 ): { sql: string; values: Value[] } | undefined => {
-  const fitting = since && step < since.step ? since.before : sql;
-  if (fitting === undefined || (isOfRunning && nowMs === null)) return undefined;
-  return { sql: typeof fitting === "string" ? fitting : fitting(words), values: isOfRunning ? [nowMs] : [] };
+  if (isOfRunning && nowMs === null) return undefined;
+  return { sql: typeof sql === "string" ? sql : sql(words), values: isOfRunning ? [nowMs] : [] };
 };
 
 /** The violation of a selected row, if it is one. */

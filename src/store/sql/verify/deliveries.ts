@@ -3,12 +3,7 @@
 // The comparison is the delivery check that precedes the charge.
 import { describeMismatch, mismatchOf, type Ordered } from "../../../domain/delivery-check.ts";
 import type { JsonObject, Output } from "../../../domain/types.ts";
-import { type Check, type Clause, clause, clauseSince, clauses } from "./check.ts";
-
-/** The SQLite schema migration that added pinned inputs. */
-const PINNED_SINCE = 8;
-/** The SQLite schema migration that added the expected delivery. */
-const KEPT_SINCE = 6;
+import { type Check, type Clause, clause, clauses } from "./check.ts";
 
 export const EARLIER = "generations were accepted before what is ordered was kept: they are not compared";
 export const CHARGED_OTHERWISE = "what was charged for is not what was ordered";
@@ -26,10 +21,9 @@ export const mismatchFault = (ordered: unknown, output: unknown): string | undef
 };
 
 const compared: Clause = {
-  ...clauseSince(
-    KEPT_SINCE,
+  ...clause(
     CHARGED_OTHERWISE,
-    "SELECT id AS generation, ordered, output FROM generation WHERE status = 'succeeded' AND ordered IS NOT NULL AND output IS NOT NULL",
+    "SELECT id AS generation, expected_delivery AS ordered, output FROM generation WHERE status = 'succeeded' AND expected_delivery IS NOT NULL AND output IS NOT NULL",
   ),
   isOffender: ({ ordered, output }) => mismatchFault(ordered, output) !== undefined,
   shown: ({ generation, ordered, output }): JsonObject => ({
@@ -39,11 +33,9 @@ const compared: Clause = {
 };
 
 const earlier: Clause = {
-  ...clauseSince(
-    KEPT_SINCE,
+  ...clause(
     EARLIER,
-    "SELECT count(*) AS generations FROM generation WHERE status = 'succeeded' AND ordered IS NULL HAVING count(*) > 0",
-    "SELECT count(*) AS generations FROM generation WHERE status = 'succeeded' HAVING count(*) > 0",
+    "SELECT count(*) AS generations FROM generation WHERE status = 'succeeded' AND expected_delivery IS NULL HAVING count(*) > 0",
   ),
   isNote: true,
 };
@@ -51,16 +43,13 @@ const earlier: Clause = {
 const UNPINNED = "an attempt was begun before the inputs of its generation were pinned";
 const OTHER_LENGTH = "a pinned input is not as long as what was billed";
 /** A generation with attempts has copies of its measured inputs. */
-const pinned: Clause = {
-  ...clauses(
-    [UNPINNED, OTHER_LENGTH],
-    `SELECT CASE WHEN p.sha256 IS NULL THEN '${UNPINNED}' ELSE '${OTHER_LENGTH}' END AS fault, g.id AS generation, p.field, p.measured_ms, p.ms
-     FROM pinned_input p JOIN generation g ON g.seq = p.seq
-     WHERE (p.sha256 IS NULL AND EXISTS (SELECT 1 FROM attempt a WHERE a.seq = p.seq))
+const pinned = clauses(
+  [UNPINNED, OTHER_LENGTH],
+  `SELECT CASE WHEN p.sha256 IS NULL THEN '${UNPINNED}' ELSE '${OTHER_LENGTH}' END AS fault, g.id AS generation, p.field, p.measured_ms, p.ms
+     FROM pinned_input p JOIN generation g ON g.seq = p.generation_seq
+     WHERE (p.sha256 IS NULL AND EXISTS (SELECT 1 FROM attempt a WHERE a.generation_seq = p.generation_seq))
        OR p.ms NOT BETWEEN p.measured_ms - p.frame_ms AND p.measured_ms + p.frame_ms`,
-  ),
-  since: { step: PINNED_SINCE },
-};
+);
 
 /** 13. */
 const asOrdered: Check<Clause> = {
@@ -70,7 +59,7 @@ const asOrdered: Check<Clause> = {
     compared,
     clause(
       "an attempt that delivered something else was charged",
-      `SELECT a.ref AS attempt, p.kind FROM posting p JOIN attempt a ON a.seq = p.generation_seq AND a.n = p.attempt_n
+      `SELECT a.ref AS attempt, p.kind FROM transfer p JOIN attempt a ON a.generation_seq = p.generation_seq AND a.attempt_no = p.attempt_no
        WHERE p.kind = 'capture' AND a.state = 'mismatched'`,
     ),
     pinned,

@@ -10,7 +10,7 @@ const ids: Clause = {
 const OTHER_STATUS = "the status of the generation is not what its journal led to";
 const OTHER_END = "the generation did not end when its journal did";
 const STATUS_LED_TO =
-  "CASE WHEN j.seq IS NULL THEN 'queued' WHEN j.state_after LIKE 'running%' THEN 'running' ELSE j.state_after END";
+  "CASE WHEN j.generation_seq IS NULL THEN 'queued' WHEN j.state_after LIKE 'running%' THEN 'running' ELSE j.state_after END";
 /** The later of the last event and the submission; null without an event. */
 const ENDED_AT_MS = "CASE WHEN j.at_ms >= g.created_at_ms THEN j.at_ms WHEN j.at_ms < g.created_at_ms THEN g.created_at_ms END";
 
@@ -26,7 +26,7 @@ const nothingLost: Check<Clause> = {
       [OTHER_STATUS, OTHER_END],
       `SELECT CASE WHEN g.status <> ${STATUS_LED_TO} THEN '${OTHER_STATUS}' ELSE '${OTHER_END}' END AS fault, g.id AS generation, g.status,
          j.state_after, g.completed_at_ms, j.at_ms FROM generation g
-       LEFT JOIN journal j ON j.seq = g.seq AND j.version = (SELECT max(version) FROM journal WHERE seq = g.seq)
+       LEFT JOIN generation_event j ON j.generation_seq = g.seq AND j.version = (SELECT max(version) FROM generation_event WHERE generation_seq = g.seq)
        WHERE g.status <> ${STATUS_LED_TO} OR g.completed_at_ms <> ${ENDED_AT_MS}`,
     ),
     clause(
@@ -69,8 +69,8 @@ const oneSubmit: Check<Clause> = {
   clauses: [
     clause(
       "the reference is not of the generation and the attempt, or not the only one",
-      `SELECT a.ref AS attempt, g.id AS generation, a.n FROM attempt a JOIN generation g ON g.seq = a.seq
-       WHERE a.ref <> substr(g.id, 5) || '-' || a.n
+      `SELECT a.ref AS attempt, g.id AS generation, a.attempt_no FROM attempt a JOIN generation g ON g.seq = a.generation_seq
+       WHERE a.ref <> substr(g.id, 5) || '-' || a.attempt_no
        UNION ALL SELECT ref, NULL, NULL FROM attempt GROUP BY ref HAVING count(*) > 1`,
     ),
     clause(
@@ -79,15 +79,15 @@ const oneSubmit: Check<Clause> = {
     ),
     clause(
       "the attempt went further than its request was written",
-      `SELECT a.ref AS attempt, a.state FROM attempt a LEFT JOIN attempt_request r ON r.seq = a.seq AND r.n = a.n
+      `SELECT a.ref AS attempt, a.state FROM attempt a LEFT JOIN attempt_request r ON r.generation_seq = a.generation_seq AND r.attempt_no = a.attempt_no
        WHERE (a.state NOT IN ('intent', 'cancelled') OR a.job_id IS NOT NULL)
-         AND (a.sent_at_ms IS NULL OR a.ends_at_ms IS NULL OR r.seq IS NULL)`,
+         AND (a.sent_at_ms IS NULL OR a.ends_at_ms IS NULL OR r.generation_seq IS NULL)`,
     ),
     clause("the attempt was sent again although nothing had refused it", ({ json }) => {
       const event = json("event");
       const countOf = (type: string) => `count(*) FILTER (WHERE ${event} ->> 'type' = '${type}')`;
-      return `SELECT seq, CAST(${event} ->> 'n' AS bigint) AS attempt, ${countOf("slotTaken")} AS sent FROM journal
-          WHERE ${event} ->> 'type' IN ('slotTaken', 'rejected') GROUP BY seq, ${event} ->> 'n'
+      return `SELECT generation_seq, CAST(${event} ->> 'n' AS bigint) AS attempt, ${countOf("slotTaken")} AS sent FROM generation_event
+          WHERE ${event} ->> 'type' IN ('slotTaken', 'rejected') GROUP BY generation_seq, ${event} ->> 'n'
           HAVING ${countOf("slotTaken")} > 1 + ${countOf("rejected")}`;
     }),
   ],
@@ -100,7 +100,7 @@ const noUnknownSpend: Check<Clause> = {
   clauses: [
     clause(
       "the attempt is under way although its generation has ended",
-      `SELECT a.ref AS attempt, a.state FROM attempt a JOIN generation g ON g.seq = a.seq
+      `SELECT a.ref AS attempt, a.state FROM attempt a JOIN generation g ON g.seq = a.generation_seq
        WHERE g.completed_at_ms IS NOT NULL AND a.state IN ('intent', 'sending', 'accepted')`,
     ),
     clause(

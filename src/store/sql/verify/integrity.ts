@@ -3,7 +3,7 @@ import { type Check, type Clause, clause } from "./check.ts";
 
 /** Selects rows of a table whose generation does not exist. */
 const stray = (table: string): string =>
-  `SELECT '${table}' AS "row", t.seq FROM (SELECT DISTINCT seq FROM ${table}) t LEFT JOIN generation g ON g.seq = t.seq WHERE g.seq IS NULL`;
+  `SELECT '${table}' AS "row", t.generation_seq FROM (SELECT DISTINCT generation_seq FROM ${table}) t LEFT JOIN generation g ON g.seq = t.generation_seq WHERE g.seq IS NULL`;
 
 /** 11. Tests cover responses, logs and links. Checked here: related rows belong to one account. */
 const ownRows: Check<Clause> = {
@@ -12,7 +12,7 @@ const ownRows: Check<Clause> = {
   clauses: [
     clause(
       "the movement is not of its generation's account",
-      `SELECT m.seq AS movement, g.id AS generation FROM movement m LEFT JOIN generation g ON g.seq = m.generation_seq
+      `SELECT m.seq AS movement, g.id AS generation FROM transfer_log m LEFT JOIN generation g ON g.seq = m.generation_seq
        WHERE m.generation_seq IS NOT NULL AND g.account_seq IS DISTINCT FROM m.account_seq`,
     ),
     clause(
@@ -20,10 +20,13 @@ const ownRows: Check<Clause> = {
       `SELECT g.id AS generation, k.id AS key FROM generation g LEFT JOIN api_key k ON k.seq = g.key_seq
        WHERE k.account_seq IS DISTINCT FROM g.account_seq`,
     ),
-    clause("the row is of a generation that is not there", ["attempt", "journal", "snapshot"].map(stray).join(" UNION ALL ")),
+    clause(
+      "the row is of a generation that is not there",
+      ["attempt", "generation_event", "snapshot"].map(stray).join(" UNION ALL "),
+    ),
     clause(
       "more of an API key is stored than its hash and its first characters",
-      `SELECT id AS key FROM api_key WHERE length(start) > 20 OR length(hash) <> 64 OR ltrim(hash, '0123456789abcdef') <> ''`,
+      `SELECT id AS key FROM api_key WHERE length(prefix) > 20 OR length(hash) <> 64 OR ltrim(hash, '0123456789abcdef') <> ''`,
     ),
   ],
 };
@@ -35,8 +38,9 @@ const soundStore: Check<Clause> = {
   clauses: [
     clause(
       "the row was written by an epoch that never opened the file",
-      `SELECT 'movement' AS "row", seq, epoch FROM movement WHERE epoch NOT IN (SELECT epoch FROM owner)
-       UNION ALL SELECT 'journal', seq, epoch FROM journal WHERE epoch NOT IN (SELECT epoch FROM owner)`,
+      ({ writers }) =>
+        `SELECT 'transfer' AS "row", seq, epoch FROM transfer_log WHERE epoch NOT IN (SELECT epoch FROM ${writers})
+       UNION ALL SELECT 'generation_event', generation_seq, epoch FROM generation_event WHERE epoch NOT IN (SELECT epoch FROM ${writers})`,
     ),
   ],
 };

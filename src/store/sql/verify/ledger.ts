@@ -1,9 +1,6 @@
 // Invariants 1 to 4: conservation, holds, one settlement per generation, charge equals quote.
-import { type Check, type Clause, clause, clauseSince } from "./check.ts";
+import { type Check, type Clause, clause } from "./check.ts";
 import { PURCHASE_MONEY } from "./purchases.ts";
-
-/** The SQLite schema migration that added spend limits of keys. */
-const SINCE_METERS = 4;
 
 /** Credits that a transfer adds to an account, negative if it withdraws. */
 const PUT = "CASE WHEN kind NOT IN ('topup', 'adjust') THEN 0 WHEN to_side = 'available' THEN credits ELSE -credits END";
@@ -20,34 +17,34 @@ const conservation: Check<Clause> = {
       "balance and charges are not what the movements add up to",
       `SELECT a.id AS account, b.available_credits + b.held_credits AS balance, b.charged_credits AS charged
        FROM account a JOIN balance b ON b.account_seq = a.seq LEFT JOIN (SELECT account_seq,
-         sum(${PUT}) AS put, sum(${creditsIf("capture")}) AS taken FROM movement GROUP BY account_seq) m ON m.account_seq = a.seq
+         sum(${PUT}) AS put, sum(${creditsIf("capture")}) AS taken FROM transfer_log GROUP BY account_seq) m ON m.account_seq = a.seq
        WHERE b.available_credits + b.held_credits <> coalesce(m.put - m.taken, 0) OR b.charged_credits <> coalesce(m.taken, 0)`,
     ),
     clause(
       "all that was put in is not all that is there and was charged",
-      `SELECT CAST(i.put AS bigint) AS put, CAST(o.there AS bigint) AS there FROM (SELECT coalesce(sum(${PUT}), 0) AS put FROM movement) i
+      `SELECT CAST(i.put AS bigint) AS put, CAST(o.there AS bigint) AS there FROM (SELECT coalesce(sum(${PUT}), 0) AS put FROM transfer_log) i
          CROSS JOIN (SELECT coalesce(sum(available_credits + held_credits + charged_credits), 0) AS there FROM balance) o
        WHERE i.put <> o.there`,
     ),
     clause(
       "the movement is of an account that is not there, or the account has no balance",
-      `SELECT m.seq AS movement, m.account_seq FROM movement m LEFT JOIN account a ON a.seq = m.account_seq WHERE a.seq IS NULL
+      `SELECT m.seq AS movement, m.account_seq FROM transfer_log m LEFT JOIN account a ON a.seq = m.account_seq WHERE a.seq IS NULL
        UNION ALL SELECT NULL, a.seq FROM account a LEFT JOIN balance b ON b.account_seq = a.seq WHERE b.account_seq IS NULL`,
     ),
     clause(
       "the two entries of a movement do not add up to zero",
-      "SELECT movement_seq, CAST(sum(credits) AS bigint) AS sum FROM entry GROUP BY movement_seq HAVING sum(credits) <> 0 OR count(*) <> 2",
+      "SELECT transfer_seq, CAST(sum(credits) AS bigint) AS sum FROM transfer_entry GROUP BY transfer_seq HAVING sum(credits) <> 0 OR count(*) <> 2",
     ),
     clause(
       "a credit is not the movement it names",
-      `SELECT c.seq AS credit, c.movement_seq FROM credit c LEFT JOIN posting m ON m.seq = c.movement_seq
-       WHERE c.movement_seq IS NOT NULL AND (m.account_seq, m.kind,
-         CASE m.to_side WHEN 'available' THEN m.credits ELSE -m.credits END) IS DISTINCT FROM (c.account_seq, c.kind, c.moved_credits)`,
+      `SELECT c.seq AS credit, c.transfer_seq FROM balance_adjustment c LEFT JOIN transfer m ON m.seq = c.transfer_seq
+       WHERE c.transfer_seq IS NOT NULL AND (m.account_seq, m.kind,
+         CASE m.to_side WHEN 'available' THEN m.credits ELSE -m.credits END) IS DISTINCT FROM (c.account_seq, c.kind, c.transferred_credits)`,
     ),
     clause(
       "the transfer has no request or more than one",
-      `SELECT m.seq AS movement, m.kind, c.n AS credits FROM posting m LEFT JOIN (SELECT movement_seq, count(*) AS n FROM credit
-         WHERE movement_seq IS NOT NULL GROUP BY movement_seq) c ON c.movement_seq = m.seq
+      `SELECT m.seq AS movement, m.kind, c.n AS credits FROM transfer m LEFT JOIN (SELECT transfer_seq, count(*) AS n FROM balance_adjustment
+         WHERE transfer_seq IS NOT NULL GROUP BY transfer_seq) c ON c.transfer_seq = m.seq
        WHERE m.kind IN ('topup', 'adjust') AND c.n IS DISTINCT FROM 1`,
     ),
     ...PURCHASE_MONEY,
@@ -71,19 +68,18 @@ const holds: Check<Clause> = {
       "held is not the holds less their settlements",
       `SELECT a.id AS account, b.held_credits AS held, CAST(coalesce(m.held, 0) AS bigint) AS from_movements FROM account a
      JOIN balance b ON b.account_seq = a.seq LEFT JOIN (SELECT account_seq, 
-       sum(CASE 'held' WHEN to_side THEN credits WHEN from_side THEN -credits ELSE 0 END) AS held FROM movement GROUP BY account_seq) m ON m.account_seq = a.seq
+       sum(CASE 'held' WHEN to_side THEN credits WHEN from_side THEN -credits ELSE 0 END) AS held FROM transfer_log GROUP BY account_seq) m ON m.account_seq = a.seq
      WHERE b.held_credits <> coalesce(m.held, 0)`,
     ),
-    clauseSince(
-      SINCE_METERS,
+    clause(
       "what a key is said to have spent on a day is not what its generations hold and cost",
-      `SELECT k.id AS key, x.day, CAST(x.metered AS bigint) AS metered, CAST(x.spent AS bigint) AS spent FROM (SELECT meter_seq, day, sum(metered) AS metered, sum(spent) AS spent FROM (
-         SELECT meter_seq, day, credits AS metered, 0 AS spent FROM key_spend
+      `SELECT k.id AS key, x.day, CAST(x.metered AS bigint) AS metered, CAST(x.spent AS bigint) AS spent FROM (SELECT spend_limit_seq, day, sum(metered) AS metered, sum(spent) AS spent FROM (
+         SELECT spend_limit_seq, day, credits AS metered, 0 AS spent FROM spend_by_day
          UNION ALL SELECT m.seq, g.created_at_ms / 86400000, 0, coalesce(g.cost_credits, g.reserved_credits) FROM generation g
-           CROSS JOIN key_terms t CROSS JOIN meter m
-           WHERE EXISTS (SELECT 1 FROM meter) AND t.key_seq = g.key_seq AND m.seq = t.meter_seq
+           CROSS JOIN api_key_policy t CROSS JOIN spend_limit m
+           WHERE EXISTS (SELECT 1 FROM spend_limit) AND t.key_seq = g.key_seq AND m.seq = t.spend_limit_seq
              AND g.created_at_ms >= m.from_day * 86400000) spending
-       GROUP BY meter_seq, day HAVING sum(metered) <> sum(spent)) x JOIN api_key k ON k.seq = x.meter_seq`,
+       GROUP BY spend_limit_seq, day HAVING sum(metered) <> sum(spent)) x JOIN api_key k ON k.seq = x.spend_limit_seq`,
     ),
   ],
 };
@@ -100,7 +96,7 @@ const settledOnce: Check<Clause> = {
       `SELECT g.id AS generation, g.status, coalesce(m.captures, 0) AS captures, coalesce(m.releases, 0) AS releases
      FROM generation g LEFT JOIN (SELECT generation_seq, count(*) FILTER (WHERE kind = 'capture') AS captures,
        count(*) FILTER (WHERE kind = 'release') AS releases, sum(${creditsIf("capture")}) AS captured, sum(${creditsIf("release")}) AS released
-       FROM posting WHERE generation_seq IS NOT NULL GROUP BY generation_seq) m ON m.generation_seq = g.seq
+       FROM transfer WHERE generation_seq IS NOT NULL GROUP BY generation_seq) m ON m.generation_seq = g.seq
      WHERE CASE g.status
        WHEN 'succeeded' THEN m.captures IS DISTINCT FROM 1 OR m.captured <> g.cost_credits OR m.captured + m.released <> g.reserved_credits
          OR m.releases <> CASE WHEN g.reserved_credits > g.cost_credits THEN 1 ELSE 0 END
@@ -109,8 +105,8 @@ const settledOnce: Check<Clause> = {
     ),
     clause(
       "the settlement stands before the hold",
-      `SELECT g.id AS generation, s.kind FROM posting s JOIN generation g ON g.seq = s.generation_seq
-       WHERE s.chain_seq < g.hold_chain_seq`,
+      `SELECT g.id AS generation, s.kind FROM transfer s JOIN generation g ON g.seq = s.generation_seq
+       WHERE s.transfer_no < g.hold_transfer_no`,
     ),
   ],
 };
@@ -124,17 +120,17 @@ const chargeIsQuote: Check<Clause> = {
   clauses: [
     clause(
       "the cost is not the price of the one attempt delivered",
-      `SELECT g.id AS generation, g.status, g.cost_credits AS cost, count(a.n) AS delivered, max(a.price_credits) AS price
-     FROM generation g LEFT JOIN attempt a ON a.seq = g.seq AND a.state = 'delivered' GROUP BY g.seq
-     HAVING CASE g.status WHEN 'succeeded' THEN count(a.n) <> 1 OR g.cost_credits IS DISTINCT FROM max(a.price_credits)
+      `SELECT g.id AS generation, g.status, g.cost_credits AS cost, count(a.attempt_no) AS delivered, max(a.price_credits) AS price
+     FROM generation g LEFT JOIN attempt a ON a.generation_seq = g.seq AND a.state = 'delivered' GROUP BY g.seq
+     HAVING CASE g.status WHEN 'succeeded' THEN count(a.attempt_no) <> 1 OR g.cost_credits IS DISTINCT FROM max(a.price_credits)
          OR g.cost_credits > g.reserved_credits
-       WHEN 'failed' THEN g.cost_credits IS DISTINCT FROM 0 OR count(a.n) <> 0
-       ELSE g.cost_credits IS NOT NULL OR count(a.n) <> 0 END`,
+       WHEN 'failed' THEN g.cost_credits IS DISTINCT FROM 0 OR count(a.attempt_no) <> 0
+       ELSE g.cost_credits IS NOT NULL OR count(a.attempt_no) <> 0 END`,
     ),
     clause(
       "what was captured is not of the attempt that was delivered",
-      `SELECT g.id AS generation, m.attempt_n AS attempt, a.state FROM posting m JOIN generation g ON g.seq = m.generation_seq
-       LEFT JOIN attempt a ON a.seq = m.generation_seq AND a.n = m.attempt_n
+      `SELECT g.id AS generation, m.attempt_no AS attempt, a.state FROM transfer m JOIN generation g ON g.seq = m.generation_seq
+       LEFT JOIN attempt a ON a.generation_seq = m.generation_seq AND a.attempt_no = m.attempt_no
        WHERE m.kind = 'capture' AND (a.state IS DISTINCT FROM 'delivered' OR a.price_credits <> m.credits)`,
     ),
     clause(
@@ -152,7 +148,7 @@ const chargeIsQuote: Check<Clause> = {
     clause(
       "the attempt does not have the price its route was planned with",
       ({ elements }) => `SELECT a.ref AS attempt, a.route_id AS route, a.price_credits AS price FROM attempt a
-     JOIN generation s ON s.seq = a.seq LEFT JOIN plan p ON p.seq = s.plan_seq
+     JOIN generation s ON s.seq = a.generation_seq LEFT JOIN plan p ON p.seq = s.plan_seq
      WHERE a.price_credits IS DISTINCT FROM (SELECT ${PRICE} FROM ${elements("p.routes", "r")}
        WHERE r.value ->> 'routeId' = a.route_id LIMIT 1)`,
     ),

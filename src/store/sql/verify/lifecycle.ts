@@ -7,9 +7,9 @@ const SLACK_MS = 300_000;
 const OVERDUE_MS = 60_000;
 /** While our result storage rejects files, each transition restarts the time limit. */
 const WHILE_REFUSED = `CASE WHEN s.state LIKE 'running.collecting.%'
-  THEN (SELECT max(at_ms) FROM journal WHERE seq = g.seq) + ${ATTEMPT_MS} ELSE 0 END`;
+  THEN (SELECT max(at_ms) FROM generation_event WHERE generation_seq = g.seq) + ${ATTEMPT_MS} ELSE 0 END`;
 /** A settlement or retry by an operator starts new time limits, at any time. */
-const SINCE_DECIDED = `coalesce((SELECT max(at_ms) FROM journal WHERE seq = g.seq AND event LIKE '%"type":"%edByOperator"%'), 0) + ${ATTEMPT_MS}`;
+const SINCE_DECIDED = `coalesce((SELECT max(at_ms) FROM generation_event WHERE generation_seq = g.seq AND event LIKE '%"type":"%edByOperator"%'), 0) + ${ATTEMPT_MS}`;
 const NOW = "CAST(?1 AS bigint)";
 
 /** 9. Parked generations wait for an operator and are reported here. */
@@ -19,44 +19,44 @@ const nothingStuck: Check<Clause> = {
   clauses: [
     clause(
       "parked: it could not go on; its hold is kept until an operator decides",
-      `SELECT g.id AS generation, s.version FROM generation g JOIN snapshot s ON s.seq = g.seq
+      `SELECT g.id AS generation, s.version FROM generation g JOIN snapshot s ON s.generation_seq = g.seq
        WHERE g.completed_at_ms IS NULL AND s.state = 'running.parked'`,
     ),
     clause(
       "nothing will ever happen to the generation: it has no deadline",
-      `SELECT g.id AS generation, g.status FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.seq = g.seq
-       WHERE g.completed_at_ms IS NULL AND s.state IS DISTINCT FROM 'running.parked' AND NOT EXISTS (SELECT 1 FROM command WHERE seq = g.seq)`,
+      `SELECT g.id AS generation, g.status FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.generation_seq = g.seq
+       WHERE g.completed_at_ms IS NULL AND s.state IS DISTINCT FROM 'running.parked' AND NOT EXISTS (SELECT 1 FROM deadline WHERE generation_seq = g.seq)`,
     ),
     clause(
       "the deadline comes after what it stands for",
-      `SELECT g.id AS generation, c.kind, c.n AS attempt, c.due_at_ms FROM command c JOIN generation g ON g.seq = c.seq
-       LEFT JOIN attempt a ON a.seq = c.seq AND a.n = c.n
-       WHERE (c.kind IN ('start', 'seat', 'submit') AND c.due_at_ms > g.wait_ends_at_ms)
-         OR (c.kind = 'attempt' AND c.due_at_ms > coalesce(a.ends_at_ms, 0) AND c.due_at_ms > ${SINCE_DECIDED})`,
+      `SELECT g.id AS generation, c.kind, c.attempt_no AS attempt, c.at_ms FROM deadline c JOIN generation g ON g.seq = c.generation_seq
+       LEFT JOIN attempt a ON a.generation_seq = c.generation_seq AND a.attempt_no = c.attempt_no
+       WHERE (c.kind IN ('start', 'seat', 'submit') AND c.at_ms > g.start_deadline_ms)
+         OR (c.kind = 'attempt' AND c.at_ms > coalesce(a.ends_at_ms, 0) AND c.at_ms > ${SINCE_DECIDED})`,
     ),
     clause(
       "the deadline comes after everything that could still be running",
-      `SELECT g.id AS generation, c.due_at_ms FROM command c JOIN generation g ON g.seq = c.seq
-       LEFT JOIN snapshot s ON s.seq = g.seq
-       WHERE c.due_at_ms - ${SLACK_MS} > g.wait_ends_at_ms
-         AND c.due_at_ms - ${SLACK_MS} > coalesce((SELECT max(ends_at_ms) FROM attempt WHERE seq = g.seq), 0) + ${ATTEMPT_MS}
-         AND c.due_at_ms - ${SLACK_MS} > ${SINCE_DECIDED} AND c.due_at_ms - ${SLACK_MS} > ${WHILE_REFUSED}`,
+      `SELECT g.id AS generation, c.at_ms FROM deadline c JOIN generation g ON g.seq = c.generation_seq
+       LEFT JOIN snapshot s ON s.generation_seq = g.seq
+       WHERE c.at_ms - ${SLACK_MS} > g.start_deadline_ms
+         AND c.at_ms - ${SLACK_MS} > coalesce((SELECT max(ends_at_ms) FROM attempt WHERE generation_seq = g.seq), 0) + ${ATTEMPT_MS}
+         AND c.at_ms - ${SLACK_MS} > ${SINCE_DECIDED} AND c.at_ms - ${SLACK_MS} > ${WHILE_REFUSED}`,
     ),
     clause(
       "the deadline is of a generation that has ended or is not there",
-      `SELECT c.seq, c.kind FROM command c LEFT JOIN generation g ON g.seq = c.seq WHERE g.seq IS NULL OR g.completed_at_ms IS NOT NULL`,
+      `SELECT c.generation_seq, c.kind FROM deadline c LEFT JOIN generation g ON g.seq = c.generation_seq WHERE g.seq IS NULL OR g.completed_at_ms IS NOT NULL`,
     ),
     whileRunning(
       "the deadline is overdue",
-      `SELECT g.id AS generation, c.kind, c.due_at_ms FROM command c JOIN generation g ON g.seq = c.seq
-       LEFT JOIN snapshot s ON s.seq = c.seq
-       WHERE c.due_at_ms < ${NOW} - ${OVERDUE_MS} AND s.state IS DISTINCT FROM 'running.parked'`,
+      `SELECT g.id AS generation, c.kind, c.at_ms FROM deadline c JOIN generation g ON g.seq = c.generation_seq
+       LEFT JOIN snapshot s ON s.generation_seq = c.generation_seq
+       WHERE c.at_ms < ${NOW} - ${OVERDUE_MS} AND s.state IS DISTINCT FROM 'running.parked'`,
     ),
     whileRunning(
       "the generation is older than its waiting time and its attempts can explain",
-      `SELECT g.id AS generation, g.created_at_ms FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.seq = g.seq
+      `SELECT g.id AS generation, g.created_at_ms FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.generation_seq = g.seq
        WHERE g.completed_at_ms IS NULL AND s.state IS DISTINCT FROM 'running.parked'
-         AND ${NOW} - ${SLACK_MS} > g.wait_ends_at_ms + ${ATTEMPT_MS} * (SELECT count(*) FROM attempt WHERE seq = g.seq)
+         AND ${NOW} - ${SLACK_MS} > g.start_deadline_ms + ${ATTEMPT_MS} * (SELECT count(*) FROM attempt WHERE generation_seq = g.seq)
          AND ${NOW} - ${SLACK_MS} > ${SINCE_DECIDED} AND ${NOW} - ${SLACK_MS} > ${WHILE_REFUSED}`,
     ),
   ],
@@ -67,9 +67,9 @@ const BACKWARDS = "the journal goes back to an earlier status, on after an end, 
 /**
  * A summary of the events of each generation in one pass, with the last queued, the first running and the first ended version.
  */
-const HISTORIES = `SELECT seq, count(*) AS versions, max(version) AS last, max(CASE WHEN state_after LIKE 'queued%' THEN version END) AS queued,
+const HISTORIES = `SELECT generation_seq, count(*) AS versions, max(version) AS last, max(CASE WHEN state_after LIKE 'queued%' THEN version END) AS queued,
   min(CASE WHEN state_after LIKE 'running%' THEN version END) AS running, min(CASE WHEN state_after = 'succeeded' THEN version END) AS success,
-  min(CASE WHEN state_after IN ('succeeded', 'failed') THEN version END) AS ended FROM journal GROUP BY seq`;
+  min(CASE WHEN state_after IN ('succeeded', 'failed') THEN version END) AS ended FROM generation_event GROUP BY generation_seq`;
 
 /** 10. Each event is one version. Attempts in state `superseded` or `late` do not count as running. */
 const lawfulHistory: Check<Clause> = {
@@ -78,36 +78,36 @@ const lawfulHistory: Check<Clause> = {
   clauses: [
     clauses(
       [GAP, BACKWARDS],
-      `SELECT CASE WHEN is_gap THEN '${GAP}' ELSE '${BACKWARDS}' END AS fault, seq, versions, last, snapshot, queued, running, ended
+      `SELECT CASE WHEN is_gap THEN '${GAP}' ELSE '${BACKWARDS}' END AS fault, generation_seq, versions, last, snapshot, queued, running, ended
        FROM (SELECT j.*, s.version AS snapshot,
            j.versions <> j.last OR CASE WHEN g.completed_at_ms IS NULL THEN s.version IS DISTINCT FROM j.last ELSE s.version IS NOT NULL END AS is_gap
-         FROM (${HISTORIES}) j LEFT JOIN snapshot s ON s.seq = j.seq LEFT JOIN generation g ON g.seq = j.seq) h
+         FROM (${HISTORIES}) j LEFT JOIN snapshot s ON s.generation_seq = j.generation_seq LEFT JOIN generation g ON g.seq = j.generation_seq) h
        WHERE is_gap OR queued > running OR ended < last OR (success IS NOT NULL AND running IS NULL)
-       UNION ALL SELECT '${GAP}', s.seq, 0, 0, s.version, NULL, NULL, NULL FROM snapshot s
-         WHERE NOT EXISTS (SELECT 1 FROM journal WHERE seq = s.seq)`,
+       UNION ALL SELECT '${GAP}', s.generation_seq, 0, 0, s.version, NULL, NULL, NULL FROM snapshot s
+         WHERE NOT EXISTS (SELECT 1 FROM generation_event WHERE generation_seq = s.generation_seq)`,
     ),
     clause(
       "the snapshot rests in another state than its journal line led to",
-      `SELECT s.seq, s.state, j.state_after FROM snapshot s JOIN journal j ON j.seq = s.seq AND j.version = s.version
+      `SELECT s.generation_seq, s.state, j.state_after FROM snapshot s JOIN generation_event j ON j.generation_seq = s.generation_seq AND j.version = s.version
        WHERE s.state <> j.state_after`,
     ),
     clause(
       "the attempts are not numbered from 1, or are more than the routes tried can explain",
       ({ json }) => `SELECT g.id AS generation, g.attempts, a.rows, a.last, a.routes FROM generation g
-       LEFT JOIN (SELECT seq, count(*) AS rows, max(n) AS last, count(DISTINCT route_id) AS routes FROM attempt GROUP BY seq) a
-         ON a.seq = g.seq
+       LEFT JOIN (SELECT generation_seq, count(*) AS rows, max(attempt_no) AS last, count(DISTINCT route_id) AS routes FROM attempt GROUP BY generation_seq) a
+         ON a.generation_seq = g.seq
        JOIN plan p ON p.seq = g.plan_seq
        WHERE coalesce(a.rows, 0) <> coalesce(a.last, 0) OR coalesce(a.routes, 0) <> g.attempts
          OR g.attempts > json_array_length(${json("p.routes")})`,
     ),
     clause(
       "the attempt ran on a route that was not planned",
-      ({ elements }) => `SELECT a.ref AS attempt, a.route_id AS route FROM attempt a JOIN generation g ON g.seq = a.seq
+      ({ elements }) => `SELECT a.ref AS attempt, a.route_id AS route FROM attempt a JOIN generation g ON g.seq = a.generation_seq
        JOIN plan p ON p.seq = g.plan_seq WHERE NOT EXISTS (SELECT 1 FROM ${elements("p.routes", "r")} WHERE r.value ->> 'routeId' = a.route_id)`,
     ),
     clause(
       "more than one attempt is under way",
-      `SELECT seq, count(*) AS attempts FROM attempt WHERE state IN ('intent', 'sending', 'accepted') GROUP BY seq HAVING count(*) > 1`,
+      `SELECT generation_seq, count(*) AS attempts FROM attempt WHERE state IN ('intent', 'sending', 'accepted') GROUP BY generation_seq HAVING count(*) > 1`,
     ),
     clause(
       "the shape of the generation is not that of its status",
@@ -119,7 +119,7 @@ const lawfulHistory: Check<Clause> = {
     ),
     clause(
       "a message without anything being confirmed, or none while something is",
-      `SELECT g.id AS generation, s.state, g.message FROM generation g INDEXED BY generation_open JOIN snapshot s ON s.seq = g.seq
+      `SELECT g.id AS generation, s.state, g.message FROM generation g INDEXED BY generation_open JOIN snapshot s ON s.generation_seq = g.seq
        WHERE g.completed_at_ms IS NULL
          AND (g.message IS NOT NULL) <> (s.state LIKE 'running.confirming.%' OR s.state = 'running.parked')`,
     ),

@@ -1,77 +1,63 @@
 // Clauses of invariant 1 for debts and purchases.
 //
 // A payment is credited once, and its reversals never exceed it.
-import { clauseSince } from "./check.ts";
+import { clause } from "./check.ts";
 
-/** The SQLite schema migration that added purchases and the repayment of debts. */
-const SINCE = 5;
-/** The SQLite schema migration that added reversals in other currencies and the repayment of debts by released credits. */
-const SINCE_FOREIGN = 7;
 const ONCE_PAID = "CASE WHEN p.state = 'paid' THEN 1 ELSE 0 END";
 
 const OWED = `SELECT a.id AS account, b.owed_credits AS owed FROM account a JOIN balance b ON b.account_seq = a.seq LEFT JOIN (SELECT account_seq,
-  sum(moved_credits - asked_credits) AS owed FROM credit GROUP BY account_seq) c ON c.account_seq = a.seq`;
+  sum(transferred_credits - requested_credits) AS owed FROM balance_adjustment GROUP BY account_seq) c ON c.account_seq = a.seq`;
 
 /** Part of conservation: debts, and the credits of purchases less their reversals. */
 export const PURCHASE_MONEY = [
-  clauseSince(
-    SINCE,
+  clause(
     "what is owed is not what was asked and not there to take, less what was settled",
-    `${OWED} LEFT JOIN (SELECT account_seq, sum(credits) AS credits FROM owed_settled GROUP BY account_seq) s ON s.account_seq = a.seq
+    `${OWED} LEFT JOIN (SELECT account_seq, sum(credits) AS credits FROM debt_repayment GROUP BY account_seq) s ON s.account_seq = a.seq
      WHERE b.owed_credits <> coalesce(c.owed, 0) - coalesce(s.credits, 0)`,
-    `${OWED} WHERE b.owed_credits <> coalesce(c.owed, 0)`,
   ),
-  clauseSince(
-    SINCE,
+  clause(
     "a purchase has not, once it is paid and not before, one top-up of what it was for",
-    `SELECT p.id AS purchase, p.state, count(c.seq) AS topups, CAST(sum(c.moved_credits) AS bigint) AS credits FROM purchase p
-     LEFT JOIN purchase_credit l ON l.purchase_seq = p.seq AND l.why = 'paid'
-     LEFT JOIN credit c ON c.seq = l.credit_seq AND c.kind = 'topup' AND c.account_seq = p.account_seq AND c.moved_credits = p.credits
-     GROUP BY p.seq HAVING count(l.credit_seq) <> ${ONCE_PAID} OR count(c.seq) <> ${ONCE_PAID}`,
+    `SELECT p.id AS purchase, p.state, count(c.seq) AS topups, CAST(sum(c.transferred_credits) AS bigint) AS credits FROM purchase p
+     LEFT JOIN purchase_adjustment l ON l.purchase_seq = p.seq AND l.reason = 'paid'
+     LEFT JOIN balance_adjustment c ON c.seq = l.adjustment_seq AND c.kind = 'topup' AND c.account_seq = p.account_seq AND c.transferred_credits = p.credits
+     GROUP BY p.seq HAVING count(l.adjustment_seq) <> ${ONCE_PAID} OR count(c.seq) <> ${ONCE_PAID}`,
   ),
-  clauseSince(
-    SINCE,
+  clause(
     "what is taken back of a purchase is not what its credits say",
     `SELECT p.id AS purchase, p.reversed_credits AS reversed, CAST(coalesce(l.credits, 0) AS bigint) AS credited FROM purchase p
-     LEFT JOIN (SELECT l.purchase_seq, -sum(c.asked_credits) AS credits,
-         count(*) FILTER (WHERE c.kind <> 'adjust' OR (c.asked_credits < 0) <> (l.why = 'taken')) AS strange FROM purchase_credit l JOIN credit c ON c.seq = l.credit_seq WHERE l.why <> 'paid' GROUP BY l.purchase_seq) l
+     LEFT JOIN (SELECT l.purchase_seq, -sum(c.requested_credits) AS credits,
+         count(*) FILTER (WHERE c.kind <> 'adjust' OR (c.requested_credits < 0) <> (l.reason = 'taken')) AS strange FROM purchase_adjustment l JOIN balance_adjustment c ON c.seq = l.adjustment_seq WHERE l.reason <> 'paid' GROUP BY l.purchase_seq) l
        ON l.purchase_seq = p.seq
      WHERE p.reversed_credits <> coalesce(l.credits, 0) OR l.strange > 0 OR p.reversed_credits NOT BETWEEN 0 AND p.credits`,
   ),
-  clauseSince(
-    SINCE,
+  clause(
     "what is taken back of a purchase is not what its refunds and disputes come to",
     `SELECT p.id AS purchase, p.reversed_credits AS reversed, CAST(coalesce(r.credits, 0) AS bigint) AS due FROM purchase p
      LEFT JOIN (SELECT payment_intent, sum(credits) AS credits FROM reversal WHERE state IN ('taken', 'lost') GROUP BY payment_intent) r
        ON r.payment_intent = p.payment_intent
      WHERE p.state = 'paid' AND p.reversed_credits <> CASE WHEN r.credits > p.credits THEN p.credits ELSE coalesce(r.credits, 0) END`,
   ),
-  clauseSince(
-    SINCE,
+  clause(
     "a credit of a purchase is of another account",
-    `SELECT p.id AS purchase, c.seq AS credit FROM purchase_credit l JOIN purchase p ON p.seq = l.purchase_seq
-     JOIN credit c ON c.seq = l.credit_seq WHERE c.account_seq <> p.account_seq`,
+    `SELECT p.id AS purchase, c.seq AS credit FROM purchase_adjustment l JOIN purchase p ON p.seq = l.purchase_seq
+     JOIN balance_adjustment c ON c.seq = l.adjustment_seq WHERE c.account_seq <> p.account_seq`,
   ),
-  clauseSince(
-    SINCE,
+  clause(
     "what settled a debt is not the credit it names",
-    `SELECT s.credit_seq AS credit, s.credits FROM owed_settled s LEFT JOIN credit c ON c.seq = s.credit_seq
-     WHERE (c.account_seq, c.kind, c.moved_credits) IS DISTINCT FROM (s.account_seq, 'adjust', -s.credits)`,
+    `SELECT s.adjustment_seq AS credit, s.credits FROM debt_repayment s LEFT JOIN balance_adjustment c ON c.seq = s.adjustment_seq
+     WHERE (c.account_seq, c.kind, c.transferred_credits) IS DISTINCT FROM (s.account_seq, 'adjust', -s.credits)`,
   ),
-  clauseSince(
-    SINCE_FOREIGN,
+  clause(
     "something is owed while something is available",
     `SELECT a.id AS account, b.owed_credits AS owed, b.available_credits AS available FROM balance b JOIN account a ON a.seq = b.account_seq
      WHERE b.owed_credits > 0 AND b.available_credits > 0`,
   ),
-  clauseSince(
-    SINCE_FOREIGN,
+  clause(
     "what was decided about a refund or dispute is not taken back",
     `SELECT f.id AS reversal, f.decided_credits AS decided, r.credits FROM foreign_reversal f LEFT JOIN reversal r ON r.id = f.id
      WHERE f.decided_credits > 0 AND (r.payment_intent, r.credits, r.state) IS DISTINCT FROM (f.payment_intent, f.decided_credits, f.state)`,
   ),
-  clauseSince(
-    SINCE,
+  clause(
     "receipts are not numbered from 1 without a gap",
     "SELECT count(receipt) AS receipts, max(receipt) AS last FROM purchase HAVING coalesce(max(receipt), 0) <> count(receipt)",
   ),

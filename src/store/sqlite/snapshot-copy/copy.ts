@@ -3,7 +3,7 @@ import { chmodSync, closeSync, fsyncSync, openSync, rmSync, statSync, writeSync 
 import { join } from "node:path";
 import { DirectoryUnusable, faultCode, withCorruptionErrors } from "../errors.ts";
 import { markRestored } from "../mark-restored.ts";
-import { checkSchema, schemaVersion } from "../migrate.ts";
+import { migrateCopy, requireReadable, schemaVersion } from "../migrate.ts";
 import { DATABASE_FILE, openReader, openWriter } from "../open.ts";
 import { missLog } from "../wal-sentinel.ts";
 
@@ -32,7 +32,7 @@ export const copyDatabase = (dataDir: string, to: string): void => {
     withCorruptionErrors(path, () => {
       if (schemaVersion(from) === 0)
         throw new DirectoryUnusable(`data directory ${dataDir}: its database is still empty; start the service once`);
-      checkSchema(from);
+      requireReadable(from, `data directory ${dataDir}`);
     });
     // SQLite accepts an empty file as target, so the copy is private from its first byte.
     closeSync(openSync(to, "wx", 0o600));
@@ -53,10 +53,11 @@ export const copyDatabase = (dataDir: string, to: string): void => {
   openWriter(to).close();
 };
 
-/** Marks a copy that no owner has opened yet: changes after `takenAtMs` are missing. */
+/** Migrates a copy that no writer has opened yet, and marks it: changes after `takenAtMs` are missing. */
 export const markCopy = (path: string, at: { takenAtMs: number; nowMs: number }): void => {
   const db = openWriter(path);
   try {
+    migrateCopy(db, at.nowMs);
     markRestored(db, at);
   } finally {
     db.close();

@@ -35,9 +35,9 @@ export const lossOf = (path: string, copy: string): Loss => {
       const found = db.query<{ id: string }, []>(sql).all();
       return { count: found.length, ids: found.slice(0, NAMED).map(({ id }) => id) };
     };
-    const newCredits = "FROM main.credit c LEFT JOIN old.credit o ON o.seq = c.seq AND o.at_ms = c.at_ms WHERE o.seq IS NULL";
-    const hasVault = sum("SELECT count(*) FROM old.sqlite_schema WHERE name = 'provider_key'") > 0;
-    const newKeys = "SELECT count(*) FROM main.provider_key WHERE id NOT IN (SELECT id FROM old.provider_key)";
+    const newCredits =
+      "FROM main.balance_adjustment c LEFT JOIN old.balance_adjustment o ON o.seq = c.seq AND o.at_ms = c.at_ms WHERE o.seq IS NULL";
+    const newKeys = "SELECT count(*) FROM main.provider_credential WHERE id NOT IN (SELECT id FROM old.provider_credential)";
     return {
       generations: sum(
         "SELECT count(*) FROM main.generation g LEFT JOIN old.generation o ON o.seq = g.seq AND o.id = g.id WHERE o.seq IS NULL",
@@ -48,7 +48,7 @@ export const lossOf = (path: string, copy: string): Loss => {
       ),
       topUps: {
         count: sum(`SELECT count(*) ${newCredits} AND c.kind = 'topup'`),
-        credits: sum(`SELECT sum(c.moved_credits) ${newCredits} AND c.kind = 'topup'`),
+        credits: sum(`SELECT sum(c.transferred_credits) ${newCredits} AND c.kind = 'topup'`),
       },
       adjustments: sum(`SELECT count(*) ${newCredits} AND c.kind = 'adjust'`),
       accounts: ids("SELECT id FROM main.account WHERE id NOT IN (SELECT id FROM old.account) ORDER BY seq"),
@@ -57,9 +57,9 @@ export const lossOf = (path: string, copy: string): Loss => {
         `SELECT id FROM main.api_key WHERE revoked_at_ms IS NOT NULL
            AND id IN (SELECT id FROM old.api_key WHERE revoked_at_ms IS NULL) ORDER BY seq`,
       ),
-      providerKeys: sum(hasVault ? newKeys : "SELECT count(*) FROM main.sqlite_schema WHERE 0"),
+      providerKeys: sum(newKeys),
       capturedCredits: sum(
-        `SELECT sum(p.credits) FROM main.posting p LEFT JOIN old.posting o ON o.seq = p.seq AND o.hash = p.hash
+        `SELECT sum(p.credits) FROM main.transfer p LEFT JOIN old.transfer o ON o.seq = p.seq AND o.hash = p.hash
          WHERE p.kind = 'capture' AND o.seq IS NULL`,
       ),
     };

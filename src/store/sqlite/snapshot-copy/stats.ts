@@ -2,7 +2,7 @@
 import type { Database } from "bun:sqlite";
 import type { LedgerSums } from "../../store.ts";
 import { lineageOf } from "../database-id.ts";
-import { schemaVersion } from "../migrate.ts";
+import { requireReadable, schemaVersion } from "../migrate.ts";
 import { openReader, openSnapshot } from "../open.ts";
 
 export type SnapshotStats = {
@@ -56,7 +56,7 @@ export const ledgerOf = (db: Database): LedgerSums => {
   const kinds = db
     .query<Kind, []>(
       `SELECT kind, count(*) AS times, sum(iif(kind = 'adjust' AND from_side = 'available', -credits, credits)) AS credits
-       FROM movement GROUP BY kind ORDER BY kind`,
+       FROM transfer_log GROUP BY kind ORDER BY kind`,
     )
     .all();
   return {
@@ -77,7 +77,7 @@ export const figuresOf = (db: Database): SnapshotStats => {
   return {
     schema: schemaVersion(db),
     mode: meta.get("mode") === "test" ? "test" : "live",
-    epoch: one<{ epoch: number | null }>(db, "SELECT max(epoch) AS epoch FROM owner").epoch ?? 0,
+    epoch: one<{ epoch: number | null }>(db, "SELECT max(epoch) AS epoch FROM writer_epoch").epoch ?? 0,
     lineage: lineageOf(meta.get("secret") ?? ""),
     createdAtMs: Number(meta.get("created_at_ms") ?? 0),
     rows: rowsOf(db),
@@ -99,6 +99,7 @@ export const statsOfSnapshot = <T>(path: string, work: (db: Database) => T): T =
 export const overLive = <T>(path: string, work: (db: Database) => T): T => {
   const db = openReader(path);
   try {
+    requireReadable(db, path);
     db.run("BEGIN");
     return work(db);
   } finally {
@@ -120,9 +121,9 @@ export const namedFiles = (db: Database): NamedFile[] =>
 export const spooledFiles = (db: Database, scheme: string): SpooledFile[] =>
   db
     .query<{ seq: number; url: string }, [string]>(
-      `SELECT a.seq, r.value ->> 'url' AS url FROM attempt a JOIN generation g ON g.seq = a.seq, json_each(a.results) r
+      `SELECT a.generation_seq AS seq, r.value ->> 'url' AS url FROM attempt a JOIN generation g ON g.seq = a.generation_seq, json_each(a.results) r
        WHERE g.completed_at_ms IS NULL AND a.results IS NOT NULL AND substr(r.value ->> 'url', 1, length(?1)) = ?1
-       ORDER BY a.seq, a.n, r.key`,
+       ORDER BY a.generation_seq, a.attempt_no, r.key`,
     )
     .all(scheme)
     .map(({ seq, url }) => ({ seq, name: url.slice(scheme.length) }));
@@ -142,9 +143,9 @@ export const wantedOf = (db: Database, seq: number): { files: boolean; spooled: 
 export const unfinishedRows = (db: Database): UnfinishedRow[] =>
   db
     .query<UnfinishedRow, []>(
-      `SELECT g.id AS generation, c.id AS account, g.status, a.n, a.state, a.provider, a.job_id AS job
+      `SELECT g.id AS generation, c.id AS account, g.status, a.attempt_no AS n, a.state, a.provider, a.job_id AS job
        FROM generation g JOIN account c ON c.seq = g.account_seq
-       LEFT JOIN attempt a ON a.seq = g.seq AND a.state IN ('intent', 'sending', 'accepted')
-       WHERE g.completed_at_ms IS NULL ORDER BY g.seq, a.n`,
+       LEFT JOIN attempt a ON a.generation_seq = g.seq AND a.state IN ('intent', 'sending', 'accepted')
+       WHERE g.completed_at_ms IS NULL ORDER BY g.seq, a.attempt_no`,
     )
     .all();

@@ -2,7 +2,6 @@
 import type { Database } from "bun:sqlite";
 import type { JsonObject } from "../../../domain/types.ts";
 import { type Clause, type Offender, offenderOf, statementOf } from "../../sql/verify/check.ts";
-import { schemaVersion } from "../migrate.ts";
 import { SQLITE } from "../sql-program.ts";
 
 /** `nowMs` null: the service is not running, so overdue deadlines are not checked. */
@@ -22,7 +21,7 @@ export const runnable = (clause: Clause): Runnable => ({
   faults: clause.faults,
   ...(clause.isNote ? { isNote: true as const } : {}),
   *offending({ db, nowMs }) {
-    const statement = statementOf(clause, SQLITE, nowMs, schemaVersion(db));
+    const statement = statementOf(clause, SQLITE, nowMs);
     if (!statement) return;
     // The statement is cached by its text, because every connection runs the same few dozen checks.
     for (const row of db.query<JsonObject, typeof statement.values>(statement.sql).iterate(...statement.values)) {

@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { clause } from "../../sql/verify/check.ts";
 import { MOST_ROWS } from "../../sql/verify/report.ts";
-import { MIGRATIONS, migrate, schemaVersion } from "../migrate.ts";
+import { migrateCopy, SCHEMA_VERSION, schemaVersion } from "../migrate.ts";
 import { pragma } from "../open.ts";
 import { type Runnable, runnable } from "./check.ts";
 
@@ -61,35 +61,33 @@ const partsOf = (db: Database): Map<string, string> =>
       .map(({ type, name, sql }) => [`${type} ${name}`, sql]),
   );
 
-/** The objects of a schema version; computed once, because they never change. */
-const partsOfSchema = (version: number): Map<string, string> => {
-  const known = schemas.get(version);
-  if (known) return known;
-  using made = new Database(":memory:");
-  const steps = MIGRATIONS.filter(({ n }) => n <= version);
-  migrate(made, ":memory:", 0, steps);
-  const parts = partsOf(made);
-  schemas.set(version, parts);
-  return parts;
+/** The objects that the migrations create; computed once. */
+const expectedParts = (): Map<string, string> => {
+  expected ??= ((): Map<string, string> => {
+    using made = new Database(":memory:");
+    migrateCopy(made, 0);
+    return partsOf(made);
+  })();
+  return expected;
 };
-const schemas = new Map<number, Map<string, string>>();
+let expected: Map<string, string> | undefined;
 
 /**
- * Compares the tables, indexes, views and triggers of the file with the schema that its migrations create in an empty database.
+ * Compares the tables, indexes, views and triggers of the file with the schema that the migrations create in an empty database.
  */
 const schema: Runnable = {
   faults: [UNKNOWN_SCHEMA, OTHER_SCHEMA],
   *offending({ db }) {
     const version = schemaVersion(db);
-    if (!MIGRATIONS.some(({ n }) => n === version)) {
+    if (version !== SCHEMA_VERSION) {
       yield { fault: UNKNOWN_SCHEMA, user_version: version };
       return;
     }
-    const expected = partsOfSchema(version);
+    const wanted = expectedParts();
     const found = partsOf(db);
-    for (const part of new Set([...expected.keys(), ...found.keys()]))
-      if (expected.get(part) !== found.get(part) && !isLitestreams(part, found.get(part)))
-        yield { fault: OTHER_SCHEMA, part, found: found.has(part) ? (expected.has(part) ? "changed" : "foreign") : "missing" };
+    for (const part of new Set([...wanted.keys(), ...found.keys()]))
+      if (wanted.get(part) !== found.get(part) && !isLitestreams(part, found.get(part)))
+        yield { fault: OTHER_SCHEMA, part, found: found.has(part) ? (wanted.has(part) ? "changed" : "foreign") : "missing" };
   },
 };
 
@@ -97,15 +95,15 @@ const schema: Runnable = {
 const epochs = [
   clause(
     "an epoch wrote after its successor had begun to",
-    `SELECT seq AS movement, epoch FROM (SELECT seq, epoch, max(epoch) OVER (ORDER BY seq) AS newest FROM posting) WHERE epoch < newest
+    `SELECT seq AS transfer, epoch FROM (SELECT seq, epoch, max(epoch) OVER (ORDER BY seq) AS newest FROM transfer) WHERE epoch < newest
      UNION ALL SELECT -seq, epoch FROM (SELECT seq, hold_epoch AS epoch, max(hold_epoch) OVER (ORDER BY seq) AS newest FROM generation)
        WHERE epoch < newest
-     UNION ALL SELECT b.seq, b.epoch FROM (SELECT seq FROM journal GROUP BY seq HAVING min(epoch) < max(epoch)) crossed
-       CROSS JOIN journal a ON a.seq = crossed.seq JOIN journal b ON b.seq = a.seq AND b.version = a.version + 1 WHERE b.epoch < a.epoch`,
+     UNION ALL SELECT b.generation_seq, b.epoch FROM (SELECT generation_seq FROM generation_event GROUP BY generation_seq HAVING min(epoch) < max(epoch)) crossed
+       CROSS JOIN generation_event a ON a.generation_seq = crossed.generation_seq JOIN generation_event b ON b.generation_seq = a.generation_seq AND b.version = a.version + 1 WHERE b.epoch < a.epoch`,
   ),
   clause(
     "the epochs do not follow each other",
-    "SELECT count(*) AS openings, max(epoch) AS last FROM owner HAVING count(*) IS NOT max(epoch) OR count(*) = 0",
+    "SELECT count(*) AS openings, max(epoch) AS last FROM writer_epoch HAVING count(*) IS NOT max(epoch) OR count(*) = 0",
   ),
 ].map(runnable);
 
