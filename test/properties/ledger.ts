@@ -23,7 +23,7 @@ const ACCOUNT_SQL = `SELECT available_credits AS available, held_credits AS held
   owed_credits AS owed, in_progress, paused, (SELECT coalesce((SELECT sum(credits) FROM spend_by_day WHERE spend_limit_seq = m.seq), 0)
     FROM spend_limit m WHERE m.seq = account.seq) AS spent FROM balance JOIN account ON seq = account_seq WHERE account.seq = ?1`;
 const GENERATION_SQL = `SELECT g.status, g.cost_credits AS cost, (SELECT max(version) FROM generation_event WHERE generation_seq = g.seq) AS version,
-  (SELECT group_concat(state) FROM (SELECT state FROM attempt WHERE generation_seq = g.seq ORDER BY n)) AS attempts,
+  (SELECT group_concat(state) FROM (SELECT state FROM attempt WHERE generation_seq = g.seq ORDER BY attempt_no)) AS attempts,
   (SELECT group_concat(kind || ' ' || credits) FROM (SELECT kind, credits FROM transfer_log WHERE generation_seq = g.seq ORDER BY transfer_no)) AS moved,
   (SELECT count(*) FROM deadline WHERE generation_seq = g.seq) AS commands FROM generation g WHERE g.seq = ?1`;
 

@@ -58,7 +58,7 @@ export const openMachineStore = (image: Uint8Array) => {
     "SELECT kind, attempt_no AS n, at_ms AS dueAtMs FROM deadline WHERE generation_seq = ?1",
   );
   const attempts = db.prepare<Seen["attempts"][number], [number]>(
-    "SELECT n, state, price_credits AS price, route_id AS route, watch_until_ms AS watchUntilMs FROM attempt WHERE generation_seq = ?1 ORDER BY n",
+    "SELECT attempt_no AS n, state, price_credits AS price, route_id AS route, watch_until_ms AS watchUntilMs FROM attempt WHERE generation_seq = ?1 ORDER BY attempt_no",
   );
   const movements = db.prepare<Seen["movements"][number], [number]>(
     "SELECT kind, credits FROM transfer_log WHERE generation_seq = ?1 ORDER BY transfer_no",

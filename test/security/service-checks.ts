@@ -161,7 +161,7 @@ export const INNER_LINES: readonly Line[] = [
   {
     area: "money",
     line: "direct SQL against a rule: refused",
-    held: [[GUARDS, "a balance changes only with the next movement"], [GUARDS, "[words.check, "], ...SCHEMAS],
+    held: [[GUARDS, "a balance changes only with the next transfer"], [GUARDS, "[words.check, "], ...SCHEMAS],
   },
   { area: "money", line: "integers at 2^53: refused", held: [[GUARDS, "9007199254740992"], ...SCHEMAS] },
 

@@ -3,7 +3,7 @@ import { ownerOf } from "../postgres/ownership.ts";
 
 /** Temporary table of takeovers; it lasts as long as the connection. */
 export const MAKE_CLAIMS =
-  "CREATE TEMP TABLE ownership_change (seq INTEGER, n INTEGER, epoch INTEGER, PRIMARY KEY (seq, n)) WITHOUT ROWID";
+  "CREATE TEMP TABLE ownership_change (generation_seq INTEGER, change_no INTEGER, epoch INTEGER, PRIMARY KEY (generation_seq, change_no)) WITHOUT ROWID";
 /** Records that an owner (?2) reclaimed a generation (?1). */
 export const CLAIM =
   "INSERT INTO ownership_change SELECT ?1, coalesce(max(change_no), 0) + 1, ?2 FROM ownership_change WHERE generation_seq = ?1";
