@@ -138,20 +138,20 @@ const goingNow = (n: number, last: ReplayStep | undefined): Ending | null => {
   if (last?.context.current?.n !== n) return null;
   if (last.to.startsWith("running.confirming")) return ["being confirmed", "going", NOT_YET];
   if (last.to === "running.backingOff") return ["put off, sent again later", "going", NOT_YET];
-  return last.to === "running.parked" ? ["parked", "going", "a person has to look first"] : null;
+  return last.to === "running.parked" ? ["parked", "going", "a user has to look first"] : null;
 };
 
-const sum = (movements: readonly StateChange[], kind: StateChange["kind"], n?: number): Credits =>
-  movements
+const sum = (transfers: readonly StateChange[], kind: StateChange["kind"], n?: number): Credits =>
+  transfers
     .filter((moved) => moved.kind === kind && (n === undefined || moved.attemptN === n))
     .reduce((total, { credits }) => total + credits, 0);
 
-const billOfAttempt = (draft: Draft, last: ReplayStep | undefined, movements: readonly StateChange[]): AttemptBill => {
+const billOfAttempt = (draft: Draft, last: ReplayStep | undefined, transfers: readonly StateChange[]): AttemptBill => {
   const { state, fault, sends, onTheWay, ...rest } = draft;
   const ending = ENDINGS[state];
   const more = ending[1] === "going" ? goingNow(rest.n, last) : ending[1] === "bad" && fault !== null && FAULT_ENDINGS[fault];
   const [outcome, look, why] = more || ending;
-  const chargedCredits = sum(movements, "capture", rest.n);
+  const chargedCredits = sum(transfers, "capture", rest.n);
   // Customers see one class for most failures; it says nothing about a job that was never accepted.
   const isTold = fault !== null && look === "bad" && !(state === "rejected" && fault === "job_failed");
   const told = isTold ? `${why}: ${FAULTS[fault] ?? fault}` : why;
@@ -170,8 +170,8 @@ const unpaidOf = (steps: readonly ReplayStep[], chargedCredits: Credits): string
   return steps.at(-1)?.to === "running.parked" ? PARKED_MESSAGE : "It has not ended: its credits are on hold.";
 };
 
-/** @param movements transfers of the ledger, which decide what was charged. */
-export const billOf = (steps: readonly ReplayStep[], movements: readonly StateChange[]): Bill => {
+/** @param transfers transfers of the ledger, which decide what was charged. */
+export const billOf = (steps: readonly ReplayStep[], transfers: readonly StateChange[]): Bill => {
   const drafts = new Map<number, Draft>();
   const passed: Passed[] = [];
   for (const step of steps) {
@@ -182,12 +182,12 @@ export const billOf = (steps: readonly ReplayStep[], movements: readonly StateCh
     const told = draft ? passing(step, draft) : null;
     if (told !== null) draft?.onTheWay.push(told);
   }
-  const chargedCredits = sum(movements, "capture");
+  const chargedCredits = sum(transfers, "capture");
   return {
-    heldCredits: sum(movements, "hold"),
+    heldCredits: sum(transfers, "hold"),
     chargedCredits,
-    releasedCredits: sum(movements, "release"),
-    attempts: [...drafts.values()].map((draft) => billOfAttempt(draft, steps.at(-1), movements)),
+    releasedCredits: sum(transfers, "release"),
+    attempts: [...drafts.values()].map((draft) => billOfAttempt(draft, steps.at(-1), transfers)),
     passed,
     unpaid: unpaidOf(steps, chargedCredits),
   };

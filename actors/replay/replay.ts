@@ -41,7 +41,7 @@ export type Replayed = {
   collectMs: number;
   plan: readonly PlannedRoute[];
   journal: readonly WrittenStep[];
-  movements: readonly StateChange[];
+  transfers: readonly StateChange[];
   /** Name of a route; its id if absent. */
   routeName?: (routeId: string) => string;
 };
@@ -71,7 +71,7 @@ export type ReplayStep = {
   deadline: Deadline | null;
   /** The context afterwards, without the plan. */
   context: Omit<GenerationContext, "plan">;
-  movements: StateChange[];
+  transfers: StateChange[];
   /** Why stored event, statechart and ledger differ here; null if they agree. */
   fault: string | null;
 };
@@ -146,9 +146,9 @@ export const followed = (before: GenerationSnapshot, line: WrittenStep): Generat
 
 /** Replays a generation from its admission to its last event. Pure: it performs no effect. */
 export const replay = (given: Replayed): Replay => {
-  const { plan, waitEndsAtMs, collectMs, journal, movements, routeName = (routeId) => routeId } = given;
-  const hold = movements.filter(({ kind }) => kind === "hold");
-  const settling = movements.filter(({ kind }) => kind !== "hold");
+  const { plan, waitEndsAtMs, collectMs, journal, transfers, routeName = (routeId) => routeId } = given;
+  const hold = transfers.filter(({ kind }) => kind === "hold");
+  const settling = transfers.filter(({ kind }) => kind !== "hold");
   const heldCredits = hold.reduce((total, { credits }) => total + credits, 0);
   const first = beginning({ plan, waitEndsAtMs, collectMs });
   const steps: ReplayStep[] = [
@@ -166,7 +166,7 @@ export const replay = (given: Replayed): Replay => {
       asks: first.sayings.filter(isAsk),
       deadline: deadlineOf(first.after),
       context: contextOf(first.after),
-      movements: hold,
+      transfers: hold,
       fault: hold.length === 1 ? null : `there are ${hold.length} holds in the ledger and there has to be one`,
     },
   ];
@@ -198,7 +198,7 @@ export const replay = (given: Replayed): Replay => {
       asks: step?.asks ?? [],
       deadline: deadlineOf(standing),
       context: contextOf(standing),
-      movements: moved,
+      transfers: moved,
       fault: gap ?? stateFault(line, tried) ?? moneyFault(settlement, moved, heldCredits),
     });
   }

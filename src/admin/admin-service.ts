@@ -18,7 +18,7 @@ import { createUserAdmin, type UserAdmin } from "./users.ts";
 export type CreatedAccount = { id: string; name: string; availableCredits: Credits };
 /** `movedCredits`: credits that the command transferred; 0 if its reference had been used before. */
 export type Credited = { account: AccountRow; movedCredits: Credits };
-export type Statement = { account: AccountRow; movements: TransferRow[] };
+export type Statement = { account: AccountRow; transfers: TransferRow[] };
 
 /**
  * One method per operation. The results are plain data, so that they can be sent over the control socket unchanged. `reference`
@@ -74,8 +74,8 @@ export type AdminServiceDeps = {
 const MOST_UNDECIDED = 1000;
 
 /** The newest `limit` transfers of an account, oldest first. */
-export const lastMovements = async (reads: StoreReads, accountId: string, limit: number): Promise<TransferRow[]> =>
-  (await reads.movements(accountId, null, limit)).reverse();
+export const lastTransfers = async (reads: StoreReads, accountId: string, limit: number): Promise<TransferRow[]> =>
+  (await reads.transfers(accountId, null, limit)).reverse();
 
 /**
  * Creates the admin service for a store. Mutations are committed by the ledger actor of the running service or by the store
@@ -154,7 +154,7 @@ const openMethods = ({
     },
     showCredits: async ({ accountId, last }) => ({
       account: await accountOf(accountId),
-      movements: last === 0 ? [] : await lastMovements(reads, accountId, last),
+      transfers: last === 0 ? [] : await lastTransfers(reads, accountId, last),
     }),
   };
   return { ...admin, ...createRouteTrials({ admin, reads, submit, modelOf: market.market.modelOf }) };

@@ -3,8 +3,8 @@ import type { Clock } from "../domain/clock.ts";
 import { hashToken, newId, newToken } from "../domain/ids.ts";
 import type { AdminMutation, AdminResult } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
-import { type PersonRole, readEmail } from "../store/user-mutations.ts";
-import type { InvitationRow, PersonRow } from "../store/user-reads.ts";
+import { readEmail, type UserRole } from "../store/user-mutations.ts";
+import type { InvitationRow, UserRow } from "../store/user-reads.ts";
 import { AdminError } from "./admin-error.ts";
 import { requireDone } from "./keys.ts";
 
@@ -14,13 +14,13 @@ export type MadeLink = { id: string; path: string; email: string | null; expires
 /** A user is named by id or e-mail address. */
 export type UserAdmin = {
   /** `invitations` contains only invitations that can still be used. */
-  listPeople(ask: Record<string, never>): Promise<{ people: PersonRow[]; invitations: InvitationRow[] }>;
+  listUsers(ask: Record<string, never>): Promise<{ users: UserRow[]; invitations: InvitationRow[] }>;
   /** Invites a user: to an existing account, to a new account of the given name, or, for operators and viewers, to none. */
-  invitePerson(ask: { email: string; role: PersonRole; accountId: string | null; accountName: string | null }): Promise<MadeLink>;
+  inviteUser(ask: { email: string; role: UserRole; accountId: string | null; accountName: string | null }): Promise<MadeLink>;
   withdrawInvitation(ask: { id: string }): Promise<{ id: string }>;
-  setPerson(ask: { person: string; role?: PersonRole; disabled?: boolean }): Promise<PersonRow>;
+  setUser(ask: { user: string; role?: UserRole; disabled?: boolean }): Promise<UserRow>;
   /** Creates a link for setting a new password; using it ends all sessions of the user. */
-  resetPerson(ask: { person: string }): Promise<MadeLink>;
+  resetUser(ask: { user: string }): Promise<MadeLink>;
   /** Creates the link for the first operator; earlier links become invalid. */
   setUpLink(ask: object): Promise<MadeLink>;
 };
@@ -32,43 +32,43 @@ const PATHS = { setup: "/console/setup", invite: "/console/join", reset: "/conso
 type Parts = { reads: StoreReads; post: (mutation: AdminMutation) => Promise<AdminResult>; clock: Clock };
 
 export const createUserAdmin = ({ reads, post, clock }: Parts): UserAdmin => {
-  const personOf = async (named: string): Promise<PersonRow> => {
+  const userOf = async (named: string): Promise<UserRow> => {
     const email = readEmail(named);
-    const found = (await reads.people()).find((person) => person.id === named || person.email === email);
+    const found = (await reads.users()).find((user) => user.id === named || user.email === email);
     if (found) return found;
-    throw new AdminError("notFound", `there is no person ${named}`, {
+    throw new AdminError("notFound", `there is no user ${named}`, {
       fix: "genrouter users list shows those there are",
       code: "not_found",
     });
   };
   const link = async (
     kind: keyof typeof PATHS,
-    ask: { role: PersonRole } & Partial<Record<"email" | "personId" | "accountName", string | null>> & {
+    ask: { role: UserRole } & Partial<Record<"email" | "userId" | "accountName", string | null>> & {
         accountSeq?: number | null;
       },
   ): Promise<MadeLink> => {
-    const { role, email = null, personId = null, accountName = null, accountSeq = null } = ask;
+    const { role, email = null, userId = null, accountName = null, accountSeq = null } = ask;
     const token = newToken();
     const id = newId("inv");
     const atMs = clock.nowMs();
     const expiresAtMs = atMs + VALID_MS[kind];
     const hash = hashToken(token);
     requireDone(
-      await post({ mutation: "invite", id, hash, kind, role, accountSeq, accountName, email, personId, expiresAtMs, atMs }),
+      await post({ mutation: "invite", id, hash, kind, role, accountSeq, accountName, email, userId, expiresAtMs, atMs }),
     );
     // The fragment of a URL is sent neither to logs nor to other sites.
     return { id, path: `${PATHS[kind]}#${token}`, email, expiresAtMs };
   };
 
   return {
-    listPeople: async () => {
+    listUsers: async () => {
       const nowMs = clock.nowMs();
       const invitations = (await reads.invitations()).filter(
         (one) => one.usedAtMs === null && one.withdrawnAtMs === null && one.expiresAtMs > nowMs,
       );
-      return { people: await reads.people(), invitations };
+      return { users: await reads.users(), invitations };
     },
-    invitePerson: async ({ email: text, role, accountId, accountName }) => {
+    inviteUser: async ({ email: text, role, accountId, accountName }) => {
       const email = readEmail(text);
       if (email === undefined)
         throw new AdminError("usage", `${JSON.stringify(text)} is not an e-mail address`, { code: "bad_email" });
@@ -88,14 +88,14 @@ export const createUserAdmin = ({ reads, post, clock }: Parts): UserAdmin => {
       requireDone(await post({ mutation: "withdraw-invitation", invitationId: id, atMs: clock.nowMs() }));
       return { id };
     },
-    setPerson: async ({ person, ...change }) => {
-      const { id } = await personOf(person);
-      requireDone(await post({ mutation: "set-person", personId: id, ...change, atMs: clock.nowMs() }));
-      return personOf(id);
+    setUser: async ({ user, ...change }) => {
+      const { id } = await userOf(user);
+      requireDone(await post({ mutation: "set-user", userId: id, ...change, atMs: clock.nowMs() }));
+      return userOf(id);
     },
-    resetPerson: async ({ person }) => {
-      const { id, email, role } = await personOf(person);
-      const made = await link("reset", { role, personId: id });
+    resetUser: async ({ user }) => {
+      const { id, email, role } = await userOf(user);
+      const made = await link("reset", { role, userId: id });
       return { ...made, email };
     },
     setUpLink: () => link("setup", { role: "operator" }),

@@ -176,7 +176,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
     ...{ unknownOutcome: deps.unknownOutcome, outcomes: deps.outcomes },
     ...{ isDiskFull: deps.isDiskFull, isBucketDown: deps.isBucketDown },
     ...(deps.takingUp ? { takingUp: deps.takingUp } : {}),
-    ...{ callersChanged: () => http.callersChanged(), peopleChanged: () => sessions.forget() },
+    ...{ callersChanged: () => http.callersChanged(), usersChanged: () => sessions.forget() },
   });
   const links = createSignedLinks({
     secretHex: await store.secret("links"),

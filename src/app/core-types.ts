@@ -26,7 +26,7 @@ import type { Store } from "../store/store.ts";
 import type { Life } from "./readiness.ts";
 
 /** Dependencies of the core; the simulation passes its own. */
-export type CoreDeps = Pick<PostCommitDeps, "callersChanged" | "peopleChanged"> & {
+export type CoreDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged"> & {
   limits: Settings["limits"];
   clock: Clock;
   log: Log;

@@ -188,7 +188,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
   const watch: CommitListener = { committed: null };
   const committed = createPostCommit({
     ...{ records, attempts, routes, health, facts, watch },
-    ...{ callersChanged: deps.callersChanged, peopleChanged: deps.peopleChanged },
+    ...{ callersChanged: deps.callersChanged, usersChanged: deps.usersChanged },
     supervisor: () => supervisor,
   });
 

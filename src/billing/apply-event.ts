@@ -66,7 +66,7 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
         mutation: "open-purchase",
         id: purchaseId,
         accountSeq: account.seq,
-        personId: null,
+        userId: null,
         credits,
         provider: "stripe",
         atMs,

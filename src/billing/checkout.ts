@@ -128,7 +128,7 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
       const id = newId("pur");
       const outcome = await post({
         ...{ mutation: "open-purchase", id, accountSeq: account.seq, credits: usd * 100, provider, by, atMs },
-        ...{ personId: by.kind === "user" ? by.id : null, expiresAtMs: atMs + OPEN_MS },
+        ...{ userId: by.kind === "user" ? by.id : null, expiresAtMs: atMs + OPEN_MS },
       });
       if (outcome.kind === "refused") throw new Error(outcome.reason);
       return { purchaseId: id, url: await urlOf(await found(id)) };

@@ -7,7 +7,7 @@ import type { EventFields } from "../logging/events.ts";
 import type { Principal } from "../store/mutations.ts";
 
 /** Members that name the target; the first one present is used. `account` is a provider account. */
-const TARGETS = ["accountId", "id", "generationId", "account", "provider", "person", "name"] as const;
+const TARGETS = ["accountId", "id", "generationId", "account", "provider", "user", "name"] as const;
 /** Members with an amount. */
 const AMOUNTS = ["credits", "creditCredits"] as const;
 

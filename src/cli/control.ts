@@ -27,7 +27,7 @@ const text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
 const object = <P extends Record<string, TSchema>>(properties: P) => Type.Object(properties, { additionalProperties: false });
 const limit = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]));
 const amount = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
-const movement = object({ reference: text(200), accountId: text(80), credits: amount, note: Type.String({ maxLength: 500 }) });
+const transfer = object({ reference: text(200), accountId: text(80), credits: amount, note: Type.String({ maxLength: 500 }) });
 
 const keyLimit = Type.Optional(Type.Union([amount, Type.Null()]));
 const KEY_TERMS = {
@@ -67,8 +67,8 @@ const ASKS = {
   }),
   listKeys: object({ accountId: Type.Union([text(80), Type.Null()]) }),
   revokeKey: object({ id: text(80) }),
-  addCredits: movement,
-  takeCredits: movement,
+  addCredits: transfer,
+  takeCredits: transfer,
   listProviders: object({}),
   listModels: object({}),
   listRoutes: object({ model: Type.Union([text(80), Type.Null()]), provider: Type.Union([text(80), Type.Null()]) }),
@@ -94,16 +94,16 @@ const ASKS = {
     reason: text(500),
   }),
   switchRoute: object({ id: text(200), reason: Type.Union([text(500), Type.Null()]) }),
-  listPeople: object({}),
-  invitePerson: object({
+  listUsers: object({}),
+  inviteUser: object({
     email: text(300),
     role: ROLE,
     accountId: Type.Union([text(80), Type.Null()]),
     accountName: Type.Union([text(200), Type.Null()]),
   }),
   withdrawInvitation: object({ id: text(80) }),
-  setPerson: object({ person: text(300), role: Type.Optional(ROLE), disabled: Type.Optional(Type.Boolean()) }),
-  resetPerson: object({ person: text(300) }),
+  setUser: object({ user: text(300), role: Type.Optional(ROLE), disabled: Type.Optional(Type.Boolean()) }),
+  resetUser: object({ user: text(300) }),
   setUpLink: object({}),
   listUndecided: object({}),
   decideReversal: object({ id: text(200), credits: Type.Integer({ minimum: 0, maximum: 1_000_000_000 }), reason: text(500) }),

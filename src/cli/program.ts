@@ -31,7 +31,7 @@ import { addSimulator } from "./commands/simulator.ts";
 import { addMachine } from "./commands/statechart.ts";
 import { addTorture } from "./commands/torture.ts";
 import { addTrace } from "./commands/trace.ts";
-import { addPeople } from "./commands/users.ts";
+import { addUsers } from "./commands/users.ts";
 import { addVerify } from "./commands/verify.ts";
 import { EXIT_TABLE, EXITS, type Exit, messageOf } from "./exit-codes.ts";
 import type { Session } from "./session.ts";
@@ -45,7 +45,7 @@ const ADDITIONS = [
   addKeys,
   addCredits,
   addPurchases,
-  addPeople,
+  addUsers,
   addProviders,
   addRoutes,
   addCatalogue,

@@ -28,7 +28,7 @@ const detailsOf = (step: ReplayStep): string[] => {
       return `attempt ${n}  ${[...what.filter(Boolean), ...(failure ? [`${failure.class}: ${failure.detail}`] : [])].join("  ")}`.trimEnd();
     }),
     ...(asks.length > 0 ? [`asks     ${asks.join(", ")}`] : []),
-    ...step.movements.map(({ kind, credits, from, to }) => `$        ${kind} ${showUsd(credits)}  ${from} → ${to}`),
+    ...step.transfers.map(({ kind, credits, from, to }) => `$        ${kind} ${showUsd(credits)}  ${from} → ${to}`),
     ...(step.fault === null ? [] : [`WRONG    ${step.fault}`]),
   ];
 };

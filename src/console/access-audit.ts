@@ -27,7 +27,7 @@ export const createAccessAudit = ({ clock, post }: ForeignLooksParts): AccessAud
   return {
     note: (who, { what, of, accountId }) => {
       if (accountId !== null && accountId === who.accountId) return;
-      const name = `${who.personId} ${what} ${of}`;
+      const name = `${who.userId} ${what} ${of}`;
       const atMs = clock.nowMs();
       if (atMs - (toldAtMs.get(name) ?? Number.NEGATIVE_INFINITY) < EACH_MS) return;
       toldAtMs.delete(name);

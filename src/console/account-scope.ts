@@ -9,7 +9,7 @@ export type CreditsRequest = {
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
   body: unknown;
-  who: { personId: string; email: string; role: "member" | "operator" | "viewer"; accountId: string | null };
+  who: { userId: string; email: string; role: "member" | "operator" | "viewer"; accountId: string | null };
 };
 
 /** True for operators and viewers, who can read every account. */

@@ -44,7 +44,7 @@ export const tablesOf = async (deps: ConsoleDeps): Promise<ConsoleRoute[]> => {
   const { operatorRoutes } = await import("./operator/routes.ts");
   const { inspectorRoutes } = await import("./inspector-routes.ts");
   const { createKnownDevices } = await import("./known-devices.ts");
-  const { peopleRoutes } = await import("./user-routes.ts");
+  const { userRoutes } = await import("./user-routes.ts");
   const { auditRoutes } = await import("./audit-routes.ts");
   const { makingRoutes } = await import("./generations-api.ts");
   const { newReference } = await import("../admin/request-reference.ts");
@@ -59,7 +59,7 @@ export const tablesOf = async (deps: ConsoleDeps): Promise<ConsoleRoute[]> => {
     ...creditRoutes(deps),
     ...operatorRoutes({ admin, reads: deps.reads, ...(await deps.operating()) }),
     ...inspectorRoutes({ ...deps, looks }),
-    ...peopleRoutes(deps, createKnownDevices(await deps.reads.secret("devices"))),
+    ...userRoutes(deps, createKnownDevices(await deps.reads.secret("devices"))),
     ...auditRoutes(deps),
   ];
 };

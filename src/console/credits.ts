@@ -18,7 +18,7 @@ export type CreditsDeps = {
   settings: Pick<Settings, "credits">;
   till: Pick<Checkout, "provider">;
   clock: Clock;
-  reads: Pick<StoreReads, "account" | "lowBalance" | "movements" | "purchasesOfMovements">;
+  reads: Pick<StoreReads, "account" | "lowBalance" | "transfers" | "purchasesOfTransfers">;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
 };
 

@@ -27,7 +27,7 @@ export type Listening = {
   /** The user's own account, whose balance is shown on every page, also while the user views other accounts. */
   own: AccountHeard | null;
   /** The user; the number of streams per user is limited. */
-  personId: string;
+  userId: string;
   /** Called at each ping; the stream ends when the user has signed out. */
   isStillIn: () => Promise<boolean>;
 };
@@ -40,7 +40,7 @@ export const EVENT_STREAM_HEADERS = {
 const PING_MS = 15_000;
 const RECONNECT_MS = 1000;
 /** Each page has one stream. A user who opens more pages gets an error that requests closing some. */
-const MOST_OF_A_PERSON = 30;
+const MOST_OF_A_USER = 30;
 const MOST_STREAMS = 1000;
 const FULL_RETRY_S = 5;
 /** Pending generation updates of a client that does not read. Beyond this number the client must reload everything. */
@@ -60,7 +60,7 @@ const balanceOf = ({ id, availableCredits, heldCredits, owedCredits, paused }: A
 
 /** The stream of one client. Only the last update of each generation is queued. */
 class Listener {
-  readonly personId: string;
+  readonly userId: string;
   readonly account: AccountHeard | null;
   private readonly balances: readonly AccountHeard[];
   private readonly deps: EventStreamDeps;
@@ -70,9 +70,9 @@ class Listener {
   /** Accounts whose balance has changed since it was sent. */
   private readonly moved = new Set<string>();
 
-  constructor(deps: EventStreamDeps, { account, own, personId }: Pick<Listening, "account" | "own" | "personId">) {
+  constructor(deps: EventStreamDeps, { account, own, userId }: Pick<Listening, "account" | "own" | "userId">) {
     this.deps = deps;
-    this.personId = personId;
+    this.userId = userId;
     this.account = account;
     this.balances = [...(account ? [account] : []), ...(own && own.id !== account?.id ? [own] : [])];
   }
@@ -172,7 +172,7 @@ const changeOf = (mutation: Mutation, outcome: MutationResult): Change | undefin
 
 export const createEventStream = (deps: EventStreamDeps) => {
   const listeners = new Set<Listener>();
-  const ofPerson = new Map<string, number>();
+  const ofUser = new Map<string, number>();
   const tell = (change: Change) => {
     for (const listener of listeners) listener.hear(change);
   };
@@ -199,9 +199,9 @@ export const createEventStream = (deps: EventStreamDeps) => {
         });
   const left = (listener: Listener) => {
     if (!listeners.delete(listener)) return;
-    const others = (ofPerson.get(listener.personId) ?? 1) - 1;
-    if (others > 0) ofPerson.set(listener.personId, others);
-    else ofPerson.delete(listener.personId);
+    const others = (ofUser.get(listener.userId) ?? 1) - 1;
+    if (others > 0) ofUser.set(listener.userId, others);
+    else ofUser.delete(listener.userId);
     // Without streams, commits are not observed.
     if (listeners.size === 0) {
       deps.watch.committed = null;
@@ -214,18 +214,18 @@ export const createEventStream = (deps: EventStreamDeps) => {
   });
 
   /** @throws ConsoleRefused `throttled` */
-  const takePlace = (personId: string): void => {
-    const taken = ofPerson.get(personId) ?? 0;
-    if (taken >= MOST_OF_A_PERSON)
+  const takePlace = (userId: string): void => {
+    const taken = ofUser.get(userId) ?? 0;
+    if (taken >= MOST_OF_A_USER)
       throw new ConsoleRefused("throttled", "Too many pages of yours are open at once; close some of them.", FULL_RETRY_S);
     if (listeners.size >= MOST_STREAMS)
       throw new ConsoleRefused("throttled", "Too many pages are open at this moment; try again in a while.", FULL_RETRY_S);
-    ofPerson.set(personId, taken + 1);
+    ofUser.set(userId, taken + 1);
   };
 
   /** @throws ConsoleRefused `throttled` if too many streams are open */
   return async (request: Request, { isStillIn, ...whose }: Listening): Promise<Response> => {
-    takePlace(whose.personId);
+    takePlace(whose.userId);
     // The page loads everything once it is connected, so all later changes must be sent.
     await elsewhere?.begin(whose.account?.id ?? null);
     const listener = new Listener(deps, whose);

@@ -19,7 +19,7 @@ import { createThumbnails } from "./thumbnails.ts";
 export type GenerationRoutesDeps = {
   reads: Pick<
     StoreReads,
-    "account" | "attemptsOf" | "findGeneration" | "generationsStep" | "inputOf" | "journalOf" | "movementsOf"
+    "account" | "attemptsOf" | "findGeneration" | "generationsStep" | "inputOf" | "journalOf" | "transfersOf"
   >;
   submit: Submit;
   /** The caller of generations that the console submits for an account: its hidden key, which cannot be used otherwise. */
@@ -106,20 +106,20 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
     const record = await found(ask);
     const { seq, accountId, key } = record;
     looks.note(ask.who, { what: "generation", of: record.id, accountId });
-    const [input, attempts, journal, movements] = await Promise.all([
+    const [input, attempts, journal, transfers] = await Promise.all([
       reads.inputOf(seq),
       reads.attemptsOf(seq),
       reads.journalOf(seq),
-      reads.movementsOf(seq),
+      reads.transfersOf(seq),
     ]);
-    const sum = (kind: string) => movements.reduce((all, one) => all + (one.kind === kind ? one.credits : 0), 0);
+    const sum = (kind: string) => transfers.reduce((all, one) => all + (one.kind === kind ? one.credits : 0), 0);
     const prompt = input?.raw.prompt;
     return {
       ...told(ask, { record, accountId, key, prompt: typeof prompt === "string" ? prompt : null }),
       input: input?.raw ?? {},
       timeline: attemptViews(attempts, journal, seesAll(ask)),
       money: { heldCredits: sum("hold"), chargedCredits: sum("capture"), releasedCredits: sum("release") },
-      entries: movements.map(({ kind, credits, from, to, attemptN, atMs }) => ({ kind, credits, from, to, attemptN, atMs })),
+      entries: transfers.map(({ kind, credits, from, to, attemptN, atMs }) => ({ kind, credits, from, to, attemptN, atMs })),
       idempotencyKey: record.idempotencyKey,
       requestId: record.requestId,
       inspectorUrl: deps.hasInspector ? `/inspector/${record.id}` : null,
@@ -145,9 +145,9 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
 
   return [
     { method: "POST", path: PATH, who: "member", body: REQUEST, answer: submit },
-    { method: "GET", path: PATH, who: "person", answer: list },
-    { method: "GET", path: `${PATH}/:id`, who: "person", answer: detail },
-    { method: "GET", path: `${PATH}/:id/files/:n`, who: "person", answer: file },
-    { method: "GET", path: `${PATH}/:id/files/:n/thumb`, who: "person", answer: small },
+    { method: "GET", path: PATH, who: "user", answer: list },
+    { method: "GET", path: `${PATH}/:id`, who: "user", answer: detail },
+    { method: "GET", path: `${PATH}/:id/files/:n`, who: "user", answer: file },
+    { method: "GET", path: `${PATH}/:id/files/:n/thumb`, who: "user", answer: small },
   ];
 };

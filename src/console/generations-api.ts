@@ -55,23 +55,23 @@ export const makingRoutes = (deps: MakingParts): ConsoleRoute[] => {
   });
   return [
     {
-      ...{ method: "GET", path: "/console/api/models", who: "person" },
+      ...{ method: "GET", path: "/console/api/models", who: "user" },
       answer: async (): Promise<ModelsDto> => ({ mode: deps.mode, models: models().entries }),
     },
     {
-      ...{ method: "POST", path: "/console/api/quote", who: "person", body: REQUEST },
+      ...{ method: "POST", path: "/console/api/quote", who: "user", body: REQUEST },
       answer: async (ask: ConsoleRequest) => quoteDto(quote, ask.body as Json, seesAll(ask)),
     },
     {
-      ...{ method: "GET", path: "/console/api/events", who: "person" },
+      ...{ method: "GET", path: "/console/api/events", who: "user" },
       answer: async (ask: ConsoleRequest) => {
         const account = await requestedAccount(reads, ask);
         // Answers HEAD without a stream, because a stream without a reader would never complete.
         if (ask.request.method === "HEAD") return new Response(null, { headers: EVENT_STREAM_HEADERS });
-        const { role, personId, accountSeq, accountId } = ask.who;
+        const { role, userId, accountSeq, accountId } = ask.who;
         const own = accountSeq === null || accountId === null ? null : { seq: accountSeq, id: accountId };
         const token = sessions.cookieOf(ask.request) ?? "";
-        const answer = await news(ask.request, { account, own, personId, isStillIn: () => sessions.isStillIn(token, role) });
+        const answer = await news(ask.request, { account, own, userId, isStillIn: () => sessions.isStillIn(token, role) });
         deps.keepOpen(ask.request);
         return answer;
       },

@@ -34,39 +34,39 @@ export const keyRoutes = (deps: KeyServiceDeps<Principal>): ConsoleRoute[] => {
   };
   const path = "/console/api/keys";
   return [
-    { method: "GET", path, who: "person", answer: (ask) => desk.page(ask.who, account(ask)) },
+    { method: "GET", path, who: "user", answer: (ask) => desk.page(ask.who, account(ask)) },
     {
       method: "POST",
       path,
-      who: "person",
+      who: "user",
       body: KEY,
       answer: (ask) => desk.make(ask.who, account(ask), ask.body as Static<typeof KEY>, actorOf(ask)),
     },
     {
       method: "PATCH",
       path: `${path}/:id`,
-      who: "person",
+      who: "user",
       body: CHANGE,
       answer: (ask) => desk.change(ask.who, ask.params.id ?? "", ask.body as Static<typeof CHANGE>, actorOf(ask)),
     },
     {
       method: "POST",
       path: `${path}/:id/rotate`,
-      who: "person",
+      who: "user",
       body: ROTATION,
       answer: (ask) => desk.rotate(ask.who, ask.params.id ?? "", (ask.body as Static<typeof ROTATION>).overlapMs, actorOf(ask)),
     },
     {
       method: "POST",
       path: `${path}/:id/revoke`,
-      who: "person",
+      who: "user",
       answer: (ask) => desk.revoke(ask.who, ask.params.id ?? "", actorOf(ask)),
     },
-    { method: "GET", path: "/console/api/usage", who: "person", answer: usage },
+    { method: "GET", path: "/console/api/usage", who: "user", answer: usage },
     {
       method: "GET",
       path: "/console/api/usage.csv",
-      who: "person",
+      who: "user",
       answer: async (ask) => {
         const view = await usage(ask);
         return csvFile(`usage-by-${view.by}-${view.from}-${view.to}.csv`, usageCsv(view));

@@ -7,7 +7,7 @@ import { csvRow } from "./csv.ts";
 
 /** Selects transfers of one account: of one kind or all, from a time (inclusive) to a time (exclusive), ms since 1970. */
 export type LedgerRequest = { accountId: string; kind: TransferKind | null; fromMs: number | null; toMs: number | null };
-type Reads = Pick<StoreReads, "movements" | "purchasesOfMovements">;
+type Reads = Pick<StoreReads, "transfers" | "purchasesOfTransfers">;
 
 /** Number of transfers per read. */
 const STEP = 500;
@@ -45,7 +45,7 @@ const isAsked = ({ kind, fromMs, toMs }: LedgerRequest, row: TransferRow): boole
 /** Yields transfers in steps, from the newest or from before the given one, until no further transfer can match. */
 const stepsOf = async function* (reads: Reads, ask: LedgerRequest, beforeSeq: number | null): AsyncGenerator<TransferRow[]> {
   for (let before = beforeSeq; ; ) {
-    const rows = await reads.movements(ask.accountId, before, STEP);
+    const rows = await reads.transfers(ask.accountId, before, STEP);
     const last = rows.at(-1);
     if (!last) return;
     yield rows;
@@ -56,7 +56,7 @@ const stepsOf = async function* (reads: Reads, ask: LedgerRequest, beforeSeq: nu
 
 const toLines = async (reads: Reads, rows: readonly TransferRow[]): Promise<LedgerLine[]> => {
   const outside = rows.filter(({ kind }) => kind === "topup" || kind === "adjust").map(({ seq }) => seq);
-  const purchases = outside.length === 0 ? new Map<number, string>() : await reads.purchasesOfMovements(outside);
+  const purchases = outside.length === 0 ? new Map<number, string>() : await reads.purchasesOfTransfers(outside);
   return rows.map((row) => toLine(row, purchases.get(row.seq)));
 };
 

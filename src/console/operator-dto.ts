@@ -55,8 +55,8 @@ export type AccountView = AccountLine & {
   limits: { burstPerS: OwnLimit; inProgress: OwnLimit };
   keys: { active: number; all: number };
   /** E-mail addresses of the account's users. */
-  people: string[];
-  movements: AccountTransfer[];
+  users: string[];
+  transfers: AccountTransfer[];
   undecided: UndecidedLine[];
 };
 /**
@@ -153,8 +153,8 @@ export type OrphansPage = { count: number; credits: Credits; kinds: OrphanKind[]
 
 export type InvariantResult = { invariant: number; name: string; ok: boolean; offending: JsonObject[]; note?: string };
 /** Two sums that must be equal: of all balances, and of all transfers. */
-export type SumsCompared = { name: string; balanceCredits: Credits; movementCredits: Credits };
-export type ProofRun = {
+export type SumsCompared = { name: string; balanceCredits: Credits; transferCredits: Credits };
+export type VerificationRun = {
   startedAtMs: number;
   by: string;
   done: number;
@@ -162,15 +162,15 @@ export type ProofRun = {
   /** Results of the completed invariants, by number. */
   results: InvariantResult[];
 };
-export type VerificationResult = ProofRun & {
+export type VerificationResult = VerificationRun & {
   tookMs: number;
-  movements: number;
+  transfers: number;
   sums: SumsCompared[];
   /** Reason why the run was aborted; in this case nothing is verified. */
   fault: string | null;
 };
-/** `GET proof`; `POST proof` starts a run or joins the running one. */
-export type ProofView = { invariants: number; running: ProofRun | null; last: VerificationResult | null };
+/** `GET verification`; `POST verification` starts a run or joins the running one. */
+export type VerificationView = { invariants: number; running: VerificationRun | null; last: VerificationResult | null };
 
 /** A node that is alive or has ended in the last week. */
 export type NodeLine = {

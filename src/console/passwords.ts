@@ -52,7 +52,7 @@ export const createPasswords = (): Passwords => {
       if (line.length > MOST_WAITING)
         line
           .pop()
-          ?.away(new ConsoleRefused("throttled", "Too many people sign in at this moment; try again in a few seconds.", AGAIN_S));
+          ?.away(new ConsoleRefused("throttled", "Too many users sign in at this moment; try again in a few seconds.", AGAIN_S));
     });
   const doNow = async <T>(work: () => Promise<T>): Promise<T> => {
     try {

@@ -15,7 +15,7 @@ export type RefusedSignIn = {
   outcome: RefusedOutcome;
   address: string;
   /** Null for an unknown user. The text that was entered is not logged, because it may be a password in the wrong field. */
-  personId: string | null;
+  userId: string | null;
   requestId: string;
 };
 export type RefusedSignIns = { tell(refused: RefusedSignIn): void };
@@ -36,27 +36,27 @@ export const createRejectedSignIns = ({ log, clock, post }: RejectedSignInsDeps)
   /** Counts since the last audit entry, for users whose minute has not ended. */
   const open = new Map<string, Untold>();
 
-  const write = (personId: string, { wrong, throttled, networks }: Untold): void => {
-    const mutation = { mutation: "note-refused-sign-ins", personId, wrong, throttled, networks: networks.size } as const;
+  const write = (userId: string, { wrong, throttled, networks }: Untold): void => {
+    const mutation = { mutation: "note-refused-sign-ins", userId, wrong, throttled, networks: networks.size } as const;
     // Not awaited; the log contains each rejection.
     void post({ ...mutation, by: BY, atMs: clock.nowMs() }).catch(() => undefined);
   };
-  const beginMinute = (personId: string): void => {
+  const beginMinute = (userId: string): void => {
     const untold: Untold = { wrong: 0, throttled: 0, networks: new Set() };
-    open.set(personId, untold);
+    open.set(userId, untold);
     clock.after(EACH_MS, () => {
-      open.delete(personId);
+      open.delete(userId);
       if (untold.wrong + untold.throttled === 0) return;
-      write(personId, untold);
-      beginMinute(personId);
+      write(userId, untold);
+      beginMinute(userId);
     });
   };
-  const note = (personId: string, outcome: RefusedOutcome, address: string): void => {
+  const note = (userId: string, outcome: RefusedOutcome, address: string): void => {
     const [wrong, throttled] = outcome === "wrong" ? [1, 0] : [0, 1];
-    const untold = open.get(personId);
+    const untold = open.get(userId);
     if (!untold) {
-      write(personId, { wrong, throttled, networks: new Set([networkOf(address)]) });
-      beginMinute(personId);
+      write(userId, { wrong, throttled, networks: new Set([networkOf(address)]) });
+      beginMinute(userId);
       return;
     }
     untold.wrong += wrong;
@@ -64,12 +64,12 @@ export const createRejectedSignIns = ({ log, clock, post }: RejectedSignInsDeps)
     if (untold.networks.size < MOST_NETWORKS) untold.networks.add(networkOf(address));
   };
   return {
-    tell: ({ outcome, address, personId, requestId }) => {
+    tell: ({ outcome, address, userId, requestId }) => {
       log("sign-in rejected", {
         ...{ outcome, address, request_id: requestId },
-        ...(personId === null ? {} : { person_id: personId }),
+        ...(userId === null ? {} : { user_id: userId }),
       });
-      if (personId !== null) note(personId, outcome, address);
+      if (userId !== null) note(userId, outcome, address);
     },
   };
 };

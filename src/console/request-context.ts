@@ -7,8 +7,8 @@ export type Role = "member" | "operator" | "viewer";
 
 /** The user of a session. Operators and viewers may have their own account too. */
 export type SignedIn = {
-  personSeq: number;
-  personId: string;
+  userSeq: number;
+  userId: string;
   email: string;
   name: string;
   role: Role;
@@ -45,7 +45,7 @@ export type ConsoleRoute =
   | {
       method: Method;
       path: string;
-      who: "person" | "member" | "viewer" | "operator";
+      who: "user" | "member" | "viewer" | "operator";
       body?: TSchema;
       answer: (ask: ConsoleRequest) => Promise<Response | object>;
     }
@@ -81,9 +81,9 @@ export class ConsoleRefused extends Error {
 }
 
 /** The principal of a request, which is recorded with its changes. */
-export const actorOf = ({ who }: { who: Pick<SignedIn, "personId" | "email"> }): Principal => ({
+export const actorOf = ({ who }: { who: Pick<SignedIn, "userId" | "email"> }): Principal => ({
   kind: "user",
-  id: who.personId,
+  id: who.userId,
   name: who.email,
 });
 

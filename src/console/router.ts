@@ -188,7 +188,7 @@ export const createRouter = ({ routes, sessions, clock, publicOrigin, log }: Rou
       );
     if (changes && !isSameSecret(request.headers.get("x-csrf-token") ?? "", sessions.csrfOf(token)))
       throw new ConsoleRefused("csrf", "This page is out of date; load it again.");
-    if (changes) changing.take(who.personId);
+    if (changes) changing.take(who.userId);
     const ask: ConsoleRequest = { request, requestId, params, query, who, address, body: await bodyOf(request, route) };
     return route.answer(ask);
   };

@@ -21,7 +21,7 @@ export type Guess = {
   /** Name of the browser if the user has signed in from it before. */
   device: string | null;
   /** "" if the e-mail address is unknown. */
-  personId: string;
+  userId: string;
 };
 export type Guesses = {
   /**
@@ -53,7 +53,7 @@ export const createSignInThrottle = (clock: Clock): Guesses => {
       const turn: Turn =
         guess.device === null
           ? { rank: 1 + perNetwork.used(networkOf(guess.address)), whose: guess.address }
-          : { rank: 0, whose: guess.personId };
+          : { rank: 0, whose: guess.userId };
       const taken: (typeof counts)[number][] = [];
       let isWrong = false;
       try {

@@ -7,7 +7,7 @@ import { createPasswords } from "./passwords.ts";
 import { createRejectedSignIns } from "./rejected-sign-ins.ts";
 import { actorOf, type ConsoleRequest, type ConsoleRoute, type PublicRequest } from "./request-context.ts";
 import { createUserService, type OpenedSession, type SignInRequest } from "./user-service.ts";
-import type { MadeLinkView, PeopleView } from "./users-dto.ts";
+import type { MadeLinkView, UsersView } from "./users-dto.ts";
 
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
 const email = Type.String({ minLength: 1, maxLength: 300 });
@@ -25,11 +25,11 @@ const SIGN_UP = object({ email, name, password });
 const RENAME = object({ name });
 const PASSWORD = object({ old: password, password });
 const INVITE = object({ email, role, accountId: orNull(Type.String({ maxLength: 80 })), accountName: orNull(name) });
-const PERSON = Type.Partial(object({ role, disabled: Type.Boolean() }), { additionalProperties: false, minProperties: 1 });
+const USER = Type.Partial(object({ role, disabled: Type.Boolean() }), { additionalProperties: false, minProperties: 1 });
 
 const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] => {
+export const userRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] => {
   const { settings, log, reads, post, clock, sessions, admin: openAdmin } = deps;
   const passwords = createPasswords();
   const refused = createRejectedSignIns({ log, clock, post });
@@ -54,9 +54,9 @@ export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[
     const made = await come;
     if (ask.who) await desk.end(ask.who, { onlyId: ask.who.sessionId }).catch(() => undefined);
     const who = await sessions.find(made.token);
-    const { token, personId } = made;
-    log("signed in", { outcome: "succeeded", person_id: personId, request_id: ask.requestId });
-    return withCookies(await desk.me(who, token), sessions.setCookie(token), devices.setCookie(ask.request, personId));
+    const { token, userId } = made;
+    log("signed in", { outcome: "succeeded", user_id: userId, request_id: ask.requestId });
+    return withCookies(await desk.me(who, token), sessions.setCookie(token), devices.setCookie(ask.request, userId));
   };
   const signedOut = (): Response => withCookies({ signedIn: null }, sessions.clearCookie());
   const linkView = ({ request }: ConsoleRequest, made: { id: string; path: string; expiresAtMs: number }): MadeLinkView => {
@@ -76,8 +76,8 @@ export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[
       // Marks the browser of a session that predates the marks or has lost its mark.
       answer: async ({ request, who }) => {
         const view = await desk.me(who, sessions.cookieOf(request));
-        const isUnmarked = who !== null && devices.nameOf(request, who.personId) === null;
-        return isUnmarked ? withCookies(view, devices.setCookie(request, who.personId)) : view;
+        const isUnmarked = who !== null && devices.nameOf(request, who.userId) === null;
+        return isUnmarked ? withCookies(view, devices.setCookie(request, who.userId)) : view;
       },
     },
     {
@@ -111,7 +111,7 @@ export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[
     {
       method: "DELETE",
       path: "/console/api/session",
-      who: "person",
+      who: "user",
       answer: async ({ who }) => {
         await desk.end(who, { onlyId: who.sessionId });
         return signedOut();
@@ -120,13 +120,13 @@ export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[
     {
       method: "GET",
       path: "/console/api/sessions",
-      who: "person",
+      who: "user",
       answer: async ({ who }) => ({ sessions: await desk.sessions(who) }),
     },
     {
       method: "DELETE",
       path: "/console/api/sessions",
-      who: "person",
+      who: "user",
       answer: async ({ who, query }) => {
         const keeps = query.get("keep") === "this";
         await desk.end(who, keeps ? { exceptId: who.sessionId } : {});
@@ -136,7 +136,7 @@ export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[
     {
       method: "DELETE",
       path: "/console/api/sessions/:id",
-      who: "person",
+      who: "user",
       answer: async ({ who, params }) => {
         await desk.end(who, { onlyId: params.id ?? "" });
         return params.id === who.sessionId ? signedOut() : { sessions: await desk.sessions(who) };
@@ -145,7 +145,7 @@ export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[
     {
       method: "PATCH",
       path: "/console/api/me",
-      who: "person",
+      who: "user",
       body: RENAME,
       answer: async ({ who, body, request }) => {
         await desk.rename(who, (body as Static<typeof RENAME>).name);
@@ -156,7 +156,7 @@ export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[
     {
       method: "POST",
       path: "/console/api/me/password",
-      who: "person",
+      who: "user",
       body: PASSWORD,
       answer: async (ask) => {
         const { who, body } = ask;
@@ -166,26 +166,26 @@ export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[
     },
   ];
 
-  const people = async ({ who }: ConsoleRequest): Promise<PeopleView> => {
-    const { people: rows, invitations } = await (await openAdmin()).listPeople({});
+  const users = async ({ who }: ConsoleRequest): Promise<UsersView> => {
+    const { users: rows, invitations } = await (await openAdmin()).listUsers({});
     return {
-      people: rows.map(({ seq: _s, accountSeq: _a, ...person }) => person),
-      invitations: invitations.map(({ personId: _p, personName: _n, usedAtMs: _u, withdrawnAtMs: _w, ...row }) => row),
+      users: rows.map(({ seq: _s, accountSeq: _a, ...user }) => user),
+      invitations: invitations.map(({ userId: _p, userName: _n, usedAtMs: _u, withdrawnAtMs: _w, ...row }) => row),
       accounts: (await reads.accounts()).map((account) => ({ id: account.id, name: account.name })),
       mayChange: who.role === "operator",
     };
   };
-  const path = "/console/api/operator/people";
+  const path = "/console/api/operator/users";
   return [
     ...own,
-    { method: "GET", path, who: "viewer", answer: people },
+    { method: "GET", path, who: "viewer", answer: users },
     {
       method: "POST",
       path: "/console/api/operator/invitations",
       who: "operator",
       body: INVITE,
       answer: async (ask) =>
-        linkView(ask, await (await openAdmin()).invitePerson({ ...(ask.body as Static<typeof INVITE>), by: actorOf(ask) })),
+        linkView(ask, await (await openAdmin()).inviteUser({ ...(ask.body as Static<typeof INVITE>), by: actorOf(ask) })),
     },
     {
       method: "DELETE",
@@ -193,26 +193,25 @@ export const peopleRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[
       who: "operator",
       answer: async (ask) => {
         await (await openAdmin()).withdrawInvitation({ id: ask.params.id ?? "", by: actorOf(ask) });
-        return people(ask);
+        return users(ask);
       },
     },
     {
       method: "PATCH",
       path: `${path}/:id`,
       who: "operator",
-      body: PERSON,
+      body: USER,
       answer: async (ask) => {
-        const change = ask.body as Static<typeof PERSON>;
-        await (await openAdmin()).setPerson({ person: ask.params.id ?? "", ...change, by: actorOf(ask) });
-        return people(ask);
+        const change = ask.body as Static<typeof USER>;
+        await (await openAdmin()).setUser({ user: ask.params.id ?? "", ...change, by: actorOf(ask) });
+        return users(ask);
       },
     },
     {
       method: "POST",
       path: `${path}/:id/reset`,
       who: "operator",
-      answer: async (ask) =>
-        linkView(ask, await (await openAdmin()).resetPerson({ person: ask.params.id ?? "", by: actorOf(ask) })),
+      answer: async (ask) => linkView(ask, await (await openAdmin()).resetUser({ user: ask.params.id ?? "", by: actorOf(ask) })),
     },
   ];
 };

@@ -15,7 +15,7 @@ import type { LinkView, MeView, SessionView } from "./users-dto.ts";
 
 const MINUTE_MS = 60_000;
 /** Wrong passwords of a signed-in user for their own account. */
-const PER_PERSON = { burst: 10, refillMs: MINUTE_MS };
+const PER_USER = { burst: 10, refillMs: MINUTE_MS };
 /** Sessions that one user may open. Each adds a row, even with the correct password. */
 const SIGN_INS = { burst: 60, refillMs: 1_000 };
 /** Accounts that may be created from one address. */
@@ -39,11 +39,11 @@ export type UserServiceDeps = {
 /** A sign-in request with its client address and request id. */
 export type SignInRequest = { request: Request; address: string; requestId: string };
 /** The token of the session that was opened, and whose it is. */
-export type OpenedSession = { token: string; personId: string };
+export type OpenedSession = { token: string; userId: string };
 
 export const createUserService = ({ reads, post, clock, sessions, passwords, devices, refused, signUp }: UserServiceDeps) => {
   const guesses = createSignInThrottle(clock);
-  const perPerson = createTokenBucket(clock, PER_PERSON);
+  const perUser = createTokenBucket(clock, PER_USER);
   const signIns = createTokenBucket(clock, SIGN_INS);
   const signUps = createTokenBucket(clock, SIGN_UPS);
 
@@ -76,17 +76,17 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
   /** A signed-in user is counted by user alone, independent of the address, because a thief of the session may try passwords. */
   const isOwnPassword = async (
     { address, requestId }: SignInRequest,
-    { personId, password, kept }: { personId: string; password: string; kept: string | null },
+    { userId, password, kept }: { userId: string; password: string; kept: string | null },
   ): Promise<boolean> => {
-    const no = (outcome: RefusedOutcome): void => refused.tell({ outcome, address, personId, requestId });
+    const no = (outcome: RefusedOutcome): void => refused.tell({ outcome, address, userId, requestId });
     let outcome: RefusedOutcome | "right" = "throttled";
     try {
-      perPerson.take(personId);
+      perUser.take(userId);
       outcome = "busy";
-      outcome = (await passwords.isRight(password, kept, { rank: 0, whose: personId })) ? "right" : "wrong";
+      outcome = (await passwords.isRight(password, kept, { rank: 0, whose: userId })) ? "right" : "wrong";
       return outcome === "right";
     } finally {
-      if (outcome === "right" || outcome === "busy") perPerson.giveBack(personId);
+      if (outcome === "right" || outcome === "busy") perUser.giveBack(userId);
       if (outcome !== "right") no(outcome);
     }
   };
@@ -96,7 +96,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const account = who?.accountId ? await reads.account(who.accountId) : undefined;
       const signedIn = who &&
         token !== null && {
-          personId: who.personId,
+          userId: who.userId,
           email: who.email,
           name: who.name,
           role: who.role,
@@ -115,13 +115,13 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       ask: { email: string; password: string },
     ): Promise<OpenedSession> => {
       const email = readEmail(ask.email) ?? "";
-      const person = await reads.personByEmail(email);
-      const kept = person?.disabledAtMs === null ? person.password : null;
-      const no = (outcome: RefusedOutcome): void => refused.tell({ outcome, address, personId: person?.id ?? null, requestId });
-      const device = person ? devices.nameOf(request, person.id) : null;
+      const user = await reads.userByEmail(email);
+      const kept = user?.disabledAtMs === null ? user.password : null;
+      const no = (outcome: RefusedOutcome): void => refused.tell({ outcome, address, userId: user?.id ?? null, requestId });
+      const device = user ? devices.nameOf(request, user.id) : null;
       let isBusy = false;
       const isRight = await guesses
-        .count({ address, email, device, personId: person?.id ?? "" }, (turn) => {
+        .count({ address, email, device, userId: user?.id ?? "" }, (turn) => {
           isBusy = true;
           return passwords.isRight(ask.password, kept, turn);
         })
@@ -129,22 +129,22 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
           no(isBusy ? "busy" : "throttled");
           throw fault;
         });
-      if (!isRight || !person || kept === null) {
+      if (!isRight || !user || kept === null) {
         no("wrong");
         throw new ConsoleRefused("refused", WRONG);
       }
       try {
-        signIns.take(person.id);
+        signIns.take(user.id);
       } catch (fault) {
         no("throttled");
         throw fault;
       }
       const { token, session } = sessions.begin(request, address);
-      const mutation = { mutation: "open-session", personId: person.id, password: kept, session, atMs: clock.nowMs() } as const;
-      const outcome = await post({ ...mutation, by: { kind: "user", id: person.id, name: email } });
+      const mutation = { mutation: "open-session", userId: user.id, password: kept, session, atMs: clock.nowMs() } as const;
+      const outcome = await post({ ...mutation, by: { kind: "user", id: user.id, name: email } });
       // The user was disabled or got another password at the same moment.
       if (outcome.kind === "refused") throw new ConsoleRefused("refused", WRONG);
-      return { token, personId: person.id };
+      return { token, userId: user.id };
     },
 
     look: async (token: string): Promise<LinkView> => {
@@ -160,17 +160,17 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
     ): Promise<OpenedSession> => {
       const link = await linkOf(ask.token);
       const email = link.email ?? emailOf(ask.email);
-      const name = link.kind === "reset" ? (link.personName ?? "") : nameOf(ask.name);
+      const name = link.kind === "reset" ? (link.userName ?? "") : nameOf(ask.name);
       insistOnOther(ask.password, email);
       const password = await passwords.hash(ask.password, { rank: 0, whose: link.id });
       const { token, session } = sessions.begin(door.request, door.address);
-      const personId = link.kind === "reset" ? (link.personId ?? "") : newId("per");
+      const userId = link.kind === "reset" ? (link.userId ?? "") : newId("per");
       // The first operator gets an account too, to be able to use every page.
       const accountName = link.kind === "setup" ? name : link.accountName;
       const account = accountName === null ? null : { id: newId("acc"), name: accountName };
-      const what = { hash: hashToken(ask.token), personId, email, name, password, account, session, atMs: clock.nowMs() };
-      await carryOut({ mutation: "accept-invitation", ...what }, { kind: "user", id: personId, name: email });
-      return { token, personId };
+      const what = { hash: hashToken(ask.token), userId, email, name, password, account, session, atMs: clock.nowMs() };
+      await carryOut({ mutation: "accept-invitation", ...what }, { kind: "user", id: userId, name: email });
+      return { token, userId };
     },
 
     signUp: async (door: SignInRequest, ask: { email: string; name: string; password: string }): Promise<OpenedSession> => {
@@ -179,43 +179,43 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const [email, name] = [emailOf(ask.email), nameOf(ask.name)];
       insistOnOther(ask.password, email);
       signUps.take(door.address);
-      if (await reads.personByEmail(email)) throw new ConsoleRefused("conflict", `${email} has a sign-in already; sign in.`);
+      if (await reads.userByEmail(email)) throw new ConsoleRefused("conflict", `${email} has a sign-in already; sign in.`);
       const password = await passwords.hash(ask.password, { rank: STRANGERS_RANK, whose: door.address });
       const { token, session } = sessions.begin(door.request, door.address);
-      const personId = newId("per");
-      const what = { personId, email, name, password, account: { id: newId("acc"), name }, session, atMs: clock.nowMs() };
-      await carryOut({ mutation: "sign-up", ...what }, { kind: "user", id: personId, name: email });
-      return { token, personId };
+      const userId = newId("per");
+      const what = { userId, email, name, password, account: { id: newId("acc"), name }, session, atMs: clock.nowMs() };
+      await carryOut({ mutation: "sign-up", ...what }, { kind: "user", id: userId, name: email });
+      return { token, userId };
     },
 
     sessions: async (who: SignedIn): Promise<SessionView[]> => {
       const nowMs = clock.nowMs();
-      return (await reads.sessionsOf(who.personId))
+      return (await reads.sessionsOf(who.userId))
         .filter(({ id, expiresAtMs }) => expiresAtMs > nowMs || id === who.sessionId)
         .map(({ endedAtMs: _, ...row }) => ({ ...row, isThis: row.id === who.sessionId }));
     },
     end: (who: SignedIn, which: { onlyId?: string; exceptId?: string }): Promise<void> =>
       carryOut(
-        { mutation: "end-sessions", personId: who.personId, ...which, atMs: clock.nowMs() },
-        { kind: "user", id: who.personId, name: who.email },
+        { mutation: "end-sessions", userId: who.userId, ...which, atMs: clock.nowMs() },
+        { kind: "user", id: who.userId, name: who.email },
       ),
 
     rename: (who: SignedIn, text: string): Promise<void> =>
       carryOut(
-        { mutation: "set-person", personId: who.personId, name: nameOf(text), atMs: clock.nowMs() },
-        { kind: "user", id: who.personId, name: who.email },
+        { mutation: "set-user", userId: who.userId, name: nameOf(text), atMs: clock.nowMs() },
+        { kind: "user", id: who.userId, name: who.email },
       ),
 
     /** Ends the other sessions of the user and keeps the current one. */
     changePassword: async (who: SignedIn, door: SignInRequest, ask: { old: string; password: string }): Promise<void> => {
-      const kept = (await reads.personByEmail(who.email))?.password ?? null;
-      if (!(await isOwnPassword(door, { personId: who.personId, password: ask.old, kept })) || kept === null)
+      const kept = (await reads.userByEmail(who.email))?.password ?? null;
+      if (!(await isOwnPassword(door, { userId: who.userId, password: ask.old, kept })) || kept === null)
         throw new ConsoleRefused("refused", "The password of now is wrong.");
       insistOnOther(ask.password, who.email);
-      const password = await passwords.hash(ask.password, { rank: 0, whose: who.personId });
+      const password = await passwords.hash(ask.password, { rank: 0, whose: who.userId });
       const change = { password, ifPassword: kept, keepSessionId: who.sessionId };
-      const by: Principal = { kind: "user", id: who.personId, name: who.email };
-      await carryOut({ mutation: "set-person", personId: who.personId, ...change, atMs: clock.nowMs() }, by);
+      const by: Principal = { kind: "user", id: who.userId, name: who.email };
+      await carryOut({ mutation: "set-user", userId: who.userId, ...change, atMs: clock.nowMs() }, by);
     },
   };
 };

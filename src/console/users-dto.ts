@@ -1,10 +1,10 @@
 // Types of the console API for users, sessions, invitations and the audit log.
-import type { AuditRow, InvitationRow, PersonRow } from "../store/user-reads.ts";
+import type { AuditRow, InvitationRow, UserRow } from "../store/user-reads.ts";
 import type { Role } from "./request-context.ts";
 
 export type MeView = {
   signedIn: {
-    personId: string;
+    userId: string;
     email: string;
     name: string;
     role: Role;
@@ -36,8 +36,8 @@ export type SessionView = {
   agent: string;
   address: string;
 };
-export type PersonView = Pick<
-  PersonRow,
+export type UserView = Pick<
+  UserRow,
   "id" | "email" | "name" | "role" | "accountId" | "createdAtMs" | "disabledAtMs" | "seenAtMs"
 >;
 /** Invitations that can still be used. */
@@ -45,8 +45,8 @@ export type InvitationView = Pick<
   InvitationRow,
   "id" | "kind" | "role" | "email" | "accountId" | "accountName" | "madeBy" | "createdAtMs" | "expiresAtMs"
 >;
-export type PeopleView = {
-  people: PersonView[];
+export type UsersView = {
+  users: UserView[];
   invitations: InvitationView[];
   accounts: { id: string; name: string }[];
   mayChange: boolean;

@@ -18,7 +18,7 @@ export type PostCommitDeps = {
   /** Called when the permissions of a key may have changed. */
   callersChanged: () => void;
   /** Called when users or sessions may have changed. */
-  peopleChanged: () => void;
+  usersChanged: () => void;
   watch: CommitListener;
 };
 
@@ -40,7 +40,7 @@ const CHANGES_CALLERS: ReadonlySet<Mutation["mutation"]> = new Set([
 const MAY_PAUSE: ReadonlySet<Mutation["mutation"]> = new Set(["pay-purchase", "note-reversal", "note-foreign-reversal"]);
 
 /** Mutations that change the permissions of a session. */
-const CHANGES_PEOPLE: ReadonlySet<Mutation["mutation"]> = new Set(["accept-invitation", "end-sessions", "set-person"]);
+const CHANGES_USERS: ReadonlySet<Mutation["mutation"]> = new Set(["accept-invitation", "end-sessions", "set-user"]);
 
 /** The supervisor learns of new generations only through this hook. */
 export const createPostCommit = (deps: PostCommitDeps): ((mutation: Mutation, outcome: MutationResult) => void) => {
@@ -74,7 +74,7 @@ export const createPostCommit = (deps: PostCommitDeps): ((mutation: Mutation, ou
       if (MAY_PAUSE.has(mutation.mutation)) deps.callersChanged();
       if (outcome.movedCredits !== 0)
         facts.credited(mutation.mutation === "pay-purchase" ? "topup" : "adjust", outcome.movedCredits);
-    } else if (CHANGES_PEOPLE.has(mutation.mutation)) deps.peopleChanged();
+    } else if (CHANGES_USERS.has(mutation.mutation)) deps.usersChanged();
     else if (CHANGES_CALLERS.has(mutation.mutation)) {
       deps.callersChanged();
       if (outcome.kind !== "done") return;

@@ -44,14 +44,14 @@ export const readLife = async (reads: StoreReads, id: string, collectMs: number)
   const record = await reads.findGeneration(id);
   const agreed = record && (await reads.planOf(record.seq));
   if (!record || !agreed) return undefined;
-  const [journal, movements, attempts, writerOf] = await Promise.all([
+  const [journal, transfers, attempts, writerOf] = await Promise.all([
     reads.journalOf(record.seq),
-    reads.movementsOf(record.seq),
+    reads.transfersOf(record.seq),
     reads.attemptsOf(record.seq),
     readWriters(reads, record.seq),
   ]);
-  const moved = movements.map(({ atMs, kind, credits, from, to, attemptN }) => ({ atMs, kind, credits, from, to, attemptN }));
+  const moved = transfers.map(({ atMs, kind, credits, from, to, attemptN }) => ({ atMs, kind, credits, from, to, attemptN }));
   const lines = journal.map((line) => ({ ...isReplayable(line), ...writerOf(line.version) }));
-  const given = { createdAtMs: record.createdAtMs, collectMs, ...agreed, journal: lines, movements: moved };
+  const given = { createdAtMs: record.createdAtMs, collectMs, ...agreed, journal: lines, transfers: moved };
   return { record, given, attempts: attempts.map(isReplayable) };
 };

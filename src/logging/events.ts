@@ -156,7 +156,7 @@ export type EventFields = Partial<{
   target: string;
   /** The client by which attempts are counted: an IPv4 address or the /64 of an IPv6 address. */
   address: string;
-  person_id: string;
+  user_id: string;
 }>;
 
 /** Writes one event. */

@@ -19,7 +19,7 @@ export type PurchaseRow = {
   id: string;
   accountId: string;
   accountSeq: number;
-  personId: string | null;
+  userId: string | null;
   credits: Credits;
   provider: PurchaseProvider;
   state: PurchaseState;
@@ -46,7 +46,7 @@ export type OpenPurchase = {
   mutation: "open-purchase";
   id: string;
   accountSeq: number;
-  personId: string | null;
+  userId: string | null;
   /** A whole number of USD from 10 to 5,000, in credits. */
   credits: Credits;
   provider: PurchaseProvider;

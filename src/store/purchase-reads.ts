@@ -18,7 +18,7 @@ export interface PurchaseReads {
    */
   uninvoicedPurchases(sinceMs: number, limit: number): Promise<PurchaseRow[]>;
   /** Purchase ids by the row number of the transfer that credits or reverses them. */
-  purchasesOfMovements(seqs: readonly number[]): Promise<Map<number, string>>;
+  purchasesOfTransfers(seqs: readonly number[]): Promise<Map<number, string>>;
   /** The available balance below which the users of an account are notified; null: the default of the service. */
   lowBalance(accountSeq: number): Promise<Credits | null>;
 }

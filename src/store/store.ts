@@ -25,7 +25,7 @@ import type { Node, NodeReads } from "./cluster-port.ts";
 import type { FileReads } from "./file-reads.ts";
 import type { Mutation, MutationResult, OpenGeneration } from "./mutations.ts";
 import type { PurchaseReads } from "./purchase-reads.ts";
-import type { PeopleReads } from "./user-reads.ts";
+import type { UserReads } from "./user-reads.ts";
 /** The purpose of a store: simulated (`test`) or real (`live`) providers. */
 export type Mode = "test" | "live";
 
@@ -169,6 +169,7 @@ export type LedgerSums = {
   held: number;
   charged: number;
   owed: number;
+  /** Number of transfers; the name in the manifests of backups. */
   movements: number;
   moved: Record<string, number>;
 };
@@ -203,7 +204,7 @@ export type ListedGeneration = { record: GenerationRecord; accountId: string; ke
 export type GenerationsStep = { found: ListedGeneration[]; looked: number; next: number | null };
 
 /** All reads of the store. Every method can be called while another process writes. */
-export interface StoreReads extends FileReads, PurchaseReads, PeopleReads {
+export interface StoreReads extends FileReads, PurchaseReads, UserReads {
   /** Reads about the nodes of a shared store; null with a single writing process. */
   nodes: NodeReads | null;
   callerByKeyHash(hash: string): Promise<Caller | undefined>;
@@ -260,8 +261,8 @@ export interface StoreReads extends FileReads, PurchaseReads, PeopleReads {
   /** Number of transfers that are not rolled up yet. */
   usageBehind(): Promise<number>;
   /** Transfers of an account before `beforeSeq` (null: all), newest first; at most `limit`. */
-  movements(accountId: string, beforeSeq: number | null, limit: number): Promise<TransferRow[]>;
-  movementsOf(generationSeq: number): Promise<TransferRow[]>;
+  transfers(accountId: string, beforeSeq: number | null, limit: number): Promise<TransferRow[]>;
+  transfersOf(generationSeq: number): Promise<TransferRow[]>;
   /** Open generations by row number after `afterSeq`; at most `limit`. */
   openGenerations(
     afterSeq: number,

@@ -9,14 +9,14 @@ export const readEmail = (text: string): string | undefined => {
   return /^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 254 ? email : undefined;
 };
 
-export type PersonRole = "member" | "operator" | "viewer";
+export type UserRole = "member" | "operator" | "viewer";
 /** A new session; its token is stored as SHA-256 in hex. */
 export type NewSession = { id: string; hash: string; expiresAtMs: number; agent: string; address: string };
 type NewAccount = { id: string; name: string };
 
 /**
  * Creates a link for one use. `setup`: the first operator, rejected if one exists; it withdraws older ones. `invite`: a new user.
- * `reset`: a new password for `personId`; it withdraws older ones.
+ * `reset`: a new password for `userId`; it withdraws older ones.
  */
 export type InviteUser = {
   mutation: "invite";
@@ -24,13 +24,13 @@ export type InviteUser = {
   /** SHA-256 of the token in hex. */
   hash: string;
   kind: "setup" | "invite" | "reset";
-  role: PersonRole;
+  role: UserRole;
   accountSeq: number | null;
   /** Name of the account that is created on acceptance; null for none. */
   accountName: string | null;
   /** In lower case; null for `setup` and `reset`. */
   email: string | null;
-  personId: string | null;
+  userId: string | null;
   expiresAtMs: number;
   atMs: number;
 };
@@ -40,7 +40,7 @@ export type AcceptInvitation = {
   mutation: "accept-invitation";
   hash: string;
   /** Id of the created user; a reset does not use it. */
-  personId: string;
+  userId: string;
   /** Used for `setup` only, because an invitation has an address. */
   email: string;
   name: string;
@@ -54,7 +54,7 @@ export type AcceptInvitation = {
 /** A new user with an account. */
 export type SignUp = {
   mutation: "sign-up";
-  personId: string;
+  userId: string;
   email: string;
   name: string;
   password: string;
@@ -63,19 +63,19 @@ export type SignUp = {
   atMs: number;
 };
 /** `password`: the checked hash; rejected if the stored one differs by now. */
-export type OpenSession = { mutation: "open-session"; personId: string; password: string; session: NewSession; atMs: number };
+export type OpenSession = { mutation: "open-session"; userId: string; password: string; session: NewSession; atMs: number };
 export type RecordSessionsSeen = {
   mutation: "note-sessions-seen";
   seen: readonly (readonly [sessionId: string, atMs: number])[];
 };
 /** Ends sessions of a user: one, all, or all but one. */
-export type EndSessions = { mutation: "end-sessions"; personId: string; onlyId?: string; exceptId?: string; atMs: number };
+export type EndSessions = { mutation: "end-sessions"; userId: string; onlyId?: string; exceptId?: string; atMs: number };
 /** Absent members stay unchanged. A new password or disabling ends all sessions but `keepSessionId`. */
 export type UpdateUser = {
-  mutation: "set-person";
-  personId: string;
+  mutation: "set-user";
+  userId: string;
   name?: string;
-  role?: PersonRole;
+  role?: UserRole;
   password?: string;
   /** Rejected if the stored password differs by now. */
   ifPassword?: string;
@@ -89,7 +89,7 @@ export type CreateConsoleKey = { mutation: "make-console-key"; accountSeq: numbe
 /** Records rejected sign-ins of a user since the last record in the audit log. `networks`: sources with counts. */
 export type RecordRejectedSignIns = {
   mutation: "note-refused-sign-ins";
-  personId: string;
+  userId: string;
   wrong: number;
   throttled: number;
   networks: number;

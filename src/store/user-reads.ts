@@ -2,14 +2,14 @@
 
 import type { Caller, JsonObject } from "../domain/types.ts";
 import type { Principal } from "./mutations.ts";
-import type { PersonRole } from "./user-mutations.ts";
+import type { UserRole } from "./user-mutations.ts";
 
-export type PersonRow = {
+export type UserRow = {
   seq: number;
   id: string;
   email: string;
   name: string;
-  role: PersonRole;
+  role: UserRole;
   accountSeq: number | null;
   accountId: string | null;
   createdAtMs: number;
@@ -19,11 +19,11 @@ export type PersonRow = {
 };
 /** The user of an active session; disabled users have none. The caller checks the expiry. */
 export type SessionFacts = {
-  personSeq: number;
-  personId: string;
+  userSeq: number;
+  userId: string;
   email: string;
   name: string;
-  role: PersonRole;
+  role: UserRole;
   accountSeq: number | null;
   accountId: string | null;
   sessionId: string;
@@ -43,13 +43,13 @@ export type SessionRow = {
 export type InvitationRow = {
   id: string;
   kind: "setup" | "invite" | "reset";
-  role: PersonRole;
+  role: UserRole;
   accountId: string | null;
   accountName: string | null;
   /** For a reset, the address of its user. */
   email: string | null;
-  personId: string | null;
-  personName: string | null;
+  userId: string | null;
+  userName: string | null;
   madeBy: string;
   createdAtMs: number;
   expiresAtMs: number;
@@ -60,13 +60,13 @@ export type AuditRow = { seq: number; atMs: number; actor: Principal; action: st
 /** Every given filter must match: `actor` by id or name, `target` by id. */
 export type AuditFilters = { actor?: string; action?: string; target?: string; fromMs?: number; toMs?: number };
 
-export interface PeopleReads {
+export interface UserReads {
   sessionByHash(hash: string): Promise<SessionFacts | undefined>;
   /** The address in lower case. The result includes the password hash, which must never be returned or logged. */
-  personByEmail(email: string): Promise<(PersonRow & { password: string }) | undefined>;
-  people(): Promise<PersonRow[]>;
+  userByEmail(email: string): Promise<(UserRow & { password: string }) | undefined>;
+  users(): Promise<UserRow[]>;
   /** Active sessions of a user, last used first. */
-  sessionsOf(personId: string): Promise<SessionRow[]>;
+  sessionsOf(userId: string): Promise<SessionRow[]>;
   invitationByHash(hash: string): Promise<InvitationRow | undefined>;
   /** Newest first, at most 500. */
   invitations(): Promise<InvitationRow[]>;

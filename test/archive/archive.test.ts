@@ -67,46 +67,51 @@ describe("a change of an archive is found", () => {
     expect((await faultsOf(dir)).join()).toMatch(/is not there/);
     const other = await copy();
     keep(other, { ...manifestOf(other, 1), madeAtMs: 1 });
-    expect(await faultsOf(other)).toEqual(["a manifest is missing before this one, or was changed after it was made"]);
+    expect(await faultsOf(other)).toEqual(["the previous manifest is missing or was changed"]);
     const third = await copy();
     rmSync(join(third, manifestName(1)));
-    expect(await faultsOf(third)).toContain("a manifest is missing before this one, or was changed after it was made");
+    expect(await faultsOf(third)).toContain("the previous manifest is missing or was changed");
     writeFileSync(join(third, manifestName(1)), "{");
     await expect(checkOf(third)).rejects.toThrow(/is not JSON/);
   });
 
   const FORGERIES: [what: string, kind: string, change: (rows: Row[]) => Row[], fault: string][] = [
     [
-      "credits of a movement",
+      "credits of a transfer",
       "transfer",
       first((row) => ({ ...row, credits: Number(row.credits) + 1 })),
-      "the movement does not follow from the one before it",
+      "the transfer does not follow its predecessor",
     ],
-    ["a movement that is left out", "transfer", (rows) => rows.slice(1), "the movement does not follow from the one before it"],
+    ["a transfer that is left out", "transfer", (rows) => rows.slice(1), "the transfer does not follow its predecessor"],
     [
-      "the note of a movement",
+      "the note of a transfer",
       "transfer",
       first((row) => ({ ...row, note: "another" })),
-      "the movement does not follow from the one before it",
+      "the transfer does not follow its predecessor",
     ],
     [
       "where a chain ends",
       "account",
       first((row) => ({ ...row, to: { ...(row.to as unknown as object), availableCredits: 7 } as never })),
-      "the chain does not end where its piece says",
+      "the chain does not end at the recorded transfer",
     ],
-    ["an account without its piece", "account", (rows) => rows.slice(1), "the movement is of an account that has no piece"],
+    [
+      "an account without its piece",
+      "account",
+      (rows) => rows.slice(1),
+      "the account of the transfer has no part in this archive",
+    ],
     [
       "a generation that is left out",
       "generation",
       (rows) => rows.slice(1),
-      "a movement settles a generation that is not in the archive",
+      "a transfer settles a generation that is not in the archive",
     ],
     [
       "the cost of a generation",
       "generation",
       first((row) => ({ ...row, cost_credits: 1 })),
-      "the generation has not one settlement of all of its hold",
+      "the generation does not have exactly one settlement of its whole hold",
     ],
     [
       "the reserve of a generation",
@@ -118,26 +123,21 @@ describe("a change of an archive is found", () => {
       "the status of a generation",
       "generation",
       first((row) => ({ ...row, status: "failed" })),
-      "the generation has not one settlement of all of its hold",
+      "the generation does not have exactly one settlement of its whole hold",
     ],
     [
       "the price of an attempt",
       "attempt",
       first((row) => ({ ...row, price_credits: 1 })),
-      "what was captured is not the price of the one attempt delivered",
+      "the captured credits differ from the price of the delivered attempt",
     ],
-    ["an attempt that is left out", "attempt", (rows) => rows.slice(1), "the attempts are not those that the generation counts"],
-    [
-      "a request that is left out",
-      "attempt_request",
-      (rows) => rows.slice(1),
-      "an attempt was sent and its request is not there",
-    ],
+    ["an attempt that is left out", "attempt", (rows) => rows.slice(1), "the attempts differ from the count of the generation"],
+    ["a request that is left out", "attempt_request", (rows) => rows.slice(1), "the request of a sent attempt is missing"],
     [
       "a line of the journal that is left out",
       "generation_event",
       (rows) => rows.slice(1),
-      "the journal has a gap, or did not lead to the status",
+      "the events have a gap or do not lead to the status",
     ],
   ];
   const succeededFirst = (change: (row: Row) => Row) => (rows: Row[]) => {
@@ -148,7 +148,7 @@ describe("a change of an archive is found", () => {
     "what was delivered, shorter than it was ordered",
     "generation",
     succeededFirst((row) => ({ ...row, output: String(row.output).replace('"durationMs":5000', '"durationMs":3000') })),
-    "what was charged for is not what was ordered",
+    "the charged delivery differs from the order",
   ]);
   test("what was accepted before orders were kept is counted, and no fault", async () => {
     const dir = await copy();
@@ -178,7 +178,7 @@ describe("a change of an archive is found", () => {
     const dir = await copy();
     await forge(dir, kind, change);
     expect(await faultsOf(dir)).toEqual([]);
-    expect(await joinOf(books, dir)).toEqual(["the row is another one in the books, or in one of them alone"]);
+    expect(await joinOf(books, dir)).toEqual(["the row differs from the database, or only one of them has it"]);
   });
 
   test("an archive that was cut off at its end is whole by itself, and the books still go on where it ends", async () => {
@@ -192,8 +192,10 @@ describe("a change of an archive is found", () => {
     const dir = await copy();
     const others = await fileBooks();
     try {
-      expect(await joinOf(others, dir)).toContain("the archive is of another service's books");
-      await expect(archive(others.place, dir, LATER_BEFORE_MS + 1, LATER_BEFORE_MS)).rejects.toThrow(/another service's books/);
+      expect(await joinOf(others, dir)).toContain("the archive belongs to the database of another service");
+      await expect(archive(others.place, dir, LATER_BEFORE_MS + 1, LATER_BEFORE_MS)).rejects.toThrow(
+        /the database of another service/,
+      );
     } finally {
       await others.drop();
     }

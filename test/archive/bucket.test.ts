@@ -214,9 +214,9 @@ describe("a change in the bucket is found", () => {
     const kept = bucket.objects.get(name);
     if (!kept) throw new Error("it is gone");
     bucket.objects.set(name, { ...kept, bytes: Buffer.from(kept.bytes.toString().replace(/"madeAtMs": \d+/, '"madeAtMs": 1')) });
-    expect(await faultsOf(depot)).toEqual(["a manifest is missing before this one, or was changed after it was made"]);
+    expect(await faultsOf(depot)).toEqual(["the previous manifest is missing or was changed"]);
     bucket.objects.delete(name);
-    expect(await faultsOf(depot)).toContain("a manifest is missing before this one, or was changed after it was made");
+    expect(await faultsOf(depot)).toContain("the previous manifest is missing or was changed");
   });
 
   test("the end of retention takes a generation's result files and nothing of an archive", async () => {

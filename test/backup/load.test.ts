@@ -88,29 +88,29 @@ const load = (harness: Harness) => {
 };
 
 /**
- * What is in a backup is what stood in the books at one moment: everything up to the last of its movements and nothing behind, in
- * every table. The ledger numbers its movements in the order of their commits, and each posting names the newest generation there
+ * What is in a backup is what stood in the books at one moment: everything up to the last of its transfers and nothing behind, in
+ * every table. The ledger numbers its transfers in the order of their commits, and each transfer names the newest generation there
  * was, so that rows of different tables can be placed before or behind one another.
  */
 const isOneMoment = (copy: string, books: string, { rows, ledger }: ReturnType<typeof manifestOf>): void => {
-  const lastPosting = numberIn(copy, "SELECT max(seq) FROM transfer");
+  const lastTransfer = numberIn(copy, "SELECT max(seq) FROM transfer");
   const lastGeneration = numberIn(copy, "SELECT max(seq) FROM generation");
-  expect(numberIn(books, `SELECT count(*) FROM transfer WHERE seq <= ${lastPosting}`)).toBe(rows.transfer ?? -1);
+  expect(numberIn(books, `SELECT count(*) FROM transfer WHERE seq <= ${lastTransfer}`)).toBe(rows.transfer ?? -1);
   expect(numberIn(books, `SELECT count(*) FROM generation WHERE seq <= ${lastGeneration}`)).toBe(rows.generation ?? -1);
-  expect(numberIn(books, `SELECT count(*) FROM balance_adjustment WHERE transfer_seq <= ${lastPosting}`)).toBe(
+  expect(numberIn(books, `SELECT count(*) FROM balance_adjustment WHERE transfer_seq <= ${lastTransfer}`)).toBe(
     rows.balance_adjustment ?? -1,
   );
-  // Between the last posting that is in it and the first that is not.
+  // Between the last transfer that is in it and the first that is not.
   expect(lastGeneration).toBeGreaterThanOrEqual(
-    numberIn(books, `SELECT after_generation_seq FROM transfer WHERE seq = ${lastPosting}`),
+    numberIn(books, `SELECT after_generation_seq FROM transfer WHERE seq = ${lastTransfer}`),
   );
   const behind = numberIn(
     books,
-    `SELECT after_generation_seq FROM transfer WHERE seq = (SELECT min(seq) FROM transfer WHERE seq > ${lastPosting})`,
+    `SELECT after_generation_seq FROM transfer WHERE seq = (SELECT min(seq) FROM transfer WHERE seq > ${lastTransfer})`,
   );
   expect(behind).toBeGreaterThanOrEqual(lastGeneration);
   // The sums, worked out anew from the books up to there.
-  const upTo = `FROM transfer WHERE seq <= ${lastPosting}`;
+  const upTo = `FROM transfer WHERE seq <= ${lastTransfer}`;
   const moved = rowsIn(
     books,
     `SELECT kind, sum(iif(from_side = 'available' AND kind = 'adjust', -credits, credits)) AS credits ${upTo} GROUP BY kind`,

@@ -235,7 +235,7 @@ export const NOT_SHOWN: readonly (readonly [id: string, why: string])[] = [
   ],
   [
     "S14, adaptive pricing",
-    "a checkout is asked for by a person who has signed in; test/regressions/security-s14.test.ts shows what is asked",
+    "a checkout is asked for by a user who has signed in; test/regressions/security-s14.test.ts shows what is asked",
   ],
   ["A6", "a request behind a POST closes the connection as before: the rule is written now, and nothing is charged"],
   ["A7", "whether an empty answer was billed is in the answer's own words; test/regressions/api-a7.test.ts has them"],

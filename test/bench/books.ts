@@ -5,7 +5,7 @@ import { chain, chainStart, type Head, type Link, linkHash, type Transfer } from
 type Account = Omit<Head, "chainHash"> & { seq: number; id: string; charged: number; hash: string | null };
 type Book = Head & { charged: number };
 
-/** The movements of a life, each with what it and those before it add to the balance and the chain of any account. */
+/** The transfers of a life, each with what it and those before it add to the balance and the chain of any account. */
 const addedBy = (moves: readonly Transfer[]): Link[] => {
   let head: Head = {
     availableCredits: 0,
@@ -25,7 +25,7 @@ const addedBy = (moves: readonly Transfer[]): Link[] => {
 
 /**
  * Opens the books of all accounts for copies of one life; the balances are written at the end.
- * @param moves the hold, then the postings; their times are counted from the submission.
+ * @param moves the hold, then the transfers; their times are counted from the submission.
  */
 export const openBooks = (db: Database, moves: readonly Transfer[]) => {
   const accounts = db
@@ -42,17 +42,17 @@ export const openBooks = (db: Database, moves: readonly Transfer[]) => {
   const added = addedBy(moves);
   const whole = added.at(-1);
   if (!whole) throw new Error("a life begins with its hold");
-  const postings = moves.length - 1;
+  const transfers = moves.length - 1;
   const progress = moves.reduce((sum, move) => sum + move.progress, 0);
   const charged = moves.reduce((sum, { to, credits }) => sum + (to === "charged" ? credits : 0), 0);
   let newest = db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM transfer").get()?.seq ?? 0;
   return {
-    /** What each movement adds. */
+    /** What each transfer adds. */
     added,
     /**
      * Chains a copy.
-     * @returns where the chain of its account ended and what stood in its balance before, the newest posting there was, and the
-     * hashes of the movements.
+     * @returns where the chain of its account ended and what stood in its balance before, the newest transfer there was, and the
+     * hashes of the transfers.
      */
     enter: (accountSeq: number, seq: number, atMs: number): (string | number | null)[] => {
       const book = books.get(accountSeq);
@@ -70,9 +70,9 @@ export const openBooks = (db: Database, moves: readonly Transfer[]) => {
         });
         entry.push(book.chainHash);
       }
-      newest += postings;
+      newest += transfers;
       book.chainSeq += whole.chainSeq;
-      book.chainEnd = postings === 0 ? -seq : newest;
+      book.chainEnd = transfers === 0 ? -seq : newest;
       book.availableCredits += whole.availableAfter;
       book.heldCredits += whole.heldAfter;
       book.charged += charged;

@@ -8,7 +8,7 @@ import type { Stocked } from "./stock.ts";
 
 type Row = Record<string, string | number | null>;
 type Generation = Row & { seq: number; account_seq: number; reserved_credits: number; created_at_ms: number };
-type Posting = Row &
+type TransferRow = Row &
   Pick<Transfer, "kind" | "credits"> & {
     from_side: Transfer["from"];
     to_side: Transfer["to"];
@@ -27,7 +27,7 @@ const LATE_INDEXES = 50_000;
 
 /**
  * What differs from copy to copy: one row of it for each, out of which one statement per table makes the rows of thousands, which
- * is much faster than a statement for each. From `transfer_no` on it is what was there before the copy; the hashes of its movements
+ * is much faster than a statement for each. From `transfer_no` on it is what was there before the copy; the hashes of its transfers
  * come last.
  */
 const COPY_COLUMNS = [
@@ -96,15 +96,15 @@ const postingGiven = ({ chainSeq, availableAfter, heldAfter }: Link, at: number)
 });
 
 /** What moves the credits of a life; times are counted from its submission. */
-const movesOf = ({ seq, reserved_credits, created_at_ms }: Generation, postings: readonly Posting[]): Transfer[] => [
+const movesOf = ({ seq, reserved_credits, created_at_ms }: Generation, transfers: readonly TransferRow[]): Transfer[] => [
   {
     ...{ kind: "hold", credits: reserved_credits, from: "available", to: "held", generationSeq: seq, attemptN: null },
     ...{ atMs: 0, note: null, progress: 1 },
   },
-  ...postings.map(
+  ...transfers.map(
     ({ kind, credits, from_side, to_side, attempt_no, at_ms }, at): Transfer => ({
       ...{ kind, credits, from: from_side, to: to_side, generationSeq: seq, attemptN: attempt_no },
-      ...{ atMs: at_ms - created_at_ms, note: null, progress: at === postings.length - 1 ? -1 : 0 },
+      ...{ atMs: at_ms - created_at_ms, note: null, progress: at === transfers.length - 1 ? -1 : 0 },
     }),
   ),
 ];
@@ -134,12 +134,14 @@ export const writeCopies = async (db: Database, plan: CopyPlan): Promise<void> =
     jobId: String(attempts.rows[0]?.job_id ?? ""),
     atMs: found.created_at_ms,
   };
-  const postings = db.query<Posting, [number]>("SELECT * FROM transfer WHERE generation_seq = ?1 ORDER BY seq").all(found.seq);
-  const books = openBooks(db, movesOf(found, postings));
+  const transfers = db
+    .query<TransferRow, [number]>("SELECT * FROM transfer WHERE generation_seq = ?1 ORDER BY seq")
+    .all(found.seq);
+  const books = openBooks(db, movesOf(found, transfers));
   const tables: Table[] = [
     { name: "generation", rows: [found], given: books.added.slice(0, 1).map(holdGiven) },
     ...[rowsOf("snapshot"), attempts, rowsOf("attempt_request"), rowsOf("generation_event")],
-    { name: "transfer", rows: postings, given: books.added.slice(1).map(postingGiven) },
+    { name: "transfer", rows: transfers, given: books.added.slice(1).map(postingGiven) },
   ];
 
   const parts = db

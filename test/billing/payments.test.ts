@@ -35,7 +35,7 @@ describe("a checkout", () => {
     expect(row).toMatchObject({
       state: "open",
       credits: 10_000,
-      personId: "per_1",
+      userId: "per_1",
       sessionId: bed.stripe.sessionOf(purchaseId).id,
     });
     expect(url).toBe(bed.stripe.sessionOf(purchaseId).url ?? "");
@@ -99,7 +99,7 @@ describe("a payment", () => {
     const paid = bed.stripe.pay(id);
     for (let i = 0; i < 3; i++) expect(await send(paid)).toBe(200);
     expect(await standing()).toEqual([2500, 0, false]);
-    expect((await bed.harness.store.movements(bed.tenant.accountId, null, 9)).length).toBe(1);
+    expect((await bed.harness.store.transfers(bed.tenant.accountId, null, 9)).length).toBe(1);
     expect(lines("purchase paid").filter(({ purchase_id }) => purchase_id === id)).toHaveLength(1);
   });
 

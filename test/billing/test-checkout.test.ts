@@ -61,7 +61,7 @@ test("a live service without Stripe sells nothing, and a test purchase in its bo
     mutation: "open-purchase",
     id: "pur_1",
     accountSeq: 1,
-    personId: null,
+    userId: null,
     credits: 1000,
     provider: "test",
     by: BUYER,

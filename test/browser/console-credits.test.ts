@@ -66,11 +66,11 @@ here("the pages of credits", () => {
     await page.getByRole("definition").filter({ hasText: "$102.00" }).first().waitFor();
     expect((await harness.balance(tenant)).available).toBe(10_200);
 
-    await tabTo("Ledger: every movement of this balance");
+    await tabTo("Ledger: every transfer of this balance");
     await keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Ledger" }).waitFor();
-    const movements = page.getByRole("region", { name: "Table of movements" });
-    const first = movements.getByRole("row").nth(1);
+    const transfers = page.getByRole("region", { name: "Table of transfers" });
+    const first = transfers.getByRole("row").nth(1);
     await first.waitFor();
     expect(await first.getByRole("cell").allTextContents()).toEqual([
       expect.any(String),
@@ -230,13 +230,13 @@ here("the pages of credits", () => {
     const { page, close } = await visit(visitor, "/console/ledger");
     await page.getByRole("cell", { name: "Top-up" }).first().waitFor();
     await page.getByLabel("Kind").selectOption("capture");
-    await page.getByText("There is no such movement.").waitFor();
+    await page.getByText("There is no such transfer.").waitFor();
     const csv = await page.getByRole("link", { name: "Download as CSV" }).getAttribute("href");
     expect((await visitor.ask("GET", csv ?? "")).text.split("\r\n")).toHaveLength(2);
     await close();
   });
 
-  test("on a phone each movement and purchase is a card that says what is what, and still a row of a table; on a wide screen a row", async () => {
+  test("on a phone each transfer and purchase is a card that says what is what, and still a row of a table; on a wide screen a row", async () => {
     const { tenant, visitor } = await openMember();
     await buyBy(visitor, 25, "pay");
     await visitor.ask("POST", "/console/api/purchases", { amount_usd: 50 });
@@ -245,7 +245,7 @@ here("the pages of credits", () => {
     for (const width of [360, 1280]) {
       const { page, inPage, close } = await visit(visitor, "/console/ledger", { viewport: { width, height: 800 } });
       for (const [path, name, heads] of [
-        ["ledger", "Table of movements", ["Time", "Kind", "Amount", "Change", "Balance", "Available", "For"]],
+        ["ledger", "Table of transfers", ["Time", "Kind", "Amount", "Change", "Balance", "Available", "For"]],
         ["credits", "Table of purchases", ["Time", "Amount", "Standing", "Papers"]],
       ] as const) {
         await page.goto(`${harness.url}/console/${path}`);

@@ -1,4 +1,4 @@
-// The operator's pages in a real browser: credit, pause, switch a route, keep a key, run the proof; by keyboard, on a phone, in the dark.
+// The operator's pages in a real browser: credit, pause, switch a route, keep a key, verify the ledger; by keyboard, on a phone, in the dark.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import type { Role } from "../../src/console/request-context.ts";
@@ -15,11 +15,11 @@ const here = describe.skipIf(typeof opened === "string");
 const browser = opened as Browser;
 
 let harness: Harness;
-let people: Operators;
+let users: Operators;
 beforeAll(async () => {
   if (typeof opened === "string") return;
   harness = await openHarness({ dir: freshDir(), factor: 100 });
-  people = await openOperators(harness);
+  users = await openOperators(harness);
 }, 60_000);
 afterAll(async () => {
   if (typeof opened === "string") return;
@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 const visit = async (path: string, role: Role = "operator", look: BrowserContextOptions = {}) => {
-  const watched = await watch(browser, { url: harness.url, visitor: people[role], path: `/console/operator/${path}`, look });
+  const watched = await watch(browser, { url: harness.url, visitor: users[role], path: `/console/operator/${path}`, look });
   await watched.page.locator(".operator").waitFor();
   return watched;
 };
@@ -45,7 +45,7 @@ here("the operator's pages", () => {
     await page.getByText("1 shown, newest first.").waitFor();
     await page.getByRole("link", { name: "tenant" }).focus();
     await keyboard.press("Enter");
-    await page.getByText("Last movements").first().waitFor();
+    await page.getByText("Last transfers").first().waitFor();
     await tabTo("Grant credits");
     await keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
@@ -213,7 +213,7 @@ here("the operator's pages", () => {
     expect(await note.count()).toBe(0);
     expect(complaints).toEqual([]);
     await close();
-    const viewer = await watch(browser, { url: harness.url, visitor: people.viewer, path: "/console/generations" });
+    const viewer = await watch(browser, { url: harness.url, visitor: users.viewer, path: "/console/generations" });
     await viewer.page.getByRole("note").getByText("You are looking at all accounts.").waitFor();
     await viewer.close();
     const member = await watch(browser, { url: harness.url, visitor: ben, path: `/console/generations/${id}` });
@@ -226,9 +226,9 @@ here("the operator's pages", () => {
     await member.close();
   }, 60_000);
 
-  test("a viewer runs the proof and sees each invariant hold, and finds nothing to change anything with", async () => {
-    const { page, complaints, close } = await visit("proof", "viewer");
-    await page.getByRole("button", { name: "Run the proof" }).click();
+  test("a viewer verifies the ledger and sees each invariant hold, and finds nothing to change anything with", async () => {
+    const { page, complaints, close } = await visit("verification", "viewer");
+    await page.getByRole("button", { name: "Verify the ledger" }).click();
     // Until then the page shows what somebody ran before.
     await page.getByText("by viewer@example.com").waitFor();
     await page.getByRole("status").getByText("All 13 invariants hold and all sums agree").waitFor();
@@ -261,7 +261,7 @@ here("the operator's pages", () => {
         ["routes", "Switch off vidmodel-2.0-mini/fal", "Test vidmodel-2.0-mini/fal"],
         ["providers", "Set key of stability"],
         ["orphans"],
-        ["proof", "Run the proof"],
+        ["verification", "Verify the ledger"],
         ["service"],
       ] as const) {
         const { page, sound, close } = await visit(path, "operator", { ...look, bypassCSP: true });
@@ -269,7 +269,7 @@ here("the operator's pages", () => {
         await sound();
         for (const name of buttons) {
           await page.getByRole("button", { name, exact: true }).click();
-          if (name !== "Run the proof") await page.getByRole("dialog").waitFor();
+          if (name !== "Verify the ledger") await page.getByRole("dialog").waitFor();
           else await page.locator("li.holds").nth(11).waitFor();
           await sound();
           await page.keyboard.press("Escape");

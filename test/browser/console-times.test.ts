@@ -61,7 +61,7 @@ here("the console", () => {
         "credits",
         "profile",
         "operator/accounts",
-        "operator/people",
+        "operator/users",
         "operator/service",
       ])
         expect(found).toContain(`/console/${name}`);

@@ -10,7 +10,7 @@ import { openBrowser } from "./chromium.ts";
 import { LOOKS } from "./watched.ts";
 
 const opened = await openBrowser();
-if (typeof opened === "string") process.stdout.write(`skipped: the pages of people in a browser (${opened})\n`);
+if (typeof opened === "string") process.stdout.write(`skipped: the pages of users in a browser (${opened})\n`);
 const here = describe.skipIf(typeof opened === "string");
 const browser = opened as Browser;
 
@@ -85,7 +85,7 @@ const setUpByKeyboard = async (harness: Harness): Promise<Visit> => {
   return seen;
 };
 
-here("people", () => {
+here("users", () => {
   test("by keyboard alone the set-up link leads to being signed in, and the link is of no use after", async () => {
     const harness = await open();
     const { page, complaints, close } = await setUpByKeyboard(harness);
@@ -93,7 +93,7 @@ here("people", () => {
     const late = await visit(link);
     await late.page.getByRole("alert").getByText("This link was used").waitFor();
     await late.close();
-    await page.goto(`${harness.url}/console/operator/people`);
+    await page.goto(`${harness.url}/console/operator/users`);
     await page.getByText("ada@example.com").nth(1).waitFor();
     expect(complaints).toEqual([]);
     await close();
@@ -102,7 +102,7 @@ here("people", () => {
   test("an operator invites somebody, who chooses a password and comes in; a wrong password is told in one sentence", async () => {
     const harness = await open();
     const ada = await setUpByKeyboard(harness);
-    await ada.page.goto(`${harness.url}/console/operator/people`);
+    await ada.page.goto(`${harness.url}/console/operator/users`);
     await ada.page.getByText("Invite a user").click();
     await ada.page.getByLabel("E-mail address").fill("ben@example.com");
     await ada.page.getByLabel("Name of the new account").fill("Ben's");
@@ -169,9 +169,9 @@ here("people", () => {
   test("a role changes, somebody is disabled and a link is withdrawn only after a second thought", async () => {
     const harness = await open();
     const { page, complaints, close } = await setUpByKeyboard(harness);
-    const { personId } = await openVisitor(harness, "member", harness.tenant, "ben@example.com");
-    const ben = async () => (await harness.store.people()).find(({ id }) => id === personId);
-    await page.goto(`${harness.url}/console/operator/people`);
+    const { userId } = await openVisitor(harness, "member", harness.tenant, "ben@example.com");
+    const ben = async () => (await harness.store.users()).find(({ id }) => id === userId);
+    await page.goto(`${harness.url}/console/operator/users`);
     const role = page.getByLabel("Role of ben@example.com");
     const asking = page.getByRole("dialog");
     await role.focus();
@@ -242,7 +242,7 @@ here("people", () => {
       await seen.page.getByRole("button", { name: "Sign out everywhere", exact: true }).click();
       await seen.page.getByRole("dialog").waitFor();
       await sound(seen.page);
-      await seen.page.goto(`${harness.url}/console/operator/people`);
+      await seen.page.goto(`${harness.url}/console/operator/users`);
       await seen.page.getByText("Invite a user").click();
       await seen.page.locator("tbody tr").first().waitFor();
       await sound(seen.page);

@@ -15,7 +15,7 @@ export const LOOKS = ([1280, 360] as const).flatMap((width) =>
 /** Every page of the navigation, and the inspector's. */
 export const PAGES = [
   ...["generations", "playground", "keys", "credits", "ledger", "usage", "profile"].map((name) => `/console/${name}`),
-  ...["accounts", "routes", "providers", "orphans", "proof", "service", "people", "audit"].map(
+  ...["accounts", "routes", "providers", "orphans", "verification", "service", "users", "audit"].map(
     (name) => `/console/operator/${name}`,
   ),
   ...["/inspector", "/inspector/play"],

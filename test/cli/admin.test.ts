@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type AdminService, createAdminService, lastMovements } from "../../src/admin/admin-service.ts";
+import { type AdminService, createAdminService, lastTransfers } from "../../src/admin/admin-service.ts";
 import { createRuntimeStats } from "../../src/app/runtime-stats.ts";
 import { openControl } from "../../src/cli/control.ts";
 import { adminOverSocket, requestFor } from "../../src/cli/control-client.ts";
@@ -155,7 +155,7 @@ describe.each([
     expect(way.posts).toHaveLength(before);
   });
 
-  test("the last movements are found whatever the length of the history", async () => {
+  test("the last transfers are found whatever the length of the history", async () => {
     const { id } = await way.admin.createAccount({ reference: "r-6", name: "g", creditCredits: 0 });
     const account = await way.store.account(id);
     const top = (n: number): AdminMutation => ({
@@ -169,12 +169,12 @@ describe.each([
     });
     await way.store.commit(Array.from({ length: 57 }, (_, at) => top(at + 1)));
     const notes = async (last: number) =>
-      (await way.admin.showCredits({ accountId: id, last })).movements.map((row) => Number(row.note));
+      (await way.admin.showCredits({ accountId: id, last })).transfers.map((row) => Number(row.note));
     expect(await notes(3)).toEqual([55, 56, 57]);
     expect(await notes(57)).toHaveLength(57);
     expect(await notes(200)).toHaveLength(57);
     expect(await notes(0)).toEqual([]);
-    expect((await lastMovements(way.store, id, 1)).map((row) => row.chainSeq)).toEqual([57]);
+    expect((await lastTransfers(way.store, id, 1)).map((row) => row.chainSeq)).toEqual([57]);
   });
 });
 

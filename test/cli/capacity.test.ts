@@ -43,7 +43,7 @@ test("rows that are kept long enough ask for partitions, then for archives; a ra
   expect((await asked("--rate", "20000", "--keep-rows-days", "0")).advice).toEqual(["shard", "slots"]);
 });
 
-test("people get it in words: the verdict first, then what is needed, table by table", async () => {
+test("users get it in words: the verdict first, then what is needed, table by table", async () => {
   const { exit, out, err } = await runHere(["capacity", "--rate", "100", "--store", "postgres"]);
   expect(exit as number).toBe(0);
   expect(out).toMatch(/^100 generations\/s, 60 s each, 20 polls each: PostgreSQL with \d+ nodes?/);

@@ -29,7 +29,7 @@ const change = (...sql: string[]) => {
   db.close();
 };
 
-test("a directory that is well: no fault, each area once at least, and people see the same", async () => {
+test("a directory that is well: no fault, each area once at least, and users see the same", async () => {
   const findings = await doctor(dir);
   expect(findings.filter(({ level }) => level === "fault")).toEqual([]);
   expect(new Set(findings.map(({ area }) => area))).toEqual(

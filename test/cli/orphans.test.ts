@@ -155,7 +155,7 @@ describe("when attempts were lost, late and unusable", () => {
     );
   });
 
-  test("for a person it is a table with the total at its end, by price where that is asked for", async () => {
+  test("for a user it is a table with the total at its end, by price where that is asked for", async () => {
     const { exit, out, err } = await orphans("--sort", "price");
     expect([exit as number, err]).toEqual([0, ""]);
     const lines = out.trimEnd().split("\n");

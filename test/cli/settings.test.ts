@@ -163,7 +163,7 @@ describe("what cannot be used is told with its place, all of it, and credentials
 });
 
 describe("the settings file", () => {
-  test("is the one that is named, else the usual one where there is one: the system's for root, a person's own for others", () => {
+  test("is the one that is named, else the usual one where there is one: the system's for root, a user's own for others", () => {
     const home = freshDir();
     const path = join(home, "genrouter", "genrouter.toml");
     expect(findSettingsFile({ XDG_CONFIG_HOME: home }, undefined, false)).toBeUndefined();

@@ -33,7 +33,7 @@ afterAll(dropDirs);
 
 describe("torture", () => {
   test(
-    "ends with a verdict a person understands and leaves nothing behind",
+    "ends with a verdict a user understands and leaves nothing behind",
     async () => {
       const dir = freshDir();
       const { exit, out, err } = await runHere(["torture", "--minutes", "0.05", "--dir", dir, "--seed", "11"]);

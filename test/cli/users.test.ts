@@ -43,7 +43,7 @@ test("somebody is invited to a new account, and what is wrong is told in one lin
     url: expect.stringContaining("/console/join#") as unknown,
   });
   expect(JSON.parse((await run(dir, "list", "--json")).out)).toMatchObject({
-    people: [],
+    users: [],
     invitations: [{ kind: "invite", email: "ben@example.com", role: "member" }],
   });
   for (const [words, exit, says] of [
@@ -51,8 +51,8 @@ test("somebody is invited to a new account, and what is wrong is told in one lin
     [["invite", "ben@example.com"], 2, "needs an account"],
     [["invite", "ben@example.com", "--role", "king"], 2, "member, operator, viewer"],
     [["invite", "ben@example.com", "--account", "acc_none"], 4, "no account acc_none"],
-    [["reset", "nobody@example.com"], 4, "no person nobody@example.com"],
-    [["disable", "per_none"], 4, "no person per_none"],
+    [["reset", "nobody@example.com"], 4, "no user nobody@example.com"],
+    [["disable", "per_none"], 4, "no user per_none"],
   ] as const) {
     const told = await run(dir, ...words);
     expect([words, told.exit, told.err]).toEqual([words, exit, expect.stringContaining(says)]);

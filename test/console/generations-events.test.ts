@@ -144,7 +144,7 @@ test("whoever signs out hears no more within a ping, and with the last who liste
   expect(harness.rooms.watch.committed).toBeNull();
 });
 
-test("a person has so many streams, and room for another once a page is closed", async () => {
+test("a user has so many streams, and room for another once a page is closed", async () => {
   stage.signIn("other", "member", await harness.newTenant());
   const open = await Promise.all(Array.from({ length: 30 }, () => listen()));
   const knock = (as: string) => stage.ask<{ error: { code: string } }>("GET", "/events", { as });

@@ -17,14 +17,14 @@ export const openMakingStage = (
   harness: Harness,
   page: (path: string) => Promise<Response> | Response = () => new Response(null),
 ) => {
-  const people = new Map<string, SignedIn>();
+  const users = new Map<string, SignedIn>();
   /** Whoever was signed in by a name no longer is. */
-  const signOut = (name: string) => void people.delete(name);
+  const signOut = (name: string) => void users.delete(name);
   const signIn = (name: string, role: Role, tenant: Pick<Tenant, "accountId" | "accountSeq"> | null) => {
     const { accountId = null, accountSeq = null } = tenant ?? {};
-    people.set(name, {
-      personSeq: 1,
-      personId: `per_${name}`,
+    users.set(name, {
+      userSeq: 1,
+      userId: `per_${name}`,
       email: `${name}@example.com`,
       name,
       role,
@@ -41,14 +41,14 @@ export const openMakingStage = (
     keepOpen: (request) => server.timeout(request, 0),
     post: harness.rooms.post,
     looks: createAccessAudit({ clock: harness.clock, post: harness.rooms.post }),
-    sessions: { cookieOf: nameOf, isStillIn: async (name, role) => people.get(name)?.role === role },
+    sessions: { cookieOf: nameOf, isStillIn: async (name, role) => users.get(name)?.role === role },
   });
 
   const answer = async (request: Request): Promise<Response> => {
     const { pathname, searchParams: query } = new URL(request.url);
     if (!pathname.startsWith("/console/api/")) return page(pathname);
     if (pathname === "/console/api/me") {
-      const who = people.get(nameOf(request));
+      const who = users.get(nameOf(request));
       return Response.json({
         signedIn: who ? { ...who, accountName: "Own", csrf: "x" } : null,
         isSetUp: true,
@@ -60,7 +60,7 @@ export const openMakingStage = (
       for (const route of routes) {
         const params = route.method === request.method ? matched(route.path, pathname) : undefined;
         if (!params) continue;
-        const who = people.get(nameOf(request));
+        const who = users.get(nameOf(request));
         if (!who) throw new ConsoleRefused("signed_out", "Sign in.");
         if (route.who === "member" && who.accountId === null) throw new ConsoleRefused("forbidden", "No account.");
         const body: unknown = route.body ? await request.json() : undefined;

@@ -16,9 +16,9 @@ afterAll(async () => {
   dropDirs();
 });
 
-const PEOPLE = "/console/api/operator/people";
+const USERS = "/console/api/operator/users";
 const idOf = async (who: ReturnType<typeof visit>): Promise<string> =>
-  ((await who.ok("GET", "/console/api/me")).signedIn as { personId: string }).personId;
+  ((await who.ok("GET", "/console/api/me")).signedIn as { userId: string }).userId;
 
 test.each([
   ["disabled", { disabled: true }],
@@ -30,8 +30,8 @@ test.each([
   const { url } = await eve.ok("POST", "/console/api/operator/invitations", {
     ...{ email: "eve2@example.com", role: "operator", accountId: null, accountName: null },
   });
-  const { url: reset } = await eve.ok("POST", `${PEOPLE}/${await idOf(ada)}/reset`);
-  await ada.ok("PATCH", `${PEOPLE}/${await idOf(eve)}`, change);
+  const { url: reset } = await eve.ok("POST", `${USERS}/${await idOf(ada)}/reset`);
+  await ada.ok("PATCH", `${USERS}/${await idOf(eve)}`, change);
   for (const link of [url, reset])
     expect(
       await visit(harness).no("POST", "/console/api/link/accept", { token: tokenOf(link), name: "Eve", password: PASSWORD }),
@@ -53,7 +53,7 @@ test("whoever guesses from one machine is kept out, and nobody else who comes th
   expect((await signIn("203.0.113.10", "ada@example.com", PASSWORD)).status).toBe(200);
 }, 60_000);
 
-test("whoever guesses one person's password keeps that person out neither of signing in nor of changing it", async () => {
+test("whoever guesses one user's password keeps that user out neither of signing in nor of changing it", async () => {
   const harness = await open();
   const ada = await setUp(harness);
   const signIn = (from: string, password: string) =>

@@ -40,7 +40,7 @@ test("a key that is made opens the API within its terms, is told once, and what 
   expect((await ask(me, "GET", "/keys")).text).not.toContain(key.slice(0, 20));
   expect((await harness.ask("POST", "/v1/generations", order)).status).toBe(402);
   expect(await harness.store.audit(null, 1, { action: "create-key" })).toMatchObject([
-    { actor: { kind: "user", id: me.personId, name: me.email }, target: told.id },
+    { actor: { kind: "user", id: me.userId, name: me.email }, target: told.id },
   ]);
 });
 

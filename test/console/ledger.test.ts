@@ -45,7 +45,7 @@ const pagesOf = async (query: string): Promise<LedgerPage[]> => {
   }
 };
 
-test("every movement is in it once, newest first, and each balance follows from the one before", async () => {
+test("every transfer is in it once, newest first, and each balance follows from the one before", async () => {
   const told = (await lines()).reverse();
   expect(told.map(({ n }) => n)).toEqual(Array.from({ length: TIMES + 4 }, (_, i) => i + 1));
   let balance = 0;

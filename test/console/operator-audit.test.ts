@@ -63,7 +63,7 @@ test("an account that is wished for twice is made and credited once, and the log
   expect(moved.filter((credits) => credits !== 0)).toEqual([400]);
 });
 
-test("what people buy in a test checkout, and the marks they set of a low balance, are theirs in the log", async () => {
+test("what users buy in a test checkout, and the marks they set of a low balance, are theirs in the log", async () => {
   const { accountId } = await harness.newTenant(0);
   const ben = await join(harness, ada, { email: "ben@example.com", role: "member", accountId });
   const before = await newestSeq();
@@ -92,6 +92,6 @@ test("what is refused, and what only looks, leaves no line", async () => {
   expect(await vi.no("POST", `${ROUTE}/switch`, { reason: "x" })).toBe("forbidden");
   expect(await ada.no("POST", `${ROUTE}/switch`, { reason: " " })).toBe("invalid");
   expect((await ada.ask("PATCH", `${API}/accounts/acc_none`, { paused: true })).status).toBe(404);
-  for (const path of ["accounts", "routes", "providers", "proof", "service"]) await vi.ok("GET", `${API}/${path}`);
+  for (const path of ["accounts", "routes", "providers", "verification", "service"]) await vi.ok("GET", `${API}/${path}`);
   expect(await since(before)).toEqual([]);
 });

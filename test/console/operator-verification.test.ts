@@ -1,34 +1,34 @@
-// The proof of the ledger through the operator's API: a viewer runs it, one at a time, while work goes on; what is planted is found.
+// The verification of the ledger through the operator's API: a viewer runs it, one at a time, while work goes on; what is planted is found.
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { ProofView, VerificationResult } from "../../src/console/operator-dto.ts";
+import type { VerificationResult, VerificationView } from "../../src/console/operator-dto.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type Harness, openHarness } from "../harness.ts";
 import { type Operators, openOperators } from "./operators.ts";
 
 let harness: Harness;
-let people: Operators;
+let users: Operators;
 let dir: string;
 beforeAll(async () => {
   dir = freshDir();
   harness = await openHarness({ dir, factor: 1000 });
-  people = await openOperators(harness);
+  users = await openOperators(harness);
 });
 afterAll(async () => {
   await harness.close();
   dropDirs();
 });
 
-const view = async (method: "GET" | "POST"): Promise<ProofView> =>
-  (await people.ask("viewer", method, "proof")).told as unknown as ProofView;
+const view = async (method: "GET" | "POST"): Promise<VerificationView> =>
+  (await users.ask("viewer", method, "verification")).told as unknown as VerificationView;
 /** Runs one that is not there yet to its end. */
 const proved = async (): Promise<VerificationResult> => {
   await view("POST");
   return harness.eventually(async () => {
     const { running, last } = await view("GET");
     return running === null && last;
-  }, "the proof");
+  }, "the verification");
 };
 
 const submitted = () => harness.submit("vidmodel-2.0-mini", { prompt: "a kite", resolution: "480p", duration: 4 });
@@ -47,8 +47,8 @@ test("who comes while it runs joins it, submissions are taken meanwhile, and all
   expect(done).toMatchObject({ by: "viewer@example.com", fault: null });
   expect(done.done).toBe(done.of);
   expect(done.results.map(({ invariant, ok }) => [invariant, ok])).toEqual(Array.from({ length: 13 }, (_, n) => [n + 1, true]));
-  for (const { balanceCredits, movementCredits } of done.sums) expect(balanceCredits).toBe(movementCredits);
-  expect(done.movements).toBeGreaterThan(10);
+  for (const { balanceCredits, transferCredits } of done.sums) expect(balanceCredits).toBe(transferCredits);
+  expect(done.transfers).toBeGreaterThan(10);
   await harness.until(id);
 });
 
@@ -58,7 +58,7 @@ test("credits out of nothing are found, with the row, and the sums tell how many
   db.run("PRAGMA busy_timeout = 5000");
   const trigger =
     db.query<{ sql: string }, []>("SELECT sql FROM sqlite_schema WHERE name = 'balance_follows_transfer'").get()?.sql ?? "";
-  // In one transaction: the service writes meanwhile, and its own movements need the trigger.
+  // In one transaction: the service writes meanwhile, and its own transfers need the trigger.
   const move = db.transaction((credits: number) => {
     db.run("DROP TRIGGER balance_follows_transfer");
     db.run("UPDATE balance SET available_credits = available_credits + ?1 WHERE account_seq = ?2", [
@@ -72,13 +72,13 @@ test("credits out of nothing are found, with the row, and the sums tell how many
   move.immediate(-100);
   db.close();
   expect(broken.results.filter(({ ok }) => !ok).map(({ invariant }) => invariant)).toContain(1);
-  expect(JSON.stringify(broken.results[0]?.offending)).toContain("all that was put in is not all that is there and was charged");
+  expect(JSON.stringify(broken.results[0]?.offending)).toContain("the incoming credits differ from the balances and charges");
   const [all] = broken.sums;
-  expect((all?.balanceCredits ?? 0) - (all?.movementCredits ?? 0)).toBe(100);
+  expect((all?.balanceCredits ?? 0) - (all?.transferCredits ?? 0)).toBe(100);
   expect((await proved()).results.every(({ ok }) => ok)).toBe(true);
 });
 
-test("a proof that cannot be run says so, and proves nothing", async () => {
+test("returns the error of a verification that cannot run, without a result", async () => {
   const operating = await harness.rooms.operating();
   const { createLedgerVerification } = await import("../../src/console/operator/ledger-verification.ts");
   const { createParallelReads } = await import("../../src/store/sqlite/verify/parallel.ts");
@@ -90,9 +90,9 @@ test("a proof that cannot be run says so, and proves nothing", async () => {
 });
 
 test("orphans are asked for since a time that there is, and the service tells what it is", async () => {
-  expect((await people.ask("viewer", "GET", "orphans?since=24h")).status).toBe(200);
-  expect((await people.ask("viewer", "GET", "orphans?since=1y")).status).toBe(400);
-  expect((await people.ask("viewer", "GET", "service")).told).toMatchObject({
+  expect((await users.ask("viewer", "GET", "orphans?since=24h")).status).toBe(200);
+  expect((await users.ask("viewer", "GET", "orphans?since=1y")).status).toBe(400);
+  expect((await users.ask("viewer", "GET", "service")).told).toMatchObject({
     ...{ mode: "test", ready: true, faults: [], parked: [], restored: null, backup: { isNightly: false, lastMs: null } },
     url: harness.url,
   });

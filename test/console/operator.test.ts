@@ -8,11 +8,11 @@ import { type Operators, openOperators } from "./operators.ts";
 import { openVisitor } from "./signed-in.ts";
 
 let harness: Harness;
-let people: Operators;
+let users: Operators;
 beforeAll(async () => {
   const dir = freshDir();
   harness = await openHarness({ dir, factor: 1000 });
-  people = await openOperators(harness);
+  users = await openOperators(harness);
 });
 afterAll(async () => {
   await harness.close();
@@ -23,20 +23,20 @@ const reference = () => crypto.randomUUID();
 const rowsOf = (told: JsonObject, name: string) => told[name] as JsonObject[];
 const route = (id: string) => `routes/${encodeURIComponent(id)}`;
 const lineOf = async (id: string) => {
-  const { told } = await people.ask("viewer", "GET", "routes");
+  const { told } = await users.ask("viewer", "GET", "routes");
   return rowsOf(told, "routes").find((row) => row.id === id) as JsonObject;
 };
 
 test("an account is made once however often the wish comes, and is found by name and id", async () => {
   const wish = { reference: reference(), name: "Grace Hopper Films", creditCredits: 2_500 };
   const [first, again] = [
-    await people.ask("operator", "POST", "accounts", wish),
-    await people.ask("operator", "POST", "accounts", wish),
+    await users.ask("operator", "POST", "accounts", wish),
+    await users.ask("operator", "POST", "accounts", wish),
   ];
   expect(first).toMatchObject({ status: 200, told: { name: "Grace Hopper Films", availableCredits: 2_500, paused: false } });
   expect(again.told.id).toBe(first.told.id);
   for (const text of ["hopper", String(first.told.id)]) {
-    const { told } = await people.ask("viewer", "GET", `accounts?text=${encodeURIComponent(text)}`);
+    const { told } = await users.ask("viewer", "GET", `accounts?text=${encodeURIComponent(text)}`);
     expect(rowsOf(told, "accounts").map(({ id }) => id)).toEqual([String(first.told.id)]);
   }
 });
@@ -46,27 +46,27 @@ test("pages of accounts follow each other without a gap, newest first", async ()
   const all = (await harness.store.accounts()).map(({ id }) => id).reverse();
   const seen: unknown[] = [];
   for (let before: unknown = null; ; ) {
-    const { told } = await people.ask("viewer", "GET", `accounts${before === null ? "" : `?before=${before}`}`);
+    const { told } = await users.ask("viewer", "GET", `accounts${before === null ? "" : `?before=${before}`}`);
     seen.push(...rowsOf(told, "accounts").map(({ id }) => id));
     before = told.next;
     if (before === null) break;
   }
   expect(seen).toEqual(all);
-  expect((await people.ask("viewer", "GET", "accounts?before=x")).status).toBe(400);
-  expect((await people.ask("viewer", "GET", "accounts?standing=rich")).status).toBe(400);
+  expect((await users.ask("viewer", "GET", "accounts?before=x")).status).toBe(400);
+  expect((await users.ask("viewer", "GET", "accounts?standing=rich")).status).toBe(400);
 });
 
 test("a double click credits once; the same reference for another amount is refused", async () => {
   const { accountId } = await harness.newTenant(0);
   const path = `accounts/${accountId}/credits`;
   const wish = { reference: reference(), credits: 5_000, note: "welcome" };
-  const both = await Promise.all([people.ask("operator", "POST", path, wish), people.ask("operator", "POST", path, wish)]);
+  const both = await Promise.all([users.ask("operator", "POST", path, wish), users.ask("operator", "POST", path, wish)]);
   expect(both.map(({ status }) => status)).toEqual([200, 200]);
   expect(both.map(({ told }) => told.movedCredits).toSorted()).toEqual([0, 5_000]);
-  expect((await people.ask("operator", "POST", path, { ...wish, credits: 6_000 })).status).toBe(409);
-  const { told } = await people.ask("viewer", "GET", `accounts/${accountId}`);
+  expect((await users.ask("operator", "POST", path, { ...wish, credits: 6_000 })).status).toBe(409);
+  const { told } = await users.ask("viewer", "GET", `accounts/${accountId}`);
   expect(told).toMatchObject({ availableCredits: 5_000 });
-  expect(rowsOf(told, "movements")).toMatchObject([{ kind: "topup", credits: 5_000, note: "welcome", isOut: false }]);
+  expect(rowsOf(told, "transfers")).toMatchObject([{ kind: "topup", credits: 5_000, note: "welcome", isOut: false }]);
 });
 
 test("taking back takes what is available, never what is held, and says what is owed; a note is needed", async () => {
@@ -79,8 +79,8 @@ test("taking back takes what is available, never what is held, and says what is 
   const { held } = await harness.balance(tenant);
   expect(held).toBeGreaterThan(0);
   const path = `accounts/${tenant.accountId}/credits`;
-  expect((await people.ask("operator", "POST", path, { reference: reference(), credits: -1_000, note: " " })).status).toBe(400);
-  const { told } = await people.ask("operator", "POST", path, { reference: reference(), credits: -1_000, note: "refunded" });
+  expect((await users.ask("operator", "POST", path, { reference: reference(), credits: -1_000, note: " " })).status).toBe(400);
+  const { told } = await users.ask("operator", "POST", path, { reference: reference(), credits: -1_000, note: "refunded" });
   expect(told).toMatchObject({
     movedCredits: held - 1_000,
     newlyOwedCredits: held,
@@ -93,31 +93,31 @@ test("a paused account's key answers 403, what it submitted goes on; limits are 
   const tenant = await harness.newTenant(1_000);
   const path = `accounts/${tenant.accountId}`;
   const poll = () => harness.ask("GET", "/v1/generations/gen_none", { key: tenant.key });
-  expect(await people.ask("operator", "PATCH", path, { paused: true })).toMatchObject({ status: 200, told: { paused: true } });
+  expect(await users.ask("operator", "PATCH", path, { paused: true })).toMatchObject({ status: 200, told: { paused: true } });
   expect((await poll()).status).toBe(403);
-  expect(await people.ask("operator", "PATCH", path, { paused: false })).toMatchObject({ status: 200, told: { paused: false } });
+  expect(await users.ask("operator", "PATCH", path, { paused: false })).toMatchObject({ status: 200, told: { paused: false } });
   expect((await poll()).status).toBe(404);
-  const limited = await people.ask("operator", "PATCH", path, { inProgressLimit: 3 });
+  const limited = await users.ask("operator", "PATCH", path, { inProgressLimit: 3 });
   expect(limited.told.limits).toMatchObject({ inProgress: { own: 3, service: 1000 }, burstPerS: { own: null } });
-  const anew = await people.ask("operator", "PATCH", path, { inProgressLimit: null });
+  const anew = await users.ask("operator", "PATCH", path, { inProgressLimit: null });
   expect(anew.told.limits).toMatchObject({ inProgress: { own: null } });
   for (const body of [{}, { inProgressLimit: 0 }, { burstPerS: 1.5 }, { name: "x" }])
-    expect((await people.ask("operator", "PATCH", path, body)).status).toBe(400);
+    expect((await users.ask("operator", "PATCH", path, body)).status).toBe(400);
 });
 
 test("an account tells who signs in for it, and nobody who no longer may", async () => {
   const tenant = await harness.newTenant(0);
-  const told = async () => (await people.ask("viewer", "GET", `accounts/${tenant.accountId}`)).told.people;
+  const told = async () => (await users.ask("viewer", "GET", `accounts/${tenant.accountId}`)).told.users;
   expect(await told()).toEqual([]);
   const [ada, ben] = [await openVisitor(harness, "member", tenant), await openVisitor(harness, "viewer", tenant)];
   expect(await told()).toEqual([ada.email, ben.email]);
-  expect((await people.ask("operator", "PATCH", `people/${ada.personId}`, { disabled: true })).status).toBe(200);
+  expect((await users.ask("operator", "PATCH", `users/${ada.userId}`, { disabled: true })).status).toBe(200);
   expect(await told()).toEqual([ben.email]);
 });
 
 test("a viewer sees every page and changes nothing; a member sees none", async () => {
   const { accountId } = await harness.newTenant(100);
-  const before = await people.ask("viewer", "GET", `accounts/${accountId}`);
+  const before = await users.ask("viewer", "GET", `accounts/${accountId}`);
   const changes: [string, string, unknown][] = [
     ["POST", "accounts", { reference: reference(), name: "x", creditCredits: 5 }],
     ["PATCH", `accounts/${accountId}`, { paused: true }],
@@ -128,15 +128,15 @@ test("a viewer sees every page and changes nothing; a member sees none", async (
     ["POST", "providers/stability/key", { key: "sk-1" }],
     ["DELETE", "providers/stability/key", undefined],
   ];
-  const pages = ["accounts", `accounts/${accountId}`, "routes", "providers", "orphans", "proof", "service"];
+  const pages = ["accounts", `accounts/${accountId}`, "routes", "providers", "orphans", "verification", "service"];
   for (const role of ["viewer", "member"] as const)
     for (const [method, path, body] of changes)
-      expect(await people.ask(role, method, path, body)).toMatchObject({ status: 403, told: { error: { code: "forbidden" } } });
+      expect(await users.ask(role, method, path, body)).toMatchObject({ status: 403, told: { error: { code: "forbidden" } } });
   for (const path of pages) {
-    expect((await people.ask("viewer", "GET", path)).status).toBe(200);
-    expect((await people.ask("member", "GET", path)).status).toBe(403);
+    expect((await users.ask("viewer", "GET", path)).status).toBe(200);
+    expect((await users.ask("member", "GET", path)).status).toBe(403);
   }
-  expect((await people.ask("viewer", "GET", `accounts/${accountId}`)).text).toBe(before.text);
+  expect((await users.ask("viewer", "GET", `accounts/${accountId}`)).text).toBe(before.text);
   expect(await harness.store.providerKeys()).toEqual([]);
   expect(await harness.store.switchedOff()).toEqual([]);
 });
@@ -144,25 +144,25 @@ test("a viewer sees every page and changes nothing; a member sees none", async (
 test("a provider's key is kept sealed and never comes back, whatever is asked and whatever is refused", async () => {
   const canary = "canary-8f2e91ac77d0";
   const answers = [
-    await people.ask("operator", "POST", "providers/stability/key", { key: canary }),
-    await people.ask("operator", "POST", "providers/stability/key", { key: canary, more: canary }),
-    await people.ask("operator", "POST", "providers/stability/key", { key: `${canary} ${canary}` }),
-    await people.ask("operator", "POST", "providers/nobody/key", { key: canary }),
-    await people.ask("viewer", "POST", "providers/stability/key", { key: canary }),
+    await users.ask("operator", "POST", "providers/stability/key", { key: canary }),
+    await users.ask("operator", "POST", "providers/stability/key", { key: canary, more: canary }),
+    await users.ask("operator", "POST", "providers/stability/key", { key: `${canary} ${canary}` }),
+    await users.ask("operator", "POST", "providers/nobody/key", { key: canary }),
+    await users.ask("viewer", "POST", "providers/stability/key", { key: canary }),
   ];
   expect(answers.map(({ status }) => status)).toEqual([200, 400, 400, 404, 403]);
-  for (const path of ["accounts", "routes", "providers", "orphans", "proof", "service"])
-    answers.push(await people.ask("operator", "GET", path));
+  for (const path of ["accounts", "routes", "providers", "orphans", "verification", "service"])
+    answers.push(await users.ask("operator", "GET", path));
   for (const { text } of answers) expect(text).not.toContain(canary);
   expect(JSON.stringify(await harness.store.providerKeys())).not.toContain(canary);
   expect(JSON.stringify(harness.lines)).not.toContain(canary);
   const keyOf = async () => {
-    const { told } = await people.ask("viewer", "GET", "providers");
+    const { told } = await users.ask("viewer", "GET", "providers");
     const account = rowsOf(told, "providers").find((row) => row.account === "stability") as JsonObject;
     return (account.interfaces as JsonObject[])[0]?.key;
   };
   expect(await keyOf()).toMatchObject({ from: "vault" });
-  expect((await people.ask("operator", "DELETE", "providers/stability/key")).status).toBe(200);
+  expect((await users.ask("operator", "DELETE", "providers/stability/key")).status).toBe(200);
   expect(await keyOf()).toBeNull();
 });
 
@@ -174,28 +174,28 @@ test("a route that is switched off is not tried until it is on again, and says w
     return (await harness.store.attemptsOf(found?.seq ?? 0)).map((attempt) => attempt.route.routeId);
   };
   const [usual = ""] = await routesTried();
-  expect((await people.ask("operator", "POST", `${route(usual)}/switch`, { reason: "" })).status).toBe(400);
-  const off = await people.ask("operator", "POST", `${route(usual)}/switch`, { reason: "too dear" });
+  expect((await users.ask("operator", "POST", `${route(usual)}/switch`, { reason: "" })).status).toBe(400);
+  const off = await users.ask("operator", "POST", `${route(usual)}/switch`, { reason: "too dear" });
   expect(off).toMatchObject({ status: 200, told: { id: usual, state: "off", reason: "too dear", sinceMs: expect.any(Number) } });
   expect(await routesTried()).not.toContain(usual);
-  await people.ask("operator", "POST", `${route(usual)}/switch`, { reason: null });
+  await users.ask("operator", "POST", `${route(usual)}/switch`, { reason: null });
   expect(await lineOf(usual)).toMatchObject({ state: "up", reason: null, sinceMs: null });
   expect(await routesTried()).toEqual([usual]);
-  expect((await people.ask("operator", "POST", `${route("no/such")}/switch`, { reason: null })).status).toBe(404);
+  expect((await users.ask("operator", "POST", `${route("no/such")}/switch`, { reason: null })).status).toBe(404);
 });
 
 test("a trial is bought once for one wish, and its route then shows what it took", async () => {
   const id = "vidmodel-2.0-mini/fal";
-  const checked = await people.ask("operator", "POST", `${route(id)}/check`);
+  const checked = await users.ask("operator", "POST", `${route(id)}/check`);
   expect(checked).toMatchObject({ status: 200, told: { costs: expect.stringContaining("USD per") } });
   const wish = { reference: reference() };
   const [first, again] = [
-    await people.ask("operator", "POST", `${route(id)}/try`, wish),
-    await people.ask("operator", "POST", `${route(id)}/try`, wish),
+    await users.ask("operator", "POST", `${route(id)}/try`, wish),
+    await users.ask("operator", "POST", `${route(id)}/try`, wish),
   ];
   expect(again.told.generationId).toBe(first.told.generationId);
   const ended = await harness.eventually(async () => {
-    const { told } = await people.ask("viewer", "GET", `trials/${first.told.generationId}`);
+    const { told } = await users.ask("viewer", "GET", `trials/${first.told.generationId}`);
     return told.status === "succeeded" && told;
   });
   expect(ended).toMatchObject({ costCredits: expect.any(Number), failure: null });
@@ -222,16 +222,16 @@ test("a refund in another currency is shown until an operator has decided what i
     accountId,
     boughtCredits: 1000,
   };
-  const shown = async () => (await people.ask("viewer", "GET", `accounts/${accountId}`)).told;
+  const shown = async () => (await users.ask("viewer", "GET", `accounts/${accountId}`)).told;
   expect(await shown()).toMatchObject({ paused: true, availableCredits: 1000, undecided: [wanted] });
-  expect((await people.ask("viewer", "GET", "accounts")).told.undecided).toMatchObject([wanted]);
+  expect((await users.ask("viewer", "GET", "accounts")).told.undecided).toMatchObject([wanted]);
   const decision = { credits: 500, reason: "the rate of the day" };
   const path = `accounts/${accountId}/reversals/re_foreign`;
-  expect((await people.ask("viewer", "POST", path, decision)).status).toBe(403);
-  expect((await people.ask("operator", "POST", path, { credits: -1, reason: "x" })).status).toBe(400);
-  expect((await people.ask("operator", "POST", `accounts/acc_other/reversals/re_foreign`, decision)).status).toBe(404);
-  expect(await people.ask("operator", "POST", path, decision)).toMatchObject({
+  expect((await users.ask("viewer", "POST", path, decision)).status).toBe(403);
+  expect((await users.ask("operator", "POST", path, { credits: -1, reason: "x" })).status).toBe(400);
+  expect((await users.ask("operator", "POST", `accounts/acc_other/reversals/re_foreign`, decision)).status).toBe(404);
+  expect(await users.ask("operator", "POST", path, decision)).toMatchObject({
     ...{ status: 200, told: { paused: false, availableCredits: 500, undecided: [] } },
   });
-  expect((await people.ask("operator", "POST", path, decision)).status).toBe(404);
+  expect((await users.ask("operator", "POST", path, decision)).status).toBe(404);
 });

@@ -10,13 +10,13 @@ export type Operators = Record<Role, Visitor> & {
 
 /** Each has the address of their role, `viewer@example.com`. */
 export const openOperators = async (harness: Harness): Promise<Operators> => {
-  const people: Record<Role, Visitor> = {
+  const users: Record<Role, Visitor> = {
     member: await openVisitor(harness, "member", harness.tenant, "member@example.com"),
     viewer: await openVisitor(harness, "viewer", null, "viewer@example.com"),
     operator: await openVisitor(harness, "operator", null, "operator@example.com"),
   };
   return {
-    ...people,
-    ask: (role, method, path, body) => people[role].ask(method, `/console/api/operator/${path}`, body),
+    ...users,
+    ask: (role, method, path, body) => users[role].ask(method, `/console/api/operator/${path}`, body),
   };
 };

@@ -44,7 +44,7 @@ test("every path keeps out whoever is signed out, and whoever has less than it a
   const member = await join(harness, ada, { email: "ben@example.com", role: "member" });
   // Of no account of their own.
   const viewer = await join(harness, ada, { email: "vi@example.com", role: "viewer" });
-  const below = { person: [], member: [viewer], viewer: [member], operator: [member, viewer] };
+  const below = { user: [], member: [viewer], viewer: [member], operator: [member, viewer] };
   const open: string[] = [];
   let refused = 0;
   for (const { method, path, who } of routes) {

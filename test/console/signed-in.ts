@@ -1,7 +1,7 @@
 // Somebody who is signed in to a harness's console: asks its API as a browser does, and lends a real browser the session.
 import { hashToken, newId, newToken } from "../../src/domain/ids.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
-import type { PersonRole } from "../../src/store/user-mutations.ts";
+import type { UserRole } from "../../src/store/user-mutations.ts";
 import type { Harness } from "../harness.ts";
 
 const COOKIE = "__Host-genrouter";
@@ -17,7 +17,7 @@ type CookieJar = {
 };
 export type Reply = { status: number; headers: Headers; text: string; told: JsonObject };
 export type Visitor = {
-  personId: string;
+  userId: string;
   email: string;
   cookie: string;
   csrf: string;
@@ -47,25 +47,25 @@ export const askConsole = async (
 /** Makes a person in a harness and signs them in. `account`: theirs; null for none, as operators and viewers may have. `address`: in lower case; one of their own without. */
 export const openVisitor = async (
   harness: Pick<Harness, "url" | "rooms" | "clock">,
-  role: PersonRole,
+  role: UserRole,
   account: { accountSeq: number } | null,
   address?: string,
 ): Promise<Visitor> => {
-  const [personId, token, link] = [newId("per"), newToken(), newToken()];
-  const email = address ?? `${personId}@example.com`;
+  const [userId, token, link] = [newId("per"), newToken(), newToken()];
+  const email = address ?? `${userId}@example.com`;
   const atMs = harness.clock.nowMs();
   const by = { kind: "command", id: "test", name: "test" } as const;
   const until = { hash: hashToken(link), expiresAtMs: atMs + DAY_MS, atMs };
   const invited = await harness.rooms.post({
     ...{ mutation: "invite", by, id: newId("inv"), kind: "invite", role, email, ...until },
-    ...{ accountSeq: account?.accountSeq ?? null, accountName: null, personId: null },
+    ...{ accountSeq: account?.accountSeq ?? null, accountName: null, userId: null },
   });
   const session = {
     ...{ id: newId("ses"), hash: hashToken(token), expiresAtMs: atMs + 30 * DAY_MS },
     ...{ agent: "visitor of the tests", address: "127.0.0.1" },
   };
   const accepted = await harness.rooms.post({
-    ...{ mutation: "accept-invitation", hash: until.hash, personId, email, name: "Ada", password: PASSWORD },
+    ...{ mutation: "accept-invitation", hash: until.hash, userId, email, name: "Ada", password: PASSWORD },
     ...{ account: null, session, atMs },
   });
   if (invited.kind !== "done" || accepted.kind !== "done")
@@ -75,7 +75,7 @@ export const openVisitor = async (
   const { csrf } = (me.told.signedIn ?? {}) as { csrf?: string };
   if (csrf === undefined) throw new Error(`the visitor is not signed in: ${me.status} ${me.text}`);
   return {
-    ...{ personId, email, cookie, csrf },
+    ...{ userId, email, cookie, csrf },
     ask: (method, path, body, headers) =>
       askConsole(harness, [method, path, body], { cookie, ...(method === "GET" ? {} : { "x-csrf-token": csrf }), ...headers }),
     signIn: (context) =>

@@ -63,9 +63,9 @@ test("a wrong password and an unknown address are told in the same words, and so
   const harness = await open();
   const ada = await setUp(harness);
   await join(harness, ada, { email: "ben@example.com", role: "viewer" });
-  const { people } = (await ada.ok("GET", "/console/api/operator/people")) as { people: { id: string; email: string }[] };
-  const ben = people.find(({ email }) => email === "ben@example.com");
-  await ada.ok("PATCH", `/console/api/operator/people/${ben?.id}`, { disabled: true });
+  const { users } = (await ada.ok("GET", "/console/api/operator/users")) as { users: { id: string; email: string }[] };
+  const ben = users.find(({ email }) => email === "ben@example.com");
+  await ada.ok("PATCH", `/console/api/operator/users/${ben?.id}`, { disabled: true });
   const answers = await Promise.all(
     [
       { ...ADA, password: "wrong horse battery" },
@@ -196,9 +196,9 @@ test("a new password asks for the old one and ends the other sessions; a reset l
   expect(await visit(harness).no("POST", SESSION, signIn)).toBe("refused");
   await other.ok("POST", SESSION, { ...signIn, password: next });
 
-  const { people } = (await ada.ok("GET", "/console/api/operator/people")) as { people: { id: string; email: string }[] };
-  const id = people.find(({ email }) => email === "ben@example.com")?.id;
-  const { url } = await ada.ok("POST", `/console/api/operator/people/${id}/reset`);
+  const { users } = (await ada.ok("GET", "/console/api/operator/users")) as { users: { id: string; email: string }[] };
+  const id = users.find(({ email }) => email === "ben@example.com")?.id;
+  const { url } = await ada.ok("POST", `/console/api/operator/users/${id}/reset`);
   const back = visit(harness);
   await back.ok("POST", "/console/api/link/accept", { token: tokenOf(url), password: PASSWORD });
   for (const one of [ben, other]) expect(await one.no("GET", "/console/api/sessions")).toBe("signed_out");
@@ -212,17 +212,15 @@ test("somebody who is disabled is out with the next request, and an operator's r
     await join(harness, ada, { email: "ben@example.com", role: "member" }),
     await join(harness, ada, { email: "cy@example.com", role: "operator" }),
   ];
-  const { people } = (await cy.ok("GET", "/console/api/operator/people")) as { people: { id: string; email: string }[] };
-  const idOf = (email: string) => people.find((one) => one.email === email)?.id;
+  const { users } = (await cy.ok("GET", "/console/api/operator/users")) as { users: { id: string; email: string }[] };
+  const idOf = (email: string) => users.find((one) => one.email === email)?.id;
   await ben.ok("GET", "/console/api/sessions");
-  await cy.ok("PATCH", `/console/api/operator/people/${idOf("ben@example.com")}`, { disabled: true });
+  await cy.ok("PATCH", `/console/api/operator/users/${idOf("ben@example.com")}`, { disabled: true });
   expect(await ben.no("GET", "/console/api/sessions")).toBe("signed_out");
-  await ada.ok("PATCH", `/console/api/operator/people/${idOf("cy@example.com")}`, { role: "viewer" });
-  expect(await cy.no("PATCH", `/console/api/operator/people/${idOf("ben@example.com")}`, { disabled: false })).toBe("forbidden");
+  await ada.ok("PATCH", `/console/api/operator/users/${idOf("cy@example.com")}`, { role: "viewer" });
+  expect(await cy.no("PATCH", `/console/api/operator/users/${idOf("ben@example.com")}`, { disabled: false })).toBe("forbidden");
   // The last one cannot lock everybody out.
-  expect((await ada.ask("PATCH", `/console/api/operator/people/${idOf("ada@example.com")}`, { disabled: true })).status).toBe(
-    409,
-  );
+  expect((await ada.ask("PATCH", `/console/api/operator/users/${idOf("ada@example.com")}`, { disabled: true })).status).toBe(409);
 });
 
 test("nobody signs up unless the service says so, and then with an account of their own without credits", async () => {

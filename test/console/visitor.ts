@@ -1,7 +1,7 @@
 // A visitor of the console: asks its API over HTTP as a page does, and keeps the cookie and what proves where a request comes from.
 import { expect } from "bun:test";
 import { hashToken, newId } from "../../src/domain/ids.ts";
-import type { PersonRole } from "../../src/store/user-mutations.ts";
+import type { UserRole } from "../../src/store/user-mutations.ts";
 import type { Harness } from "../harness.ts";
 
 export const PASSWORD = "correct horse battery";
@@ -76,7 +76,7 @@ export const setUpToken = async ({ rooms, clock }: Harness): Promise<string> => 
   const token = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
   const outcome = await rooms.post({
     ...{ mutation: "invite", id: newId("inv"), hash: hashToken(token), kind: "setup", role: "operator" },
-    ...{ accountSeq: null, accountName: null, email: null, personId: null },
+    ...{ accountSeq: null, accountName: null, email: null, userId: null },
     ...{ expiresAtMs: clock.nowMs() + 1_800_000, atMs: clock.nowMs() },
   });
   expect(outcome.kind).toBe("done");
@@ -89,7 +89,7 @@ export const tokenOf = (url: unknown): string => String(url).split("#")[1] ?? ""
 export const join = async (
   harness: Harness,
   operator: Visitor,
-  who: { email: string; role: PersonRole; accountId?: string },
+  who: { email: string; role: UserRole; accountId?: string },
 ): Promise<Visitor> => {
   const { url } = await operator.ok("POST", "/console/api/operator/invitations", {
     ...{ email: who.email, role: who.role, accountId: who.accountId ?? null },

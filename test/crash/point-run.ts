@@ -146,9 +146,9 @@ const auditEnd = async (
       { availableCredits, heldCredits, chargedCredits },
       { availableCredits: CREDITS - (record.costCredits ?? 0), heldCredits: 0, chargedCredits: record.costCredits },
     );
-    const kinds = (await reads.movementsOf(record.seq)).map(({ kind }) => kind);
+    const kinds = (await reads.transfersOf(record.seq)).map(({ kind }) => kind);
     strictEqual(kinds.filter((kind) => kind === "capture").length, 1);
-    strictEqual((await reads.movements(stage.tenant.accountId, null, 100)).filter(({ kind }) => kind === "hold").length, 1);
+    strictEqual((await reads.transfers(stage.tenant.accountId, null, 100)).filter(({ kind }) => kind === "hold").length, 1);
     // Every job the provider made is one attempt's, and every attempt's job is on the provider's log.
     deepStrictEqual(lines.flatMap(({ job_id }) => job_id ?? []).sort(), attempts.flatMap(({ job }) => job?.jobId ?? []).sort());
     deepStrictEqual(

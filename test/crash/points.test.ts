@@ -125,7 +125,7 @@ describe("after random kills under load", () => {
     {
       what: "a second capture",
       broken: /^a generation is charged at most once/,
-      tamper: (evidence) => withFirst(evidence, { movements: [...first(evidence).movements, { kind: "capture", credits: 1 }] }),
+      tamper: (evidence) => withFirst(evidence, { transfers: [...first(evidence).transfers, { kind: "capture", credits: 1 }] }),
     },
     {
       what: "a credit that is missing",
@@ -155,7 +155,7 @@ describe("after random kills under load", () => {
     {
       what: "a hold that was never given back",
       broken: /^a hold is placed once and settled once/,
-      tamper: (evidence) => withFirst(evidence, { movements: first(evidence).movements.filter(({ kind }) => kind === "hold") }),
+      tamper: (evidence) => withFirst(evidence, { transfers: first(evidence).transfers.filter(({ kind }) => kind === "hold") }),
     },
     {
       what: "a second job of an attempt",

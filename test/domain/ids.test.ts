@@ -56,7 +56,7 @@ describe("generation ids", () => {
     }
     expect(Number.isSafeInteger(last)).toBe(true);
   });
-  test("the first row number of a process whose clock is before all of them is 1: a hold is a movement below zero, and 0 has no such", () => {
+  test("the first row number of a process whose clock is before all of them is 1: a hold is a transfer below zero, and 0 has no such", () => {
     const script = `import { newGenerationSeq } from ${JSON.stringify(join(import.meta.dir, "../../src/domain/ids.ts"))}; console.log(newGenerationSeq(0));`;
     expect(Bun.spawnSync([process.execPath, "-e", script]).stdout.toString()).toBe("1\n");
   });

@@ -56,7 +56,7 @@ export const formerFiles = (former: Former, name: "backup" | "archive" | "archiv
 export const saidOf = async (store: Store): Promise<Pick<Said, "accounts" | "generations">> => {
   const accounts: Said["accounts"] = [];
   for (const { id, availableCredits, heldCredits, chargedCredits, owedCredits } of await store.accounts()) {
-    const all = await store.movements(id, null, 1_000);
+    const all = await store.transfers(id, null, 1_000);
     accounts.push({
       ...{ id, available: availableCredits, held: heldCredits, charged: chargedCredits, owed: owedCredits },
       ...{ movements: all.length, lastHash: all[0]?.hash ?? null },

@@ -6,7 +6,7 @@ export type Moved = { chain: number; kind: string; credits: number; generation: 
 
 export type Books = {
   standing(accountSeq: number): Standing;
-  /** The movements of an account behind a position of its chain. */
+  /** The transfers of an account behind a position of its chain. */
   since(accountSeq: number, chain: number): Moved[];
   generations(): number;
   close(): void;

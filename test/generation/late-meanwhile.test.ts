@@ -77,7 +77,7 @@ for (const { meanwhile, rests, routes = [FAL, REPLICATE, SPARE], before, rules =
     await expectEnd(scene, id, { ends: 20, ...end });
     const listed = (await scene.store.orphans(0)).filter(({ generationId }) => generationId === id);
     expect(listed.map(({ n, fate }) => [n, fate] as [number, string])).toEqual(orphans);
-    const kinds = (await scene.store.movementsOf(await scene.seqOf(id))).map(({ kind, attemptN }) => [kind, attemptN]);
+    const kinds = (await scene.store.transfersOf(await scene.seqOf(id))).map(({ kind, attemptN }) => [kind, attemptN]);
     expect(kinds.slice(0, 2)).toEqual([
       ["hold", null],
       ["capture", 1],
@@ -105,7 +105,7 @@ test("a late result that is told twice, and once more after the end, is charged 
   await scene.until(id);
   const seq = await scene.seqOf(id);
   await scene.eventually(async () => (await scene.attempts(id))[1]?.watchUntilMs === null, "the end of the watch");
-  const before = [await scene.show(id), await scene.store.movementsOf(seq), await scene.attempts(id), await scene.states(id)];
+  const before = [await scene.show(id), await scene.store.transfersOf(seq), await scene.attempts(id), await scene.states(id)];
   const told = (await scene.store.journalOf(seq)).filter(({ event }) => event.type === "announced" || event.type === "collected");
   expect(told.map(({ event }) => [event.type, event.n] as [string, unknown])).toEqual([
     ["announced", 1],
@@ -117,7 +117,7 @@ test("a late result that is told twice, and once more after the end, is charged 
   await scene.rooms.post({ mutation: "beat", atMs: scene.clock.nowMs() });
   const [shown, ...rest] = [
     await scene.show(id),
-    await scene.store.movementsOf(seq),
+    await scene.store.transfersOf(seq),
     await scene.attempts(id),
     await scene.states(id),
   ];
@@ -139,5 +139,5 @@ test("a late result that is told twice before its files are in is fetched and ch
   );
   scene.rooms.supervisor.report(seq, { ...announced.event, atMs: scene.clock.nowMs() } as unknown as GenerationEvent);
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered", "superseded"], received: ["fal", "replicate"] });
-  expect((await scene.store.movementsOf(seq)).map(({ kind }) => kind)).toEqual(["hold", "capture", "release"]);
+  expect((await scene.store.transfersOf(seq)).map(({ kind }) => kind)).toEqual(["hold", "capture", "release"]);
 });

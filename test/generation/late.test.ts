@@ -165,7 +165,7 @@ test("two attempts deliver at the same moment: one of them is charged, once", as
   expect([0.2, 0.25]).toContain(Number(ended.cost_usd));
   const delivered = (await scene.attempts(id)).filter(({ state }) => state === "delivered");
   expect(delivered.map(({ priceCredits }) => priceCredits / 100)).toEqual([Number(ended.cost_usd)]);
-  expect((await scene.store.movementsOf(seq)).map(({ kind }) => kind)).toEqual(["hold", "capture", "release"]);
+  expect((await scene.store.transfersOf(seq)).map(({ kind }) => kind)).toEqual(["hold", "capture", "release"]);
 });
 
 for (const fault of ["slow-answer", "drop-after"] as const)

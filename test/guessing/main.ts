@@ -4,7 +4,7 @@ import { openPlace, type Place } from "../bombs/fixture.ts";
 import { builtBinary } from "../built.ts";
 import { readFlags, wholeOf } from "../flags.ts";
 
-const HELP = `Tries wrong passwords of one person from many networks at once, while that person signs in from a browser that is known and from a new one.
+const HELP = `Tries wrong passwords of one user from many networks at once, while that user signs in from a browser that is known and from a new one.
 
   node scripts/bun.mjs test/guessing/main.ts                    10,000 tries from 500 networks, 70 at a time
   node scripts/bun.mjs test/guessing/main.ts --tries 1000       a short one
@@ -57,7 +57,7 @@ const post = async (url: string, path: string, body: object, address: string, co
     status: response.status,
     ms: Math.round(performance.now() - beganMono),
     cookies: cookies.join("; "),
-    isBusy: text.includes("Too many people"),
+    isBusy: text.includes("Too many users"),
   };
 };
 

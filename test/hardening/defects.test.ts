@@ -25,7 +25,7 @@ const ROWS: readonly Row[] = [
     defect: "D2",
     peers: "generations are failed in bulk and nothing is given back",
     heldBy: [
-      ["test/store/violations.ts", "the generation has not, once it has ended and not before, one settlement of all of its hold"],
+      ["test/store/violations.ts", "the generation does not have exactly one settlement of its whole hold, at its end"],
       ["test/generation/catalogue-change.test.ts", "every route left is removed: the attempts that were made have failed"],
     ],
   },

@@ -10,7 +10,7 @@ import { openScene, type Scene } from "../generation/fixture.ts";
 
 const billFor = async ({ store }: Pick<Scene, "store">, id: string, asker: Asker = { onlooker: "words" }): Promise<Bill> => {
   const { given } = await replayOf({ store, collectMs: 600_000 }, id, asker);
-  return billOf(replay(given).steps, given.movements);
+  return billOf(replay(given).steps, given.transfers);
 };
 /** A life from its submission to its end, with what the providers do on the way. */
 const live = async (rules: Rule[], routes = [FAL, REPLICATE, SPARE]) => {

@@ -78,9 +78,9 @@ test("the request id goes through to the ledger, the attempt and the provider's 
   const id = String(made.body.id);
   await harness.until(id);
   const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
-  const movements = await harness.store.movementsOf(seq);
-  expect(movements.map(({ kind, requestId }) => [kind, requestId])).toEqual(
-    ["hold", "capture", "release"].slice(0, movements.length).map((kind) => [kind, "through-and-through"]),
+  const transfers = await harness.store.transfersOf(seq);
+  expect(transfers.map(({ kind, requestId }) => [kind, requestId])).toEqual(
+    ["hold", "capture", "release"].slice(0, transfers.length).map((kind) => [kind, "through-and-through"]),
   );
   expect((await harness.store.attemptsOf(seq)).map(({ requestId }) => requestId)).toEqual(["through-and-through"]);
   const told = (event: string) =>

@@ -143,8 +143,8 @@ const checkMoney = async (subject: Subject, heldBefore: number): Promise<string[
   const faults: string[] = [];
   const account = await accountOf();
   const record = subject.record();
-  const movements = await store.movementsOf(subject.seq);
-  const moved = (kind: string) => movements.filter((each) => each.kind === kind).map((each) => each.credits);
+  const transfers = await store.transfersOf(subject.seq);
+  const moved = (kind: string) => transfers.filter((each) => each.kind === kind).map((each) => each.credits);
   const sum = (kind: string) => moved(kind).reduce((total, credits) => total + credits, 0);
   if (account.availableCredits + account.heldCredits + account.chargedCredits !== CREDITS)
     faults.push("credits are not conserved");

@@ -71,7 +71,7 @@ test("an event that the machine has no answer to leaves it where it is", () => {
   }
 });
 
-test("a game is played to its end as a person would: a route fails, the next one delivers, one price is charged", () => {
+test("a game is played to its end as a user would: a route fails, the next one delivers, one price is charged", () => {
   let standing = newPlayground("generation");
   const told: string[] = [];
   for (const id of ["begun", "slotTaken", "accepted", "jobFailed", "begun", "slotTaken", "accepted", "announced", "collected"]) {

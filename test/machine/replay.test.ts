@@ -15,8 +15,8 @@ const stored = async (store: Store, id: string): Promise<Replayed & { seq: numbe
   if (!record) throw new Error(`no generation ${id}`);
   const agreed = await store.planOf(record.seq);
   if (!agreed) throw new Error(`no plan of ${id}`);
-  const [journal, movements] = await Promise.all([store.journalOf(record.seq), store.movementsOf(record.seq)]);
-  return { seq: record.seq, createdAtMs: record.createdAtMs, collectMs: COLLECT_MS, ...agreed, journal, movements };
+  const [journal, transfers] = await Promise.all([store.journalOf(record.seq), store.transfersOf(record.seq)]);
+  return { seq: record.seq, createdAtMs: record.createdAtMs, collectMs: COLLECT_MS, ...agreed, journal, transfers };
 };
 
 const replayable = async () => {
@@ -65,7 +65,7 @@ test("a restart, a fallback and a confirmation are told step by step, as the jou
   expect(told).toContain("confirmed: the provider has attempt 2");
 
   // The money stands beside the step that moved it.
-  expect(steps.flatMap(({ version, movements }) => movements.map(({ kind, credits }) => [version, kind, credits]))).toEqual([
+  expect(steps.flatMap(({ version, transfers }) => transfers.map(({ kind, credits }) => [version, kind, credits]))).toEqual([
     [0, "hold", 30],
     [10, "capture", 30],
   ]);
@@ -84,7 +84,7 @@ const changed = (journal: readonly WrittenStep[], version: number, change: Parti
 test("a journal or ledger that was changed does not agree, and the step is named", async () => {
   const { given } = await replayable();
   const faultsOf = (change: Partial<Replayed>) => replay({ ...given, ...change }).faults;
-  const { journal, movements } = given;
+  const { journal, transfers } = given;
   const TAMPERED: [name: string, change: Partial<Replayed>, fault: RegExp][] = [
     [
       "a state",
@@ -119,10 +119,10 @@ test("a journal or ledger that was changed does not agree, and the step is named
     ],
     [
       "a charge",
-      { movements: movements.map((each) => (each.kind === "capture" ? { ...each, credits: 29 } : each)) },
+      { transfers: transfers.map((each) => (each.kind === "capture" ? { ...each, credits: 29 } : each)) },
       /^step 10: the machine charges 30 credits and the ledger 29$/,
     ],
-    ["a hold", { movements: movements.filter(({ kind }) => kind !== "hold") }, /^step 0: there are 0 holds/],
+    ["a hold", { transfers: transfers.filter(({ kind }) => kind !== "hold") }, /^step 0: there are 0 holds/],
     [
       "an end",
       { journal: changed(journal, 10, null) },
@@ -155,7 +155,7 @@ test("every way into every situation of the machine replays to itself", () => {
       const held = Math.max(...plan.map(({ priceCredits }) => priceCredits));
       const hold = { atMs: STARTED_AT_MS, kind: "hold", credits: held, from: "available", to: "held", attemptN: null } as const;
       // Only the machine's own part is looked at: nothing has settled these.
-      const { steps } = replay({ ...given, createdAtMs: STARTED_AT_MS, journal, movements: [hold] });
+      const { steps } = replay({ ...given, createdAtMs: STARTED_AT_MS, journal, transfers: [hold] });
       expect(steps.at(-1)?.to).toBe(leafOf(snapshot));
       for (const { fault, transition, version, told } of steps) {
         expect(fault ?? "").not.toMatch(/machine (goes|has no|cannot)/);

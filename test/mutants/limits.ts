@@ -93,7 +93,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   {
     name: "limit-counted-twice",
     breaks: "A limit that is set late counts twice what ended before usage was last added up.",
-    standsFor: "the sums of days and the postings after them meet without an overlap",
+    standsFor: "the sums of days and the transfers after them meet without an overlap",
     patches: [
       {
         file: "src/store/sqlite/shared-mutations.ts",

@@ -29,12 +29,12 @@ ALTER TABLE plan ALTER hash SET DEFAULT '';`;
 
 /** What invariant 12 asks of a file is SQLite's own. */
 const SHARED = [...PLANTS_OF_MONEY, ...PLANTS_OF_LIFE, ...PLANTS_OF_DELIVERIES].filter(({ invariant }) => invariant !== 12);
-const UNSAFE = "what is written does not reach the disk before it is answered";
+const UNSAFE = "commits are confirmed before they reach the disk";
 /** The second node took over what the first one left, and one generation of it went on to its end. */
 const CLAIMED =
   "(SELECT j.generation_seq FROM generation_event j JOIN ownership_change c ON c.generation_seq = j.generation_seq AND c.epoch = j.epoch)";
 const OWN: readonly Plant[] = [
-  ...plant(12, "the step was written by a node that did not own the generation", [
+  ...plant(12, "the event was written by a node that did not own the generation", [
     [
       "a step by a node that had not taken it over",
       `UPDATE generation_event SET epoch = 1 WHERE generation_seq = ${CLAIMED} AND version = 2`,
@@ -45,19 +45,19 @@ const OWN: readonly Plant[] = [
     ],
     ["a step by a stranger", `UPDATE generation_event SET epoch = 9 WHERE generation_seq = ${FAILED} AND version = 2`],
   ]),
-  ...plant(12, "the settlement was not written with the last step", [
+  ...plant(12, "the settlement was not written with the last event", [
     ["a settlement by another node", `UPDATE transfer SET epoch = 2 WHERE generation_seq = ${FAILED}`],
   ]),
-  ...plant(12, "a claim does not follow from the one before it, or is of an owner that had not ended", [
+  ...plant(12, "an ownership change does not follow its predecessor, or the former node had not ended", [
     ["a claim without the first", `UPDATE ownership_change SET change_no = 2 WHERE generation_seq = ${QUEUED}`],
     ["a claim of what was being written", `UPDATE ownership_change SET at_ms = 1 WHERE generation_seq = ${QUEUED}`],
     ["a claim of what another node has", `INSERT INTO ownership_change VALUES (${ENDED}, 1, 3, 2, 0)`],
   ]),
-  ...plant(12, "an owner is open without a lease, or has one after its end", [
+  ...plant(12, "an open node has no lease, or an ended node has one", [
     ["an owner without a lease", "UPDATE node SET ended_at_ms = NULL WHERE epoch = 2"],
     ["a lease of an owner that has ended", "INSERT INTO lease VALUES (2, 1)"],
   ]),
-  ...plant(12, "a guard is missing or switched off, or a constraint was never checked", [
+  ...plant(12, "a trigger or index is missing or disabled, or a constraint was never validated", [
     ["a trigger that is switched off", "ALTER TABLE transfer DISABLE TRIGGER transfer_immutable"],
     ["triggers that are switched off", "ALTER TABLE balance DISABLE TRIGGER ALL"],
     ["a trigger that is not there", "DROP TRIGGER balance_follows_transfer ON balance"],
@@ -68,7 +68,7 @@ const OWN: readonly Plant[] = [
        ALTER TABLE attempt ADD CONSTRAINT attempt_price_credits_check CHECK (price_credits > 0) NOT VALID`,
     ],
   ]),
-  ...plant(12, "the row was written by an epoch that never opened the file", [
+  ...plant(12, "the row has an epoch that never opened the database", [
     ["a top-up by a stranger", "UPDATE transfer SET epoch = 9 WHERE kind = 'topup' AND account_seq = 1"],
   ]),
 ];

@@ -25,7 +25,7 @@ type Move =
   | { move: "end"; at: number; how: "capture" | "release" }
   | { move: "limit"; key: number; window: KeyWindow; credits: Credits | null }
   | { move: "rotate"; key: number }
-  | { move: "rollUp"; postings: number }
+  | { move: "rollUp"; transfers: number }
   | { move: "pass"; to: KeyWindow; byMs: number };
 type Life = { fromMs: number; moves: Move[] };
 
@@ -49,7 +49,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ move: fc.constant("rotate" as const), key }) },
-  { weight: 2, arbitrary: fc.record({ move: fc.constant("rollUp" as const), postings: fc.constantFrom(1, 2, 5, 100) }) },
+  { weight: 2, arbitrary: fc.record({ move: fc.constant("rollUp" as const), transfers: fc.constantFrom(1, 2, 5, 100) }) },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -177,7 +177,7 @@ const playLife = async (store: Store, { fromMs, moves }: Life): Promise<void> =>
       const mutation = { mutation: "rotate-key", keyId: old.id, overlapMs: OVERLAP_MS, ...next, atMs: nowMs } as const;
       keys.push({ id: next.id, seq: seqOf(await commitOne(store, mutation)), line: old.line, isRotated: false });
       old.isRotated = true;
-    } else await commitOne(store, { mutation: "roll-up-usage", limit: asked.postings });
+    } else await commitOne(store, { mutation: "roll-up-usage", limit: asked.transfers });
   };
 
   for (const asked of moves) {

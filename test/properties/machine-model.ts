@@ -38,7 +38,7 @@ export type Seen = {
   record: Pick<GenerationRecord, "status" | "quotedCredits" | "reservedCredits" | "costCredits" | "attempts" | "completedAtMs">;
   commands: readonly Deadline[];
   attempts: readonly { n: number; state: string; price: number; route: string; watchUntilMs: number | null }[];
-  movements: readonly { kind: string; credits: number }[];
+  transfers: readonly { kind: string; credits: number }[];
   account: { available: number; held: number; charged: number; inProgress: number };
 };
 
@@ -70,9 +70,9 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
     return { kind: "attempt", n, dueAtMs };
   };
 
-  const moneyFaults = ({ record, movements, attempts: rows, account }: Seen): string[] => {
+  const moneyFaults = ({ record, transfers, attempts: rows, account }: Seen): string[] => {
     const faults: string[] = [];
-    const text = movements.map(({ kind, credits }) => `${kind} ${credits}`).join(", ");
+    const text = transfers.map(({ kind, credits }) => `${kind} ${credits}`).join(", ");
     const cost = record.costCredits ?? 0;
     const rest = reserved - cost;
     const settled = [cost > 0 ? `capture ${cost}` : "", rest > 0 ? `release ${rest}` : ""].filter(Boolean);

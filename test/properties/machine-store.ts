@@ -43,7 +43,7 @@ export const machineImage = (): Uint8Array =>
 type Born = { seq: number; id: string; accountSeq: number; plan: readonly PlannedRoute[] };
 
 /** A life may be parked; and hours may pass in it without the deadlines that would have ended it. */
-const ON_PURPOSE = ["parked:", "the deadline comes after everything that could still be running"];
+const ON_PURPOSE = ["parked:", "the deadline is later than every possible activity"];
 
 export const openMachineStore = (image: Uint8Array) => {
   const store = new PropertyStore(image);
@@ -60,7 +60,7 @@ export const openMachineStore = (image: Uint8Array) => {
   const attempts = db.prepare<Seen["attempts"][number], [number]>(
     "SELECT attempt_no AS n, state, price_credits AS price, route_id AS route, watch_until_ms AS watchUntilMs FROM attempt WHERE generation_seq = ?1 ORDER BY attempt_no",
   );
-  const movements = db.prepare<Seen["movements"][number], [number]>(
+  const transfers = db.prepare<Seen["transfers"][number], [number]>(
     "SELECT kind, credits FROM transfer_log WHERE generation_seq = ?1 ORDER BY transfer_no",
   );
   const account = db.prepare<Seen["account"], [number]>(
@@ -106,7 +106,7 @@ export const openMachineStore = (image: Uint8Array) => {
       if (!row || !balance) throw new Error(`generation ${seq} or its account is gone`);
       return {
         ...{ record: row, account: balance },
-        ...{ commands: commands.all(seq), attempts: attempts.all(seq), movements: movements.all(seq) },
+        ...{ commands: commands.all(seq), attempts: attempts.all(seq), transfers: transfers.all(seq) },
       };
     },
     /** Rows written by this connection so far. */

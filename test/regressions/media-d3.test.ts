@@ -22,7 +22,7 @@ const from = async (origin: string, path: string, body: unknown): Promise<[numbe
 const REFUSED: [number, string] = [403, "insecure_origin"];
 /** All that a sign-in, a link or an account would leave behind. */
 const kept = async () => ({
-  ...(await (await harness.admin()).listPeople({})),
+  ...(await (await harness.admin()).listUsers({})),
   audit: (await harness.store.audit(null, 100, {})).length,
   logged: harness.lines.filter(({ event }) => event === "signed in" || event === "sign-in rejected").length,
 });

@@ -49,7 +49,7 @@ test("B: a request's line has the address of the caller, as the named proxy has 
   }
 });
 
-test("B: a control request says who asked, about whom and for how much, and no secret or address of a person", async () => {
+test("B: a control request says who asked, about whom and for how much, and no secret or address of a user", async () => {
   const dir = freshDir();
   const told: EventFields[] = [];
   const counts = { queued: 0, running: 0, awake: 0, deadlines: 0, tasks: 0, writes: 0 };
@@ -62,14 +62,14 @@ test("B: a control request says who asked, about whom and for how much, and no s
   await run("credits", "add", "--account", accountId, "--usd", "12.50", "--note", "a secret note");
   await run("credits", "take", "--account", accountId, "--usd", "1");
   await run("credits", "add", "--account", "acc_nobody", "--usd", "3");
-  await run("people", "invite", "who@example.com", "--role", "operator");
+  await run("users", "invite", "who@example.com", "--role", "operator");
   await close();
   const actor = expect.stringMatching(/\S/);
   expect(told.filter(({ event }) => event !== "listAccounts")).toMatchObject([
     { event: "addCredits", actor, target: accountId, credits: 1_250 },
     { event: "takeCredits", actor, target: accountId, credits: -100 },
     { event: "addCredits", actor, target: "acc_nobody", credits: 300, error_code: expect.any(String) },
-    { event: "invitePerson", actor },
+    { event: "inviteUser", actor },
   ]);
   expect(JSON.stringify(told)).not.toMatch(/secret note|who@example/);
 });

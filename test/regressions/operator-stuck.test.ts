@@ -19,11 +19,11 @@ const decider = async (scene: Scene) => {
 /** What is on disk of it is what the machine does, and says who decided. */
 const expectBooks = async (scene: Scene, id: string, type: string) => {
   const seq = await scene.seqOf(id);
-  const [journal, movements] = [await scene.store.journalOf(seq), await scene.store.movementsOf(seq)];
+  const [journal, transfers] = [await scene.store.journalOf(seq), await scene.store.transfersOf(seq)];
   const { plan, waitEndsAtMs } = (await scene.store.planOf(seq)) ?? { plan: [], waitEndsAtMs: 0 };
   expect(journal.filter(({ event }) => event.type === type)).toMatchObject([{ event: { by: "Ada", reason: WHY } }]);
   const { createdAtMs } = (await scene.store.generationBySeq(seq)) ?? { createdAtMs: 0 };
-  const told = replay({ createdAtMs, collectMs: 600_000, plan, waitEndsAtMs, journal, movements });
+  const told = replay({ createdAtMs, collectMs: 600_000, plan, waitEndsAtMs, journal, transfers });
   expect(told.faults).toEqual([]);
   expect(told.steps.map((step) => step.told)).toContainEqual(expect.stringContaining(`Ada `));
   const [line] = await scene.store.audit(null, 10, { action: "decide-generation" });

@@ -88,7 +88,7 @@ test("S11: a debt that what is given back covers is settled and its pause is ove
   await harness.eventually(async () => (await harness.store.generationById(id, tenant.accountSeq))?.status === "failed");
   expect(await standing()).toEqual([RESERVE - 20, 0, 0, 0, false]);
   expect((await harness.ask("GET", `/v1/generations/${id}`, { key: tenant.key })).status).toBe(200);
-  const [settled, released] = await harness.store.movements(tenant.accountId, null, 2);
+  const [settled, released] = await harness.store.transfers(tenant.accountId, null, 2);
   expect(released).toMatchObject({ kind: "release", credits: RESERVE, generationId: id });
   expect(settled).toMatchObject({ kind: "adjust", credits: 20, from: "available", note: "settles what was owed" });
 });

@@ -45,7 +45,7 @@ const attack = async (harness: Harness, count: number, networks: number): Promis
   return statuses;
 };
 
-describe("a person whose password strangers try from many networks", () => {
+describe("a user whose password strangers try from many networks", () => {
   test("gets in at once from a browser that is known, and from a network that none of them is in", async () => {
     const harness = await open();
     await setUp(harness);
@@ -73,7 +73,7 @@ describe("a person whose password strangers try from many networks", () => {
     const address = "100.64.0.7";
     for (const [wrong, why] of [
       [mark.replace(/\.[^.]+$/, `.${"A".repeat(43)}`), "another proof"],
-      [mark.replace(/^per_[0-9a-z]+/, "per_00000000000000000000000000"), "another person"],
+      [mark.replace(/^per_[0-9a-z]+/, "per_00000000000000000000000000"), "another user"],
       ["", "none"],
     ])
       expect([why, (await signIn(harness, PASSWORD, { address, cookie: `__Host-genrouter-device=${wrong}` })).status]).toEqual([
@@ -96,15 +96,15 @@ describe("a person whose password strangers try from many networks", () => {
   });
 });
 
-test("a browser is known for four people at most, and the one of longest ago is forgotten", () => {
+test("a browser is known for four users at most, and the one of longest ago is forgotten", () => {
   const devices = createKnownDevices("00".repeat(32));
-  const people = ["a", "b", "c", "d", "e"].map((letter) => `per_${letter.repeat(26)}`);
+  const users = ["a", "b", "c", "d", "e"].map((letter) => `per_${letter.repeat(26)}`);
   let cookie = "";
-  for (const person of people)
-    cookie = devices.setCookie(new Request("http://x/", { headers: { cookie } }), person).split(";")[0] ?? "";
+  for (const user of users)
+    cookie = devices.setCookie(new Request("http://x/", { headers: { cookie } }), user).split(";")[0] ?? "";
   const request = new Request("http://x/", { headers: { cookie: `other=1; ${cookie}` } });
-  expect(people.map((person) => devices.nameOf(request, person) !== null)).toEqual([false, true, true, true, true]);
-  expect(createKnownDevices("11".repeat(32)).nameOf(request, people[4] ?? "")).toBeNull();
+  expect(users.map((user) => devices.nameOf(request, user) !== null)).toEqual([false, true, true, true, true]);
+  expect(createKnownDevices("11".repeat(32)).nameOf(request, users[4] ?? "")).toBeNull();
 });
 
 test("a bucket gives one token back every refill, never more than it holds, and forgets who is back at none", () => {
@@ -173,7 +173,7 @@ test("nobody fills the line alone, not even with the right password and from bro
   expect(order.filter((name) => name.endsWith("away"))).toHaveLength(20);
 }, 60_000);
 
-test("a person opens sixty sessions at once and one more every second, and then waits alone", async () => {
+test("a user opens sixty sessions at once and one more every second, and then waits alone", async () => {
   const harness = await open();
   const ada = await setUp(harness);
   await join(harness, ada, { email: "ben@example.com", role: "member" });
@@ -203,13 +203,13 @@ test("whoever is in and whose browser is not marked is marked when the page asks
 
 test("a guess that was not looked at is not counted", async () => {
   const guesses = createSignInThrottle(testClock());
-  const guess = { address: "203.0.113.9", email: ADA, device: null, personId: "" };
+  const guess = { address: "203.0.113.9", email: ADA, device: null, userId: "" };
   for (let n = 0; n < 20; n += 1)
     await expect(guesses.count(guess, () => Promise.reject(new Error("too many wait")))).rejects.toThrow("too many wait");
   expect(await guesses.count(guess, () => Promise.resolve(true))).toBe(true);
 });
 
-test("every try is in the log and in a counter, and of a person that there is in the audit log, one line a minute", async () => {
+test("every try is in the log and in a counter, and of a user that there is in the audit log, one line a minute", async () => {
   const harness = await open({ GENROUTER_OPERATOR__TOKEN: "t".repeat(40) });
   await setUp(harness);
   await attack(harness, 14, 1);
@@ -219,7 +219,7 @@ test("every try is in the log and in a counter, and of a person that there is in
   const of = (outcome: string) => refused.filter((fields: EventFields) => fields.outcome === outcome);
   expect([of("wrong").length, of("throttled").length, refused.length]).toEqual([11, 4, 15]);
   expect(refused.at(-1)).toEqual({ outcome: "wrong", address: "203.0.113.9", request_id: expect.stringMatching(/^req_/) });
-  expect(of("wrong")[0]).toMatchObject({ address: "100.64.0.7", person_id: expect.stringMatching(/^per_/) });
+  expect(of("wrong")[0]).toMatchObject({ address: "100.64.0.7", user_id: expect.stringMatching(/^per_/) });
   expect(JSON.stringify(harness.lines)).not.toContain("nobody@");
   const metrics = await (
     await fetch(`${harness.own}/metrics`, { headers: { authorization: `Bearer ${"t".repeat(40)}` } })

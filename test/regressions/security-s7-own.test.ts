@@ -27,9 +27,9 @@ test("S7: wrong passwords of somebody who is in are in the log and the audit log
     ...Array.from({ length: 10 }, () => "wrong"),
     ...["throttled", "throttled"],
   ]);
-  expect(refused[0]).toMatchObject({ address: "203.0.113.9", person_id: visitor.personId });
+  expect(refused[0]).toMatchObject({ address: "203.0.113.9", user_id: visitor.userId });
   const audited = await harness.store.audit(null, 10, { action: "note-refused-sign-ins" });
   expect(audited.map(({ target, detail }) => [target, detail])).toEqual([
-    [visitor.personId, { wrong: 1, throttled: 0, networks: 1 }],
+    [visitor.userId, { wrong: 1, throttled: 0, networks: 1 }],
   ]);
 });

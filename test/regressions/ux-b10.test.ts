@@ -45,7 +45,7 @@ const submitted = async (): Promise<[number, string]> => {
 };
 /** The first operator, come in by the link that the command line prints. */
 const operator = async (): Promise<Visitor> => {
-  const { out } = await command("people", "setup");
+  const { out } = await command("users", "setup");
   const visitor = visit({ url });
   const who = { email: "ada@example.com", name: "Ada", password: "correct horse battery" };
   await visitor.ok("POST", "/console/api/link/accept", { token: tokenOf(/http\S+/.exec(out)?.[0]), ...who });

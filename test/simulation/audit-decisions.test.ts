@@ -43,7 +43,7 @@ const judge = (scene: Scene): Promise<string[]> => {
   const attempts = scene.states.map((state, at) => ({ n: at + 1, state, route: { provider: "p" }, job: { jobId: "j" } }));
   const reads = {
     journalOf: async () => scene.steps.map((event, at) => ({ version: at + 1, atMs: at, event, stateAfter: "" })),
-    movementsOf: async () => Array.from({ length: scene.captures }, () => ({ kind: "capture" })),
+    transfersOf: async () => Array.from({ length: scene.captures }, () => ({ kind: "capture" })),
     attemptsOf: async () => attempts,
     audit: async () => scene.lines,
   } as unknown as DecisionEvidence["reads"];

@@ -63,8 +63,8 @@ const ASKED: Asked = {
   usage: (reads) =>
     each(["day", "model", "account", "key"] as const, (by) => reads.usage({ fromDay: 0, toDay: 99_999, accountId: null, by })),
   usageBehind: (reads) => reads.usageBehind(),
-  movements: (reads, { accounts }) => each(accounts, ({ id }) => reads.movements(id, null, MANY)),
-  movementsOf: (reads, { seqs }) => each(seqs, (seq) => reads.movementsOf(seq)),
+  transfers: (reads, { accounts }) => each(accounts, ({ id }) => reads.transfers(id, null, MANY)),
+  transfersOf: (reads, { seqs }) => each(seqs, (seq) => reads.transfersOf(seq)),
   openGenerations: (reads) => reads.openGenerations(0, MANY),
   bookSums: (reads) => reads.bookSums({ upToSeq: 0, putCredits: 0, capturedCredits: 0 }, MANY),
   keptFiles: (reads) => reads.keptFiles({ expireAtMs: 0, seq: 0 }, MANY),
@@ -76,9 +76,9 @@ const ASKED: Asked = {
   secret: (reads) => reads.secret("links"),
   mode: (reads) => reads.mode(),
   sessionByHash: (reads) => reads.sessionByHash(SESSION),
-  personByEmail: (reads) => reads.personByEmail("ada@example.com"),
-  people: (reads) => reads.people(),
-  sessionsOf: async (reads) => each(await reads.people(), ({ id }) => reads.sessionsOf(id)),
+  userByEmail: (reads) => reads.userByEmail("ada@example.com"),
+  users: (reads) => reads.users(),
+  sessionsOf: async (reads) => each(await reads.users(), ({ id }) => reads.sessionsOf(id)),
   invitationByHash: (reads) => reads.invitationByHash(INVITATION),
   invitations: (reads) => reads.invitations(),
   operators: (reads) => reads.operators(),
@@ -91,7 +91,7 @@ const ASKED: Asked = {
   unsettledDebts: (reads) => reads.unsettledDebts(MANY),
   undecidedReversals: (reads) => reads.undecidedReversals(MANY),
   uninvoicedPurchases: (reads) => reads.uninvoicedPurchases(0, MANY),
-  purchasesOfMovements: (reads) => reads.purchasesOfMovements(Array.from({ length: MANY }, (_, n) => n)),
+  purchasesOfTransfers: (reads) => reads.purchasesOfTransfers(Array.from({ length: MANY }, (_, n) => n)),
   lowBalance: (reads, { accounts }) => each(accounts, ({ seq }) => reads.lowBalance(seq)),
 };
 

@@ -31,14 +31,14 @@ export const SESSION = hashApiKey("the session");
 export const SAID = "bad\0news \ud800 and \u{1f98a}";
 export const KEPT = "bad\ufffdnews \ufffd and \u{1f98a}";
 
-const people = async (store: Store, accountSeq: number): Promise<void> => {
+const users = async (store: Store, accountSeq: number): Promise<void> => {
   const session = { id: newId("ses"), hash: SESSION, expiresAtMs: NOW_MS + HOUR_MS, agent: "Firefox", address: "::1" };
   const link = { id: newId("inv"), hash: INVITATION, expiresAtMs: NOW_MS + HOUR_MS, atMs: NOW_MS, by } as const;
-  const nobody = { accountSeq: null, accountName: null, email: null, personId: null } as const;
+  const nobody = { accountSeq: null, accountName: null, email: null, userId: null } as const;
   const outcomes = await store.commit([
     { mutation: "invite", ...link, ...nobody, kind: "setup", role: "operator" },
     {
-      ...{ mutation: "accept-invitation", hash: INVITATION, personId: newId("per"), email: "ada@example.com", name: "Ada" },
+      ...{ mutation: "accept-invitation", hash: INVITATION, userId: newId("per"), email: "ada@example.com", name: "Ada" },
       ...{ password: "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA", account: null, session, atMs: NOW_MS },
     },
     { mutation: "make-console-key", accountSeq, id: newId("key"), atMs: NOW_MS },
@@ -73,7 +73,7 @@ export const makeFullWorld = async (dir: string): Promise<Account> => {
   await makeWorld(path);
   const store = await openHere({ path, mode: "test", nowMs: NOW_MS });
   const account = await openAccount(store, 50_000);
-  await people(store, account.seq);
+  await users(store, account.seq);
   await failBadly(store, account);
   await store.commit([{ mutation: "note-key-use", uses: [[account.keySeq, NOW_MS + 5]] }]);
   const seen = { keySeq: account.keySeq, network: "192.0.2.0/24", address: "192.0.2.7" };

@@ -6,10 +6,10 @@ import { admissionPromises } from "./contract/admission.ts";
 import { attemptPromises } from "./contract/attempts.ts";
 import { debtPromises } from "./contract/debts.ts";
 import { keyPromises } from "./contract/keys.ts";
-import { peoplePromises } from "./contract/people.ts";
 import { purchasePromises } from "./contract/purchases.ts";
 import { stepPromises } from "./contract/steps.ts";
 import { usagePromises } from "./contract/usage.ts";
+import { userPromises } from "./contract/users.ts";
 import { type Account, openAccount, violations } from "./fixture.ts";
 
 /** What each test finds: a store of its own with one account of 1,000 credits. Taken apart inside a test, never before. */
@@ -54,6 +54,6 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
     usagePromises(stage);
     purchasePromises(stage);
     debtPromises(stage);
-    peoplePromises(stage);
+    userPromises(stage);
   });
 };

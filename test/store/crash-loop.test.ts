@@ -210,7 +210,7 @@ test("what is parked keeps its hold, is told by a gauge and verify, and the othe
   await lives(8, [1]);
   const harness = await open();
   const [row] = (await violations(harness.store, harness.clock.nowMs())).flatMap(({ offending }) => offending);
-  expect(row).toMatchObject({ fault: expect.stringContaining("parked: it could not go on") });
+  expect(row).toMatchObject({ fault: expect.stringContaining("parked: its hold is kept") });
   const id = String(row?.generation);
   expect([harness.rooms.readiness().ready, harness.rooms.stuck.count("parked")]).toEqual([true, 1]);
   const record = await harness.store.findGeneration(id);

@@ -106,10 +106,10 @@ test("a restart finds everything that was acknowledged, and row numbers go on", 
   const done = await succeed(store, account, { idempotencyKey: "done" });
   const under = await admit(store, account, { idempotencyKey: "under" });
   await store.commit([startedMutation(under)]);
-  const before = [await store.unfinished(0, 9), await store.movements(account.id, null, 99), await store.secret("links")];
+  const before = [await store.unfinished(0, 9), await store.transfers(account.id, null, 99), await store.secret("links")];
   await store.close();
   store = await open({ requireExisting: true });
-  expect([await store.unfinished(0, 9), await store.movements(account.id, null, 99), await store.secret("links")]).toEqual(
+  expect([await store.unfinished(0, 9), await store.transfers(account.id, null, 99), await store.secret("links")]).toEqual(
     before,
   );
   expect(await commitOne(store, admitMutation(account, { idempotencyKey: "done" }))).toMatchObject({

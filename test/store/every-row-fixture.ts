@@ -1,4 +1,4 @@
-// A world for the checker: every kind of generation, attempt and movement there is, written by mutations over two openings.
+// A world for the checker: every kind of generation, attempt and transfer there is, written by mutations over two openings.
 import { expect } from "bun:test";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
 import type { ApplyTransition } from "../../src/store/mutations.ts";

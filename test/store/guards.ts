@@ -27,16 +27,16 @@ export const makeRows = async (store: Store): Promise<void> => {
 
 const HASH = `'${"1".padStart(64, "0")}'`;
 const OTHER_HASH = `'${"2".padStart(64, "0")}'`;
-const POSTING =
+const TRANSFER =
   "seq, account_seq, transfer_no, previous_seq, after_generation_seq, kind, credits, from_side, to_side, generation_seq, attempt_no, available_after, held_after, at_ms, epoch, hash";
 const RUNNING = "(SELECT seq FROM generation WHERE status = 'running')";
 const ENDED = "(SELECT seq FROM generation WHERE status = 'succeeded')";
 /** A transfer behind the end of the account's chain, as its balance would have to follow. */
 const post = (kind: string, credits: number, sides: string, generation: string, available: string, held: string) =>
-  `INSERT INTO transfer (${POSTING}) SELECT 99, account_seq, last_transfer_no + 1, last_transfer_seq, 0, '${kind}', ${credits}, ${sides}, ${generation}, 1,
+  `INSERT INTO transfer (${TRANSFER}) SELECT 99, account_seq, last_transfer_no + 1, last_transfer_seq, 0, '${kind}', ${credits}, ${sides}, ${generation}, 1,
      available_credits ${available}, held_credits ${held}, 0, 1, ${HASH} FROM balance`;
 /** One operator, with a session that has ended, a link that was used, and a line of the audit log. */
-const PEOPLE = `INSERT INTO console_user (seq, id, email, name, role, password, created_at_ms) VALUES (1, 'per_1', 'a@b.c', 'A', 'operator', '$argon2id$x', 0);
+const USERS = `INSERT INTO console_user (seq, id, email, name, role, password, created_at_ms) VALUES (1, 'per_1', 'a@b.c', 'A', 'operator', '$argon2id$x', 0);
   INSERT INTO session VALUES (${HASH}, 'ses_1', 1, 0, 0, 9, 5, '', '');
   INSERT INTO invitation VALUES (${HASH}, 'inv_1', 'setup', 'operator', NULL, NULL, NULL, 1, 'x', 0, 9, 5, NULL);
   INSERT INTO audit (at_ms, principal_kind, principal_id, principal_name, action, detail) VALUES (0, 'command', '0', 'root', 'set-account', '{}');`;
@@ -158,7 +158,7 @@ export const guards = (words: Words): [fault: string, sql: string][] => [
   [
     words.unique("transfer.generation_seq, transfer.kind", "transfer_settlement_once"),
     `${post("release", 1, "'held', 'available'", RUNNING, "+ 1", "- 1")};
-     INSERT INTO transfer (${POSTING}) SELECT 100, account_seq, transfer_no, previous_seq, after_generation_seq, kind, credits, from_side, to_side, generation_seq,
+     INSERT INTO transfer (${TRANSFER}) SELECT 100, account_seq, transfer_no, previous_seq, after_generation_seq, kind, credits, from_side, to_side, generation_seq,
        attempt_no, available_after, held_after, at_ms, epoch, hash FROM transfer WHERE seq = 99`,
   ],
   [words.check, `UPDATE generation SET message = 'x' WHERE status = 'queued'`],
@@ -170,19 +170,19 @@ export const guards = (words: Words): [fault: string, sql: string][] => [
     `INSERT INTO attempt (generation_seq, attempt_no, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
      SELECT generation_seq, 2, ref, 'b', 'p', 'e', 1, 'image', 1, 'intent' FROM attempt WHERE generation_seq = ${RUNNING}`,
   ],
-  ["an audit entry is immutable", `${PEOPLE} UPDATE audit SET principal_name = 'eve'`],
-  ["an audit entry cannot be deleted", `${PEOPLE} DELETE FROM audit`],
-  ["this is the last operator", `${PEOPLE} UPDATE console_user SET disabled_at_ms = 1`],
-  ["this is the last operator", `${PEOPLE} UPDATE console_user SET role = 'viewer'`],
-  ["the identity of a user is immutable", `${PEOPLE} UPDATE console_user SET email = 'e@v.e'`],
-  ["a user cannot be deleted, only disabled", `${PEOPLE} DELETE FROM session; DELETE FROM console_user`],
-  ["an ended session is immutable", `${PEOPLE} UPDATE session SET ended_at_ms = NULL`],
-  ["a disabled user cannot sign in", `${PEOPLE} INSERT INTO session VALUES (${OTHER_HASH}, 'ses_2', 2, 0, 0, 9, NULL, '', '')`],
-  ["an invitation is used or withdrawn once", `${PEOPLE} UPDATE invitation SET used_at_ms = NULL, user_seq = NULL`],
-  ["an invitation cannot be deleted", `${PEOPLE} DELETE FROM invitation`],
+  ["an audit entry is immutable", `${USERS} UPDATE audit SET principal_name = 'eve'`],
+  ["an audit entry cannot be deleted", `${USERS} DELETE FROM audit`],
+  ["this is the last operator", `${USERS} UPDATE console_user SET disabled_at_ms = 1`],
+  ["this is the last operator", `${USERS} UPDATE console_user SET role = 'viewer'`],
+  ["the identity of a user is immutable", `${USERS} UPDATE console_user SET email = 'e@v.e'`],
+  ["a user cannot be deleted, only disabled", `${USERS} DELETE FROM session; DELETE FROM console_user`],
+  ["an ended session is immutable", `${USERS} UPDATE session SET ended_at_ms = NULL`],
+  ["a disabled user cannot sign in", `${USERS} INSERT INTO session VALUES (${OTHER_HASH}, 'ses_2', 2, 0, 0, 9, NULL, '', '')`],
+  ["an invitation is used or withdrawn once", `${USERS} UPDATE invitation SET used_at_ms = NULL, user_seq = NULL`],
+  ["an invitation cannot be deleted", `${USERS} DELETE FROM invitation`],
   [
     words.check,
-    `${PEOPLE} INSERT INTO console_user SELECT 2, 'per_2', 'b@b.c', 'B', 'member', NULL, password, 0, NULL FROM console_user`,
+    `${USERS} INSERT INTO console_user SELECT 2, 'per_2', 'b@b.c', 'B', 'member', NULL, password, 0, NULL FROM console_user`,
   ],
   [words.check, "UPDATE api_key SET kind = 'console'"],
 ];

@@ -20,7 +20,7 @@ export const openPurchaseMutation = (accountSeq: number, name: string, credits: 
   mutation: "open-purchase",
   id: `pur_${name}`,
   accountSeq,
-  personId: null,
+  userId: null,
   credits,
   provider: "stripe",
   expiresAtMs: NOW_MS + 86_400_000,

@@ -18,7 +18,7 @@ import { PLANTS_OF_LIFE } from "./violations-lifecycle.ts";
 
 /** What invariant 12 asks of a file is SQLite's own. */
 const PLANTS = [...PLANTS_OF_MONEY, ...PLANTS_OF_LIFE, ...PLANTS_OF_DELIVERIES].filter(({ invariant }) => invariant < 12);
-/** Chains are walked in another order, so that of two movements that do not follow the other may be the first. */
+/** Chains are walked in another order, so that of two transfers that do not follow the other may be the first. */
 const ofRows = (results: CheckResult[]) =>
   results
     .filter(({ invariant }) => invariant < 12)
@@ -78,7 +78,7 @@ test("a clause that cannot be asked is told, and the others are asked", async ()
   const broken = (await verifyOver(CHECKS, seenAt(null))).filter(({ ok }) => !ok);
   expect(broken.map(({ invariant }) => invariant)).toEqual([1]);
   expect(broken[0]?.offending[0]).toEqual({
-    fault: "the check could not be finished",
+    fault: "the check did not finish",
     detail: "no such table: purchase_adjustment",
   });
   db.run("ROLLBACK");

@@ -70,7 +70,7 @@ describe("verify finds", () => {
     const broken = verifyAll(db, null).filter(({ ok }) => !ok);
     expect(broken.flatMap(({ offending }) => offending)).toEqual([
       { fault: "foreign keys are off" },
-      { fault: "the writer does not sync each commit", synchronous: "1" },
+      { fault: "the writer does not synchronize each commit to the disk", synchronous: "1" },
     ]);
     db.close();
   });
@@ -78,15 +78,15 @@ describe("verify finds", () => {
   test("every clause has its violation here", () => {
     const planted = new Set([
       ...PLANTS.map(({ fault }) => fault),
-      ...["foreign keys are off", "the writer does not sync each commit"],
+      ...["foreign keys are off", "the writer does not synchronize each commit to the disk"],
       // A note beside the verdict, below.
-      "generations were accepted before what is ordered was kept: they are not compared",
+      "generations were accepted by a build that stored no expected delivery; they are not compared",
     ]);
     const clauses = CHECKS.flatMap((one) => one.clauses.flatMap(({ faults }) => faults));
     expect(clauses.filter((fault) => !planted.has(fault))).toEqual([
       // Told by the tests below: a damaged page, and a release that is newer.
       "the file is damaged",
-      "the schema is of no known version",
+      "the schema version is unknown",
     ]);
     expect(CHECKS.map(({ invariant }) => invariant)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
   });
@@ -111,7 +111,7 @@ test("what was accepted before orders were kept is counted beside the verdict, a
   expect(all.filter(({ ok }) => !ok)).toEqual([]);
   expect(all.find(({ invariant }) => invariant === 13)).toEqual({
     ...{ invariant: 13, name: "delivered as ordered", ok: true, offending: [] },
-    note: "2 generations were accepted before what is ordered was kept: they are not compared",
+    note: "2 generations were accepted by a build that stored no expected delivery; they are not compared",
   });
   await reads.close();
 });
@@ -136,8 +136,8 @@ test("twenty rows of one sentence do not hide another that is told of the same l
     INSERT INTO snapshot VALUES (31, 2, 'queued', NULL, NULL, NULL, '{}')`);
   const told = broken.find(({ invariant }) => invariant === 10)?.offending ?? [];
   expect(told).toHaveLength(20);
-  expect(told.filter(({ fault }) => String(fault).startsWith("the versions of the journal have a gap"))).not.toEqual([]);
-  expect(told.find(({ fault }) => String(fault).startsWith("the journal goes back"))).toMatchObject({ generation_seq: 31 });
+  expect(told.filter(({ fault }) => String(fault).startsWith("the versions of the events have a gap"))).not.toEqual([]);
+  expect(told.find(({ fault }) => String(fault).startsWith("the events return"))).toMatchObject({ generation_seq: 31 });
 });
 
 test("a damaged page is an answer, not a crash", async () => {
@@ -167,8 +167,6 @@ test("a schema of a newer release is told as such", () => {
   const db = openWriter(path);
   db.run("PRAGMA user_version = 99");
   const broken = verifyAll(db, null).filter(({ ok }) => !ok);
-  expect(broken.flatMap(({ offending }) => offending)).toEqual([
-    { fault: "the schema is of no known version", user_version: 99 },
-  ]);
+  expect(broken.flatMap(({ offending }) => offending)).toEqual([{ fault: "the schema version is unknown", user_version: 99 }]);
   db.close();
 });

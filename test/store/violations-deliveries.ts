@@ -10,7 +10,7 @@ const copyOf = (ms: number) =>
    VALUES (${ENDED}, 1, 'input.video_url', 'video', 4000, 42, '${"c".repeat(64)}', 71000, 'video/mp4', ${ms}, 1)`;
 
 export const PLANTS_OF_DELIVERIES: readonly Plant[] = [
-  ...plant(13, "what was charged for is not what was ordered", [
+  ...plant(13, "the charged delivery differs from the order", [
     ["a clip that is a second shorter", output('"durationMs":5000', '"durationMs":4000')],
     ["a clip of 480p where 720p was ordered", output('"width":1280,"height":720', '"width":854,"height":480')],
     ["a clip without the sound that was ordered", output('"hasAudio":true', '"hasAudio":false')],
@@ -23,20 +23,20 @@ export const PLANTS_OF_DELIVERIES: readonly Plant[] = [
     ["files that are missing where all were promised", ordered('{"kind":"video","files":2,"allFiles":true}')],
     ["an order that cannot be read", ordered("{")],
   ]),
-  ...plant(13, "an attempt that delivered something else was charged", [
+  ...plant(13, "a mismatched attempt was charged", [
     [
       "a capture for what delivered something else",
       `UPDATE attempt SET state = 'mismatched' WHERE generation_seq = ${EVENTFUL} AND state = 'delivered'`,
       4,
     ],
   ]),
-  ...plant(13, "an attempt was begun before the inputs of its generation were pinned", [
+  ...plant(13, "an attempt started before the inputs of its generation were pinned", [
     [
       "a link of it that was never fetched",
       `INSERT INTO pinned_input (generation_seq, input_no, field, kind, measured_ms, frame_ms) VALUES (${EVENTFUL}, 1, 'input.video_url', 'video', 4000, 42)`,
     ],
   ]),
-  ...plant(13, "a pinned input is not as long as what was billed", [
+  ...plant(13, "the length of a pinned input differs from the billed length", [
     ["a copy that is two frames longer", copyOf(4084)],
     ["a copy that is two frames shorter", copyOf(3916)],
   ]),

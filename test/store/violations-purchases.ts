@@ -5,7 +5,7 @@ const A = "(SELECT seq FROM purchase WHERE id = 'pur_a')";
 const B = "(SELECT seq FROM purchase WHERE id = 'pur_b')";
 
 export const PLANTS_OF_PURCHASES: readonly Plant[] = [
-  ...plant(1, "a purchase has not, once it is paid and not before, one top-up of what it was for", [
+  ...plant(1, "a paid purchase does not have exactly one top-up of its credits", [
     ["a payment without its credit", `DELETE FROM purchase_adjustment WHERE purchase_seq = ${B} AND reason = 'paid'`],
     [
       "a credit of a purchase that nobody paid",
@@ -18,35 +18,35 @@ export const PLANTS_OF_PURCHASES: readonly Plant[] = [
       12,
     ],
   ]),
-  ...plant(1, "what is taken back of a purchase is not what its credits say", [
+  ...plant(1, "the reversed credits of a purchase differ from its adjustments", [
     ["a refund that took nothing", `DELETE FROM purchase_adjustment WHERE purchase_seq = ${B} AND reason = 'taken'`],
     [
       "a refund that is called another thing",
       `UPDATE purchase_adjustment SET reason = 'returned' WHERE purchase_seq = ${B} AND reason = 'taken'`,
     ],
   ]),
-  ...plant(1, "what is taken back of a purchase is not what its refunds and disputes come to", [
+  ...plant(1, "the reversed credits of a purchase differ from its refunds and disputes", [
     ["a refund that was forgotten", "DELETE FROM reversal WHERE id = 're_b'"],
     ["a dispute that was given back and is not", "UPDATE reversal SET state = 'returned' WHERE id = 'dp_a'"],
   ]),
-  ...plant(1, "a credit of a purchase is of another account", [
+  ...plant(1, "an adjustment of a purchase belongs to another account", [
     ["a purchase that changed hands", `UPDATE purchase SET account_seq = 1 WHERE seq = ${A}`],
   ]),
-  ...plant(1, "what settled a debt is not the credit it names", [
+  ...plant(1, "the debt repayment differs from its adjustment", [
     ["a settlement of another amount", "UPDATE debt_repayment SET credits = credits + 1"],
   ]),
-  ...plant(1, "something is owed while something is available", [
+  ...plant(1, "the account has a debt and available credits", [
     [
       "credits that were left to who owes",
       `UPDATE balance SET owed_credits = 5 WHERE account_seq = (SELECT account_seq FROM purchase WHERE id = 'pur_b') AND available_credits > 0;
        UPDATE balance_adjustment SET requested_credits = requested_credits - 5 WHERE seq = (SELECT max(seq) FROM balance_adjustment WHERE reference IS NULL AND account_seq = (SELECT account_seq FROM purchase WHERE id = 'pur_b'))`,
     ],
   ]),
-  ...plant(1, "what was decided about a refund or dispute is not taken back", [
+  ...plant(1, "the decided credits of a refund or dispute are not reversed", [
     ["a decision that was changed", "UPDATE foreign_reversal SET decided_credits = decided_credits + 1 WHERE id = 're_f'"],
     ["a refund that failed and is taken back", "UPDATE foreign_reversal SET state = 'returned' WHERE id = 're_f'"],
   ]),
-  ...plant(1, "receipts are not numbered from 1 without a gap", [
+  ...plant(1, "receipt numbers do not start at 1 or have a gap", [
     ["a receipt that is missing", `UPDATE purchase SET receipt = 7 WHERE seq = ${B}`],
   ]),
 ];

@@ -12,86 +12,86 @@ export const QUEUED = "(SELECT seq FROM generation WHERE status = 'queued')";
 /** Charged on its second attempt; the first is late, the third superseded. */
 export const EVENTFUL = "(SELECT generation_seq FROM attempt WHERE state = 'late')";
 
-const POSTING = `account_seq, transfer_no, previous_seq, after_generation_seq, kind, credits, from_side, to_side, generation_seq, attempt_no, available_after,
+const TRANSFER = `account_seq, transfer_no, previous_seq, after_generation_seq, kind, credits, from_side, to_side, generation_seq, attempt_no, available_after,
   held_after, at_ms, epoch, hash, note`;
-/** A posting that says what an existing one says, at another place. */
+/** A transfer that says what an existing one says, at another place. */
 const again = (changes: Record<string, string>, where: string): string =>
-  `INSERT INTO transfer (${POSTING}) SELECT ${POSTING.replaceAll("\n", "")
+  `INSERT INTO transfer (${TRANSFER}) SELECT ${TRANSFER.replaceAll("\n", "")
     .split(",")
     .map((column) => changes[column.trim()] ?? column.trim())
     .join(", ")} FROM transfer WHERE ${where}`;
 
 /** Invariants 1 to 6. */
 export const PLANTS_OF_MONEY: readonly Plant[] = [
-  ...plant(1, "the movement does not follow from the one before it", [
+  ...plant(1, "the transfer does not follow its predecessor", [
     ["a note that was changed", "UPDATE transfer SET note = 'gift' WHERE kind = 'topup' AND account_seq = 1"],
     ["a time of a hold that was changed", `UPDATE generation SET created_at_ms = created_at_ms - 1 WHERE seq = ${RUNNING}`],
     ["an amount that was changed", "UPDATE transfer SET credits = credits + 1 WHERE kind = 'topup' AND account_seq = 1"],
     ["a hash of a hold that was changed", `UPDATE generation SET hold_hash = '${"1".padStart(64, "0")}' WHERE seq = ${RUNNING}`],
     ["a hash that was changed", `UPDATE transfer SET hash = '${"1".padStart(64, "0")}' WHERE kind = 'capture'`],
     [
-      "a movement that was taken out of the middle",
+      "a transfer that was taken out of the middle",
       `DELETE FROM transfer WHERE kind = 'capture' AND generation_seq = ${ENDED}`,
       2,
       3,
     ],
     [
-      "two movements that were swapped",
+      "two transfers that were swapped",
       `UPDATE transfer SET transfer_no = -transfer_no WHERE generation_seq = ${ENDED};
        UPDATE transfer SET transfer_no = -transfer_no + CASE kind WHEN 'capture' THEN 1 ELSE -1 END WHERE transfer_no < 0`,
     ],
     [
-      "a movement that was put in, the others moved up",
+      "a transfer that was put in, the others moved up",
       `UPDATE transfer SET transfer_no = transfer_no + 1 WHERE account_seq = 2 AND transfer_no >= 2;
        ${again({ transfer_no: "2", credits: "1", epoch: "2" }, "kind = 'topup' AND account_seq = 2")}`,
     ],
     [
-      "a movement that names another before it",
+      "a transfer that names another before it",
       `UPDATE transfer SET previous_seq = 1 WHERE kind = 'release' AND generation_seq = ${ENDED}`,
     ],
     ["a hold that names another before it", `UPDATE generation SET hold_previous_seq = 99 WHERE seq = ${RUNNING}`],
     [
-      "a movement that was put on the end",
+      "a transfer that was put on the end",
       again({ transfer_no: "99", credits: "1", epoch: "2" }, "kind = 'topup' AND account_seq = 2"),
     ],
   ]),
-  ...plant(1, "the balance is not where its movements lead", [
-    ["a movement that was cut off the end", "DELETE FROM transfer WHERE account_seq = 2 AND kind = 'adjust'", 12],
+  ...plant(1, "the balance differs from the end of its chain", [
+    ["a transfer that was cut off the end", "DELETE FROM transfer WHERE account_seq = 2 AND kind = 'adjust'", 12],
     ["a chain whose end was forgotten", "UPDATE balance SET last_transfer_no = last_transfer_no - 1 WHERE account_seq = 1"],
     ["a chain that ends in another row", "UPDATE balance SET last_transfer_seq = last_transfer_seq + 1 WHERE account_seq = 1"],
   ]),
-  ...plant(1, "balance and charges are not what the movements add up to", [
+  ...plant(1, "balance and charges differ from the sum of the transfers", [
     [
-      "a balance that no movement explains",
+      "a balance that no transfer explains",
       "UPDATE balance SET available_credits = available_credits + 100 WHERE account_seq = 1",
     ],
     ["charges that no capture explains", "UPDATE balance SET charged_credits = charged_credits + 1 WHERE account_seq = 1"],
   ]),
-  ...plant(1, "all that was put in is not all that is there and was charged", [
+  ...plant(1, "the incoming credits differ from the balances and charges", [
     ["credits out of nothing", "UPDATE balance SET available_credits = available_credits + 100 WHERE account_seq = 2"],
   ]),
-  ...plant(1, "the movement is of an account that is not there, or the account has no balance", [
+  ...plant(1, "the account of the transfer is missing, or the account has no balance", [
     ["an account without a balance", "INSERT INTO account (id, name, created_at_ms) VALUES ('acc_x', 'x', 1)"],
     ["a top-up of nobody", again({ account_seq: "77", epoch: "2" }, "kind = 'topup' AND account_seq = 2")],
   ]),
-  ...plant(1, "the two entries of a movement do not add up to zero", [
+  ...plant(1, "the two entries of a transfer do not sum to zero", [
     [
       "a view that shows one side only",
       "DROP VIEW transfer_entry; CREATE VIEW transfer_entry (transfer_seq, account_seq, side, credits) AS SELECT seq, account_seq, to_side, credits FROM transfer_log",
       12,
     ],
   ]),
-  ...plant(1, "what is owed is not what was asked and not there to take, less what was settled", [
+  ...plant(1, "the debt differs from the untransferred adjustments minus the repayments", [
     ["a debt that was forgiven by hand", "UPDATE balance SET owed_credits = 0 WHERE account_seq = 2"],
   ]),
-  ...plant(1, "a credit is not the movement it names", [
+  ...plant(1, "the adjustment differs from its transfer", [
     [
       "a credit of another amount",
       "UPDATE balance_adjustment SET requested_credits = 4000, transferred_credits = 4000 WHERE seq = 1",
     ],
   ]),
   ...PLANTS_OF_PURCHASES,
-  ...plant(1, "the transfer has no request or more than one", [
+  ...plant(1, "the transfer does not have exactly one adjustment", [
     ["a top-up without its credit", "DELETE FROM balance_adjustment WHERE seq = 1"],
     [
       "a top-up with two credits",
@@ -100,7 +100,7 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     ],
   ]),
 
-  ...plant(2, "held is not the reserve of the generations in progress", [
+  ...plant(2, "the held credits differ from the holds of the open generations", [
     ["a reserve that was changed", `UPDATE generation SET reserved_credits = 200 WHERE seq = ${QUEUED}`, 1, 4],
     ["a wrong number in progress", "UPDATE balance SET in_progress = 9 WHERE account_seq = 1"],
     [
@@ -109,17 +109,17 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
       1,
     ],
   ]),
-  ...plant(2, "held is not the holds less their settlements", [
+  ...plant(2, "the held credits differ from the holds minus their settlements", [
     ["a hold that was lost", `DELETE FROM generation WHERE seq = ${QUEUED}`, 1],
   ]),
-  ...plant(2, "what a key is said to have spent on a day is not what its generations hold and cost", [
+  ...plant(2, "the counted spending of a key differs from its generations", [
     ["a limit that was made roomier", "UPDATE spend_by_day SET credits = credits - 1"],
     ["a day that was forgotten", "DELETE FROM spend_by_day"],
     ["a day on which nothing was spent", "INSERT INTO spend_by_day SELECT spend_limit_seq, day + 1, 5 FROM spend_by_day"],
     ["a meter that begins earlier than it counts", `UPDATE api_key_policy SET spend_limit_seq = 3 WHERE key_seq = 4`],
   ]),
 
-  ...plant(3, "the generation has not, once it has ended and not before, one settlement of all of its hold", [
+  ...plant(3, "the generation does not have exactly one settlement of its whole hold, at its end", [
     [
       "a settlement of a generation that goes on",
       `UPDATE transfer SET generation_seq = ${RUNNING} WHERE kind = 'release' AND generation_seq = ${FAILED}`,
@@ -129,11 +129,11 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     ["a failure that gave nothing back", `DELETE FROM transfer WHERE kind = 'release' AND generation_seq = ${FAILED}`, 1, 2],
     ["a success that gave no rest back", `DELETE FROM transfer WHERE kind = 'release' AND generation_seq = ${ENDED}`, 1, 2],
   ]),
-  ...plant(3, "the settlement stands before the hold", [
+  ...plant(3, "the settlement precedes the hold", [
     ["a hold that was moved behind its settlement", `UPDATE generation SET hold_transfer_no = 1000 WHERE seq = ${ENDED}`, 1],
   ]),
 
-  ...plant(4, "the cost is not the price of the one attempt delivered", [
+  ...plant(4, "the cost differs from the price of the delivered attempt", [
     [
       "a delivered attempt of a failed generation",
       `UPDATE attempt SET state = 'delivered' WHERE generation_seq = ${FAILED} AND attempt_no = 1`,
@@ -143,30 +143,30 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     ["a cost before the end", `UPDATE generation SET cost_credits = 5 WHERE seq = ${RUNNING}`],
     ["a cost of another attempt", `UPDATE generation SET cost_credits = 75 WHERE seq = ${EVENTFUL}`, 3],
   ]),
-  ...plant(4, "what was captured is not of the attempt that was delivered", [
+  ...plant(4, "the capture does not belong to the delivered attempt", [
     [
       "a delivery that changed hands",
       `UPDATE attempt SET state = CASE attempt_no WHEN 1 THEN 'delivered' ELSE 'capped' END WHERE generation_seq = ${EVENTFUL} AND attempt_no < 3`,
     ],
   ]),
-  ...plant(4, "quote and reserve are not the cheapest and the dearest price of the plan", [
+  ...plant(4, "quote and hold differ from the lowest and highest price of the plan", [
     ["a quote that is not the cheapest price", `UPDATE generation SET quoted_credits = 1 WHERE seq = ${QUEUED}`],
     [
       "a plan without routes",
       `INSERT INTO plan (seq, routes) VALUES (99, '[]'); UPDATE generation SET plan_seq = 99 WHERE seq = ${QUEUED}`,
     ],
   ]),
-  ...plant(4, "a price is above the most it may cost", [
+  ...plant(4, "a planned price exceeds the maximum cost", [
     ["a route dearer than was allowed", `UPDATE generation SET max_cost_credits = 100 WHERE seq = ${QUEUED}`],
   ]),
-  ...plant(4, "the attempt does not have the price its route was planned with", [
+  ...plant(4, "the price of the attempt differs from the plan", [
     [
       "an attempt that became cheaper",
       `UPDATE attempt SET price_credits = 74 WHERE generation_seq = ${FAILED} AND attempt_no = 1`,
     ],
   ]),
 
-  ...plant(5, "the status of the generation is not what its journal led to", [
+  ...plant(5, "the status of the generation differs from its last event", [
     [
       "an end that the journal does not know",
       `UPDATE generation_event SET state_after = 'running.polling' WHERE generation_seq = ${ENDED} AND version = 2`,
@@ -174,10 +174,10 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     ["a running generation without a journal", `DELETE FROM generation_event WHERE generation_seq = ${RUNNING}`, 10],
     ["a generation that is queued again", `UPDATE generation SET status = 'queued' WHERE seq = ${RUNNING}`],
   ]),
-  ...plant(5, "the generation did not end when its journal did", [
+  ...plant(5, "the end time of the generation differs from its last event", [
     ["an end at another time", `UPDATE generation SET completed_at_ms = completed_at_ms + 1 WHERE seq = ${ENDED}`],
   ]),
-  ...plant(5, "what it delivered has no files, or files that are not numbered from 1", [
+  ...plant(5, "the output has no files, or files that are not numbered from 1", [
     [
       "an output without files",
       `UPDATE generation SET output = replace(output, '${JSON.stringify(OUTPUT.files)}', '[]') WHERE seq = ${ENDED}`,
@@ -188,14 +188,14 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
       `UPDATE generation SET output = replace(output, '"n":1', '"n":2') WHERE seq = ${ENDED}`,
     ],
   ]),
-  ...plant(5, "the id does not carry the row number", [
+  ...plant(5, "the id does not contain the row number", [
     ["an id that is not the row's", `UPDATE generation SET id = 'gen_00000000000' || substr(id, 16) WHERE seq = ${QUEUED}`],
   ]),
 
-  ...plant(6, "the key has more than one generation", [
+  ...plant(6, "the idempotency key has more than one generation", [
     ["two generations of one key", "UPDATE generation SET idempotency_key = 'k1' WHERE idempotency_key = 'k2'", 12],
   ]),
-  ...plant(6, "the key or the body is not of its form", [
+  ...plant(6, "the idempotency key or the body is malformed", [
     ["a body that is no JSON", `UPDATE generation SET body = substr(body, 2) WHERE seq = ${QUEUED}`],
     ["a key without a character", `UPDATE generation SET idempotency_key = '' WHERE seq = ${QUEUED}`],
   ]),

@@ -123,7 +123,7 @@ test("every kind of contradiction is found, as large as it is", async () => {
   });
 });
 
-test("a movement that comes after a look is added to what was summed up before", async () => {
+test("a transfer that comes after a look is added to what was summed up before", async () => {
   await inside(async (dir) => {
     const harness = await openHarness({ dir, factor: 0 });
     const books = createLedgerGauges(standingOver(harness.store), 3);

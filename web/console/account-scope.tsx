@@ -14,10 +14,10 @@ const PAGES = [
   ["usage", "Usage"],
 ] as const;
 
-const peopleText = (people: readonly string[]): string => {
-  if (people.length === 0) return ", which has no users";
-  const more = people.length - NAMED;
-  return ` of ${people.slice(0, NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+const usersText = (users: readonly string[]): string => {
+  if (users.length === 0) return ", which has no users";
+  const more = users.length - NAMED;
+  return ` of ${users.slice(0, NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 };
 
 const Another = ({ account }: { account: string }): VNode => {
@@ -27,7 +27,7 @@ const Another = ({ account }: { account: string }): VNode => {
       <p>
         You are looking at another account:{" "}
         <a href={`/console/operator/accounts/${encodeURIComponent(account)}`}>{value?.name || account}</a> <code>{account}</code>
-        {value && peopleText(value.people)}
+        {value && usersText(value.users)}
         {value?.paused && " (paused)"}.
       </p>
       <p class="links">

@@ -5,11 +5,11 @@ import { lazyPage } from "../components/lazy-page.tsx";
 
 /** `params`: path parameters; `account`: the viewed account, if an operator views another one. */
 export type ViewProps = { params: Readonly<Record<string, string>>; account: string | null };
-/** `who`: `person`: every signed-in user; `member`: users with an account; `viewer`: users who may read the operator pages. */
+/** `who`: `user`: every signed-in user; `member`: users with an account; `viewer`: users who may read the operator pages. */
 export type PageOf = {
   path: string;
   title: string;
-  who: "person" | "member" | "viewer";
+  who: "user" | "member" | "viewer";
   place?: { says: string; group: string };
   /** The URL names the account as `account`. `accounts`: without it, users who have no account see all accounts. */
   shows?: "account" | "accounts";
@@ -21,20 +21,20 @@ const LINK_TITLES = { setup: "Set up this service", join: "Join", reset: "Set a 
 /** Pages for users who are not signed in. */
 export const OPEN_PAGES: readonly PageOf[] = [
   {
-    ...{ path: "/console/sign-in", title: "Sign in", who: "person" },
+    ...{ path: "/console/sign-in", title: "Sign in", who: "user" },
     View: lazyPage(async () => (await import("./users/sign-in.tsx")).SignInPage),
   },
   {
-    ...{ path: "/console/sign-up", title: "Sign up", who: "person" },
+    ...{ path: "/console/sign-up", title: "Sign up", who: "user" },
     View: lazyPage(async () => (await import("./users/sign-in.tsx")).SignUpPage),
   },
   {
-    ...{ path: "/console/forgotten", title: "Forgotten password", who: "person" },
+    ...{ path: "/console/forgotten", title: "Forgotten password", who: "user" },
     View: lazyPage(async () => (await import("./users/sign-in.tsx")).ForgottenPage),
   },
   ...(["setup", "join", "reset"] as const).map(
     (kind): PageOf => ({
-      ...{ path: `/console/${kind}`, title: LINK_TITLES[kind], who: "person" },
+      ...{ path: `/console/${kind}`, title: LINK_TITLES[kind], who: "user" },
       View: lazyPage(async () => (await import("./users/link.tsx")).LinkPage),
     }),
   ),
@@ -42,23 +42,23 @@ export const OPEN_PAGES: readonly PageOf[] = [
 
 export const PAGES: readonly PageOf[] = [
   {
-    ...{ path: "/console/generations", title: "Generations", who: "person", place: { says: "Generations", group: "" } },
+    ...{ path: "/console/generations", title: "Generations", who: "user", place: { says: "Generations", group: "" } },
     shows: "accounts",
     View: lazyPage(async () => (await import("./generations/generations.tsx")).GenerationsPage),
   },
   {
-    ...{ path: "/console/playground", title: "Playground", who: "person", place: { says: "Playground", group: "" } },
+    ...{ path: "/console/playground", title: "Playground", who: "user", place: { says: "Playground", group: "" } },
     View: lazyPage(async () => (await import("./generations/playground.tsx")).PlaygroundPage),
   },
   {
-    ...{ path: "/console/generations/:id", title: "Generation", who: "person" },
+    ...{ path: "/console/generations/:id", title: "Generation", who: "user" },
     View: lazyPage(async () => {
       const { GenerationPage } = await import("./generations/generation.tsx");
       return ({ params }: ViewProps) => <GenerationPage id={params.id ?? ""} />;
     }),
   },
   {
-    ...{ path: "/console/keys", title: "API keys", who: "person", place: { says: "API keys", group: "" } },
+    ...{ path: "/console/keys", title: "API keys", who: "user", place: { says: "API keys", group: "" } },
     shows: "account",
     View: lazyPage(async () => {
       const { KeysView } = await import("./keys.tsx");
@@ -66,31 +66,31 @@ export const PAGES: readonly PageOf[] = [
     }),
   },
   {
-    ...{ path: "/console/credits", title: "Credits", who: "person", place: { says: "Credits", group: "" } },
+    ...{ path: "/console/credits", title: "Credits", who: "user", place: { says: "Credits", group: "" } },
     shows: "account",
     View: lazyPage(async () => (await import("./credits/credits.tsx")).CreditsPage),
   },
   {
-    ...{ path: "/console/ledger", title: "Ledger", who: "person", place: { says: "Ledger", group: "" } },
+    ...{ path: "/console/ledger", title: "Ledger", who: "user", place: { says: "Ledger", group: "" } },
     shows: "account",
     View: lazyPage(async () => (await import("./credits/ledger.tsx")).LedgerPage),
   },
   {
-    ...{ path: "/console/receipts/:id", title: "Receipt", who: "person" },
+    ...{ path: "/console/receipts/:id", title: "Receipt", who: "user" },
     View: lazyPage(async () => {
       const { ReceiptPage } = await import("./credits/receipt.tsx");
       return ({ params }: ViewProps) => <ReceiptPage id={params.id ?? ""} />;
     }),
   },
   {
-    ...{ path: "/console/checkout/:id", title: "Test checkout", who: "person" },
+    ...{ path: "/console/checkout/:id", title: "Test checkout", who: "user" },
     View: lazyPage(async () => {
       const { CheckoutPage } = await import("./credits/checkout.tsx");
       return ({ params }: ViewProps) => <CheckoutPage id={params.id ?? ""} />;
     }),
   },
   {
-    ...{ path: "/console/usage", title: "Usage", who: "person", place: { says: "Usage", group: "" } },
+    ...{ path: "/console/usage", title: "Usage", who: "user", place: { says: "Usage", group: "" } },
     shows: "accounts",
     View: lazyPage(async () => {
       const { UsageView } = await import("./usage.tsx");
@@ -129,24 +129,24 @@ export const PAGES: readonly PageOf[] = [
   },
   {
     ...{
-      path: "/console/operator/proof",
-      title: "Ledger proof",
+      path: "/console/operator/verification",
+      title: "Ledger verification",
       who: "viewer",
-      place: { says: "Ledger proof", group: "Operator" },
+      place: { says: "Ledger verification", group: "Operator" },
     },
-    View: lazyPage(async () => (await import("./operator/ledger-verification.tsx")).ProofPage),
+    View: lazyPage(async () => (await import("./operator/ledger-verification.tsx")).LedgerVerificationPage),
   },
   {
     ...{ path: "/console/operator/service", title: "Service", who: "viewer", place: { says: "Service", group: "Operator" } },
     View: lazyPage(async () => (await import("./operator/service.tsx")).ServicePage),
   },
   {
-    ...{ path: "/console/profile", title: "Profile and sessions", who: "person", place: { says: "Profile", group: "" } },
+    ...{ path: "/console/profile", title: "Profile and sessions", who: "user", place: { says: "Profile", group: "" } },
     View: lazyPage(async () => (await import("./users/profile.tsx")).ProfilePage),
   },
   {
-    ...{ path: "/console/operator/people", title: "People", who: "viewer", place: { says: "People", group: "Operator" } },
-    View: lazyPage(async () => (await import("./users/users.tsx")).PeoplePage),
+    ...{ path: "/console/operator/users", title: "Users", who: "viewer", place: { says: "Users", group: "Operator" } },
+    View: lazyPage(async () => (await import("./users/users.tsx")).UsersPage),
   },
   {
     ...{ path: "/console/operator/audit", title: "Audit log", who: "viewer", place: { says: "Audit log", group: "Operator" } },

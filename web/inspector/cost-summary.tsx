@@ -51,7 +51,7 @@ const Attempt = ({ attempt, startMs, endMs }: { attempt: AttemptBill; startMs: n
 export const ReplayBill = ({ told, steps }: { told: GenerationHistoryDto; steps: readonly ReplayStep[] }): VNode => {
   const { generation, accountId, given } = told;
   const { model, status, quotedCredits, createdAtMs, completedAtMs } = generation;
-  const bill = billOf(steps, given.movements);
+  const bill = billOf(steps, given.transfers);
   const facts: [string, string | null][] = [
     ["Model", model],
     [completedAtMs === null ? "State" : "End state", steps.at(-1)?.to ?? status],

@@ -33,11 +33,11 @@ export const Guards = ({ considered }: { considered: readonly Considered[] }): V
   );
 };
 
-const Ledger = ({ movements }: { movements: readonly StateChange[] }): VNode | null =>
-  movements.length === 0 ? null : (
+const Ledger = ({ transfers }: { transfers: readonly StateChange[] }): VNode | null =>
+  transfers.length === 0 ? null : (
     <Part title="Ledger">
       <ul>
-        {movements.map(({ kind, credits, from, to }) => (
+        {transfers.map(({ kind, credits, from, to }) => (
           <li key={kind}>
             <strong>
               {kind} {usd(credits)}
@@ -126,7 +126,7 @@ export const StepDetail = ({ step, before, nameOf = (routeId) => routeId }: Prop
       <code>{step.to}</code>
     </p>
     {step.fault === null ? null : <p class="step-fault">Does not agree: {step.fault}.</p>}
-    <Ledger movements={step.movements} />
+    <Ledger transfers={step.transfers} />
     {step.asks.length === 0 ? null : (
       <Part title="Commands">
         <ul>

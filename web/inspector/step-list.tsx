@@ -30,7 +30,7 @@ const Step = ({
         {step.to}
       </span>
       <span class="step-text">{step.told}</span>
-      {step.movements.map(({ kind, credits }) => (
+      {step.transfers.map(({ kind, credits }) => (
         <span key={kind} class="step-money">
           {kind} {usd(credits)}
         </span>

@@ -19,7 +19,7 @@ import { accountJson } from "./accounts.ts";
 type Flags = DirFlag & JsonFlag & { account: string };
 type MoveFlags = Flags & { usd: string; note: string; reference?: string };
 
-const movementJson = (row: TransferRow) => ({
+const transferJson = (row: TransferRow) => ({
   at: new Date(row.atMs).toISOString(),
   kind: row.kind,
   usd: usdNumber(row.credits),
@@ -32,7 +32,7 @@ const movementJson = (row: TransferRow) => ({
   held_after_usd: usdNumber(row.heldAfter),
 });
 
-const movementLines = (rows: readonly TransferRow[]): string[] =>
+const transferLines = (rows: readonly TransferRow[]): string[] =>
   table(
     ["TIME", "KIND", "USD", "FROM → TO", "AVAILABLE", "HELD", "FOR"],
     rows.map((row) => [
@@ -97,18 +97,18 @@ export const addCredits = (program: Command, session: Session): void => {
     .option("--last <n>", "number of transfers, newest last", "10")
     .action(async (flags: Flags & { last: string }) => {
       const last = parseWhole(flags.last, "--last", 0, 1000);
-      const { account, movements } = await withAdminService(settingsOf(session, flags), (admin) =>
+      const { account, transfers } = await withAdminService(settingsOf(session, flags), (admin) =>
         admin.showCredits({ accountId: flags.account, last }),
       );
       const { balance_usd, held_usd, available_usd, charged_usd, owed_usd } = accountJson(account);
       if (flags.json)
         return terminal.print(
-          JSON.stringify({ balance_usd, held_usd, available_usd, charged_usd, owed_usd, movements: movements.map(movementJson) }),
+          JSON.stringify({ balance_usd, held_usd, available_usd, charged_usd, owed_usd, movements: transfers.map(transferJson) }),
         );
       terminal.print(
         `balance ${showUsd(account.availableCredits + account.heldCredits)}  held ${showUsd(account.heldCredits)}  available ${showUsd(account.availableCredits)}  charged ${showUsd(account.chargedCredits)}${account.owedCredits > 0 ? `  owed ${showUsd(account.owedCredits)}` : ""}`,
       );
-      if (movements.length > 0) for (const line of movementLines(movements)) terminal.print(line);
+      if (transfers.length > 0) for (const line of transferLines(transfers)) terminal.print(line);
     });
   withExamples(
     withJson(withDir(show)),

@@ -66,7 +66,7 @@ const ofClaim = (claim: TakenOver, journal: readonly WrittenBy[], createdAtMs: n
   };
 };
 
-const ofMovement = (row: TransferRow): Happening => ({
+const ofTransfer = (row: TransferRow): Happening => ({
   atMs: row.atMs,
   rank: row.kind === "hold" ? 0 : 2,
   version: null,
@@ -86,11 +86,11 @@ const ofMovement = (row: TransferRow): Happening => ({
 /** All entries of a generation, oldest first. */
 const happenings = (
   journal: readonly WrittenBy[],
-  movements: readonly TransferRow[],
+  transfers: readonly TransferRow[],
   claims: readonly TakenOver[],
   createdAtMs: number,
 ): Happening[] =>
-  [...journal.map(ofJournal), ...movements.map(ofMovement), ...claims.map((claim) => ofClaim(claim, journal, createdAtMs))].sort(
+  [...journal.map(ofJournal), ...transfers.map(ofTransfer), ...claims.map((claim) => ofClaim(claim, journal, createdAtMs))].sort(
     (a, b) => a.atMs - b.atMs || a.rank - b.rank || (a.version ?? 0) - (b.version ?? 0),
   );
 
@@ -125,15 +125,15 @@ export const addTrace = (program: Command, session: Session): void => {
             fix: "--data names the directory of the service that has it",
             code: "not_found",
           });
-        const [journal, movements, attempts, writerOf, claims] = await Promise.all([
+        const [journal, transfers, attempts, writerOf, claims] = await Promise.all([
           reads.journalOf(record.seq),
-          reads.movementsOf(record.seq),
+          reads.transfersOf(record.seq),
           reads.attemptsOf(record.seq),
           readWriters(reads, record.seq),
           claimsOf(reads, record.seq),
         ]);
         const lines = journal.map((line) => ({ ...line, ...writerOf(line.version) }));
-        const all = happenings(lines, movements, claims, record.createdAtMs);
+        const all = happenings(lines, transfers, claims, record.createdAtMs);
         if (flags.json) {
           const { reservedCredits, quotedCredits, costCredits, ...rest } = record;
           const generation = {

@@ -1,9 +1,9 @@
-// `genrouter people`: invites, lists, resets and disables console users, and prints the setup link.
+// `genrouter users`: invites, lists, resets and disables console users, and prints the setup link.
 import type { Command } from "commander";
 import type { MadeLink } from "../../admin/users.ts";
 import type { Settings } from "../../config/schema.ts";
-import type { PersonRole } from "../../store/user-mutations.ts";
-import type { PersonRow } from "../../store/user-reads.ts";
+import type { UserRole } from "../../store/user-mutations.ts";
+import type { UserRow } from "../../store/user-reads.ts";
 import { withAdminService } from "../admin-connection.ts";
 import { requestFor } from "../control-client.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
@@ -13,11 +13,11 @@ import { table } from "../terminal.ts";
 type Flags = DirFlag & JsonFlag;
 
 const stamp = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
-const personJson = ({ id, email, name, role, accountId, createdAtMs, disabledAtMs, seenAtMs }: PersonRow) => ({
+const userJson = ({ id, email, name, role, accountId, createdAtMs, disabledAtMs, seenAtMs }: UserRow) => ({
   ...{ id, email, name, role, account: accountId },
   ...{ created_at: stamp(createdAtMs), disabled_at: stamp(disabledAtMs), seen_at: stamp(seenAtMs) },
 });
-const personLines = (rows: readonly PersonRow[]): string[] =>
+const userLines = (rows: readonly UserRow[]): string[] =>
   table(
     ["ID", "EMAIL", "NAME", "ROLE", "ACCOUNT", "STATE", "LAST SEEN"],
     rows.map((row) => [
@@ -31,16 +31,16 @@ const personLines = (rows: readonly PersonRow[]): string[] =>
     ]),
   );
 
-const ROLES: readonly PersonRole[] = ["member", "operator", "viewer"];
-const roleOf = (text: string): PersonRole => {
+const ROLES: readonly UserRole[] = ["member", "operator", "viewer"];
+const roleOf = (text: string): UserRole => {
   const role = ROLES.find((one) => one === text);
   if (role) return role;
   throw new CommandFault(EXITS.usage, `--role: ${JSON.stringify(text)} is none; ${ROLES.join(", ")} are`, { code: "bad_flag" });
 };
 
-export const addPeople = (program: Command, session: Session): void => {
+export const addUsers = (program: Command, session: Session): void => {
   const { terminal } = session;
-  const people = withExamples(
+  const users = withExamples(
     program.command("users").description("manage the users of the console"),
     "users setup",
     "users invite ada@example.com --account acc_01k…",
@@ -57,25 +57,25 @@ export const addPeople = (program: Command, session: Session): void => {
     terminal.note(`${email === null ? "" : `for ${email}, `}once, until ${stamp(expiresAtMs)}; it is shown here only`);
   };
 
-  const list = people
+  const list = users
     .command("list")
     .description("list users and open invitations")
     .action(async (flags: Flags) => {
-      const { people: rows, invitations } = await withAdminService(settingsOf(session, flags), (admin) => admin.listPeople({}));
+      const { users: rows, invitations } = await withAdminService(settingsOf(session, flags), (admin) => admin.listUsers({}));
       if (flags.json) {
         const open = invitations.map(({ id, kind, role, email, accountId, expiresAtMs }) => ({
           ...{ id, kind, role, email, account: accountId, expires_at: stamp(expiresAtMs) },
         }));
-        return terminal.print(JSON.stringify({ people: rows.map(personJson), invitations: open }));
+        return terminal.print(JSON.stringify({ users: rows.map(userJson), invitations: open }));
       }
       if (rows.length === 0) terminal.note("no users yet; genrouter users setup creates the link for the first operator");
-      else for (const line of personLines(rows)) terminal.print(line);
+      else for (const line of userLines(rows)) terminal.print(line);
       for (const { id, kind, email, role, expiresAtMs } of invitations)
         terminal.note(`open: ${id}  ${kind} ${email ?? ""} as ${role}, until ${stamp(expiresAtMs)}`);
     });
   withExamples(withJson(withDir(list)), "users list", "users list --json | jq -r '.people[].email'");
 
-  const invite = people
+  const invite = users
     .command("invite <email>")
     .description("create an invitation link for a new user")
     .option("--role <role>", "member (of one account), operator, or viewer (read access of an operator)", "member")
@@ -83,7 +83,7 @@ export const addPeople = (program: Command, session: Session): void => {
     .option("--new-account <name>", "create an account with this name when the user accepts")
     .action(async (email: string, flags: Flags & { role: string; account?: string; newAccount?: string }) => {
       const ask = { email, role: roleOf(flags.role), accountId: flags.account ?? null, accountName: flags.newAccount ?? null };
-      await printLink(flags, await withAdminService(settingsOf(session, flags), (admin) => admin.invitePerson(ask)));
+      await printLink(flags, await withAdminService(settingsOf(session, flags), (admin) => admin.inviteUser(ask)));
     });
   withExamples(
     withJson(withDir(invite)),
@@ -92,29 +92,29 @@ export const addPeople = (program: Command, session: Session): void => {
     "users invite cy@example.com --role operator",
   );
 
-  const reset = people
-    .command("reset <person>")
+  const reset = users
+    .command("reset <user>")
     .description("create a link to reset a user's password; it ends the user's sessions")
-    .action(async (person: string, flags: Flags) =>
-      printLink(flags, await withAdminService(settingsOf(session, flags), (admin) => admin.resetPerson({ person }))),
+    .action(async (user: string, flags: Flags) =>
+      printLink(flags, await withAdminService(settingsOf(session, flags), (admin) => admin.resetUser({ user }))),
     );
   withExamples(withJson(withDir(reset)), "users reset ada@example.com");
 
   const set = (name: string, description: string, disabled: boolean) => {
-    const command = people
-      .command(`${name} <person>`)
+    const command = users
+      .command(`${name} <user>`)
       .description(description)
-      .action(async (person: string, flags: Flags) => {
-        const row = await withAdminService(settingsOf(session, flags), (admin) => admin.setPerson({ person, disabled }));
-        if (flags.json) terminal.print(JSON.stringify(personJson(row)));
-        else for (const line of personLines([row])) terminal.print(line);
+      .action(async (user: string, flags: Flags) => {
+        const row = await withAdminService(settingsOf(session, flags), (admin) => admin.setUser({ user, disabled }));
+        if (flags.json) terminal.print(JSON.stringify(userJson(row)));
+        else for (const line of userLines([row])) terminal.print(line);
       });
     withExamples(withJson(withDir(command)), `users ${name} ada@example.com`);
   };
   set("disable", "disable a user and end their sessions", true);
   set("enable", "enable a user", false);
 
-  const setup = people
+  const setup = users
     .command("setup")
     .description("create the sign-in link of the first operator; valid for 30 minutes")
     .action(async (flags: Flags) =>

@@ -84,13 +84,13 @@ export const ledgerFindings = (ledger: LedgerSums, checks: readonly CheckResult[
         "genrouter verify shows them all; keep a copy of the directory before anything else",
       ),
     ];
-  const sums = `${showUsd(available)} available, ${showUsd(held)} held, ${showUsd(charged)} charged, ${counted(movements, "movement")}`;
+  const sums = `${showUsd(available)} available, ${showUsd(held)} held, ${showUsd(charged)} charged, ${counted(movements, "transfer")}`;
   return [ok("ledger", `balanced${checks === null ? "" : ", all thirteen invariants hold"}: ${sums}`)];
 };
 
 export const parkedFinding = ([first, ...others]: readonly string[]): Finding =>
   first === undefined
-    ? ok("parked", "no generation waits for a person")
+    ? ok("parked", "no generation waits for an operator")
     : fault(
         "parked",
         `${counted(others.length + 1, "generation")} cannot go on, the first ${first}: what it holds stays held`,

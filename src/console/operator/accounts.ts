@@ -17,7 +17,7 @@ import { ConsoleRefused, type ConsoleRequest } from "../request-context.ts";
 import { named, type OperatorDeps, signed } from "./deps.ts";
 
 const PAGE = 50;
-const LAST_MOVEMENTS = 20;
+const LAST_TRANSFERS = 20;
 const MOST_TEXT = 100;
 const MOST_UNDECIDED = 1000;
 
@@ -40,7 +40,7 @@ const lineOf = (row: AccountRow): AccountLine => ({
   createdAtMs: row.createdAtMs,
 });
 
-const movementOf = (row: TransferRow): AccountTransfer => ({
+const transferOf = (row: TransferRow): AccountTransfer => ({
   kind: row.kind,
   credits: row.credits,
   isOut: row.from === "available",
@@ -57,8 +57,8 @@ export const createAccounts = ({ admin, reads, limits }: OperatorDeps) => {
   const view = async (id: string): Promise<AccountView> => {
     const row = await reads.account(id);
     if (!row) throw new ConsoleRefused("not_found", `There is no account ${id}.`);
-    const [keys, movements] = [await reads.keys(id), await reads.movements(id, null, LAST_MOVEMENTS)];
-    const people = await reads.people();
+    const [keys, transfers] = [await reads.keys(id), await reads.transfers(id, null, LAST_TRANSFERS)];
+    const users = await reads.users();
     return {
       ...lineOf(row),
       chargedCredits: row.chargedCredits,
@@ -67,8 +67,8 @@ export const createAccounts = ({ admin, reads, limits }: OperatorDeps) => {
         inProgress: { own: row.inProgressLimit, service: limits.inProgress },
       },
       keys: { active: keys.filter(({ revokedAtMs }) => revokedAtMs === null).length, all: keys.length },
-      people: people.filter((one) => one.accountId === id && one.disabledAtMs === null).map(({ email }) => email),
-      movements: movements.map(movementOf),
+      users: users.filter((one) => one.accountId === id && one.disabledAtMs === null).map(({ email }) => email),
+      transfers: transfers.map(transferOf),
       undecided: (await undecided()).filter(({ accountId }) => accountId === id),
     };
   };

@@ -46,7 +46,7 @@ export const operatorRoutes = (deps: OperatorDeps): ConsoleRoute[] => {
   const routes = createRouteService(deps);
   const providers = createProviderService(deps);
   const orphans = createOrphans(deps);
-  const proof = createLedgerVerification(deps);
+  const verification = createLedgerVerification(deps);
   const service = createServiceStatus(deps);
   type Answer = (ask: ConsoleRequest) => Promise<object>;
   const look = (path: string, answer: Answer): ConsoleRoute => ({
@@ -77,9 +77,9 @@ export const operatorRoutes = (deps: OperatorDeps): ConsoleRoute[] => {
     act("POST", "providers/:account/key", KEY, providers.setKey),
     act("DELETE", "providers/:account/key", null, providers.dropKey),
     look("orphans", orphans.list),
-    look("proof", proof.show),
+    look("verification", verification.show),
     // Allowed for viewers, because verification only reads.
-    { method: "POST", path: `${BASE}/proof`, who: "viewer", answer: proof.begin },
+    { method: "POST", path: `${BASE}/verification`, who: "viewer", answer: verification.begin },
     look("service", service.show),
     act("POST", "generations/:id/decision", GENERATION_DECISION, service.decide),
   ];

@@ -61,14 +61,14 @@ const walkChains = async (
     const start = { seq: null, chainSeq: 0, hash: chainStart(piece.id), availableCredits: 0, heldCredits: 0 };
     const known = ends.get(piece.seq);
     if (!isSame(piece.from, known ?? start) || (known && known.id !== piece.id))
-      offend("the piece of the chain does not begin where the one before it ended", { account: piece.id });
+      offend("the part of the chain does not start at the end of the previous archive", { account: piece.id });
     pieces.set(piece.seq, { ...piece, at: piece.from });
   }
   for await (const row of rowsIn<ChainRow>(depot, manifest, "transfer")) {
     count(totals, row);
     const piece = pieces.get(row.account_seq);
     if (!piece) {
-      offend("the movement is of an account that has no piece", { movement: row.seq });
+      offend("the account of the transfer has no part in this archive", { transfer: row.seq });
       continue;
     }
     const { at } = piece;
@@ -87,8 +87,8 @@ const walkChains = async (
       },
     });
     if (row.hash !== hash || row.previous_seq !== at.seq || row.transfer_no !== at.chainSeq + 1)
-      offend("the movement does not follow from the one before it", { account: piece.id, transfer_no: row.transfer_no });
-    if (row.at_ms >= manifest.beforeMs) offend("the movement is younger than the archive says", { movement: row.seq });
+      offend("the transfer does not follow its predecessor", { account: piece.id, transfer_no: row.transfer_no });
+    if (row.at_ms >= manifest.beforeMs) offend("the transfer is newer than the archive's time limit", { transfer: row.seq });
     piece.at = {
       seq: row.seq,
       chainSeq: row.transfer_no,
@@ -109,7 +109,7 @@ const walkChains = async (
     );
   }
   for (const piece of pieces.values()) {
-    if (!isSame(piece.at, piece.to)) offend("the chain does not end where its piece says", { account: piece.id });
+    if (!isSame(piece.at, piece.to)) offend("the chain does not end at the recorded transfer", { account: piece.id });
     ends.set(piece.seq, { ...piece.to, id: piece.id });
   }
   return settled;
@@ -193,7 +193,7 @@ const checkLives = async (
     const { seq, id, status, reserved_credits: reserved, cost_credits: cost } = row;
     const hold = open.get(seq);
     const settlement = settled.get(seq);
-    if (seq <= last) life("the generations do not lie in their order", { generation: id });
+    if (seq <= last) life("the generations are not in order", { generation: id });
     last = seq;
     const history = await historyOf(seq);
     if (
@@ -210,14 +210,15 @@ const checkLives = async (
       captured + settlement.released === reserved &&
       captured === cost &&
       (status === "succeeded" ? captured > 0 : status === "failed" && settlement.captured === null);
-    if (!isRight) money("the generation has not one settlement of all of its hold", { generation: id, status, captured, cost });
+    if (!isRight)
+      money("the generation does not have exactly one settlement of its whole hold", { generation: id, status, captured, cost });
     const delivered = history.attempts.filter(({ state }) => state === "delivered");
     if (
       status === "succeeded"
         ? delivered.length !== 1 || delivered[0]?.price !== captured || delivered[0]?.n !== settlement?.attempt
         : delivered.length > 0
     )
-      money("what was captured is not the price of the one attempt delivered", { generation: id });
+      money("the captured credits differ from the price of the delivered attempt", { generation: id });
     if (status === "succeeded") {
       const mismatch = row.expected_delivery ? mismatchFault(row.expected_delivery, row.output) : undefined;
       if (mismatch !== undefined) delivery(CHARGED_OTHERWISE, { generation: id, mismatch });
@@ -226,16 +227,16 @@ const checkLives = async (
     open.delete(seq);
     settled.delete(seq);
     if (!countUp(history.versions) || history.last !== status)
-      life("the journal has a gap, or did not lead to the status", { generation: id, status, last: history.last });
+      life("the events have a gap or do not lead to the status", { generation: id, status, last: history.last });
     if (!countUp(history.attempts.map(({ n }) => n)) || new Set(history.attempts.map(({ route }) => route)).size !== row.attempts)
-      life("the attempts are not those that the generation counts", { generation: id });
+      life("the attempts differ from the count of the generation", { generation: id });
     const asked = new Set(history.requests);
     if (history.attempts.some(({ n, isSent }) => isSent && !asked.has(n)))
-      life("an attempt was sent and its request is not there", { generation: id });
+      life("the request of a sent attempt is missing", { generation: id });
   }
-  for (const seq of settled.keys()) money("a movement settles a generation that is not in the archive", { generation_seq: seq });
+  for (const seq of settled.keys()) money("a transfer settles a generation that is not in the archive", { generation_seq: seq });
   await historyOf(Number.POSITIVE_INFINITY);
-  for (const seq of strays) life("attempts or journal are of a generation that is not there", { generation_seq: seq });
+  for (const seq of strays) life("attempts or events belong to a missing generation", { generation_seq: seq });
 };
 
 /**
@@ -259,9 +260,9 @@ export const checkArchive = async (
     const { manifest } = listed;
     const name = manifestName(manifest.n);
     if (manifest.n !== at + 1 || manifest.previous !== (before?.sha256 ?? null))
-      files("a manifest is missing before this one, or was changed after it was made", { manifest: name });
+      files("the previous manifest is missing or was changed", { manifest: name });
     if (before && before.manifest.lineage !== manifest.lineage)
-      files("the manifest is of another service's books", { manifest: name });
+      files("the manifest belongs to the database of another service", { manifest: name });
     before = listed;
     const danger = await depot.danger(name);
     if (danger !== undefined) files(danger, { manifest: name });
@@ -270,7 +271,7 @@ export const checkArchive = async (
       const settled = await walkChains(depot, manifest, walked, totals, chains);
       await checkLives(depot, manifest, settled, walked, totals, { money, life, delivery });
       if (JSON.stringify(totals) !== JSON.stringify(manifest.totals))
-        files("the totals of the manifest are not those of its rows", { manifest: name });
+        files("the totals of the manifest differ from its rows", { manifest: name });
     } catch (fault) {
       if (!(fault instanceof ArchiveFault)) throw fault;
       files(fault.message, { manifest: name });
@@ -279,7 +280,7 @@ export const checkArchive = async (
   const held = new Map<number, number>();
   for (const { account, credits } of walked.open.values()) held.set(account, (held.get(account) ?? 0) + credits);
   for (const [account, { id, heldCredits }] of walked.ends)
-    if (heldCredits !== (held.get(account) ?? 0)) money("held is not the reserve of what was not settled yet", { account: id });
+    if (heldCredits !== (held.get(account) ?? 0)) money("the held credits differ from the unsettled holds", { account: id });
   const names = [
     "archive: its files are whole",
     "archive: conservation",

@@ -9,9 +9,9 @@ import type { ArchiveSource } from "./source.ts";
 
 type Pieces = ReadonlyMap<number, AccountPiece>;
 
-const MOVEMENTS = "SELECT * FROM transfer_log ORDER BY account_seq, transfer_no";
-const movementsIn = async function* ({ rows }: ArchiveSource, pieces: Pieces): AsyncGenerator<Row> {
-  for await (const row of rows<Row>(MOVEMENTS)) {
+const TRANSFERS = "SELECT * FROM transfer_log ORDER BY account_seq, transfer_no";
+const transfersIn = async function* ({ rows }: ArchiveSource, pieces: Pieces): AsyncGenerator<Row> {
+  for await (const row of rows<Row>(TRANSFERS)) {
     const piece = pieces.get(Number(row.account_seq));
     const at = Number(row.transfer_no);
     if (piece && at > piece.from.chainSeq && at <= piece.to.chainSeq) yield row;
@@ -43,7 +43,7 @@ export const differences = async (books: ArchiveSource, depot: ArchiveStorage, m
   try {
     const pieces = new Map<number, AccountPiece>();
     for await (const piece of rowsIn<AccountPiece>(depot, manifest, "account")) pieces.set(piece.seq, piece);
-    const found = [await partedAt("transfer", rowsIn(depot, manifest, "transfer"), movementsIn(books, pieces))];
+    const found = [await partedAt("transfer", rowsIn(depot, manifest, "transfer"), transfersIn(books, pieces))];
     for (const list of listsOf(books))
       found.push(
         await partedAt(list.kind, rowsIn(depot, manifest, list.kind), settledIn(books, list, manifest.beforeMs, pieces)),

@@ -13,7 +13,7 @@ import { type ArchiveSourceLocation, withArchiveSource } from "./source.ts";
 
 const BALANCES = `SELECT a.seq, a.id, b.last_transfer_no, b.last_transfer_seq, b.available_credits, b.held_credits
   FROM account a JOIN balance b ON b.account_seq = a.seq ORDER BY a.seq`;
-const MOVEMENTS = "SELECT * FROM transfer_log ORDER BY account_seq, transfer_no";
+const TRANSFERS = "SELECT * FROM transfer_log ORDER BY account_seq, transfer_no";
 type Balance = {
   seq: number;
   id: string;
@@ -34,7 +34,8 @@ export const checkJoin = async (
     const { rows, lineage } = books;
     const telling = createReport(["the books"]);
     const offend = (fault: string, row: Record<string, string | number | null>): void => void telling.tell({ fault, ...row });
-    if (manifests.some(({ manifest }) => manifest.lineage !== lineage)) offend("the archive is of another service's books", {});
+    if (manifests.some(({ manifest }) => manifest.lineage !== lineage))
+      offend("the archive belongs to the database of another service", {});
     const known = new Set<number>();
     for await (const balance of rows<Balance>(BALANCES)) {
       const end = ends.get(balance.seq);
@@ -47,15 +48,15 @@ export const checkJoin = async (
           balance.available_credits === end.availableCredits &&
           balance.held_credits === end.heldCredits);
       if (balance.id !== end.id || !isThere)
-        offend("the account does not stand where its archive ends, or beyond it", { account: end.id });
+        offend("the chain of the account ends before the end of its archive", { account: end.id });
     }
-    for (const [seq, { id }] of ends) if (!known.has(seq)) offend("the account is not in the books", { account: id });
+    for (const [seq, { id }] of ends) if (!known.has(seq)) offend("the account is not in the database", { account: id });
     const met = new Set<number>();
-    for await (const row of rows<ChainRow>(MOVEMENTS)) {
+    for await (const row of rows<ChainRow>(TRANSFERS)) {
       const end = ends.get(row.account_seq);
       if (!end) continue;
       if (row.transfer_no === end.chainSeq && (row.hash !== end.hash || row.seq !== end.seq))
-        offend("the last movement that is archived is another one in the books", {
+        offend("the last archived transfer differs from the database", {
           account: end.id,
           transfer_no: row.transfer_no,
         });
@@ -72,7 +73,7 @@ export const checkJoin = async (
         ...{ atMs: row.at_ms, note: row.note },
       });
       if (row.previous_seq !== end.seq || row.hash !== hash)
-        offend("the next movement does not follow from the last that is archived", {
+        offend("the next transfer does not follow the last archived transfer", {
           account: end.id,
           transfer_no: row.transfer_no,
         });
@@ -80,10 +81,10 @@ export const checkJoin = async (
     for await (const balance of rows<Balance>(BALANCES)) {
       const end = ends.get(balance.seq);
       if (end && balance.last_transfer_no > end.chainSeq && !met.has(balance.seq))
-        offend("the movement behind the last that is archived is missing", { account: end.id });
+        offend("the transfer after the last archived transfer is missing", { account: end.id });
     }
     for (const { manifest } of manifests)
       for (const row of await differences(books, depot, manifest))
-        offend("the row is another one in the books, or in one of them alone", { manifest: manifest.n, row });
+        offend("the row differs from the database, or only one of them has it", { manifest: manifest.n, row });
     return { ok: telling.rows.length === 0, invariant: 1, name: "archive and books join", offending: telling.rows };
   });

@@ -105,7 +105,7 @@ export const archive = async (
     const before = await manifestsIn(depot);
     const last = before.at(-1);
     if (last && last.manifest.lineage !== books.lineage)
-      throw new ArchiveFault(`the archive in ${depot.told()} is of another service's books`);
+      throw new ArchiveFault(`the archive in ${depot.told()} belongs to the database of another service`);
     const segments = openSegments(depot);
     const totals: Totals = { transfers: 0, generations: 0, capturedCredits: 0, releasedCredits: 0 };
     const manifests = before.map(({ manifest }) => manifest);

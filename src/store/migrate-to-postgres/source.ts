@@ -24,7 +24,7 @@ export type Source = {
   movedTo: string | undefined;
   meta: ReadonlyMap<string, string>;
   newestEpoch: number;
-  /** The last posting that is rolled up. */
+  /** The last transfer that is rolled up. */
   usageUpTo: number;
   shapeOf(table: string): Shape;
   /** The rows of a table after a key, in key order. */

@@ -89,7 +89,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   const address = { url: options.url, prepare: options.prepare };
   const claimed = home ? claimDirectory(home.dir, { networkDisk: home.allowNetworkDisk, creation: true }) : null;
   const former = home && readFormer(home.dir);
-  const { epoch, slot, newestGeneration, newestPosting, migrated } = await openEpoch(
+  const { epoch, slot, newestGeneration, newestTransfer, migrated } = await openEpoch(
     address,
     // On a network disk the former process may still run.
     { mode, nowMs, leaseMs, former: home?.allowNetworkDisk ? undefined : former, isVisit: options.isVisit },
@@ -100,18 +100,18 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   });
   if (migrated) options.migrated?.(migrated);
   if (home) noteFormer(home.dir, { epoch, openedAtMs: nowMs });
-  const postings = createSequence(slot);
-  postings.continueAfter(newestPosting);
-  let lastPosting = newestPosting;
-  const newPosting = (): number => {
-    lastPosting = postings.next(Date.now());
-    return lastPosting;
+  const transfers = createSequence(slot);
+  transfers.continueAfter(newestTransfer);
+  let lastTransfer = newestTransfer;
+  const newTransferSeq = (): number => {
+    lastTransfer = transfers.next(Date.now());
+    return lastTransfer;
   };
   const longestMs = Math.min(LONGEST_MS, leaseMs);
   const writer = createFencedTransactions({ address, epoch, longestMs, patienceMs: options.patienceMs ?? PATIENCE_MS, minds });
   const pool = createPool(address, options.readers ?? READERS, options.longestReadMs ?? LONGEST_MS);
-  const others = createSharedMutations(epoch, newPosting, () => lastPosting);
-  const parts = { epoch, newPosting, minds, ...others };
+  const others = createSharedMutations(epoch, newTransferSeq, () => lastTransfer);
+  const parts = { epoch, newTransferSeq, minds, ...others };
   const reads = readsThrough(pool.query, POSTGRES, { owned: `${ownerOf("g")} = ${epoch}`, usageBehind: USAGE_BEHIND });
 
   /** Whole seconds by which the database's clock is ahead; rate limit windows of all nodes use it. */

@@ -15,8 +15,8 @@ import { attemptName, type BatchedMutation, keyName, type Loaded } from "./load-
 export type DecideBatchDeps = {
   /** Epoch of this opening, part of every row that transfers credits or stores an event. */
   epoch: number;
-  /** Returns the next posting number. */
-  newPosting: () => number;
+  /** Returns the next transfer number. */
+  newTransferSeq: () => number;
   /** Whether writes are fenced; false only in a test. */
   minds: boolean;
 };
@@ -34,7 +34,7 @@ export class DebtInTheWay extends Error {
  * after the writes.
  * @throws DebtInTheWay if it does not.
  */
-export const createBatchDecider = (loaded: Loaded, { epoch, newPosting, minds }: DecideBatchDeps, settlesDebts: boolean) => {
+export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, minds }: DecideBatchDeps, settlesDebts: boolean) => {
   const { heads, used, standings, attempts, bounds, spent } = loaded;
   const writes: Writes = emptyWrites();
 
@@ -88,8 +88,8 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newPosting, minds }:
 
   const post = (accountSeq: number, head: Head, move: Transfer): Head => {
     const chained = chain(head, move);
-    const seq = newPosting();
-    writes.postings.push({ seq, accountSeq, previous: head.chainEnd, link: chained.link, hash: chained.hash, epoch });
+    const seq = newTransferSeq();
+    writes.transfers.push({ seq, accountSeq, previous: head.chainEnd, link: chained.link, hash: chained.hash, epoch });
     const after = headAfter(chained, seq);
     moved(accountSeq, head, after, move.kind === "capture" ? move.credits : 0);
     return after;

@@ -14,9 +14,9 @@ import {
   INSERT_OPTIONS,
   INSERT_PINS,
   INSERT_PLANS,
-  INSERT_POSTINGS,
   INSERT_REQUESTS,
   INSERT_SNAPSHOTS,
+  INSERT_TRANSFERS,
   PIN_INPUTS,
   SPEND,
   TAKE_BACK,
@@ -30,7 +30,7 @@ export type Writes = {
   generations: { mutation: PackedAdmit; held: Chained; epoch: number }[];
   journal: { seq: number; version: number; atMs: number; epoch: number; stateAfter: string; eventJson: string }[];
   attempts: { seq: number; change: AttemptChange; atMs: number }[];
-  postings: { seq: number; accountSeq: number; previous: number | null; link: Link; hash: string; epoch: number }[];
+  transfers: { seq: number; accountSeq: number; previous: number | null; link: Link; hash: string; epoch: number }[];
   pins: { seq: number; pin: PinRequest }[];
   pinned: { seq: number; copy: PinnedCopy; atMs: number }[];
   /** Ended and continued generations. */
@@ -43,7 +43,7 @@ export type Writes = {
 };
 
 export const emptyWrites = (): Writes => ({
-  ...{ generations: [], journal: [], attempts: [], postings: [], pins: [], pinned: [] },
+  ...{ generations: [], journal: [], attempts: [], transfers: [], pins: [], pinned: [] },
   ...{ ended: [], moved: [], snapshots: [], spends: [] },
   balances: new Map(),
 });
@@ -117,8 +117,8 @@ const admitted = ({ generations }: Writes): Row[] =>
     ...{ body: mutation.body, added: mutation.addedJson, ordered: mutation.orderedJson, fingerprint: mutation.fingerprint },
   }));
 
-const posted = ({ postings }: Writes): Row[] =>
-  postings.map(({ seq, accountSeq, previous, link, hash, epoch }) => ({
+const posted = ({ transfers }: Writes): Row[] =>
+  transfers.map(({ seq, accountSeq, previous, link, hash, epoch }) => ({
     ...{ seq, account: accountSeq, chain: link.chainSeq, previous, kind: link.kind, credits: link.credits, from_side: link.from },
     ...{
       to_side: link.to,
@@ -212,7 +212,7 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
       INSERT_REQUESTS,
       attempts.flatMap(({ seq, change: { n, request } }) => (request === undefined ? [] : [{ seq, n, request }])),
     ),
-    ...send(INSERT_POSTINGS, posted(writes)),
+    ...send(INSERT_TRANSFERS, posted(writes)),
     ...send(END_GENERATIONS, ended(writes)),
     ...send(
       UPDATE_GENERATIONS,

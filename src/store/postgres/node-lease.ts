@@ -19,7 +19,7 @@ export type Opening = {
   epoch: number;
   slot: number;
   newestGeneration: number;
-  newestPosting: number;
+  newestTransfer: number;
   /** Set if the schema was migrated to this release. */
   migrated?: Migrated | undefined;
 };
@@ -109,14 +109,14 @@ export const acquireLease = async (
   for (const one of dead) await line.send(ENDED_BY, epoch, one);
   // Reclaims the generations of the former process in the same transaction, because its responses are on this node's disk.
   if (former) await line.send(CLAIM_FORMER, epoch, ALL, former.epoch);
-  const newest = await line.send<{ generation: number | null; posting: number | null }>(
-    "SELECT (SELECT max(seq) FROM generation) AS generation, (SELECT max(seq) FROM transfer) AS posting",
+  const newest = await line.send<{ generation: number | null; transfer: number | null }>(
+    "SELECT (SELECT max(seq) FROM generation) AS generation, (SELECT max(seq) FROM transfer) AS transfer",
   );
-  // Its own postings have higher numbers.
-  await line.send("INSERT INTO usage_progress (epoch, up_to_seq) VALUES (?1, ?2)", epoch, newest.rows[0]?.posting ?? 0);
+  // Its own transfers have higher numbers.
+  await line.send("INSERT INTO usage_progress (epoch, up_to_seq) VALUES (?1, ?2)", epoch, newest.rows[0]?.transfer ?? 0);
   await line.script("COMMIT");
-  const { generation, posting } = newest.rows[0] ?? { generation: null, posting: null };
-  return { epoch, slot, newestGeneration: generation ?? 0, newestPosting: posting ?? 0, migrated };
+  const { generation, transfer } = newest.rows[0] ?? { generation: null, transfer: null };
+  return { epoch, slot, newestGeneration: generation ?? 0, newestTransfer: transfer ?? 0, migrated };
 };
 
 const RENEW = "UPDATE lease SET ends_at_ms = now_ms() + CAST(?2 AS bigint), is_draining = ?3 WHERE epoch = ?1";

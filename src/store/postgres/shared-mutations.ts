@@ -14,14 +14,14 @@ import { createLedger } from "./ledger.ts";
 import { POSTGRES } from "./sql-program.ts";
 import { UPDATE_ATTEMPTS } from "./statements.ts";
 
-/** Condition on `posting p`: it is not rolled up yet. The lowest mark excludes most postings quickly. */
+/** Condition on `transfer p`: it is not rolled up yet. The lowest mark excludes most transfers quickly. */
 export const NOT_ADDED_UP = `p.seq > coalesce((SELECT min(up_to_seq) FROM usage_progress WHERE is_done = 0), 0)
   AND EXISTS (SELECT 1 FROM usage_progress m WHERE m.epoch = p.epoch AND m.is_done = 0 AND p.seq > m.up_to_seq)`;
 
 /** Counts at most a few rounds of the roll-up. */
 export const USAGE_BEHIND = `SELECT count(*) AS behind FROM (SELECT 1 FROM transfer p WHERE ${NOT_ADDED_UP} LIMIT 10000) waiting`;
 
-/** An ended owner with postings that are not rolled up; the lock excludes other nodes meanwhile. */
+/** An ended owner with transfers that are not rolled up; the lock excludes other nodes meanwhile. */
 const LEFT_BEHIND = `SELECT m.epoch FROM usage_progress m JOIN node o ON o.epoch = m.epoch WHERE m.is_done = 0 AND o.ended_at_ms IS NOT NULL
   ORDER BY m.epoch LIMIT 1 FOR NO KEY UPDATE OF m SKIP LOCKED`;
 
@@ -33,7 +33,7 @@ const usageOf = (epoch: number) =>
   });
 
 /**
- * Rolls up the postings of this owner, then those of an ended one. @param passed Returns the number up to which its postings are
+ * Rolls up the transfers of this owner, then those of an ended one. @param passed Returns the number up to which its transfers are
  * written.
  */
 const prepareRollUp = (epoch: number, passed: () => number) => {
@@ -42,7 +42,7 @@ const prepareRollUp = (epoch: number, passed: () => number) => {
     const before = passed();
     const told = yield* own(mutation);
     const upTo = told.kind === "done" ? (told.seq ?? 0) : 0;
-    // Later postings have higher numbers. The mark of an idle owner advances, so that other nodes do not scan from an old
+    // Later transfers have higher numbers. The mark of an idle owner advances, so that other nodes do not scan from an old
     // position.
     yield* change(
       `UPDATE usage_progress m SET up_to_seq = ?2 WHERE m.epoch = ?1 AND m.up_to_seq < ?2
@@ -67,8 +67,8 @@ const changeAttempt = function* (seq: number, attempt: AttemptChange, atMs: numb
   yield* all(UPDATE_ATTEMPTS, JSON.stringify(rows), rows.length);
 };
 
-export const createSharedMutations = (epoch: number, newPosting: () => number, passed: () => number) => {
-  const crediting = prepareCredit(createLedger(epoch, newPosting));
+export const createSharedMutations = (epoch: number, newTransferSeq: () => number, passed: () => number) => {
+  const crediting = prepareCredit(createLedger(epoch, newTransferSeq));
   const reversals = prepareReversals(POSTGRES, crediting);
   const purchases = preparePurchases(POSTGRES, crediting, reversals);
   const admin = prepareAdminMutations({

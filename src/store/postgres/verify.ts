@@ -23,7 +23,7 @@ const GUARDS = MIGRATIONS.flatMap(({ sql }) =>
 /** The required writer of an event: the node of the last takeover, else the node that accepted the generation. */
 const owners: readonly Clause[] = [
   clause(
-    "the step was written by a node that did not own the generation",
+    "the event was written by a node that did not own the generation",
     `SELECT g.id AS generation, j.version, j.epoch FROM generation_event j JOIN generation g ON g.seq = j.generation_seq
      WHERE j.epoch <> coalesce((SELECT c.epoch FROM ownership_change c WHERE c.generation_seq = j.generation_seq AND c.from_version < j.version ORDER BY c.change_no DESC LIMIT 1),
          g.hold_epoch)
@@ -31,23 +31,23 @@ const owners: readonly Clause[] = [
          AND j.epoch >= coalesce((SELECT b.epoch FROM generation_event b WHERE b.generation_seq = j.generation_seq AND b.version = j.version - 1), g.hold_epoch))`,
   ),
   clause(
-    "the settlement was not written with the last step",
+    "the settlement was not written with the last event",
     `SELECT g.id AS generation, p.kind, p.epoch FROM transfer p JOIN generation g ON g.seq = p.generation_seq
      WHERE p.epoch IS DISTINCT FROM (SELECT j.epoch FROM generation_event j WHERE j.generation_seq = p.generation_seq ORDER BY j.version DESC LIMIT 1)`,
   ),
   clause(
-    "a claim does not follow from the one before it, or is of an owner that had not ended",
+    "an ownership change does not follow its predecessor, or the former node had not ended",
     `SELECT c.generation_seq, c.change_no, c.epoch FROM ownership_change c
      LEFT JOIN ownership_change b ON b.generation_seq = c.generation_seq AND b.change_no = c.change_no - 1 JOIN generation g ON g.seq = c.generation_seq
      JOIN node o ON o.epoch = coalesce(b.epoch, g.hold_epoch)
      WHERE (c.change_no > 1 AND b.change_no IS NULL) OR b.from_version > c.from_version OR o.ended_at_ms IS NULL OR o.ended_at_ms > c.at_ms`,
   ),
   clause(
-    "an owner is open without a lease, or has one after its end",
+    "an open node has no lease, or an ended node has one",
     `SELECT o.epoch FROM node o LEFT JOIN lease l ON l.epoch = o.epoch WHERE (o.ended_at_ms IS NULL) <> (l.epoch IS NOT NULL)`,
   ),
   clause(
-    "a guard is missing or switched off, or a constraint was never checked",
+    "a trigger or index is missing or disabled, or a constraint was never validated",
     `SELECT CAST(NULL AS text) AS "table", w.guard FROM unnest(CAST('{${GUARDS.join(",")}}' AS text[])) AS w (guard)
        WHERE NOT EXISTS (SELECT 1 FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE t.tgname = w.guard AND ${OURS})
          AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = w.guard AND i.indisvalid AND ${OURS})
@@ -57,7 +57,7 @@ const owners: readonly Clause[] = [
        WHERE ${OURS} AND NOT k.convalidated`,
   ),
   clause(
-    "what is written does not reach the disk before it is answered",
+    "commits are confirmed before they reach the disk",
     `SELECT name, setting FROM pg_settings WHERE (name = 'fsync' AND setting = 'off') OR (name = 'full_page_writes' AND setting = 'off')`,
   ),
 ];

@@ -8,7 +8,7 @@ import { settlingRestored } from "./mark-restored.ts";
 import { MutationRejected } from "./mutation-rejected.ts";
 import type { Reversals } from "./reversals.ts";
 import { change, first, insert, type SqlProgram } from "./sql-program.ts";
-import { preparePeople } from "./user-mutations.ts";
+import { prepareUsers } from "./user-mutations.ts";
 
 /** Functions of the driver that admin mutations use. */
 export type AdminMutationsDeps = {
@@ -17,7 +17,7 @@ export type AdminMutationsDeps = {
   reversals: Pick<Reversals, "decide">;
   changeAttempt(seq: number, change: AttemptChange, atMs: number): SqlProgram<void>;
   rollUpUsage(mutation: RollUpUsage): SqlProgram<AdminResult>;
-  /** Condition on `posting p`: usage was not rolled up to it yet. */
+  /** Condition on `transfer p`: usage was not rolled up to it yet. */
   notAddedUp: string;
   /** Called before known key policies change. */
   keysChanged(): void;
@@ -66,7 +66,7 @@ const setAccount = ({ accountSeq, paused, burstPerS, inProgressLimit }: UpdateAc
 export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
   const { crediting } = deps;
   const keys = prepareKeys(deps.dialect, deps.notAddedUp, deps.keysChanged);
-  const people = preparePeople(makeAccount);
+  const users = prepareUsers(makeAccount);
 
   const carryOut = function* (mutation: AdminMutation): SqlProgram<AdminResult> {
     switch (mutation.mutation) {
@@ -83,8 +83,8 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
         return DONE;
       }
       case "credit": {
-        const { movedCredits, movementSeq } = yield* crediting.credit(mutation);
-        return { kind: "done", credits: movedCredits, ...(movementSeq === null ? {} : { seq: movementSeq }) };
+        const { movedCredits, transferSeq } = yield* crediting.credit(mutation);
+        return { kind: "done", credits: movedCredits, ...(transferSeq === null ? {} : { seq: transferSeq }) };
       }
       case "settle-debt":
         return { kind: "done", credits: -(yield* crediting.settle(mutation.accountSeq, mutation.atMs)) };
@@ -143,7 +143,7 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
         yield* settlingRestored(mutation.atMs);
         return DONE;
       default:
-        return yield* people(mutation, mutation.by);
+        return yield* users(mutation, mutation.by);
     }
   };
   return function* (mutation: AdminMutation): SqlProgram<AdminResult> {

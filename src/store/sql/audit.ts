@@ -50,23 +50,23 @@ const AUDITED: { [K in AdminMutation["mutation"]]: Told<Extract<AdminMutation, {
   beat: nothing,
   "note-recovery": nothing,
   "settle-restored": { target: () => null, tells: ["reason"] },
-  invite: { target: ({ id }) => id, tells: ["kind", "role", "email", "personId", "accountName", "expiresAtMs"] },
+  invite: { target: ({ id }) => id, tells: ["kind", "role", "email", "userId", "accountName", "expiresAtMs"] },
   "withdraw-invitation": { target: ({ invitationId }) => invitationId, tells: [] },
   "accept-invitation": { target: ({ hash }) => invitationOf(hash), tells: [] },
-  "sign-up": { target: ({ personId }) => personId, tells: ["email"] },
-  "open-session": { target: ({ personId }) => personId, tells: [] },
+  "sign-up": { target: ({ userId }) => userId, tells: ["email"] },
+  "open-session": { target: ({ userId }) => userId, tells: [] },
   "note-sessions-seen": nothing,
-  "end-sessions": { target: ({ personId }) => personId, tells: ["onlyId", "exceptId"] },
-  "note-refused-sign-ins": { target: ({ personId }) => personId, tells: ["wrong", "throttled", "networks"] },
+  "end-sessions": { target: ({ userId }) => userId, tells: ["onlyId", "exceptId"] },
+  "note-refused-sign-ins": { target: ({ userId }) => userId, tells: ["wrong", "throttled", "networks"] },
   "note-look": { target: ({ of }) => of, tells: ["what"] },
   "note-inspector-token": { target: () => null, tells: ["role"] },
-  "set-person": { target: ({ personId }) => personId, tells: ["name", "role", "disabled"] },
+  "set-user": { target: ({ userId }) => userId, tells: ["name", "role", "disabled"] },
   "make-console-key": { target: ({ accountSeq }) => accountOf(accountSeq), tells: [] },
 };
 
 /** A secret member is audited as changed, without its value. */
 const extras = (mutation: AdminMutation, outcome: AdminResult): Record<string, unknown> => ({
-  ...(mutation.mutation === "set-person" && mutation.password !== undefined ? { password: "changed" } : {}),
+  ...(mutation.mutation === "set-user" && mutation.password !== undefined ? { password: "changed" } : {}),
   ...(mutation.mutation === "sign-up" || mutation.mutation === "open-session" || mutation.mutation === "accept-invitation"
     ? { sessionId: mutation.session.id, address: mutation.session.address }
     : {}),

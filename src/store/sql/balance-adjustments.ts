@@ -7,10 +7,10 @@ import { MutationRejected } from "./mutation-rejected.ts";
 import { change, first, insert, type SqlProgram } from "./sql-program.ts";
 
 /**
- * `seq` is the row of the adjustment; `movementSeq` the row of its transfer, if there is one; `isNew` is false for a known
+ * `seq` is the row of the adjustment; `transferSeq` the row of its transfer, if there is one; `isNew` is false for a known
  * reference.
  */
-export type Credited = { seq: number; movedCredits: Credits; movementSeq: number | null; isNew: boolean };
+export type Credited = { seq: number; movedCredits: Credits; transferSeq: number | null; isNew: boolean };
 type Asked = Omit<AdjustBalance, "mutation">;
 type Known = { seq: number; account_seq: number; requested_credits: number; kind: string; transfer_seq: number | null };
 
@@ -36,7 +36,7 @@ export const prepareCredit = (money: RequestedTransfer) => {
     const { accountSeq, kind, credits, reference, note, atMs } = asked;
     const head = yield* money.head(accountSeq);
     if (!head) throw new MutationRejected(`there is no account ${accountSeq}`);
-    let movementSeq: number | null = null;
+    let transferSeq: number | null = null;
     if (movedCredits !== 0) {
       const outside = kind === "topup" ? "funding" : "adjustments";
       const posted = yield* money.post(accountSeq, head, {
@@ -50,10 +50,10 @@ export const prepareCredit = (money: RequestedTransfer) => {
         note,
         progress: 0,
       });
-      movementSeq = posted.seq;
+      transferSeq = posted.seq;
     }
-    const row = [accountSeq, kind, credits, movedCredits, reference, movementSeq, note, atMs];
-    return { seq: yield* insert(INSERT_CREDIT, ...row), movedCredits, movementSeq, isNew: true };
+    const row = [accountSeq, kind, credits, movedCredits, reference, transferSeq, note, atMs];
+    return { seq: yield* insert(INSERT_CREDIT, ...row), movedCredits, transferSeq, isNew: true };
   };
 
   const owe = function* (accountSeq: number, credits: Credits): SqlProgram<void> {
@@ -100,7 +100,7 @@ export const prepareCredit = (money: RequestedTransfer) => {
       if (known) {
         if (known.account_seq !== accountSeq || known.requested_credits !== credits || known.kind !== kind)
           throw new MutationRejected(`the reference ${reference} was already used for another account or amount`);
-        return { seq: known.seq, movedCredits: 0, movementSeq: known.transfer_seq, isNew: false };
+        return { seq: known.seq, movedCredits: 0, transferSeq: known.transfer_seq, isNew: false };
       }
       // A balance never falls below its holds: at most the available credits are taken, and the rest becomes a debt.
       const moved = Math.max(credits, 0 - ((yield* money.head(accountSeq))?.availableCredits ?? 0));

@@ -64,7 +64,7 @@ const prepareMeters = ({ forUpdate }: Dialect, notAddedUp: string) => {
   const lockAccount = `SELECT account_seq FROM balance
     WHERE account_seq = (SELECT account_seq FROM api_key WHERE seq = ?1) ${forUpdate}`;
   // Ended generations are rolled up by day; the rest and the open ones are few. Row numbers rise with time. The plus prevents
-  // SQLite from using any index but that of the postings.
+  // SQLite from using any index but that of the transfers.
   const sumUp = `WITH line AS (SELECT key_seq FROM api_key_policy WHERE spend_limit_seq = ?1)
     INSERT INTO spend_by_day SELECT CAST(?1 AS bigint), spent.day, CAST(sum(spent.credits) AS bigint) FROM (
       SELECT day, credits FROM settled_spend_by_day WHERE key_seq IN (SELECT key_seq FROM line) AND day >= ?2
@@ -127,7 +127,7 @@ const rotate = function* ({ keyId, overlapMs, id, hash, start, atMs }: RotateKey
 };
 
 /**
- * @param notAddedUp condition on `posting p`: it is not in `settled_spend_by_day` yet.
+ * @param notAddedUp condition on `transfer p`: it is not in `settled_spend_by_day` yet.
  * @param keysChanged called before known key policies change.
  */
 export const prepareKeys = (dialect: Dialect, notAddedUp: string, keysChanged: () => void) => {

@@ -10,7 +10,7 @@ export type Head = {
   owedCredits: Credits;
   inProgress: number;
   chainSeq: number;
-  /** The last transfer as numbered by `transfer_log`: the row of a posting or, negative, of a generation; null before the first. */
+  /** The last transfer as numbered by `transfer_log`: the row of a transfer or, negative, of a generation; null before the first. */
   chainEnd: number | null;
   chainHash: string;
 };
@@ -89,7 +89,7 @@ export type RequestedTransfer = {
   /** Reads and locks the balance of an account until the end of the transaction; undefined without an account. */
   head(accountSeq: number): SqlProgram<Head | undefined>;
   /**
-   * Writes any transfer but a hold for an account whose balance is `head`. @returns the new balance and the row of the posting.
+   * Writes any transfer but a hold for an account whose balance is `head`. @returns the new balance and the row of the transfer.
    * @throws MutationRejected if the balance differs from `head` or does not cover the transfer.
    */
   post(accountSeq: number, head: Head, move: Transfer): SqlProgram<{ head: Head; seq: number }>;

@@ -56,7 +56,10 @@ export const FORMER_TABLES: Readonly<Record<string, FormerTable>> = {
   audit: {
     name: "audit",
     columns: { principal_kind: "actor_kind", principal_id: "actor_id", principal_name: "actor_name" },
-    values: { principal_kind: "CASE actor_kind WHEN 'person' THEN 'user' ELSE actor_kind END" },
+    values: {
+      principal_kind: "CASE actor_kind WHEN 'person' THEN 'user' ELSE actor_kind END",
+      action: "CASE action WHEN 'set-person' THEN 'set-user' ELSE action END",
+    },
   },
   api_key_policy: { name: "key_terms", columns: { spend_limit_seq: "meter_seq" } },
   spend_limit: { name: "meter", columns: {} },

@@ -62,14 +62,14 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
   };
 
   const open = function* (mutation: OpenPurchase): SqlProgram<PurchaseResult> {
-    const { id, accountSeq, personId, credits, provider, atMs, expiresAtMs } = mutation;
+    const { id, accountSeq, userId, credits, provider, atMs, expiresAtMs } = mutation;
     const known = yield* first<Stored>(selectById, id);
     if (known) {
       if (known.account_seq !== accountSeq || known.credits !== credits || known.provider !== provider)
         throw new MutationRejected(`the purchase ${id} is another one`);
       return yield* answer(known, false);
     }
-    yield* change(INSERT_PURCHASE, id, accountSeq, personId, credits, provider, atMs, expiresAtMs);
+    yield* change(INSERT_PURCHASE, id, accountSeq, userId, credits, provider, atMs, expiresAtMs);
     return yield* answer(yield* named(id), true);
   };
 

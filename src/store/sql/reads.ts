@@ -14,13 +14,13 @@ import { purchaseReads } from "./queries/purchases.ts";
 import { recoveryReads } from "./queries/recovery.ts";
 import { sumReads } from "./queries/totals.ts";
 import { usageReads } from "./queries/usage.ts";
-import { peopleReads } from "./queries/users.ts";
+import { userReads } from "./queries/users.ts";
 import type { Query } from "./sql-program.ts";
 
 export type ReadsDeps = {
   /** Condition on `generation g`: it belongs to this node. */
   owned?: string;
-  /** Statement that selects the number of postings that usage lacks as `behind`. */
+  /** Statement that selects the number of transfers that usage lacks as `behind`. */
   usageBehind: string;
 };
 
@@ -41,6 +41,6 @@ export const readsThrough = (
   ...pinReads(query),
   ...sumReads(query, dialect),
   ...providerReads(query),
-  ...peopleReads(query),
+  ...userReads(query),
   ...purchaseReads(query, dialect),
 });

@@ -6,15 +6,15 @@ import { change, type SqlProgram } from "./sql-program.ts";
 const KEPT_MS = 90 * 86_400_000;
 
 export const openSession = function* (
-  personSeq: number,
+  userSeq: number,
   { hash, id, expiresAtMs, agent, address }: NewSession,
   atMs: number,
 ): SqlProgram<void> {
-  yield* change("DELETE FROM session WHERE user_seq = ?1 AND expires_at_ms < ?2", personSeq, atMs - KEPT_MS);
+  yield* change("DELETE FROM session WHERE user_seq = ?1 AND expires_at_ms < ?2", userSeq, atMs - KEPT_MS);
   yield* change(
     `INSERT INTO session (hash, id, user_seq, created_at_ms, seen_at_ms, expires_at_ms, agent, address)
      VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7)`,
-    ...[hash, id, personSeq, atMs, expiresAtMs, agent, address],
+    ...[hash, id, userSeq, atMs, expiresAtMs, agent, address],
   );
 };
 
@@ -26,7 +26,7 @@ export const noteSessions = function* (seen: readonly (readonly [sessionId: stri
 
 /** Ends sessions of a user: one, all, or all but one. */
 export const endSessions = function* (
-  personSeq: number,
+  userSeq: number,
   onlyId: string | undefined,
   exceptId: string | undefined,
   atMs: number,
@@ -34,6 +34,6 @@ export const endSessions = function* (
   yield* change(
     `UPDATE session SET ended_at_ms = ?4 WHERE user_seq = ?1 AND ended_at_ms IS NULL
        AND (CAST(?2 AS text) IS NULL OR id = ?2) AND (CAST(?3 AS text) IS NULL OR id <> ?3)`,
-    ...[personSeq, onlyId ?? null, exceptId ?? null, atMs],
+    ...[userSeq, onlyId ?? null, exceptId ?? null, atMs],
   );
 };

@@ -16,13 +16,13 @@ type Ended = {
 type Spent = { keySeq: number; day: number; credits: number };
 type Sum = { key: readonly [number, number, number, string, number]; sums: [number, number, number, number] };
 
-/** The posting up to which usage is rolled up. Postings covered by a mark are committed in row order. */
+/** The transfer up to which usage is rolled up. Transfers covered by a mark are committed in row order. */
 export type UsageMark = {
   /** Statement that selects the mark as `upTo`; no row before the first roll-up. */
   select: string;
   /** Statement that sets the mark to `?1`. */
   set: string;
-  /** Condition on `posting p`: it is covered by the mark. */
+  /** Condition on `transfer p`: it is covered by the mark. */
   where: string;
 };
 
@@ -47,7 +47,7 @@ export const prepareUsage = (dialect: Dialect, mark: UsageMark) => {
   const selectEnd = `SELECT max(seq) AS "upTo" FROM
     (SELECT p.seq FROM transfer p WHERE p.seq > ?1 AND ${mark.where} ORDER BY p.seq LIMIT ?2) next`;
   // A success has one capture and possibly a release of the rest; a failure has one release. The plus prevents SQLite from using
-  // any index but that of the postings, which are few.
+  // any index but that of the transfers, which are few.
   const selectEnded = `SELECT g.account_seq AS "accountSeq", g.key_seq AS "keySeq", g.model,
       CASE WHEN g.status = 'succeeded' THEN 1 ELSE 0 END AS succeeded, g.cost_credits AS "costCredits",
       g.created_at_ms AS "createdAtMs", g.completed_at_ms AS "completedAtMs"

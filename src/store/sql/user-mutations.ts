@@ -9,7 +9,7 @@ import { change, first, insert, type SqlProgram } from "./sql-program.ts";
 
 const DONE: AdminResult = { kind: "done" };
 
-type StoredPerson = { seq: number; role: string; account_seq: number | null; disabled_at_ms: number | null };
+type StoredUser = { seq: number; role: string; account_seq: number | null; disabled_at_ms: number | null };
 type StoredInvitation = {
   id: string;
   kind: InviteUser["kind"];
@@ -19,15 +19,15 @@ type StoredInvitation = {
   email: string | null;
   user_seq: number | null;
 };
-type Member = Pick<SignUp, "personId" | "name" | "password" | "atMs"> & {
+type Member = Pick<SignUp, "userId" | "name" | "password" | "atMs"> & {
   email: string;
   role: string;
   accountSeq: number | null;
 };
 
-const INSERT_PERSON = `INSERT INTO console_user (id, email, name, role, account_seq, password, created_at_ms)
+const INSERT_USER = `INSERT INTO console_user (id, email, name, role, account_seq, password, created_at_ms)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING seq`;
-const UPDATE_PERSON = `UPDATE console_user SET name = coalesce(?2, name), role = coalesce(?3, role), password = coalesce(?4, password),
+const UPDATE_USER = `UPDATE console_user SET name = coalesce(?2, name), role = coalesce(?3, role), password = coalesce(?4, password),
     disabled_at_ms = CASE WHEN ?5 = 1 THEN coalesce(disabled_at_ms, ?6) WHEN ?5 = 0 THEN NULL ELSE disabled_at_ms END
   WHERE seq = ?1 AND (CAST(?7 AS text) IS NULL OR password = ?7)`;
 const INSERT_INVITATION = `INSERT INTO invitation
@@ -45,9 +45,9 @@ const USE_INVITATION = "UPDATE invitation SET used_at_ms = ?2, user_seq = ?3 WHE
 const INSERT_KEY = `INSERT INTO api_key (id, account_seq, scope, name, hash, prefix, created_at_ms, kind)
   VALUES (?1, ?2, 'generate', 'Console', ?3, 'console', ?4, 'console') RETURNING seq`;
 
-const personOf = function* (id: string): SqlProgram<StoredPerson> {
-  const row = yield* first<StoredPerson>("SELECT seq, role, account_seq, disabled_at_ms FROM console_user WHERE id = ?1", id);
-  if (!row) throw new MutationRejected(`there is no person ${id}`);
+const userOf = function* (id: string): SqlProgram<StoredUser> {
+  const row = yield* first<StoredUser>("SELECT seq, role, account_seq, disabled_at_ms FROM console_user WHERE id = ?1", id);
+  if (!row) throw new MutationRejected(`there is no user ${id}`);
   return row;
 };
 const insistOnNew = function* (email: string): SqlProgram<void> {
@@ -62,8 +62,8 @@ const insistOnNoOperator = function* (): SqlProgram<void> {
 /** Creates the user and the session of the sign-in. */
 const letIn = function* (member: Member, session: NewSession, invited: string | null): SqlProgram<number> {
   yield* insistOnNew(member.email);
-  const { personId, email, name, role, accountSeq, password, atMs } = member;
-  const seq = yield* insert(INSERT_PERSON, personId, email, name, role, accountSeq, password, atMs);
+  const { userId, email, name, role, accountSeq, password, atMs } = member;
+  const seq = yield* insert(INSERT_USER, userId, email, name, role, accountSeq, password, atMs);
   if (invited !== null) yield* change(USE_INVITATION, invited, atMs, seq);
   // An existing user needs no further invitation.
   yield* change(WITHDRAW_EMAIL, email, atMs);
@@ -74,29 +74,28 @@ const letIn = function* (member: Member, session: NewSession, invited: string | 
 const invite = function* (mutation: InviteUser, by: Principal | undefined): SqlProgram<AdminResult> {
   const { kind, atMs } = mutation;
   if (kind === "setup") yield* insistOnNoOperator();
-  const person = kind === "reset" ? yield* personOf(mutation.personId ?? "") : null;
-  if (person && person.disabled_at_ms !== null)
-    throw new MutationRejected("a disabled user cannot sign in; enable the user first");
+  const user = kind === "reset" ? yield* userOf(mutation.userId ?? "") : null;
+  if (user && user.disabled_at_ms !== null) throw new MutationRejected("a disabled user cannot sign in; enable the user first");
   if (kind === "invite") {
     yield* insistOnNew(mutation.email ?? "");
     yield* change(WITHDRAW_EMAIL, mutation.email, atMs);
-  } else yield* change(WITHDRAW_OLDER, kind, person?.seq ?? null, atMs);
+  } else yield* change(WITHDRAW_OLDER, kind, user?.seq ?? null, atMs);
   const madeBy = by?.name ?? "genrouter";
-  const role = person?.role ?? mutation.role;
+  const role = user?.role ?? mutation.role;
   const { hash, id, accountSeq, accountName, email, expiresAtMs } = mutation;
-  const whom = [accountSeq, accountName, email, person?.seq ?? null];
+  const whom = [accountSeq, accountName, email, user?.seq ?? null];
   yield* change(INSERT_INVITATION, hash, id, kind, role, ...whom, madeBy, atMs, expiresAtMs);
   return DONE;
 };
 
-const setPerson = function* (mutation: UpdateUser): SqlProgram<AdminResult> {
-  const { personId, name, role, password, ifPassword, disabled, keepSessionId, atMs } = mutation;
-  const person = yield* personOf(personId);
-  if (role === "member" && person.account_seq === null)
+const setUser = function* (mutation: UpdateUser): SqlProgram<AdminResult> {
+  const { userId, name, role, password, ifPassword, disabled, keepSessionId, atMs } = mutation;
+  const user = yield* userOf(userId);
+  if (role === "member" && user.account_seq === null)
     throw new MutationRejected("a member needs an account: invite them to one under another address");
   const changes = yield* change(
-    UPDATE_PERSON,
-    person.seq,
+    UPDATE_USER,
+    user.seq,
     name ?? null,
     role ?? null,
     password ?? null,
@@ -106,16 +105,16 @@ const setPerson = function* (mutation: UpdateUser): SqlProgram<AdminResult> {
   );
   if (changes === 0) throw new MutationRejected("the password was changed meanwhile");
   if (password !== undefined || disabled === true) {
-    yield* endSessions(person.seq, undefined, keepSessionId, atMs);
-    yield* change(WITHDRAW_OLDER, "reset", person.seq, atMs);
+    yield* endSessions(user.seq, undefined, keepSessionId, atMs);
+    yield* change(WITHDRAW_OLDER, "reset", user.seq, atMs);
   }
   // A former operator cannot return or invite others by older links.
-  if (disabled === true || (role !== undefined && role !== "operator")) yield* change(WITHDRAW_MADE_BY, person.seq, atMs);
+  if (disabled === true || (role !== undefined && role !== "operator")) yield* change(WITHDRAW_MADE_BY, user.seq, atMs);
   return DONE;
 };
 
 /** @param makeAccount creates an account as the admin service does. */
-export const preparePeople = (makeAccount: (account: { id: string; name: string; atMs: number }) => SqlProgram<number>) => {
+export const prepareUsers = (makeAccount: (account: { id: string; name: string; atMs: number }) => SqlProgram<number>) => {
   const accept = function* (mutation: AcceptInvitation): SqlProgram<AdminResult> {
     const { hash, password, session, atMs } = mutation;
     const found = yield* first<StoredInvitation>(SELECT_INVITATION, hash, atMs);
@@ -127,7 +126,7 @@ export const preparePeople = (makeAccount: (account: { id: string; name: string;
       const member = { ...mutation, email: found.email ?? mutation.email, role: found.role, accountSeq };
       return { kind: "done", seq: yield* letIn(member, session, hash) };
     }
-    yield* change(UPDATE_PERSON, seq, null, null, password, null, atMs, null);
+    yield* change(UPDATE_USER, seq, null, null, password, null, atMs, null);
     yield* change(USE_INVITATION, hash, atMs, seq);
     yield* endSessions(seq, undefined, undefined, atMs);
     yield* openSession(seq, session, atMs);
@@ -149,9 +148,9 @@ export const preparePeople = (makeAccount: (account: { id: string; name: string;
         return { kind: "done", seq: yield* letIn({ ...mutation, role: "member", accountSeq }, mutation.session, null) };
       }
       case "open-session": {
-        const { seq } = yield* personOf(mutation.personId);
+        const { seq } = yield* userOf(mutation.userId);
         // The checked password must still be stored, so a password reset meanwhile rejects the sign-in.
-        if ((yield* change(UPDATE_PERSON, seq, null, null, null, null, 0, mutation.password)) === 0)
+        if ((yield* change(UPDATE_USER, seq, null, null, null, null, 0, mutation.password)) === 0)
           throw new MutationRejected("the password was changed meanwhile");
         yield* openSession(seq, mutation.session, mutation.atMs);
         return DONE;
@@ -160,17 +159,17 @@ export const preparePeople = (makeAccount: (account: { id: string; name: string;
         yield* noteSessions(mutation.seen);
         return DONE;
       case "end-sessions":
-        yield* endSessions((yield* personOf(mutation.personId)).seq, mutation.onlyId, mutation.exceptId, mutation.atMs);
+        yield* endSessions((yield* userOf(mutation.userId)).seq, mutation.onlyId, mutation.exceptId, mutation.atMs);
         return DONE;
       case "note-refused-sign-ins":
-        yield* personOf(mutation.personId);
+        yield* userOf(mutation.userId);
         return DONE;
       // Writes only an audit entry.
       case "note-look":
       case "note-inspector-token":
         return DONE;
-      case "set-person":
-        return yield* setPerson(mutation);
+      case "set-user":
+        return yield* setUser(mutation);
       case "make-console-key": {
         const { accountSeq, id, atMs } = mutation;
         const select = "SELECT seq FROM api_key WHERE account_seq = ?1 AND kind = 'console'";

@@ -16,10 +16,10 @@ export const prepareLedger = (db: Database, epoch: number) => {
          ELSE (SELECT hash FROM transfer WHERE seq = b.last_transfer_seq) END AS hash
      FROM balance b JOIN account a ON a.seq = b.account_seq WHERE b.account_seq = ?1`,
   );
-  const selectNewest = db.prepare<{ posting: number | null; generation: number | null }, []>(
-    "SELECT (SELECT max(seq) FROM transfer) AS posting, (SELECT max(seq) FROM generation) AS generation",
+  const selectNewest = db.prepare<{ transfer: number | null; generation: number | null }, []>(
+    "SELECT (SELECT max(seq) FROM transfer) AS transfer, (SELECT max(seq) FROM generation) AS generation",
   );
-  const insertPosting = db.prepare(
+  const insertTransfer = db.prepare(
     `INSERT INTO transfer (seq, account_seq, transfer_no, previous_seq, after_generation_seq, kind, credits, from_side, to_side, generation_seq, attempt_no,
        available_after, held_after, at_ms, epoch, hash, note)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ${epoch}, ?15, ?16)`,
@@ -32,10 +32,10 @@ export const prepareLedger = (db: Database, epoch: number) => {
   const updateOwed = db.prepare("UPDATE balance SET owed_credits = owed_credits + ?2 WHERE account_seq = ?1");
   /** Cached balances. They are valid until a rollback, because there is no other writer. */
   const heads = new ClockCache<number, Head>(HEADS_AT_LEAST);
-  let newest: { posting: number; generation: number } | undefined;
+  let newest: { transfer: number; generation: number } | undefined;
   const newestRows = () => {
-    const { posting, generation } = newest ?? selectNewest.get() ?? { posting: 0, generation: 0 };
-    newest ??= { posting: posting ?? 0, generation: generation ?? 0 };
+    const { transfer, generation } = newest ?? selectNewest.get() ?? { transfer: 0, generation: 0 };
+    newest ??= { transfer: transfer ?? 0, generation: generation ?? 0 };
     return newest;
   };
   const remember = (accountSeq: number, head: Head): Head => {
@@ -87,15 +87,15 @@ export const prepareLedger = (db: Database, epoch: number) => {
       return settleBalance(accountSeq, chained, -generationSeq);
     },
     /**
-     * Writes any transfer but a hold for an account whose balance is `head`. @returns the new balance and the row of the posting.
+     * Writes any transfer but a hold for an account whose balance is `head`. @returns the new balance and the row of the transfer.
      */
     post: (accountSeq: number, head: Head, move: Transfer): { head: Head; seq: number } => {
       const chained = chain(head, move);
       const { link, hash } = chained;
       const rows = newestRows();
-      rows.posting += 1;
-      const seq = rows.posting;
-      insertPosting.run(
+      rows.transfer += 1;
+      const seq = rows.transfer;
+      insertTransfer.run(
         seq,
         accountSeq,
         link.chainSeq,

@@ -13,7 +13,7 @@ import type { Limits } from "./key-limits.ts";
 import type { Ledger } from "./ledger.ts";
 import { known, SQLITE } from "./sql-program.ts";
 
-/** Postings are numbered in commit order, so one mark covers all of them. */
+/** Transfers are numbered in commit order, so one mark covers all of them. */
 const SELECT_MARK = "SELECT CAST(value AS bigint) AS \"upTo\" FROM meta WHERE name = 'usage_up_to'";
 const SET_MARK =
   "INSERT INTO meta VALUES ('usage_up_to', CAST(?1 AS text)) ON CONFLICT (name) DO UPDATE SET value = excluded.value";

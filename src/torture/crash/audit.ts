@@ -84,7 +84,7 @@ const chargedOnce: Audit = ({ stored, shown }, fault) => {
     const delivered = one.tries.filter(({ state }) => state === "delivered");
     const isDelivered = one.status === "succeeded";
     const costCredits = isDelivered ? (delivered[0]?.priceCredits ?? -1) : 0;
-    const captures = one.movements.filter(({ kind }) => kind === "capture").length;
+    const captures = one.transfers.filter(({ kind }) => kind === "capture").length;
     if (delivered.length !== (isDelivered ? 1 : 0) || captures !== delivered.length)
       fault(`${one.id}: ${one.status} with ${delivered.length} deliveries and ${captures} captures`);
     if (one.costCredits !== costCredits || Math.round(Number(shown.get(one.id)?.cost_usd) * 100) !== costCredits)
@@ -93,8 +93,8 @@ const chargedOnce: Audit = ({ stored, shown }, fault) => {
 };
 
 const settledOnce: Audit = ({ stored }, fault) => {
-  for (const { id, status, reservedCredits, costCredits, movements } of stored) {
-    const of = (wanted: TransferKind) => movements.filter(({ kind }) => kind === wanted).map(({ credits }) => credits);
+  for (const { id, status, reservedCredits, costCredits, transfers } of stored) {
+    const of = (wanted: TransferKind) => transfers.filter(({ kind }) => kind === wanted).map(({ credits }) => credits);
     const rest = reservedCredits - (costCredits ?? 0);
     const due = {
       hold: [reservedCredits],

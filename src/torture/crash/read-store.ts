@@ -14,7 +14,7 @@ export type Stored = GenerationRecord & {
   bodyHash: string | null;
   tries: Attempt[];
   journal: JournalLine[];
-  movements: StoredTransfer[];
+  transfers: StoredTransfer[];
   /** Orphaned attempts of the generation, by number. */
   orphans: number[];
 };
@@ -27,7 +27,7 @@ export const readStored = async (reads: StoreReads, tenants: readonly Tenant[]):
   const orphans = Map.groupBy(await reads.orphans(0), ({ generationId }) => generationId);
   for (const [account, tenant] of tenants.entries()) {
     for (let beforeSeq: number | null = null; ; ) {
-      const page: TransferRow[] = await reads.movements(tenant.accountId, beforeSeq, PAGE);
+      const page: TransferRow[] = await reads.transfers(tenant.accountId, beforeSeq, PAGE);
       for (const { kind, generationId } of page) {
         if (kind !== "hold" || generationId === null) continue;
         const record = await reads.findGeneration(generationId);
@@ -42,7 +42,7 @@ export const readStored = async (reads: StoreReads, tenants: readonly Tenant[]):
           tries: await reads.attemptsOf(record.seq),
           journal: await reads.journalOf(record.seq),
           orphans: (orphans.get(record.id) ?? []).map(({ n }) => n),
-          movements: (await reads.movementsOf(record.seq)).map(({ kind, credits }) => ({ kind, credits })),
+          transfers: (await reads.transfersOf(record.seq)).map(({ kind, credits }) => ({ kind, credits })),
         });
       }
       const last = page.at(-1);

@@ -12,7 +12,7 @@ import type { Upstream } from "./upstream.ts";
 export type DecisionEvidence = {
   orders: readonly Order[];
   upstream: Pick<Upstream, "jobs">;
-  reads: Pick<StoreReads, "journalOf" | "movementsOf" | "attemptsOf" | "audit">;
+  reads: Pick<StoreReads, "journalOf" | "transfersOf" | "attemptsOf" | "audit">;
   situations: CoverageCounters;
 };
 
@@ -104,7 +104,7 @@ export const auditDecisions = async (
       faults.push(...auditOrder(order, journal, log.get(order.reason) ?? [], end));
     }
     faults.push(...auditEnd(end, journal, await reads.attemptsOf(first.seq), evidence));
-    const captures = (await reads.movementsOf(first.seq)).filter(({ kind }) => kind === "capture");
+    const captures = (await reads.transfersOf(first.seq)).filter(({ kind }) => kind === "capture");
     if (captures.length !== (end.status === "succeeded" ? 1 : 0))
       faults.push(`${id}: ${end.status}, and charged ${captures.length} times`);
   }

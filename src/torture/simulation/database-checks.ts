@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 export const readEnds = async (reads: StoreReads): Promise<Map<string, GenerationRecord>> => {
   const ends = new Map<string, GenerationRecord>();
   for (const account of await reads.accounts())
-    for (const { kind, generationId } of await reads.movements(account.id, null, 1_000_000)) {
+    for (const { kind, generationId } of await reads.transfers(account.id, null, 1_000_000)) {
       const record = kind === "hold" && generationId !== null ? await reads.generationById(generationId, account.seq) : undefined;
       if (record) ends.set(record.id, record);
     }
@@ -17,7 +17,7 @@ export const readEnds = async (reads: StoreReads): Promise<Map<string, Generatio
 };
 
 /** A check for databases with one owner; for a shared database the ownership oracle replaces it. */
-const OF_ONE_OWNER = "an epoch wrote after its successor had begun to";
+const OF_ONE_OWNER = "an epoch wrote after its successor";
 
 /** Parked generations, which an operator resolves during quiescing at the latest. */
 const PARKED = "parked:";

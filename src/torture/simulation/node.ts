@@ -72,9 +72,9 @@ export const createNode = (name: string, around: Surroundings): Node => {
     });
   const openAdminOf = (mine: NodeLife, store: Store, { post, decide }: Core): By<GenerationAdmin> =>
     withActors(
-      (posting, by) =>
+      (transfer, by) =>
         createGenerationAdmin({
-          ...{ reads: store, post: posting, by, clock: mine.clock },
+          ...{ reads: store, post: transfer, by, clock: mine.clock },
           decide: async (seq, decision) => {
             await mine.cross("decision: stored, not delivered");
             await decide(seq, decision);
@@ -172,7 +172,7 @@ export const createNode = (name: string, around: Surroundings): Node => {
         : {}),
       unknownOutcome: () => kill("commit in doubt"),
       callersChanged: () => undefined,
-      peopleChanged: () => undefined,
+      usersChanged: () => undefined,
     });
     await crashLoop?.begin();
     await joined.recover();

@@ -171,7 +171,7 @@ export const createSharedDatabase = (of: {
       alive.push(owner);
       book.joined(epoch, name);
       const { newest } = database.query(NEWEST).get() as { newest: number | null };
-      return { epoch, slot, newestGeneration: newest ?? 0, newestPosting: 0 };
+      return { epoch, slot, newestGeneration: newest ?? 0, newestTransfer: 0 };
     },
     attend: (epoch, leaseMs, isLeaving, endsOthers) => {
       const me = ownerAt(epoch);

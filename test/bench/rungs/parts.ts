@@ -7,7 +7,7 @@ export const STORED = 10_000;
 export const keyOf = (account: number): string => `sk_test_${String(account).padStart(6, "0")}9fKq2LmZx7RtV0bYc3NwPd8sHgJe5uAiXw`;
 
 const PROMPT =
-  "A slow dolly shot through a rain-soaked night market, neon signs reflecting in puddles, steam rising from food stalls, people " +
+  "A slow dolly shot through a rain-soaked night market, neon signs reflecting in puddles, steam rising from food stalls, users " +
   "with transparent umbrellas walking past the camera, shallow depth of field, 35mm film grain, warm highlights and teal shadows, " +
   "gentle handheld sway, then the camera rises over the roofs and the sound of the rain grows while the lights blur into the dark.";
 /** 535 bytes, without links: what is measured is the admission, not the fetching of somebody's picture. */

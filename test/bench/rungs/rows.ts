@@ -44,7 +44,7 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
       .all()
       .map(({ seq, hash, ...head }) => [seq, { ...head, chainHash: hash }]),
   );
-  let posting = db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM transfer").get()?.seq ?? 0;
+  let transfer = db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM transfer").get()?.seq ?? 0;
   let newest = 0;
 
   const insertGeneration = db.prepare(
@@ -82,14 +82,14 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
   const setDelivered = db.prepare(
     "UPDATE attempt SET state = 'delivered', ended_at_ms = ?2 WHERE generation_seq = ?1 AND attempt_no = 1",
   );
-  const insertPosting = db.prepare(
+  const insertTransfer = db.prepare(
     `INSERT INTO transfer VALUES (?1, ?2, ?3, ?4, ?5, 'capture', ?6, 'held', 'charged', ?7, 1, ?8, ?9, ?10, ${epoch}, ?11, NULL)`,
   );
   const setSucceeded = db.prepare(
     "UPDATE generation SET status = 'succeeded', cost_credits = ?2, output = ?3, completed_at_ms = ?4, files_expire_at_ms = ?5 WHERE seq = ?1",
   );
 
-  /** The rows of an account's next movement, chained as the ledger's format says. */
+  /** The rows of an account's next transfer, chained as the ledger's format says. */
   const moved = (accountSeq: number, move: Transfer, row: number) => {
     const head = heads.get(accountSeq);
     if (!head) throw new Error(`there is no account ${accountSeq}`);
@@ -151,7 +151,7 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
     deliver: ({ seq, version, atMs, event }: Step, accountSeq: number, output: string, filesExpireAtMs: number) => {
       insertJournal.run(seq, version, atMs, "succeeded", event);
       setDelivered.run(seq, atMs);
-      posting += 1;
+      transfer += 1;
       const move = {
         ...shared,
         kind: "capture",
@@ -162,10 +162,10 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
         atMs,
         progress: -1,
       } as const;
-      const { before, after } = moved(accountSeq, move, posting);
+      const { before, after } = moved(accountSeq, move, transfer);
       const placed = [after.availableCredits, after.heldCredits, atMs, after.chainHash] as const;
-      insertPosting.run(posting, accountSeq, after.chainSeq, before.chainEnd, newest, credits, seq, ...placed);
-      chargeBalance.run(accountSeq, after.heldCredits, credits, after.inProgress, after.chainSeq, posting);
+      insertTransfer.run(transfer, accountSeq, after.chainSeq, before.chainEnd, newest, credits, seq, ...placed);
+      chargeBalance.run(accountSeq, after.heldCredits, credits, after.inProgress, after.chainSeq, transfer);
       setSucceeded.run(seq, credits, output, atMs, filesExpireAtMs);
       dropSnapshot.run(seq);
     },

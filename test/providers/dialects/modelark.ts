@@ -16,7 +16,7 @@ const recorded: Recorded[] = [
     body: {
       error: {
         code: "InputImageSensitiveContentDetected.PrivacyInformation",
-        message: "The request failed because the input image may contain real person.",
+        message: "The request failed because the input image may contain real user.",
         param: "",
         type: "BadRequest",
       },

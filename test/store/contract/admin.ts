@@ -43,15 +43,15 @@ export const adminPromises = (stage: Stage): void => {
     expect(await balance()).toEqual([1000, 0, 0, 0]);
   });
 
-  test("the movements of an account come in pages from the end of its chain", async () => {
+  test("the transfers of an account come in pages from the end of its chain", async () => {
     const { store, account } = stage;
     await openAccount(store, 5);
     for (let i = 0; i < 3; i++) await succeed(store, account);
-    const all = await store.movements(account.id, null, 100);
+    const all = await store.transfers(account.id, null, 100);
     expect(all.map(({ chainSeq }) => chainSeq)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
-    expect(await store.movements(account.id, null, 3)).toEqual(all.slice(0, 3));
-    expect(await store.movements(account.id, all[3]?.seq ?? 0, 2)).toEqual(all.slice(4, 6));
-    expect(await store.movements(account.id, all[9]?.seq ?? 0, 2)).toEqual([]);
+    expect(await store.transfers(account.id, null, 3)).toEqual(all.slice(0, 3));
+    expect(await store.transfers(account.id, all[3]?.seq ?? 0, 2)).toEqual(all.slice(4, 6));
+    expect(await store.transfers(account.id, all[9]?.seq ?? 0, 2)).toEqual([]);
     expect(all[8]).toMatchObject({
       accountId: account.id,
       kind: "hold",

@@ -36,7 +36,7 @@ export const debtPromises = (stage: Stage): void => {
 
   describe("what a settlement gives back", () => {
     const notes = async (most: number) =>
-      (await stage.store.movements(stage.account.id, null, most)).map(({ kind, credits, note }) => [kind, credits, note]);
+      (await stage.store.transfers(stage.account.id, null, most)).map(({ kind, credits, note }) => [kind, credits, note]);
 
     test("pays what is owed first, in its own transaction, and the last of it opens the account", async () => {
       const { store, account } = stage;
@@ -91,7 +91,7 @@ export const debtPromises = (stage: Stage): void => {
       expect(await standing()).toEqual([100, 0, false]);
     });
 
-    test("nothing is held while anything is owed, and the pause that a person lifted changes nothing about it", async () => {
+    test("nothing is held while anything is owed, and the pause that a user lifted changes nothing about it", async () => {
       const { store, account } = stage;
       await all(adjust(-1200), { mutation: "set-account", accountSeq: account.seq, paused: false });
       expect(await standing()).toEqual([0, 200, false]);

@@ -149,7 +149,7 @@ export const keyPromises = (stage: Stage): void => {
   });
 
   test.each([0, 1, 3, 100])(
-    "set late, with %d postings added up, limits count from the first moment of their windows",
+    "set late, with %d transfers added up, limits count from the first moment of their windows",
     async (limit) => {
       const { store, account } = stage;
       const [key] = await store.keys(account.id);

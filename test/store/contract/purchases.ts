@@ -36,8 +36,8 @@ export const purchasePromises = (stage: Stage): void => {
     expect(await store.purchase("pur_a")).toMatchObject({
       ...{ state: "paid", credits: 2500, sessionId: "cs_a", paymentIntent: "pi_a", receipt: 1, paidAtMs: NOW_MS + 1000 },
     });
-    const [top] = await store.movements(account.id, null, 1);
-    expect(await store.purchasesOfMovements([top?.seq ?? 0, 1])).toEqual(new Map([[top?.seq ?? 0, "pur_a"]]));
+    const [top] = await store.transfers(account.id, null, 1);
+    expect(await store.purchasesOfTransfers([top?.seq ?? 0, 1])).toEqual(new Map([[top?.seq ?? 0, "pur_a"]]));
   });
 
   test("a payment of another amount or currency, or of another checkout, credits nothing", async () => {
@@ -154,7 +154,7 @@ export const purchasePromises = (stage: Stage): void => {
     expect(await standing()).toEqual([0, 200, true]);
     expect(await buy(store, account.seq, "a", 1000)).toMatchObject({ movedCredits: 1000 });
     expect(await standing()).toEqual([800, 0, false]);
-    const notes = (await store.movements(account.id, null, 4)).map(({ kind, credits, note }) => [kind, credits, note]);
+    const notes = (await store.transfers(account.id, null, 4)).map(({ kind, credits, note }) => [kind, credits, note]);
     expect(notes).toEqual([
       ["adjust", 200, "settles what was owed"],
       ["topup", 1000, "purchase pur_a"],
@@ -163,7 +163,7 @@ export const purchasePromises = (stage: Stage): void => {
     ]);
   });
 
-  test("a pause that a person decided on stays when a debt is settled", async () => {
+  test("a pause that a user decided on stays when a debt is settled", async () => {
     const { store, account } = stage;
     const pause = { mutation: "set-account", accountSeq: account.seq, paused: true } as const;
     await all(pause, adjust(-1300));

@@ -32,7 +32,7 @@ export const stepPromises = (stage: Stage): void => {
     expect(await balance()).toEqual([925, 0, 75, 0]);
     expect(await store.unfinished(0, 10)).toEqual([]);
     expect(await store.snapshotOf(mutation.seq)).toBeUndefined();
-    expect((await store.movementsOf(mutation.seq)).map((m) => [m.kind, m.credits, m.from, m.to, m.attemptN])).toEqual([
+    expect((await store.transfersOf(mutation.seq)).map((m) => [m.kind, m.credits, m.from, m.to, m.attemptN])).toEqual([
       ["hold", 110, "available", "held", null],
       ["capture", 75, "held", "charged", 1],
       ["release", 35, "held", "available", null],
@@ -55,11 +55,11 @@ export const stepPromises = (stage: Stage): void => {
     expect(await store.planOf(mutation.seq + 1)).toBeUndefined();
   });
 
-  test("the dearest route leaves no rest, and a rest of nothing writes no movement", async () => {
+  test("the dearest route leaves no rest, and a rest of nothing writes no transfer", async () => {
     const { store, account, balance } = stage;
     const mutation = await admit(store, account);
     await store.commit([startedMutation(mutation, 1, 1, "c"), capturedMutation(mutation.seq, 2, 1, 110)]);
-    expect((await store.movementsOf(mutation.seq)).map(({ kind }) => kind)).toEqual(["hold", "capture"]);
+    expect((await store.transfersOf(mutation.seq)).map(({ kind }) => kind)).toEqual(["hold", "capture"]);
     expect(await balance()).toEqual([890, 0, 110, 0]);
   });
 

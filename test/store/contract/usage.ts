@@ -69,7 +69,7 @@ export const usagePromises = (stage: Stage): void => {
   const sorted = (rows: readonly UsageRow[]) =>
     rows.toSorted((a, b) => (a.of === b.of ? a.wait - b.wait : String(a.of) < String(b.of) ? -1 : 1));
 
-  test.each([1, 7, 1000])("rolled up %d postings at a time, it equals a recount from the generations", async (limit) => {
+  test.each([1, 7, 1000])("rolled up %d transfers at a time, it equals a recount from the generations", async (limit) => {
     const { store } = stage;
     const { ids, other } = await live();
     expect(await store.usage({ ...WHEN, by: "day" })).toEqual([]);

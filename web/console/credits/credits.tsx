@@ -70,7 +70,7 @@ export const CreditsPage = () => {
       <CreditsNotice credits={credits} />
       <Balance credits={credits} />
       <p>
-        <a href={`/console/ledger${queryOf({ account })}`}>Ledger: every movement of this balance</a>
+        <a href={`/console/ledger${queryOf({ account })}`}>Ledger: every transfer of this balance</a>
       </p>
       {(credits.buying.mayBuy || credits.buying.provider === null) && account === null && (
         <section aria-labelledby="buy">

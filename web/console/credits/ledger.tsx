@@ -15,7 +15,7 @@ const Belongs = ({ line }: { line: LedgerLine }) => {
 
 const Lines = ({ lines }: { lines: readonly LedgerLine[] }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard.
-  <section class="scrolls cards" tabIndex={0} aria-label="Table of movements">
+  <section class="scrolls cards" tabIndex={0} aria-label="Table of transfers">
     <table>
       <thead>
         <tr>
@@ -120,7 +120,7 @@ export const LedgerPage = () => {
         {page && page.lines.length > 0 && <Lines lines={page.lines} />}
         {page && page.lines.length === 0 && (
           <p class="muted">
-            {page.next === null ? "There is no such movement." : "Nothing was found so far; look further back."}
+            {page.next === null ? "There is no such transfer." : "Nothing was found so far; look further back."}
           </p>
         )}
       </div>

@@ -42,7 +42,7 @@ const Money = ({ of }: { of: GenerationDetail }): VNode => {
         {isOver ? ` → ${usdText(chargedCredits)} charged, ${usdText(releasedCredits)} released` : " until it has ended"}
       </p>
       <details>
-        <summary>{of.entries.length} movements in the ledger</summary>
+        <summary>{of.entries.length} transfers in the ledger</summary>
         <ul>
           {of.entries.map(({ kind, credits, from, to, attemptN, atMs }) => (
             <li key={`${kind} ${atMs}`}>

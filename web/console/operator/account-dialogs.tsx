@@ -48,7 +48,7 @@ const Credits = ({ of, close, done, isGrant }: Props & { isGrant: boolean }): VN
           : `At most what is available is taken, ${usd(of.availableCredits)} now: what is held for generations in progress stays. If that is too little, the rest is owed and the account is paused.`}
       </p>
       <TextField says="Amount in USD" value={amount} set={setAmount} inputMode="decimal" />
-      <TextField says="Note" value={note} set={setNote} maxLength={500} about="The account's people read it in their ledger." />
+      <TextField says="Note" value={note} set={setNote} maxLength={500} about="The account's users read it in their ledger." />
     </DialogState>
   );
 };

@@ -18,7 +18,7 @@ const KINDS: Readonly<Record<AccountTransfer["kind"], string>> = {
   adjust: "Adjustment",
 };
 
-const MOVEMENTS: readonly Column<AccountTransfer>[] = [
+const TRANSFERS: readonly Column<AccountTransfer>[] = [
   { says: "Time", cell: ({ atMs }) => timeText(atMs) },
   { says: "Kind", cell: ({ kind }) => KINDS[kind] },
   {
@@ -47,7 +47,7 @@ const Facts = ({ of }: { of: Account }): VNode => {
     ["Charged so far", usd(of.chargedCredits)],
     ["Owed", usd(of.owedCredits)],
     ["In progress", String(of.inProgress)],
-    ["People", of.people.join(", ") || "none"],
+    ["Users", of.users.join(", ") || "none"],
     ["Keys", `${of.keys.active} of ${of.keys.all} in use`],
     ["Requests in one second", limitText(of.limits.burstPerS)],
     ["Generations in progress at most", limitText(of.limits.inProgress)],
@@ -102,14 +102,14 @@ export const AccountPage = ({ id }: { id: string }): VNode => {
             <a href={`/console/credits?account=${id}`}>Credits</a> <a href={`/console/ledger?account=${id}`}>Ledger</a>{" "}
             <a href={`/console/usage?account=${id}`}>Usage</a>
           </p>
-          <h2>Last movements</h2>
-          {account.movements.length === 0 ? (
+          <h2>Last transfers</h2>
+          {account.transfers.length === 0 ? (
             <p class="empty">Nothing has moved yet.</p>
           ) : (
             <SortedTable
-              caption="Last movements"
-              columns={MOVEMENTS}
-              rows={account.movements}
+              caption="Last transfers"
+              columns={TRANSFERS}
+              rows={account.transfers}
               keyOf={({ atMs, kind, credits, generationId, availableAfterCredits: after }) =>
                 [atMs, kind, credits, generationId, after].join(" ")
               }

@@ -1,8 +1,13 @@
-// `/console/operator/proof`: verifies the live ledger and shows invariants and sums.
+// `/console/operator/verification`: verifies the live ledger and shows invariants and sums.
 
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { InvariantResult, ProofRun, ProofView, VerificationResult } from "../../../src/console/operator-dto.ts";
+import type {
+  InvariantResult,
+  VerificationResult,
+  VerificationRun,
+  VerificationView,
+} from "../../../src/console/operator-dto.ts";
 import { call, errorText } from "../../components/api.ts";
 import { timeText, usd } from "../../components/format.ts";
 import { useQuery } from "../../components/use-query.ts";
@@ -30,18 +35,18 @@ const Invariant = ({ of }: { of: InvariantResult }): VNode => (
   </li>
 );
 
-const verdictOf = ({ fault, results, sums, tookMs, movements }: VerificationResult): string => {
-  if (fault !== null) return `The proof could not be run to its end, so nothing is proved: ${fault}`;
+const verdictOf = ({ fault, results, sums, tookMs, transfers }: VerificationResult): string => {
+  if (fault !== null) return `The verification did not finish, so it has no result: ${fault}`;
   const broken = results.filter(({ ok }) => !ok).length;
-  const wrong = sums.filter((one) => one.balanceCredits !== one.movementCredits).length;
-  const took = `${count(movements, "movement")} in ${span(tookMs)}`;
+  const wrong = sums.filter((one) => one.balanceCredits !== one.transferCredits).length;
+  const took = `${count(transfers, "transfer")} in ${span(tookMs)}`;
   if (broken + wrong === 0) return `All ${results.length} invariants hold and all sums agree: ${took}.`;
-  return `${count(broken, "invariant is", "invariants are")} broken, ${count(wrong, "sum does", "sums do")} not agree: ${took}. Stop selling and look at the rows.`;
+  return `${count(broken, "invariant is", "invariants are")} broken, ${count(wrong, "sum does", "sums do")} not agree: ${took}. Pause sales and examine the rows.`;
 };
 
 const Sums = ({ of }: { of: VerificationResult }): VNode => (
   <table class="sheet">
-    <caption class="unseen">Sums of balances against movements</caption>
+    <caption class="unseen">Sums of balances against transfers</caption>
     <thead>
       <tr>
         <th scope="col">Sum</th>
@@ -49,29 +54,29 @@ const Sums = ({ of }: { of: VerificationResult }): VNode => (
           Balances
         </th>
         <th scope="col" class="number">
-          Movements
+          Transfers
         </th>
         <th scope="col">Agree</th>
       </tr>
     </thead>
     <tbody>
-      {of.sums.map(({ name, balanceCredits, movementCredits }) => (
+      {of.sums.map(({ name, balanceCredits, transferCredits }) => (
         <tr key={name}>
           <td data-says="Sum">{name}</td>
           <td data-says="Balances" class="number">
             {usd(balanceCredits)}
           </td>
-          <td data-says="Movements" class="number">
-            {usd(movementCredits)}
+          <td data-says="Transfers" class="number">
+            {usd(transferCredits)}
           </td>
-          <td data-says="Agree">{balanceCredits === movementCredits ? "yes" : "no"}</td>
+          <td data-says="Agree">{balanceCredits === transferCredits ? "yes" : "no"}</td>
         </tr>
       ))}
     </tbody>
   </table>
 );
 
-const Running = ({ of }: { of: ProofRun }): VNode => (
+const Running = ({ of }: { of: VerificationRun }): VNode => (
   <p>
     <label>
       Running{of.of > 0 && `, ${of.done} of ${of.of} checks`} <progress {...(of.of > 0 ? { value: of.done, max: of.of } : {})} />
@@ -79,8 +84,8 @@ const Running = ({ of }: { of: ProofRun }): VNode => (
   </p>
 );
 
-export const ProofPage = (): VNode => {
-  const page = useQuery<ProofView>(`${API}/proof`);
+export const LedgerVerificationPage = (): VNode => {
+  const page = useQuery<VerificationView>(`${API}/verification`);
   const [fault, setFault] = useState("");
   const { value, again, put } = page;
   useEffect(() => {
@@ -90,7 +95,7 @@ export const ProofPage = (): VNode => {
   }, [value, again]);
   const begin = () => {
     setFault("");
-    call<ProofView>("POST", `${API}/proof`).then(put, (thrown: unknown) => setFault(errorText(thrown)));
+    call<VerificationView>("POST", `${API}/verification`).then(put, (thrown: unknown) => setFault(errorText(thrown)));
   };
   return (
     <Awaited of={page}>
@@ -99,19 +104,19 @@ export const ProofPage = (): VNode => {
         return (
           <>
             <p class="muted">
-              Every generation, attempt and movement is read and held against the {invariants} invariants, on threads of their
-              own: the service continues meanwhile. What happens while it runs is judged as it is found.
+              Checks every generation, attempt and transfer against the {invariants} invariants, in separate threads. The service
+              continues meanwhile, and rows that change during the run are checked as they are found.
             </p>
             <p>
               <button type="button" class="button is-main" onClick={begin} aria-disabled={running !== null}>
-                Run the proof
+                Verify the ledger
               </button>
             </p>
             {running && <Running of={running} />}
             <PageMessage text={fault !== "" || running !== null || last === null ? fault : verdictOf(last)} />
             {shown && (
               <p class="muted">
-                {running ? "Begun" : "Last run"} {timeText(shown.startedAtMs)} by {shown.by}
+                {running ? "Started" : "Last run"} {timeText(shown.startedAtMs)} by {shown.by}
               </p>
             )}
             {running === null && last && last.sums.length > 0 && <Sums of={last} />}
@@ -122,7 +127,7 @@ export const ProofPage = (): VNode => {
                 ))}
               </ol>
             )}
-            {shown === null && <p class="empty">It has not been run since the service started.</p>}
+            {shown === null && <p class="empty">The ledger has not been verified since the service started.</p>}
           </>
         );
       }}

@@ -49,7 +49,7 @@ const ParkedGenerations = ({ rows, again }: { rows: readonly Parked[]; again: ()
     <>
       <PageMessage text={said} />
       {rows.length === 0 ? (
-        <p class="empty">None waits for a person.</p>
+        <p class="empty">No generation waits for an operator.</p>
       ) : (
         <SortedTable
           caption="Parked generations"

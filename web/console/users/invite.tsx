@@ -1,14 +1,14 @@
 // Form for invitations: e-mail address, role and account.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { MadeLinkView, PeopleView } from "../../../src/console/users-dto.ts";
+import type { MadeLinkView, UsersView } from "../../../src/console/users-dto.ts";
 import { call } from "../../components/api.ts";
 import { Field, Form } from "./form.tsx";
 
 const NEW = "new";
 const NONE = "none";
 
-type Props = { accounts: PeopleView["accounts"]; made: (link: MadeLinkView & { says: string }) => void };
+type Props = { accounts: UsersView["accounts"]; made: (link: MadeLinkView & { says: string }) => void };
 
 export const Invite = ({ accounts, made }: Props): VNode => {
   const [role, setRole] = useState("member");

@@ -70,7 +70,7 @@ export const SignUpPage = (): VNode => {
 export const ForgottenPage = (): VNode => (
   <>
     <p>
-      Ask an operator of this service for a link to set a new password. Operators make one on the page People, or with{" "}
+      Ask an operator of this service for a link to set a new password. Operators make one on the page Users, or with{" "}
       <code>genrouter users reset</code> and your e-mail address. It is good for a day, once.
     </p>
     <p>

@@ -1,9 +1,9 @@
-// `/console/operator/people`: users, open invitations and one-time links.
+// `/console/operator/users`: users, open invitations and one-time links.
 
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Role } from "../../../src/console/request-context.ts";
-import type { MadeLinkView, PeopleView, PersonView } from "../../../src/console/users-dto.ts";
+import type { MadeLinkView, UsersView, UserView } from "../../../src/console/users-dto.ts";
 import { call, errorText, me } from "../../components/api.ts";
 import { timeText } from "../../components/format.ts";
 import { type Query, useQuery } from "../../components/use-query.ts";
@@ -11,7 +11,7 @@ import { type Thought, useSecondThought } from "./confirm-dialog.tsx";
 import { Fault } from "./form.tsx";
 import { Invite } from "./invite.tsx";
 
-const PATH = "/console/api/operator/people";
+const PATH = "/console/api/operator/users";
 type Link = MadeLinkView & { says: string };
 
 /** Shown once, because only the hash of the token is stored. */
@@ -56,7 +56,7 @@ const ROLES: Readonly<Record<Role, readonly [name: string, may: string]>> = {
 
 type Change = { role?: Role; disabled?: boolean };
 /** The text of the confirmation; null if the change needs none. */
-const thoughtOf = ({ email, role: before }: PersonView, { role, disabled }: Change): Omit<Thought, "run"> | null => {
+const thoughtOf = ({ email, role: before }: UserView, { role, disabled }: Change): Omit<Thought, "run"> | null => {
   if (role !== undefined)
     return {
       title: `Make ${email} ${ROLES[role][0]}?`,
@@ -69,49 +69,49 @@ const thoughtOf = ({ email, role: before }: PersonView, { role, disabled }: Chan
 };
 
 type RowProps = {
-  person: PersonView;
-  accounts: PeopleView["accounts"];
+  user: UserView;
+  accounts: UsersView["accounts"];
   mayChange: boolean;
-  change: (person: PersonView, what: Change) => void;
-  reset: (person: PersonView) => void;
+  change: (user: UserView, what: Change) => void;
+  reset: (user: UserView) => void;
 };
 
-const Row = ({ person, accounts, mayChange, change, reset }: RowProps): VNode => {
-  const isOut = person.disabledAtMs !== null;
-  const account = accounts.find(({ id }) => id === person.accountId);
+const Row = ({ user, accounts, mayChange, change, reset }: RowProps): VNode => {
+  const isOut = user.disabledAtMs !== null;
+  const account = accounts.find(({ id }) => id === user.accountId);
   return (
     <tr>
-      <td data-head="Person">
+      <td data-head="User">
         <span>
-          {person.name}
+          {user.name}
           <br />
-          <span class="muted">{person.email}</span>
+          <span class="muted">{user.email}</span>
         </span>
       </td>
       <td data-head="Role">
         {mayChange ? (
           <select
-            aria-label={`Role of ${person.email}`}
-            value={person.role}
+            aria-label={`Role of ${user.email}`}
+            value={user.role}
             onChange={({ currentTarget }) => {
               const role = currentTarget.value as Role;
               // The field shows the current role until the change is confirmed.
-              currentTarget.value = person.role;
-              change(person, { role });
+              currentTarget.value = user.role;
+              change(user, { role });
             }}
           >
-            <option value="member" disabled={person.accountId === null}>
+            <option value="member" disabled={user.accountId === null}>
               Member
             </option>
             <option value="viewer">Viewer</option>
             <option value="operator">Operator</option>
           </select>
         ) : (
-          person.role
+          user.role
         )}
       </td>
       <td data-head="Account">{account ? account.name : "–"}</td>
-      <td data-head="Last seen">{person.seenAtMs === null ? "never" : timeText(person.seenAtMs)}</td>
+      <td data-head="Last seen">{user.seenAtMs === null ? "never" : timeText(user.seenAtMs)}</td>
       <td data-head="State">
         <span class={`status ${isOut ? "is-bad" : "is-good"}`}>{isOut ? "disabled" : "active"}</span>
       </td>
@@ -119,15 +119,15 @@ const Row = ({ person, accounts, mayChange, change, reset }: RowProps): VNode =>
         <td>
           <div class="row-actions">
             {!isOut && (
-              <button type="button" class="button" aria-label={`Reset link for ${person.email}`} onClick={() => reset(person)}>
+              <button type="button" class="button" aria-label={`Reset link for ${user.email}`} onClick={() => reset(user)}>
                 Reset link
               </button>
             )}
             <button
               type="button"
               class={`button${isOut ? "" : " is-danger"}`}
-              aria-label={`${isOut ? "Enable" : "Disable"} ${person.email}`}
-              onClick={() => change(person, { disabled: !isOut })}
+              aria-label={`${isOut ? "Enable" : "Disable"} ${user.email}`}
+              onClick={() => change(user, { disabled: !isOut })}
             >
               {isOut ? "Enable" : "Disable"}
             </button>
@@ -138,7 +138,7 @@ const Row = ({ person, accounts, mayChange, change, reset }: RowProps): VNode =>
   );
 };
 
-const Invitations = ({ asked, think }: { asked: Query<PeopleView>; think: (thought: Thought) => void }): VNode | null => {
+const Invitations = ({ asked, think }: { asked: Query<UsersView>; think: (thought: Thought) => void }): VNode | null => {
   const { invitations = [], mayChange = false } = asked.value ?? {};
   if (invitations.length === 0) return null;
   return (
@@ -161,7 +161,7 @@ const Invitations = ({ asked, think }: { asked: Query<PeopleView>; think: (thoug
                     title: `Withdraw the link for ${one.email ?? "the set-up"}?`,
                     says: "The link stops working. You can create another one.",
                     does: "Withdraw",
-                    run: async () => asked.put(await call<PeopleView>("DELETE", `/console/api/operator/invitations/${one.id}`)),
+                    run: async () => asked.put(await call<UsersView>("DELETE", `/console/api/operator/invitations/${one.id}`)),
                   })
                 }
               >
@@ -175,8 +175,8 @@ const Invitations = ({ asked, think }: { asked: Query<PeopleView>; think: (thoug
   );
 };
 
-export const PeoplePage = (): VNode => {
-  const asked = useQuery<PeopleView>(PATH);
+export const UsersPage = (): VNode => {
+  const asked = useQuery<UsersView>(PATH);
   const [link, setLink] = useState<Link | null>(null);
   const [fault, setFault] = useState<string | null>(null);
   const [dialog, think] = useSecondThought();
@@ -188,12 +188,12 @@ export const PeoplePage = (): VNode => {
     });
   };
   const { value: page } = asked;
-  if (!page) return asked.fault === null ? <p aria-busy="true">Reading the people…</p> : <Fault says={asked.fault} />;
+  if (!page) return asked.fault === null ? <p aria-busy="true">Reading the users…</p> : <Fault says={asked.fault} />;
   const show = (made: Link) => {
     setLink(made);
     asked.again();
   };
-  const heads = ["Person", "Role", "Account", "Last seen", "State", ...(page.mayChange ? [""] : [])];
+  const heads = ["User", "Role", "Account", "Last seen", "State", ...(page.mayChange ? [""] : [])];
   return (
     <>
       {page.mayChange && <Invite accounts={page.accounts} made={show} />}
@@ -211,13 +211,13 @@ export const PeoplePage = (): VNode => {
             </tr>
           </thead>
           <tbody>
-            {page.people.map((person) => (
+            {page.users.map((user) => (
               <Row
-                key={person.id}
-                {...{ person, accounts: page.accounts }}
-                mayChange={page.mayChange && person.id !== me.value?.signedIn?.personId}
+                key={user.id}
+                {...{ user, accounts: page.accounts }}
+                mayChange={page.mayChange && user.id !== me.value?.signedIn?.userId}
                 change={(one, what) => {
-                  const run = async () => asked.put(await call<PeopleView>("PATCH", `${PATH}/${one.id}`, what));
+                  const run = async () => asked.put(await call<UsersView>("PATCH", `${PATH}/${one.id}`, what));
                   const thought = thoughtOf(one, what);
                   if (thought) think({ ...thought, run });
                   else void sent(run);

@@ -4,7 +4,7 @@ import type { AccountRow, StoreReads, TransferRow } from "../../store.ts";
 import type { Query } from "../sql-program.ts";
 import { parsed } from "./record.ts";
 
-type Reads = Pick<StoreReads, "callerByKeyHash" | "accounts" | "account" | "movements" | "movementsOf">;
+type Reads = Pick<StoreReads, "callerByKeyHash" | "accounts" | "account" | "transfers" | "transfersOf">;
 
 export const ACCOUNT = `SELECT a.seq, a.id, a.name, a.paused, b.available_credits AS "availableCredits", b.held_credits AS "heldCredits",
   b.charged_credits AS "chargedCredits", b.owed_credits AS "owedCredits", b.in_progress AS "inProgress", a.burst_per_s AS "burstPerS",
@@ -16,13 +16,13 @@ export const ACCOUNT = `SELECT a.seq, a.id, a.name, a.paused, b.available_credit
 const HOLD = `SELECT -g.seq AS seq, a.id AS "accountId", g.hold_transfer_no AS "chainSeq", 'hold' AS kind, g.reserved_credits AS credits,
   'available' AS "from", 'held' AS "to", g.id AS "generationId", NULL AS "attemptN", g.request_id AS "requestId", NULL AS note,
   g.hold_available_after AS "availableAfter", g.hold_held_after AS "heldAfter", g.hold_hash AS hash, g.created_at_ms AS "atMs"`;
-const POSTING = `SELECT p.seq, a.id, p.transfer_no, p.kind, p.credits, p.from_side, p.to_side, g.id, p.attempt_no, g.request_id, p.note, p.available_after,
+const TRANSFER = `SELECT p.seq, a.id, p.transfer_no, p.kind, p.credits, p.from_side, p.to_side, g.id, p.attempt_no, g.request_id, p.note, p.available_after,
   p.held_after, p.hash, p.at_ms`;
-const OF_POSTING = "JOIN account a ON a.seq = p.account_seq LEFT JOIN generation g ON g.seq = p.generation_seq";
+const OF_TRANSFER = "JOIN account a ON a.seq = p.account_seq LEFT JOIN generation g ON g.seq = p.generation_seq";
 
 export type StoredAccount = Omit<AccountRow, "paused"> & { paused: number };
 type StoredCaller = Omit<Caller, "paused" | "scope" | "models"> & { paused: number; scope: KeyScope; models: string | null };
-type StoredMovement = Omit<TransferRow, "kind" | "from" | "to"> & { kind: TransferKind; from: LedgerSide; to: LedgerSide };
+type StoredTransferRow = Omit<TransferRow, "kind" | "from" | "to"> & { kind: TransferKind; from: LedgerSide; to: LedgerSide };
 
 export const toAccount = (row: StoredAccount): AccountRow => ({ ...row, paused: row.paused === 1 });
 
@@ -42,15 +42,15 @@ const CALLER = `SELECT k.seq AS "keySeq", k.id AS "keyId", k.scope, t.expires_at
 const BEFORE = "CAST(?2 AS bigint)";
 // Walks backwards from the last transfer of the account, or from a transfer of the previous page, each by its row number. The `+`
 // keeps SQLite from another index.
-const MOVEMENTS = `WITH RECURSIVE walk (link, remaining) AS (
+const TRANSFERS = `WITH RECURSIVE walk (link, remaining) AS (
     SELECT CASE WHEN ${BEFORE} IS NULL THEN b.last_transfer_seq ELSE ${previousTo(BEFORE)} END, CAST(?3 AS bigint)
     FROM account a JOIN balance b ON b.account_seq = a.seq WHERE a.id = ?1
     UNION ALL SELECT ${previousTo("walk.link")}, remaining - 1 FROM walk WHERE remaining > 1 AND walk.link IS NOT NULL)
   ${HOLD} FROM walk JOIN generation g ON g.seq = -walk.link JOIN account a ON a.seq = g.account_seq WHERE a.id = ?1 AND remaining > 0
-  UNION ALL ${POSTING} FROM walk JOIN transfer p ON p.seq = +walk.link ${OF_POSTING} WHERE a.id = ?1 AND remaining > 0
+  UNION ALL ${TRANSFER} FROM walk JOIN transfer p ON p.seq = +walk.link ${OF_TRANSFER} WHERE a.id = ?1 AND remaining > 0
   ORDER BY "chainSeq" DESC`;
-const MOVEMENTS_OF = `${HOLD} FROM generation g JOIN account a ON a.seq = g.account_seq WHERE g.seq = ?1
-  UNION ALL ${POSTING} FROM transfer p ${OF_POSTING} WHERE p.generation_seq = ?1 ORDER BY "chainSeq"`;
+const TRANSFERS_OF = `${HOLD} FROM generation g JOIN account a ON a.seq = g.account_seq WHERE g.seq = ?1
+  UNION ALL ${TRANSFER} FROM transfer p ${OF_TRANSFER} WHERE p.generation_seq = ?1 ORDER BY "chainSeq"`;
 
 export const accountReads = (query: Query): Reads => ({
   callerByKeyHash: async (hash) => {
@@ -62,6 +62,6 @@ export const accountReads = (query: Query): Reads => ({
     const [row] = await query<StoredAccount>(BY_ID, id);
     return row ? toAccount(row) : undefined;
   },
-  movements: (accountId, beforeSeq, limit) => query<StoredMovement>(MOVEMENTS, accountId, beforeSeq, limit),
-  movementsOf: (generationSeq) => query<StoredMovement>(MOVEMENTS_OF, generationSeq),
+  transfers: (accountId, beforeSeq, limit) => query<StoredTransferRow>(TRANSFERS, accountId, beforeSeq, limit),
+  transfersOf: (generationSeq) => query<StoredTransferRow>(TRANSFERS_OF, generationSeq),
 });

@@ -9,7 +9,7 @@ import type { Query } from "../sql-program.ts";
 const reversed = (kind: "refund" | "dispute"): string =>
   `(SELECT CAST(coalesce(sum(r.credits), 0) AS bigint) FROM reversal r WHERE r.payment_intent = p.payment_intent AND r.kind = '${kind}'
      AND r.state IN ('taken', 'lost'))`;
-const PURCHASE = `SELECT p.id, a.id AS "accountId", p.account_seq AS "accountSeq", p.user_id AS "personId", p.credits, p.provider, p.state,
+const PURCHASE = `SELECT p.id, a.id AS "accountId", p.account_seq AS "accountSeq", p.user_id AS "userId", p.credits, p.provider, p.state,
   p.created_at_ms AS "createdAtMs", p.expires_at_ms AS "expiresAtMs", p.session_id AS "sessionId", p.payment_intent AS "paymentIntent", p.found,
   p.paid_at_ms AS "paidAtMs", p.receipt, p.invoice_number AS "invoiceNumber", p.invoice_url AS "invoiceUrl",
   p.reversed_credits AS "reversedCredits", ${reversed("refund")} AS "refundedCredits", ${reversed("dispute")} AS "disputedCredits"
@@ -27,12 +27,12 @@ const UNDECIDED = `SELECT f.id, f.kind, f.payment_intent AS "paymentIntent", f.a
   FROM foreign_reversal f JOIN purchase p ON p.payment_intent = f.payment_intent AND p.state = 'paid' JOIN account a ON a.seq = p.account_seq
   WHERE f.state IN ('taken', 'lost') AND (f.decided_amount IS NULL OR f.decided_amount < f.amount) ORDER BY f.id LIMIT ?1`;
 const BY_ID = `${PURCHASE} WHERE p.id = ?1`;
-const ofMovements = ({ items, json }: Dialect): string =>
+const ofTransfers = ({ items, json }: Dialect): string =>
   `SELECT c.transfer_seq AS seq, p.id FROM ${items(json("CAST(?1 AS text)"), "j")} JOIN balance_adjustment c ON c.transfer_seq = CAST(j.value AS bigint)
    JOIN purchase_adjustment pc ON pc.adjustment_seq = c.seq JOIN purchase p ON p.seq = pc.purchase_seq`;
 
 export const purchaseReads = (query: Query, dialect: Dialect): PurchaseReads => {
-  const movements = ofMovements(dialect);
+  const transfers = ofTransfers(dialect);
   return {
     purchase: async (id) => (await query<PurchaseRow>(BY_ID, id))[0],
     purchases: (accountId, beforeId, limit) =>
@@ -41,8 +41,8 @@ export const purchaseReads = (query: Query, dialect: Dialect): PurchaseReads => 
     mismatchedPurchases: (sinceMs, limit) => query<PurchaseRow>(MISMATCHED, sinceMs, limit),
     undecidedReversals: (limit) => query<UndecidedReversal>(UNDECIDED, limit),
     uninvoicedPurchases: (sinceMs, limit) => query<PurchaseRow>(UNINVOICED, sinceMs, limit),
-    purchasesOfMovements: async (seqs) =>
-      new Map((await query<{ seq: number; id: string }>(movements, JSON.stringify(seqs))).map(({ seq, id }) => [seq, id])),
+    purchasesOfTransfers: async (seqs) =>
+      new Map((await query<{ seq: number; id: string }>(transfers, JSON.stringify(seqs))).map(({ seq, id }) => [seq, id])),
     lowBalance: async (accountSeq) =>
       (await query<{ credits: Credits }>("SELECT credits FROM balance_alert WHERE account_seq = ?1", accountSeq))[0]?.credits ??
       null,

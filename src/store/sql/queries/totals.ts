@@ -7,7 +7,7 @@ type Reads = Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles">;
 
 type OpenRow = Awaited<ReturnType<Reads["openGenerations"]>>[number];
 type Summed = LedgerTotals["balances"] & {
-  movements: number;
+  transfers: number;
   upToSeq: number | null;
   put: number;
   captured: number;
@@ -21,16 +21,16 @@ const sum = (of: string): string => `CAST(coalesce(sum(${of}), 0) AS bigint)`;
 // One statement, so that all sums are of one state; a commit in between would appear as a violation. Balances and holds are valid
 // with the last page only. Before it the limit is 0, so their tables are not read.
 const SUMS = `WITH page AS (SELECT seq, kind, credits, to_side FROM transfer WHERE seq > ?1 ORDER BY seq LIMIT ?2),
-  summed AS (SELECT count(*) AS movements, max(seq) AS up_to,
+  summed AS (SELECT count(*) AS transfers, max(seq) AS up_to,
       ${sum("CASE WHEN kind IN ('topup', 'adjust') THEN CASE WHEN to_side = 'available' THEN credits ELSE -credits END ELSE 0 END")} AS put,
       ${sum("CASE WHEN kind = 'capture' THEN credits ELSE 0 END")} AS captured
     FROM page),
-  wanted AS (SELECT CASE WHEN movements < CAST(?2 AS bigint) THEN ${Number.MAX_SAFE_INTEGER} ELSE 0 END AS most FROM summed),
+  wanted AS (SELECT CASE WHEN transfers < CAST(?2 AS bigint) THEN ${Number.MAX_SAFE_INTEGER} ELSE 0 END AS most FROM summed),
   standing AS (SELECT ${sum("available_credits")} AS available, ${sum("held_credits")} AS held, ${sum("charged_credits")} AS charged
     FROM (SELECT available_credits, held_credits, charged_credits FROM balance LIMIT (SELECT most FROM wanted)) b),
   reserved AS (SELECT ${sum("reserved_credits")} AS credits
     FROM (SELECT reserved_credits FROM generation WHERE completed_at_ms IS NULL LIMIT (SELECT most FROM wanted)) g)
-  SELECT summed.movements, summed.up_to AS "upToSeq", summed.put, summed.captured, standing.available AS "availableCredits",
+  SELECT summed.transfers, summed.up_to AS "upToSeq", summed.put, summed.captured, standing.available AS "availableCredits",
     standing.held AS "heldCredits", standing.charged AS "chargedCredits", reserved.credits AS "openReservedCredits"
   FROM summed JOIN standing ON true JOIN reserved ON true`;
 const keptIn = ({ elements, json }: Dialect): string =>
@@ -47,9 +47,9 @@ export const sumReads = (query: Query, dialect: Dialect): Reads => {
     bookSums: async (before, limit) => {
       const [sums] = await query<Summed>(SUMS, before.upToSeq, limit);
       if (!sums) throw new Error("the database has no sums");
-      const { movements, upToSeq, put, captured, openReservedCredits, ...balances } = sums;
+      const { transfers, upToSeq, put, captured, openReservedCredits, ...balances } = sums;
       return {
-        ...{ isWhole: movements < limit, balances, openReservedCredits },
+        ...{ isWhole: transfers < limit, balances, openReservedCredits },
         upToSeq: upToSeq ?? before.upToSeq,
         putCredits: before.putCredits + put,
         capturedCredits: before.capturedCredits + captured,

@@ -2,14 +2,14 @@
 
 import type { Caller, JsonObject } from "../../../domain/types.ts";
 import type { Principal } from "../../mutations.ts";
-import type { AuditRow, InvitationRow, PeopleReads, PersonRow, SessionFacts, SessionRow } from "../../user-reads.ts";
+import type { AuditRow, InvitationRow, SessionFacts, SessionRow, UserReads, UserRow } from "../../user-reads.ts";
 import type { Query } from "../sql-program.ts";
 
-const PERSON = `SELECT p.seq, p.id, p.email, p.name, p.role, p.account_seq AS "accountSeq", a.id AS "accountId", p.created_at_ms AS "createdAtMs",
+const USER = `SELECT p.seq, p.id, p.email, p.name, p.role, p.account_seq AS "accountSeq", a.id AS "accountId", p.created_at_ms AS "createdAtMs",
   p.disabled_at_ms AS "disabledAtMs", (SELECT max(seen_at_ms) FROM session s WHERE s.user_seq = p.seq) AS "seenAtMs"`;
-const OF_PERSON = "FROM console_user p LEFT JOIN account a ON a.seq = p.account_seq";
+const OF_USER = "FROM console_user p LEFT JOIN account a ON a.seq = p.account_seq";
 const INVITATION = `SELECT i.id, i.kind, i.role, a.id AS "accountId", i.account_name AS "accountName", coalesce(i.email, p.email) AS email,
-  p.id AS "personId", p.name AS "personName", i.created_by AS "madeBy", i.created_at_ms AS "createdAtMs", i.expires_at_ms AS "expiresAtMs",
+  p.id AS "userId", p.name AS "userName", i.created_by AS "madeBy", i.created_at_ms AS "createdAtMs", i.expires_at_ms AS "expiresAtMs",
   i.used_at_ms AS "usedAtMs", i.withdrawn_at_ms AS "withdrawnAtMs"
   FROM invitation i LEFT JOIN account a ON a.seq = i.account_seq LEFT JOIN console_user p ON p.seq = i.user_seq`;
 
@@ -22,12 +22,12 @@ type StoredAudit = Omit<AuditRow, "actor" | "detail"> & {
 };
 
 // Runs for every request of the console.
-const SESSION = `SELECT p.seq AS "personSeq", p.id AS "personId", p.email, p.name, p.role, p.account_seq AS "accountSeq", a.id AS "accountId",
+const SESSION = `SELECT p.seq AS "userSeq", p.id AS "userId", p.email, p.name, p.role, p.account_seq AS "accountSeq", a.id AS "accountId",
     s.id AS "sessionId", s.created_at_ms AS "createdAtMs", s.seen_at_ms AS "seenAtMs", s.expires_at_ms AS "expiresAtMs"
   FROM session s JOIN console_user p ON p.seq = s.user_seq LEFT JOIN account a ON a.seq = p.account_seq
   WHERE s.hash = ?1 AND s.ended_at_ms IS NULL AND p.disabled_at_ms IS NULL`;
-const BY_EMAIL = `${PERSON}, p.password ${OF_PERSON} WHERE p.email = ?1`;
-const PEOPLE = `${PERSON} ${OF_PERSON} ORDER BY p.seq`;
+const BY_EMAIL = `${USER}, p.password ${OF_USER} WHERE p.email = ?1`;
+const USERS = `${USER} ${OF_USER} ORDER BY p.seq`;
 const SESSIONS_OF = `SELECT s.id, s.created_at_ms AS "createdAtMs", s.seen_at_ms AS "seenAtMs", s.expires_at_ms AS "expiresAtMs",
     s.ended_at_ms AS "endedAtMs", s.agent, s.address FROM session s JOIN console_user p ON p.seq = s.user_seq
   WHERE p.id = ?1 AND s.ended_at_ms IS NULL ORDER BY s.seen_at_ms DESC, s.id DESC`;
@@ -46,11 +46,11 @@ const AUDIT = `SELECT seq, at_ms AS "atMs", principal_kind AS kind, principal_id
     AND ${asked(6, "bigint", (from) => `at_ms >= ${from}`)} AND ${asked(7, "bigint", (to) => `at_ms < ${to}`)}
   ORDER BY seq DESC LIMIT ?2`;
 
-export const peopleReads = (query: Query): PeopleReads => ({
+export const userReads = (query: Query): UserReads => ({
   sessionByHash: async (hash) => (await query<SessionFacts>(SESSION, hash))[0],
-  personByEmail: async (email) => (await query<PersonRow & { password: string }>(BY_EMAIL, email))[0],
-  people: () => query<PersonRow>(PEOPLE),
-  sessionsOf: (personId) => query<SessionRow>(SESSIONS_OF, personId),
+  userByEmail: async (email) => (await query<UserRow & { password: string }>(BY_EMAIL, email))[0],
+  users: () => query<UserRow>(USERS),
+  sessionsOf: (userId) => query<SessionRow>(SESSIONS_OF, userId),
   invitationByHash: async (hash) => (await query<InvitationRow>(INVITED, hash))[0],
   invitations: () => query<InvitationRow>(INVITATIONS),
   operators: async () => (await query<{ n: number }>(OPERATORS))[0]?.n ?? 0,

@@ -36,8 +36,8 @@ export const CHAIN_ACCOUNTS = `SELECT a.seq, a.id, b.last_transfer_no, b.last_tr
 /** The transfers in chain order, in which no transfer must be buffered. */
 export const CHAIN_ROWS = "SELECT * FROM transfer_log ORDER BY account_seq, transfer_no";
 
-const UNFOLLOWING = "the movement does not follow from the one before it";
-const ELSEWHERE = "the balance is not where its movements lead";
+const UNFOLLOWING = "the transfer does not follow its predecessor";
+const ELSEWHERE = "the balance differs from the end of its chain";
 export const CHAIN_FAULTS = [UNFOLLOWING, ELSEWHERE] as const;
 
 /** Progress in the chain of an account. */

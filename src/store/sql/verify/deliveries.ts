@@ -5,8 +5,8 @@ import { describeMismatch, mismatchOf, type Ordered } from "../../../domain/deli
 import type { JsonObject, Output } from "../../../domain/types.ts";
 import { type Check, type Clause, clause, clauses } from "./check.ts";
 
-export const EARLIER = "generations were accepted before what is ordered was kept: they are not compared";
-export const CHARGED_OTHERWISE = "what was charged for is not what was ordered";
+export const EARLIER = "generations were accepted by a build that stored no expected delivery; they are not compared";
+export const CHARGED_OTHERWISE = "the charged delivery differs from the order";
 
 /**
  * The difference between a charged delivery and its order; undefined if they match. Unreadable values are a violation as well.
@@ -40,8 +40,8 @@ const earlier: Clause = {
   isNote: true,
 };
 
-const UNPINNED = "an attempt was begun before the inputs of its generation were pinned";
-const OTHER_LENGTH = "a pinned input is not as long as what was billed";
+const UNPINNED = "an attempt started before the inputs of its generation were pinned";
+const OTHER_LENGTH = "the length of a pinned input differs from the billed length";
 /** A generation with attempts has copies of its measured inputs. */
 const pinned = clauses(
   [UNPINNED, OTHER_LENGTH],
@@ -58,7 +58,7 @@ const asOrdered: Check<Clause> = {
   clauses: [
     compared,
     clause(
-      "an attempt that delivered something else was charged",
+      "a mismatched attempt was charged",
       `SELECT a.ref AS attempt, p.kind FROM transfer p JOIN attempt a ON a.generation_seq = p.generation_seq AND a.attempt_no = p.attempt_no
        WHERE p.kind = 'capture' AND a.state = 'mismatched'`,
     ),

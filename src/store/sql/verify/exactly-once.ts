@@ -3,12 +3,12 @@ import { seqOfGenerationId } from "../../../domain/ids.ts";
 import { type Check, type Clause, clause, clauses } from "./check.ts";
 
 const ids: Clause = {
-  ...clause("the id does not carry the row number", "SELECT id AS generation, seq FROM generation"),
+  ...clause("the id does not contain the row number", "SELECT id AS generation, seq FROM generation"),
   isOffender: ({ generation, seq }) => seqOfGenerationId(String(generation)) !== seq,
 };
 
-const OTHER_STATUS = "the status of the generation is not what its journal led to";
-const OTHER_END = "the generation did not end when its journal did";
+const OTHER_STATUS = "the status of the generation differs from its last event";
+const OTHER_END = "the end time of the generation differs from its last event";
 const STATUS_LED_TO =
   "CASE WHEN j.generation_seq IS NULL THEN 'queued' WHEN j.state_after LIKE 'running%' THEN 'running' ELSE j.state_after END";
 /** The later of the last event and the submission; null without an event. */
@@ -30,7 +30,7 @@ const nothingLost: Check<Clause> = {
        WHERE g.status <> ${STATUS_LED_TO} OR g.completed_at_ms <> ${ENDED_AT_MS}`,
     ),
     clause(
-      "what it delivered has no files, or files that are not numbered from 1",
+      "the output has no files, or files that are not numbered from 1",
       ({ json, numbered }) => `SELECT g.id AS generation FROM generation g
        LEFT JOIN ${numbered(`${json("g.output")} -> 'files'`, "f")} ON TRUE WHERE g.output IS NOT NULL
        GROUP BY g.seq HAVING count(f.key) = 0
@@ -46,13 +46,13 @@ const oneKey: Check<Clause> = {
   name: "one key, one generation",
   clauses: [
     clause(
-      "the key has more than one generation",
+      "the idempotency key has more than one generation",
       `SELECT a.id AS account, k.key, k.generations FROM (SELECT account_seq, idempotency_key AS key, count(*) AS generations FROM generation
          WHERE idempotency_key IS NOT NULL GROUP BY account_seq, idempotency_key HAVING count(*) > 1) k
        JOIN account a ON a.seq = k.account_seq`,
     ),
     clause(
-      "the key or the body is not of its form",
+      "the idempotency key or the body is malformed",
       ({ isJson }) => `SELECT id AS generation FROM generation WHERE length(idempotency_key) NOT BETWEEN 1 AND 200
          OR NOT ${isJson("body")}`,
     ),
@@ -68,7 +68,7 @@ const oneSubmit: Check<Clause> = {
   name: "at most one submit per attempt",
   clauses: [
     clause(
-      "the reference is not of the generation and the attempt, or not the only one",
+      "the reference does not match its attempt, or is not unique",
       `SELECT a.ref AS attempt, g.id AS generation, a.attempt_no FROM attempt a JOIN generation g ON g.seq = a.generation_seq
        WHERE a.ref <> substr(g.id, 5) || '-' || a.attempt_no
        UNION ALL SELECT ref, NULL, NULL FROM attempt GROUP BY ref HAVING count(*) > 1`,
@@ -78,12 +78,12 @@ const oneSubmit: Check<Clause> = {
       "SELECT provider, job_id AS job, count(*) AS attempts FROM attempt WHERE job_id IS NOT NULL GROUP BY provider, job_id HAVING count(*) > 1",
     ),
     clause(
-      "the attempt went further than its request was written",
+      "the attempt was sent without a stored request or time",
       `SELECT a.ref AS attempt, a.state FROM attempt a LEFT JOIN attempt_request r ON r.generation_seq = a.generation_seq AND r.attempt_no = a.attempt_no
        WHERE (a.state NOT IN ('intent', 'cancelled') OR a.job_id IS NOT NULL)
          AND (a.sent_at_ms IS NULL OR a.ends_at_ms IS NULL OR r.generation_seq IS NULL)`,
     ),
-    clause("the attempt was sent again although nothing had refused it", ({ json }) => {
+    clause("the attempt was sent again without a rejection", ({ json }) => {
       const event = json("event");
       const countOf = (type: string) => `count(*) FILTER (WHERE ${event} ->> 'type' = '${type}')`;
       return `SELECT generation_seq, CAST(${event} ->> 'n' AS bigint) AS attempt, ${countOf("slotTaken")} AS sent FROM generation_event
@@ -99,22 +99,22 @@ const noUnknownSpend: Check<Clause> = {
   name: "no unknown spend",
   clauses: [
     clause(
-      "the attempt is under way although its generation has ended",
+      "the attempt is open although its generation has ended",
       `SELECT a.ref AS attempt, a.state FROM attempt a JOIN generation g ON g.seq = a.generation_seq
        WHERE g.completed_at_ms IS NOT NULL AND a.state IN ('intent', 'sending', 'accepted')`,
     ),
     clause(
-      "the attempt is over and has no time of it",
+      "the ended attempt has no end time",
       "SELECT ref AS attempt, state FROM attempt WHERE ended_at_ms IS NULL AND state NOT IN ('intent', 'sending', 'accepted')",
     ),
     clause(
-      "nothing was bought with the attempt, and it has a job",
+      "an attempt without a purchase has a job",
       // Prevents SQLite from using the index of jobs, because nearly every attempt has a job.
       `SELECT ref AS attempt, state, provider, job_id AS job FROM attempt WHERE state IN ('rejected', 'absent', 'cancelled')
          AND job_id || '' IS NOT NULL`,
     ),
     clause(
-      "the attempt is watched although its fate is known",
+      "the attempt is watched although its result is known",
       `SELECT ref AS attempt, state FROM attempt WHERE watch_until_ms IS NOT NULL
          AND state NOT IN ('lost', 'capped', 'superseded')`,
     ),

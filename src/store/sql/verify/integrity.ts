@@ -11,21 +11,18 @@ const ownRows: Check<Clause> = {
   name: "own data only",
   clauses: [
     clause(
-      "the movement is not of its generation's account",
-      `SELECT m.seq AS movement, g.id AS generation FROM transfer_log m LEFT JOIN generation g ON g.seq = m.generation_seq
+      "the account of the transfer differs from its generation",
+      `SELECT m.seq AS transfer, g.id AS generation FROM transfer_log m LEFT JOIN generation g ON g.seq = m.generation_seq
        WHERE m.generation_seq IS NOT NULL AND g.account_seq IS DISTINCT FROM m.account_seq`,
     ),
     clause(
-      "the key it was submitted with is not of its account",
+      "the API key belongs to another account than the generation",
       `SELECT g.id AS generation, k.id AS key FROM generation g LEFT JOIN api_key k ON k.seq = g.key_seq
        WHERE k.account_seq IS DISTINCT FROM g.account_seq`,
     ),
+    clause("the row refers to a missing generation", ["attempt", "generation_event", "snapshot"].map(stray).join(" UNION ALL ")),
     clause(
-      "the row is of a generation that is not there",
-      ["attempt", "generation_event", "snapshot"].map(stray).join(" UNION ALL "),
-    ),
-    clause(
-      "more of an API key is stored than its hash and its first characters",
+      "more of an API key is stored than its hash and prefix",
       `SELECT id AS key FROM api_key WHERE length(prefix) > 20 OR length(hash) <> 64 OR ltrim(hash, '0123456789abcdef') <> ''`,
     ),
   ],
@@ -37,7 +34,7 @@ const soundStore: Check<Clause> = {
   name: "sound store, one owner",
   clauses: [
     clause(
-      "the row was written by an epoch that never opened the file",
+      "the row has an epoch that never opened the database",
       ({ writers }) =>
         `SELECT 'transfer' AS "row", seq, epoch FROM transfer_log WHERE epoch NOT IN (SELECT epoch FROM ${writers})
        UNION ALL SELECT 'generation_event', generation_seq, epoch FROM generation_event WHERE epoch NOT IN (SELECT epoch FROM ${writers})`,

@@ -14,36 +14,36 @@ const conservation: Check<Clause> = {
   name: "conservation",
   clauses: [
     clause(
-      "balance and charges are not what the movements add up to",
+      "balance and charges differ from the sum of the transfers",
       `SELECT a.id AS account, b.available_credits + b.held_credits AS balance, b.charged_credits AS charged
        FROM account a JOIN balance b ON b.account_seq = a.seq LEFT JOIN (SELECT account_seq,
          sum(${PUT}) AS put, sum(${creditsIf("capture")}) AS taken FROM transfer_log GROUP BY account_seq) m ON m.account_seq = a.seq
        WHERE b.available_credits + b.held_credits <> coalesce(m.put - m.taken, 0) OR b.charged_credits <> coalesce(m.taken, 0)`,
     ),
     clause(
-      "all that was put in is not all that is there and was charged",
+      "the incoming credits differ from the balances and charges",
       `SELECT CAST(i.put AS bigint) AS put, CAST(o.there AS bigint) AS there FROM (SELECT coalesce(sum(${PUT}), 0) AS put FROM transfer_log) i
          CROSS JOIN (SELECT coalesce(sum(available_credits + held_credits + charged_credits), 0) AS there FROM balance) o
        WHERE i.put <> o.there`,
     ),
     clause(
-      "the movement is of an account that is not there, or the account has no balance",
-      `SELECT m.seq AS movement, m.account_seq FROM transfer_log m LEFT JOIN account a ON a.seq = m.account_seq WHERE a.seq IS NULL
+      "the account of the transfer is missing, or the account has no balance",
+      `SELECT m.seq AS transfer, m.account_seq FROM transfer_log m LEFT JOIN account a ON a.seq = m.account_seq WHERE a.seq IS NULL
        UNION ALL SELECT NULL, a.seq FROM account a LEFT JOIN balance b ON b.account_seq = a.seq WHERE b.account_seq IS NULL`,
     ),
     clause(
-      "the two entries of a movement do not add up to zero",
+      "the two entries of a transfer do not sum to zero",
       "SELECT transfer_seq, CAST(sum(credits) AS bigint) AS sum FROM transfer_entry GROUP BY transfer_seq HAVING sum(credits) <> 0 OR count(*) <> 2",
     ),
     clause(
-      "a credit is not the movement it names",
+      "the adjustment differs from its transfer",
       `SELECT c.seq AS credit, c.transfer_seq FROM balance_adjustment c LEFT JOIN transfer m ON m.seq = c.transfer_seq
        WHERE c.transfer_seq IS NOT NULL AND (m.account_seq, m.kind,
          CASE m.to_side WHEN 'available' THEN m.credits ELSE -m.credits END) IS DISTINCT FROM (c.account_seq, c.kind, c.transferred_credits)`,
     ),
     clause(
-      "the transfer has no request or more than one",
-      `SELECT m.seq AS movement, m.kind, c.n AS credits FROM transfer m LEFT JOIN (SELECT transfer_seq, count(*) AS n FROM balance_adjustment
+      "the transfer does not have exactly one adjustment",
+      `SELECT m.seq AS transfer, m.kind, c.n AS credits FROM transfer m LEFT JOIN (SELECT transfer_seq, count(*) AS n FROM balance_adjustment
          WHERE transfer_seq IS NOT NULL GROUP BY transfer_seq) c ON c.transfer_seq = m.seq
        WHERE m.kind IN ('topup', 'adjust') AND c.n IS DISTINCT FROM 1`,
     ),
@@ -57,7 +57,7 @@ const holds: Check<Clause> = {
   name: "holds",
   clauses: [
     clause(
-      "held is not the reserve of the generations in progress",
+      "the held credits differ from the holds of the open generations",
       `SELECT a.id AS account, b.held_credits AS held, CAST(coalesce(g.reserved, 0) AS bigint) AS reserved, b.in_progress, coalesce(g.n, 0) AS open
      FROM account a JOIN balance b ON b.account_seq = a.seq LEFT JOIN (SELECT account_seq, sum(reserved_credits) AS reserved, count(*) AS n FROM generation
        WHERE completed_at_ms IS NULL GROUP BY account_seq) g ON g.account_seq = a.seq
@@ -65,14 +65,14 @@ const holds: Check<Clause> = {
        OR b.available_credits < 0`,
     ),
     clause(
-      "held is not the holds less their settlements",
-      `SELECT a.id AS account, b.held_credits AS held, CAST(coalesce(m.held, 0) AS bigint) AS from_movements FROM account a
+      "the held credits differ from the holds minus their settlements",
+      `SELECT a.id AS account, b.held_credits AS held, CAST(coalesce(m.held, 0) AS bigint) AS from_transfers FROM account a
      JOIN balance b ON b.account_seq = a.seq LEFT JOIN (SELECT account_seq, 
        sum(CASE 'held' WHEN to_side THEN credits WHEN from_side THEN -credits ELSE 0 END) AS held FROM transfer_log GROUP BY account_seq) m ON m.account_seq = a.seq
      WHERE b.held_credits <> coalesce(m.held, 0)`,
     ),
     clause(
-      "what a key is said to have spent on a day is not what its generations hold and cost",
+      "the counted spending of a key differs from its generations",
       `SELECT k.id AS key, x.day, CAST(x.metered AS bigint) AS metered, CAST(x.spent AS bigint) AS spent FROM (SELECT spend_limit_seq, day, sum(metered) AS metered, sum(spent) AS spent FROM (
          SELECT spend_limit_seq, day, credits AS metered, 0 AS spent FROM spend_by_day
          UNION ALL SELECT m.seq, g.created_at_ms / 86400000, 0, coalesce(g.cost_credits, g.reserved_credits) FROM generation g
@@ -92,7 +92,7 @@ const settledOnce: Check<Clause> = {
   name: "settled once",
   clauses: [
     clause(
-      "the generation has not, once it has ended and not before, one settlement of all of its hold",
+      "the generation does not have exactly one settlement of its whole hold, at its end",
       `SELECT g.id AS generation, g.status, coalesce(m.captures, 0) AS captures, coalesce(m.releases, 0) AS releases
      FROM generation g LEFT JOIN (SELECT generation_seq, count(*) FILTER (WHERE kind = 'capture') AS captures,
        count(*) FILTER (WHERE kind = 'release') AS releases, sum(${creditsIf("capture")}) AS captured, sum(${creditsIf("release")}) AS released
@@ -104,7 +104,7 @@ const settledOnce: Check<Clause> = {
        ELSE coalesce(m.captures + m.releases, 0) <> 0 END`,
     ),
     clause(
-      "the settlement stands before the hold",
+      "the settlement precedes the hold",
       `SELECT g.id AS generation, s.kind FROM transfer s JOIN generation g ON g.seq = s.generation_seq
        WHERE s.transfer_no < g.hold_transfer_no`,
     ),
@@ -119,7 +119,7 @@ const chargeIsQuote: Check<Clause> = {
   name: "charge is the quote",
   clauses: [
     clause(
-      "the cost is not the price of the one attempt delivered",
+      "the cost differs from the price of the delivered attempt",
       `SELECT g.id AS generation, g.status, g.cost_credits AS cost, count(a.attempt_no) AS delivered, max(a.price_credits) AS price
      FROM generation g LEFT JOIN attempt a ON a.generation_seq = g.seq AND a.state = 'delivered' GROUP BY g.seq
      HAVING CASE g.status WHEN 'succeeded' THEN count(a.attempt_no) <> 1 OR g.cost_credits IS DISTINCT FROM max(a.price_credits)
@@ -128,25 +128,25 @@ const chargeIsQuote: Check<Clause> = {
        ELSE g.cost_credits IS NOT NULL OR count(a.attempt_no) <> 0 END`,
     ),
     clause(
-      "what was captured is not of the attempt that was delivered",
+      "the capture does not belong to the delivered attempt",
       `SELECT g.id AS generation, m.attempt_no AS attempt, a.state FROM transfer m JOIN generation g ON g.seq = m.generation_seq
        LEFT JOIN attempt a ON a.generation_seq = m.generation_seq AND a.attempt_no = m.attempt_no
        WHERE m.kind = 'capture' AND (a.state IS DISTINCT FROM 'delivered' OR a.price_credits <> m.credits)`,
     ),
     clause(
-      "quote and reserve are not the cheapest and the dearest price of the plan",
+      "quote and hold differ from the lowest and highest price of the plan",
       ({ elements }) => `SELECT g.id AS generation, g.quoted_credits AS quoted, g.reserved_credits AS reserved, p.least, p.most
        FROM generation g LEFT JOIN (SELECT s.seq, min(${PRICE}) AS least, max(${PRICE}) AS most
          FROM plan s CROSS JOIN ${elements("s.routes", "r")} GROUP BY s.seq) p ON p.seq = g.plan_seq
        WHERE p.least IS DISTINCT FROM g.quoted_credits OR p.most IS DISTINCT FROM g.reserved_credits`,
     ),
     clause(
-      "a price is above the most it may cost",
+      "a planned price exceeds the maximum cost",
       ({ elements }) => `SELECT g.id AS generation, g.max_cost_credits AS most, ${PRICE} AS price FROM generation g
        JOIN plan p ON p.seq = g.plan_seq CROSS JOIN ${elements("p.routes", "r")} WHERE ${PRICE} > g.max_cost_credits`,
     ),
     clause(
-      "the attempt does not have the price its route was planned with",
+      "the price of the attempt differs from the plan",
       ({ elements }) => `SELECT a.ref AS attempt, a.route_id AS route, a.price_credits AS price FROM attempt a
      JOIN generation s ON s.seq = a.generation_seq LEFT JOIN plan p ON p.seq = s.plan_seq
      WHERE a.price_credits IS DISTINCT FROM (SELECT ${PRICE} FROM ${elements("p.routes", "r")}

@@ -18,24 +18,24 @@ const nothingStuck: Check<Clause> = {
   name: "nothing is stuck",
   clauses: [
     clause(
-      "parked: it could not go on; its hold is kept until an operator decides",
+      "parked: its hold is kept until an operator decides",
       `SELECT g.id AS generation, s.version FROM generation g JOIN snapshot s ON s.generation_seq = g.seq
        WHERE g.completed_at_ms IS NULL AND s.state = 'running.parked'`,
     ),
     clause(
-      "nothing will ever happen to the generation: it has no deadline",
+      "the open generation has no deadline",
       `SELECT g.id AS generation, g.status FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.generation_seq = g.seq
        WHERE g.completed_at_ms IS NULL AND s.state IS DISTINCT FROM 'running.parked' AND NOT EXISTS (SELECT 1 FROM deadline WHERE generation_seq = g.seq)`,
     ),
     clause(
-      "the deadline comes after what it stands for",
+      "the deadline is later than the time limit that it enforces",
       `SELECT g.id AS generation, c.kind, c.attempt_no AS attempt, c.at_ms FROM deadline c JOIN generation g ON g.seq = c.generation_seq
        LEFT JOIN attempt a ON a.generation_seq = c.generation_seq AND a.attempt_no = c.attempt_no
        WHERE (c.kind IN ('start', 'seat', 'submit') AND c.at_ms > g.start_deadline_ms)
          OR (c.kind = 'attempt' AND c.at_ms > coalesce(a.ends_at_ms, 0) AND c.at_ms > ${SINCE_DECIDED})`,
     ),
     clause(
-      "the deadline comes after everything that could still be running",
+      "the deadline is later than every possible activity",
       `SELECT g.id AS generation, c.at_ms FROM deadline c JOIN generation g ON g.seq = c.generation_seq
        LEFT JOIN snapshot s ON s.generation_seq = g.seq
        WHERE c.at_ms - ${SLACK_MS} > g.start_deadline_ms
@@ -43,7 +43,7 @@ const nothingStuck: Check<Clause> = {
          AND c.at_ms - ${SLACK_MS} > ${SINCE_DECIDED} AND c.at_ms - ${SLACK_MS} > ${WHILE_REFUSED}`,
     ),
     clause(
-      "the deadline is of a generation that has ended or is not there",
+      "the deadline belongs to an ended or missing generation",
       `SELECT c.generation_seq, c.kind FROM deadline c LEFT JOIN generation g ON g.seq = c.generation_seq WHERE g.seq IS NULL OR g.completed_at_ms IS NOT NULL`,
     ),
     whileRunning(
@@ -53,7 +53,7 @@ const nothingStuck: Check<Clause> = {
        WHERE c.at_ms < ${NOW} - ${OVERDUE_MS} AND s.state IS DISTINCT FROM 'running.parked'`,
     ),
     whileRunning(
-      "the generation is older than its waiting time and its attempts can explain",
+      "the generation is older than its time limits allow",
       `SELECT g.id AS generation, g.created_at_ms FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.generation_seq = g.seq
        WHERE g.completed_at_ms IS NULL AND s.state IS DISTINCT FROM 'running.parked'
          AND ${NOW} - ${SLACK_MS} > g.start_deadline_ms + ${ATTEMPT_MS} * (SELECT count(*) FROM attempt WHERE generation_seq = g.seq)
@@ -62,8 +62,8 @@ const nothingStuck: Check<Clause> = {
   ],
 };
 
-const GAP = "the versions of the journal have a gap, or the snapshot is not of the last one";
-const BACKWARDS = "the journal goes back to an earlier status, on after an end, or to success without running";
+const GAP = "the versions of the events have a gap, or the snapshot is not of the last version";
+const BACKWARDS = "the events return to an earlier status, continue after an end, or succeed without running";
 /**
  * A summary of the events of each generation in one pass, with the last queued, the first running and the first ended version.
  */
@@ -87,12 +87,12 @@ const lawfulHistory: Check<Clause> = {
          WHERE NOT EXISTS (SELECT 1 FROM generation_event WHERE generation_seq = s.generation_seq)`,
     ),
     clause(
-      "the snapshot rests in another state than its journal line led to",
+      "the state of the snapshot differs from its event",
       `SELECT s.generation_seq, s.state, j.state_after FROM snapshot s JOIN generation_event j ON j.generation_seq = s.generation_seq AND j.version = s.version
        WHERE s.state <> j.state_after`,
     ),
     clause(
-      "the attempts are not numbered from 1, or are more than the routes tried can explain",
+      "the attempts are not numbered from 1, or their routes differ from the count",
       ({ json }) => `SELECT g.id AS generation, g.attempts, a.rows, a.last, a.routes FROM generation g
        LEFT JOIN (SELECT generation_seq, count(*) AS rows, max(attempt_no) AS last, count(DISTINCT route_id) AS routes FROM attempt GROUP BY generation_seq) a
          ON a.generation_seq = g.seq
@@ -101,16 +101,16 @@ const lawfulHistory: Check<Clause> = {
          OR g.attempts > json_array_length(${json("p.routes")})`,
     ),
     clause(
-      "the attempt ran on a route that was not planned",
+      "the route of the attempt is not in the plan",
       ({ elements }) => `SELECT a.ref AS attempt, a.route_id AS route FROM attempt a JOIN generation g ON g.seq = a.generation_seq
        JOIN plan p ON p.seq = g.plan_seq WHERE NOT EXISTS (SELECT 1 FROM ${elements("p.routes", "r")} WHERE r.value ->> 'routeId' = a.route_id)`,
     ),
     clause(
-      "more than one attempt is under way",
+      "more than one attempt is open",
       `SELECT generation_seq, count(*) AS attempts FROM attempt WHERE state IN ('intent', 'sending', 'accepted') GROUP BY generation_seq HAVING count(*) > 1`,
     ),
     clause(
-      "the shape of the generation is not that of its status",
+      "the columns of the generation do not match its status",
       `SELECT id AS generation, status FROM generation
        WHERE status NOT IN ('queued', 'running', 'succeeded', 'failed')
          OR (completed_at_ms IS NOT NULL) <> (status IN ('succeeded', 'failed')) OR completed_at_ms < created_at_ms
@@ -118,7 +118,7 @@ const lawfulHistory: Check<Clause> = {
          OR (message IS NOT NULL AND status <> 'running') OR (files_expired_at_ms IS NOT NULL AND status <> 'succeeded')`,
     ),
     clause(
-      "a message without anything being confirmed, or none while something is",
+      "the message does not match the state",
       `SELECT g.id AS generation, s.state, g.message FROM generation g INDEXED BY generation_open JOIN snapshot s ON s.generation_seq = g.seq
        WHERE g.completed_at_ms IS NULL
          AND (g.message IS NOT NULL) <> (s.state LIKE 'running.confirming.%' OR s.state = 'running.parked')`,

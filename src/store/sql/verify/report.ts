@@ -6,7 +6,7 @@ import type { Check, Offender } from "./check.ts";
 /** Maximum number of reported rows per invariant. */
 export const MOST_ROWS = 20;
 
-const BROKEN_OFF = "the check could not be finished";
+const BROKEN_OFF = "the check did not finish";
 
 /** Collects the violating rows of a clause and keeps the first of each message. */
 export const createReport = (faults: readonly string[]) => {

@@ -3,24 +3,24 @@ import type { Database } from "bun:sqlite";
 import { CHAIN_ACCOUNTS, CHAIN_FAULTS, type ChainAccount, type ChainRow, createChainWalk } from "../../sql/verify/chain.ts";
 import type { Runnable } from "./check.ts";
 
-/** The holds of the view `movement`, in the order of their generations. */
+/** The holds of the view `transfer_log`, in the order of their generations. */
 const HOLDS = `SELECT -seq AS seq, account_seq, hold_transfer_no AS transfer_no, hold_previous_seq AS previous_seq, 'hold' AS kind,
   reserved_credits AS credits, 'available' AS from_side, 'held' AS to_side, seq AS generation_seq, NULL AS attempt_no,
   hold_available_after AS available_after, hold_held_after AS held_after, created_at_ms AS at_ms, NULL AS note, hold_hash AS hash
   FROM generation ORDER BY seq`;
 
-/** Holds and postings approximately in the order in which they were written; the walk buffers the exceptions. */
+/** Holds and transfers approximately in the order in which they were written; the walk buffers the exceptions. */
 const inOrder = function* (db: Database): Generator<ChainRow> {
   const holds = db.query<ChainRow, []>(HOLDS).iterate();
-  const postings = db.query<ChainRow & { after_generation_seq: number }, []>("SELECT * FROM transfer ORDER BY seq").iterate();
-  let [hold, posting] = [holds.next(), postings.next()];
-  while (!hold.done || !posting.done)
-    if (!hold.done && (posting.done || (hold.value.generation_seq ?? 0) <= posting.value.after_generation_seq)) {
+  const transfers = db.query<ChainRow & { after_generation_seq: number }, []>("SELECT * FROM transfer ORDER BY seq").iterate();
+  let [hold, transfer] = [holds.next(), transfers.next()];
+  while (!hold.done || !transfer.done)
+    if (!hold.done && (transfer.done || (hold.value.generation_seq ?? 0) <= transfer.value.after_generation_seq)) {
       yield hold.value;
       hold = holds.next();
-    } else if (!posting.done) {
-      yield posting.value;
-      posting = postings.next();
+    } else if (!transfer.done) {
+      yield transfer.value;
+      transfer = transfers.next();
     }
 };
 

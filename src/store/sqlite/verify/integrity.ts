@@ -16,7 +16,7 @@ const integrity: Runnable = {
   },
 };
 
-const REFERS = "the row refers to one that is not there";
+const REFERS = "the row refers to a missing row";
 const references: Runnable = {
   faults: [REFERS],
   *offending({ db }) {
@@ -28,7 +28,7 @@ const references: Runnable = {
 /** Ignored for a snapshot connection, which uses no WAL whatever the file header contains. */
 export const NOT_WAL = "the journal mode is not WAL";
 const NO_KEYS = "foreign keys are off";
-const NO_SYNC = "the writer does not sync each commit";
+const NO_SYNC = "the writer does not synchronize each commit to the disk";
 /** `synchronous` belongs to a connection, so it is checked only if the checking connection is the writer. */
 const settings: Runnable = {
   faults: [NOT_WAL, NO_KEYS, NO_SYNC],
@@ -41,8 +41,8 @@ const settings: Runnable = {
   },
 };
 
-const UNKNOWN_SCHEMA = "the schema is of no known version";
-const OTHER_SCHEMA = "the schema is not the one of its version: a guard is missing, changed or foreign";
+const UNKNOWN_SCHEMA = "the schema version is unknown";
+const OTHER_SCHEMA = "the schema differs from its version: an object is missing, changed or foreign";
 
 /** Tables that Litestream creates in a database that it replicates. No code of genrouter uses them. */
 const LITESTREAM: ReadonlyMap<string, string> = new Map([
@@ -94,7 +94,7 @@ const schema: Runnable = {
 /** A file has one writer at a time: no epoch wrote after the first write of its successor. */
 const epochs = [
   clause(
-    "an epoch wrote after its successor had begun to",
+    "an epoch wrote after its successor",
     `SELECT seq AS transfer, epoch FROM (SELECT seq, epoch, max(epoch) OVER (ORDER BY seq) AS newest FROM transfer) WHERE epoch < newest
      UNION ALL SELECT -seq, epoch FROM (SELECT seq, hold_epoch AS epoch, max(hold_epoch) OVER (ORDER BY seq) AS newest FROM generation)
        WHERE epoch < newest
@@ -102,7 +102,7 @@ const epochs = [
        CROSS JOIN generation_event a ON a.generation_seq = crossed.generation_seq JOIN generation_event b ON b.generation_seq = a.generation_seq AND b.version = a.version + 1 WHERE b.epoch < a.epoch`,
   ),
   clause(
-    "the epochs do not follow each other",
+    "the epochs are not consecutive",
     "SELECT count(*) AS openings, max(epoch) AS last FROM writer_epoch HAVING count(*) IS NOT max(epoch) OR count(*) = 0",
   ),
 ].map(runnable);

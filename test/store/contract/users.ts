@@ -26,7 +26,7 @@ const invite = (changes: Partial<InviteUser> = {}): InviteUser => ({
   accountSeq: null,
   accountName: null,
   email: "ada@example.com",
-  personId: null,
+  userId: null,
   expiresAtMs: NOW_MS + HOUR_MS,
   atMs: NOW_MS,
   ...changes,
@@ -35,7 +35,7 @@ const setup = (): InviteUser => invite({ kind: "setup", email: null });
 const accept = (hash: string, changes: Partial<AcceptInvitation> = {}): AcceptInvitation => ({
   mutation: "accept-invitation",
   hash,
-  personId: newId("per"),
+  userId: newId("per"),
   email: "ada@example.com",
   name: "Ada",
   password: PASSWORD,
@@ -46,7 +46,7 @@ const accept = (hash: string, changes: Partial<AcceptInvitation> = {}): AcceptIn
 });
 const signUp = (email: string, changes: Partial<SignUp> = {}): SignUp => ({
   mutation: "sign-up",
-  personId: newId("per"),
+  userId: newId("per"),
   email,
   name: "Ben",
   password: PASSWORD,
@@ -64,7 +64,7 @@ const setUp = async (store: Store): Promise<AcceptInvitation> => {
 };
 const kindOf = async (store: Store, mutation: Parameters<typeof commitOne>[1]) => (await commitOne(store, mutation)).kind;
 
-export const peoplePromises = (stage: Stage): void => {
+export const userPromises = (stage: Stage): void => {
   test("the set-up link lets the first operator in once, and a newer one takes the place of an older one", async () => {
     const { store } = stage;
     const [old, link] = [setup(), setup()];
@@ -73,9 +73,9 @@ export const peoplePromises = (stage: Stage): void => {
     const [one, two] = await store.commit([accept(link.hash), accept(link.hash, { email: "eve@example.com" })]);
     expect([one?.kind, two?.kind]).toEqual(["done", "refused"]);
     expect(await store.operators()).toBe(1);
-    expect((await store.people()).map(({ email, role }) => [email, role])).toEqual([["ada@example.com", "operator"]]);
+    expect((await store.users()).map(({ email, role }) => [email, role])).toEqual([["ada@example.com", "operator"]]);
     expect(await kindOf(store, setup())).toBe("refused");
-    expect(await store.invitationByHash(link.hash)).toMatchObject({ usedAtMs: NOW_MS, personName: "Ada" });
+    expect(await store.invitationByHash(link.hash)).toMatchObject({ usedAtMs: NOW_MS, userName: "Ada" });
     expect(await store.invitationByHash(old.hash)).toMatchObject({ usedAtMs: null, withdrawnAtMs: NOW_MS });
   });
 
@@ -87,7 +87,7 @@ export const peoplePromises = (stage: Stage): void => {
     const take = { mutation: "withdraw-invitation", invitationId: link.id, atMs: NOW_MS + 1 } as const;
     expect([await kindOf(store, take), await kindOf(store, take)]).toEqual(["done", "refused"]);
     expect(await kindOf(store, accept(link.hash))).toBe("refused");
-    expect(await store.people()).toEqual([]);
+    expect(await store.users()).toEqual([]);
   });
 
   test("an invitation is for the address it was made for, and joins or makes the account it says", async () => {
@@ -96,7 +96,7 @@ export const peoplePromises = (stage: Stage): void => {
     const makes = invite({ role: "member", accountName: "Dee's", email: "dee@example.com" });
     const made = { id: newId("acc"), name: "Dee's" };
     await store.commit([joins, makes, accept(joins.hash), accept(makes.hash, { account: made })]);
-    expect((await store.people()).map(({ email, role, accountId }) => [email, role, accountId])).toEqual([
+    expect((await store.users()).map(({ email, role, accountId }) => [email, role, accountId])).toEqual([
       ["cy@example.com", "member", account.id],
       ["dee@example.com", "member", made.id],
     ]);
@@ -104,7 +104,7 @@ export const peoplePromises = (stage: Stage): void => {
     expect(await kindOf(store, invite({ email: "cy@example.com" }))).toBe("refused");
   });
 
-  test("two sign-ups with one address make one person and one account", async () => {
+  test("two sign-ups with one address make one user and one account", async () => {
     const { store } = stage;
     const before = (await store.accounts()).length;
     const outcomes = await store.commit([signUp("ben@example.com"), signUp("ben@example.com")]);
@@ -118,10 +118,10 @@ export const peoplePromises = (stage: Stage): void => {
     const second = newSession();
     await store.commit([
       ben,
-      { mutation: "open-session", personId: ben.personId, password: PASSWORD, session: second, atMs: NOW_MS },
+      { mutation: "open-session", userId: ben.userId, password: PASSWORD, session: second, atMs: NOW_MS },
     ]);
     expect(await store.sessionByHash(ben.session.hash)).toMatchObject({
-      personId: ben.personId,
+      userId: ben.userId,
       email: "ben@example.com",
       role: "member",
       accountId: ben.account.id,
@@ -139,14 +139,14 @@ export const peoplePromises = (stage: Stage): void => {
         ],
       },
     ]);
-    expect((await store.sessionsOf(ben.personId)).map(({ id, seenAtMs }) => [id, seenAtMs])).toEqual([
+    expect((await store.sessionsOf(ben.userId)).map(({ id, seenAtMs }) => [id, seenAtMs])).toEqual([
       [ben.session.id, NOW_MS + 5],
       [second.id, NOW_MS],
     ]);
-    await store.commit([{ mutation: "end-sessions", personId: ben.personId, exceptId: second.id, atMs: NOW_MS + 6 }]);
+    await store.commit([{ mutation: "end-sessions", userId: ben.userId, exceptId: second.id, atMs: NOW_MS + 6 }]);
     expect(await store.sessionByHash(ben.session.hash)).toBeUndefined();
     expect(await store.sessionByHash(second.hash)).toBeDefined();
-    await store.commit([{ mutation: "end-sessions", personId: ben.personId, onlyId: second.id, atMs: NOW_MS + 7 }]);
+    await store.commit([{ mutation: "end-sessions", userId: ben.userId, onlyId: second.id, atMs: NOW_MS + 7 }]);
     expect(await store.sessionByHash(second.hash)).toBeUndefined();
   });
 
@@ -155,14 +155,10 @@ export const peoplePromises = (stage: Stage): void => {
     const ben = signUp("ben@example.com");
     const refused = { mutation: "note-refused-sign-ins", wrong: 3, throttled: 1, networks: 2, atMs: NOW_MS } as const;
     const by = { kind: "service", id: "genrouter", name: "sign-in" } as const;
-    const outcomes = await store.commit([
-      ben,
-      { ...refused, personId: ben.personId, by },
-      { ...refused, personId: "per_none", by },
-    ]);
+    const outcomes = await store.commit([ben, { ...refused, userId: ben.userId, by }, { ...refused, userId: "per_none", by }]);
     expect(outcomes.map(({ kind }) => kind)).toEqual(["done", "done", "refused"]);
     expect(await store.audit(null, 5, { action: "note-refused-sign-ins" })).toMatchObject([
-      { target: ben.personId, detail: { wrong: 3, throttled: 1, networks: 2 } },
+      { target: ben.userId, detail: { wrong: 3, throttled: 1, networks: 2 } },
     ]);
   });
 
@@ -172,19 +168,19 @@ export const peoplePromises = (stage: Stage): void => {
     const password = `${PASSWORD}2`;
     const late = {
       mutation: "open-session",
-      personId: ada.personId,
+      userId: ada.userId,
       password: PASSWORD,
       session: newSession(),
       atMs: NOW_MS,
     } as const;
-    const link = invite({ kind: "reset", email: null, personId: ada.personId });
+    const link = invite({ kind: "reset", email: null, userId: ada.userId });
     const reset = accept(link.hash, { password });
     await store.commit([link, reset]);
     expect(await kindOf(store, late)).toBe("refused");
     expect(await store.sessionByHash(ada.session.hash)).toBeUndefined();
-    expect(await store.sessionByHash(reset.session.hash)).toMatchObject({ personId: ada.personId });
-    expect((await store.personByEmail("ada@example.com"))?.password).toBe(password);
-    const own = { mutation: "set-person", personId: ada.personId, password: PASSWORD, atMs: NOW_MS } as const;
+    expect(await store.sessionByHash(reset.session.hash)).toMatchObject({ userId: ada.userId });
+    expect((await store.userByEmail("ada@example.com"))?.password).toBe(password);
+    const own = { mutation: "set-user", userId: ada.userId, password: PASSWORD, atMs: NOW_MS } as const;
     expect(await kindOf(store, { ...own, ifPassword: PASSWORD })).toBe("refused");
     expect(await kindOf(store, { ...own, ifPassword: password, keepSessionId: reset.session.id })).toBe("done");
     expect(await store.sessionByHash(reset.session.hash)).toBeDefined();
@@ -193,18 +189,18 @@ export const peoplePromises = (stage: Stage): void => {
   test("somebody who is disabled is out at once, and in again only by signing in", async () => {
     const { store } = stage;
     const ben = signUp("ben@example.com");
-    await store.commit([ben, { mutation: "set-person", personId: ben.personId, disabled: true, atMs: NOW_MS }]);
+    await store.commit([ben, { mutation: "set-user", userId: ben.userId, disabled: true, atMs: NOW_MS }]);
     expect(await store.sessionByHash(ben.session.hash)).toBeUndefined();
     const again = {
       mutation: "open-session",
-      personId: ben.personId,
+      userId: ben.userId,
       password: PASSWORD,
       session: newSession(),
       atMs: NOW_MS,
     } as const;
     expect(await kindOf(store, again)).toBe("refused");
-    expect(await kindOf(store, invite({ kind: "reset", email: null, personId: ben.personId }))).toBe("refused");
-    await store.commit([{ mutation: "set-person", personId: ben.personId, disabled: false, atMs: NOW_MS }]);
+    expect(await kindOf(store, invite({ kind: "reset", email: null, userId: ben.userId }))).toBe("refused");
+    await store.commit([{ mutation: "set-user", userId: ben.userId, disabled: false, atMs: NOW_MS }]);
     expect(await store.sessionByHash(ben.session.hash)).toBeUndefined();
     expect(await kindOf(store, again)).toBe("done");
   });
@@ -212,14 +208,14 @@ export const peoplePromises = (stage: Stage): void => {
   test("the service is never without an operator who may sign in", async () => {
     const { store } = stage;
     const ada = await setUp(store);
-    const out = { mutation: "set-person", personId: ada.personId, disabled: true, atMs: NOW_MS } as const;
+    const out = { mutation: "set-user", userId: ada.userId, disabled: true, atMs: NOW_MS } as const;
     expect(await commitOne(store, out)).toMatchObject({ kind: "refused", reason: expect.stringContaining("last operator") });
     expect(await kindOf(store, { ...out, disabled: false, role: "viewer" })).toBe("refused");
     const link = invite({ email: "bo@example.com" });
     const bo = accept(link.hash);
     await store.commit([link, bo]);
     // Both at once: one of them stays.
-    const outcomes = await store.commit([out, { ...out, personId: bo.personId }]);
+    const outcomes = await store.commit([out, { ...out, userId: bo.userId }]);
     expect(outcomes.map(({ kind }) => kind)).toEqual(["done", "refused"]);
     expect(await store.operators()).toBe(1);
   });
@@ -244,7 +240,7 @@ export const peoplePromises = (stage: Stage): void => {
   test("who changed what is written with the change, without secrets, and nothing of what was refused", async () => {
     const { store, account } = stage;
     const ada = await setUp(store);
-    const by = { kind: "user", id: ada.personId, name: ada.email } as const;
+    const by = { kind: "user", id: ada.userId, name: ada.email } as const;
     const credit = {
       mutation: "credit",
       accountSeq: account.seq,
@@ -260,11 +256,11 @@ export const peoplePromises = (stage: Stage): void => {
       { ...credit, credits: 7 },
       { mutation: "set-account", accountSeq: account.seq, paused: true, atMs: NOW_MS + 1, by: FIRST },
       { mutation: "set-provider-key", account: "fal", id: "k1", sealed: "sealed-secret", atMs: NOW_MS + 2, by },
-      { mutation: "set-person", personId: ada.personId, name: "Ada L.", password, atMs: NOW_MS + 3, by },
+      { mutation: "set-user", userId: ada.userId, name: "Ada L.", password, atMs: NOW_MS + 3, by },
     ]);
     const lines = await store.audit(null, 10, {});
     expect(lines.map(({ action, target, actor, detail }) => [action, target, actor.name, detail])).toEqual([
-      ["set-person", ada.personId, by.name, { name: "Ada L.", password: "changed" }],
+      ["set-user", ada.userId, by.name, { name: "Ada L.", password: "changed" }],
       ["set-provider-key", "fal", by.name, {}],
       ["set-account", account.id, "root", { paused: true }],
       ["credit", account.id, by.name, { kind: "topup", credits: 5, note: "pack", reference: null, movedCredits: 5 }],
@@ -272,7 +268,7 @@ export const peoplePromises = (stage: Stage): void => {
     expect(JSON.stringify(lines)).not.toMatch(/argon2|sealed-secret/);
     expect(await store.audit(lines[1]?.seq ?? 0, 1, {})).toEqual(lines.slice(2, 3));
     expect(await store.audit(null, 10, { actor: "root" })).toEqual(lines.slice(2, 3));
-    expect(await store.audit(null, 10, { actor: ada.personId, target: "fal" })).toEqual(lines.slice(1, 2));
+    expect(await store.audit(null, 10, { actor: ada.userId, target: "fal" })).toEqual(lines.slice(1, 2));
     expect(await store.audit(null, 10, { action: "credit" })).toEqual(lines.slice(3));
     expect(await store.audit(null, 10, { fromMs: NOW_MS + 1, toMs: NOW_MS + 3 })).toEqual(lines.slice(1, 3));
     // Whoever wants something says when.
